@@ -1,0 +1,115 @@
+//! CSR kernels, as their definitions read.
+
+use num_traits::Zero;
+
+use crate::error::Result;
+use crate::scalar::{Field, Mixes, Scalar};
+use crate::vector::Coefficient;
+
+/// The arrays of a CSR matrix.
+#[derive(Clone, Copy)]
+pub(crate) struct CsrArrays<'a, M> {
+    pub(crate) offsets: &'a [usize],
+    pub(crate) columns: &'a [u32],
+    pub(crate) values: &'a [M],
+}
+
+impl<M: Scalar> CsrArrays<'_, M> {
+    /// Entry (`row`, `column`) of `A x`.
+    fn product<X: Scalar, Y: Scalar>(
+        &self,
+        row: usize,
+        x: &[X],
+        column: usize,
+        cols: usize,
+    ) -> <M as Mixes<X, Y>>::Accumulator
+    where
+        M: Mixes<X, Y>,
+    {
+        let mut sum = <M as Mixes<X, Y>>::Accumulator::zero();
+        for entry in self.offsets[row]..self.offsets[row + 1] {
+            let place = self.columns[entry] as usize * cols + column;
+            sum += self.values[entry].matrix() * M::input(x[place]);
+        }
+        sum
+    }
+}
+
+/// `y = A x`.
+pub(crate) fn apply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    y: &mut [Y],
+    cols: usize,
+) {
+    for row in 0..a.offsets.len() - 1 {
+        for column in 0..cols {
+            y[row * cols + column] = M::result(a.product::<X, Y>(row, x, column, cols));
+        }
+    }
+}
+
+/// `y = alpha A x + beta y`.
+pub(crate) fn apply_advanced<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    alpha: Coefficient<'_, Y>,
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    beta: Coefficient<'_, Y>,
+    y: &mut [Y],
+    cols: usize,
+) -> Result<()> {
+    for column in 0..cols {
+        let alpha = M::coefficient(alpha.evaluate(column)?);
+        let beta = M::coefficient(beta.evaluate(column)?);
+        for row in 0..a.offsets.len() - 1 {
+            let y = &mut y[row * cols + column];
+            let mut sum = alpha * a.product::<X, Y>(row, x, column, cols);
+            if !beta.is_zero() {
+                sum += beta * M::output(*y);
+            }
+            *y = M::result(sum);
+        }
+    }
+    Ok(())
+}
+
+/// `r = b - A x`.
+pub(crate) fn residual<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    b: &[Y],
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    r: &mut [Y],
+    cols: usize,
+) {
+    for row in 0..a.offsets.len() - 1 {
+        for column in 0..cols {
+            let place = row * cols + column;
+            r[place] = M::result(M::output(b[place]) - a.product::<X, Y>(row, x, column, cols));
+        }
+    }
+}
+
+/// `y = A^T x`, or `A^H x` where `conjugate` is set.
+pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    conjugate: bool,
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    y: &mut [Y],
+    cols: usize,
+    sums: &mut [<M as Mixes<X, Y>>::Accumulator],
+) {
+    sums.fill(Zero::zero());
+    for row in 0..a.offsets.len() - 1 {
+        for entry in a.offsets[row]..a.offsets[row + 1] {
+            let value = a.values[entry].matrix();
+            let value = if conjugate { value.conj() } else { value };
+            for column in 0..cols {
+                let x = M::input(x[row * cols + column]);
+                sums[a.columns[entry] as usize * cols + column] += value * x;
+            }
+        }
+    }
+    for (y, sum) in y.iter_mut().zip(sums) {
+        *y = M::result(*sum);
+    }
+}

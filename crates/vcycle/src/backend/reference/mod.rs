@@ -1,0 +1,4 @@
+//! Plain serial loops: the oracle.
+
+pub(crate) mod csr;
+pub(crate) mod vector;

@@ -1,0 +1,160 @@
+//! What can go wrong, as values.
+
+use crate::linop::Size;
+use crate::scalar::Kind;
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything a caller can cause or a machine can refuse.
+///
+/// A solve that ends without converging is *not* an error but an
+/// [`Outcome`](crate::stop::Outcome).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two operands whose sizes do not fit together.
+    #[error("{operation}: expected {expected}, found {found}")]
+    SizeMismatch {
+        /// What was asked for.
+        operation: &'static str,
+        /// The size that fits.
+        expected: Size,
+        /// The size that came.
+        found: Size,
+    },
+    /// A component that solves or factorises was given a matrix that is not square.
+    #[error("{component} needs a square matrix, this one is {size}")]
+    NotSquare {
+        /// Who refuses.
+        component: &'static str,
+        /// The size of the matrix.
+        size: Size,
+    },
+    /// Two operands on different executors.
+    #[error("{operation}: one operand lives on `{left}`, the other on `{right}`")]
+    ExecutorMismatch {
+        /// What was asked for.
+        operation: &'static str,
+        /// Executor of the first operand.
+        left: String,
+        /// Executor of the second operand.
+        right: String,
+    },
+    /// Memory that the host cannot address was asked for as a slice.
+    #[error("memory of executor `{executor}` cannot be read as a slice; copy it to the host first")]
+    NotAddressable {
+        /// The executor that owns the memory.
+        executor: String,
+    },
+    /// The machine has not enough memory.
+    #[error("out of memory: {bytes} bytes asked for on executor `{executor}`")]
+    OutOfMemory {
+        /// Bytes of the request.
+        bytes: usize,
+        /// Where.
+        executor: String,
+    },
+    /// An operator that has no entries was given to a component that needs them.
+    #[error("{component} needs the entries of a matrix, but this operator is matrix-free")]
+    NeedsEntries {
+        /// Who needs them.
+        component: &'static str,
+    },
+    /// An operation that an operator or a backend does not offer.
+    #[error("{component} does not support {operation}")]
+    Unsupported {
+        /// Who refuses.
+        component: String,
+        /// What was asked.
+        operation: String,
+    },
+    /// Values of one type cannot become values of another.
+    #[error("{from} values cannot be stored as {to}")]
+    Conversion {
+        /// Type of the values.
+        from: Kind,
+        /// Type asked for.
+        to: Kind,
+    },
+    /// An index outside the matrix.
+    #[error("entry {position}: {axis} index {index} is outside 0..{limit}")]
+    IndexOutOfRange {
+        /// Place of the entry in the arrays given.
+        position: usize,
+        /// `row` or `column`.
+        axis: &'static str,
+        /// The index found.
+        index: usize,
+        /// First index that is too large.
+        limit: usize,
+    },
+    /// Arrays that do not describe a matrix.
+    #[error("{format}: {reason}")]
+    InvalidStructure {
+        /// The matrix format.
+        format: &'static str,
+        /// What is wrong, with the place.
+        reason: String,
+    },
+    /// The same position twice where it may stand once.
+    #[error("entry ({row}, {column}) is given more than once; ask for duplicates to be summed")]
+    DuplicateEntry {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+    },
+    /// An entry that is infinite or not a number.
+    #[error("entry ({row}, {column}) is not finite")]
+    NonFiniteEntry {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+    },
+    /// A right-hand side or starting vector holds an infinity or a NaN.
+    #[error("{what}: value at row {row}, column {column} is not finite")]
+    NonFiniteVector {
+        /// Which vector.
+        what: &'static str,
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+    },
+    /// A diagonal entry is zero or absent where it is divided by.
+    #[error("{component}: the diagonal entry of row {row} is zero or missing")]
+    ZeroDiagonal {
+        /// Who divides.
+        component: &'static str,
+        /// Row, from 0.
+        row: usize,
+    },
+    /// A factorisation met a pivot it cannot use.
+    #[error("{component}: pivot of row {row} is {problem}")]
+    BadPivot {
+        /// The factorisation.
+        component: &'static str,
+        /// Row, from 0.
+        row: usize,
+        /// `zero`, `not positive`, `not finite`.
+        problem: &'static str,
+    },
+    /// A parameter outside its range.
+    #[error("{parameter}: {reason}")]
+    BadParameter {
+        /// Its name.
+        parameter: &'static str,
+        /// What would be right.
+        reason: String,
+    },
+    /// Threads could not be started.
+    #[error("cannot start {threads} threads: {reason}")]
+    Threads {
+        /// How many were asked for.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+}

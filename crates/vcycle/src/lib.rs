@@ -1,0 +1,19 @@
+//! Sparse linear systems, solved fast and honestly.
+//!
+//! Everything is a linear operator ([`linop`]); where it runs is chosen at run time
+//! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
+
+pub mod executor;
+pub mod linop;
+pub mod log;
+pub mod matrix;
+pub mod precond;
+pub mod scalar;
+pub mod solver;
+pub mod stop;
+pub mod vector;
+
+mod backend;
+mod error;
+
+pub use error::{Error, Result};

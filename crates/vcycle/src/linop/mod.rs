@@ -1,0 +1,157 @@
+//! Linear operators and the factories that make them.
+//!
+//! A matrix, a preconditioner, a multigrid cycle, a whole solver and a closure are all a
+//! [`LinOp`]: `y = A x` on one or many columns. A [`Factory`] holds parameters and turns a matrix
+//! into an operator, so that any solver can be a preconditioner, a smoother or a coarsest solver.
+
+mod size;
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+pub use size::Size;
+
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::matrix::Csr;
+use crate::scalar::Scalar;
+use crate::vector::{Coefficient, Vector};
+
+/// A linear map from vectors of `X` to vectors of `Y`.
+///
+/// Operators are immutable and may be shared between threads; what they write to while they are
+/// applied comes from the [`Workspace`] of the solve. Only [`size`](LinOp::size),
+/// [`executor`](LinOp::executor) and [`apply`](LinOp::apply) have to be written; the rest has
+/// defaults that a faster operator overrides.
+pub trait LinOp<X: Scalar, Y: Scalar = X>: Debug + Send + Sync {
+    /// Rows and columns.
+    fn size(&self) -> Size;
+
+    /// Where the operator lives; its operands must live there too.
+    fn executor(&self) -> &Executor;
+
+    /// `y = A x`. The old contents of `y` are not read.
+    fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, ws: &Workspace) -> Result<()>;
+
+    /// `y = alpha A x + beta y`.
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, Y>,
+        x: &Vector<X>,
+        beta: Coefficient<'_, Y>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut product = ws.vector_like::<Y, Y>(y)?;
+        self.apply(x, &mut product, ws)?;
+        y.axpby(alpha, &product, beta)
+    }
+
+    /// `r = b - A x`.
+    fn residual(
+        &self,
+        b: &Vector<Y>,
+        x: &Vector<X>,
+        r: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        r.copy_from(b)?;
+        self.apply_advanced(Coefficient::real(-1.0), x, Coefficient::one(), r, ws)
+    }
+
+    /// `y = A^T x`, or `A^H x` for [`Transpose::Conjugate`].
+    fn apply_transposed(
+        &self,
+        _mode: Transpose,
+        _x: &Vector<Y>,
+        _y: &mut Vector<X>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        Err(Error::Unsupported {
+            component: format!("{self:?}"),
+            operation: "transposed application".to_owned(),
+        })
+    }
+
+    /// The entries, for components that need them; `None` for matrix-free operators.
+    fn csr(&self) -> Option<Cow<'_, Csr<X>>> {
+        None
+    }
+
+    /// Bytes held and moved.
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+
+    /// Whether [`apply`](LinOp::apply) is nothing but a copy; solvers then skip it.
+    fn is_identity(&self) -> bool {
+        false
+    }
+}
+
+/// Which transpose is meant; the two differ for complex operators only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transpose {
+    /// `A^T`.
+    Plain,
+    /// `A^H`, the adjoint.
+    Conjugate,
+}
+
+/// What an operator costs in memory and in memory traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Bytes held.
+    pub held: usize,
+    /// Bytes one application moves for the operator itself, vectors not counted.
+    pub moved: usize,
+}
+
+/// Parameters that become an operator once a matrix is given.
+pub trait Factory<T: Scalar>: Debug + Send + Sync {
+    /// Binds the parameters to `a`. Stages of the set-up are reported to the workspace's log.
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>>;
+}
+
+/// The entries of `a`, or an error that names who needs them.
+pub fn entries<'a, T: Scalar>(
+    a: &'a dyn LinOp<T>,
+    component: &'static str,
+) -> Result<Cow<'a, Csr<T>>> {
+    a.csr().ok_or(Error::NeedsEntries { component })
+}
+
+/// Fails, naming `component`, unless `a` is square.
+pub fn check_square<T: Scalar>(a: &dyn LinOp<T>, component: &'static str) -> Result<()> {
+    let size = a.size();
+    if size.rows == size.cols {
+        return Ok(());
+    }
+    Err(Error::NotSquare { component, size })
+}
+
+/// Fails unless `y = A x` fits in sizes and place.
+pub fn check_apply<X: Scalar, Y: Scalar>(
+    operation: &'static str,
+    size: Size,
+    executor: &Executor,
+    x: &Vector<X>,
+    y: &Vector<Y>,
+) -> Result<()> {
+    check_size(operation, Size::new(size.cols, y.cols()), x.size())?;
+    check_size(operation, Size::new(size.rows, x.cols()), y.size())?;
+    executor.check_same(x.executor(), operation)?;
+    executor.check_same(y.executor(), operation)
+}
+
+fn check_size(operation: &'static str, expected: Size, found: Size) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::SizeMismatch {
+        operation,
+        expected,
+        found,
+    })
+}

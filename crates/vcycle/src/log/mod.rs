@@ -1,0 +1,118 @@
+//! Observers: what happens in a run, told to whoever wants to know.
+//!
+//! Algorithms carry no printing and no clocks. They open a named stage
+//! ([`Workspace::stage`](crate::executor::Workspace::stage)) and announce iterations; observers
+//! make a residual history, a profile or a trace of that.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// One iteration of a solver, as it is announced.
+#[derive(Clone, Copy, Debug)]
+pub struct IterationEvent<'a> {
+    /// Iterations done; 0 announces the start.
+    pub iteration: usize,
+    /// Relative residual of every column, as the method's recurrence knows it.
+    pub residuals: &'a [f64],
+    /// The tolerance the residuals are held against.
+    pub tolerance: f64,
+}
+
+/// Is told what happens in a run; every method does nothing unless it is written.
+pub trait Observer {
+    /// A stage begins, inside those that have begun and not ended.
+    fn stage_begins(&mut self, _name: &str) {}
+    /// The innermost stage ends, having moved `bytes` through memory.
+    fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {}
+    /// A solver has done an iteration.
+    fn iteration(&mut self, _event: &IterationEvent<'_>) {}
+}
+
+impl<O: Observer> Observer for Rc<RefCell<O>> {
+    fn stage_begins(&mut self, name: &str) {
+        self.borrow_mut().stage_begins(name);
+    }
+    fn stage_ends(&mut self, name: &str, elapsed: Duration, bytes: usize) {
+        self.borrow_mut().stage_ends(name, elapsed, bytes);
+    }
+    fn iteration(&mut self, event: &IterationEvent<'_>) {
+        self.borrow_mut().iteration(event);
+    }
+}
+
+/// The observers of one run.
+#[derive(Default)]
+pub struct Log {
+    observers: RefCell<Vec<Box<dyn Observer>>>,
+}
+
+impl Log {
+    /// No observers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an observer. Keep an `Rc<RefCell<_>>` of it to read it afterwards.
+    #[must_use]
+    pub fn with(self, observer: impl Observer + 'static) -> Self {
+        self.observers.borrow_mut().push(Box::new(observer));
+        self
+    }
+
+    /// Whether nobody listens.
+    pub fn is_empty(&self) -> bool {
+        self.observers.borrow().is_empty()
+    }
+
+    /// Begins a stage that ends with the guard.
+    pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
+        if self.is_empty() {
+            return StageGuard { open: None };
+        }
+        self.each(|observer| observer.stage_begins(name));
+        let open = OpenStage {
+            log: self,
+            name: name.to_owned(),
+            bytes,
+            start: Instant::now(),
+        };
+        StageGuard { open: Some(open) }
+    }
+
+    /// Announces an iteration.
+    pub fn iteration(&self, event: &IterationEvent<'_>) {
+        self.each(|observer| observer.iteration(event));
+    }
+
+    fn each(&self, tell: impl Fn(&mut dyn Observer)) {
+        for observer in self.observers.borrow_mut().iter_mut() {
+            tell(observer.as_mut());
+        }
+    }
+}
+
+/// An open stage; it ends when this is dropped.
+#[must_use = "the stage ends when this is dropped"]
+pub struct StageGuard<'l> {
+    open: Option<OpenStage<'l>>,
+}
+
+struct OpenStage<'l> {
+    log: &'l Log,
+    name: String,
+    bytes: usize,
+    start: Instant,
+}
+
+impl Drop for StageGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(stage) = &self.open {
+            let elapsed = stage.start.elapsed();
+            let tell = |observer: &mut dyn Observer| {
+                observer.stage_ends(&stage.name, elapsed, stage.bytes);
+            };
+            stage.log.each(tell);
+        }
+    }
+}

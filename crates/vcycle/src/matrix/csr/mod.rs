@@ -1,0 +1,293 @@
+//! Compressed sparse rows, the format everything converts to and from.
+
+mod apply;
+mod pattern;
+
+use std::sync::Arc;
+
+pub use pattern::Pattern;
+
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::linop::Size;
+use crate::scalar::{Field, Scalar, convert};
+
+/// A matrix stored row after row: the columns and values of its entries.
+///
+/// Within a row the columns increase and none stands twice; every constructor makes it so or
+/// fails. The [`Pattern`] is shared between matrices that differ in values or precision only.
+///
+/// ```
+/// use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates}};
+/// let a = Csr::from_arrays(
+///     &Executor::cpu(), Size::square(2),
+///     vec![0, 2, 3], vec![0, 1, 1], vec![2.0, -1.0, 2.0], Duplicates::Refuse,
+/// )?;
+/// assert_eq!(a.entry(0, 1), Some(-1.0));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Csr<T> {
+    pattern: Arc<Pattern>,
+    values: Buffer<T>,
+}
+
+/// What to do with a position that is given more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// An error that names the position.
+    #[default]
+    Refuse,
+    /// Their sum, formed in the order given.
+    Sum,
+}
+
+impl<T: Scalar> Csr<T> {
+    /// Checks and takes over arrays from outside. Rows may be unsorted; they are sorted here.
+    ///
+    /// # Errors
+    /// Arrays of wrong length, offsets that decrease, an index out of range, an entry given
+    /// twice (unless summed): each names the place.
+    pub fn from_arrays(
+        executor: &Executor,
+        size: Size,
+        offsets: Vec<usize>,
+        mut columns: Vec<u32>,
+        mut values: Vec<T>,
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        pattern::check_arrays(size, &offsets, &columns, values.len())?;
+        pattern::sort_rows(&offsets, &mut columns, &mut values);
+        let offsets = pattern::merge_duplicates(offsets, &mut columns, &mut values, duplicates)?;
+        Ok(Self::from_canonical(
+            executor, size, offsets, columns, values,
+        ))
+    }
+
+    /// Takes over arrays known to be in range, sorted and without duplicates.
+    pub(crate) fn from_canonical(
+        executor: &Executor,
+        size: Size,
+        offsets: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<T>,
+    ) -> Self {
+        debug_assert!(pattern::check_arrays(size, &offsets, &columns, values.len()).is_ok());
+        debug_assert!(pattern::is_canonical(&offsets, &columns));
+        Self {
+            pattern: Arc::new(Pattern::new(executor, size, offsets, columns)),
+            values: Buffer::from_vec(executor, values),
+        }
+    }
+
+    /// Another matrix on a known pattern.
+    ///
+    /// # Errors
+    /// When the number of values is not that of the pattern's entries.
+    pub fn with_pattern(pattern: &Arc<Pattern>, values: Vec<T>) -> Result<Self> {
+        if values.len() != pattern.nonzeros() {
+            return Err(Error::InvalidStructure {
+                format: "csr",
+                reason: format!(
+                    "{} values for a pattern of {} entries",
+                    values.len(),
+                    pattern.nonzeros()
+                ),
+            });
+        }
+        Ok(Self {
+            values: Buffer::from_vec(pattern.executor(), values),
+            pattern: Arc::clone(pattern),
+        })
+    }
+
+    /// Ones on the diagonal.
+    pub fn identity(executor: &Executor, n: usize) -> Self {
+        let one = T::store(num_traits::One::one());
+        Self::diagonal_matrix(executor, vec![one; n])
+    }
+
+    /// A square matrix with `diagonal` on its diagonal and nothing else.
+    pub fn diagonal_matrix(executor: &Executor, diagonal: Vec<T>) -> Self {
+        let n = diagonal.len();
+        let columns = (0..n as u32).collect();
+        Self::from_canonical(
+            executor,
+            Size::square(n),
+            (0..=n).collect(),
+            columns,
+            diagonal,
+        )
+    }
+
+    /// Where the entries stand; shared.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.pattern.size()
+    }
+
+    /// Stored entries, zeros among them included.
+    pub fn nonzeros(&self) -> usize {
+        self.pattern.nonzeros()
+    }
+
+    /// Where the matrix lives.
+    pub fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    /// Bytes held, the pattern counted in full.
+    pub fn bytes(&self) -> usize {
+        self.pattern.bytes() + self.values.bytes()
+    }
+
+    /// For every row the place of its first entry, and at the end the number of entries.
+    pub fn offsets(&self) -> &[usize] {
+        self.pattern.offsets()
+    }
+
+    /// The column of every entry.
+    pub fn columns(&self) -> &[u32] {
+        self.pattern.columns()
+    }
+
+    /// The value of every entry.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn values(&self) -> &[T] {
+        self.values.host().expect("matrix on a host executor")
+    }
+
+    /// The value of every entry, to be changed.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        self.values.host_mut().expect("matrix on a host executor")
+    }
+
+    /// The columns and values of one row.
+    pub fn row(&self, row: usize) -> (&[u32], &[T]) {
+        let range = self.pattern.range(row);
+        (&self.columns()[range.clone()], &self.values()[range])
+    }
+
+    /// One entry, if it is stored.
+    pub fn entry(&self, row: usize, column: usize) -> Option<T> {
+        let (columns, values) = self.row(row);
+        let place = columns.binary_search(&u32::try_from(column).ok()?).ok()?;
+        Some(values[place])
+    }
+
+    /// The diagonal; zero where no entry is stored.
+    pub fn diagonal(&self) -> Vec<T> {
+        let n = self.size().rows.min(self.size().cols);
+        (0..n)
+            .map(|row| self.entry(row, row).unwrap_or_default())
+            .collect()
+    }
+
+    /// The same matrix with values of another type, on the same pattern.
+    ///
+    /// # Errors
+    /// When complex values would become real.
+    pub fn convert<S: Scalar>(&self) -> Result<Csr<S>> {
+        if T::KIND.is_complex() && !S::KIND.is_complex() {
+            return Err(Error::Conversion {
+                from: T::KIND,
+                to: S::KIND,
+            });
+        }
+        let values = self.values().iter().map(|&value| convert(value)).collect();
+        Csr::with_pattern(&self.pattern, values)
+    }
+
+    /// The same matrix on another executor.
+    pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        Ok(Self {
+            pattern: Arc::new(self.pattern.copy_to(executor)?),
+            values: self.values.copy_to(executor)?,
+        })
+    }
+
+    /// Fails, naming it, if an entry is infinite or NaN.
+    pub fn check_finite(&self) -> Result<()> {
+        let Some(place) = self.values().iter().position(|v| !v.load().is_finite()) else {
+            return Ok(());
+        };
+        Err(Error::NonFiniteEntry {
+            row: self.offsets().partition_point(|&offset| offset <= place) - 1,
+            column: self.columns()[place] as usize,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(offsets: Vec<usize>, columns: Vec<u32>, duplicates: Duplicates) -> Result<Csr<f64>> {
+        let values = (1..=columns.len()).map(|v| v as f64).collect();
+        let size = Size::square(2);
+        Csr::from_arrays(
+            &Executor::reference(),
+            size,
+            offsets,
+            columns,
+            values,
+            duplicates,
+        )
+    }
+
+    #[test]
+    fn rows_are_sorted() {
+        let a = build(vec![0, 2, 3], vec![1, 0, 1], Duplicates::Refuse).unwrap();
+        assert_eq!(a.columns(), [0, 1, 1]);
+        assert_eq!(a.values(), [2.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn duplicates_are_named_or_summed() {
+        let twice = || vec![1, 0, 1];
+        assert!(matches!(
+            build(vec![0, 3, 3], twice(), Duplicates::Refuse),
+            Err(Error::DuplicateEntry { row: 0, column: 1 })
+        ));
+        let a = build(vec![0, 3, 3], twice(), Duplicates::Sum).unwrap();
+        assert_eq!(a.offsets(), [0, 2, 2]);
+        assert_eq!(a.values(), [2.0, 4.0]);
+    }
+
+    #[test]
+    fn wrong_arrays_are_named() {
+        assert!(matches!(
+            build(vec![0, 1, 2], vec![0, 2], Duplicates::Refuse),
+            Err(Error::IndexOutOfRange {
+                position: 1,
+                index: 2,
+                ..
+            })
+        ));
+        for offsets in [vec![0, 2], vec![1, 1, 2], vec![0, 2, 1], vec![0, 1, 3]] {
+            assert!(matches!(
+                build(offsets, vec![0, 1], Duplicates::Refuse),
+                Err(Error::InvalidStructure { .. })
+            ));
+        }
+    }
+
+    #[test]
+    fn non_finite_entries_are_named() {
+        let mut a = build(vec![0, 0, 2], vec![0, 1], Duplicates::Refuse).unwrap();
+        a.values_mut()[1] = f64::NAN;
+        assert!(matches!(
+            a.check_finite(),
+            Err(Error::NonFiniteEntry { row: 1, column: 1 })
+        ));
+    }
+}

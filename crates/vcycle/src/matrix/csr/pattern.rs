@@ -1,0 +1,253 @@
+//! Where the entries of a CSR matrix stand, and the checks of arrays from outside.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::Duplicates;
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::linop::Size;
+use crate::scalar::Scalar;
+
+/// Entries per piece of work: large enough to hide the cost of a task, small enough to balance.
+const ENTRIES_PER_PIECE: usize = 32 * 1024;
+
+/// The positions of a sparse matrix's entries, row after row.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    size: Size,
+    offsets: Buffer<usize>,
+    columns: Buffer<u32>,
+    pieces: OnceLock<Vec<usize>>,
+}
+
+impl Pattern {
+    pub(super) fn new(
+        executor: &Executor,
+        size: Size,
+        offsets: Vec<usize>,
+        columns: Vec<u32>,
+    ) -> Self {
+        Self {
+            size,
+            offsets: Buffer::from_vec(executor, offsets),
+            columns: Buffer::from_vec(executor, columns),
+            pieces: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        Ok(Self {
+            size: self.size,
+            offsets: self.offsets.copy_to(executor)?,
+            columns: self.columns.copy_to(executor)?,
+            pieces: self.pieces.clone(),
+        })
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Where the arrays live.
+    pub fn executor(&self) -> &Executor {
+        self.columns.executor()
+    }
+
+    /// Number of entries.
+    pub fn nonzeros(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.offsets.bytes() + self.columns.bytes()
+    }
+
+    /// For every row the place of its first entry, and at the end the number of entries.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn offsets(&self) -> &[usize] {
+        self.offsets.host().expect("pattern on a host executor")
+    }
+
+    /// The column of every entry.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn columns(&self) -> &[u32] {
+        self.columns.host().expect("pattern on a host executor")
+    }
+
+    /// The places of the entries of one row.
+    pub fn range(&self, row: usize) -> Range<usize> {
+        let offsets = self.offsets();
+        offsets[row]..offsets[row + 1]
+    }
+
+    /// Bounds of row ranges with about equal work each; the same for any number of threads.
+    pub(crate) fn pieces(&self) -> &[usize] {
+        self.pieces.get_or_init(|| balance(self.offsets()))
+    }
+}
+
+/// Cuts rows into ranges of about [`ENTRIES_PER_PIECE`] entries; a row counts one entry itself.
+fn balance(offsets: &[usize]) -> Vec<usize> {
+    let rows = offsets.len() - 1;
+    let work = |row: usize| offsets[row] + row;
+    let pieces = (work(rows) / ENTRIES_PER_PIECE).max(1);
+    let target = |piece: usize| piece * work(rows) / pieces;
+    let mut bounds: Vec<usize> = (0..pieces)
+        .map(|piece| partition_point(rows, |row| work(row) < target(piece)))
+        .chain([rows])
+        .collect();
+    bounds.dedup();
+    if bounds.len() == 1 {
+        bounds.push(rows);
+    }
+    bounds
+}
+
+/// The first of `0..=count` for which `before` does not hold.
+fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = (low + high) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Fails, naming the place, unless the arrays describe a matrix of `size`.
+pub(super) fn check_arrays(
+    size: Size,
+    offsets: &[usize],
+    columns: &[u32],
+    values: usize,
+) -> Result<()> {
+    let wrong = |reason: String| {
+        Err(Error::InvalidStructure {
+            format: "csr",
+            reason,
+        })
+    };
+    if size.cols > u32::MAX as usize {
+        return wrong(format!("{} columns do not fit 32-bit indices", size.cols));
+    }
+    if offsets.len() != size.rows + 1 {
+        return wrong(format!(
+            "{} row offsets for {} rows; one more than rows is needed",
+            offsets.len(),
+            size.rows
+        ));
+    }
+    if values != columns.len() {
+        return wrong(format!("{} columns but {values} values", columns.len()));
+    }
+    if offsets[0] != 0 || offsets[size.rows] != columns.len() {
+        return wrong(format!(
+            "row offsets run from {} to {}, not from 0 to {}",
+            offsets[0],
+            offsets[size.rows],
+            columns.len()
+        ));
+    }
+    if let Some(row) = (0..size.rows).find(|&row| offsets[row] > offsets[row + 1]) {
+        return wrong(format!("row offsets decrease after row {row}"));
+    }
+    match columns.iter().position(|&c| c as usize >= size.cols) {
+        None => Ok(()),
+        Some(position) => Err(Error::IndexOutOfRange {
+            position,
+            axis: "column",
+            index: columns[position] as usize,
+            limit: size.cols,
+        }),
+    }
+}
+
+/// Whether the columns of every row increase.
+pub(super) fn is_canonical(offsets: &[usize], columns: &[u32]) -> bool {
+    offsets
+        .windows(2)
+        .all(|row| columns[row[0]..row[1]].is_sorted_by(|a, b| a < b))
+}
+
+/// Sorts every row by column; equal columns keep their order.
+pub(super) fn sort_rows<T: Scalar>(offsets: &[usize], columns: &mut [u32], values: &mut [T]) {
+    let mut row: Vec<(u32, T)> = Vec::new();
+    for range in offsets.windows(2).map(|bounds| bounds[0]..bounds[1]) {
+        if columns[range.clone()].is_sorted() {
+            continue;
+        }
+        row.clear();
+        row.extend(range.clone().map(|place| (columns[place], values[place])));
+        row.sort_by_key(|entry| entry.0);
+        for (place, &(column, value)) in range.zip(&row) {
+            columns[place] = column;
+            values[place] = value;
+        }
+    }
+}
+
+/// Refuses or sums equal columns of sorted rows; returns the new offsets.
+pub(super) fn merge_duplicates<T: Scalar>(
+    offsets: Vec<usize>,
+    columns: &mut Vec<u32>,
+    values: &mut Vec<T>,
+    duplicates: Duplicates,
+) -> Result<Vec<usize>> {
+    if is_canonical(&offsets, columns) {
+        return Ok(offsets);
+    }
+    let mut merged = Vec::with_capacity(offsets.len());
+    let mut kept = 0;
+    for (row, bounds) in offsets.windows(2).enumerate() {
+        merged.push(kept);
+        let first = kept;
+        for place in bounds[0]..bounds[1] {
+            let repeats = kept > first && columns[kept - 1] == columns[place];
+            if !repeats {
+                columns[kept] = columns[place];
+                values[kept] = values[place];
+                kept += 1;
+            } else if duplicates == Duplicates::Sum {
+                values[kept - 1] = T::store(values[kept - 1].load() + values[place].load());
+            } else {
+                let column = columns[place] as usize;
+                return Err(Error::DuplicateEntry { row, column });
+            }
+        }
+    }
+    merged.push(kept);
+    columns.truncate(kept);
+    values.truncate(kept);
+    Ok(merged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_balanced_by_entries() {
+        let mut offsets: Vec<usize> = (0..=1000).collect();
+        offsets.push(1000 + 3 * ENTRIES_PER_PIECE);
+        offsets.extend((1..=100_000).map(|row| 1000 + 3 * ENTRIES_PER_PIECE + row));
+        let pieces = balance(&offsets);
+        assert_eq!((pieces[0], *pieces.last().unwrap()), (0, offsets.len() - 1));
+        assert!(pieces.is_sorted_by(|a, b| a < b));
+        assert!(pieces.len() > 4);
+    }
+
+    #[test]
+    fn an_empty_matrix_is_one_piece() {
+        assert_eq!(balance(&[0]), [0, 0]);
+    }
+}

@@ -1,0 +1,5 @@
+//! Sparse and dense matrix formats.
+
+mod csr;
+
+pub use csr::{Csr, Duplicates, Pattern};

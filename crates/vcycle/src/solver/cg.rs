@@ -1,0 +1,118 @@
+//! Conjugate gradients.
+
+use num_traits::Zero;
+
+use super::{Method, Run};
+use crate::error::Result;
+use crate::scalar::Scalar;
+use crate::stop::Part;
+use crate::vector::Coefficient;
+
+/// Preconditioned conjugate gradients (Hestenes and Stiefel 1952).
+///
+/// Minimises the error in the norm of `A` over a growing Krylov space, with two reductions and
+/// one product an iteration.
+///
+/// **Choose it** for symmetric (Hermitian) positive definite matrices with a symmetric positive
+/// definite preconditioner that is the same in every iteration; take [`Fcg`](super::Fcg) if it
+/// varies. A direction of non-positive curvature ends it with
+/// [`Status::Indefinite`](crate::stop::Status::Indefinite).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cg {}
+
+impl<T: Scalar> Method<T> for Cg {
+    fn name(&self) -> &'static str {
+        "cg"
+    }
+
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+        let ws = run.ws;
+        let mut r = ws.vector_like::<T, T>(run.b)?;
+        let mut z = ws.vector_like::<T, T>(run.b)?;
+        let mut p = ws.vector_like::<T, T>(run.b)?;
+        let mut q = ws.vector_like::<T, T>(run.b)?;
+        let mut rho = ws.scalars(run.b)?;
+        let mut old_rho = ws.scalars(run.b)?;
+        let mut curvature = ws.scalars(run.b)?;
+        let mut norm = ws.scalars(run.b)?;
+
+        run.initial_residual(&mut r)?;
+        r.norm(&mut norm)?;
+        if run.start(&norm)? {
+            return Ok(());
+        }
+        // Over a zero the first direction's coefficient is zero: p = z.
+        old_rho.assign(Coefficient::constant(T::Arith::zero()))?;
+        loop {
+            run.precondition(&r, &mut z)?;
+            r.dot(&z, &mut rho)?;
+            if run.require_positive(&rho, Part::Preconditioner)? {
+                return Ok(());
+            }
+            p.axpby(Coefficient::one(), &z, Coefficient::ratio(&rho, &old_rho))?;
+            run.multiply(&p, &mut q)?;
+            p.dot(&q, &mut curvature)?;
+            if run.require_positive(&curvature, Part::Operator)? {
+                return Ok(());
+            }
+            let alpha = Coefficient::ratio(&rho, &curvature);
+            run.x.axpy(alpha.times(run.monitor.active()), &p)?;
+            r.axpy(-alpha, &q)?;
+            r.norm(&mut norm)?;
+            if run.done(&norm)? {
+                return Ok(());
+            }
+            std::mem::swap(&mut rho, &mut old_rho);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::executor::Executor;
+    use crate::matrix::Csr;
+    use crate::solver::Solver;
+    use crate::stop::Status;
+    use crate::vector::Vector;
+
+    fn solve(diagonal: Vec<f64>, b: Vec<f64>, cols: usize) -> (crate::stop::Outcome, Vec<f64>) {
+        let host = Executor::reference();
+        let a = Arc::new(Csr::diagonal_matrix(&host, diagonal));
+        let solver = Solver::new(Cg::default(), a).unwrap();
+        let b = Vector::from_rows(&host, cols, b).unwrap();
+        let mut x = Vector::zeros_like(&b).unwrap();
+        (solver.solve(&b, &mut x).unwrap(), x.to_vec())
+    }
+
+    #[test]
+    fn n_distinct_eigenvalues_take_n_iterations() {
+        let (outcome, _) = solve(vec![1.0, 2.0, 3.0], vec![1.0; 3], 1);
+        assert_eq!((outcome.status, outcome.iterations), (Status::Converged, 3));
+        assert!(outcome.relative_residual < 1e-12);
+    }
+
+    #[test]
+    fn columns_stop_on_their_own() {
+        let (outcome, x) = solve(vec![1.0, 2.0], vec![1.0, 1.0, 0.0, 1.0], 2);
+        assert!(outcome.converged());
+        assert_eq!(outcome.columns[0].iterations, 1);
+        assert_eq!(outcome.columns[1].iterations, 2);
+        assert!((x[3] - 0.5).abs() < 1e-12 && x[0] == 1.0);
+    }
+
+    #[test]
+    fn a_negative_matrix_is_called_indefinite() {
+        let (outcome, _) = solve(vec![-1.0, -2.0], vec![1.0; 2], 1);
+        assert_eq!(outcome.status, Status::Indefinite(Part::Operator));
+    }
+
+    #[test]
+    fn a_zero_right_hand_side_needs_no_iteration() {
+        let (outcome, x) = solve(vec![1.0, 2.0], vec![0.0; 2], 1);
+        assert_eq!((outcome.status, outcome.iterations), (Status::Converged, 0));
+        assert_eq!(x, [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,317 @@
+//! Iterative and direct solvers: a [`Method`] bound to a matrix is a [`Solver`].
+//!
+//! Every method is one file. It iterates with vector operations and operator applications alone,
+//! asks the [`Monitor`] whether to go on, and neither measures time nor prints.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use vcycle::{executor::Executor, matrix::Csr, precond::Jacobi, solver::{Cg, Solver},
+//!              stop::Stop, vector::Vector};
+//! let cpu = Executor::cpu();
+//! let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+//! let solver = Solver::<f64>::new(Cg::default(), a)?
+//!     .preconditioned_by(&Jacobi::default())?
+//!     .stopping(Stop::relative(1e-12));
+//! let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+//! let mut x = Vector::zeros_like(&b)?;
+//! let outcome = solver.solve(&b, &mut x)?;
+//! assert!(outcome.converged());
+//! assert_eq!(x.to_vec(), [1.0, 0.5, 0.25]);
+//! # Ok::<(), vcycle::Error>(())
+//! ```
+
+mod cg;
+mod run;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use cg::Cg;
+pub use run::Run;
+
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Scratch, Workspace};
+use crate::linop::{Factory, Footprint, LinOp, Size, check_apply, check_square};
+use crate::precond::Identity;
+use crate::scalar::{Field, Real, Scalar};
+use crate::stop::{ColumnOutcome, Monitor, Outcome, Status, Stop};
+use crate::vector::Vector;
+
+/// Restarts from the true residual when the recurrence converged and the residual did not.
+const RESTARTS: usize = 10;
+
+/// An iteration for `A x = b`; what a file of this module holds.
+pub trait Method<T: Scalar>: Debug + Send + Sync {
+    /// Its name in options and reports.
+    fn name(&self) -> &'static str;
+
+    /// Improves `run.x` until the monitor says that every column has ended.
+    ///
+    /// # Errors
+    /// Only for what is no outcome of an iteration: a failing operator or executor.
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()>;
+}
+
+/// A [`Method`] bound to a matrix, a preconditioner and a stopping criterion.
+///
+/// It is an operator itself: applying it to `b` solves with a zero initial guess, so a solver can
+/// be another's preconditioner.
+#[derive(Debug)]
+pub struct Solver<T: Scalar> {
+    method: Arc<dyn Method<T>>,
+    a: Arc<dyn LinOp<T>>,
+    preconditioner: Arc<dyn LinOp<T>>,
+    stop: Stop,
+}
+
+impl<T: Scalar> Solver<T> {
+    /// Binds a method to a matrix, without preconditioner and with the default [`Stop`].
+    ///
+    /// # Errors
+    /// When the matrix is not square.
+    pub fn new(method: impl Method<T> + 'static, a: Arc<dyn LinOp<T>>) -> Result<Self> {
+        Self::from_shared(Arc::new(method), a)
+    }
+
+    fn from_shared(method: Arc<dyn Method<T>>, a: Arc<dyn LinOp<T>>) -> Result<Self> {
+        check_square(a.as_ref(), method.name())?;
+        let preconditioner = Arc::new(Identity::new(a.executor(), a.size().rows));
+        Ok(Self {
+            method,
+            a,
+            preconditioner,
+            stop: Stop::default(),
+        })
+    }
+
+    /// Sets up a preconditioner for the matrix.
+    ///
+    /// # Errors
+    /// When its set-up fails.
+    pub fn preconditioned_by(self, factory: &dyn Factory<T>) -> Result<Self> {
+        let preconditioner = factory.generate(&self.a, &Workspace::new())?;
+        self.with_preconditioner(preconditioner)
+    }
+
+    /// Uses an operator as the preconditioner: an approximation of the inverse.
+    ///
+    /// # Errors
+    /// When its size is not that of the matrix.
+    pub fn with_preconditioner(mut self, preconditioner: Arc<dyn LinOp<T>>) -> Result<Self> {
+        if preconditioner.size() != self.a.size() {
+            return Err(Error::SizeMismatch {
+                operation: "preconditioner",
+                expected: self.a.size(),
+                found: preconditioner.size(),
+            });
+        }
+        self.preconditioner = preconditioner;
+        Ok(self)
+    }
+
+    /// Stops by other criteria.
+    #[must_use]
+    pub fn stopping(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Solves `A x = b`, starting from the contents of `x`.
+    ///
+    /// # Errors
+    /// For operands that do not fit or hold infinities, and for failures of the executor. Not
+    /// converging is no error: look at the [`Outcome`].
+    pub fn solve(&self, b: &Vector<T>, x: &mut Vector<T>) -> Result<Outcome> {
+        self.solve_in(b, x, &self.stop, &Workspace::new())
+    }
+
+    /// Solves `A x = b` by other criteria and with the scratch memory and observers of `ws`.
+    ///
+    /// # Errors
+    /// As [`solve`](Solver::solve).
+    pub fn solve_in(
+        &self,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        stop: &Stop,
+        ws: &Workspace,
+    ) -> Result<Outcome> {
+        check_apply(self.method.name(), self.a.size(), self.a.executor(), b, x)?;
+        let start = Instant::now();
+        let _stage = ws.stage("solve", 0);
+        let mut monitor = self.monitor(b, stop, ws)?;
+        check_finite("initial guess", x)?;
+        let mut residual_norms = Vec::new();
+        let mut previous = f64::INFINITY;
+        for _ in 0..RESTARTS {
+            self.run(b, x, false, &mut monitor, ws)?;
+            residual_norms = self.true_norms(b, x, ws)?;
+            let worst = reopen_unsatisfied(&mut monitor, &residual_norms)?;
+            // Rounding leaves nothing to gain once a restart does not halve the residual.
+            if worst == 0.0 || worst > 0.5 * previous {
+                break;
+            }
+            previous = worst;
+        }
+        let history = monitor.take_history();
+        let columns = (0..b.cols())
+            .map(|column| column_outcome(&monitor, column, residual_norms[column]))
+            .collect();
+        Ok(Outcome::from_columns(columns, history, start.elapsed()))
+    }
+
+    /// The matrix.
+    pub fn matrix(&self) -> &Arc<dyn LinOp<T>> {
+        &self.a
+    }
+
+    /// The preconditioner.
+    pub fn preconditioner(&self) -> &Arc<dyn LinOp<T>> {
+        &self.preconditioner
+    }
+
+    /// The stopping criterion.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    fn run(
+        &self,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        zero_guess: bool,
+        monitor: &mut Monitor<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.method.iterate(&mut Run {
+            a: self.a.as_ref(),
+            preconditioner: self.preconditioner.as_ref(),
+            b,
+            x,
+            zero_guess,
+            monitor,
+            ws,
+        })
+    }
+
+    fn monitor<'w>(
+        &self,
+        b: &Vector<T>,
+        stop: &Stop,
+        ws: &'w Workspace,
+    ) -> Result<Scratch<'w, Monitor<T>>> {
+        let mut norms = ws.scalars(b)?;
+        b.norm(&mut norms)?;
+        if !norms.host()?.iter().all(|norm| Field::is_finite(*norm)) {
+            check_finite("right-hand side", b)?;
+        }
+        let mut monitor = ws.take::<Monitor<T>>(b.executor(), 1, b.cols())?;
+        monitor.reset(stop, &norms)?;
+        Ok(monitor)
+    }
+
+    fn true_norms(&self, b: &Vector<T>, x: &Vector<T>, ws: &Workspace) -> Result<Vec<f64>> {
+        let mut r = ws.vector_like::<T, T>(b)?;
+        self.a.residual(b, x, &mut r, ws)?;
+        Ok(r.norms()?.into_iter().map(Real::to_f64).collect())
+    }
+}
+
+/// Reopens the columns that claim convergence against their true residual; returns the largest
+/// such residual relative to its right-hand side, or zero.
+fn reopen_unsatisfied<T: Scalar>(monitor: &mut Monitor<T>, norms: &[f64]) -> Result<f64> {
+    let mut worst = 0.0_f64;
+    for (column, &norm) in norms.iter().enumerate() {
+        let claimed = monitor.status(column) == Some(Status::Converged);
+        if claimed && !monitor.satisfied(column, norm) {
+            monitor.reopen(column)?;
+            worst = worst.max(monitor.relative(column, norm));
+        }
+    }
+    Ok(worst)
+}
+
+fn column_outcome<T: Scalar>(monitor: &Monitor<T>, column: usize, norm: f64) -> ColumnOutcome {
+    // A column still open here was reopened in vain: its recurrence converged, it did not.
+    let status = match monitor.status(column) {
+        None => Status::Stagnated,
+        Some(_) if !norm.is_finite() => Status::NonFinite,
+        Some(status) => status,
+    };
+    ColumnOutcome {
+        status,
+        iterations: monitor.column_iterations(column),
+        relative_residual: monitor.relative(column, norm),
+        recurrence_residual: monitor.recurrence_residual(column),
+    }
+}
+
+fn check_finite<T: Scalar>(what: &'static str, v: &Vector<T>) -> Result<()> {
+    let place = v.host()?.iter().position(|value| !value.load().is_finite());
+    match place {
+        None => Ok(()),
+        Some(place) => Err(Error::NonFiniteVector {
+            what,
+            row: place / v.cols(),
+            column: place % v.cols(),
+        }),
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Solver<T> {
+    fn size(&self) -> Size {
+        self.a.size().transposed()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.a.executor()
+    }
+
+    fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        check_apply(self.method.name(), self.size(), self.executor(), b, x)?;
+        let mut monitor = self.monitor(b, &self.stop, ws)?;
+        x.fill(T::default())?;
+        self.run(b, x, true, &mut monitor, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let (a, m) = (self.a.footprint(), self.preconditioner.footprint());
+        Footprint {
+            held: a.held + m.held,
+            moved: a.moved + m.moved,
+        }
+    }
+}
+
+/// Makes a [`Solver`] of any matrix: a method, a preconditioner's factory and a stopping criterion.
+#[derive(Clone, Debug)]
+pub struct SolverFactory<T: Scalar> {
+    /// The iteration.
+    pub method: Arc<dyn Method<T>>,
+    /// Makes the preconditioner; none without.
+    pub preconditioner: Option<Arc<dyn Factory<T>>>,
+    /// When to stop.
+    pub stop: Stop,
+}
+
+impl<T: Scalar> SolverFactory<T> {
+    /// The solver itself, not only as an operator.
+    ///
+    /// # Errors
+    /// When the matrix is not square or the preconditioner's set-up fails.
+    pub fn solver(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Solver<T>> {
+        let solver = Solver::from_shared(Arc::clone(&self.method), Arc::clone(a))?;
+        let solver = solver.stopping(self.stop.clone());
+        match &self.preconditioner {
+            None => Ok(solver),
+            Some(factory) => solver.with_preconditioner(factory.generate(a, ws)?),
+        }
+    }
+}
+
+impl<T: Scalar> Factory<T> for SolverFactory<T> {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        Ok(Arc::new(self.solver(a, ws)?))
+    }
+}

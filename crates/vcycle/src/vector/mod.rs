@@ -1,0 +1,327 @@
+//! Vectors: one or many columns, and the operations solvers are made of.
+//!
+//! Solvers never index a vector. They copy, add and reduce with the methods here, which run where
+//! the vector lives; so the same solver serves threads, a GPU or a distributed vector, whose
+//! executor adds its communication to the reductions.
+
+mod scalars;
+
+use num_traits::Zero;
+pub use scalars::{Coefficient, Scalars};
+
+use crate::backend::{cpu, reference};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor, Pooled};
+use crate::linop::Size;
+use crate::scalar::{Field, Mixes, RealOf, Scalar};
+
+/// A block of `cols` columns of `rows` numbers, stored row after row.
+///
+/// The columns of one row lie side by side, so that a matrix entry read once serves all columns.
+///
+/// ```
+/// use vcycle::{executor::Executor, vector::{Coefficient, Vector}};
+/// let cpu = Executor::cpu();
+/// let x = Vector::from_column(&cpu, vec![1.0, 2.0]);
+/// let mut y = Vector::zeros_like(&x)?;
+/// y.axpy(Coefficient::real(3.0), &x)?; // y += 3 x
+/// assert_eq!(y.to_vec(), [3.0, 6.0]);
+/// assert_eq!(y.norms()?, [45f64.sqrt()]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Vector<T> {
+    values: Buffer<T>,
+    rows: usize,
+    cols: usize,
+}
+
+/// Runs the backend's kernel for the executor that `$self` lives on.
+macro_rules! dispatch {
+    ($executor:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
+        match $executor {
+            Executor::Reference => reference::vector::$kernel($($argument),*),
+            Executor::Cpu(threads) => cpu::vector::$kernel(threads, $($argument),*),
+        }
+    };
+}
+
+impl<T: Scalar> Vector<T> {
+    /// All zeros.
+    pub fn zeros(executor: &Executor, rows: usize, cols: usize) -> Result<Self> {
+        Ok(Self {
+            values: Buffer::filled(executor, rows * cols, T::default())?,
+            rows,
+            cols,
+        })
+    }
+
+    /// All zeros, in the shape and place of another vector.
+    pub fn zeros_like<S: Scalar>(other: &Vector<S>) -> Result<Self> {
+        Self::zeros(other.executor(), other.rows, other.cols)
+    }
+
+    /// Every entry `value`.
+    pub fn filled(executor: &Executor, rows: usize, cols: usize, value: f64) -> Result<Self> {
+        let value = T::store(T::Arith::from_f64(value));
+        Ok(Self {
+            values: Buffer::filled(executor, rows * cols, value)?,
+            rows,
+            cols,
+        })
+    }
+
+    /// One column from host memory.
+    pub fn from_column(executor: &Executor, values: Vec<T>) -> Self {
+        Self {
+            rows: values.len(),
+            cols: 1,
+            values: Buffer::from_vec(executor, values),
+        }
+    }
+
+    /// Many columns from host memory, given row after row.
+    pub fn from_rows(executor: &Executor, cols: usize, values: Vec<T>) -> Result<Self> {
+        if cols == 0 || !values.len().is_multiple_of(cols) {
+            return Err(Error::InvalidStructure {
+                format: "vector",
+                reason: format!("{} values do not fill {cols} columns", values.len()),
+            });
+        }
+        Ok(Self {
+            rows: values.len() / cols,
+            cols,
+            values: Buffer::from_vec(executor, values),
+        })
+    }
+
+    /// Rows of the vector.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns of the vector.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        Size::new(self.rows, self.cols)
+    }
+
+    /// Where the vector lives.
+    pub fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.values.bytes()
+    }
+
+    /// The values row after row, copied to the host.
+    pub fn to_vec(&self) -> Vec<T> {
+        self.values.to_vec()
+    }
+
+    /// The same vector on another executor.
+    pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        Ok(Self {
+            values: self.values.copy_to(executor)?,
+            ..*self
+        })
+    }
+
+    /// The values row after row, in place, on host executors.
+    pub fn host(&self) -> Result<&[T]> {
+        self.values.host()
+    }
+
+    /// The values row after row, to be changed in place, on host executors.
+    pub fn host_mut(&mut self) -> Result<&mut [T]> {
+        self.values.host_mut()
+    }
+
+    /// Sets every entry to `value`.
+    pub fn fill(&mut self, value: T) -> Result<()> {
+        let executor = self.values.executor().clone();
+        dispatch!(&executor, fill(value, self.values.host_mut()?));
+        Ok(())
+    }
+
+    /// `self = x`, rounding where this type is narrower. Complex values cannot become real.
+    pub fn copy_from<S: Scalar>(&mut self, x: &Vector<S>) -> Result<()> {
+        self.check("copy", x)?;
+        if S::KIND.is_complex() && !T::KIND.is_complex() {
+            return Err(Error::Conversion {
+                from: S::KIND,
+                to: T::KIND,
+            });
+        }
+        dispatch!(x.executor(), copy(x.host()?, self.host_mut()?));
+        Ok(())
+    }
+
+    /// `self += alpha x`.
+    pub fn axpy(&mut self, alpha: Coefficient<'_, T>, x: &Self) -> Result<()> {
+        self.axpby(alpha, x, Coefficient::one())
+    }
+
+    /// `self = alpha x + beta self`. With `beta` zero the old contents are not read.
+    pub fn axpby(
+        &mut self,
+        alpha: Coefficient<'_, T>,
+        x: &Self,
+        beta: Coefficient<'_, T>,
+    ) -> Result<()> {
+        self.check("axpby", x)?;
+        let cols = self.cols;
+        dispatch!(
+            x.executor(),
+            axpby(alpha, x.host()?, beta, self.host_mut()?, cols)
+        )
+    }
+
+    /// `self = alpha self`.
+    pub fn scale(&mut self, alpha: Coefficient<'_, T>) -> Result<()> {
+        let cols = self.cols;
+        let executor = self.values.executor().clone();
+        dispatch!(&executor, scale(alpha, self.host_mut()?, cols))
+    }
+
+    /// Row by row `self = d x` with one number `d` a row, conjugated where asked: the action of a
+    /// diagonal matrix or of its adjoint.
+    pub fn scale_rows<D: Mixes<T, T>>(
+        &mut self,
+        d: &Vector<D>,
+        conjugate: bool,
+        x: &Self,
+    ) -> Result<()> {
+        self.check("scale_rows", x)?;
+        if d.size() != Size::new(self.rows, 1) {
+            return Err(Error::SizeMismatch {
+                operation: "scale_rows",
+                expected: Size::new(self.rows, 1),
+                found: d.size(),
+            });
+        }
+        let cols = self.cols;
+        dispatch!(
+            x.executor(),
+            scale_rows(d.host()?, conjugate, x.host()?, self.host_mut()?, cols)
+        );
+        Ok(())
+    }
+
+    /// Column by column, the sum of `conj(self) * y`.
+    pub fn dot(&self, y: &Self, out: &mut Scalars<T>) -> Result<()> {
+        self.check("dot", y)?;
+        self.check_scalars("dot", out)?;
+        dispatch!(
+            self.executor(),
+            dot(self.host()?, y.host()?, out.host_mut()?, self.cols)
+        );
+        Ok(())
+    }
+
+    /// Column by column, the Euclidean norm.
+    pub fn norm(&self, out: &mut Scalars<T>) -> Result<()> {
+        self.dot(self, out)?;
+        out.square_root()
+    }
+
+    /// The Euclidean norm of every column, on the host.
+    pub fn norms(&self) -> Result<Vec<RealOf<T>>> {
+        let mut out = Scalars::filled(self.executor(), self.cols, T::Arith::zero())?;
+        self.norm(&mut out)?;
+        Ok(out.host()?.iter().map(|value| value.real()).collect())
+    }
+
+    fn check<S: Scalar>(&self, operation: &'static str, other: &Vector<S>) -> Result<()> {
+        if self.size() != other.size() {
+            return Err(Error::SizeMismatch {
+                operation,
+                expected: self.size(),
+                found: other.size(),
+            });
+        }
+        self.executor().check_same(other.executor(), operation)
+    }
+
+    fn check_scalars(&self, operation: &'static str, scalars: &Scalars<T>) -> Result<()> {
+        if scalars.len() == self.cols {
+            return Ok(());
+        }
+        Err(Error::SizeMismatch {
+            operation,
+            expected: Size::new(1, self.cols),
+            found: Size::new(1, scalars.len()),
+        })
+    }
+}
+
+impl<T: Scalar> Pooled for Vector<T> {
+    fn allocate(executor: &Executor, rows: usize, cols: usize) -> Result<Self> {
+        Self::zeros(executor, rows, cols)
+    }
+    fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+}
+
+/// Whether a coefficient leaves its operand as it is.
+pub(crate) fn is_one<A: Field>(value: A) -> bool {
+    value == A::one()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::{c64, f16};
+
+    #[test]
+    fn columns_have_their_own_coefficients() {
+        for executor in [Executor::reference(), Executor::cpu()] {
+            let x = Vector::from_rows(&executor, 2, vec![1.0, 10.0, 2.0, 20.0]).unwrap();
+            let mut y = x.clone();
+            let mut alpha = Scalars::filled(&executor, 2, 0.0).unwrap();
+            alpha.write(&[1.0, -1.0]).unwrap();
+            y.axpy(Coefficient::of(&alpha), &x).unwrap();
+            assert_eq!(y.to_vec(), [2.0, 0.0, 4.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn a_zero_beta_forgets_nan() {
+        let host = Executor::reference();
+        let x = Vector::from_column(&host, vec![1.0]);
+        let mut y = Vector::from_column(&host, vec![f64::NAN]);
+        y.axpby(Coefficient::one(), &x, Coefficient::zero())
+            .unwrap();
+        assert_eq!(y.to_vec(), [1.0]);
+    }
+
+    #[test]
+    fn dot_conjugates_the_first() {
+        let host = Executor::reference();
+        let x = Vector::from_column(&host, vec![c64::new(0.0, 1.0)]);
+        assert_eq!(x.norms().unwrap(), [1.0]);
+    }
+
+    #[test]
+    fn shapes_and_kinds_are_checked() {
+        let host = Executor::reference();
+        let mut x = Vector::from_column(&host, vec![1.0, 2.0]);
+        let y = Vector::from_column(&host, vec![1.0]);
+        assert!(matches!(
+            x.axpy(Coefficient::one(), &y),
+            Err(Error::SizeMismatch { .. })
+        ));
+        let z = Vector::from_column(&host, vec![c64::new(1.0, 0.0); 2]);
+        assert!(matches!(x.copy_from(&z), Err(Error::Conversion { .. })));
+        let mut h = Vector::<f16>::zeros_like(&x).unwrap();
+        h.copy_from(&x).unwrap();
+        assert_eq!(h.to_vec()[1].to_f64(), 2.0);
+    }
+}
