@@ -3,7 +3,13 @@
 //! Work is cut into pieces whose bounds depend on the operands alone, never on the number of
 //! threads or on timing, so results are the same bits on any number of threads.
 
+pub(crate) mod coo;
 pub(crate) mod csr;
+pub(crate) mod dense;
+pub(crate) mod ell;
+pub(crate) mod hybrid;
+pub(crate) mod rows;
+pub(crate) mod sellp;
 pub(crate) mod vector;
 
 use rayon::prelude::*;
