@@ -2,4 +2,5 @@
 
 mod csr;
 
+pub(crate) use csr::Slice;
 pub use csr::{Csr, Duplicates, Pattern};

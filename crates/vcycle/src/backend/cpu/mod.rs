@@ -4,6 +4,7 @@
 //! threads or on timing, so results are the same bits on any number of threads.
 
 pub(crate) mod csr;
+pub(crate) mod simd;
 pub(crate) mod vector;
 
 use rayon::prelude::*;

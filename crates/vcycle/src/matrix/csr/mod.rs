@@ -1,10 +1,12 @@
 //! Compressed sparse rows, the format everything converts to and from.
 
 mod apply;
+mod cut;
 mod pattern;
 
 use std::sync::Arc;
 
+pub(crate) use cut::Slice;
 pub use pattern::Pattern;
 
 use crate::error::{Error, Result};
