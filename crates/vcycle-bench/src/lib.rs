@@ -1,1 +1,30 @@
-//! Benchmarks.
+//! Benchmarks: vcycle beside what the machine can do and beside installed peers.
+//!
+//! Every comparison is made within one run, the measurements of all candidates taking turns, so
+//! that a busy machine slows all of them down alike. The best time of each is reported.
+
+mod peer;
+mod problem;
+mod spmv;
+mod timing;
+mod triad;
+
+/// What went wrong, in words: a benchmark has no caller that could act on it.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The benchmarks; also the subcommands of `vcycle bench`.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Command {
+    /// Sparse matrix times vector: bandwidth, storage precisions, and Intel MKL
+    Spmv(spmv::Arguments),
+}
+
+/// Runs a benchmark and prints its report.
+///
+/// # Errors
+/// When a matrix cannot be read or a peer cannot be installed or run.
+pub fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Spmv(arguments) => spmv::run(arguments),
+    }
+}

@@ -15,6 +15,7 @@ mod sellp;
 mod tests;
 
 pub use coo::Coo;
+pub(crate) use csr::Slice;
 pub use csr::{Csr, Duplicates, Pattern};
 pub use dense::Dense;
 pub use ell::Ell;

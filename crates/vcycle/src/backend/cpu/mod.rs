@@ -10,6 +10,7 @@ pub(crate) mod ell;
 pub(crate) mod hybrid;
 pub(crate) mod rows;
 pub(crate) mod sellp;
+pub(crate) mod simd;
 pub(crate) mod vector;
 
 use rayon::prelude::*;

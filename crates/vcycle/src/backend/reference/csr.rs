@@ -1,5 +1,7 @@
 //! CSR kernels, as their definitions read.
 
+use std::ops::Range;
+
 use num_traits::Zero;
 
 use crate::error::Result;
@@ -14,7 +16,15 @@ pub(crate) struct CsrArrays<'a, M> {
     pub(crate) values: &'a [M],
 }
 
-impl<M: Scalar> CsrArrays<'_, M> {
+impl<'a, M: Scalar> CsrArrays<'a, M> {
+    /// Some of the rows, sharing the arrays.
+    pub(crate) fn rows(&self, rows: Range<usize>) -> CsrArrays<'a, M> {
+        CsrArrays {
+            offsets: &self.offsets[rows.start..=rows.end],
+            ..*self
+        }
+    }
+
     /// Entry (`row`, `column`) of `A x`.
     fn product<X: Scalar, Y: Scalar>(
         &self,
@@ -49,7 +59,7 @@ pub(crate) fn apply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     }
 }
 
-/// `y = alpha A x + beta y`.
+/// `y = alpha A x + beta y`; a part with a zero coefficient does not count, whatever it holds.
 pub(crate) fn apply_advanced<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     alpha: Coefficient<'_, Y>,
     a: CsrArrays<'_, M>,
@@ -63,7 +73,10 @@ pub(crate) fn apply_advanced<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         let beta = M::coefficient(beta.evaluate(column)?);
         for row in 0..a.offsets.len() - 1 {
             let y = &mut y[row * cols + column];
-            let mut sum = alpha * a.product::<X, Y>(row, x, column, cols);
+            let mut sum = M::Accumulator::zero();
+            if !alpha.is_zero() {
+                sum = alpha * a.product::<X, Y>(row, x, column, cols);
+            }
             if !beta.is_zero() {
                 sum += beta * M::output(*y);
             }
@@ -96,20 +109,32 @@ pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     x: &[X],
     y: &mut [Y],
     cols: usize,
-    sums: &mut [<M as Mixes<X, Y>>::Accumulator],
+    sums: &mut [M::Accumulator],
+) {
+    sum_transposed::<M, X, Y>(conjugate, a, x, 0, cols, sums);
+    for (y, sum) in y.iter_mut().zip(sums) {
+        *y = M::result(*sum);
+    }
+}
+
+/// `sums = A^T x`, or `A^H x`, where `sums` begins with column `first` of the matrix.
+pub(crate) fn sum_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    conjugate: bool,
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    first: usize,
+    cols: usize,
+    sums: &mut [M::Accumulator],
 ) {
     sums.fill(Zero::zero());
     for row in 0..a.offsets.len() - 1 {
         for entry in a.offsets[row]..a.offsets[row + 1] {
             let value = a.values[entry].matrix();
             let value = if conjugate { value.conj() } else { value };
+            let place = (a.columns[entry] as usize - first) * cols;
             for column in 0..cols {
-                let x = M::input(x[row * cols + column]);
-                sums[a.columns[entry] as usize * cols + column] += value * x;
+                sums[place + column] += value * M::input(x[row * cols + column]);
             }
         }
-    }
-    for (y, sum) in y.iter_mut().zip(sums) {
-        *y = M::result(*sum);
     }
 }

@@ -3,13 +3,17 @@
 use std::borrow::Cow;
 
 use super::Csr;
+use crate::backend::cpu::csr::Product;
 use crate::backend::reference::csr::CsrArrays;
 use crate::backend::{cpu, reference};
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
+use crate::executor::{Executor, Scratch, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
+
+/// Scratch for the sums of a transposed product.
+type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
 
 impl<T: Scalar> Csr<T> {
     /// The arrays, for kernels of host executors.
@@ -19,6 +23,18 @@ impl<T: Scalar> Csr<T> {
             columns: self.columns(),
             values: self.values.host()?,
         })
+    }
+
+    fn sums<'w, X: Scalar, Y: Scalar>(
+        &self,
+        rows: usize,
+        cols: usize,
+        ws: &'w Workspace,
+    ) -> Result<Sums<'w, T, X, Y>>
+    where
+        T: Mixes<X, Y>,
+    {
+        ws.vector(self.executor(), rows, cols)
     }
 }
 
@@ -43,7 +59,7 @@ where
         match self.executor() {
             Executor::Reference => reference::csr::apply(a, x, y, cols),
             Executor::Cpu(threads) => {
-                cpu::csr::apply(threads, self.pattern.pieces(), a, x, y, cols);
+                Product::new(a, x, cols).run(threads, self.pattern.pieces(), y)?;
             }
         }
         Ok(())
@@ -63,8 +79,12 @@ where
         match self.executor() {
             Executor::Reference => reference::csr::apply_advanced(alpha, a, x, beta, y, cols),
             Executor::Cpu(threads) => {
-                let pieces = self.pattern.pieces();
-                cpu::csr::apply_advanced(threads, pieces, alpha, a, x, beta, y, cols)
+                let product = Product {
+                    alpha,
+                    beta,
+                    ..Product::new(a, x, cols)
+                };
+                product.run(threads, self.pattern.pieces(), y)
             }
         }
     }
@@ -83,7 +103,13 @@ where
         match self.executor() {
             Executor::Reference => reference::csr::residual(b, a, x, r, cols),
             Executor::Cpu(threads) => {
-                cpu::csr::residual(threads, self.pattern.pieces(), b, a, x, r, cols);
+                let product = Product {
+                    alpha: Coefficient::real(-1.0),
+                    beta: Coefficient::one(),
+                    z: Some(b),
+                    ..Product::new(a, x, cols)
+                };
+                product.run(threads, self.pattern.pieces(), r)?;
             }
         }
         Ok(())
@@ -99,11 +125,22 @@ where
         let size = self.size().transposed();
         check_apply("transposed csr product", size, self.executor(), x, y)?;
         let (a, cols) = (self.arrays()?, x.cols());
-        let mut sums =
-            ws.vector::<<M as Mixes<Y, X>>::Accumulator>(self.executor(), size.rows, cols)?;
+        let (x, y) = (x.host()?, y.host_mut()?);
         let conjugate = mode == Transpose::Conjugate;
-        let sums = sums.host_mut()?;
-        reference::csr::apply_transposed(conjugate, a, x.host()?, y.host_mut()?, cols, sums);
+        match self.executor() {
+            Executor::Reference => {
+                let mut sums = self.sums::<Y, X>(size.rows, cols, ws)?;
+                let sums = sums.host_mut()?;
+                reference::csr::apply_transposed(conjugate, a, x, y, cols, sums);
+            }
+            Executor::Cpu(threads) => {
+                let slices = self.pattern.slices();
+                let rows = slices.iter().map(|slice| slice.columns.len()).sum();
+                let mut sums = self.sums::<Y, X>(rows, cols, ws)?;
+                let sums = sums.host_mut()?;
+                cpu::csr::apply_transposed(threads, slices, conjugate, a, x, y, cols, sums);
+            }
+        }
         Ok(())
     }
 

@@ -1,13 +1,14 @@
 //! Compressed sparse rows, the format everything converts to and from.
 
 mod apply;
+mod cut;
 mod pattern;
 mod triplets;
 
 use std::sync::Arc;
 
+pub(crate) use cut::{Slice, balance};
 pub use pattern::Pattern;
-pub(crate) use pattern::balance;
 pub(crate) use triplets::{compress, offsets};
 
 use crate::error::{Error, Result};

@@ -4,13 +4,11 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::Duplicates;
+use super::cut::{self, Slice};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
 use crate::scalar::Scalar;
-
-/// Entries per piece of work: large enough to hide the cost of a task, small enough to balance.
-const ENTRIES_PER_PIECE: usize = 32 * 1024;
 
 /// The positions of a sparse matrix's entries, row after row.
 #[derive(Clone, Debug)]
@@ -19,6 +17,7 @@ pub struct Pattern {
     offsets: Buffer<usize>,
     columns: Buffer<u32>,
     pieces: OnceLock<Vec<usize>>,
+    slices: OnceLock<Vec<Slice>>,
 }
 
 impl Pattern {
@@ -33,6 +32,7 @@ impl Pattern {
             offsets: Buffer::from_vec(executor, offsets),
             columns: Buffer::from_vec(executor, columns),
             pieces: OnceLock::new(),
+            slices: OnceLock::new(),
         }
     }
 
@@ -42,6 +42,7 @@ impl Pattern {
             offsets: self.offsets.copy_to(executor)?,
             columns: self.columns.copy_to(executor)?,
             pieces: self.pieces.clone(),
+            slices: self.slices.clone(),
         })
     }
 
@@ -91,39 +92,15 @@ impl Pattern {
     pub(crate) fn pieces(&self) -> &[usize] {
         self.pieces.get_or_init(|| {
             let offsets = self.offsets();
-            balance(offsets.len() - 1, |row| offsets[row] + row)
+            cut::balance(offsets.len() - 1, |row| offsets[row] + row)
         })
     }
-}
 
-/// Cuts rows into ranges of about [`ENTRIES_PER_PIECE`] units of work. `work(row)` is that of all
-/// rows before `row`: their entries, and one for each row itself.
-pub(crate) fn balance(rows: usize, work: impl Fn(usize) -> usize) -> Vec<usize> {
-    let pieces = (work(rows) / ENTRIES_PER_PIECE).max(1);
-    let target = |piece: usize| piece * work(rows) / pieces;
-    let mut bounds: Vec<usize> = (0..pieces)
-        .map(|piece| partition_point(rows, |row| work(row) < target(piece)))
-        .chain([rows])
-        .collect();
-    bounds.dedup();
-    if bounds.len() == 1 {
-        bounds.push(rows);
+    /// Slices of rows for products with the transpose; the same for any number of threads.
+    pub(crate) fn slices(&self) -> &[Slice] {
+        self.slices
+            .get_or_init(|| cut::slices(self.offsets(), self.columns()))
     }
-    bounds
-}
-
-/// The first of `0..=count` for which `before` does not hold.
-fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = (low + high) / 2;
-        if before(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 /// Fails, naming the place, unless the arrays describe a matrix of `size`.
@@ -231,25 +208,4 @@ pub(super) fn merge_duplicates<T: Scalar>(
     columns.truncate(kept);
     values.truncate(kept);
     Ok(merged)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn work_is_balanced_by_entries() {
-        let mut offsets: Vec<usize> = (0..=1000).collect();
-        offsets.push(1000 + 3 * ENTRIES_PER_PIECE);
-        offsets.extend((1..=100_000).map(|row| 1000 + 3 * ENTRIES_PER_PIECE + row));
-        let pieces = balance(offsets.len() - 1, |row| offsets[row] + row);
-        assert_eq!((pieces[0], *pieces.last().unwrap()), (0, offsets.len() - 1));
-        assert!(pieces.is_sorted_by(|a, b| a < b));
-        assert!(pieces.len() > 4);
-    }
-
-    #[test]
-    fn an_empty_matrix_is_one_piece() {
-        assert_eq!(balance(0, |_| 0), [0, 0]);
-    }
 }

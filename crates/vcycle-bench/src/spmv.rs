@@ -1,0 +1,211 @@
+//! `vcycle-bench spmv`: sparse matrix times vector.
+
+use std::path::PathBuf;
+
+use comfy_table::{CellAlignment, Table, presets};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::LinOp;
+use vcycle::matrix::Csr;
+use vcycle::scalar::{Mixes, Scalar, bf16, f16};
+use vcycle::vector::Vector;
+
+use crate::timing::{Candidate, race};
+use crate::triad::{Triad, pool};
+use crate::{Result, peer, problem};
+
+/// Options of `spmv`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// Matrix for bandwidth and storage precisions
+    #[arg(long, default_value = "poisson27:128")]
+    matrix: String,
+    /// Matrices for the comparison with Intel MKL
+    #[arg(long, num_args = 0.., default_values = [
+        "poisson7:128", "poisson27:96", "../shared/matrices/G2_circuit.mtx.xz",
+    ])]
+    peers: Vec<String>,
+    /// Threads; all cores unless given
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Turns each candidate takes
+    #[arg(long, default_value_t = 12)]
+    rounds: usize,
+    /// Seconds of one turn
+    #[arg(long, default_value_t = 0.3)]
+    seconds: f64,
+    /// Where the peers are installed
+    #[arg(long, default_value = "target/bench-venv")]
+    venv: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let threads = match arguments.threads {
+        Some(threads) => threads,
+        None => std::thread::available_parallelism()?.into(),
+    };
+    bandwidth(arguments, threads)?;
+    if arguments.peers.is_empty() {
+        return Ok(());
+    }
+    peers(arguments, threads)
+}
+
+/// A matrix with vectors of its executor, ready to be multiplied.
+struct Operation<M, V> {
+    a: Csr<M>,
+    x: Vector<V>,
+    y: Vector<V>,
+    ws: Workspace,
+}
+
+impl<M: Mixes<V, V>, V: Scalar> Operation<M, V> {
+    fn new(a: &Csr<f64>, executor: &Executor) -> Result<Self> {
+        let ramp = (0..a.size().cols).map(|i| 1.0 + (i % 7) as f64 / 8.0);
+        let ramp = Vector::from_column(executor, ramp.collect());
+        let mut x = Vector::zeros_like(&ramp)?;
+        x.copy_from(&ramp)?;
+        Ok(Self {
+            a: a.copy_to(executor)?.convert()?,
+            y: Vector::zeros(executor, a.size().rows, 1)?,
+            x,
+            ws: Workspace::new(),
+        })
+    }
+
+    /// Bytes of one product, everything counted once.
+    fn bytes(&self) -> f64 {
+        (self.a.bytes() + self.x.bytes() + self.y.bytes()) as f64
+    }
+
+    fn product(&mut self) -> impl Candidate + '_ {
+        || Ok(self.a.apply(&self.x, &mut self.y, &self.ws)?)
+    }
+}
+
+fn bandwidth(arguments: &Arguments, threads: usize) -> Result<()> {
+    let a = problem::matrix(&Executor::reference(), &arguments.matrix)?;
+    println!(
+        "{}: {} rows, {} entries",
+        arguments.matrix,
+        a.size().rows,
+        a.nonzeros()
+    );
+    let mut table = table(&["threads", "operation", "ms", "GB/s", "% of triad", "x f64"]);
+    for threads in [1, threads] {
+        rows(arguments, &a, threads, &mut table)?;
+    }
+    println!("{table}\n");
+    Ok(())
+}
+
+fn rows(arguments: &Arguments, a: &Csr<f64>, threads: usize, table: &mut Table) -> Result<()> {
+    let executor = Executor::cpu_with_threads(threads)?;
+    let pool = pool(threads)?;
+    let mut triad = Triad::new();
+    let mut double = Operation::<f64, f64>::new(a, &executor)?;
+    let mut single = Operation::<f32, f32>::new(a, &executor)?;
+    let mut single_double = Operation::<f32, f64>::new(a, &executor)?;
+    let mut half = Operation::<f16, f32>::new(a, &executor)?;
+    let mut half_double = Operation::<f16, f64>::new(a, &executor)?;
+    let mut brain = Operation::<bf16, f32>::new(a, &executor)?;
+    let mut brain_double = Operation::<bf16, f64>::new(a, &executor)?;
+    let bytes = [
+        triad.bytes(),
+        double.bytes(),
+        single.bytes(),
+        single_double.bytes(),
+        half.bytes(),
+        half_double.bytes(),
+        brain.bytes(),
+        brain_double.bytes(),
+    ];
+    let names = [
+        "triad",
+        "csr f64, vectors f64",
+        "csr f32, vectors f32",
+        "csr f32, vectors f64",
+        "csr f16, vectors f32",
+        "csr f16, vectors f64",
+        "csr bf16, vectors f32",
+        "csr bf16, vectors f64",
+    ];
+    let best = race(
+        [
+            &mut triad.on(&pool),
+            &mut double.product(),
+            &mut single.product(),
+            &mut single_double.product(),
+            &mut half.product(),
+            &mut half_double.product(),
+            &mut brain.product(),
+            &mut brain_double.product(),
+        ],
+        arguments.rounds,
+        arguments.seconds,
+    )?;
+    let speed = |index: usize| bytes[index] / best[index];
+    for index in 0..best.len() {
+        table.add_row([
+            threads.to_string(),
+            names[index].to_owned(),
+            format!("{:.2}", best[index] * 1e3),
+            format!("{:.2}", speed(index) / 1e9),
+            format!("{:.0}", 100.0 * speed(index) / speed(0)),
+            match index {
+                0 => String::new(),
+                _ => format!("{:.2}", best[1] / best[index]),
+            },
+        ]);
+    }
+    Ok(())
+}
+
+fn peers(arguments: &Arguments, threads: usize) -> Result<()> {
+    let python = peer::install(&arguments.venv, &["mkl", "numpy"])?;
+    let mut table = table(&["matrix", "threads", "vcycle ms", "MKL ms", "MKL / vcycle"]);
+    for name in &arguments.peers {
+        let a = problem::matrix(&Executor::reference(), name)?;
+        let mut mkl = peer::Mkl::start(&python, &a)?;
+        check(&a, mkl.checksum()?)?;
+        for threads in [1, threads] {
+            let executor = Executor::cpu_with_threads(threads)?;
+            let mut ours = Operation::<f64, f64>::new(&a, &executor)?;
+            let candidates: [&mut dyn Candidate; 2] = [&mut ours.product(), &mut mkl.on(threads)];
+            let [ours, theirs] = race(candidates, arguments.rounds, arguments.seconds)?;
+            table.add_row([
+                name.clone(),
+                threads.to_string(),
+                format!("{:.3}", ours * 1e3),
+                format!("{:.3}", theirs * 1e3),
+                format!("{:.2}", theirs / ours),
+            ]);
+        }
+    }
+    println!("{table}");
+    Ok(())
+}
+
+/// Fails unless a peer's product adds up to ours.
+fn check(a: &Csr<f64>, theirs: f64) -> Result<()> {
+    let mut operation = Operation::<f64, f64>::new(a, &Executor::cpu())?;
+    operation
+        .a
+        .apply(&operation.x, &mut operation.y, &operation.ws)?;
+    let values = operation.y.to_vec();
+    let (ours, scale): (f64, f64) = (values.iter().sum(), values.iter().map(|v| v.abs()).sum());
+    if (ours - theirs).abs() <= 1e-10 * scale {
+        return Ok(());
+    }
+    Err(format!("the peer's product adds up to {theirs}, ours to {ours}").into())
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::ASCII_MARKDOWN)
+        .set_header(header);
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

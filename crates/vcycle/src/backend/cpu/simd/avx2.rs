@@ -1,0 +1,160 @@
+//! Registers of 256 bits.
+
+use std::arch::x86_64::*;
+
+use super::Simd;
+use crate::scalar::{Kind, Scalar};
+
+/// Four doubles.
+pub(crate) struct Doubles;
+/// Eight singles.
+pub(crate) struct Singles;
+
+/// All bits of the first `count` of four 32-bit lanes.
+#[inline(always)]
+unsafe fn mask4(count: usize) -> __m128i {
+    unsafe { _mm_cmpgt_epi32(_mm_set1_epi32(count as i32), _mm_setr_epi32(0, 1, 2, 3)) }
+}
+
+/// All bits of the first `count` of eight 32-bit lanes.
+#[inline(always)]
+unsafe fn mask8(count: usize) -> __m256i {
+    unsafe {
+        let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes)
+    }
+}
+
+/// The bits of the first `count` halves, then zeros; there is no masked load of 16-bit lanes.
+#[inline(always)]
+unsafe fn halves<M>(values: *const M, count: usize) -> __m128i {
+    let mut bits = [0_u16; 8];
+    // SAFETY: the caller's; `count` is at most eight.
+    unsafe {
+        std::ptr::copy_nonoverlapping(values.cast(), bits.as_mut_ptr(), count);
+        _mm_loadu_si128(bits.as_ptr().cast())
+    }
+}
+
+impl Simd for Doubles {
+    type Register = __m256d;
+    const LANES: usize = 4;
+
+    #[inline(always)]
+    unsafe fn zero() -> __m256d {
+        unsafe { _mm256_setzero_pd() }
+    }
+
+    #[inline(always)]
+    unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m256d {
+        // SAFETY: the caller's; masked lanes are not read.
+        unsafe {
+            match M::KIND {
+                Kind::F64 => _mm256_maskload_pd(values.cast(), _mm256_cvtepi32_epi64(mask4(count))),
+                Kind::F32 => _mm256_cvtps_pd(_mm_maskload_ps(values.cast(), mask4(count))),
+                Kind::F16 => _mm256_cvtps_pd(_mm_cvtph_ps(halves(values, count))),
+                Kind::Bf16 => {
+                    let bits = _mm_slli_epi32::<16>(_mm_cvtepu16_epi32(halves(values, count)));
+                    _mm256_cvtps_pd(_mm_castsi128_ps(bits))
+                }
+                Kind::C64 | Kind::C32 => unreachable!("lanes are real"),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn gather<X: Scalar>(x: *const X, columns: *const u32, count: usize) -> __m256d {
+        // SAFETY: the caller's; masked lanes are not read.
+        unsafe {
+            let mask = mask4(count);
+            let places = _mm_maskload_epi32(columns.cast(), mask);
+            match X::KIND {
+                Kind::F64 => {
+                    let mask = _mm256_castsi256_pd(_mm256_cvtepi32_epi64(mask));
+                    _mm256_mask_i32gather_pd::<8>(Self::zero(), x.cast(), places, mask)
+                }
+                Kind::F32 => {
+                    let (zero, mask) = (_mm_setzero_ps(), _mm_castsi128_ps(mask));
+                    _mm256_cvtps_pd(_mm_mask_i32gather_ps::<4>(zero, x.cast(), places, mask))
+                }
+                _ => unreachable!("gathered lanes are f64 or f32"),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
+        unsafe { _mm256_fmadd_pd(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
+        unsafe { _mm256_add_pd(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(a: __m256d) -> f64 {
+        unsafe {
+            let pairs = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd::<1>(a));
+            _mm_cvtsd_f64(_mm_add_sd(pairs, _mm_unpackhi_pd(pairs, pairs)))
+        }
+    }
+}
+
+impl Simd for Singles {
+    type Register = __m256;
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn zero() -> __m256 {
+        unsafe { _mm256_setzero_ps() }
+    }
+
+    #[inline(always)]
+    unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m256 {
+        // SAFETY: the caller's; masked lanes are not read.
+        unsafe {
+            match M::KIND {
+                Kind::F32 => _mm256_maskload_ps(values.cast(), mask8(count)),
+                Kind::F16 => _mm256_cvtph_ps(halves(values, count)),
+                Kind::Bf16 => {
+                    let bits = _mm256_cvtepu16_epi32(halves(values, count));
+                    _mm256_castsi256_ps(_mm256_slli_epi32::<16>(bits))
+                }
+                _ => unreachable!("lanes are real and no wider than f32"),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn gather<X: Scalar>(x: *const X, columns: *const u32, count: usize) -> __m256 {
+        debug_assert_eq!(X::KIND, Kind::F32);
+        // SAFETY: the caller's; masked lanes are not read.
+        unsafe {
+            let mask = mask8(count);
+            let places = _mm256_maskload_epi32(columns.cast(), mask);
+            let mask = _mm256_castsi256_ps(mask);
+            _mm256_mask_i32gather_ps::<4>(Self::zero(), x.cast(), places, mask)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_add(a: __m256, b: __m256, c: __m256) -> __m256 {
+        unsafe { _mm256_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: __m256, b: __m256) -> __m256 {
+        unsafe { _mm256_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(a: __m256) -> f64 {
+        unsafe {
+            let fours = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
+            let pairs = _mm_add_ps(fours, _mm_movehl_ps(fours, fours));
+            let whole = _mm_add_ss(pairs, _mm_shuffle_ps::<1>(pairs, pairs));
+            f64::from(_mm_cvtss_f32(whole))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What the vector units of the host can do, found out at run time.
+//!
+//! Loops that compilers vectorise well are written once, in plain Rust, inside [`multiversion!`].
+//! Only gathers, which they do not, are written with intrinsics, behind [`Simd`].
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+
+use crate::scalar::Scalar;
+
+/// The widest instruction set that both the host and this library know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub(crate) enum Level {
+    /// AVX-512 F, BW, DQ and VL.
+    Avx512,
+    /// AVX2 with FMA and F16C.
+    Avx2,
+    /// What every processor of the architecture has.
+    Portable,
+}
+
+/// The level of this host; asked of the processor once.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn level() -> Level {
+    use std::sync::OnceLock;
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c");
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        match (avx2, avx512) {
+            (true, true) => Level::Avx512,
+            (true, false) => Level::Avx2,
+            (false, _) => Level::Portable,
+        }
+    })
+}
+
+/// The level of this host.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn level() -> Level {
+    Level::Portable
+}
+
+/// Compiles a function once for every [`Level`] and calls the one the host can run.
+///
+/// Generic parameters stand in square brackets; they must follow from the arguments.
+macro_rules! multiversion {
+    ($(#[$attribute:meta])* $access:vis fn $name:ident[$($generics:tt)*](
+        $($argument:ident: $type:ty),* $(,)?
+    ) $(-> $result:ty)? $body:block) => {
+        $(#[$attribute])*
+        $access fn $name<$($generics)*>($($argument: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn body<$($generics)*>($($argument: $type),*) $(-> $result)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            {
+                use $crate::backend::cpu::simd::Level;
+
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+                fn avx512<$($generics)*>($($argument: $type),*) $(-> $result)? {
+                    body($($argument),*)
+                }
+                #[target_feature(enable = "avx2,fma,f16c")]
+                fn avx2<$($generics)*>($($argument: $type),*) $(-> $result)? {
+                    body($($argument),*)
+                }
+                match $crate::backend::cpu::simd::level() {
+                    // SAFETY: the host has the features of its level.
+                    Level::Avx512 => return unsafe { avx512($($argument),*) },
+                    // SAFETY: as above.
+                    Level::Avx2 => return unsafe { avx2($($argument),*) },
+                    Level::Portable => {}
+                }
+            }
+            body($($argument),*)
+        }
+    };
+}
+pub(crate) use multiversion;
+
+/// A register of real numbers, computed in `f64` or in `f32`.
+///
+/// # Safety
+/// The methods need the instructions of the implementor's [`Level`] and are to be inlined into
+/// functions that enable them. `count` is at most [`Simd::LANES`], and that many elements must be
+/// readable; for [`Simd::gather`] also those of `x` that the columns name, all below `2^31`.
+/// Value types are real; those that are gathered are no wider than the lanes and not halves.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub(crate) trait Simd {
+    /// The register.
+    type Register: Copy;
+    /// Numbers in a register.
+    const LANES: usize;
+
+    /// Zero in every lane.
+    unsafe fn zero() -> Self::Register;
+    /// The first `count` values, then zeros.
+    unsafe fn load<M: Scalar>(values: *const M, count: usize) -> Self::Register;
+    /// The `x` of the first `count` columns, then zeros.
+    unsafe fn gather<X: Scalar>(x: *const X, columns: *const u32, count: usize) -> Self::Register;
+    /// `a b + c`, rounded once.
+    unsafe fn multiply_add(
+        a: Self::Register,
+        b: Self::Register,
+        c: Self::Register,
+    ) -> Self::Register;
+    /// The sum of `a` and `b`.
+    unsafe fn add(a: Self::Register, b: Self::Register) -> Self::Register;
+    /// The sum of all lanes.
+    unsafe fn sum(a: Self::Register) -> f64;
+}
