@@ -3,6 +3,7 @@
 //! Work is cut into pieces whose bounds depend on the operands alone, never on the number of
 //! threads or on timing, so results are the same bits on any number of threads.
 
+pub(crate) mod blocks;
 pub(crate) mod coo;
 pub(crate) mod csr;
 pub(crate) mod dense;
@@ -11,6 +12,7 @@ pub(crate) mod hybrid;
 pub(crate) mod rows;
 pub(crate) mod sellp;
 pub(crate) mod simd;
+pub(crate) mod triangular;
 pub(crate) mod vector;
 
 use rayon::prelude::*;
