@@ -149,6 +149,9 @@ pub enum Error {
         /// What would be right.
         reason: String,
     },
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(Box<crate::io::FileError>),
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {

@@ -4,6 +4,7 @@
 //! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
 
 pub mod executor;
+pub mod io;
 pub mod linop;
 pub mod log;
 pub mod matrix;
