@@ -5,6 +5,7 @@
 
 pub mod executor;
 pub mod gallery;
+pub mod io;
 pub mod linop;
 pub mod log;
 pub mod matrix;
