@@ -145,7 +145,8 @@ pub fn check_apply<X: Scalar, Y: Scalar>(
     executor.check_same(y.executor(), operation)
 }
 
-fn check_size(operation: &'static str, expected: Size, found: Size) -> Result<()> {
+/// Fails unless `found` is the size `expected`.
+pub fn check_size(operation: &'static str, expected: Size, found: Size) -> Result<()> {
     if expected == found {
         return Ok(());
     }

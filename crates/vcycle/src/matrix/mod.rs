@@ -2,4 +2,4 @@
 
 mod csr;
 
-pub use csr::{Csr, Duplicates, Pattern};
+pub use csr::{Csr, Duplicates, Galerkin, Pattern, SpGemm, galerkin};

@@ -1,11 +1,20 @@
 //! Compressed sparse rows, the format everything converts to and from.
 
+mod add;
 mod apply;
+mod build;
+mod galerkin;
 mod pattern;
+mod spgemm;
+#[cfg(test)]
+mod testing;
+mod transpose;
 
 use std::sync::Arc;
 
+pub use galerkin::{Galerkin, galerkin};
 pub use pattern::Pattern;
+pub use spgemm::SpGemm;
 
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};

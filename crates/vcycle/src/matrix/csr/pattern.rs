@@ -10,7 +10,7 @@ use crate::linop::Size;
 use crate::scalar::Scalar;
 
 /// Entries per piece of work: large enough to hide the cost of a task, small enough to balance.
-const ENTRIES_PER_PIECE: usize = 32 * 1024;
+pub(super) const ENTRIES_PER_PIECE: usize = 32 * 1024;
 
 /// The positions of a sparse matrix's entries, row after row.
 #[derive(Clone, Debug)]
@@ -89,15 +89,25 @@ impl Pattern {
 
     /// Bounds of row ranges with about equal work each; the same for any number of threads.
     pub(crate) fn pieces(&self) -> &[usize] {
-        self.pieces.get_or_init(|| balance(self.offsets()))
+        self.pieces
+            .get_or_init(|| balance(self.offsets(), ENTRIES_PER_PIECE))
+    }
+
+    /// Whether the entries stand at the same positions on the same executor.
+    pub fn same_as(&self, other: &Pattern) -> bool {
+        std::ptr::eq(self, other)
+            || self.size == other.size
+                && self.executor().shares_memory_with(other.executor())
+                && self.offsets() == other.offsets()
+                && self.columns() == other.columns()
     }
 }
 
-/// Cuts rows into ranges of about [`ENTRIES_PER_PIECE`] entries; a row counts one entry itself.
-fn balance(offsets: &[usize]) -> Vec<usize> {
+/// Cuts rows into ranges of about `per_piece` entries; a row counts one entry itself.
+pub(super) fn balance(offsets: &[usize], per_piece: usize) -> Vec<usize> {
     let rows = offsets.len() - 1;
     let work = |row: usize| offsets[row] + row;
-    let pieces = (work(rows) / ENTRIES_PER_PIECE).max(1);
+    let pieces = (work(rows) / per_piece).max(1);
     let target = |piece: usize| piece * work(rows) / pieces;
     let mut bounds: Vec<usize> = (0..pieces)
         .map(|piece| partition_point(rows, |row| work(row) < target(piece)))
@@ -240,7 +250,7 @@ mod tests {
         let mut offsets: Vec<usize> = (0..=1000).collect();
         offsets.push(1000 + 3 * ENTRIES_PER_PIECE);
         offsets.extend((1..=100_000).map(|row| 1000 + 3 * ENTRIES_PER_PIECE + row));
-        let pieces = balance(&offsets);
+        let pieces = balance(&offsets, ENTRIES_PER_PIECE);
         assert_eq!((pieces[0], *pieces.last().unwrap()), (0, offsets.len() - 1));
         assert!(pieces.is_sorted_by(|a, b| a < b));
         assert!(pieces.len() > 4);
@@ -248,6 +258,6 @@ mod tests {
 
     #[test]
     fn an_empty_matrix_is_one_piece() {
-        assert_eq!(balance(&[0]), [0, 0]);
+        assert_eq!(balance(&[0], 1), [0, 0]);
     }
 }
