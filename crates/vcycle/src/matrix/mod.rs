@@ -2,4 +2,7 @@
 
 mod csr;
 
-pub use csr::{Csr, Duplicates, Galerkin, Pattern, SpGemm, galerkin};
+pub use csr::{
+    Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, RowLengths, Scaling,
+    SpGemm, Symmetry, galerkin, reverse_cuthill_mckee,
+};

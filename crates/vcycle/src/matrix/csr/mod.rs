@@ -3,8 +3,15 @@
 mod add;
 mod apply;
 mod build;
+mod equilibrate;
+mod facts;
 mod galerkin;
+mod norms;
+mod parts;
 mod pattern;
+mod permute;
+mod rcm;
+mod scale;
 mod spgemm;
 #[cfg(test)]
 mod testing;
@@ -12,8 +19,12 @@ mod transpose;
 
 use std::sync::Arc;
 
+pub use equilibrate::{Equilibrated, Scaling};
+pub use facts::{Facts, RowLengths, Symmetry};
 pub use galerkin::{Galerkin, galerkin};
 pub use pattern::Pattern;
+pub use permute::Permutation;
+pub use rcm::reverse_cuthill_mckee;
 pub use spgemm::SpGemm;
 
 use crate::error::{Error, Result};
