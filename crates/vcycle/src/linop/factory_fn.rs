@@ -11,13 +11,13 @@ use crate::scalar::Scalar;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use vcycle::{executor::Executor, linop::{FactoryFn, LinOp, Scaled}, linop::Identity,
+/// use vcycle::{executor::Executor, linop::{FactoryFn, Identity, LinOp, Scaled},
 ///              matrix::Csr, solver::{Cg, Solver}, vector::Vector};
 /// let cpu = Executor::cpu();
 /// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![4.0, 4.0]));
-/// let quarter = FactoryFn::new("quarter", |a: &Arc<dyn LinOp<f64>>, _ws| {
+/// let quarter = FactoryFn::<f64>::new("quarter", |a, _ws| {
 ///     let identity = Arc::new(Identity::new(a.executor(), a.size().rows));
-///     Ok(Arc::new(Scaled::new(0.25, identity)) as Arc<dyn LinOp<f64>>)
+///     Ok(Arc::new(Scaled::new(0.25, identity)))
 /// });
 /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&quarter)?;
 /// let b = Vector::filled(&cpu, 2, 1, 1.0)?;
@@ -26,28 +26,36 @@ use crate::scalar::Scalar;
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct FactoryFn<F> {
+pub struct FactoryFn<T: Scalar> {
     name: &'static str,
-    generate: F,
+    generate: Arc<Generate<T>>,
 }
 
-impl<F> FactoryFn<F> {
+/// From a matrix to an operator.
+type Generate<T> =
+    dyn Fn(&Arc<dyn LinOp<T>>, &Workspace) -> Result<Arc<dyn LinOp<T>>> + Send + Sync;
+
+impl<T: Scalar> FactoryFn<T> {
     /// A factory that reports its set-up under `name`.
-    pub fn new(name: &'static str, generate: F) -> Self {
+    pub fn new(
+        name: &'static str,
+        generate: impl Fn(&Arc<dyn LinOp<T>>, &Workspace) -> Result<Arc<dyn LinOp<T>>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let generate = Arc::new(generate);
         Self { name, generate }
     }
 }
 
-impl<F> std::fmt::Debug for FactoryFn<F> {
+impl<T: Scalar> std::fmt::Debug for FactoryFn<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }
 
-impl<T: Scalar, F> Factory<T> for FactoryFn<F>
-where
-    F: Fn(&Arc<dyn LinOp<T>>, &Workspace) -> Result<Arc<dyn LinOp<T>>> + Send + Sync,
-{
+impl<T: Scalar> Factory<T> for FactoryFn<T> {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage(self.name, 0);
         (self.generate)(a, ws)
