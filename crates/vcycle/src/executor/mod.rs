@@ -15,11 +15,13 @@
 //! ```
 
 mod buffer;
+mod tasks;
 mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
 pub use buffer::Buffer;
+pub(crate) use tasks::cut;
 pub use workspace::{Pooled, Scratch, Workspace};
 
 use crate::backend::cpu::Threads;

@@ -3,14 +3,76 @@
 //! A matrix, a preconditioner, a multigrid cycle, a whole solver and a closure are all a
 //! [`LinOp`]: `y = A x` on one or many columns. A [`Factory`] holds parameters and turns a matrix
 //! into an operator, so that any solver can be a preconditioner, a smoother or a coarsest solver.
+//!
+//! Operators compose: [`Sum`], [`Product`], [`Scaled`], [`Transposed`] and [`Converted`] are made
+//! of others, [`MatrixFree`] of a closure. An operator of your own implements three methods:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use vcycle::{Result, executor::{Executor, Workspace}, linop::{LinOp, Size, check_apply},
+//!              solver::{Cg, Solver}, vector::Vector};
+//!
+//! /// `-u''` on a line of `n` points, without a matrix.
+//! #[derive(Debug)]
+//! struct Laplacian {
+//!     executor: Executor,
+//!     n: usize,
+//! }
+//!
+//! impl LinOp<f64> for Laplacian {
+//!     fn size(&self) -> Size {
+//!         Size::square(self.n)
+//!     }
+//!     fn executor(&self) -> &Executor {
+//!         &self.executor
+//!     }
+//!     fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, _ws: &Workspace) -> Result<()> {
+//!         check_apply("laplacian", Size::square(self.n), &self.executor, x, y)?;
+//!         let (cols, x) = (x.cols(), x.host()?);
+//!         for (place, y) in y.host_mut()?.iter_mut().enumerate() {
+//!             let left = place.checked_sub(cols).map_or(0.0, |left| x[left]);
+//!             let right = x.get(place + cols).unwrap_or(&0.0);
+//!             *y = 2.0 * x[place] - left - right;
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let cpu = Executor::cpu();
+//! let a = Arc::new(Laplacian { executor: cpu.clone(), n: 5 });
+//! let b = Vector::filled(&cpu, 5, 1, 1.0)?;
+//! let mut x = Vector::zeros_like(&b)?;
+//! let outcome = Solver::new(Cg::default(), a)?.solve(&b, &mut x)?;
+//! assert!(outcome.converged());
+//! assert!((x.to_vec()[2] - 4.5).abs() < 1e-6);
+//! # Ok::<(), vcycle::Error>(())
+//! ```
 
+mod converted;
+mod factory_fn;
+mod identity;
+mod matrix_free;
+mod product;
+mod scaled;
 mod size;
+mod sum;
+#[cfg(test)]
+mod tests;
+mod transposed;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub use converted::{Converted, InPrecision};
+pub use factory_fn::FactoryFn;
+pub use identity::Identity;
+pub use matrix_free::MatrixFree;
+pub use product::Product;
+pub use scaled::Scaled;
 pub use size::Size;
+pub use sum::Sum;
+pub use transposed::Transposed;
 
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -108,6 +170,15 @@ pub struct Footprint {
     pub moved: usize,
 }
 
+impl std::iter::Sum for Footprint {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |total, part| Self {
+            held: total.held + part.held,
+            moved: total.moved + part.moved,
+        })
+    }
+}
+
 /// Parameters that become an operator once a matrix is given.
 pub trait Factory<T: Scalar>: Debug + Send + Sync {
     /// Binds the parameters to `a`. Stages of the set-up are reported to the workspace's log.
@@ -145,7 +216,8 @@ pub fn check_apply<X: Scalar, Y: Scalar>(
     executor.check_same(y.executor(), operation)
 }
 
-fn check_size(operation: &'static str, expected: Size, found: Size) -> Result<()> {
+/// Fails unless `found` is the size `expected`.
+pub fn check_size(operation: &'static str, expected: Size, found: Size) -> Result<()> {
     if expected == found {
         return Ok(());
     }

@@ -16,7 +16,10 @@ mod tests;
 
 pub use coo::Coo;
 pub(crate) use csr::Slice;
-pub use csr::{Csr, Duplicates, Pattern};
+pub use csr::{
+    Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, RowLengths, Scaling,
+    SpGemm, Symmetry, galerkin, reverse_cuthill_mckee,
+};
 pub use dense::Dense;
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};

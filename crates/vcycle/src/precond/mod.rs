@@ -34,7 +34,6 @@ mod block_jacobi;
 mod conformance;
 mod dense;
 mod ic0;
-mod identity;
 mod ilu0;
 mod isai;
 mod jacobi;
@@ -51,7 +50,6 @@ use std::borrow::Cow;
 
 pub use block_jacobi::BlockJacobi;
 pub use ic0::Ic0;
-pub use identity::Identity;
 pub use ilu0::Ilu0;
 pub use isai::{Isai, IsaiKind};
 pub use jacobi::Jacobi;

@@ -32,8 +32,7 @@ pub use run::Run;
 
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Scratch, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, check_apply, check_square};
-use crate::precond::Identity;
+use crate::linop::{Factory, Footprint, Identity, LinOp, Size, check_apply, check_square};
 use crate::scalar::{Field, Real, Scalar};
 use crate::stop::{ColumnOutcome, Monitor, Outcome, Status, Stop};
 use crate::vector::Vector;

@@ -150,6 +150,12 @@ impl<'a, T: Scalar> Coefficient<'a, T> {
         Self::of(numerator).over(divisor)
     }
 
+    /// This coefficient times a number.
+    pub fn scaled(mut self, factor: T::Arith) -> Self {
+        self.factor *= factor;
+        self
+    }
+
     /// This coefficient times `scalars`.
     ///
     /// # Panics

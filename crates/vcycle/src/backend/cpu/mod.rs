@@ -87,7 +87,7 @@ impl Threads {
     }
 
     /// The pool, where this much work is worth more than one thread.
-    fn worth(&self, bytes: usize) -> Option<&rayon::ThreadPool> {
+    pub(crate) fn worth(&self, bytes: usize) -> Option<&rayon::ThreadPool> {
         self.pool.as_ref().filter(|_| bytes >= SERIAL_BYTES)
     }
 

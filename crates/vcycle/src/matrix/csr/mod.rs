@@ -1,14 +1,34 @@
 //! Compressed sparse rows, the format everything converts to and from.
 
+mod add;
 mod apply;
+mod build;
 mod cut;
+mod equilibrate;
+mod facts;
+mod galerkin;
+mod norms;
+mod parts;
 mod pattern;
+mod permute;
+mod rcm;
+mod scale;
+mod spgemm;
+#[cfg(test)]
+mod testing;
+mod transpose;
 mod triplets;
 
 use std::sync::Arc;
 
 pub(crate) use cut::{Slice, balance};
+pub use equilibrate::{Equilibrated, Scaling};
+pub use facts::{Facts, RowLengths, Symmetry};
+pub use galerkin::{Galerkin, galerkin};
 pub use pattern::Pattern;
+pub use permute::Permutation;
+pub use rcm::reverse_cuthill_mckee;
+pub use spgemm::SpGemm;
 pub(crate) use triplets::{compress, offsets};
 
 use crate::error::{Error, Result};

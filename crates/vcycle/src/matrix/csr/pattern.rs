@@ -96,6 +96,15 @@ impl Pattern {
         })
     }
 
+    /// Whether the entries stand at the same positions on the same executor.
+    pub fn same_as(&self, other: &Pattern) -> bool {
+        std::ptr::eq(self, other)
+            || self.size == other.size
+                && self.executor().shares_memory_with(other.executor())
+                && self.offsets() == other.offsets()
+                && self.columns() == other.columns()
+    }
+
     /// Slices of rows for products with the transpose; the same for any number of threads.
     pub(crate) fn slices(&self) -> &[Slice] {
         self.slices

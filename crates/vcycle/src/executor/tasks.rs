@@ -1,0 +1,101 @@
+//! Independent tasks on the threads of an executor: what building and analysing matrices is made of.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::Executor;
+
+impl Executor {
+    /// `work(scratch, task)` for every task, side by side where `bytes` of work are worth it;
+    /// results come in the order of the tasks.
+    ///
+    /// No more scratch is made than threads work, and it passes from task to task. A result that
+    /// depends on its task alone is the same for any number of threads.
+    pub(crate) fn run_with<I: Send, S: Send, R: Send>(
+        &self,
+        bytes: usize,
+        tasks: Vec<I>,
+        scratch: impl Fn() -> S + Sync + Send,
+        work: impl Fn(&mut S, I) -> R + Sync + Send,
+    ) -> Vec<R> {
+        let pool = match self {
+            Executor::Reference => None,
+            Executor::Cpu(threads) => threads.worth(bytes),
+        };
+        let Some(pool) = pool else {
+            let mut scratch = scratch();
+            return tasks.into_iter().map(|t| work(&mut scratch, t)).collect();
+        };
+        let idle = Mutex::new(Vec::new());
+        let one = |task| {
+            let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut mine = free.unwrap_or_else(&scratch);
+            let result = work(&mut mine, task);
+            idle.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(mine);
+            result
+        };
+        pool.install(|| tasks.into_par_iter().map(one).collect())
+    }
+
+    /// [`run_with`](Self::run_with) for work that needs no scratch.
+    pub(crate) fn run<I: Send, R: Send>(
+        &self,
+        bytes: usize,
+        tasks: Vec<I>,
+        work: impl Fn(I) -> R + Sync + Send,
+    ) -> Vec<R> {
+        self.run_with(bytes, tasks, || (), |(), task| work(task))
+    }
+}
+
+/// Cuts a slice into consecutive parts of the given lengths; what is left over is dropped.
+pub(crate) fn cut<T>(
+    mut slice: &mut [T],
+    lengths: impl IntoIterator<Item = usize>,
+) -> Vec<&mut [T]> {
+    let mut parts = Vec::new();
+    for length in lengths {
+        let (part, rest) = slice.split_at_mut(length);
+        parts.push(part);
+        slice = rest;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_keep_the_order_of_tasks() {
+        for threads in [1, 3] {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            let squares = cpu.run(1 << 30, (0..1000).collect(), |i: u64| i * i);
+            assert!(
+                squares
+                    .iter()
+                    .enumerate()
+                    .all(|(i, &s)| s == (i * i) as u64)
+            );
+        }
+    }
+
+    #[test]
+    fn scratch_is_made_once_per_thread_at_most() {
+        let cpu = Executor::cpu_with_threads(2).unwrap();
+        let made = Mutex::new(0);
+        let scratch = || *made.lock().unwrap() += 1;
+        cpu.run_with(1 << 30, vec![(); 100], scratch, |(), ()| ());
+        assert!(*made.lock().unwrap() <= 2);
+    }
+
+    #[test]
+    fn parts_follow_each_other() {
+        let mut values = [1, 2, 3, 4];
+        let parts = cut(&mut values, [1, 0, 2]);
+        assert_eq!(parts, [&[1][..], &[], &[2, 3]]);
+    }
+}

@@ -1,0 +1,202 @@
+//! Matrices made row by row: ranges of rows side by side, joined in their order.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Csr, Pattern};
+use crate::error::{Error, Result};
+use crate::executor::{Executor, cut};
+use crate::linop::Size;
+use crate::scalar::Scalar;
+
+/// What an entry carries: a number, or nothing where only positions matter.
+pub(super) trait Value: Copy + Default + Send + Sync {}
+impl<V: Copy + Default + Send + Sync> Value for V {}
+
+/// The arrays of a CSR matrix under construction, rows sorted.
+pub(super) struct Arrays<V> {
+    pub(super) offsets: Vec<usize>,
+    pub(super) columns: Vec<u32>,
+    pub(super) values: Vec<V>,
+}
+
+impl<T: Scalar> Arrays<T> {
+    pub(super) fn into_csr(self, executor: &Executor, size: Size) -> Csr<T> {
+        Csr::from_canonical(executor, size, self.offsets, self.columns, self.values)
+    }
+}
+
+impl Arrays<()> {
+    pub(super) fn into_pattern(self, executor: &Executor, size: Size) -> Arc<Pattern> {
+        let pattern = Pattern::new(executor, size, self.offsets, self.columns);
+        Arc::new(pattern)
+    }
+}
+
+/// Consecutive rows, to which entries are appended in increasing column.
+pub(super) struct Rows<V> {
+    ends: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<V>,
+}
+
+impl<V: Value> Rows<V> {
+    fn new(rows: usize) -> Self {
+        Self {
+            ends: Vec::with_capacity(rows),
+            columns: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Makes room for more entries of the current row.
+    pub(super) fn reserve(&mut self, executor: &Executor, entries: usize) -> Result<()> {
+        let columns = self.columns.try_reserve(entries);
+        columns
+            .and_then(|()| self.values.try_reserve(entries))
+            .map_err(|_| out_of_memory::<V>(executor, self.columns.len() + entries))
+    }
+
+    pub(super) fn push(&mut self, column: u32, value: V) {
+        self.columns.push(column);
+        self.values.push(value);
+    }
+
+    fn end_row(&mut self) {
+        self.ends.push(self.columns.len());
+    }
+}
+
+fn out_of_memory<V>(executor: &Executor, entries: usize) -> Error {
+    Error::OutOfMemory {
+        bytes: entries.saturating_mul(size_of::<u32>() + size_of::<V>()),
+        executor: executor.name().to_owned(),
+    }
+}
+
+/// Default values, or a typed error. Pages are touched by the threads that write them, not here.
+pub(super) fn zeroed<V: Value>(executor: &Executor, len: usize) -> Result<Vec<V>> {
+    let refused = |_| out_of_memory::<V>(executor, len);
+    // `resize` after reserving would write every page; ask first, then let the system zero them.
+    Vec::<V>::new().try_reserve_exact(len).map_err(refused)?;
+    Ok(vec![V::default(); len])
+}
+
+/// The ranges between consecutive bounds.
+pub(super) fn ranges(bounds: &[usize]) -> Vec<Range<usize>> {
+    bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
+}
+
+/// Makes the rows between the first and the last of `bounds`: `fill(scratch, row, rows)` appends
+/// one row. `bytes` is about what is moved in all.
+pub(super) fn build<V: Value, S: Send>(
+    executor: &Executor,
+    bounds: &[usize],
+    bytes: usize,
+    scratch: impl Fn() -> S + Sync + Send,
+    fill: impl Fn(&mut S, usize, &mut Rows<V>) -> Result<()> + Sync + Send,
+) -> Result<Arrays<V>> {
+    let make = |scratch: &mut S, range: Range<usize>| {
+        let mut rows = Rows::new(range.len());
+        for row in range {
+            fill(scratch, row, &mut rows)?;
+            rows.end_row();
+        }
+        Ok(rows)
+    };
+    let parts = executor.run_with(bytes, ranges(bounds), scratch, make);
+    join(executor, parts.into_iter().collect::<Result<_>>()?)
+}
+
+fn join<V: Value>(executor: &Executor, parts: Vec<Rows<V>>) -> Result<Arrays<V>> {
+    let lengths: Vec<usize> = parts.iter().map(|part| part.columns.len()).collect();
+    let rows: Vec<usize> = parts.iter().map(|part| part.ends.len()).collect();
+    let entries = lengths.iter().sum();
+    let mut offsets = zeroed::<usize>(executor, rows.iter().sum::<usize>() + 1)?;
+    let mut columns = zeroed::<u32>(executor, entries)?;
+    let mut values = zeroed::<V>(executor, entries)?;
+    let mut first = 0;
+    let starts = lengths.iter().map(|length| {
+        first += length;
+        first - length
+    });
+    let tasks = parts
+        .into_iter()
+        .zip(starts)
+        .zip(cut(&mut offsets[1..], rows))
+        .zip(cut(&mut columns, lengths.clone()))
+        .zip(cut(&mut values, lengths.clone()))
+        .collect();
+    let bytes = entries * (size_of::<u32>() + size_of::<V>());
+    executor.run(
+        bytes,
+        tasks,
+        |((((part, start), offsets), columns), values): (_, &mut [V])| {
+            let part: Rows<V> = part;
+            for (offset, end) in offsets.iter_mut().zip(&part.ends) {
+                *offset = start + end;
+            }
+            columns.copy_from_slice(&part.columns);
+            values.copy_from_slice(&part.values);
+        },
+    );
+    Ok(Arrays {
+        offsets,
+        columns,
+        values,
+    })
+}
+
+/// Writes the values of a pattern: `work(scratch, row, values of the row)`.
+pub(super) fn fill_rows<V: Value, S: Send>(
+    pattern: &Pattern,
+    bounds: &[usize],
+    values: &mut [V],
+    scratch: impl Fn() -> S + Sync + Send,
+    work: impl Fn(&mut S, usize, &mut [V]) + Sync + Send,
+) {
+    let offsets = pattern.offsets();
+    let lengths = ranges(bounds)
+        .into_iter()
+        .map(|rows| offsets[rows.end] - offsets[rows.start]);
+    let bytes = size_of_val(values) + pattern.bytes();
+    let tasks = ranges(bounds)
+        .into_iter()
+        .zip(cut(values, lengths))
+        .collect();
+    let one = |scratch: &mut S, (rows, mut values): (Range<usize>, &mut [V])| {
+        for row in rows {
+            let (mine, rest) = values.split_at_mut(pattern.range(row).len());
+            work(scratch, row, mine);
+            values = rest;
+        }
+    };
+    pattern.executor().run_with(bytes, tasks, scratch, one);
+}
+
+impl<T: Scalar> Csr<T> {
+    /// The matrix on the same pattern whose entries are `value(row, place)`.
+    pub(super) fn from_places(
+        pattern: &Arc<Pattern>,
+        value: impl Fn(usize, usize) -> T + Sync + Send,
+    ) -> Result<Self> {
+        let mut values = zeroed(pattern.executor(), pattern.nonzeros())?;
+        let row_of = |(): &mut (), row: usize, out: &mut [T]| {
+            for (out, place) in out.iter_mut().zip(pattern.range(row)) {
+                *out = value(row, place);
+            }
+        };
+        fill_rows(pattern, pattern.pieces(), &mut values, || (), row_of);
+        Self::with_pattern(pattern, values)
+    }
+
+    /// `part(rows)` for ranges of rows of about equal work, in order; the ranges depend on the
+    /// pattern alone.
+    pub(super) fn map_pieces<R: Send>(
+        &self,
+        part: impl Fn(Range<usize>) -> R + Sync + Send,
+    ) -> Vec<R> {
+        let tasks = ranges(self.pattern.pieces());
+        self.executor().run(self.bytes(), tasks, part)
+    }
+}

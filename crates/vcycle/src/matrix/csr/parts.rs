@@ -1,0 +1,88 @@
+//! Parts of a matrix.
+
+use super::Csr;
+use super::build::build;
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Csr<T> {
+    /// The entries for which `keep(row, column, value)` holds.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, matrix::Csr};
+    /// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 1e-20]);
+    /// assert_eq!(a.filter(|_, _, value| value > 1e-12)?.nonzeros(), 1);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn filter(&self, keep: impl Fn(usize, usize, T) -> bool + Sync + Send) -> Result<Self> {
+        let arrays = build(
+            self.executor(),
+            self.pattern.pieces(),
+            self.bytes(),
+            || (),
+            |(), row, out| {
+                let (columns, values) = self.row(row);
+                out.reserve(self.executor(), columns.len())?;
+                for (&column, &value) in columns.iter().zip(values) {
+                    if keep(row, column as usize, value) {
+                        out.push(column, value);
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        Ok(arrays.into_csr(self.executor(), self.size()))
+    }
+
+    /// The entries on and below the diagonal.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn lower(&self) -> Result<Self> {
+        self.filter(|row, column, _| column <= row)
+    }
+
+    /// The entries below the diagonal.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn strict_lower(&self) -> Result<Self> {
+        self.filter(|row, column, _| column < row)
+    }
+
+    /// The entries on and above the diagonal.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn upper(&self) -> Result<Self> {
+        self.filter(|row, column, _| column >= row)
+    }
+
+    /// The entries above the diagonal.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn strict_upper(&self) -> Result<Self> {
+        self.filter(|row, column, _| column > row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{assert_same, random};
+    use crate::executor::Executor;
+
+    #[test]
+    fn the_parts_make_the_whole() {
+        for (rows, cols) in [(0, 0), (4, 7), (7, 4)] {
+            let a = random::<f64>(&Executor::reference(), rows, cols, 0.6, 1);
+            let (lower, upper) = (a.lower().unwrap(), a.upper().unwrap());
+            let (below, above) = (a.strict_lower().unwrap(), a.strict_upper().unwrap());
+            assert_same(&lower.add(1.0, 1.0, &above).unwrap(), &a);
+            assert_same(&below.add(1.0, 1.0, &upper).unwrap(), &a);
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Products of sparse matrices.
+//!
+//! Row `i` of `A B` is the sum of the rows `k` of `B` weighted with `a_ik` (Gustavson 1978). Each
+//! row is gathered in a small hash table (Nagasaka, Matsuoka, Azad and Buluç 2018) that stays in
+//! the cache, whatever the width of `B`, and is sorted at the end.
+
+use std::sync::Arc;
+
+use super::build::{Arrays, Rows, Value, build, fill_rows, zeroed};
+use super::cut::balance;
+use super::{Csr, Pattern};
+use crate::error::{Error, Result};
+use crate::linop::{Size, check_size};
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Csr<T> {
+    /// `A B` with this matrix as `A`.
+    ///
+    /// Sums are formed in the arithmetic of `T`, in the order of `A`'s columns, so the result is
+    /// the same for any number of threads. To form the product again with other values, keep a
+    /// [`SpGemm`]; it gives the same bits.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, matrix::Csr};
+    /// let cpu = Executor::cpu();
+    /// let a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
+    /// assert_eq!(a.multiply(&a)?.values(), [1.0, 4.0]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For matrices that do not fit or live on different executors, and when memory is short.
+    pub fn multiply(&self, b: &Self) -> Result<Self> {
+        let size = check_product(&self.pattern, &b.pattern)?;
+        let pieces = balance_by_flops(&self.pattern, &b.pattern)?;
+        let (left, right) = (self.values(), b.values());
+        let arrays = rows_of_product(
+            (&self.pattern, &b.pattern),
+            &pieces,
+            |sum: &mut T::Arith, l, r| *sum += left[l].load() * right[r].load(),
+            T::store,
+        )?;
+        Ok(arrays.into_csr(self.executor(), size))
+    }
+}
+
+/// A product `C = A B` whose pattern is known, for matrices whose values change.
+///
+/// ```
+/// use vcycle::{executor::Executor, matrix::{Csr, SpGemm}};
+/// let cpu = Executor::cpu();
+/// let mut a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
+/// let square = SpGemm::symbolic(a.pattern(), a.pattern())?;
+/// let mut c = square.numeric(&a, &a)?;
+/// a.values_mut()[0] = 3.0;
+/// square.renew(&a, &a, &mut c)?;
+/// assert_eq!(c.values(), [9.0, 4.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SpGemm {
+    a: Arc<Pattern>,
+    b: Arc<Pattern>,
+    c: Arc<Pattern>,
+    pieces: Vec<usize>,
+}
+
+impl SpGemm {
+    /// Finds where the entries of `A B` stand.
+    ///
+    /// # Errors
+    /// For patterns that do not fit or live on different executors, and when memory is short.
+    pub fn symbolic(a: &Arc<Pattern>, b: &Arc<Pattern>) -> Result<Self> {
+        let size = check_product(a, b)?;
+        let pieces = balance_by_flops(a, b)?;
+        let arrays = rows_of_product((a, b), &pieces, |(): &mut (), _, _| (), |()| ())?;
+        Ok(Self {
+            c: arrays.into_pattern(a.executor(), size),
+            a: Arc::clone(a),
+            b: Arc::clone(b),
+            pieces,
+        })
+    }
+
+    /// Where the entries of the product stand.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.c
+    }
+
+    /// `A B`.
+    ///
+    /// # Errors
+    /// When the patterns are not those of the symbolic phase, or memory is short.
+    pub fn numeric<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        let values = zeroed(self.c.executor(), self.c.nonzeros())?;
+        let mut c = Csr::with_pattern(&self.c, values)?;
+        self.renew(a, b, &mut c)?;
+        Ok(c)
+    }
+
+    /// Replaces the values of `c` by those of `A B`.
+    ///
+    /// # Errors
+    /// When one of the patterns is not that of the symbolic phase.
+    pub fn renew<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, c: &mut Csr<T>) -> Result<()> {
+        check_pattern("left factor", &self.a, a.pattern())?;
+        check_pattern("right factor", &self.b, b.pattern())?;
+        check_pattern("product", &self.c, c.pattern())?;
+        let (left, right) = (a.values(), b.values());
+        fill_rows(
+            &self.c,
+            &self.pieces,
+            c.values_mut(),
+            Accumulator::<T::Arith>::new,
+            |sums, row, out| {
+                sums.start();
+                for place in self.c.range(row) {
+                    sums.add(self.c.columns()[place], |_| ());
+                }
+                sums.multiply_row((&self.a, &self.b), row, |sum, l, r| {
+                    *sum += left[l].load() * right[r].load();
+                });
+                for (out, &sum) in out.iter_mut().zip(&sums.values) {
+                    *out = T::store(sum);
+                }
+            },
+        );
+        Ok(())
+    }
+}
+
+fn check_product(a: &Pattern, b: &Pattern) -> Result<Size> {
+    let fitting = Size::new(a.size().cols, b.size().cols);
+    check_size("product of matrices", fitting, b.size())?;
+    a.executor()
+        .check_same(b.executor(), "product of matrices")?;
+    Ok(Size::new(a.size().rows, b.size().cols))
+}
+
+fn check_pattern(which: &str, expected: &Pattern, found: &Pattern) -> Result<()> {
+    if expected.same_as(found) {
+        return Ok(());
+    }
+    Err(Error::InvalidStructure {
+        format: "csr",
+        reason: format!("the {which} has not the pattern of the symbolic product"),
+    })
+}
+
+/// Bounds of row ranges with about equal numbers of multiplications.
+fn balance_by_flops(a: &Pattern, b: &Pattern) -> Result<Vec<usize>> {
+    let executor = a.executor();
+    let mut flops = zeroed::<usize>(executor, a.size().rows + 1)?;
+    let row_flops = |row: usize| -> usize {
+        let columns = &a.columns()[a.range(row)];
+        columns.iter().map(|&k| b.range(k as usize).len()).sum()
+    };
+    let ranges = super::build::ranges(a.pieces());
+    let lengths = ranges.iter().map(|rows| rows.len());
+    let parts = crate::executor::cut(&mut flops[1..], lengths);
+    let tasks = ranges.iter().cloned().zip(parts).collect();
+    executor.run(
+        a.bytes(),
+        tasks,
+        |(rows, out): (std::ops::Range<usize>, &mut [usize])| {
+            for (row, out) in rows.zip(out) {
+                *out = row_flops(row);
+            }
+        },
+    );
+    for row in 0..a.size().rows {
+        flops[row + 1] = flops[row + 1].saturating_add(flops[row]);
+    }
+    Ok(balance(a.size().rows, |row| flops[row].saturating_add(row)))
+}
+
+/// The rows of `A B`: `combine(sum, place in A, place in B)` for every product, `finish(sum)` for
+/// every entry.
+fn rows_of_product<V: Value, W: Value>(
+    (a, b): (&Pattern, &Pattern),
+    pieces: &[usize],
+    combine: impl Fn(&mut V, usize, usize) + Sync + Send,
+    finish: impl Fn(V) -> W + Sync + Send,
+) -> Result<Arrays<W>> {
+    let executor = a.executor();
+    let row_of = |sums: &mut Accumulator<V>, row: usize, rows: &mut Rows<W>| {
+        sums.start();
+        sums.multiply_row((a, b), row, &combine);
+        rows.reserve(executor, sums.columns.len())?;
+        for (column, value) in sums.sorted() {
+            rows.push(column, finish(value));
+        }
+        Ok(())
+    };
+    let bytes = a.bytes() + b.bytes();
+    build(executor, pieces, bytes, Accumulator::new, row_of)
+}
+
+/// A free slot of the table; no column has this number.
+const FREE: u32 = u32::MAX;
+/// Slots of the smallest table.
+const MIN_SLOTS: usize = 32;
+
+/// One row under construction: columns in the order they were met, each with a sum, and an
+/// open-addressing hash table from column to place.
+struct Accumulator<V> {
+    columns: Vec<u32>,
+    values: Vec<V>,
+    /// Column and place, a power of two of them, at most half of them taken.
+    slots: Vec<(u32, u32)>,
+    shift: u32,
+    order: Vec<u64>,
+}
+
+impl<V: Value> Accumulator<V> {
+    fn new() -> Self {
+        let mut empty = Self {
+            columns: Vec::new(),
+            values: Vec::new(),
+            slots: Vec::new(),
+            shift: 0,
+            order: Vec::new(),
+        };
+        empty.clear_slots(MIN_SLOTS);
+        empty
+    }
+
+    /// Forgets the last row. The table is made as large as that row needed: rows are alike.
+    fn start(&mut self) {
+        self.clear_slots((2 * self.columns.len()).max(MIN_SLOTS));
+        self.columns.clear();
+        self.values.clear();
+    }
+
+    fn clear_slots(&mut self, at_least: usize) {
+        let count = at_least.next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(count, (FREE, 0));
+        self.shift = 64 - count.ilog2();
+    }
+
+    /// Row `row` of `A B`.
+    fn multiply_row(
+        &mut self,
+        (a, b): (&Pattern, &Pattern),
+        row: usize,
+        combine: impl Fn(&mut V, usize, usize),
+    ) {
+        let (inner, outer) = (a.columns(), b.columns());
+        for left in a.range(row) {
+            for right in b.range(inner[left] as usize) {
+                self.add(outer[right], |sum| combine(sum, left, right));
+            }
+        }
+    }
+
+    /// `update(sum)` with the sum of `column`, zero where it is met for the first time.
+    #[inline(always)]
+    fn add(&mut self, column: u32, update: impl FnOnce(&mut V)) {
+        let slot = self.find(column);
+        let (found, place) = self.slots[slot];
+        if found == column {
+            update(&mut self.values[place as usize]);
+            return;
+        }
+        let mut value = V::default();
+        update(&mut value);
+        self.slots[slot] = (column, self.columns.len() as u32);
+        self.columns.push(column);
+        self.values.push(value);
+        if 2 * self.columns.len() > self.slots.len() {
+            self.grow();
+        }
+    }
+
+    /// The slot of `column`, or the free one where it belongs.
+    #[inline(always)]
+    fn find(&self, column: u32) -> usize {
+        // Fibonacci hashing: the upper bits of the product are well mixed.
+        let hash = u64::from(column).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mask = self.slots.len() - 1;
+        let mut slot = (hash >> self.shift) as usize & mask;
+        while self.slots[slot].0 != column && self.slots[slot].0 != FREE {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.clear_slots(4 * self.columns.len());
+        for place in 0..self.columns.len() {
+            let slot = self.find(self.columns[place]);
+            self.slots[slot] = (self.columns[place], place as u32);
+        }
+    }
+
+    /// The entries by increasing column.
+    fn sorted(&mut self) -> impl Iterator<Item = (u32, V)> {
+        let places = 0u64..;
+        let keys = self.columns.iter().zip(places);
+        self.order.clear();
+        self.order
+            .extend(keys.map(|(&column, place)| u64::from(column) << 32 | place));
+        self.order.sort_unstable();
+        let entry = |key: &u64| ((key >> 32) as u32, self.values[*key as u32 as usize]);
+        self.order.iter().map(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{
+        assert_close, assert_same, banded, dense, dense_product, executors, grid, random,
+    };
+    use super::*;
+    use crate::executor::Executor;
+    use crate::scalar::{c64, f16};
+
+    #[test]
+    fn products_agree_with_dense_ones() {
+        let host = Executor::reference();
+        for (m, n, k) in [(0, 0, 0), (1, 1, 1), (3, 0, 2), (6, 9, 4), (40, 30, 50)] {
+            let a = random::<c64>(&host, m, n, 0.4, 1);
+            let b = random::<c64>(&host, n, k, 0.4, 2);
+            let c = a.multiply(&b).unwrap();
+            assert_eq!(c.size(), Size::new(m, k));
+            assert_close(&dense(&c), &dense_product(&dense(&a), &dense(&b), k));
+        }
+    }
+
+    #[test]
+    fn the_transpose_of_a_product_is_the_product_of_transposes() {
+        let host = Executor::reference();
+        let a = random::<f64>(&host, 12, 8, 0.4, 1);
+        let b = random::<f64>(&host, 8, 10, 0.4, 2);
+        let (ta, tb) = (a.transpose().unwrap(), b.transpose().unwrap());
+        let left = a.multiply(&b).unwrap().transpose().unwrap();
+        let right = tb.multiply(&ta).unwrap();
+        assert_eq!(left.columns(), right.columns());
+        assert_close(&dense(&left), &dense(&right));
+    }
+
+    #[test]
+    fn renewed_values_equal_fresh_ones() {
+        let host = Executor::reference();
+        let mut a = grid::<f64>(&host, 20);
+        let product = SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
+        let mut c = product.numeric(&a, &a).unwrap();
+        assert_same(&c, &a.multiply(&a).unwrap());
+        for (place, value) in a.values_mut().iter_mut().enumerate() {
+            *value = 1.0 / (place as f64 + 1.0);
+        }
+        product.renew(&a, &a, &mut c).unwrap();
+        assert_same(&c, &a.multiply(&a).unwrap());
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let host = Executor::reference();
+        let (a, b) = (grid::<f64>(&host, 150), banded::<f64>(&host, 22_500, 1));
+        let expected = a.multiply(&b).unwrap();
+        for cpu in executors() {
+            let (a, b) = (a.copy_to(&cpu).unwrap(), b.copy_to(&cpu).unwrap());
+            assert_same(&a.multiply(&b).unwrap(), &expected);
+            let product = SpGemm::symbolic(a.pattern(), b.pattern()).unwrap();
+            assert_same(&product.numeric(&a, &b).unwrap(), &expected);
+        }
+    }
+
+    #[test]
+    fn half_precision_sums_in_single() {
+        let host = Executor::reference();
+        let ones = |rows, cols| {
+            let values = vec![f16::ONE; 4096];
+            let (offsets, columns) = match rows {
+                1 => (vec![0, 4096], (0..4096).collect()),
+                _ => ((0..=4096).collect(), vec![0; 4096]),
+            };
+            Arrays {
+                offsets,
+                columns,
+                values,
+            }
+            .into_csr(&host, Size::new(rows, cols))
+        };
+        let c = ones(1, 4096).multiply(&ones(4096, 1)).unwrap();
+        // In half precision the sum would stop at 2048.
+        assert_eq!(c.values(), [f16::from_f32(4096.0)]);
+    }
+
+    #[test]
+    fn other_patterns_are_refused() {
+        let host = Executor::reference();
+        let a = grid::<f64>(&host, 3);
+        let product = SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
+        let other = Csr::identity(&host, 9);
+        assert!(matches!(
+            product.numeric(&a, &other),
+            Err(Error::InvalidStructure { .. })
+        ));
+        assert!(matches!(
+            a.multiply(&Csr::identity(&host, 8)),
+            Err(Error::SizeMismatch { .. })
+        ));
+    }
+}
