@@ -15,11 +15,14 @@
 //! assert_eq!(product, 1.5);
 //! ```
 
+mod convert;
+mod half_bits;
 mod mixes;
 
 use std::fmt::{Debug, Display};
 use std::iter::Sum;
 
+pub use convert::convert_slice;
 pub use half::{bf16, f16};
 pub use mixes::Mixes;
 use num_complex::Complex;
@@ -207,25 +210,25 @@ macro_rules! real_field {
 }
 
 macro_rules! half_scalar {
-    ($t:ty, $kind:ident) => {
+    ($t:ty, $kind:ident, $widen:path, $narrow:path) => {
         impl Scalar for $t {
             type Arith = f32;
             const KIND: Kind = Kind::$kind;
             #[inline(always)]
             fn load(self) -> f32 {
-                self.to_f32()
+                $widen(self)
             }
             #[inline(always)]
             fn store(value: f32) -> $t {
-                <$t>::from_f32(value)
+                $narrow(value)
             }
             #[inline(always)]
             fn to_c64(self) -> c64 {
-                c64::new(self.to_f64(), 0.0)
+                c64::new(f64::from($widen(self)), 0.0)
             }
             #[inline(always)]
             fn from_c64(value: c64) -> $t {
-                <$t>::from_f32(round_to_odd(value.re))
+                $narrow(round_to_odd(value.re))
             }
         }
     };
@@ -294,8 +297,8 @@ macro_rules! complex_field {
 
 real_field!(f64, F64);
 real_field!(f32, F32);
-half_scalar!(f16, F16);
-half_scalar!(bf16, Bf16);
+half_scalar!(f16, F16, half_bits::f16_to_f32, half_bits::f32_to_f16);
+half_scalar!(bf16, Bf16, half_bits::bf16_to_f32, half_bits::f32_to_bf16);
 complex_field!(f64, C64);
 complex_field!(f32, C32);
 
@@ -315,6 +318,11 @@ fn round_to_odd(value: f64) -> f32 {
 /// One stored value in another storage type, rounded to nearest.
 #[inline(always)]
 pub fn convert<S: Scalar, T: Scalar>(value: S) -> T {
+    let single = |kind| matches!(kind, Kind::F32 | Kind::F16 | Kind::Bf16);
+    if single(S::KIND) && single(T::KIND) {
+        // Both are computed in `f32`; the way through doubles vanishes when compiled.
+        return T::store(T::Arith::from_c64(value.load().to_c64()));
+    }
     T::from_c64(value.to_c64())
 }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::Threads;
 use crate::backend::reference;
 use crate::error::Result;
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Field, Mixes, Scalar, convert_slice};
 use crate::vector::{Coefficient, is_one};
 
 /// Values in one piece of an elementwise operation.
@@ -22,7 +22,7 @@ pub(crate) fn fill<T: Scalar>(threads: &Threads, value: T, y: &mut [T]) {
 
 pub(crate) fn copy<S: Scalar, T: Scalar>(threads: &Threads, x: &[S], y: &mut [T]) {
     threads.for_pieces(y, PIECE, |start, y| {
-        reference::vector::copy(&x[start..start + y.len()], y);
+        convert_slice(&x[start..start + y.len()], y);
     });
 }
 

@@ -31,10 +31,11 @@ pub use rcm::reverse_cuthill_mckee;
 pub use spgemm::SpGemm;
 pub(crate) use triplets::{compress, offsets};
 
+use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
-use crate::scalar::{Field, Scalar, convert};
+use crate::scalar::{Field, Scalar};
 
 /// A matrix stored row after row: the columns and values of its entries.
 ///
@@ -227,8 +228,15 @@ impl<T: Scalar> Csr<T> {
                 to: S::KIND,
             });
         }
-        let values = self.values().iter().map(|&value| convert(value)).collect();
-        Csr::with_pattern(&self.pattern, values)
+        let mut values = Buffer::filled(self.executor(), self.nonzeros(), S::default())?;
+        match self.executor() {
+            Executor::Reference => reference::vector::copy(self.values(), values.host_mut()?),
+            Executor::Cpu(threads) => {
+                cpu::vector::copy(threads, self.values(), values.host_mut()?);
+            }
+        }
+        let pattern = Arc::clone(&self.pattern);
+        Ok(Csr { pattern, values })
     }
 
     /// The same matrix on another executor.

@@ -3,14 +3,10 @@
 use num_traits::Zero;
 
 use super::Product;
-#[cfg(target_arch = "x86_64")]
-use crate::backend::cpu::simd::{Level, Simd, avx2, avx512, level};
-#[cfg(target_arch = "x86_64")]
-use crate::scalar::Kind;
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Rows with more entries are cut into parts of at most this many, summed side by side.
-const LONG: usize = 32 * 1024;
+pub(super) const LONG: usize = 32 * 1024;
 /// Independent sums of the portable kernel, so that additions do not wait for each other.
 const SUMS: usize = 4;
 
@@ -21,82 +17,23 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut [Y],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if can_gather::<M, X, Y>(product.x) {
-        let single = M::Accumulator::KIND == Kind::F32;
-        // SAFETY: the host has the instructions of its level; columns lie inside `x`, whose
-        // places fit 31 bits, and all types are real.
-        unsafe {
-            match (level(), single) {
-                (Level::Avx512, false) => return doubles_avx512(product, first, y),
-                (Level::Avx512, true) => return singles_avx512(product, first, y),
-                (Level::Avx2, false) => return doubles_avx2(product, first, y),
-                (Level::Avx2, true) => return singles_avx2(product, first, y),
-                (Level::Portable, _) => {}
-            }
-        }
+    if super::gather::rows(product, first, y) {
+        return;
     }
-    each_row(product, first, y, |columns, values| {
-        // SAFETY: columns lie inside `x`.
-        unsafe { portable_sum::<M, X, Y>(columns, values, product.x) }
-    });
-}
-
-/// Whether the gathering kernels take these types and this vector.
-#[cfg(target_arch = "x86_64")]
-fn can_gather<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(x: &[X]) -> bool {
-    let fits = x.len() <= i32::MAX as usize;
-    fits && !M::Accumulator::KIND.is_complex() && matches!(X::KIND, Kind::F64 | Kind::F32)
-}
-
-#[cfg(target_arch = "x86_64")]
-macro_rules! gathering_rows {
-    ($($name:ident: $simd:ty, $features:literal;)*) => {$(
-        #[target_feature(enable = $features)]
-        unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-            product: &Product<'_, M, X, Y>,
-            first: usize,
-            y: &mut [Y],
-        ) {
-            each_row(product, first, y, |columns, values| {
-                // SAFETY: the caller's.
-                let sum = unsafe { gathered_sum::<$simd, M, X>(columns, values, product.x) };
-                M::Accumulator::from_f64(sum)
-            });
-        }
-    )*};
-}
-
-#[cfg(target_arch = "x86_64")]
-gathering_rows! {
-    doubles_avx512: avx512::Doubles, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    singles_avx512: avx512::Singles, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    doubles_avx2: avx2::Doubles, "avx2,fma,f16c";
-    singles_avx2: avx2::Singles, "avx2,fma,f16c";
-}
-
-/// Stores every row's combination of its `sum`.
-#[inline(always)]
-fn each_row<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    product: &Product<'_, M, X, Y>,
-    first: usize,
-    y: &mut [Y],
-    sum: impl Fn(&[u32], &[M]) -> M::Accumulator + Sync,
-) {
+    // SAFETY: columns lie inside `x`.
+    let sum = |columns: &[u32], values: &[M]| unsafe {
+        portable_sum::<M, X, Y>(columns, values, product.x)
+    };
     let by = product.combination(0);
     for (row, y) in (first..).zip(y) {
         let (columns, values) = product.row(row);
-        let value = if columns.len() <= LONG {
-            sum(columns, values)
-        } else {
-            long_sum(columns, values, &sum)
-        };
-        product.store(&by, value, row, y);
+        product.store(&by, long_sum(columns, values, &sum), row, y);
     }
 }
 
 /// Halves a long row until its parts are short. The tree follows from the length alone.
-#[cold]
-fn long_sum<M: Sync, A: Field>(
+#[inline]
+pub(super) fn long_sum<M: Sync, A: Field>(
     columns: &[u32],
     values: &[M],
     sum: &(impl Fn(&[u32], &[M]) -> A + Sync),
@@ -136,38 +73,4 @@ unsafe fn portable_sum<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         sums[lane] += term(column, value);
     }
     (sums[0] + sums[1]) + (sums[2] + sums[3])
-}
-
-/// # Safety
-/// As [`Simd`] asks.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn gathered_sum<S: Simd, M: Scalar, X: Scalar>(
-    columns: &[u32],
-    values: &[M],
-    x: &[X],
-) -> f64 {
-    let count = columns.len();
-    let (columns, values, x) = (columns.as_ptr(), values.as_ptr(), x.as_ptr());
-    // SAFETY: the caller's; places stay below `count`.
-    unsafe {
-        let add = |sum: S::Register, place: usize, lanes: usize| {
-            let a = S::load(values.add(place), lanes);
-            let x = S::gather(x, columns.add(place), lanes);
-            S::multiply_add(a, x, sum)
-        };
-        let (mut even, mut odd) = (S::zero(), S::zero());
-        let mut place = 0;
-        while place + 2 * S::LANES <= count {
-            even = add(even, place, S::LANES);
-            odd = add(odd, place + S::LANES, S::LANES);
-            place += 2 * S::LANES;
-        }
-        if place + S::LANES <= count {
-            even = add(even, place, S::LANES);
-            place += S::LANES;
-        }
-        odd = add(odd, place, count - place);
-        S::sum(S::add(even, odd))
-    }
 }

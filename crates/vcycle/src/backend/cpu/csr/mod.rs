@@ -4,6 +4,8 @@
 
 mod block;
 mod column;
+#[cfg(target_arch = "x86_64")]
+mod gather;
 mod transposed;
 
 use num_traits::Zero;
@@ -83,12 +85,41 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         *y = M::result(value);
     }
 
+    /// Stores the combinations of some rows' sums, `first` being the number of the first.
+    #[inline(always)]
+    fn store_all<const N: usize>(
+        &self,
+        by: &Combination<M::Accumulator>,
+        sums: [M::Accumulator; N],
+        first: usize,
+        y: &mut [Y; N],
+    ) {
+        let products = sums.map(|sum| match by.alpha.is_zero() {
+            true => M::Accumulator::zero(),
+            false => by.alpha * sum,
+        });
+        if by.beta.is_zero() {
+            *y = products.map(M::result);
+            return;
+        }
+        let z = match self.z {
+            Some(z) => &z[first..first + N],
+            None => &y.clone(),
+        };
+        for lane in 0..N {
+            y[lane] = M::result(products[lane] + by.beta * M::output(z[lane]));
+        }
+    }
+
     /// The columns and values of a row.
     #[inline(always)]
     fn row(&self, row: usize) -> (&[u32], &[M]) {
-        let range = self.a.offsets[row]..self.a.offsets[row + 1];
-        // SAFETY: offsets increase up to the number of entries, as every pattern's do.
+        debug_assert!(row + 1 < self.a.offsets.len());
+        // SAFETY: callers ask for rows of `y`, whose length was checked; offsets increase up to
+        // the number of entries, as every pattern's do.
         unsafe {
+            let offsets = &self.a.offsets;
+            let range = *offsets.get_unchecked(row)..*offsets.get_unchecked(row + 1);
             (
                 self.a.columns.get_unchecked(range.clone()),
                 self.a.values.get_unchecked(range),

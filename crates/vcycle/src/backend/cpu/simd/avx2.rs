@@ -38,6 +38,7 @@ unsafe fn halves<M>(values: *const M, count: usize) -> __m128i {
 
 impl Simd for Doubles {
     type Register = __m256d;
+    type Real = f64;
     const LANES: usize = 4;
 
     #[inline(always)]
@@ -88,21 +89,24 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
-        unsafe { _mm256_add_pd(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn sum(a: __m256d) -> f64 {
+    unsafe fn sums(rows: &[__m256d], sums: &mut [f64]) {
+        assert!(rows.len() == Self::LANES && sums.len() == Self::LANES);
+        // SAFETY: the caller's.
         unsafe {
-            let pairs = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd::<1>(a));
-            _mm_cvtsd_f64(_mm_add_sd(pairs, _mm_unpackhi_pd(pairs, pairs)))
+            let low = _mm256_hadd_pd(rows[0], rows[1]);
+            let high = _mm256_hadd_pd(rows[2], rows[3]);
+            let whole = _mm256_add_pd(
+                _mm256_permute2f128_pd::<0x20>(low, high),
+                _mm256_permute2f128_pd::<0x31>(low, high),
+            );
+            _mm256_storeu_pd(sums.as_mut_ptr(), whole);
         }
     }
 }
 
 impl Simd for Singles {
     type Register = __m256;
+    type Real = f32;
     const LANES: usize = 8;
 
     #[inline(always)]
@@ -144,17 +148,20 @@ impl Simd for Singles {
     }
 
     #[inline(always)]
-    unsafe fn add(a: __m256, b: __m256) -> __m256 {
-        unsafe { _mm256_add_ps(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn sum(a: __m256) -> f64 {
+    unsafe fn sums(rows: &[__m256], sums: &mut [f32]) {
+        assert!(rows.len() == Self::LANES && sums.len() == Self::LANES);
+        // SAFETY: the caller's.
         unsafe {
-            let fours = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
-            let pairs = _mm_add_ps(fours, _mm_movehl_ps(fours, fours));
-            let whole = _mm_add_ss(pairs, _mm_shuffle_ps::<1>(pairs, pairs));
-            f64::from(_mm_cvtss_f32(whole))
+            let a = _mm256_hadd_ps(rows[0], rows[1]);
+            let b = _mm256_hadd_ps(rows[2], rows[3]);
+            let c = _mm256_hadd_ps(rows[4], rows[5]);
+            let d = _mm256_hadd_ps(rows[6], rows[7]);
+            let (low, high) = (_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+            let whole = _mm256_add_ps(
+                _mm256_permute2f128_ps::<0x20>(low, high),
+                _mm256_permute2f128_ps::<0x31>(low, high),
+            );
+            _mm256_storeu_ps(sums.as_mut_ptr(), whole);
         }
     }
 }

@@ -10,8 +10,47 @@ pub(crate) struct Doubles;
 /// Sixteen singles.
 pub(crate) struct Singles;
 
+/// Lane by lane of 128 bits, what is left of the sums of four registers.
+#[inline(always)]
+unsafe fn fours_pd(a: __m512d, b: __m512d, c: __m512d, d: __m512d) -> __m512d {
+    unsafe {
+        let low = _mm512_add_pd(
+            _mm512_shuffle_f64x2::<0x44>(a, b),
+            _mm512_shuffle_f64x2::<0xEE>(a, b),
+        );
+        let high = _mm512_add_pd(
+            _mm512_shuffle_f64x2::<0x44>(c, d),
+            _mm512_shuffle_f64x2::<0xEE>(c, d),
+        );
+        _mm512_add_pd(
+            _mm512_shuffle_f64x2::<0x88>(low, high),
+            _mm512_shuffle_f64x2::<0xDD>(low, high),
+        )
+    }
+}
+
+/// Lane by lane of 128 bits, what is left of the sums of four registers.
+#[inline(always)]
+unsafe fn fours_ps(a: __m512, b: __m512, c: __m512, d: __m512) -> __m512 {
+    unsafe {
+        let low = _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0x44>(a, b),
+            _mm512_shuffle_f32x4::<0xEE>(a, b),
+        );
+        let high = _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0x44>(c, d),
+            _mm512_shuffle_f32x4::<0xEE>(c, d),
+        );
+        _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0x88>(low, high),
+            _mm512_shuffle_f32x4::<0xDD>(low, high),
+        )
+    }
+}
+
 impl Simd for Doubles {
     type Register = __m512d;
+    type Real = f64;
     const LANES: usize = 8;
 
     #[inline(always)]
@@ -65,18 +104,21 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
-        unsafe { _mm512_add_pd(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn sum(a: __m512d) -> f64 {
-        unsafe { _mm512_reduce_add_pd(a) }
+    unsafe fn sums(rows: &[__m512d], sums: &mut [f64]) {
+        assert!(rows.len() == Self::LANES && sums.len() == Self::LANES);
+        // SAFETY: the caller's.
+        unsafe {
+            let even = fours_pd(rows[0], rows[2], rows[4], rows[6]);
+            let odd = fours_pd(rows[1], rows[3], rows[5], rows[7]);
+            let whole = _mm512_add_pd(_mm512_unpacklo_pd(even, odd), _mm512_unpackhi_pd(even, odd));
+            _mm512_storeu_pd(sums.as_mut_ptr(), whole);
+        }
     }
 }
 
 impl Simd for Singles {
     type Register = __m512;
+    type Real = f32;
     const LANES: usize = 16;
 
     #[inline(always)]
@@ -119,12 +161,21 @@ impl Simd for Singles {
     }
 
     #[inline(always)]
-    unsafe fn add(a: __m512, b: __m512) -> __m512 {
-        unsafe { _mm512_add_ps(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn sum(a: __m512) -> f64 {
-        unsafe { f64::from(_mm512_reduce_add_ps(a)) }
+    unsafe fn sums(rows: &[__m512], sums: &mut [f32]) {
+        assert!(rows.len() == Self::LANES && sums.len() == Self::LANES);
+        // SAFETY: the caller's.
+        unsafe {
+            let a = fours_ps(rows[0], rows[4], rows[8], rows[12]);
+            let b = fours_ps(rows[1], rows[5], rows[9], rows[13]);
+            let c = fours_ps(rows[2], rows[6], rows[10], rows[14]);
+            let d = fours_ps(rows[3], rows[7], rows[11], rows[15]);
+            let low = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let high = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+            let whole = _mm512_add_ps(
+                _mm512_shuffle_ps::<0x44>(low, high),
+                _mm512_shuffle_ps::<0xEE>(low, high),
+            );
+            _mm512_storeu_ps(sums.as_mut_ptr(), whole);
+        }
     }
 }

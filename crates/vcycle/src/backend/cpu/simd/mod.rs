@@ -8,7 +8,7 @@ pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 
-use crate::scalar::Scalar;
+use crate::scalar::{Real, Scalar};
 
 /// The widest instruction set that both the host and this library know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,8 @@ pub(crate) use multiversion;
 pub(crate) trait Simd {
     /// The register.
     type Register: Copy;
+    /// One number of it.
+    type Real: Real;
     /// Numbers in a register.
     const LANES: usize;
 
@@ -113,8 +115,6 @@ pub(crate) trait Simd {
         b: Self::Register,
         c: Self::Register,
     ) -> Self::Register;
-    /// The sum of `a` and `b`.
-    unsafe fn add(a: Self::Register, b: Self::Register) -> Self::Register;
-    /// The sum of all lanes.
-    unsafe fn sum(a: Self::Register) -> f64;
+    /// The sums over the lanes of [`Simd::LANES`] registers.
+    unsafe fn sums(rows: &[Self::Register], sums: &mut [Self::Real]);
 }
