@@ -7,7 +7,8 @@ use std::sync::Arc;
 use num_traits::Zero;
 
 use super::{bad_pivot, dense, square_entries};
-use crate::backend::reference::blocks::{BlockArrays, Place, Precision, widen};
+use crate::backend::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
+use crate::backend::rows::fill_rows;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -16,8 +17,6 @@ use crate::matrix::Csr;
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
 
-/// The largest block size.
-const LARGEST: usize = 32;
 /// A stored inverse may be wrong by this much, relative to itself: one digit is right.
 const ACCURACY: f64 = 0.1;
 /// Rows in one piece of work.
@@ -38,10 +37,17 @@ const ROWS_PER_PIECE: usize = 1024;
 /// positive definite where the matrix is.
 ///
 /// ```
-/// use vcycle::precond::BlockJacobi;
-/// let mut blocks = BlockJacobi::default();
-/// blocks.block_size = 3;
-/// assert!(!blocks.adaptive);
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, precond::BlockJacobi, solver::{Cg, Solver},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let mut precond = BlockJacobi::default();
+/// precond.block_size = 3;
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+/// let mut x = Vector::zeros(&cpu, 3, 1)?;
+/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
+/// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -72,11 +78,8 @@ impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
             });
         }
         let entries = square_entries(a.as_ref(), "block-jacobi")?;
-        let starts = find_blocks(&entries, self.block_size);
-        let mut blocks = Blocks::new(a.executor(), starts);
-        for block in 0..blocks.starts.len() - 1 {
-            blocks.push_inverse(&entries, block, self.adaptive)?;
-        }
+        let mut blocks = Blocks::new(a.executor(), find_blocks(&entries, self.block_size));
+        blocks.fill(&entries, self.adaptive)?;
         Ok(Arc::new(blocks))
     }
 }
@@ -135,23 +138,22 @@ impl<T: Scalar> Blocks<T> {
         }
     }
 
-    fn push_inverse(&mut self, a: &Csr<T>, block: usize, adaptive: bool) -> Result<()> {
-        let rows = self.starts[block]..self.starts[block + 1];
-        let n = rows.len();
-        let mut values = gather(a, rows.clone());
-        let norm = dense::norm_1(n, &values);
-        let inverse = dense::invert(n, &mut values)
-            .filter(|inverse| {
-                inverse
-                    .iter()
-                    .all(|&value| T::store(value).load().is_finite())
-            })
-            .ok_or_else(|| bad_pivot("block-jacobi", rows.start, SINGULAR))?;
-        let precision = match adaptive {
-            true => choose::<T>(n, &inverse, norm),
-            false => Precision::Full,
-        };
-        self.push(precision, &inverse);
+    /// Inverts the blocks of `a` and stores them.
+    fn fill(&mut self, a: &Csr<T>, adaptive: bool) -> Result<()> {
+        let blocks = self.starts.windows(2).map(|ends| ends[0]..ends[1]);
+        let blocks: Vec<Range<usize>> = blocks.collect();
+        let inverses = Inverses::new(a, &blocks);
+        for (block, rows) in blocks.into_iter().enumerate() {
+            let inverse = inverses.of(block);
+            if !inverse.iter().all(|&v| T::store(v).load().is_finite()) {
+                return Err(bad_pivot("block-jacobi", rows.start, SINGULAR));
+            }
+            let precision = match adaptive {
+                true => choose(a, rows, inverse),
+                false => Precision::Full,
+            };
+            self.push(precision, inverse);
+        }
         Ok(())
     }
 
@@ -209,7 +211,36 @@ impl<T: Scalar> Blocks<T> {
 
 const SINGULAR: &str = "zero: the block that begins there is singular";
 
-/// The block of the rows and columns `range`, row by row.
+/// Inverted blocks before they are stored, each column by column; NaN where a block is singular.
+struct Inverses<A> {
+    offsets: Vec<usize>,
+    values: Vec<A>,
+}
+
+impl<A: Field> Inverses<A> {
+    fn new<T: Scalar<Arith = A>>(a: &Csr<T>, blocks: &[Range<usize>]) -> Self {
+        let mut offsets = vec![0];
+        offsets.extend(blocks.iter().scan(0, |sum, rows| {
+            *sum += rows.len() * rows.len();
+            Some(*sum)
+        }));
+        let mut values = vec![A::zero(); offsets[blocks.len()]];
+        fill_rows(a.executor(), &offsets, &mut values, |block, values| {
+            let rows = blocks[block].clone();
+            match dense::invert(rows.len(), &mut gather(a, rows)) {
+                Some(inverse) => values.copy_from_slice(&inverse),
+                None => values.fill(A::from_f64(f64::NAN)),
+            }
+        });
+        Self { offsets, values }
+    }
+
+    fn of(&self, block: usize) -> &[A] {
+        &self.values[self.offsets[block]..self.offsets[block + 1]]
+    }
+}
+
+/// The block of the rows and columns `range`, column by column.
 fn gather<T: Scalar>(a: &Csr<T>, range: Range<usize>) -> Vec<T::Arith> {
     let n = range.len();
     let mut block = vec![T::Arith::zero(); n * n];
@@ -217,15 +248,17 @@ fn gather<T: Scalar>(a: &Csr<T>, range: Range<usize>) -> Vec<T::Arith> {
         let (columns, values) = a.row(row);
         for (&column, value) in columns.iter().zip(values) {
             if range.contains(&(column as usize)) {
-                block[(row - range.start) * n + column as usize - range.start] = value.load();
+                block[(column as usize - range.start) * n + row - range.start] = value.load();
             }
         }
     }
     block
 }
 
-/// The narrowest precision that stores the inverse of a block of the given norm well enough.
-fn choose<T: Scalar>(n: usize, inverse: &[T::Arith], norm: f64) -> Precision {
+/// The narrowest precision that stores the inverse of the block of `rows` well enough.
+fn choose<T: Scalar>(a: &Csr<T>, rows: Range<usize>, inverse: &[T::Arith]) -> Precision {
+    let n = rows.len();
+    let norm = dense::norm_1(n, &gather(a, rows));
     let parts = if T::KIND.is_complex() { 2 } else { 1 };
     let bytes = T::KIND.bytes() / parts;
     let size = dense::norm_1(n, inverse);
@@ -324,7 +357,7 @@ mod tests {
 
     #[test]
     fn one_block_is_the_inverse() {
-        let a = [0.0, 1.0, 2.0, 1.0, 5.0, 1.0, 2.0, 1.0, 6.0];
+        let a = [0.0, 1.0, 2.0, 3.0, 5.0, 1.0, -2.0, 1.0, 6.0];
         let m = generate(of_size(3, false), 3, &a).unwrap();
         let product = multiply(3, &assemble(m.as_ref()), &a);
         assert!(identity_error(3, &product) < 1e-14);

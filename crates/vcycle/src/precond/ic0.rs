@@ -14,7 +14,7 @@ use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// The first shift tried after a breakdown; it doubles until the factorisation exists.
 const FIRST_SHIFT: f64 = 1e-3;
-/// Beyond this shift a positive diagonal rules out a breakdown in any matrix worth the name.
+/// Where even this shift does not help, the entries off the diagonal dwarf those on it.
 const LAST_SHIFT: f64 = 1e4;
 
 /// `M = (L L^H)^-1` with `L L^H = A + shift D` on the pattern of `A` and no fill outside of it
@@ -129,7 +129,8 @@ fn factorise<T: Scalar>(
             places[above] = Some(place);
         }
         // What is left by rounding alone is no pivot.
-        if !(pivot > on_diagonal * RealOf::<T>::epsilon()) || !Float::is_finite(pivot) {
+        let usable = pivot > on_diagonal * RealOf::<T>::epsilon() && Float::is_finite(pivot);
+        if !usable {
             return Err(row);
         }
         values[diagonal[row]] = T::Arith::from_real(Float::sqrt(pivot));

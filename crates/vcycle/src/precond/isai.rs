@@ -31,10 +31,17 @@ const LONGEST_ROW: usize = 512;
 /// entries are refused.
 ///
 /// ```
-/// use vcycle::precond::{Isai, IsaiKind};
-/// let mut isai = Isai::default();
-/// isai.kind = IsaiKind::Spd;
-/// assert_eq!(isai.power, 1);
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, precond::{Isai, IsaiKind}, solver::{Cg, Solver},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let mut precond = Isai::default();
+/// precond.kind = IsaiKind::Spd;
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+/// let mut x = Vector::zeros(&cpu, 3, 1)?;
+/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
+/// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -95,6 +102,10 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
 /// Row offsets and columns.
 type Structure = (Vec<usize>, Vec<u32>);
 
+/// The values of a row of the inverse, given the matrix, the row and its columns; none if its
+/// system has no solution.
+type SolveRow<T> = fn(&Csr<T>, usize, &[u32]) -> Option<Vec<<T as Scalar>::Arith>>;
+
 /// The pattern of `a` to a power.
 fn power_pattern<T: Scalar>(a: &Csr<T>, power: usize) -> Structure {
     let mut pattern = (a.offsets().to_vec(), a.columns().to_vec());
@@ -139,7 +150,7 @@ fn lower_part((offsets, columns): Structure) -> Structure {
 fn fill<T: Scalar>(
     a: &Csr<T>,
     (offsets, columns): Structure,
-    solve_row: fn(&Csr<T>, usize, &[u32]) -> Option<Vec<T::Arith>>,
+    solve_row: SolveRow<T>,
 ) -> Result<Csr<T>> {
     check_lengths(&offsets)?;
     let mut values = vec![T::default(); columns.len()];

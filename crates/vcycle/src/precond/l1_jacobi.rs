@@ -22,8 +22,16 @@ use crate::scalar::{Field, Mixes, RealOf, Scalar};
 /// preconditioner of CG it is like [`Jacobi`](super::Jacobi) on rows of similar sums.
 ///
 /// ```
-/// use vcycle::precond::L1Jacobi;
-/// assert_eq!(L1Jacobi::default().weight, 1.0);
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, precond::L1Jacobi, solver::{Cg, Solver},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let precond = L1Jacobi::default();
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+/// let mut x = Vector::zeros(&cpu, 3, 1)?;
+/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
+/// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -2,8 +2,8 @@
 //!
 //! | | symmetric | set-up | application |
 //! |---|---|---|---|
-//! | [`Jacobi`], [`L1Jacobi`] | yes | parallel | a scaling |
-//! | [`BlockJacobi`] | yes | serial | small dense products |
+//! | [`Jacobi`], [`L1Jacobi`] | yes | serial | a scaling |
+//! | [`BlockJacobi`] | yes | parallel | small dense products |
 //! | [`Sor`] | no | serial | a triangular solve |
 //! | [`Ssor`], [`Ic0`] | yes | serial | two triangular solves |
 //! | [`Ilu0`], [`ParIlu`] | no | serial, parallel | two triangular solves |

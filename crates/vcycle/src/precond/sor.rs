@@ -15,19 +15,26 @@ use crate::scalar::{Field, Mixes, Scalar};
 /// with the diagonal `D` and the strictly lower triangle `L` of the matrix. Gauss-Seidel is
 /// `omega = 1`.
 ///
-/// The rows are relaxed in their order, whatever the number of threads: those that do not depend
-/// on each other at the same time. The first sweep costs half a pass over the matrix, every
-/// further one and a half. A matrix with long chains of dependencies (a banded one) leaves little
-/// to do for more than one thread.
+/// The result is that of relaxing the rows in their order, whatever the number of threads. Rows
+/// that do not depend on each other are relaxed at the same time where there are enough of them;
+/// a matrix with long chains of dependencies (a banded one) is left to one thread. The first sweep
+/// costs half a pass over the matrix, every further one and a half.
 ///
 /// **Choose it** with solvers for nonsymmetric matrices, or as a smoother. It is not symmetric;
 /// with conjugate gradients take [`Ssor`](super::Ssor).
 ///
 /// ```
-/// use vcycle::{precond::Sor, solver::Cg};
-/// let mut sor = Sor::default();
-/// sor.omega = 1.2;
-/// assert_eq!(sor.sweeps, 1);
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, precond::Sor, solver::{Cg, Solver},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let mut precond = Sor::default();
+/// precond.omega = 1.2;
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+/// let mut x = Vector::zeros(&cpu, 3, 1)?;
+/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
+/// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

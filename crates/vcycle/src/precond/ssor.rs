@@ -25,8 +25,17 @@ use crate::scalar::{Field, Mixes, Scalar};
 /// as [`Ic0`](super::Ic0) can, which is stronger.
 ///
 /// ```
-/// use vcycle::precond::Ssor;
-/// assert_eq!((Ssor::default().omega, Ssor::default().sweeps), (1.0, 1));
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, precond::Ssor, solver::{Cg, Solver},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let mut precond = Ssor::default();
+/// precond.omega = 1.2;
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+/// let mut x = Vector::zeros(&cpu, 3, 1)?;
+/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
+/// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

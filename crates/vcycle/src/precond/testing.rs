@@ -85,7 +85,7 @@ pub(super) fn complex_convection<T: Scalar>(executor: &Executor, side: usize) ->
 pub(super) fn red_black<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
     let number = |i: usize, j: usize| {
         let k = (j * side + i) / 2;
-        if (i + j) % 2 == 0 {
+        if (i + j).is_multiple_of(2) {
             k
         } else {
             side * side / 2 + k

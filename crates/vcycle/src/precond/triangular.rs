@@ -1,7 +1,7 @@
 //! Triangular matrices ready to be solved with, and products of two of them.
 
 use std::fmt::{Debug, Formatter};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::adjoint::adjoint;
 use super::bad_pivot;
@@ -29,19 +29,31 @@ impl Side {
             Side::Upper => column > row,
         }
     }
+
+    fn opposite(self) -> Self {
+        match self {
+            Side::Lower => Side::Upper,
+            Side::Upper => Side::Lower,
+        }
+    }
 }
 
 /// The inverse of a triangular matrix, applied by substitution.
 ///
-/// On `cpu` the rows are solved level by level, wide levels by many threads; a solve therefore
-/// costs one pass over the entries and one synchronisation for every wide level. Transposed
-/// solves are serial.
+/// The rows are stored in the order they are solved in. On `cpu`, where the levels of
+/// independent rows are wide enough for its threads, that is level after level, each by all
+/// threads; a solve then costs one pass over the entries and one synchronisation a level.
+/// Elsewhere it is the order of the rows, by one thread. The adjoint is made when a transposed solve first asks for it.
 #[derive(Clone)]
 pub(super) struct Triangle<T: Scalar> {
     side: Side,
+    /// The row that each step solves.
+    order: Vec<u32>,
+    /// Where the levels begin in the order; none where one thread solves.
+    levels: Vec<usize>,
     off_diagonal: Csr<T>,
     inverse_diagonal: Option<Buffer<T::Arith>>,
-    levels: Levels,
+    adjoint: OnceLock<Box<Self>>,
 }
 
 impl<T: Scalar> Triangle<T> {
@@ -58,55 +70,107 @@ impl<T: Scalar> Triangle<T> {
         value: impl Fn(usize, usize) -> T::Arith,
     ) -> Result<Self> {
         let inverse = diagonal.map(|diagonal| invert(component, diagonal));
+        let inverse = inverse.transpose()?;
         let off_diagonal = off_diagonal::<T>(side, pattern, value);
         if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
             return Err(bad_pivot(component, row, "not finite"));
         }
-        Ok(Self::from_parts(side, off_diagonal, inverse.transpose()?))
+        Ok(Self::from_rows(side, &off_diagonal, inverse.as_deref()))
     }
 
-    fn from_parts(
-        side: Side,
-        off_diagonal: Csr<T>,
-        inverse_diagonal: Option<Vec<T::Arith>>,
-    ) -> Self {
-        let (offsets, columns) = (off_diagonal.offsets(), off_diagonal.columns());
-        let levels = Levels::new(offsets, columns, side == Side::Upper);
-        let executor = off_diagonal.executor();
+    /// Schedules a triangle given in the order of its rows.
+    fn from_rows(side: Side, rows: &Csr<T>, inverse_diagonal: Option<&[T::Arith]>) -> Self {
+        let executor = rows.executor();
+        let (order, levels) = schedule(side, rows);
+        let in_order = |d: &[T::Arith]| order.iter().map(|&row| d[row as usize]).collect();
+        let inverse_diagonal = inverse_diagonal.map(in_order);
         Self {
             side,
+            off_diagonal: take_rows(rows, &order),
             inverse_diagonal: inverse_diagonal.map(|d| Buffer::from_vec(executor, d)),
+            order,
             levels,
-            off_diagonal,
+            adjoint: OnceLock::new(),
         }
     }
 
     /// The conjugate transpose.
     pub(super) fn adjoint(&self) -> Self {
-        let side = match self.side {
-            Side::Lower => Side::Upper,
-            Side::Upper => Side::Lower,
-        };
+        let mut steps = vec![0; self.order.len()];
+        for (step, &row) in self.order.iter().enumerate() {
+            steps[row as usize] = step as u32;
+        }
         let diagonal = self.inverse_diagonal.as_ref().map(Buffer::to_vec);
-        let conjugate = |d: Vec<T::Arith>| d.into_iter().map(Field::conj).collect();
-        Self::from_parts(side, adjoint(&self.off_diagonal), diagonal.map(conjugate))
+        let by_row = |d: Vec<T::Arith>| steps.iter().map(|&step| d[step as usize].conj()).collect();
+        let diagonal: Option<Vec<T::Arith>> = diagonal.map(by_row);
+        let transposed = adjoint(&take_rows(&self.off_diagonal, &steps));
+        Self::from_rows(self.side.opposite(), &transposed, diagonal.as_deref())
     }
 
-    fn arrays(&self) -> Result<TriangleArrays<'_, T>> {
-        Ok(TriangleArrays {
+    /// `A y = b`, or with the conjugate of `A`.
+    fn solve(&self, conjugate: bool, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        check_apply("triangular solve", self.size(), self.executor(), b, y)?;
+        let a = TriangleArrays {
+            order: &self.order,
             off_diagonal: self.off_diagonal.arrays()?,
             inverse_diagonal: match &self.inverse_diagonal {
                 Some(diagonal) => Some(diagonal.host()?),
                 None => None,
             },
-            upper: self.side == Side::Upper,
-        })
+            conjugate,
+        };
+        let cols = b.cols();
+        let (b, y) = (b.host()?, y.host_mut()?);
+        match self.executor() {
+            Executor::Cpu(threads) if !self.levels.is_empty() => {
+                cpu::triangular::solve(threads, &self.levels, a, b, y, cols);
+            }
+            Executor::Reference | Executor::Cpu(_) => {
+                reference::triangular::solve(a, b, y, cols);
+            }
+        }
+        Ok(())
     }
 
     /// Entries off the diagonal.
     pub(super) fn nonzeros(&self) -> usize {
         self.off_diagonal.nonzeros()
     }
+}
+
+/// The order the rows are solved in, and the bounds of its levels where they are worth it.
+fn schedule<T: Scalar>(side: Side, rows: &Csr<T>) -> (Vec<u32>, Vec<usize>) {
+    let n = rows.size().rows as u32;
+    let step = |step: u32| match side {
+        Side::Lower => step,
+        Side::Upper => n - 1 - step,
+    };
+    let natural = (0..n).map(step);
+    let levels = match rows.executor() {
+        Executor::Cpu(threads) => {
+            Levels::wide(threads, natural.clone(), rows.offsets(), rows.columns())
+        }
+        Executor::Reference => None,
+    };
+    match levels {
+        Some(levels) => (levels.order, levels.bounds),
+        None => (natural.collect(), Vec::new()),
+    }
+}
+
+/// The rows of `a` in another order.
+fn take_rows<T: Scalar>(a: &Csr<T>, order: &[u32]) -> Csr<T> {
+    let mut offsets = vec![0];
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    columns.reserve_exact(a.nonzeros());
+    values.reserve_exact(a.nonzeros());
+    for &row in order {
+        let (of_row, values_of_row) = a.row(row as usize);
+        columns.extend_from_slice(of_row);
+        values.extend_from_slice(values_of_row);
+        offsets.push(columns.len());
+    }
+    Csr::from_canonical(a.executor(), a.size(), offsets, columns, values)
 }
 
 fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) -> Result<Vec<A>> {
@@ -164,16 +228,7 @@ impl<T: Scalar> LinOp<T> for Triangle<T> {
     }
 
     fn apply(&self, b: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
-        check_apply("triangular solve", self.size(), self.executor(), b, y)?;
-        let (a, cols) = (self.arrays()?, b.cols());
-        let (b, y) = (b.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Reference => reference::triangular::solve(a, b, y, cols),
-            Executor::Cpu(threads) => {
-                cpu::triangular::solve(threads, &self.levels, a, b, y, cols);
-            }
-        }
-        Ok(())
+        self.solve(false, b, y)
     }
 
     fn apply_transposed(
@@ -181,22 +236,22 @@ impl<T: Scalar> LinOp<T> for Triangle<T> {
         mode: Transpose,
         b: &Vector<T>,
         y: &mut Vector<T>,
-        ws: &Workspace,
+        _ws: &Workspace,
     ) -> Result<()> {
-        check_apply("triangular solve", self.size(), self.executor(), b, y)?;
-        let (a, cols) = (self.arrays()?, b.cols());
-        let mut sums = ws.vector_like::<T::Arith, T>(b)?;
-        let (b, y, sums) = (b.host()?, y.host_mut()?, sums.host_mut()?);
-        let conjugate = mode == Transpose::Conjugate;
-        reference::triangular::solve_transposed(conjugate, a, b, y, cols, sums);
-        Ok(())
+        let adjoint = self.adjoint.get_or_init(|| Box::new(self.adjoint()));
+        adjoint.solve(mode == Transpose::Plain, b, y)
     }
 
     fn footprint(&self) -> Footprint {
         let diagonal = self.inverse_diagonal.as_ref().map_or(0, Buffer::bytes);
-        let moved = self.off_diagonal.bytes() + diagonal;
+        let order = size_of_val(&self.order[..]) + size_of_val(&self.levels[..]);
+        let moved = self.off_diagonal.bytes() + diagonal + order;
+        let adjoint = self
+            .adjoint
+            .get()
+            .map_or(0, |adjoint| adjoint.footprint().held);
         Footprint {
-            held: moved + self.levels.bytes(),
+            held: moved + adjoint,
             moved,
         }
     }
@@ -297,7 +352,7 @@ mod tests {
         for threads in [1, 2, 3] {
             let cpu = Executor::cpu_with_threads(threads).unwrap();
             for (serial, parallel) in triangles(&host).into_iter().zip(triangles(&cpu)) {
-                assert_eq!(parallel.levels.iter().count(), 2);
+                assert_eq!(parallel.levels.is_empty(), threads == 1);
                 let b = Vector::from_rows(&host, 2, values_for(20_000)).unwrap();
                 let mut expected = Vector::zeros_like(&b).unwrap();
                 serial.apply(&b, &mut expected, &ws).unwrap();

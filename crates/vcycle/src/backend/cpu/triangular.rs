@@ -1,5 +1,7 @@
 //! Triangular solves by levels: rows that do not depend on each other, side by side.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Threads;
@@ -7,110 +9,120 @@ use crate::backend::reference;
 pub(crate) use crate::backend::reference::triangular::TriangleArrays;
 use crate::scalar::Scalar;
 
-/// Rows of a level that one task solves.
-const ROWS_PER_TASK: usize = 256;
+/// Steps of a level that one task makes, at least.
+const STEPS_PER_TASK: usize = 256;
+/// Entries a level must have in the mean: the threads wait for each other after every one.
+const ENTRIES_PER_LEVEL: usize = 8 * 1024;
+/// How many times slower a solve is whose every step leaps to another part of the vectors, as the
+/// levels of a grid numbered line by line do: measured 4 to 5 times.
+const COST_OF_LEAPS: usize = 5;
 
 /// Rows sorted by level: those of one level depend on rows of earlier levels alone (Anderson
 /// and Saad 1989).
-#[derive(Clone)]
 pub(crate) struct Levels {
-    order: Vec<u32>,
-    bounds: Vec<usize>,
-    widest: usize,
+    /// The rows, level after level.
+    pub(crate) order: Vec<u32>,
+    /// Where each level begins in the order, and at the end the number of rows.
+    pub(crate) bounds: Vec<usize>,
 }
 
 impl Levels {
-    /// The levels of a triangle whose entries off the diagonal are given.
-    pub(crate) fn new(offsets: &[usize], columns: &[u32], upper: bool) -> Self {
-        let rows = offsets.len() - 1;
-        let mut levels = vec![0_usize; rows];
+    /// The levels of a triangle whose entries off the diagonal are given; `rows` is an order its
+    /// rows can be solved in. None where one thread is as fast.
+    pub(crate) fn wide(
+        threads: &Threads,
+        rows: impl Iterator<Item = u32> + Clone,
+        offsets: &[usize],
+        columns: &[u32],
+    ) -> Option<Self> {
+        let mut levels = vec![0_u32; offsets.len() - 1];
         let mut bounds = vec![0];
-        for step in 0..rows {
-            let row = if upper { rows - 1 - step } else { step };
+        for row in rows.clone().map(|row| row as usize) {
             let needed = &columns[offsets[row]..offsets[row + 1]];
             let level = needed.iter().map(|&c| levels[c as usize] + 1).max();
             levels[row] = level.unwrap_or(0);
-            if levels[row] + 1 == bounds.len() {
+            let level = levels[row] as usize;
+            if level + 1 == bounds.len() {
                 bounds.push(0);
             }
-            bounds[levels[row] + 1] += 1;
+            bounds[level + 1] += 1;
         }
-        let widest = bounds.iter().copied().max().unwrap_or(0);
         for level in 1..bounds.len() {
             bounds[level] += bounds[level - 1];
         }
-        Self {
-            order: sort_by_level(&levels, &bounds),
-            bounds,
-            widest,
+        let mean = (columns.len() + levels.len()) / (bounds.len() - 1).max(1);
+        if threads.count() == 1 || mean < ENTRIES_PER_LEVEL {
+            return None;
         }
-    }
-
-    /// The rows of every level, one after the other.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u32]> {
-        self.bounds
-            .windows(2)
-            .map(|ends| &self.order[ends[0]..ends[1]])
-    }
-
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&self.order[..]) + size_of_val(&self.bounds[..])
+        let order = sort_by_level(rows, &levels, &bounds);
+        let worth = threads.count() > COST_OF_LEAPS * leaps(&order) / order.len();
+        worth.then_some(Self { order, bounds })
     }
 }
 
-fn sort_by_level(levels: &[usize], bounds: &[usize]) -> Vec<u32> {
+/// Steps whose row is no neighbour of the row before.
+fn leaps(order: &[u32]) -> usize {
+    let steps = order.windows(2);
+    steps.filter(|rows| rows[0].abs_diff(rows[1]) > 1).count()
+}
+
+fn sort_by_level(rows: impl Iterator<Item = u32>, levels: &[u32], bounds: &[usize]) -> Vec<u32> {
     let mut next = bounds.to_vec();
     let mut order = vec![0; levels.len()];
-    for (row, &level) in levels.iter().enumerate() {
-        order[next[level]] = row as u32;
-        next[level] += 1;
+    for row in rows {
+        let place = &mut next[levels[row as usize] as usize];
+        order[*place] = row;
+        *place += 1;
     }
     order
 }
 
-/// `A y = b`. Each row's sum has its fixed order, so the bits are those of the serial solve.
+/// `A y = b`; `bounds` are those of the levels. Each row's sum has its fixed order, so the bits
+/// are those of the serial solve.
 pub(crate) fn solve<T: Scalar>(
     threads: &Threads,
-    levels: &Levels,
+    bounds: &[usize],
     a: TriangleArrays<'_, T>,
     b: &[T],
     y: &mut [T],
     cols: usize,
 ) {
     let entry = size_of::<T>() + size_of::<u32>();
-    let row_bytes = a.off_diagonal.values.len() * entry / a.rows().max(1) + size_of::<T>() * cols;
-    // Where no level is worth more than one thread, the order of the rows reads memory best.
-    let Some(pool) = threads.worth(levels.widest * row_bytes) else {
+    let bytes = |steps: &Range<usize>| {
+        let offsets = a.off_diagonal.offsets;
+        (offsets[steps.end] - offsets[steps.start] + steps.len() * cols) * entry
+    };
+    let Some(pool) = threads.worth(bytes(&(0..a.order.len()))) else {
         return reference::triangular::solve(a, b, y, cols);
     };
     let y = SharedRows::new(y);
+    let step = |step: usize| solve_step(a, step, b, &y, cols);
     pool.install(|| {
-        for rows in levels.iter() {
-            let each = |rows: &[u32]| solve_rows(a, rows, b, &y, cols);
-            match threads.worth(rows.len() * row_bytes) {
-                Some(_) => rows.par_chunks(ROWS_PER_TASK).for_each(each),
-                None => each(rows),
+        for steps in bounds.windows(2).map(|ends| ends[0]..ends[1]) {
+            match threads.worth(bytes(&steps)) {
+                Some(_) => steps
+                    .into_par_iter()
+                    .with_min_len(STEPS_PER_TASK)
+                    .for_each(step),
+                None => steps.for_each(step),
             }
         }
     });
 }
 
-fn solve_rows<T: Scalar>(
+fn solve_step<T: Scalar>(
     a: TriangleArrays<'_, T>,
-    rows: &[u32],
+    step: usize,
     b: &[T],
     y: &SharedRows<T>,
     cols: usize,
 ) {
-    for row in rows.iter().map(|&row| row as usize) {
-        for column in 0..cols {
-            // SAFETY: the rows read belong to earlier levels, which are complete; this row is
-            // written by this task alone.
-            unsafe {
-                let value = a.solution(row, b, |place| y.read(place), column, cols);
-                y.write(row * cols + column, value);
-            }
+    for column in 0..cols {
+        // SAFETY: the rows read belong to earlier levels, which are complete; the row written is
+        // that of this step alone.
+        unsafe {
+            let value = a.solution(step, b, |place| y.read(place), column, cols);
+            y.write(a.place(step, column, cols), value);
         }
     }
 }
@@ -148,5 +160,48 @@ impl<T: Copy> SharedRows<T> {
         assert!(place < self.length);
         // SAFETY: in range, and the caller excludes races.
         unsafe { *self.start.add(place) = value };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two halves, the second dependent on the first; rows of a half are `stride` apart.
+    fn levels(threads: usize, stride: u32) -> Option<Levels> {
+        let n = 40_000_u32;
+        let order: Vec<u32> = (0..stride)
+            .flat_map(|k| (k..n).step_by(stride as usize))
+            .collect();
+        let (first, second) = order.split_at(order.len() / 2);
+        let mut needs = vec![None; n as usize];
+        for (&row, &needed) in second.iter().zip(first) {
+            needs[row as usize] = Some(needed);
+        }
+        let mut offsets = vec![0];
+        offsets.extend(needs.iter().scan(0, |sum, needed| {
+            *sum += usize::from(needed.is_some());
+            Some(*sum)
+        }));
+        let columns: Vec<u32> = needs.into_iter().flatten().collect();
+        let threads = Threads::new(threads).unwrap();
+        Levels::wide(&threads, order.into_iter(), &offsets, &columns)
+    }
+
+    #[test]
+    fn scattered_levels_need_more_threads() {
+        assert!(levels(1, 1).is_none());
+        assert_eq!(levels(2, 1).unwrap().bounds, [0, 20_000, 40_000]);
+        assert!(levels(2, 2).is_none());
+        assert_eq!(levels(8, 2).unwrap().order[..2], [0, 2]);
+    }
+
+    #[test]
+    fn a_chain_has_no_levels_worth_having() {
+        let n = 50_000;
+        let offsets: Vec<usize> = [0].into_iter().chain(0..n).collect();
+        let columns: Vec<u32> = (0..n as u32 - 1).collect();
+        let threads = Threads::new(8).unwrap();
+        assert!(Levels::wide(&threads, 0..n as u32, &offsets, &columns).is_none());
     }
 }

@@ -5,6 +5,9 @@ use num_traits::Zero;
 use crate::linop::Transpose;
 use crate::scalar::{Field, Scalar, c64, convert, f16};
 
+/// Rows of the largest block.
+pub(crate) const LARGEST: usize = 32;
+
 /// In which precision a block is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precision {
@@ -16,7 +19,7 @@ pub(crate) enum Precision {
     Half,
 }
 
-/// Where a block's values begin in the array of its precision; they are stored row by row.
+/// Where a block's values begin in the array of its precision; they are stored column by column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) precision: Precision,
@@ -67,6 +70,7 @@ pub(crate) fn widen<S: Scalar, A: Field>(values: &[S], offset: usize, index: usi
     ))
 }
 
+/// Adds up columns of the block, so that its rows can share an instruction.
 #[inline(always)]
 fn multiply<T: Scalar>(
     transpose: Option<Transpose>,
@@ -76,18 +80,24 @@ fn multiply<T: Scalar>(
     y: &mut [T],
     cols: usize,
 ) {
-    let entry = |row: usize, k: usize| match transpose {
-        None => entry(row * n + k),
-        Some(Transpose::Plain) => entry(k * n + row),
-        Some(Transpose::Conjugate) => entry(k * n + row).conj(),
-    };
-    for row in 0..n {
-        for column in 0..cols {
-            let mut sum = T::Arith::zero();
-            for k in 0..n {
-                sum += entry(row, k) * x[k * cols + column].load();
+    for column in 0..cols {
+        let mut sums = [T::Arith::zero(); LARGEST];
+        let sums = &mut sums[..n];
+        for k in 0..n {
+            let x = x[k * cols + column].load();
+            let sums = sums.iter_mut().enumerate();
+            match transpose {
+                None => sums.for_each(|(row, sum)| *sum += entry(k * n + row) * x),
+                Some(Transpose::Plain) => {
+                    sums.for_each(|(row, sum)| *sum += entry(row * n + k) * x);
+                }
+                Some(Transpose::Conjugate) => {
+                    sums.for_each(|(row, sum)| *sum += entry(row * n + k).conj() * x);
+                }
             }
-            y[row * cols + column] = T::store(sum);
+        }
+        for (row, sum) in sums.iter().enumerate() {
+            y[row * cols + column] = T::store(*sum);
         }
     }
 }

@@ -5,84 +5,60 @@ use num_traits::One;
 use super::csr::CsrArrays;
 use crate::scalar::{Field, Scalar};
 
-/// The arrays of a triangular matrix.
+/// The arrays of a triangular matrix whose rows are stored in an order they can be solved in.
 #[derive(Clone, Copy)]
 pub(crate) struct TriangleArrays<'a, T: Scalar> {
-    /// The entries off the diagonal.
+    /// The row that each step solves.
+    pub(crate) order: &'a [u32],
+    /// The entries off the diagonal, step by step.
     pub(crate) off_diagonal: CsrArrays<'a, T>,
-    /// The inverted diagonal; ones without.
+    /// The inverted diagonal, step by step; ones without.
     pub(crate) inverse_diagonal: Option<&'a [T::Arith]>,
-    /// Whether the entries stand right of the diagonal.
-    pub(crate) upper: bool,
+    /// Whether the conjugate of the matrix is meant.
+    pub(crate) conjugate: bool,
 }
 
 impl<T: Scalar> TriangleArrays<'_, T> {
-    pub(crate) fn rows(&self) -> usize {
-        self.off_diagonal.offsets.len() - 1
-    }
-
-    /// Entry (`row`, `column`) of the solution; `y` gives those it depends on by place.
+    /// What `step` finds for a column; `y` gives the entries it depends on by their place.
     #[inline(always)]
     pub(crate) fn solution(
         &self,
-        row: usize,
+        step: usize,
         b: &[T],
         y: impl Fn(usize) -> T,
         column: usize,
         cols: usize,
     ) -> T {
         let a = self.off_diagonal;
-        let mut sum = b[row * cols + column].load();
-        for entry in a.offsets[row]..a.offsets[row + 1] {
+        let mut sum = b[self.place(step, column, cols)].load();
+        for entry in a.offsets[step]..a.offsets[step + 1] {
             let place = a.columns[entry] as usize * cols + column;
-            sum -= a.values[entry].load() * y(place).load();
+            sum -= self.turned(a.values[entry].load()) * y(place).load();
         }
-        T::store(sum * self.inverse(row))
+        let inverse = self
+            .inverse_diagonal
+            .map_or_else(T::Arith::one, |d| d[step]);
+        T::store(sum * self.turned(inverse))
     }
 
-    /// The inverse of a diagonal entry.
+    /// Where the solution of `step` belongs.
     #[inline(always)]
-    fn inverse(&self, row: usize) -> T::Arith {
-        self.inverse_diagonal
-            .map_or_else(T::Arith::one, |diagonal| diagonal[row])
+    pub(crate) fn place(&self, step: usize, column: usize, cols: usize) -> usize {
+        self.order[step] as usize * cols + column
+    }
+
+    #[inline(always)]
+    fn turned(&self, value: T::Arith) -> T::Arith {
+        if self.conjugate { value.conj() } else { value }
     }
 }
 
-/// `A y = b`, row after row in the order of the dependencies.
+/// `A y = b`, step by step.
 pub(crate) fn solve<T: Scalar>(a: TriangleArrays<'_, T>, b: &[T], y: &mut [T], cols: usize) {
-    for step in 0..a.rows() {
-        let row = if a.upper { a.rows() - 1 - step } else { step };
+    for step in 0..a.order.len() {
         for column in 0..cols {
-            y[row * cols + column] = a.solution(row, b, |place| y[place], column, cols);
-        }
-    }
-}
-
-/// `A^T y = b`, or `A^H y = b` where `conjugate` is set: a solution once known is taken out of
-/// all rows it still stands in.
-pub(crate) fn solve_transposed<T: Scalar>(
-    conjugate: bool,
-    a: TriangleArrays<'_, T>,
-    b: &[T],
-    y: &mut [T],
-    cols: usize,
-    sums: &mut [T::Arith],
-) {
-    let turned = |value: T::Arith| if conjugate { value.conj() } else { value };
-    let entries = a.off_diagonal;
-    for (sum, b) in sums.iter_mut().zip(b) {
-        *sum = b.load();
-    }
-    for step in 0..a.rows() {
-        let row = if a.upper { step } else { a.rows() - 1 - step };
-        let inverse = turned(a.inverse(row));
-        for column in 0..cols {
-            let value = T::store(sums[row * cols + column] * inverse);
-            y[row * cols + column] = value;
-            for entry in entries.offsets[row]..entries.offsets[row + 1] {
-                let place = entries.columns[entry] as usize * cols + column;
-                sums[place] -= turned(entries.values[entry].load()) * value.load();
-            }
+            let value = a.solution(step, b, |place| y[place], column, cols);
+            y[a.place(step, column, cols)] = value;
         }
     }
 }
