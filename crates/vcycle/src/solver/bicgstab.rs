@@ -75,8 +75,8 @@ impl<T: Scalar> Method<T> for Bicgstab {
             alpha.assign(Coefficient::ratio(&rho, &divisor))?;
             r.axpy(-Coefficient::of(&alpha), &v)?;
 
-            let z_is_r = run.preconditioned(&r, &mut z)?;
-            run.multiply(z_is_r, &mut t)?;
+            let z = run.preconditioned(&r, &mut z)?;
+            run.multiply(z, &mut t)?;
             t.dot(&r, &mut omega)?;
             t.dot(&t, &mut divisor)?;
             beta.assign(Coefficient::ratio(&omega, &divisor))?;
@@ -86,7 +86,7 @@ impl<T: Scalar> Method<T> for Bicgstab {
             }
             let active = run.monitor.active();
             run.x.axpy(Coefficient::of(&alpha).times(active), y)?;
-            run.x.axpy(Coefficient::of(&omega).times(active), z_is_r)?;
+            run.x.axpy(Coefficient::of(&omega).times(active), z)?;
             r.axpy(-Coefficient::of(&omega), &t)?;
             r.norm(&mut divisor)?;
             if run.done(&divisor)? || run.require_nonzero(&omega)? {

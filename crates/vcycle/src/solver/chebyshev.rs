@@ -3,7 +3,7 @@
 use super::{Method, Run, spectrum};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
-use crate::stop::{Part, Status};
+use crate::stop::Status;
 use crate::vector::Coefficient;
 
 /// An estimate of the largest eigenvalue comes from below, one of the smallest from above.
@@ -55,20 +55,21 @@ impl Default for Chebyshev {
 }
 
 impl Chebyshev {
-    /// The interval; `None` if the estimate found the problem indefinite.
-    fn interval<T: Scalar>(&self, run: &Run<'_, T>) -> Result<Option<(f64, f64)>> {
+    /// The interval, or what the estimate stumbled over.
+    fn interval<T: Scalar>(&self, run: &Run<'_, T>) -> Result<Result<(f64, f64), Status>> {
         let (lower, upper) = match (self.lower, self.upper) {
             (Some(lower), Some(upper)) => (lower, upper),
             (lower, upper) => {
-                let Some(seen) = spectrum::estimate(run, self.estimation_steps.max(1))? else {
-                    return Ok(None);
+                let seen = match spectrum::estimate(run, self.estimation_steps.max(1))? {
+                    Ok(seen) => seen,
+                    Err(trouble) => return Ok(Err(trouble)),
                 };
                 let upper = upper.unwrap_or(seen.1 * SAFETY);
                 (lower.unwrap_or((seen.0 / SAFETY).min(upper)), upper)
             }
         };
         if lower > 0.0 && lower <= upper && upper.is_finite() {
-            return Ok(Some((lower, upper)));
+            return Ok(Ok((lower, upper)));
         }
         Err(Error::BadParameter {
             parameter: "lower, upper",
@@ -93,8 +94,9 @@ impl<T: Scalar> Method<T> for Chebyshev {
         if run.start(&norm)? {
             return Ok(());
         }
-        let Some((lower, upper)) = self.interval(run)? else {
-            return end_all(run, Status::Indefinite(Part::Operator));
+        let (lower, upper) = match self.interval(run)? {
+            Ok(bounds) => bounds,
+            Err(trouble) => return end_all(run, trouble),
         };
         let (centre, radius) = (0.5 * (upper + lower), 0.5 * (upper - lower));
         let (mut alpha, mut beta) = (1.0 / centre, 0.0);
@@ -136,6 +138,7 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::solver::testing;
+    use crate::stop::Part;
 
     fn bounded(lower: f64, upper: f64) -> Arc<Chebyshev> {
         Arc::new(Chebyshev {

@@ -5,9 +5,10 @@ use num_traits::Float;
 use super::per_column::PerColumn;
 use super::{Method, Run};
 use crate::error::Result;
+use crate::executor::Scratch;
 use crate::scalar::{Field, Real, RealOf, Scalar};
 use crate::stop::{Part, Status};
-use crate::vector::Coefficient;
+use crate::vector::{Coefficient, Scalars, Vector};
 
 /// Minimal residuals for symmetric matrices (Paige and Saunders 1975).
 ///
@@ -104,94 +105,143 @@ impl<T: Scalar> Method<T> for Minres {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let scratch = || ws.vector_like::<T, T>(run.b);
-        let (mut r, mut old_v, mut v, mut next_v) =
-            (scratch()?, scratch()?, scratch()?, scratch()?);
-        let (mut z, mut w, mut old_w) = (scratch()?, scratch()?, scratch()?);
-        let mut qr = PerColumn::<T, Rotation<RealOf<T>>>::take(ws, run.b)?;
-        let (mut beta, mut next_beta) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-        let (mut factor, mut norm) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        if run.start(&norm)? {
-            return Ok(());
+        let mut state = State::take(run)?;
+        run.initial_residual(&mut state.r)?;
+        state.r.norm(&mut state.norm)?;
+        let mut ended = run.start(&state.norm)? || state.begin(run)?;
+        while !ended {
+            ended = state.lanczos(run)? || state.step(run)?;
         }
-        run.precondition(&r, &mut z)?;
-        r.dot(&z, &mut beta)?;
-        if run.require_positive(&beta, Part::Preconditioner)? {
-            return Ok(());
-        }
-        beta.square_root()?;
-        qr.receive(&beta, |column, beta| *column = Rotation::start(beta.real()))?;
-        v.axpby(Coefficient::one().over(&beta), &r, Coefficient::zero())?;
-        z.scale(Coefficient::one().over(&beta))?;
-        for vector in [&mut old_v, &mut w, &mut old_w] {
-            vector.fill(T::default())?;
-        }
-        loop {
-            // Lanczos: next_beta next_v = A z - alpha v - beta old_v.
-            run.multiply(&z, &mut next_v)?;
-            z.dot(&next_v, &mut factor)?;
-            if run.require_finite(&factor)? {
-                return Ok(());
-            }
-            qr.receive(&factor, |column, alpha| column.extend(alpha.real()))?;
-            next_v.axpy(-Coefficient::of(&factor), &v)?;
-            next_v.axpy(-Coefficient::of(&beta), &old_v)?;
-
-            // gamma w = z - delta w_(k-1) - epsilon w_(k-2); gamma is known further down.
-            std::mem::swap(&mut w, &mut old_w);
-            qr.send(&mut factor, |column| T::Arith::from_real(column.epsilon))?;
-            w.axpby(Coefficient::one(), &z, -Coefficient::of(&factor))?;
-            qr.send(&mut factor, |column| T::Arith::from_real(column.delta))?;
-            w.axpy(-Coefficient::of(&factor), &old_w)?;
-
-            run.precondition(&next_v, &mut z)?;
-            next_v.dot(&z, &mut next_beta)?;
-            if run.require_nonnegative(&next_beta, Part::Preconditioner)? {
-                return Ok(());
-            }
-            next_beta.square_root()?;
-            qr.receive(&next_beta, |column, beta| column.eliminate(beta.real()))?;
-            qr.send(&mut factor, |column| T::Arith::from_real(column.gamma))?;
-            w.scale(Coefficient::one().over(&factor))?;
-            qr.send(&mut factor, |column| T::Arith::from_real(column.tau))?;
-            let step = Coefficient::of(&factor).times(run.monitor.active());
-            run.x.axpy(step, &w)?;
-
-            qr.send(&mut norm, |column| {
-                T::Arith::from_real(column.sine * column.sine)
-            })?;
-            qr.send(&mut factor, |column| {
-                T::Arith::from_real(column.phi * column.cosine)
-            })?;
-            let share = Coefficient::ratio(&factor, &next_beta);
-            r.axpby(share, &next_v, Coefficient::of(&norm))?;
-            r.norm(&mut norm)?;
-            if run.done(&norm)? || end_exhausted(run, &qr)? {
-                return Ok(());
-            }
-            next_v.scale(Coefficient::one().over(&next_beta))?;
-            z.scale(Coefficient::one().over(&next_beta))?;
-            std::mem::swap(&mut old_v, &mut v);
-            std::mem::swap(&mut v, &mut next_v);
-            std::mem::swap(&mut beta, &mut next_beta);
-        }
+        Ok(())
     }
 }
 
-fn end_exhausted<T: Scalar>(
-    run: &mut Run<'_, T>,
-    qr: &PerColumn<T, Rotation<RealOf<T>>>,
-) -> Result<bool> {
-    for (index, column) in qr.iter().enumerate() {
-        if column.exhausted {
-            run.monitor.end(index, Status::Breakdown)?;
-        }
+/// The vectors of the recurrences; `v` are those of Lanczos, `z = M v`, `w` the directions.
+struct State<'w, T: Scalar> {
+    r: Scratch<'w, Vector<T>>,
+    old_v: Scratch<'w, Vector<T>>,
+    v: Scratch<'w, Vector<T>>,
+    next_v: Scratch<'w, Vector<T>>,
+    z: Scratch<'w, Vector<T>>,
+    w: Scratch<'w, Vector<T>>,
+    old_w: Scratch<'w, Vector<T>>,
+    qr: Scratch<'w, PerColumn<T, Rotation<RealOf<T>>>>,
+    beta: Scratch<'w, Scalars<T>>,
+    next_beta: Scratch<'w, Scalars<T>>,
+    factor: Scratch<'w, Scalars<T>>,
+    norm: Scratch<'w, Scalars<T>>,
+}
+
+impl<'w, T: Scalar> State<'w, T> {
+    fn take(run: &Run<'w, T>) -> Result<Self> {
+        let (ws, b) = (run.ws, run.b);
+        Ok(Self {
+            r: ws.vector_like(b)?,
+            old_v: ws.vector_like(b)?,
+            v: ws.vector_like(b)?,
+            next_v: ws.vector_like(b)?,
+            z: ws.vector_like(b)?,
+            w: ws.vector_like(b)?,
+            old_w: ws.vector_like(b)?,
+            qr: PerColumn::take(ws, b)?,
+            beta: ws.scalars(b)?,
+            next_beta: ws.scalars(b)?,
+            factor: ws.scalars(b)?,
+            norm: ws.scalars(b)?,
+        })
     }
-    Ok(run.monitor.all_ended())
+
+    /// The first Lanczos vector, from the residual.
+    fn begin(&mut self, run: &mut Run<'_, T>) -> Result<bool> {
+        run.precondition(&self.r, &mut self.z)?;
+        self.r.dot(&self.z, &mut self.beta)?;
+        if run.require_positive(&self.beta, Part::Preconditioner)? {
+            return Ok(true);
+        }
+        self.beta.square_root()?;
+        let start = |column: &mut Rotation<_>, beta: T::Arith| {
+            *column = Rotation::start(beta.real());
+        };
+        self.qr.receive(&self.beta, start)?;
+        let unit = Coefficient::one().over(&self.beta);
+        self.v.axpby(unit, &self.r, Coefficient::zero())?;
+        self.z.scale(unit)?;
+        for vector in [&mut self.old_v, &mut self.w, &mut self.old_w] {
+            vector.fill(T::default())?;
+        }
+        Ok(false)
+    }
+
+    /// `next_beta next_v = A z - alpha v - beta old_v`, and the direction that `z` gives.
+    fn lanczos(&mut self, run: &mut Run<'_, T>) -> Result<bool> {
+        run.multiply(&self.z, &mut self.next_v)?;
+        self.z.dot(&self.next_v, &mut self.factor)?;
+        if run.require_finite(&self.factor)? {
+            return Ok(true);
+        }
+        self.qr
+            .receive(&self.factor, |column, alpha| column.extend(alpha.real()))?;
+        self.next_v.axpy(-Coefficient::of(&self.factor), &self.v)?;
+        self.next_v
+            .axpy(-Coefficient::of(&self.beta), &self.old_v)?;
+
+        // gamma w = z - delta w_(k-1) - epsilon w_(k-2); `step` divides by gamma.
+        std::mem::swap(&mut self.w, &mut self.old_w);
+        self.send(|column| column.epsilon)?;
+        let epsilon = Coefficient::of(&self.factor);
+        self.w.axpby(Coefficient::one(), &self.z, -epsilon)?;
+        self.send(|column| column.delta)?;
+        self.w.axpy(-Coefficient::of(&self.factor), &self.old_w)?;
+
+        run.precondition(&self.next_v, &mut self.z)?;
+        self.next_v.dot(&self.z, &mut self.next_beta)?;
+        run.require_nonnegative(&self.next_beta, Part::Preconditioner)
+    }
+
+    /// The step along the direction, and the next Lanczos vector.
+    fn step(&mut self, run: &mut Run<'_, T>) -> Result<bool> {
+        self.next_beta.square_root()?;
+        self.qr.receive(&self.next_beta, |column, beta| {
+            column.eliminate(beta.real())
+        })?;
+        self.send(|column| column.gamma)?;
+        self.w.scale(Coefficient::one().over(&self.factor))?;
+        self.send(|column| column.tau)?;
+        let tau = Coefficient::of(&self.factor).times(run.monitor.active());
+        run.x.axpy(tau, &self.w)?;
+
+        self.send(|column| column.sine * column.sine)?;
+        self.r.scale(Coefficient::of(&self.factor))?;
+        self.send(|column| column.phi * column.cosine)?;
+        let share = Coefficient::ratio(&self.factor, &self.next_beta);
+        self.r.axpy(share, &self.next_v)?;
+        self.r.norm(&mut self.norm)?;
+        if run.done(&self.norm)? || self.end_exhausted(run)? {
+            return Ok(true);
+        }
+        let unit = Coefficient::one().over(&self.next_beta);
+        self.next_v.scale(unit)?;
+        self.z.scale(unit)?;
+        std::mem::swap(&mut self.old_v, &mut self.v);
+        std::mem::swap(&mut self.v, &mut self.next_v);
+        std::mem::swap(&mut self.beta, &mut self.next_beta);
+        Ok(false)
+    }
+
+    /// Puts a number of each column into `factor`.
+    fn send(&mut self, each: impl Fn(&Rotation<RealOf<T>>) -> RealOf<T>) -> Result<()> {
+        self.qr
+            .send(&mut self.factor, |column| T::Arith::from_real(each(column)))
+    }
+
+    fn end_exhausted(&self, run: &mut Run<'_, T>) -> Result<bool> {
+        for (index, column) in self.qr.iter().enumerate() {
+            if column.exhausted {
+                run.monitor.end(index, Status::Breakdown)?;
+            }
+        }
+        Ok(run.monitor.all_ended())
+    }
 }
 
 #[cfg(test)]

@@ -7,15 +7,19 @@ use super::per_column::PerColumn;
 use super::random::RandomVectors;
 use crate::error::Result;
 use crate::scalar::{Field, Real, Scalar};
+use crate::stop::{Part, Status};
 use crate::vector::Coefficient;
 
 /// Steps of the bisection: enough for two digits more than single precision has.
 const BISECTIONS: usize = 40;
 
 /// Smallest and largest eigenvalue of `M A` as `steps` iterations of conjugate gradients on a
-/// random vector see them (their Lanczos matrix; Golub and Van Loan, section 11.3). `None` if
-/// `A` or `M` turns out not to be positive definite.
-pub(super) fn estimate<T: Scalar>(run: &Run<'_, T>, steps: usize) -> Result<Option<(f64, f64)>> {
+/// random vector see them (their Lanczos matrix; Golub and Van Loan, section 11.3); or what ended
+/// these iterations.
+pub(super) fn estimate<T: Scalar>(
+    run: &Run<'_, T>,
+    steps: usize,
+) -> Result<Result<(f64, f64), Status>> {
     let (ws, executor, rows) = (run.ws, run.b.executor(), run.b.rows());
     let scratch = || ws.vector::<T>(executor, rows, 1);
     let random = RandomVectors::<T>::take(ws, executor, rows, 1, 1, 1)?;
@@ -42,7 +46,8 @@ pub(super) fn estimate<T: Scalar>(run: &Run<'_, T>, steps: usize) -> Result<Opti
         r.axpy(-Coefficient::ratio(&rho, &curvature), &q)?;
         std::mem::swap(&mut rho, &mut old_rho);
     }
-    Ok(lanczos.iter().next().and_then(Lanczos::bounds))
+    let bounds = lanczos.iter().next().map(Lanczos::bounds);
+    Ok(bounds.unwrap_or(Err(Status::Breakdown)))
 }
 
 /// The rounding unit of the arithmetic.
@@ -60,7 +65,7 @@ struct Lanczos {
     first_rho: f64,
     old_rho: f64,
     old_alpha: f64,
-    indefinite: bool,
+    trouble: Option<Status>,
 }
 
 impl Lanczos {
@@ -85,12 +90,20 @@ impl Lanczos {
         if self.diagonal.is_empty() {
             self.first_rho = self.rho;
         }
-        self.indefinite |= !(self.rho >= 0.0);
-        self.indefinite || self.rho <= unit * unit * self.first_rho
+        if self.rho < 0.0 {
+            self.trouble = Some(Status::Indefinite(Part::Preconditioner));
+        } else if !self.rho.is_finite() {
+            self.trouble = Some(Status::NonFinite);
+        }
+        self.trouble.is_some() || self.rho <= unit * unit * self.first_rho
     }
 
     fn push(&mut self, curvature: f64) {
-        self.indefinite |= !(curvature > 0.0);
+        if curvature <= 0.0 {
+            self.trouble = Some(Status::Indefinite(Part::Operator));
+        } else if !curvature.is_finite() {
+            self.trouble = Some(Status::NonFinite);
+        }
         let alpha = self.rho / curvature;
         let mut diagonal = 1.0 / alpha;
         if !self.diagonal.is_empty() {
@@ -102,14 +115,14 @@ impl Lanczos {
         (self.old_rho, self.old_alpha) = (self.rho, alpha);
     }
 
-    fn bounds(&self) -> Option<(f64, f64)> {
-        if self.indefinite || self.diagonal.is_empty() {
-            return None;
+    fn bounds(&self) -> Result<(f64, f64), Status> {
+        if let Some(trouble) = self.trouble {
+            return Err(trouble);
         }
         let n = self.diagonal.len();
         // A positive definite matrix: its trace is above all eigenvalues.
         let top = self.diagonal.iter().sum::<f64>();
-        Some((self.eigenvalue(1, top), self.eigenvalue(n, top)))
+        Ok((self.eigenvalue(1, top), self.eigenvalue(n, top)))
     }
 
     /// The `rank`-th smallest eigenvalue, by bisection.

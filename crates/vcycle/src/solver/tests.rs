@@ -258,15 +258,6 @@ fn a_preconditioner_that_gives_nan_ends_as_non_finite() {
     let b = Vector::<f64>::filled(&host, 36, 1, 1.0).unwrap();
     for applications in [0, 3] {
         for method in all::<f64>() {
-            let method = match method.name() {
-                // Its estimate would use the applications up.
-                "chebyshev" => Arc::new(Chebyshev {
-                    lower: Some(0.1),
-                    upper: Some(8.0),
-                    ..Chebyshev::default()
-                }),
-                _ => method,
-            };
             let solver = Solver::from_shared(method.clone(), a.clone())
                 .unwrap()
                 .with_preconditioner(Arc::new(BreaksAfter::new(&a, applications)))
@@ -344,10 +335,7 @@ fn stagnation_is_noticed() {
     let b = Vector::<f64>::filled(&Executor::reference(), 6, 1, 1.0).unwrap();
     let mut x = Vector::zeros_like(&b).unwrap();
     let outcome = solver.solve(&b, &mut x).unwrap();
-    assert!(
-        !outcome.converged() && outcome.iterations < 100,
-        "{outcome}"
-    );
+    assert_eq!(outcome.status, Status::Stagnated, "{outcome}");
 }
 
 #[test]
