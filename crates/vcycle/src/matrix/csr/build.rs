@@ -153,8 +153,8 @@ pub(super) fn fill_rows<V: Value, S: Send>(
     bounds: &[usize],
     values: &mut [V],
     scratch: impl Fn() -> S + Sync + Send,
-    work: impl Fn(&mut S, usize, &mut [V]) + Sync + Send,
-) {
+    work: impl Fn(&mut S, usize, &mut [V]) -> Result<()> + Sync + Send,
+) -> Result<()> {
     let offsets = pattern.offsets();
     let lengths = ranges(bounds)
         .into_iter()
@@ -167,11 +167,13 @@ pub(super) fn fill_rows<V: Value, S: Send>(
     let one = |scratch: &mut S, (rows, mut values): (Range<usize>, &mut [V])| {
         for row in rows {
             let (mine, rest) = values.split_at_mut(pattern.range(row).len());
-            work(scratch, row, mine);
+            work(scratch, row, mine)?;
             values = rest;
         }
+        Ok(())
     };
-    pattern.executor().run_with(bytes, tasks, scratch, one);
+    let done = pattern.executor().run_with(bytes, tasks, scratch, one);
+    done.into_iter().collect()
 }
 
 impl<T: Scalar> Csr<T> {
@@ -185,8 +187,9 @@ impl<T: Scalar> Csr<T> {
             for (out, place) in out.iter_mut().zip(pattern.range(row)) {
                 *out = value(row, place);
             }
+            Ok(())
         };
-        fill_rows(pattern, pattern.pieces(), &mut values, || (), row_of);
+        fill_rows(pattern, pattern.pieces(), &mut values, || (), row_of)?;
         Self::with_pattern(pattern, values)
     }
 

@@ -1,8 +1,9 @@
 //! Products of sparse matrices.
 //!
 //! Row `i` of `A B` is the sum of the rows `k` of `B` weighted with `a_ik` (Gustavson 1978). Each
-//! row is gathered in a small hash table (Nagasaka, Matsuoka, Azad and Buluç 2018) that stays in
-//! the cache, whatever the width of `B`, and is sorted at the end.
+//! row is gathered in a list, with a table as wide as `B` that says where in the list a column
+//! stands, and is sorted at the end. Every thread has its table; it takes memory only where
+//! columns are met, and for matrices of meshes these lie close together.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::build::{Arrays, Rows, Value, build, fill_rows, zeroed};
 use super::cut::balance;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::linop::{Size, check_size};
 use crate::scalar::Scalar;
 
@@ -101,7 +103,7 @@ impl SpGemm {
     /// Replaces the values of `c` by those of `A B`.
     ///
     /// # Errors
-    /// When one of the patterns is not that of the symbolic phase.
+    /// When one of the patterns is not that of the symbolic phase, or memory is short.
     pub fn renew<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, c: &mut Csr<T>) -> Result<()> {
         check_pattern("left factor", &self.a, a.pattern())?;
         check_pattern("right factor", &self.b, b.pattern())?;
@@ -113,9 +115,9 @@ impl SpGemm {
             c.values_mut(),
             Accumulator::<T::Arith>::new,
             |sums, row, out| {
-                sums.start();
+                sums.start(self.c.executor(), self.c.size().cols)?;
                 for place in self.c.range(row) {
-                    sums.add(self.c.columns()[place], |_| ());
+                    sums.sum(self.c.columns()[place]);
                 }
                 sums.multiply_row((&self.a, &self.b), row, |sum, l, r| {
                     *sum += left[l].load() * right[r].load();
@@ -123,9 +125,9 @@ impl SpGemm {
                 for (out, &sum) in out.iter_mut().zip(&sums.values) {
                     *out = T::store(sum);
                 }
+                Ok(())
             },
-        );
-        Ok(())
+        )
     }
 }
 
@@ -184,7 +186,7 @@ fn rows_of_product<V: Value, W: Value>(
 ) -> Result<Arrays<W>> {
     let executor = a.executor();
     let row_of = |sums: &mut Accumulator<V>, row: usize, rows: &mut Rows<W>| {
-        sums.start();
+        sums.start(executor, b.size().cols)?;
         sums.multiply_row((a, b), row, &combine);
         rows.reserve(executor, sums.columns.len())?;
         for (column, value) in sums.sorted() {
@@ -196,47 +198,34 @@ fn rows_of_product<V: Value, W: Value>(
     build(executor, pieces, bytes, Accumulator::new, row_of)
 }
 
-/// A free slot of the table; no column has this number.
-const FREE: u32 = u32::MAX;
-/// Slots of the smallest table.
-const MIN_SLOTS: usize = 32;
-
-/// One row under construction: columns in the order they were met, each with a sum, and an
-/// open-addressing hash table from column to place.
+/// One row under construction: columns in the order they were met, each with a sum.
 struct Accumulator<V> {
     columns: Vec<u32>,
     values: Vec<V>,
-    /// Column and place, a power of two of them, at most half of them taken.
-    slots: Vec<(u32, u32)>,
-    shift: u32,
-    order: Vec<u64>,
+    /// For every column of `B` one more than its place in the row; zero where it has none.
+    places: Vec<u32>,
 }
 
 impl<V: Value> Accumulator<V> {
     fn new() -> Self {
-        let mut empty = Self {
+        Self {
             columns: Vec::new(),
             values: Vec::new(),
-            slots: Vec::new(),
-            shift: 0,
-            order: Vec::new(),
-        };
-        empty.clear_slots(MIN_SLOTS);
-        empty
+            places: Vec::new(),
+        }
     }
 
-    /// Forgets the last row. The table is made as large as that row needed: rows are alike.
-    fn start(&mut self) {
-        self.clear_slots((2 * self.columns.len()).max(MIN_SLOTS));
+    /// Forgets the last row; the next one has `cols` columns.
+    fn start(&mut self, executor: &Executor, cols: usize) -> Result<()> {
+        if self.places.is_empty() {
+            self.places = zeroed(executor, cols)?;
+        }
+        for &column in &self.columns {
+            self.places[column as usize] = 0;
+        }
         self.columns.clear();
         self.values.clear();
-    }
-
-    fn clear_slots(&mut self, at_least: usize) {
-        let count = at_least.next_power_of_two();
-        self.slots.clear();
-        self.slots.resize(count, (FREE, 0));
-        self.shift = 64 - count.ilog2();
+        Ok(())
     }
 
     /// Row `row` of `A B`.
@@ -249,62 +238,31 @@ impl<V: Value> Accumulator<V> {
         let (inner, outer) = (a.columns(), b.columns());
         for left in a.range(row) {
             for right in b.range(inner[left] as usize) {
-                self.add(outer[right], |sum| combine(sum, left, right));
+                combine(self.sum(outer[right]), left, right);
             }
         }
     }
 
-    /// `update(sum)` with the sum of `column`, zero where it is met for the first time.
+    /// The sum of `column`, zero where it is met for the first time.
     #[inline(always)]
-    fn add(&mut self, column: u32, update: impl FnOnce(&mut V)) {
-        let slot = self.find(column);
-        let (found, place) = self.slots[slot];
-        if found == column {
-            update(&mut self.values[place as usize]);
-            return;
+    fn sum(&mut self, column: u32) -> &mut V {
+        let place = &mut self.places[column as usize];
+        if *place == 0 {
+            self.columns.push(column);
+            self.values.push(V::default());
+            *place = self.columns.len() as u32;
         }
-        let mut value = V::default();
-        update(&mut value);
-        self.slots[slot] = (column, self.columns.len() as u32);
-        self.columns.push(column);
-        self.values.push(value);
-        if 2 * self.columns.len() > self.slots.len() {
-            self.grow();
-        }
-    }
-
-    /// The slot of `column`, or the free one where it belongs.
-    #[inline(always)]
-    fn find(&self, column: u32) -> usize {
-        // Fibonacci hashing: the upper bits of the product are well mixed.
-        let hash = u64::from(column).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mask = self.slots.len() - 1;
-        let mut slot = (hash >> self.shift) as usize & mask;
-        while self.slots[slot].0 != column && self.slots[slot].0 != FREE {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        self.clear_slots(4 * self.columns.len());
-        for place in 0..self.columns.len() {
-            let slot = self.find(self.columns[place]);
-            self.slots[slot] = (self.columns[place], place as u32);
-        }
+        &mut self.values[*place as usize - 1]
     }
 
     /// The entries by increasing column.
     fn sorted(&mut self) -> impl Iterator<Item = (u32, V)> {
-        let places = 0u64..;
-        let keys = self.columns.iter().zip(places);
-        self.order.clear();
-        self.order
-            .extend(keys.map(|(&column, place)| u64::from(column) << 32 | place));
-        self.order.sort_unstable();
-        let entry = |key: &u64| ((key >> 32) as u32, self.values[*key as u32 as usize]);
-        self.order.iter().map(entry)
+        self.columns.sort_unstable();
+        let (places, values) = (&self.places, &self.values);
+        self.columns.iter().map(|&column| {
+            let place = places[column as usize] as usize - 1;
+            (column, values[place])
+        })
     }
 }
 
@@ -314,7 +272,6 @@ mod tests {
         assert_close, assert_same, banded, dense, dense_product, executors, grid, random,
     };
     use super::*;
-    use crate::executor::Executor;
     use crate::scalar::{c64, f16};
 
     #[test]

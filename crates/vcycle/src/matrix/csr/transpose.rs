@@ -130,19 +130,20 @@ fn sort_by_column<V: Value>(
     rows: &mut [u32],
     values: &mut [V],
 ) {
-    for entry in entries.clone() {
-        offsets[entry.column as usize - first] += 1;
-    }
+    // `for_each`: a `for` loop over nested ranges is several times slower.
+    entries
+        .clone()
+        .for_each(|entry| offsets[entry.column as usize - first] += 1);
     let mut next = 0;
     for offset in offsets.iter_mut() {
         next += std::mem::replace(offset, next);
     }
-    for entry in entries {
+    entries.for_each(|entry| {
         let place = &mut offsets[entry.column as usize - first];
         rows[*place] = entry.row;
         values[*place] = entry.value;
         *place += 1;
-    }
+    });
     // Every offset has moved to the end of its column, the start of the next.
     let mut start = base;
     for offset in offsets {
@@ -165,19 +166,19 @@ impl<V: Value> Block<V> {
         buckets: usize,
     ) -> Self {
         let mut next = vec![0; buckets + 1];
-        for entry in entries.clone() {
-            next[(entry.column >> shift) as usize + 1] += 1;
-        }
+        entries
+            .clone()
+            .for_each(|entry| next[(entry.column >> shift) as usize + 1] += 1);
         for bucket in 0..buckets {
             next[bucket + 1] += next[bucket];
         }
         let starts = next.clone();
         let mut grouped = vec![Entry::default(); len];
-        for entry in entries {
+        entries.for_each(|entry| {
             let place = &mut next[(entry.column >> shift) as usize];
             grouped[*place] = entry;
             *place += 1;
-        }
+        });
         Self {
             entries: grouped,
             starts,
