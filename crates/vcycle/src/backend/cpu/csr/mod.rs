@@ -6,6 +6,8 @@ mod block;
 mod column;
 #[cfg(target_arch = "x86_64")]
 mod gather;
+#[cfg(test)]
+mod tests;
 mod transposed;
 
 use num_traits::Zero;
