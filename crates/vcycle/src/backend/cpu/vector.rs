@@ -1,10 +1,9 @@
 //! Vector kernels over pieces that fit the first-level cache.
 
 use num_traits::{One, Zero};
-use rayon::prelude::*;
 
-use super::Threads;
 use super::simd::multiversion;
+use super::{Shared, Threads};
 use crate::backend::reference;
 use crate::error::Result;
 use crate::scalar::{Field, Mixes, Scalar, convert_slice};
@@ -192,26 +191,19 @@ pub(crate) fn axpy_square<T: Scalar>(
     x: &[T],
     y: &mut [T],
 ) -> T::Arith {
-    let step = reduction_step(y.len(), 1);
-    let mut sums = [T::Arith::zero(); PARTIAL_SUMS];
-    let each = |((index, y), sum): ((usize, &mut [T]), &mut T::Arith)| {
-        let x = &x[index * step..index * step + y.len()];
+    let whole = Shared(y.as_mut_ptr());
+    let [square] = reduce(threads, x, 1, |start, x| {
+        // SAFETY: the pieces of a reduction do not overlap, and each is given to one call.
+        let y = unsafe { whole.slice(start..start + x.len()) };
         let pieces = y.chunks_mut(PIECE).zip(x.chunks(PIECE));
-        *sum = pieces
+        [pieces
             .map(|(y, x)| {
                 axpby_column(a, x, T::Arith::one(), y);
                 dot_column(y, y)
             })
-            .sum();
-    };
-    match threads.worth(size_of_val(y)) {
-        Some(pool) => pool.install(|| {
-            let pieces = y.par_chunks_mut(step).enumerate();
-            pieces.zip(sums.par_iter_mut()).for_each(each);
-        }),
-        None => y.chunks_mut(step).enumerate().zip(&mut sums).for_each(each),
-    }
-    sums.into_iter().sum()
+            .sum()]
+    });
+    square
 }
 
 /// Values of whole rows in one part of a reduction.
@@ -229,16 +221,12 @@ fn reduce<T: Scalar, const N: usize>(
 ) -> [T::Arith; N] {
     let step = reduction_step(x.len(), cols);
     let mut sums = [[T::Arith::zero(); N]; PARTIAL_SUMS];
-    let each = |((index, x), sum): ((usize, &[T]), &mut [T::Arith; N])| {
-        *sum = part(index * step, x);
-    };
-    match threads.worth(size_of_val(x)) {
-        Some(pool) => pool.install(|| {
-            let pieces = x.par_chunks(step).enumerate();
-            pieces.zip(sums.par_iter_mut()).for_each(each);
-        }),
-        None => x.chunks(step).enumerate().zip(&mut sums).for_each(each),
-    }
+    let parts = Shared(sums.as_mut_ptr());
+    threads.for_each(x.len().div_ceil(step), size_of_val(x), &|index| {
+        let range = index * step..((index + 1) * step).min(x.len());
+        // SAFETY: there are at most `PARTIAL_SUMS` pieces, each given to one call.
+        unsafe { parts.slice(index..index + 1)[0] = part(range.start, &x[range]) };
+    });
     std::array::from_fn(|lane| sums.iter().map(|sum| sum[lane]).sum())
 }
 

@@ -136,11 +136,3 @@ struct Combination<A> {
     alpha: A,
     beta: A,
 }
-
-/// Both results, side by side where the caller is one of a pool's threads.
-fn both<R: Send>(left: impl FnOnce() -> R + Send, right: impl FnOnce() -> R + Send) -> (R, R) {
-    match rayon::current_thread_index() {
-        Some(_) => rayon::join(left, right),
-        None => (left(), right()),
-    }
-}
