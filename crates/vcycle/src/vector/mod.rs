@@ -225,6 +225,48 @@ impl<T: Scalar> Vector<T> {
         Ok(())
     }
 
+    /// Column by column, the products of `self` with `y` and with `z`, as two calls of
+    /// [`dot`](Self::dot) give them, in one pass over memory where the executor can.
+    pub fn dot2(
+        &self,
+        y: &Self,
+        z: &Self,
+        with_y: &mut Scalars<T>,
+        with_z: &mut Scalars<T>,
+    ) -> Result<()> {
+        let (Executor::Cpu(threads), 1) = (self.executor(), self.cols) else {
+            self.dot(y, with_y)?;
+            return self.dot(z, with_z);
+        };
+        self.check("dot2", y)?;
+        self.check("dot2", z)?;
+        self.check_scalars("dot2", with_y)?;
+        self.check_scalars("dot2", with_z)?;
+        let products = cpu::vector::dot2(threads, self.host()?, y.host()?, z.host()?);
+        with_y.write(&products[..1])?;
+        with_z.write(&products[1..])
+    }
+
+    /// `self += alpha x`, then column by column the norm of `self`, in one pass over memory where
+    /// the executor can.
+    pub fn axpy_norm(
+        &mut self,
+        alpha: Coefficient<'_, T>,
+        x: &Self,
+        out: &mut Scalars<T>,
+    ) -> Result<()> {
+        let (Executor::Cpu(threads), 1) = (x.executor(), self.cols) else {
+            self.axpy(alpha, x)?;
+            return self.norm(out);
+        };
+        self.check("axpy_norm", x)?;
+        self.check_scalars("axpy_norm", out)?;
+        let a = alpha.evaluate(0)?;
+        let square = cpu::vector::axpy_square(threads, a, x.host()?, self.host_mut()?);
+        out.write(&[square])?;
+        out.square_root()
+    }
+
     /// Column by column, the Euclidean norm.
     pub fn norm(&self, out: &mut Scalars<T>) -> Result<()> {
         self.dot(self, out)?;

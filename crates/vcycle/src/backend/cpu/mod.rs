@@ -15,7 +15,7 @@ pub(crate) mod simd;
 pub(crate) mod triangular;
 pub(crate) mod vector;
 
-use rayon::prelude::*;
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 
@@ -98,12 +98,13 @@ impl Threads {
         length: usize,
         work: impl Fn(usize, &mut [T]) + Sync + Send,
     ) {
-        let length = length.max(1);
-        let each = |(piece, y): (usize, &mut [T])| work(piece * length, y);
-        match self.worth(size_of_val(y)) {
-            Some(pool) => pool.install(|| y.par_chunks_mut(length).enumerate().for_each(each)),
-            None => y.chunks_mut(length).enumerate().for_each(each),
-        }
+        let (length, total, bytes) = (length.max(1), y.len(), size_of_val(y));
+        let y = Shared(y.as_mut_ptr());
+        self.for_each(total.div_ceil(length), bytes, &|piece| {
+            let range = piece * length..((piece + 1) * length).min(total);
+            // SAFETY: pieces do not overlap, and each is given to one call.
+            work(range.start, unsafe { y.slice(range) });
+        });
     }
 
     /// `work(first_row, rows_of_y)` for the row ranges between consecutive `bounds`; `y` has
@@ -116,27 +117,61 @@ impl Threads {
         bytes: usize,
         work: impl Fn(usize, &mut [T]) + Sync + Send,
     ) {
+        assert!(bounds.is_sorted() && bounds.last().is_some_and(|end| end * cols <= y.len()));
+        let y = Shared(y.as_mut_ptr());
+        self.for_each(bounds.len() - 1, bytes, &|index| {
+            let range = bounds[index] * cols..bounds[index + 1] * cols;
+            // SAFETY: bounds increase, so ranges do not overlap; each is given to one call.
+            work(bounds[index], unsafe { y.slice(range) });
+        });
+    }
+
+    /// `work(index)` for every index below `count`; `bytes` says how much is moved in all.
+    ///
+    /// Not generic, so that rayon's machinery is compiled once and not for every kernel.
+    pub(crate) fn for_each(&self, count: usize, bytes: usize, work: &(dyn Fn(usize) + Sync)) {
         match self.worth(bytes) {
-            Some(pool) => pool.install(|| split_rows(bounds, y, cols, &work)),
-            None => work(bounds[0], y),
+            Some(pool) => pool.install(|| split(0..count, work)),
+            None => (0..count).for_each(work),
         }
     }
 }
 
-/// Halves the ranges until one is left, and works on the halves side by side.
-fn split_rows<T: Send>(
-    bounds: &[usize],
-    y: &mut [T],
-    cols: usize,
-    work: &(impl Fn(usize, &mut [T]) + Sync),
-) {
-    if bounds.len() <= 2 {
-        return work(bounds[0], y);
+/// Halves the indices until one is left, and works on the halves side by side.
+fn split(indices: Range<usize>, work: &(dyn Fn(usize) + Sync)) {
+    if indices.len() <= 1 {
+        return indices.for_each(work);
     }
-    let middle = bounds.len() / 2;
-    let (left, right) = y.split_at_mut((bounds[middle] - bounds[0]) * cols);
-    rayon::join(
-        || split_rows(&bounds[..=middle], left, cols, work),
-        || split_rows(&bounds[middle..], right, cols, work),
-    );
+    let middle = indices.start + indices.len() / 2;
+    both(&mut || split(indices.start..middle, work), &mut || {
+        split(middle..indices.end, work)
+    });
+}
+
+/// Both calls, side by side where the caller is one of a pool's threads.
+pub(crate) fn both(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
+    match rayon::current_thread_index() {
+        Some(_) => _ = rayon::join(left, right),
+        None => {
+            left();
+            right();
+        }
+    }
+}
+
+/// Values that several threads write to, each in places of its own.
+pub(crate) struct Shared<T>(pub(crate) *mut T);
+
+// SAFETY: only `slice` gives access, and its callers keep the places apart.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// # Safety
+    /// The range lies inside the values, which outlive the result, and no other slice of them
+    /// that is alive overlaps it.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn slice(&self, range: Range<usize>) -> &mut [T] {
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts_mut(self.0.add(range.start), range.len()) }
+    }
 }

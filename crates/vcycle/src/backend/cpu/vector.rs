@@ -1,9 +1,9 @@
 //! Vector kernels over pieces that fit the first-level cache.
 
-use num_traits::Zero;
-use rayon::prelude::*;
+use num_traits::{One, Zero};
 
-use super::Threads;
+use super::simd::multiversion;
+use super::{Shared, Threads};
 use crate::backend::reference;
 use crate::error::Result;
 use crate::scalar::{Field, Mixes, Scalar, convert_slice};
@@ -57,16 +57,18 @@ pub(crate) fn axpby<T: Scalar>(
     Ok(())
 }
 
-fn axpby_column<T: Scalar>(a: T::Arith, x: &[T], b: T::Arith, y: &mut [T]) {
-    let pairs = y.iter_mut().zip(x);
-    if b.is_zero() {
-        pairs.for_each(|(y, x)| *y = T::store(a * x.load()));
-    } else if a.is_zero() {
-        pairs.for_each(|(y, _)| *y = T::store(b * y.load()));
-    } else if is_one(b) {
-        pairs.for_each(|(y, x)| *y = T::store(a * x.load() + y.load()));
-    } else {
-        pairs.for_each(|(y, x)| *y = T::store(a * x.load() + b * y.load()));
+multiversion! {
+    fn axpby_column[T: Scalar](a: T::Arith, x: &[T], b: T::Arith, y: &mut [T]) {
+        let pairs = y.iter_mut().zip(x);
+        if b.is_zero() {
+            pairs.for_each(|(y, x)| *y = T::store(a * x.load()));
+        } else if a.is_zero() {
+            pairs.for_each(|(y, _)| *y = T::store(b * y.load()));
+        } else if is_one(b) {
+            pairs.for_each(|(y, x)| *y = T::store(a * x.load() + y.load()));
+        } else {
+            pairs.for_each(|(y, x)| *y = T::store(a * x.load() + b * y.load()));
+        }
     }
 }
 
@@ -76,11 +78,28 @@ pub(crate) fn scale<T: Scalar>(
     y: &mut [T],
     cols: usize,
 ) -> Result<()> {
-    threads.for_pieces(y, piece(cols), |_, y| {
-        // The coefficient was readable when the operands were checked.
-        let _ = reference::vector::scale(alpha, y, cols);
-    });
+    if cols != 1 {
+        threads.for_pieces(y, piece(cols), |_, y| {
+            // The coefficient was readable when the operands were checked.
+            let _ = reference::vector::scale(alpha, y, cols);
+        });
+        return Ok(());
+    }
+    let a = alpha.evaluate(0)?;
+    if !is_one(a) {
+        threads.for_pieces(y, PIECE, |_, y| scale_column(a, y));
+    }
     Ok(())
+}
+
+multiversion! {
+    fn scale_column[T: Scalar](a: T::Arith, y: &mut [T]) {
+        if a.is_zero() {
+            y.fill(T::default());
+        } else {
+            y.iter_mut().for_each(|y| *y = T::store(a * y.load()));
+        }
+    }
 }
 
 pub(crate) fn scale_rows<D: Mixes<T, T>, T: Scalar>(
@@ -93,8 +112,26 @@ pub(crate) fn scale_rows<D: Mixes<T, T>, T: Scalar>(
 ) {
     threads.for_pieces(y, piece(cols), |start, y| {
         let rows = start / cols..(start + y.len()) / cols;
-        reference::vector::scale_rows(&d[rows], conjugate, &x[start..start + y.len()], y, cols);
+        scale_piece(&d[rows], conjugate, &x[start..start + y.len()], y, cols);
     });
+}
+
+multiversion! {
+    fn scale_piece[D: Mixes<T, T>, T: Scalar](
+        d: &[D],
+        conjugate: bool,
+        x: &[T],
+        y: &mut [T],
+        cols: usize,
+    ) {
+        if cols == 1 && !conjugate {
+            for (y, (d, x)) in y.iter_mut().zip(d.iter().zip(x)) {
+                *y = D::result(d.matrix() * D::input(*x));
+            }
+        } else {
+            reference::vector::scale_rows(d, conjugate, x, y, cols);
+        }
+    }
 }
 
 pub(crate) fn dot<T: Scalar>(
@@ -104,57 +141,186 @@ pub(crate) fn dot<T: Scalar>(
     out: &mut [T::Arith],
     cols: usize,
 ) {
-    for (column, out) in out.iter_mut().enumerate() {
-        *out = reduce(threads, x.len(), cols, |start, end| match cols {
-            1 => dot_column(&x[start..end], &y[start..end]),
-            _ => dot_strided(&x[start..end], &y[start..end], column, cols),
+    if let [out] = out {
+        [*out] = reduce(threads, x, 1, |start, x| {
+            [dot_column(x, &y[start..start + x.len()])]
         });
+        return;
+    }
+    let mut column = 0;
+    while column < cols {
+        column += match cols - column {
+            8.. => dot_block::<T, 8>(threads, x, y, out, column),
+            4.. => dot_block::<T, 4>(threads, x, y, out, column),
+            2.. => dot_block::<T, 2>(threads, x, y, out, column),
+            _ => dot_block::<T, 1>(threads, x, y, out, column),
+        };
     }
 }
 
-/// Adds `part(start, end)` over pieces of whole rows, always in the same order.
-fn reduce<A: Field>(
+/// `COLS` columns of a [`dot`] in one pass over the rows; returns their number.
+fn dot_block<T: Scalar, const COLS: usize>(
     threads: &Threads,
-    length: usize,
-    cols: usize,
-    part: impl Fn(usize, usize) -> A + Sync + Send,
-) -> A {
-    let rows = length / cols.max(1);
-    let step = rows.div_ceil(PARTIAL_SUMS).max(PIECE / cols.max(1)).max(1) * cols.max(1);
-    let mut sums = [A::zero(); PARTIAL_SUMS];
-    let pieces = length.div_ceil(step);
-    let each = |(index, sum): (usize, &mut A)| {
-        *sum = part(index * step, ((index + 1) * step).min(length));
-    };
-    match threads.worth(length * size_of::<A>()) {
-        Some(pool) => pool.install(|| sums[..pieces].par_iter_mut().enumerate().for_each(each)),
-        None => sums[..pieces].iter_mut().enumerate().for_each(each),
-    }
-    sums[..pieces].iter().copied().sum()
+    x: &[T],
+    y: &[T],
+    out: &mut [T::Arith],
+    column: usize,
+) -> usize {
+    let cols = out.len();
+    let sums = reduce(threads, x, cols, |start, x| {
+        let mut sums = [T::Arith::zero(); COLS];
+        dot_columns(x, &y[start..start + x.len()], column, cols, &mut sums);
+        sums
+    });
+    out[column..column + COLS].copy_from_slice(&sums);
+    COLS
 }
 
-fn dot_column<T: Scalar>(x: &[T], y: &[T]) -> T::Arith {
-    let mut lanes = [T::Arith::zero(); LANES];
-    let (x_body, x_tail) = x.as_chunks::<LANES>();
-    let (y_body, y_tail) = y.as_chunks::<LANES>();
-    for (x, y) in x_body.iter().zip(y_body) {
-        for lane in 0..LANES {
-            lanes[lane] += x[lane].load().conj() * y[lane].load();
+/// Of one column, the products of `x` with `y` and with `z`.
+pub(crate) fn dot2<T: Scalar>(threads: &Threads, x: &[T], y: &[T], z: &[T]) -> [T::Arith; 2] {
+    reduce(threads, x, 1, |start, x| {
+        let range = start..start + x.len();
+        [dot_column(x, &y[range.clone()]), dot_column(x, &z[range])]
+    })
+}
+
+/// `y = y + a x` of one column, and the square of its norm.
+pub(crate) fn axpy_square<T: Scalar>(
+    threads: &Threads,
+    a: T::Arith,
+    x: &[T],
+    y: &mut [T],
+) -> T::Arith {
+    let whole = Shared(y.as_mut_ptr());
+    let [square] = reduce(threads, x, 1, |start, x| {
+        // SAFETY: the pieces of a reduction do not overlap, and each is given to one call.
+        let y = unsafe { whole.slice(start..start + x.len()) };
+        let pieces = y.chunks_mut(PIECE).zip(x.chunks(PIECE));
+        [pieces
+            .map(|(y, x)| {
+                axpby_column(a, x, T::Arith::one(), y);
+                dot_column(y, y)
+            })
+            .sum()]
+    });
+    square
+}
+
+/// Values of whole rows in one part of a reduction.
+fn reduction_step(length: usize, cols: usize) -> usize {
+    let rows = length / cols;
+    rows.div_ceil(PARTIAL_SUMS).max(PIECE / cols).max(1) * cols
+}
+
+/// Adds `part(start, piece)` over pieces of whole rows of `x`, always in the same order.
+fn reduce<T: Scalar, const N: usize>(
+    threads: &Threads,
+    x: &[T],
+    cols: usize,
+    part: impl Fn(usize, &[T]) -> [T::Arith; N] + Sync + Send,
+) -> [T::Arith; N] {
+    let step = reduction_step(x.len(), cols);
+    let mut sums = [[T::Arith::zero(); N]; PARTIAL_SUMS];
+    let parts = Shared(sums.as_mut_ptr());
+    threads.for_each(x.len().div_ceil(step), size_of_val(x), &|index| {
+        let range = index * step..((index + 1) * step).min(x.len());
+        // SAFETY: there are at most `PARTIAL_SUMS` pieces, each given to one call.
+        unsafe { parts.slice(index..index + 1)[0] = part(range.start, &x[range]) };
+    });
+    std::array::from_fn(|lane| sums.iter().map(|sum| sum[lane]).sum())
+}
+
+multiversion! {
+    fn dot_column[T: Scalar](x: &[T], y: &[T]) -> T::Arith {
+        let mut lanes = [T::Arith::zero(); LANES];
+        let (x_body, x_tail) = x.as_chunks::<LANES>();
+        let (y_body, y_tail) = y.as_chunks::<LANES>();
+        for (x, y) in x_body.iter().zip(y_body) {
+            for lane in 0..LANES {
+                lanes[lane] += x[lane].load().conj() * y[lane].load();
+            }
+        }
+        let mut sum: T::Arith = lanes.into_iter().sum();
+        for (x, y) in x_tail.iter().zip(y_tail) {
+            sum += x.load().conj() * y.load();
+        }
+        sum
+    }
+}
+
+multiversion! {
+    fn dot_columns[T: Scalar, const COLS: usize](
+        x: &[T],
+        y: &[T],
+        column: usize,
+        cols: usize,
+        sums: &mut [T::Arith; COLS],
+    ) {
+        for (x, y) in x.chunks_exact(cols).zip(y.chunks_exact(cols)) {
+            let (x, y) = (&x[column..column + COLS], &y[column..column + COLS]);
+            for lane in 0..COLS {
+                sums[lane] += x[lane].load().conj() * y[lane].load();
+            }
         }
     }
-    let tail: T::Arith = x_tail
-        .iter()
-        .zip(y_tail)
-        .map(|(x, y)| x.load().conj() * y.load())
-        .sum();
-    lanes.iter().copied().sum::<T::Arith>() + tail
 }
 
-fn dot_strided<T: Scalar>(x: &[T], y: &[T], column: usize, cols: usize) -> T::Arith {
-    x.iter()
-        .zip(y)
-        .skip(column)
-        .step_by(cols)
-        .map(|(x, y)| x.load().conj() * y.load())
-        .sum()
+#[cfg(test)]
+mod tests {
+    use crate::executor::Executor;
+    use crate::scalar::{Field, Scalar, c32, c64, convert, f16};
+    use crate::vector::{Coefficient, Scalars, Vector};
+
+    fn wave<T: Scalar>(executor: &Executor, rows: usize, cols: usize, shift: usize) -> Vector<T> {
+        let value = |i: usize| c64::new(((i + shift) % 17) as f64 - 8.0, ((i * shift) % 5) as f64);
+        let values = (0..rows * cols).map(|i| convert(value(i))).collect();
+        Vector::from_rows(executor, cols, values).unwrap()
+    }
+
+    /// Every operation once, from the same start; the vector and the reductions.
+    fn run<T: Scalar>(executor: &Executor, rows: usize, cols: usize) -> (Vec<T>, Vec<T::Arith>) {
+        let scalars = || Scalars::filled(executor, cols, T::Arith::from_f64(0.0)).unwrap();
+        let mut coefficients = scalars();
+        let values: Vec<_> = (0..cols)
+            .map(|c| T::Arith::from_f64(0.5 * c as f64))
+            .collect();
+        coefficients.write(&values).unwrap();
+        let x = wave::<T>(executor, rows, cols, 3);
+        let mut y = wave::<T>(executor, rows, cols, 7);
+        let (mut dot, mut other, mut norm) = (scalars(), scalars(), scalars());
+        y.axpby(Coefficient::real(0.25), &x, Coefficient::of(&coefficients))
+            .unwrap();
+        y.scale(Coefficient::real(0.5)).unwrap();
+        y.axpy_norm(Coefficient::real(0.125), &x, &mut norm)
+            .unwrap();
+        x.dot2(&y, &x, &mut dot, &mut other).unwrap();
+        let mut reductions = norm.host().unwrap().to_vec();
+        reductions.extend(dot.host().unwrap());
+        reductions.extend(other.host().unwrap());
+        (y.to_vec(), reductions)
+    }
+
+    fn check<T: Scalar>(rows: usize, cols: usize) {
+        let (expected, sums) = run::<T>(&Executor::reference(), rows, cols);
+        let one = run::<T>(&Executor::cpu_with_threads(1).unwrap(), rows, cols);
+        let three = run::<T>(&Executor::cpu_with_threads(3).unwrap(), rows, cols);
+        assert_eq!(one, three, "the same bits on any number of threads");
+        assert_eq!(one.0, expected);
+        for (sum, expected) in one.1.iter().zip(&sums) {
+            let scale = expected.modulus().to_c64().re.max(rows as f64);
+            let error = (*sum - *expected).modulus().to_c64().re;
+            assert!(error <= 1e-5 * scale, "{sum} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn operations_are_those_of_the_reference() {
+        for (rows, cols) in [(0, 1), (5, 1), (50_001, 1), (3000, 15), (1, 1)] {
+            check::<f64>(rows, cols);
+            check::<f32>(rows, cols);
+            check::<f16>(rows, cols);
+            check::<c64>(rows, cols);
+            check::<c32>(rows, cols);
+        }
+    }
 }

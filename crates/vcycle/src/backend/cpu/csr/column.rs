@@ -3,6 +3,7 @@
 use num_traits::Zero;
 
 use super::Product;
+use crate::backend::cpu::both;
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Rows with more entries are cut into parts of at most this many, summed side by side.
@@ -27,24 +28,28 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     let by = product.combination(0);
     for (row, y) in (first..).zip(y) {
         let (columns, values) = product.row(row);
-        product.store(&by, long_sum(columns, values, &sum), row, y);
+        let value = match columns.len() <= LONG {
+            true => sum(columns, values),
+            false => long_sum(columns, values, &sum),
+        };
+        product.store(&by, value, row, y);
     }
 }
 
 /// Halves a long row until its parts are short. The tree follows from the length alone.
-#[inline]
 pub(super) fn long_sum<M: Sync, A: Field>(
     columns: &[u32],
     values: &[M],
-    sum: &(impl Fn(&[u32], &[M]) -> A + Sync),
+    sum: &(dyn Fn(&[u32], &[M]) -> A + Sync),
 ) -> A {
     if columns.len() <= LONG {
         return sum(columns, values);
     }
     let middle = columns.len().div_ceil(LONG) / 2 * LONG;
-    let (left, right) = super::both(
-        || long_sum(&columns[..middle], &values[..middle], sum),
-        || long_sum(&columns[middle..], &values[middle..], sum),
+    let (mut left, mut right) = (A::zero(), A::zero());
+    both(
+        &mut || left = long_sum(&columns[..middle], &values[..middle], sum),
+        &mut || right = long_sum(&columns[middle..], &values[middle..], sum),
     );
     left + right
 }

@@ -14,67 +14,75 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) -> bool {
-    let fits = product.x.len() <= i32::MAX as usize;
-    let real = !M::Accumulator::KIND.is_complex();
-    if !fits || !real || !matches!(X::KIND, Kind::F64 | Kind::F32) {
+    let possible = const {
+        matches!(M::Accumulator::KIND, Kind::F64 | Kind::F32)
+            && matches!(X::KIND, Kind::F64 | Kind::F32)
+    };
+    if !possible || product.x.len() > i32::MAX as usize {
         return false;
     }
     // SAFETY: the host has the instructions of its level; columns lie inside `x`, whose places
     // fit 31 bits, and all types are real.
     unsafe {
-        match (level(), M::Accumulator::KIND) {
-            (Level::Portable, _) => return false,
-            (Level::Avx512, Kind::F32) => singles_avx512(product, first, y),
-            (Level::Avx512, _) => doubles_avx512(product, first, y),
-            (Level::Avx2, Kind::F32) => singles_avx2(product, first, y),
-            (Level::Avx2, _) => doubles_avx2(product, first, y),
+        match level() {
+            Level::Avx512 => rows_avx512(product, first, y),
+            Level::Avx2 => rows_avx2(product, first, y),
+            Level::Portable => return false,
         }
     }
     true
 }
 
 macro_rules! gathering {
-    ($($name:ident: $simd:ty, $features:literal;)*) => {$(
+    ($($name:ident: $simd:ident, $features:literal;)*) => {$(
         #[target_feature(enable = $features)]
         unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
             first: usize,
             y: &mut [Y],
         ) {
-            const LANES: usize = <$simd>::LANES;
-            let by = product.combination(0);
             // SAFETY: the caller's.
-            let sum = |columns: &[u32], values: &[M]| unsafe {
-                let row = lanes::<$simd, M, X>(columns, values, product.x);
-                M::Accumulator::from_f64(sums::<$simd, LANES>(&[row])[0].to_f64())
-            };
-            for (group, y) in y.chunks_mut(LANES).enumerate() {
-                let first = first + group * LANES;
-                let offsets = &product.a.offsets[first..=first + y.len()];
-                if offsets[y.len()] - offsets[0] > LONG {
-                    for (row, y) in (first..).zip(y) {
-                        let (columns, values) = product.row(row);
-                        product.store(&by, long_sum(columns, values, &sum), row, y);
-                    }
-                } else if let Ok(y) = y.try_into() {
-                    // SAFETY: the caller's.
-                    unsafe { short::<$simd, M, X, Y, LANES>(product, &by, first, y) };
+            unsafe {
+                if const { matches!(M::Accumulator::KIND, Kind::F32) } {
+                    groups!($simd::Singles, product, first, y);
                 } else {
-                    for (row, y) in (first..).zip(y) {
-                        let (columns, values) = product.row(row);
-                        product.store(&by, sum(columns, values), row, y);
-                    }
+                    groups!($simd::Doubles, product, first, y);
                 }
             }
         }
     )*};
 }
 
+/// As many rows at a time as a register has lanes. A macro, for the closure must be written in
+/// the function that enables the instructions.
+macro_rules! groups {
+    ($simd:ty, $product:ident, $first:ident, $y:ident) => {{
+        const LANES: usize = <$simd>::LANES;
+        let by = $product.combination(0);
+        let sum = |columns: &[u32], values: &[M]| {
+            let row = lanes::<$simd, M, X>(columns, values, $product.x);
+            M::Accumulator::from_f64(sums::<$simd, LANES>(&[row])[0].to_f64())
+        };
+        for (group, y) in $y.chunks_mut(LANES).enumerate() {
+            let first = $first + group * LANES;
+            let offsets = &$product.a.offsets[first..=first + y.len()];
+            let short = offsets[y.len()] - offsets[0] <= LONG;
+            match y.try_into() {
+                Ok(y) if short => together::<$simd, M, X, Y, LANES>($product, &by, first, y),
+                _ => {
+                    for (row, y) in (first..).zip(y) {
+                        let (columns, values) = $product.row(row);
+                        $product.store(&by, long_sum(columns, values, &sum), row, y);
+                    }
+                }
+            }
+        }
+    }};
+}
+
 gathering! {
-    doubles_avx512: avx512::Doubles, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    singles_avx512: avx512::Singles, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    doubles_avx2: avx2::Doubles, "avx2,fma,f16c";
-    singles_avx2: avx2::Singles, "avx2,fma,f16c";
+    rows_avx512: avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    rows_avx2: avx2, "avx2,fma,f16c";
 }
 
 /// As many rows as a register has lanes, their sums over lanes formed together.
@@ -82,7 +90,7 @@ gathering! {
 /// # Safety
 /// As [`Simd`] asks.
 #[inline(always)]
-unsafe fn short<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+unsafe fn together<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<M::Accumulator>,
     first: usize,
@@ -97,12 +105,8 @@ unsafe fn short<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usiz
         }
         sums::<S, LANES>(&rows)
     };
-    product.store_all(
-        by,
-        sums.map(|sum| M::Accumulator::from_f64(sum.to_f64())),
-        first,
-        y,
-    );
+    let sums = sums.map(|sum| M::Accumulator::from_f64(sum.to_f64()));
+    product.store_all(by, sums, first, y);
 }
 
 /// The sums of up to `LANES` registers, each in the same order wherever it stands.

@@ -6,6 +6,8 @@ mod block;
 mod column;
 #[cfg(target_arch = "x86_64")]
 mod gather;
+#[cfg(test)]
+mod tests;
 mod transposed;
 
 use num_traits::Zero;
@@ -133,12 +135,4 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
 struct Combination<A> {
     alpha: A,
     beta: A,
-}
-
-/// Both results, side by side where the caller is one of a pool's threads.
-fn both<R: Send>(left: impl FnOnce() -> R + Send, right: impl FnOnce() -> R + Send) -> (R, R) {
-    match rayon::current_thread_index() {
-        Some(_) => rayon::join(left, right),
-        None => (left(), right()),
-    }
 }

@@ -3,7 +3,7 @@
 use num_traits::Zero;
 
 use super::CsrArrays;
-use crate::backend::cpu::Threads;
+use crate::backend::cpu::{Shared, Threads};
 use crate::backend::reference::csr::sum_transposed;
 use crate::matrix::Slice;
 use crate::scalar::{Mixes, Scalar};
@@ -25,16 +25,19 @@ pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     cols: usize,
     sums: &mut [M::Accumulator],
 ) {
-    let scatter = |slice: &Slice, sums: &mut [M::Accumulator]| {
+    let bytes = size_of_val(a.values) + size_of_val(a.columns);
+    let parts = Shared(sums.as_mut_ptr());
+    let last = &slices[slices.len() - 1];
+    assert!((last.start + last.columns.len()) * cols <= sums.len());
+    threads.for_each(slices.len(), bytes, &|index| {
+        let slice = &slices[index];
+        let range = slice.start * cols..(slice.start + slice.columns.len()) * cols;
+        // SAFETY: the parts of the slices follow each other; each is given to one call.
+        let sums = unsafe { parts.slice(range) };
         let rows = a.rows(slice.rows.clone());
         let x = &x[slice.rows.start * cols..slice.rows.end * cols];
         sum_transposed::<M, X, Y>(conjugate, rows, x, slice.columns.start, cols, sums);
-    };
-    let bytes = size_of_val(a.values) + size_of_val(a.columns);
-    match threads.worth(bytes) {
-        Some(pool) => pool.install(|| for_slices(slices, cols, sums, &scatter)),
-        None => for_slices(slices, cols, sums, &scatter),
-    }
+    });
     threads.for_pieces(y, PIECE, |start, y| {
         let mut total = [M::Accumulator::zero(); PIECE];
         for slice in slices {
@@ -51,21 +54,4 @@ pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             *y = M::result(total);
         }
     });
-}
-
-/// `work` on every slice and its sums, side by side where threads are at hand.
-fn for_slices<A: Send>(
-    slices: &[Slice],
-    cols: usize,
-    sums: &mut [A],
-    work: &(impl Fn(&Slice, &mut [A]) + Sync),
-) {
-    if let [slice] = slices {
-        return work(slice, sums);
-    }
-    let (left, right) = slices.split_at(slices.len() / 2);
-    let (left_sums, right_sums) = sums.split_at_mut((right[0].start - left[0].start) * cols);
-    let left = || for_slices(left, cols, left_sums, work);
-    let right = || for_slices(right, cols, right_sums, work);
-    super::both(left, right);
 }

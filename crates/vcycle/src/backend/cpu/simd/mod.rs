@@ -49,7 +49,8 @@ pub(crate) fn level() -> Level {
     Level::Portable
 }
 
-/// Compiles a function once for every [`Level`] and calls the one the host can run.
+/// Compiles a function for AVX2 besides the architecture's minimum and calls the one the host
+/// can run. Wider registers gain nothing where memory is the limit.
 ///
 /// Generic parameters stand in square brackets; they must follow from the arguments.
 macro_rules! multiversion {
@@ -63,22 +64,15 @@ macro_rules! multiversion {
 
             #[cfg(target_arch = "x86_64")]
             {
-                use $crate::backend::cpu::simd::Level;
+                use $crate::backend::cpu::simd::{Level, level};
 
-                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-                fn avx512<$($generics)*>($($argument: $type),*) $(-> $result)? {
-                    body($($argument),*)
-                }
                 #[target_feature(enable = "avx2,fma,f16c")]
                 fn avx2<$($generics)*>($($argument: $type),*) $(-> $result)? {
                     body($($argument),*)
                 }
-                match $crate::backend::cpu::simd::level() {
-                    // SAFETY: the host has the features of its level.
-                    Level::Avx512 => return unsafe { avx512($($argument),*) },
-                    // SAFETY: as above.
-                    Level::Avx2 => return unsafe { avx2($($argument),*) },
-                    Level::Portable => {}
+                if level() != Level::Portable {
+                    // SAFETY: the other levels have these features.
+                    return unsafe { avx2($($argument),*) };
                 }
             }
             body($($argument),*)

@@ -1,0 +1,159 @@
+//! The kernels against the reference, and against themselves on other numbers of threads.
+
+use crate::executor::{Executor, Workspace};
+use crate::linop::{LinOp, Size, Transpose};
+use crate::matrix::{Csr, Duplicates};
+use crate::scalar::{Field, Mixes, Scalar, bf16, c32, c64, convert, f16};
+use crate::vector::{Coefficient, Vector};
+
+/// Rows of every length from none to more than a piece, in columns without order.
+fn matrix(rows: usize, cols: usize, long: usize) -> Csr<f64> {
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..rows {
+        let count = if row == rows / 2 { long } else { row * 7 % 41 };
+        for entry in 0..count.min(cols) {
+            columns.push(((row * 31 + entry * (cols / 2 + 1)) % cols) as u32);
+            values.push(((row + entry) % 9) as f64 - 4.0);
+        }
+        offsets.push(columns.len());
+    }
+    let size = Size::new(rows, cols);
+    let host = Executor::reference();
+    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Sum).unwrap()
+}
+
+fn wave<T: Scalar>(executor: &Executor, rows: usize, cols: usize) -> Vector<T> {
+    let value = |i: usize| c64::new((i % 13) as f64 - 6.0, (i % 3) as f64);
+    let values = (0..rows * cols).map(|i| convert(value(i))).collect();
+    Vector::from_rows(executor, cols, values).unwrap()
+}
+
+/// The results of all products, one after the other.
+fn products<M, X, Y>(a: &Csr<f64>, executor: &Executor, cols: usize) -> Vec<c64>
+where
+    M: Mixes<X, Y> + Mixes<Y, X>,
+    X: Scalar,
+    Y: Scalar,
+{
+    let a: Csr<M> = a.copy_to(executor).unwrap().convert().unwrap();
+    let a: &dyn LinOp<X, Y> = &a;
+    let ws = Workspace::new();
+    let x = wave::<X>(executor, a.size().cols, cols);
+    let b = wave::<Y>(executor, a.size().rows, cols);
+    let (mut y, mut r, mut z) = (b.clone(), b.clone(), b.clone());
+    let mut back = x.clone();
+    let (alpha, beta) = (Coefficient::real(0.5), Coefficient::real(-0.25));
+    a.apply(&x, &mut y, &ws).unwrap();
+    a.residual(&b, &x, &mut r, &ws).unwrap();
+    a.apply_advanced(alpha, &x, beta, &mut z, &ws).unwrap();
+    a.apply_transposed(Transpose::Conjugate, &b, &mut back, &ws)
+        .unwrap();
+    let all = [y, r, z]
+        .into_iter()
+        .flat_map(|v| v.to_vec())
+        .map(Scalar::to_c64);
+    all.chain(back.to_vec().into_iter().map(Scalar::to_c64))
+        .collect()
+}
+
+fn check<M, X, Y>(a: &Csr<f64>, cols: usize)
+where
+    M: Mixes<X, Y> + Mixes<Y, X>,
+    X: Scalar,
+    Y: Scalar,
+{
+    let expected = products::<M, X, Y>(a, &Executor::reference(), cols);
+    let one = products::<M, X, Y>(a, &Executor::cpu_with_threads(1).unwrap(), cols);
+    let three = products::<M, X, Y>(a, &Executor::cpu_with_threads(3).unwrap(), cols);
+    assert_eq!(one, three, "the same bits on any number of threads");
+    let [m, x, y] = [M::KIND, X::KIND, Y::KIND];
+    for (place, (value, expected)) in one.iter().zip(&expected).enumerate() {
+        // Sums of small integers are exact, but for the last rounding to a narrow type.
+        let error = (value - expected).modulus() / expected.modulus().max(1.0);
+        assert!(
+            error < 1e-2,
+            "{m} {x} {y}: {value} is not {expected} at {place}"
+        );
+        let exact = y.bytes() >= 4 && x.bytes() >= 4;
+        assert!(
+            !exact || error < 1e-6,
+            "{m} {x} {y}: {value} is not {expected} at {place}"
+        );
+    }
+}
+
+/// Calls `check::<M, X, Y>` for a matrix type and all pairs of real vector types.
+macro_rules! real_vectors {
+    ($a:expr, $cols:expr, $m:ty) => {
+        real_vectors!($a, $cols, $m; f64); real_vectors!($a, $cols, $m; f32);
+        real_vectors!($a, $cols, $m; f16); real_vectors!($a, $cols, $m; bf16);
+    };
+    ($a:expr, $cols:expr, $m:ty; $x:ty) => {
+        check::<$m, $x, f64>($a, $cols); check::<$m, $x, f32>($a, $cols);
+        check::<$m, $x, f16>($a, $cols); check::<$m, $x, bf16>($a, $cols);
+    };
+}
+
+#[test]
+fn all_real_combinations_agree_with_the_reference() {
+    let a = matrix(301, 97, 60);
+    for cols in [1, 3] {
+        real_vectors!(&a, cols, f64);
+        real_vectors!(&a, cols, f32);
+        real_vectors!(&a, cols, f16);
+        real_vectors!(&a, cols, bf16);
+    }
+}
+
+#[test]
+fn complex_vectors_agree_with_the_reference() {
+    let a = matrix(301, 97, 60);
+    for cols in [1, 2] {
+        check::<f64, c64, c64>(&a, cols);
+        check::<c32, c32, c32>(&a, cols);
+        check::<c64, c32, c64>(&a, cols);
+        check::<f16, c32, c32>(&a, cols);
+    }
+}
+
+#[test]
+fn blocks_of_columns_agree_with_the_reference() {
+    let a = matrix(150, 80, 60);
+    for cols in [2, 4, 8, 15] {
+        check::<f64, f64, f64>(&a, cols);
+        check::<f16, f32, f32>(&a, cols);
+    }
+}
+
+#[test]
+fn a_row_longer_than_a_piece_is_shared_by_threads() {
+    let a = matrix(4000, 200_001, 150_000);
+    check::<f64, f64, f64>(&a, 1);
+    check::<f32, f32, f32>(&a, 1);
+    check::<c32, c32, c32>(&a, 1);
+}
+
+#[test]
+fn nothing_times_nothing() {
+    check::<f64, f64, f64>(&matrix(0, 0, 0), 1);
+    check::<f64, f64, f64>(&matrix(3, 2, 0), 1);
+}
+
+#[test]
+fn padding_does_not_read_the_first_value() {
+    let cpu = Executor::cpu_with_threads(1).unwrap();
+    let (offsets, columns) = (vec![0, 0, 1, 3], vec![1, 1, 2]);
+    let size = Size::square(3);
+    let a = Csr::from_arrays(
+        &cpu,
+        size,
+        offsets,
+        columns,
+        vec![1.0, 2.0, 3.0],
+        Duplicates::Refuse,
+    );
+    let x = Vector::from_column(&cpu, vec![f64::NAN, 1.0, 1.0]);
+    let mut y = Vector::<f64>::zeros_like(&x).unwrap();
+    a.unwrap().apply(&x, &mut y, &Workspace::new()).unwrap();
+    assert_eq!(y.to_vec(), [0.0, 1.0, 5.0]);
+}
