@@ -22,9 +22,9 @@ pub(super) fn reserve<T>(length: usize) -> Result<Vec<T>, Problem> {
 
 /// `length` copies of `value`.
 pub(super) fn filled<T: Clone>(length: usize, value: T) -> Result<Vec<T>, Problem> {
-    let mut vector = reserve(length)?;
-    vector.resize(length, value);
-    Ok(vector)
+    // Asked for again, because `vec!` gets zeros from the system without touching them.
+    drop(reserve::<T>(length)?);
+    Ok(vec![value; length])
 }
 
 /// Bytes of memory that can be used without swapping, where the system says.

@@ -62,8 +62,8 @@ impl<'a> Array<'a> {
             .ok_or_else(|| wrong("not a NumPy array"))?;
         let (length, rest) = match *rest {
             [1, _, a, b, ref rest @ ..] => (u32::from_le_bytes([a, b, 0, 0]), rest),
-            [2 | 3, _, a, b, c, d, ref rest @ ..] => (u32::from_le_bytes([a, b, c, d]), rest),
-            [] | [1 | 2 | 3, ..] => return Err(Problem::Truncated),
+            [2..=3, _, a, b, c, d, ref rest @ ..] => (u32::from_le_bytes([a, b, c, d]), rest),
+            [] | [1..=3, ..] => return Err(Problem::Truncated),
             [version, ..] => return Err(wrong(format!("array format {version} is unknown"))),
         };
         let (header, data) = rest

@@ -413,7 +413,7 @@ fn round_trip<T: Scalar>() {
         let file = Temporary::new(extension);
         write_matrix(&file.0, &a).unwrap();
         match load_matrix(&file.0, &host).unwrap() {
-            AnyMatrix::Real(b) => same(&b.convert::<c64>().unwrap().values().to_vec()),
+            AnyMatrix::Real(b) => same(b.convert::<c64>().unwrap().values()),
             AnyMatrix::Complex(b) => same(b.values()),
         }
     }

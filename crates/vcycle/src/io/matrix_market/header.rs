@@ -124,8 +124,8 @@ fn banner(text: &mut Text) -> Result<(Layout, Values, Symmetry), Fault> {
         "hermitian" => Symmetry::Hermitian,
         other => return Err(wrong(format!("unknown symmetry `{other}`"))),
     };
-    let meaningless = (field == Values::Pattern && layout == Layout::Array)
-        || (field == Values::Pattern && symmetry == Symmetry::Skew)
+    let valued = layout == Layout::Array || symmetry == Symmetry::Skew;
+    let meaningless = (field == Values::Pattern && valued)
         || (field != Values::Complex && symmetry == Symmetry::Hermitian);
     match meaningless {
         true => Err(wrong(format!("`{}` has no meaning", words[2..].join(" ")))),

@@ -24,13 +24,10 @@ pub(super) fn word(text: &[u8]) -> &[u8] {
 /// `u64::MAX`.
 #[inline(always)]
 pub(super) fn integer(text: &[u8]) -> Option<(u64, usize)> {
-    let mut value = 0_u64;
     let mut length = 0;
-    while let Some(digit) = digit_at(text, length) {
-        value = value.saturating_mul(10).saturating_add(digit);
-        length += 1;
-    }
+    let value = digits(text, &mut length, 0);
     let ends = text.get(length).is_none_or(|&byte| is_space(byte));
+    let value = if length <= DIGITS { value } else { u64::MAX };
     (length > 0 && ends).then_some((value, length))
 }
 

@@ -150,7 +150,7 @@ fn each_line(
     mut each: impl FnMut(&mut Cursor<'_>) -> Result<(), Problem>,
 ) -> Result<(), (usize, Problem)> {
     let mut cursor = Cursor { text, at: 0 };
-    while cursor.to_entry() {
+    while cursor.find_entry() {
         each(&mut cursor)
             .and_then(|()| cursor.end_of_line())
             .map_err(|problem| (cursor.at, problem))?;
@@ -216,7 +216,7 @@ pub(super) struct Cursor<'a> {
 impl Cursor<'_> {
     /// Goes to the next word that begins an entry; `false` at the end of the text.
     #[inline(always)]
-    fn to_entry(&mut self) -> bool {
+    fn find_entry(&mut self) -> bool {
         while let Some(&byte) = self.text.get(self.at) {
             match byte {
                 b'%' => self.skip_line(),
