@@ -149,6 +149,9 @@ pub enum Error {
         /// What would be right.
         reason: String,
     },
+    /// A configuration that names what does not exist or does not fit together.
+    #[error(transparent)]
+    Config(Box<crate::config::ConfigError>),
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {

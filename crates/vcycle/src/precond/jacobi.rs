@@ -14,7 +14,8 @@ use crate::vector::Vector;
 ///
 /// **Choose it** when nothing better is affordable: it costs one vector and repairs bad scaling.
 /// As a smoother it needs damping (`omega` near 2/3 for Poisson problems).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Jacobi {
     /// The damping `omega`.

@@ -17,7 +17,9 @@ use crate::vector::Coefficient;
 /// definite preconditioner that is the same in every iteration; take [`Fcg`](super::Fcg) if it
 /// varies. A direction of non-positive curvature ends it with
 /// [`Status::Indefinite`](crate::stop::Status::Indefinite).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Cg {}
 
 impl<T: Scalar> Method<T> for Cg {

@@ -1,0 +1,143 @@
+//! What `auto` tries, in order, and why.
+
+use super::components::{NoParameters, PreconditionerConfig, SolverConfig};
+use super::{Config, Facts};
+
+/// Up to this many rows a factorisation is quicker than thinking about it.
+const DIRECT_FIRST: usize = 2_000;
+/// Up to this many rows a factorisation is worth its memory when all else has failed.
+const DIRECT_LAST: usize = 50_000;
+
+/// One combination to try.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// The iteration.
+    pub solver: SolverConfig,
+    /// Its preconditioner.
+    pub preconditioner: PreconditionerConfig,
+    /// Why, for a message; empty where the user chose both.
+    pub reason: String,
+}
+
+/// What a configuration means for a matrix: the combinations to try, best first.
+///
+/// Solvers, by what the matrix looks like:
+///
+/// | matrix | solvers |
+/// |---|---|
+/// | at most 2000 rows | `direct`, then as below |
+/// | Hermitian, positive diagonal | `cg`, `minres`, `gmres` |
+/// | Hermitian otherwise | `minres`, `gmres` |
+/// | any other | `gmres`, `bicgstab` |
+/// | all, up to 50,000 rows | `direct` at last |
+///
+/// Preconditioners, by what the solver bears: `ic0`, `ssor`, `jacobi` for `cg` and its kin;
+/// `l1-jacobi`, none for `minres`; `ilu0`, `jacobi`, none for all others. A preconditioner whose
+/// set-up fails gives way to the next one.
+///
+/// Without `auto` there is exactly one attempt, and the facts are not asked for.
+pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> {
+    let (solver, preconditioner) = (&config.solver, &config.preconditioner);
+    if !solver.is_auto() && !preconditioner.is_auto() {
+        return vec![Attempt {
+            solver: solver.clone(),
+            preconditioner: preconditioner.clone(),
+            reason: String::new(),
+        }];
+    }
+    let facts = facts();
+    let solvers = match solver.is_auto() {
+        true => solver_chain(&facts, preconditioner),
+        false => vec![solver.clone()],
+    };
+    let pairs = solvers.into_iter().flat_map(|solver| {
+        let chain = preconditioner_chain(&solver, preconditioner, &facts);
+        chain.into_iter().map(move |p| (solver.clone(), p))
+    });
+    pairs
+        .map(|(solver, preconditioner)| Attempt {
+            reason: reason(&facts, &solver, &preconditioner),
+            solver,
+            preconditioner,
+        })
+        .collect()
+}
+
+fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<SolverConfig> {
+    let definite = facts.hermitian && facts.positive_diagonal();
+    // A one-sided sweep is not symmetric, which the short recurrences need.
+    let mut names: Vec<&str> = if preconditioner.name() == "sor" || !facts.hermitian {
+        vec!["gmres", "bicgstab"]
+    } else if definite {
+        vec!["cg", "minres", "gmres"]
+    } else {
+        vec!["minres", "gmres"]
+    };
+    let direct = cfg!(feature = "direct") && preconditioner.is_auto();
+    if direct && facts.rows <= DIRECT_FIRST {
+        names.insert(0, "direct");
+    } else if direct && facts.rows <= DIRECT_LAST {
+        names.push("direct");
+    }
+    names.into_iter().map(named_solver).collect()
+}
+
+fn preconditioner_chain(
+    solver: &SolverConfig,
+    preconditioner: &PreconditionerConfig,
+    facts: &Facts,
+) -> Vec<PreconditionerConfig> {
+    if !preconditioner.is_auto() {
+        return vec![preconditioner.clone()];
+    }
+    let names: &[&str] = match solver.name() {
+        "direct" => &["none"],
+        "cg" | "fcg" | "pipecg" if facts.positive_diagonal() => &["ic0", "ssor", "jacobi"],
+        "minres" if facts.empty_rows == 0 => &["l1-jacobi", "none"],
+        "cg" | "fcg" | "pipecg" | "minres" => &["none"],
+        "chebyshev" => &["jacobi", "none"],
+        _ if facts.full_diagonal() => &["ilu0", "jacobi", "none"],
+        _ => &["none"],
+    };
+    names
+        .iter()
+        .map(|name| named_preconditioner(name))
+        .collect()
+}
+
+fn named_solver(name: &str) -> SolverConfig {
+    name.parse().expect("auto names solvers that exist")
+}
+
+fn named_preconditioner(name: &str) -> PreconditionerConfig {
+    match name {
+        "none" => PreconditionerConfig::None(NoParameters {}),
+        _ => name.parse().expect("auto names preconditioners that exist"),
+    }
+}
+
+fn reason(facts: &Facts, solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> String {
+    let symmetry = match (facts.hermitian, facts.complex, facts.symmetric) {
+        (true, true, _) => "Hermitian",
+        (true, false, _) => "symmetric",
+        (false, true, true) => "complex symmetric",
+        _ => "not symmetric",
+    };
+    let diagonal = if facts.positive_diagonal() {
+        "positive diagonal"
+    } else if !facts.full_diagonal() {
+        "zeros on the diagonal"
+    } else {
+        "negative entries on the diagonal"
+    };
+    let with = match preconditioner.name() {
+        "none" => String::new(),
+        name => format!(" with {name}"),
+    };
+    format!(
+        "auto: {} rows, {symmetry}, {diagonal} → {}{with}",
+        facts.rows,
+        solver.name()
+    )
+}
