@@ -141,3 +141,56 @@ fn reason(facts: &Facts, solver: &SolverConfig, preconditioner: &PreconditionerC
         solver.name()
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::matrix::Csr;
+
+    /// The attempts for a diagonal matrix with altered facts, as `solver+preconditioner`.
+    fn chain(config: &Config, alter: impl FnOnce(&mut Facts)) -> Vec<String> {
+        let a = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]);
+        let mut facts = Facts::of(&a);
+        facts.rows = 100_000;
+        alter(&mut facts);
+        attempts(config, || facts)
+            .iter()
+            .map(|a| format!("{}+{}", a.solver.name(), a.preconditioner.name()))
+            .collect()
+    }
+
+    #[test]
+    fn the_matrix_decides() {
+        let auto = Config::default();
+        let definite = chain(&auto, |_| {});
+        assert_eq!(definite[..3], ["cg+ic0", "cg+ssor", "cg+jacobi"]);
+        let indefinite = chain(&auto, |facts| facts.negative_diagonal = 1);
+        assert_eq!(indefinite[0], "minres+l1-jacobi");
+        let general = chain(&auto, |facts| facts.hermitian = false);
+        assert_eq!(general[0], "gmres+ilu0");
+        let saddle = chain(&auto, |facts| {
+            (facts.hermitian, facts.zero_diagonal) = (false, 3);
+        });
+        assert_eq!(saddle[0], "gmres+none");
+    }
+
+    #[cfg(feature = "direct")]
+    #[test]
+    fn small_systems_are_factorised_and_large_ones_are_not() {
+        let auto = Config::default();
+        assert_eq!(chain(&auto, |facts| facts.rows = 100)[0], "direct+none");
+        let medium = chain(&auto, |facts| facts.rows = 10_000);
+        assert_eq!(medium.last().unwrap(), "direct+none");
+        assert!(!chain(&auto, |_| {}).contains(&"direct+none".to_owned()));
+    }
+
+    #[test]
+    fn what_the_user_chose_stays() {
+        let config = Config::from_toml("solver = \"gmres\"").unwrap();
+        let tries = chain(&config, |_| {});
+        assert!(tries.iter().all(|t| t.starts_with("gmres+")));
+        let config = Config::from_toml("preconditioner = \"sor\"").unwrap();
+        assert_eq!(chain(&config, |_| {}), ["gmres+sor", "bicgstab+sor"]);
+    }
+}

@@ -84,6 +84,13 @@ macro_rules! components {
             }
         }
 
+        /// The short form that can be parsed again: `gmres:restart=30`.
+        impl std::fmt::Display for $family {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(&short_form(self.name(), self))
+            }
+        }
+
         impl std::str::FromStr for $family {
             type Err = ConfigError;
 
@@ -185,6 +192,21 @@ impl PreconditionerConfig {
     }
 }
 
+fn short_form(name: &str, component: &impl Serialize) -> String {
+    let Ok(Value::Object(table)) = serde_json::to_value(component) else {
+        return name.to_owned();
+    };
+    let arguments: Vec<String> = table
+        .iter()
+        .filter(|(key, value)| *key != "name" && !value.is_null())
+        .map(|(key, value)| format!("{key}={}", value.to_string().trim_matches('"')))
+        .collect();
+    match arguments.is_empty() {
+        true => name.to_owned(),
+        false => format!("{name}:{}", arguments.join(",")),
+    }
+}
+
 fn undecided(family: &str) -> ConfigError {
     ConfigError::Conflict(format!(
         "{family} `auto` has to be decided by a matrix first"
@@ -241,6 +263,7 @@ mod tests {
         for solver in SolverConfig::all() {
             let value = serde_json::to_value(&solver).unwrap();
             assert_eq!(SolverConfig::from_value(value).unwrap(), solver);
+            assert_eq!(solver.to_string().parse::<SolverConfig>().unwrap(), solver);
         }
         for preconditioner in PreconditionerConfig::all() {
             let value = serde_json::to_value(&preconditioner).unwrap();

@@ -154,6 +154,14 @@ impl Default for RunConfig {
 }
 
 impl RunConfig {
+    /// What describes an executor.
+    pub fn of(executor: &Executor) -> Self {
+        Self {
+            device: executor.name().to_owned(),
+            threads: Some(executor.threads()),
+        }
+    }
+
     /// The executor.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::auto::{Attempt, attempts};
 use super::precision::{Wide, Working};
 use super::refine::refine;
-use super::{Config, ConfigError, Facts};
+use super::{Config, ConfigError, Facts, RunConfig};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -183,14 +183,14 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         x: Vector<T>,
         outcome: Outcome,
     ) -> Solution<T> {
+        let mut config = self.config.clone();
+        config.solver = attempt.solver.clone();
+        config.preconditioner = attempt.preconditioner.clone();
+        config.run = RunConfig::of(self.a.executor());
         Solution {
             x,
             outcome,
-            config: Config {
-                solver: attempt.solver.clone(),
-                preconditioner: attempt.preconditioner.clone(),
-                ..self.config.clone()
-            },
+            config,
             messages: self.messages,
             setup: self.setup,
             solving: self.begin.elapsed().saturating_sub(self.setup),
@@ -202,5 +202,91 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
 impl From<ConfigError> for crate::Error {
     fn from(error: ConfigError) -> Self {
         crate::Error::Config(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::linop::Size;
+    use crate::matrix::Duplicates;
+
+    /// Blocks `[1 off; off 1]` on the diagonal, and a right-hand side of 1, 2, 3...
+    fn blocks(off: f64, count: usize) -> (Arc<Csr<f64>>, Vector<f64>) {
+        let host = Executor::reference();
+        let n = 2 * count;
+        let a = Csr::from_arrays(
+            &host,
+            Size::square(n),
+            (0..=n).map(|row| 2 * row).collect(),
+            (0..count as u32)
+                .flat_map(|k| [2 * k, 2 * k + 1, 2 * k, 2 * k + 1])
+                .collect(),
+            [1.0, off, off, 1.0].repeat(count),
+            Duplicates::Refuse,
+        );
+        let b = (1..=n).map(|value| value as f64).collect();
+        (Arc::new(a.unwrap()), Vector::from_column(&host, b))
+    }
+
+    fn solve_with(config: &str, off: f64) -> Solution<f64> {
+        let (a, b) = blocks(off, 8);
+        let config = Config::from_toml(config).unwrap();
+        solve(&config, &a, &b, &Workspace::new()).unwrap()
+    }
+
+    #[test]
+    fn auto_leaves_cg_when_the_matrix_is_indefinite_and_says_so() {
+        let solution = solve_with("preconditioner = \"none\"", 2.0);
+        assert!(solution.outcome.converged());
+        assert_eq!(solution.config.solver.name(), "minres");
+        let told = solution.messages.join("\n");
+        assert!(
+            told.contains("→ cg") && told.contains("cg: indefinite") && told.contains("→ minres")
+        );
+    }
+
+    #[test]
+    fn a_chosen_solver_is_not_replaced() {
+        let solution = solve_with("solver = \"cg\"\npreconditioner = \"none\"", 2.0);
+        assert_eq!(solution.config.solver.name(), "cg");
+        assert_eq!(solution.outcome.status.name(), "indefinite");
+        assert!(solution.messages.is_empty());
+    }
+
+    #[test]
+    fn refinement_reaches_more_than_the_low_precision_holds() {
+        for precision in ["sp", "dp/sp", "sp/hp", "dp/bf"] {
+            let config = format!(
+                "solver = \"cg\"\npreconditioner = \"jacobi\"\nprecision = \"{precision}\"\n[stop]\nrtol = 1e-13"
+            );
+            let solution = solve_with(&config, 0.3);
+            let outcome = solution.outcome;
+            assert!(outcome.converged(), "{precision}: {outcome}");
+            assert!(outcome.relative_residual <= 1e-13);
+            assert!(outcome.history.len() == outcome.iterations + 1);
+        }
+    }
+
+    #[test]
+    fn a_zero_right_hand_side_needs_no_refinement() {
+        let (a, b) = blocks(0.3, 2);
+        let b = Vector::zeros_like(&b).unwrap();
+        let config =
+            Config::from_toml("solver = \"cg\"\npreconditioner = \"none\"\nprecision = \"sp\"");
+        let solution = solve(&config.unwrap(), &a, &b, &Workspace::new()).unwrap();
+        assert!(solution.outcome.converged());
+        assert_eq!(solution.outcome.iterations, 0);
+    }
+
+    #[test]
+    fn a_failed_last_set_up_is_an_error() {
+        let host = Executor::reference();
+        let a = Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 0.0]));
+        let b = Vector::filled(&host, 2, 1, 1.0).unwrap();
+        let config = Config::from_toml("solver = \"cg\"\npreconditioner = \"jacobi\"").unwrap();
+        let error = solve(&config, &a, &b, &Workspace::new()).unwrap_err();
+        assert!(matches!(error, crate::Error::ZeroDiagonal { row: 1, .. }));
     }
 }
