@@ -152,6 +152,32 @@ pub enum Error {
     /// A configuration that names what does not exist or does not fit together.
     #[error(transparent)]
     Config(Box<crate::config::ConfigError>),
+    /// A name that is no problem of the gallery.
+    #[error(
+        "unknown problem `{name}`{}; the problems are: {}",
+        .suggestion.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default(),
+        .known.join(", ")
+    )]
+    UnknownProblem {
+        /// The name given.
+        name: String,
+        /// The name it resembles most, if any.
+        suggestion: Option<&'static str>,
+        /// All names.
+        known: Vec<&'static str>,
+    },
+    /// A problem of the gallery whose size or parameters cannot be.
+    #[error("problem `{problem}`: {part}: {reason} (usage: {usage})")]
+    BadProblem {
+        /// What was given.
+        problem: String,
+        /// The part of it that is wrong.
+        part: &'static str,
+        /// What would be right.
+        reason: String,
+        /// The form of a right one.
+        usage: &'static str,
+    },
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {

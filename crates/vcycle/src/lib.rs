@@ -5,6 +5,7 @@
 
 pub mod config;
 pub mod executor;
+pub mod gallery;
 pub mod linop;
 pub mod log;
 pub mod matrix;

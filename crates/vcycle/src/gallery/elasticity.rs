@@ -1,0 +1,201 @@
+//! A clamped block of elastic material.
+
+use super::assemble::{Rows, assemble};
+use super::finite_element::{Basis, Lattice};
+use super::grid::{Grid, check_rows, size_label};
+use super::{Entry, Problem};
+use crate::error::Result;
+use crate::executor::Executor;
+
+/// Young's modulus.
+const YOUNG: f64 = 1.0;
+/// Poisson's ratio.
+const POISSON: f64 = 0.3;
+/// Unknowns of a node and of a cell with its eight nodes.
+const COMPONENTS: usize = 3;
+const CELL_UNKNOWNS: usize = 8 * COMPONENTS;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "elasticity",
+    usage: "elasticity:N or elasticity:NxMxK",
+    description: "linear elasticity of a block of NxMxK cubes clamped at x=0, 3 unknowns a node",
+    example: "elasticity:3x2x2",
+    build: |spec, executor| {
+        spec.at_most(1)?;
+        elasticity(spec.size()?, executor)
+    },
+};
+
+/// Linear elasticity (`E = 1`, `nu = 0.3`) of a block of unit cubes, `size` of them along each
+/// axis, clamped at `x = 0`.
+///
+/// Trilinear (Q1) elements, integrated exactly, as 2x2x2 Gauss points do. The clamped nodes are
+/// removed; the others are numbered with x fastest and unknown `3 node + component`. Entries that
+/// cancel to zero stay stored, so that all 3x3 blocks are full.
+///
+/// [`coordinates`](Problem::coordinates) has a point for each node, in widths of a cube;
+/// [`near_nullspace`](Problem::near_nullspace) has the six rigid-body modes, neither normalised
+/// nor orthogonalised: the translations along x, y and z and the rotations about those axes
+/// through the middle of the block.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery};
+/// let problem = gallery::elasticity([8, 4, 4], &Executor::cpu())?;
+/// assert_eq!((problem.matrix.size().rows, problem.block_size), (600, 3));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`poisson5`](super::poisson5).
+pub fn elasticity(size: [usize; 3], executor: &Executor) -> Result<Problem> {
+    check_rows("size", size, COMPONENTS)?;
+    let [nx, ny, nz] = size;
+    let free = Grid {
+        size: [nx, ny + 1, nz + 1],
+    };
+    check_rows("size", free.size, COMPONENTS)?;
+    let block = Elasticity {
+        lattice: Lattice {
+            cells: size,
+            order: [1; 3],
+        },
+        free,
+        cell_matrix: cell_matrix(),
+    };
+    let matrix = assemble(executor, &block)?;
+    let coordinates = block.coordinates();
+    Ok(Problem {
+        name: format!("elasticity:{}", size_label(&size)),
+        rhs: vec![1.0; block.rows()],
+        near_nullspace: Some(rigid_body_modes(&coordinates, size.map(|n| n as f64 / 2.0))),
+        coordinates: Some(coordinates),
+        block_size: COMPONENTS,
+        grid: None,
+        matrix,
+    })
+}
+
+struct Elasticity {
+    lattice: Lattice,
+    /// The nodes that are not clamped: those of the lattice with `x > 0`.
+    free: Grid,
+    cell_matrix: Vec<[f64; CELL_UNKNOWNS]>,
+}
+
+impl Elasticity {
+    /// The lattice node of a free node.
+    fn node(&self, index: usize) -> [usize; 3] {
+        let [x, y, z] = self.free.point(index);
+        [x + 1, y, z]
+    }
+
+    fn coordinates(&self) -> Vec<[f64; 3]> {
+        (0..self.free.points())
+            .map(|index| self.node(index).map(|along| along as f64))
+            .collect()
+    }
+}
+
+impl Rows for Elasticity {
+    fn rows(&self) -> usize {
+        COMPONENTS * self.free.points()
+    }
+
+    fn each_entry(&self, row: usize, mut visit: impl FnMut(u32, f64)) {
+        let node = self.node(row / COMPONENTS);
+        self.lattice.each_neighbour(node, |other, cells| {
+            let [x, y, z] = other;
+            if x == 0 {
+                return;
+            }
+            let mut sums = [0.0; COMPONENTS];
+            for cell in cells.iter() {
+                let here = COMPONENTS * self.lattice.local(cell, node) + row % COMPONENTS;
+                let there = COMPONENTS * self.lattice.local(cell, other);
+                for (sum, value) in sums.iter_mut().zip(&self.cell_matrix[here][there..]) {
+                    *sum += value;
+                }
+            }
+            let first = COMPONENTS * self.free.index([x - 1, y, z]);
+            for (component, sum) in sums.into_iter().enumerate() {
+                visit((first + component) as u32, sum);
+            }
+        });
+    }
+}
+
+/// The stiffness of a unit cube. For basis functions `a`, `b` and directions `i`, `j` it is
+/// `∫ λ ∂i a ∂j b + μ ∂j a ∂i b`, and `∫ μ grad a . grad b` besides where `i = j`.
+fn cell_matrix() -> Vec<[f64; CELL_UNKNOWNS]> {
+    let lambda = YOUNG * POISSON / ((1.0 + POISSON) * (1.0 - 2.0 * POISSON));
+    let mu = YOUNG / (2.0 * (1.0 + POISSON));
+    let basis = Basis::new(1);
+    let entry = |a: usize, i: usize, b: usize, j: usize| {
+        let slopes = |i, j| slopes(&basis, a, i, b, j);
+        let grad: f64 = (0..3).map(|axis| slopes(axis, axis)).sum();
+        let shear = if i == j { mu * grad } else { 0.0 };
+        lambda * slopes(i, j) + mu * slopes(j, i) + shear
+    };
+    (0..CELL_UNKNOWNS)
+        .map(|row| {
+            std::array::from_fn(|column| {
+                let (a, i) = (row / COMPONENTS, row % COMPONENTS);
+                entry(a, i, column / COMPONENTS, column % COMPONENTS)
+            })
+        })
+        .collect()
+}
+
+/// `∫ ∂i a ∂j b` over the unit cube, for its corners `a` and `b`: a product over the axes.
+fn slopes(basis: &Basis, a: usize, i: usize, b: usize, j: usize) -> f64 {
+    (0..3)
+        .map(|axis| {
+            let (a, b) = (a >> axis & 1, b >> axis & 1);
+            match (axis == i, axis == j) {
+                (true, true) => basis.stiffness[a][b],
+                (true, false) => basis.gradient[a][b],
+                (false, true) => basis.gradient[b][a],
+                (false, false) => basis.mass[a][b],
+            }
+        })
+        .product()
+}
+
+/// Three translations, then the rotations `axis × (point - centre)`.
+fn rigid_body_modes(coordinates: &[[f64; 3]], centre: [f64; 3]) -> Vec<Vec<f64>> {
+    let mode = |displacement: &dyn Fn([f64; 3]) -> [f64; 3]| -> Vec<f64> {
+        let relative = |point: &[f64; 3]| [0, 1, 2].map(|axis| point[axis] - centre[axis]);
+        coordinates
+            .iter()
+            .flat_map(|point| displacement(relative(point)))
+            .collect()
+    };
+    vec![
+        mode(&|_| [1.0, 0.0, 0.0]),
+        mode(&|_| [0.0, 1.0, 0.0]),
+        mode(&|_| [0.0, 0.0, 1.0]),
+        mode(&|[_, y, z]| [0.0, -z, y]),
+        mode(&|[x, _, z]| [z, 0.0, -x]),
+        mode(&|[x, y, _]| [-y, x, 0.0]),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rigid_bodies_feel_no_force_away_from_the_clamp() {
+        let problem = elasticity([3, 2, 2], &Executor::reference()).unwrap();
+        let coordinates = problem.coordinates.unwrap();
+        for mode in problem.near_nullspace.unwrap() {
+            assert!(mode.iter().any(|&value| value != 0.0));
+            for row in 0..mode.len() {
+                let (columns, values) = problem.matrix.row(row);
+                let entries = columns.iter().zip(values);
+                let force: f64 = entries.map(|(&c, &v)| v * mode[c as usize]).sum();
+                assert!(force.abs() < 1e-14 || coordinates[row / 3][0] == 1.0);
+            }
+        }
+    }
+}

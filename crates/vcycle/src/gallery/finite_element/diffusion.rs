@@ -1,0 +1,248 @@
+//! The diffusion operator on a domain of equal blocks.
+
+use super::{Basis, Lattice};
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::gallery::assemble::{Rows, assemble, check_memory};
+use crate::matrix::Csr;
+
+/// A domain of squares or cubes.
+pub(super) struct Domain {
+    /// Blocks along each axis of the box around the domain.
+    pub(super) blocks: [usize; 3],
+    /// 2 in the plane, 3 in space.
+    pub(super) dimension: usize,
+    /// Width of a block.
+    pub(super) width: f64,
+    /// Of each block, x fastest; 0 where the box has a block that the domain has not.
+    pub(super) coefficients: &'static [f64],
+}
+
+impl Domain {
+    /// The nodes and cells of elements of `order` after `levels` refinements.
+    pub(super) fn lattice(&self, order: usize, levels: usize) -> Lattice {
+        let in_domain = |axis: usize| axis < self.dimension;
+        Lattice {
+            cells: [0, 1, 2]
+                .map(|axis| self.blocks[axis] << if in_domain(axis) { levels } else { 0 }),
+            order: [0, 1, 2].map(|axis| if in_domain(axis) { order } else { 0 }),
+        }
+    }
+}
+
+/// The number of a lattice node that is in no cell of the domain.
+const NO_NODE: u32 = u32::MAX;
+
+/// The discrete problem; its rows are the nodes of the domain in lattice order.
+pub(super) struct Diffusion<'a> {
+    domain: &'a Domain,
+    lattice: Lattice,
+    levels: usize,
+    bases: [Basis; 3],
+    /// The matrix of a cell with coefficient 1, row after row.
+    cell_matrix: Vec<f64>,
+    /// The row of each lattice node.
+    row_of: Vec<u32>,
+    /// The lattice node of each row, and whether the boundary condition holds there.
+    node_of: Vec<(u32, bool)>,
+}
+
+impl<'a> Diffusion<'a> {
+    pub(super) fn new(
+        domain: &'a Domain,
+        lattice: Lattice,
+        levels: usize,
+        executor: &Executor,
+    ) -> Result<Self> {
+        let nodes = lattice.nodes().points();
+        check_memory(executor, nodes, size_of::<u32>() + size_of::<(u32, bool)>())?;
+        let bases = lattice.order.map(Basis::new);
+        let mut diffusion = Self {
+            cell_matrix: cell_matrix(&lattice, &bases),
+            domain,
+            lattice,
+            levels,
+            bases,
+            row_of: vec![NO_NODE; nodes],
+            node_of: Vec::with_capacity(nodes),
+        };
+        let scale = diffusion.cell_width().powi(domain.dimension as i32 - 2);
+        diffusion.cell_matrix.iter_mut().for_each(|v| *v *= scale);
+        diffusion.number_nodes();
+        Ok(diffusion)
+    }
+
+    fn number_nodes(&mut self) {
+        for index in 0..self.row_of.len() {
+            let node = self.lattice.nodes().point(index);
+            let cells = self.lattice.cells_around(node);
+            let outside = |cell| self.coefficient(cell) == 0.0;
+            if cells.iter().all(outside) {
+                continue;
+            }
+            let on_boundary = self.lattice.on_surface(node) || cells.iter().any(outside);
+            self.row_of[index] = self.node_of.len() as u32;
+            self.node_of.push((index as u32, on_boundary));
+        }
+    }
+
+    fn cell_width(&self) -> f64 {
+        self.domain.width / (1_u64 << self.levels) as f64
+    }
+
+    /// The coefficient of a cell, 0 outside the domain.
+    fn coefficient(&self, cell: [usize; 3]) -> f64 {
+        let [x, y, z] =
+            [0, 1, 2].map(|axis| cell[axis] * self.domain.blocks[axis] / self.lattice.cells[axis]);
+        let [nx, ny, _] = self.domain.blocks;
+        self.domain.coefficients[x + nx * (y + ny * z)]
+    }
+
+    fn node(&self, row: usize) -> ([usize; 3], bool) {
+        let (index, on_boundary) = self.node_of[row];
+        (self.lattice.nodes().point(index as usize), on_boundary)
+    }
+
+    pub(super) fn matrix(&self, executor: &Executor) -> Result<Csr<f64>> {
+        assemble(executor, self)
+    }
+
+    /// The integrals of 1 against the basis functions; 0 on the boundary.
+    pub(super) fn load(&self) -> Vec<f64> {
+        let volume = self.cell_width().powi(self.domain.dimension as i32);
+        let weight = |cell: [usize; 3], node: [usize; 3]| -> f64 {
+            self.local(cell, node)
+                .map(|(axis, local)| self.bases[axis].load[local])
+                .product()
+        };
+        (0..self.rows())
+            .map(|row| match self.node(row) {
+                (_, true) => 0.0,
+                (node, false) => {
+                    let cells = self.lattice.cells_around(node);
+                    volume * cells.iter().map(|cell| weight(cell, node)).sum::<f64>()
+                }
+            })
+            .collect()
+    }
+
+    /// Where the nodes lie, in the coordinates of the mesh.
+    pub(super) fn coordinates(&self) -> Vec<[f64; 3]> {
+        (0..self.rows())
+            .map(|row| {
+                let node = self.node(row).0;
+                [0, 1, 2].map(|axis| self.coordinate(axis, node[axis]))
+            })
+            .collect()
+    }
+
+    fn coordinate(&self, axis: usize, node: usize) -> f64 {
+        let order = self.lattice.order[axis].max(1);
+        let within = self.bases[axis].nodes[node % order];
+        self.cell_width() * ((node / order) as f64 + within)
+    }
+
+    /// Along each axis the number of `node` in `cell`.
+    fn local(&self, cell: [usize; 3], node: [usize; 3]) -> impl Iterator<Item = (usize, usize)> {
+        (0..3).map(move |axis| (axis, node[axis] - cell[axis] * self.lattice.order[axis]))
+    }
+}
+
+impl Rows for Diffusion<'_> {
+    fn rows(&self) -> usize {
+        self.node_of.len()
+    }
+
+    fn each_entry(&self, row: usize, mut visit: impl FnMut(u32, f64)) {
+        let (node, on_boundary) = self.node(row);
+        let nodes = self.lattice.nodes();
+        let count = self.lattice.nodes_of_cell().points();
+        self.lattice.each_neighbour(node, |other, cells| {
+            let mut connected = false;
+            let mut value = 0.0;
+            for cell in cells.iter() {
+                let coefficient = self.coefficient(cell);
+                let place =
+                    self.lattice.local(cell, node) * count + self.lattice.local(cell, other);
+                connected |= coefficient != 0.0;
+                value += coefficient * self.cell_matrix[place];
+            }
+            if !connected {
+                return;
+            }
+            let column = self.row_of[nodes.index(other)];
+            if on_boundary || self.node_of[column as usize].1 {
+                value = f64::from(column as usize == row);
+            }
+            visit(column, value);
+        });
+    }
+}
+
+/// `∫ grad φa . grad φb` over a unit cell: along one axis the stiffness, along the others the
+/// mass, summed over the axes.
+fn cell_matrix(lattice: &Lattice, bases: &[Basis; 3]) -> Vec<f64> {
+    let nodes = lattice.nodes_of_cell();
+    let entry = |a: [usize; 3], b: [usize; 3]| -> f64 {
+        (0..3)
+            .map(|slope| -> f64 {
+                (0..3)
+                    .map(|axis| {
+                        let basis = &bases[axis];
+                        let factor = if axis == slope {
+                            &basis.stiffness
+                        } else {
+                            &basis.mass
+                        };
+                        factor[a[axis]][b[axis]]
+                    })
+                    .product()
+            })
+            .sum()
+    };
+    (0..nodes.points())
+        .flat_map(|a| (0..nodes.points()).map(move |b| (a, b)))
+        .map(|(a, b)| entry(nodes.point(a), nodes.point(b)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::executor::Executor;
+    use crate::gallery::{beam, lshape};
+
+    #[test]
+    fn linear_elements_on_squares_have_the_nine_point_stencil() {
+        let a = lshape(1, 2, &Executor::reference()).unwrap().matrix;
+        let row = 9 + 2; // (2, 1) of 9 x 5 nodes in the lower half
+        assert_eq!(a.row(row).0.len(), 9);
+        assert!((a.entry(row, row).unwrap() - 8.0 / 3.0).abs() < 1e-14);
+        assert!((a.entry(row, row + 9 + 1).unwrap() + 1.0 / 3.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_re_entrant_corner_lacks_the_nodes_of_the_missing_quarter() {
+        let problem = lshape(1, 1, &Executor::reference()).unwrap();
+        let corner = problem
+            .coordinates
+            .unwrap()
+            .iter()
+            .position(|&point| point == [0.5, 0.5, 0.0])
+            .unwrap();
+        assert_eq!(problem.matrix.size().rows, 21);
+        let (columns, values) = problem.matrix.row(corner);
+        assert_eq!(columns.len(), 8);
+        assert_eq!(values.iter().sum::<f64>(), 1.0);
+        assert_eq!(problem.rhs[corner], 0.0);
+    }
+
+    #[test]
+    fn refining_brings_the_load_to_the_volume() {
+        let load = |levels| -> f64 {
+            let problem = beam(1, levels, &Executor::reference()).unwrap();
+            problem.rhs.iter().sum()
+        };
+        assert_eq!(load(0), 0.0);
+        assert!(load(1) < load(2) && load(2) < 8.0);
+    }
+}

@@ -1,0 +1,81 @@
+//! Box-shaped grids of points.
+
+use super::spec::bad;
+use crate::error::Result;
+
+/// Points `0..size` along x, y and z, numbered with x fastest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    pub(super) size: [usize; 3],
+}
+
+impl Grid {
+    /// Fails unless there are points and a matrix with a row for each can have 32-bit columns.
+    pub(super) fn new(size: [usize; 3]) -> Result<Self> {
+        check_rows("size", size, 1)?;
+        Ok(Self { size })
+    }
+
+    pub(super) fn points(self) -> usize {
+        self.size.iter().product()
+    }
+
+    pub(super) fn point(self, index: usize) -> [usize; 3] {
+        let [nx, ny, _] = self.size;
+        [index % nx, index / nx % ny, index / (nx * ny)]
+    }
+
+    pub(super) fn index(self, [x, y, z]: [usize; 3]) -> usize {
+        let [nx, ny, _] = self.size;
+        x + nx * (y + ny * z)
+    }
+
+    /// Whether all eight corners around `point` are inside, and so every shift by one.
+    pub(super) fn is_inner(self, point: [usize; 3]) -> bool {
+        (0..3).all(|axis| point[axis] > 0 && point[axis] + 1 < self.size[axis])
+    }
+
+    /// The point `shift` away, if it is in the grid.
+    pub(super) fn shifted(self, point: [usize; 3], shift: [isize; 3]) -> Option<[usize; 3]> {
+        let mut moved = point;
+        for axis in 0..3 {
+            moved[axis] = point[axis].checked_add_signed(shift[axis])?;
+            if moved[axis] >= self.size[axis] {
+                return None;
+            }
+        }
+        Some(moved)
+    }
+
+    /// `64` where the `dimension` extents are equal, else `64x32x16`.
+    pub(super) fn label(self, dimension: usize) -> String {
+        size_label(&self.size[..dimension])
+    }
+}
+
+/// A size as specifications write it.
+pub(super) fn size_label(size: &[usize]) -> String {
+    if size.iter().all(|extent| *extent == size[0]) {
+        return size[0].to_string();
+    }
+    let extents: Vec<String> = size.iter().map(usize::to_string).collect();
+    extents.join("x")
+}
+
+/// Fails unless `size` points with `unknowns` each are some and fit 32-bit column indices.
+pub(super) fn check_rows(
+    parameter: &'static str,
+    size: [usize; 3],
+    unknowns: usize,
+) -> Result<usize> {
+    if size.contains(&0) {
+        return bad(parameter, "every extent must be at least 1".to_owned());
+    }
+    size.iter()
+        .try_fold(unknowns, |rows, &extent| rows.checked_mul(extent))
+        .filter(|&rows| u32::try_from(rows).is_ok())
+        .map_or_else(
+            || bad(parameter, "too large for 32-bit column indices".to_owned()),
+            Ok,
+        )
+}
