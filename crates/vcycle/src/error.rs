@@ -178,6 +178,9 @@ pub enum Error {
         /// The form of a right one.
         usage: &'static str,
     },
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(Box<crate::io::FileError>),
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {

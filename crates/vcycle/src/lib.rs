@@ -6,6 +6,7 @@
 pub mod config;
 pub mod executor;
 pub mod gallery;
+pub mod io;
 pub mod linop;
 pub mod log;
 pub mod matrix;

@@ -1,0 +1,242 @@
+//! The banner and the size line.
+
+use super::number;
+use super::text::Text;
+use crate::io::error::{Fault, Place, Problem};
+use crate::io::triplets::Symmetry;
+use crate::linop::Size;
+
+/// What a Matrix Market file says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) layout: Layout,
+    pub(super) field: Values,
+    pub(super) symmetry: Symmetry,
+    pub(super) size: Size,
+    /// Stored values; one triangle of a symmetric matrix.
+    pub(super) entries: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// `row column value` on each line.
+    Coordinate,
+    /// All values, column by column.
+    Array,
+}
+
+/// What values an entry has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Values {
+    Real,
+    Integer,
+    Complex,
+    Pattern,
+}
+
+impl Header {
+    /// Reads up to and including the size line.
+    pub(super) fn read(text: &mut Text) -> Result<Self, Fault> {
+        let (layout, field, symmetry) = banner(text)?;
+        let line = size_line(text)?;
+        let place = Place {
+            line: text.lines,
+            column: 1,
+        };
+        let wrong = |reason: &str| Problem::SizeLine(reason.to_owned()).at(place);
+        let (size, entries) = match (layout, numbers(&line)?.as_slice()) {
+            (Layout::Coordinate, &[rows, cols, entries]) => (Size::new(rows, cols), Some(entries)),
+            (Layout::Array, &[rows, cols]) => {
+                let size = Size::new(rows, cols);
+                (size, stored(size, symmetry))
+            }
+            (Layout::Coordinate, _) => return Err(wrong("rows, columns and entries are needed")),
+            (Layout::Array, _) => return Err(wrong("rows and columns are needed")),
+        };
+        if symmetry != Symmetry::General && size.rows != size.cols {
+            return Err(wrong("only a square matrix can be symmetric"));
+        }
+        if size.rows.max(size.cols) > u32::MAX as usize {
+            return Err(wrong("more rows or columns than 32-bit indices can number"));
+        }
+        Ok(Self {
+            layout,
+            field,
+            symmetry,
+            size,
+            entries: entries.ok_or_else(|| wrong("too many values"))?,
+        })
+    }
+
+    /// Fails if `bytes` of text are too short for the entries announced.
+    pub(super) fn check_length(&self, bytes: u64) -> Result<(), Problem> {
+        let value = match self.field {
+            Values::Real | Values::Integer => 2,
+            Values::Complex => 4,
+            Values::Pattern => 0,
+        };
+        let shortest = match self.layout {
+            Layout::Coordinate => 4 + value,
+            Layout::Array => value,
+        };
+        // The last line may lack its end.
+        let most = usize::try_from((bytes + 1) / shortest).unwrap_or(usize::MAX);
+        match self.entries > most {
+            true => Err(Problem::TooFewEntries {
+                expected: self.entries,
+                found: most,
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+fn banner(text: &mut Text) -> Result<(Layout, Values, Symmetry), Fault> {
+    let place = Place { line: 1, column: 1 };
+    let wrong = |reason: String| Problem::Banner(reason).at(place);
+    let line = text
+        .line()?
+        .ok_or_else(|| wrong("the file is empty".to_owned()))?;
+    let line = line.escape_ascii().to_string().to_lowercase();
+    let words: Vec<&str> = line.trim_end_matches("\\r").split_whitespace().collect();
+    let &["%%matrixmarket", "matrix", layout, field, symmetry] = words.as_slice() else {
+        let shown: String = line.chars().take(80).collect();
+        return Err(wrong(format!(
+            "expected `%%MatrixMarket matrix FORMAT FIELD SYMMETRY`, found `{shown}`"
+        )));
+    };
+    let layout = match layout {
+        "coordinate" => Layout::Coordinate,
+        "array" => Layout::Array,
+        other => return Err(wrong(format!("unknown format `{other}`"))),
+    };
+    let field = match field {
+        "real" | "double" => Values::Real,
+        "integer" => Values::Integer,
+        "complex" => Values::Complex,
+        "pattern" => Values::Pattern,
+        other => return Err(wrong(format!("unknown field `{other}`"))),
+    };
+    let symmetry = match symmetry {
+        "general" => Symmetry::General,
+        "symmetric" => Symmetry::Symmetric,
+        "skew-symmetric" => Symmetry::Skew,
+        "hermitian" => Symmetry::Hermitian,
+        other => return Err(wrong(format!("unknown symmetry `{other}`"))),
+    };
+    let meaningless = (field == Values::Pattern && layout == Layout::Array)
+        || (field == Values::Pattern && symmetry == Symmetry::Skew)
+        || (field != Values::Complex && symmetry == Symmetry::Hermitian);
+    match meaningless {
+        true => Err(wrong(format!("`{}` has no meaning", words[2..].join(" ")))),
+        false => Ok((layout, field, symmetry)),
+    }
+}
+
+/// The first line that is neither blank nor a comment.
+fn size_line(text: &mut Text) -> Result<Vec<u8>, Fault> {
+    while let Some(line) = text.line()? {
+        let start = line.iter().find(|&&byte| !number::is_space(byte));
+        if start.is_some_and(|&byte| byte != b'%') {
+            return Ok(line);
+        }
+    }
+    Err(Problem::SizeLine("the file ends before it".to_owned()).into())
+}
+
+fn numbers(line: &[u8]) -> Result<Vec<usize>, Fault> {
+    line.split(|&byte| number::is_space(byte))
+        .filter(|word| !word.is_empty())
+        .map(|word| match number::integer(word) {
+            Some((value, _)) => Ok(usize::try_from(value).unwrap_or(usize::MAX)),
+            None => Err(Problem::SizeLine(format!(
+                "expected a number, found `{}`",
+                word.escape_ascii()
+            ))
+            .into()),
+        })
+        .collect()
+}
+
+/// How many values an array has; `None` if too many to count.
+fn stored(size: Size, symmetry: Symmetry) -> Option<usize> {
+    match symmetry {
+        Symmetry::General => size.rows.checked_mul(size.cols),
+        Symmetry::Skew => Some(size.rows.checked_mul(size.rows.saturating_sub(1))? / 2),
+        Symmetry::Symmetric | Symmetry::Hermitian => {
+            Some(size.rows.checked_mul(size.rows.checked_add(1)?)? / 2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Header, Problem> {
+        let bytes = text.as_bytes().to_vec();
+        Header::read(&mut Text::new(Box::new(std::io::Cursor::new(bytes))))
+            .map_err(|fault| fault.problem)
+    }
+
+    #[test]
+    fn banners_are_read_in_any_case() {
+        let header = read("%%matrixmarket MATRIX Array Complex HERMITIAN \r\n% c\r\n\r\n 3 3 \r\n");
+        let header = header.unwrap();
+        assert_eq!(
+            (header.layout, header.field),
+            (Layout::Array, Values::Complex)
+        );
+        assert_eq!((header.symmetry, header.entries), (Symmetry::Hermitian, 6));
+        let header = read("%%MatrixMarket matrix array real skew-symmetric\n3 3\n").unwrap();
+        assert_eq!(header.entries, 3);
+    }
+
+    #[test]
+    fn wrong_banners_are_refused() {
+        for text in [
+            "",
+            "1 1 1\n",
+            "%%MatrixMarket matrix coordinate real\n1 1 1\n",
+            "%%MatrixMarket vector coordinate real general\n1 1 1\n",
+            "%%MatrixMarket matrix dense real general\n1 1 1\n",
+            "%%MatrixMarket matrix coordinate quaternion general\n1 1 1\n",
+            "%%MatrixMarket matrix coordinate real lopsided\n1 1 1\n",
+            "%%MatrixMarket matrix array pattern general\n1 1\n",
+            "%%MatrixMarket matrix coordinate real hermitian\n1 1 1\n",
+            "%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 1\n",
+        ] {
+            assert!(matches!(read(text), Err(Problem::Banner(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_are_refused() {
+        for sizes in [
+            "",
+            "2 2",
+            "2 2 x",
+            "2 2 -1",
+            "2 3 1",
+            "5000000000 5000000000 1",
+        ] {
+            let text = format!("%%MatrixMarket matrix coordinate real symmetric\n%\n{sizes}\n");
+            assert!(matches!(read(&text), Err(Problem::SizeLine(_))), "{sizes}");
+        }
+    }
+
+    #[test]
+    fn a_short_file_cannot_hold_many_entries() {
+        let announced = |banner: &str, sizes: &str| {
+            read(&format!("%%MatrixMarket matrix {banner}\n{sizes}\n")).unwrap()
+        };
+        let pattern = announced("coordinate pattern general", "9 9 3");
+        assert!(pattern.check_length(11).is_ok());
+        assert!(pattern.check_length(10).is_err());
+        let huge = announced("coordinate real general", "9 9 1000000000000");
+        assert!(matches!(
+            huge.check_length(1000),
+            Err(Problem::TooFewEntries { found: 166, .. })
+        ));
+    }
+}

@@ -1,0 +1,191 @@
+//! The Matrix Market exchange format: coordinate and array, all fields and symmetries.
+//!
+//! R. F. Boisvert, R. Pozo, K. A. Remington: "The Matrix Market exchange formats: initial
+//! design", NISTIR 5935, 1996.
+
+mod header;
+mod number;
+mod parse;
+mod text;
+mod write;
+
+use std::path::Path;
+
+use header::{Header, Layout, Values};
+use parse::{Piece, Value};
+use text::Text;
+pub(super) use write::{write_matrix, write_vector};
+
+use super::compression::{self, Compression, Meter};
+use super::error::{Fault, Problem};
+use super::memory::{filled, reserve};
+use super::triplets::{self, Symmetry, Triplets, check_plausible};
+use super::{AnyMatrix, AnyVector, Progress, parallel};
+use crate::executor::Executor;
+use crate::linop::Size;
+use crate::matrix::{Csr, Duplicates};
+use crate::vector::Vector;
+
+/// Reads a sparse matrix; of an array the zeros are dropped.
+pub(super) fn read_matrix(
+    path: &Path,
+    compression: Compression,
+    executor: &Executor,
+    duplicates: Duplicates,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<AnyMatrix, Fault> {
+    let mut file = MatrixFile::open(path, compression, executor, progress)?;
+    Ok(match file.header.field {
+        Values::Complex => AnyMatrix::Complex(file.matrix(duplicates)?),
+        _ => AnyMatrix::Real(file.matrix(duplicates)?),
+    })
+}
+
+/// Reads a dense block of columns.
+pub(super) fn read_vector(
+    path: &Path,
+    compression: Compression,
+    executor: &Executor,
+) -> Result<AnyVector, Fault> {
+    let mut unseen = |_: Progress| {};
+    let mut file = MatrixFile::open(path, compression, executor, &mut unseen)?;
+    Ok(match file.header.field {
+        Values::Complex => AnyVector::Complex(file.vector()?),
+        _ => AnyVector::Real(file.vector()?),
+    })
+}
+
+/// A file whose header has been read.
+struct MatrixFile<'a> {
+    header: Header,
+    text: Text,
+    meter: Meter,
+    executor: &'a Executor,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+impl<'a> MatrixFile<'a> {
+    fn open(
+        path: &Path,
+        compression: Compression,
+        executor: &'a Executor,
+        progress: &'a mut dyn FnMut(Progress),
+    ) -> Result<Self, Fault> {
+        let (stream, meter) = compression::open(path, compression)?;
+        let mut text = Text::new(stream);
+        let header = Header::read(&mut text)?;
+        if let Some(length) = meter.text_length {
+            header.check_length(length)?;
+        }
+        Ok(Self {
+            header,
+            text,
+            meter,
+            executor,
+            progress,
+        })
+    }
+
+    fn matrix<T: Value>(&mut self, duplicates: Duplicates) -> Result<Csr<T>, Fault> {
+        let Header { size, symmetry, .. } = self.header;
+        let pieces = match self.header.layout {
+            Layout::Coordinate => self.pieces()?,
+            Layout::Array => vec![self.array_entries()?],
+        };
+        let matrix = triplets::assemble(self.executor, size, pieces, symmetry, duplicates)?;
+        Ok(matrix)
+    }
+
+    fn vector<T: Value>(&mut self) -> Result<Vector<T>, Fault> {
+        let Header { size, symmetry, .. } = self.header;
+        if self.header.layout == Layout::Coordinate || symmetry != Symmetry::General {
+            let matrix = self.matrix::<T>(Duplicates::Refuse)?;
+            return Ok(dense(self.executor, &matrix)?);
+        }
+        let columns = self.pieces::<Vec<T>>()?.concat();
+        let mut rows = reserve(columns.len())?;
+        for row in 0..size.rows {
+            rows.extend((0..size.cols).map(|col| columns[col * size.rows + row]));
+        }
+        Vector::from_rows(self.executor, size.cols, rows).map_err(Fault::from)
+    }
+
+    /// The values of an array as entries.
+    fn array_entries<T: Value>(&mut self) -> Result<Triplets<T>, Fault> {
+        let Header { size, symmetry, .. } = self.header;
+        let values = self.pieces::<Vec<T>>()?.concat();
+        let positions = || array_positions(size, symmetry);
+        for ((row, col), &value) in positions().zip(&values) {
+            let (row, col) = (row as u32 + 1, col as u32 + 1);
+            if let Some(problem) = parse::symmetry_problem(symmetry, row, col, value) {
+                return Err(problem.into());
+            }
+        }
+        Ok(triplets::from_dense(positions(), &values, symmetry)?)
+    }
+
+    /// Parses the rest of the file, reading one block ahead.
+    fn pieces<P: Piece>(&mut self) -> Result<Vec<P>, Fault> {
+        let expected = self.header.entries;
+        let mut all = Vec::new();
+        let mut found = 0;
+        let mut lines = self.text.lines;
+        let mut block = self.text.block(Vec::new())?;
+        let mut spare = Vec::new();
+        while !block.is_empty() {
+            let (next, parsed) = parallel::join(
+                self.executor,
+                || self.text.block(std::mem::take(&mut spare)),
+                || parse::block::<P>(self.executor, &block, &self.header, lines),
+            );
+            let (pieces, block_lines) = parsed?;
+            let missing = expected - found;
+            found += pieces.iter().map(Piece::len).sum::<usize>();
+            if found > expected {
+                let place = parse::line_of_entry(&block, lines, missing);
+                return Err(Problem::TooManyEntries { expected, found }.at(place));
+            }
+            all.extend(pieces);
+            lines += block_lines;
+            (self.progress)(Progress {
+                bytes: self.meter.taken(),
+                total_bytes: self.meter.length,
+            });
+            spare = std::mem::replace(&mut block, next?);
+        }
+        match found < expected {
+            true => Err(Problem::TooFewEntries { expected, found }.into()),
+            false => Ok(all),
+        }
+    }
+}
+
+/// Row and column of the values of an array, column by column.
+fn array_positions(size: Size, symmetry: Symmetry) -> impl Iterator<Item = (usize, usize)> {
+    (0..size.cols).flat_map(move |col| {
+        let first = match symmetry {
+            Symmetry::General => 0,
+            Symmetry::Skew => col + 1,
+            Symmetry::Symmetric | Symmetry::Hermitian => col,
+        };
+        (first..size.rows).map(move |row| (row, col))
+    })
+}
+
+/// A sparse matrix as a dense block.
+fn dense<T: Value>(executor: &Executor, matrix: &Csr<T>) -> Result<Vector<T>, Problem> {
+    let Size { rows, cols } = matrix.size();
+    let length = rows.saturating_mul(cols);
+    check_plausible(
+        Size::new(length.min(u32::MAX as usize), 1),
+        matrix.nonzeros(),
+    )?;
+    let mut values = filled(length, T::zero())?;
+    for row in 0..rows {
+        let (columns, entries) = matrix.row(row);
+        for (&column, &entry) in columns.iter().zip(entries) {
+            values[row * cols + column as usize] = entry;
+        }
+    }
+    Ok(Vector::from_rows(executor, cols, values)?)
+}

@@ -1,0 +1,286 @@
+//! Sparse matrices as SciPy's `save_npz` writes them.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::error::{Fault, Problem};
+use super::memory::reserve;
+use super::npy::{self, Array, Element};
+use super::triplets::{self, Symmetry, Triplets};
+use super::zip::{Archive, Writer};
+use super::{AnyMatrix, Progress};
+use crate::executor::Executor;
+use crate::linop::Size;
+use crate::matrix::{Csr, Duplicates};
+use crate::scalar::Scalar;
+
+fn wrong(reason: impl Into<String>) -> Problem {
+    Problem::Array(reason.into())
+}
+
+/// Reads a matrix of SciPy's formats csr, csc, coo, bsr or dia.
+pub(super) fn read_matrix(
+    path: &Path,
+    executor: &Executor,
+    duplicates: Duplicates,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<AnyMatrix, Fault> {
+    let mut archive = Archive::open(path)?;
+    let data = member(&mut archive, "data")?;
+    let data = Array::parse(&data)?;
+    let matrix = match data.is_complex() {
+        true => AnyMatrix::Complex(matrix(&mut archive, &data, executor, duplicates)?),
+        false => AnyMatrix::Real(matrix(&mut archive, &data, executor, duplicates)?),
+    };
+    let total_bytes = std::fs::metadata(path)?.len();
+    progress(Progress {
+        bytes: total_bytes,
+        total_bytes,
+    });
+    Ok(matrix)
+}
+
+fn member(archive: &mut Archive, name: &str) -> Result<Vec<u8>, Problem> {
+    let missing = || wrong(format!("the archive has no array `{name}`"));
+    archive.member(&format!("{name}.npy"))?.ok_or_else(missing)
+}
+
+fn integers(archive: &mut Archive, name: &str) -> Result<Vec<i64>, Problem> {
+    Array::parse(&member(archive, name)?)?.integers()
+}
+
+fn matrix<T: Element>(
+    archive: &mut Archive,
+    data: &Array<'_>,
+    executor: &Executor,
+    duplicates: Duplicates,
+) -> Result<Csr<T>, Problem> {
+    let format = Array::parse(&member(archive, "format")?)?.text()?;
+    let size = match *integers(archive, "shape")?.as_slice() {
+        [rows, cols] if rows >= 0 && cols >= 0 => Size::new(rows as usize, cols as usize),
+        ref other => return Err(wrong(format!("a shape of {other:?} is no matrix"))),
+    };
+    let values = T::of(data)?;
+    let general = Symmetry::General;
+    let entries = match format.as_str() {
+        "csr" => return csr(archive, executor, size, values, duplicates),
+        "csc" => {
+            let (columns, rows) = expanded(archive, "columns", size.cols)?;
+            triplets(size, rows, columns, values)?
+        }
+        "coo" => {
+            let (rows, columns) = (integers(archive, "row")?, integers(archive, "col")?);
+            triplets(size, rows, columns, values)?
+        }
+        "bsr" => blocks(archive, size, &data.shape, values)?,
+        "dia" => diagonals(archive, size, &data.shape, &values)?,
+        other => return Err(wrong(format!("unknown sparse format `{other}`"))),
+    };
+    let matrix = triplets::assemble(executor, size, vec![entries], general, duplicates)?;
+    matrix.check_finite()?;
+    Ok(matrix)
+}
+
+fn csr<T: Element>(
+    archive: &mut Archive,
+    executor: &Executor,
+    size: Size,
+    values: Vec<T>,
+    duplicates: Duplicates,
+) -> Result<Csr<T>, Problem> {
+    let bounds = bounds(archive, "rows", size.rows)?;
+    let columns = indices(&integers(archive, "indices")?, "column", size.cols)?;
+    let matrix = Csr::from_arrays(executor, size, bounds, columns, values, duplicates)?;
+    matrix.check_finite()?;
+    Ok(matrix)
+}
+
+/// The array `indptr`, checked: it has one more value than there are `count` `things`.
+fn bounds(archive: &mut Archive, things: &str, count: usize) -> Result<Vec<usize>, Problem> {
+    let bounds = integers(archive, "indptr")?;
+    if bounds.len().checked_sub(1) != Some(count) {
+        let found = bounds.len();
+        return Err(wrong(format!(
+            "indptr has {found} values for {count} {things}"
+        )));
+    }
+    if bounds[0] != 0 || !bounds.is_sorted() {
+        return Err(wrong("indptr does not increase from 0"));
+    }
+    Ok(bounds.into_iter().map(|bound| bound as usize).collect())
+}
+
+/// For compressed storage, the compressed index of each entry beside the stored one.
+fn expanded(
+    archive: &mut Archive,
+    things: &str,
+    count: usize,
+) -> Result<(Vec<i64>, Vec<i64>), Problem> {
+    let bounds = bounds(archive, things, count)?;
+    let stored = integers(archive, "indices")?;
+    if bounds[count] != stored.len() {
+        let found = stored.len();
+        return Err(wrong(format!(
+            "indptr ends with {}, indices has {found} values",
+            bounds[count]
+        )));
+    }
+    let mut outer = reserve(stored.len())?;
+    for (index, bound) in bounds.windows(2).enumerate() {
+        outer.extend(std::iter::repeat_n(index as i64, bound[1] - bound[0]));
+    }
+    Ok((outer, stored))
+}
+
+/// Indices from 0, checked.
+fn indices(found: &[i64], axis: &'static str, limit: usize) -> Result<Vec<u32>, Problem> {
+    let mut indices = reserve(found.len())?;
+    for &index in found {
+        let inside = u32::try_from(index)
+            .ok()
+            .filter(|&index| (index as usize) < limit);
+        let Some(index) = inside else {
+            return Err(wrong(format!("{axis} index {index} is outside 0..{limit}")));
+        };
+        indices.push(index);
+    }
+    Ok(indices)
+}
+
+fn triplets<T: Element>(
+    size: Size,
+    rows: Vec<i64>,
+    columns: Vec<i64>,
+    values: Vec<T>,
+) -> Result<Triplets<T>, Problem> {
+    if rows.len() != values.len() || columns.len() != values.len() {
+        return Err(wrong(format!(
+            "{} row indices, {} column indices, {} values",
+            rows.len(),
+            columns.len(),
+            values.len()
+        )));
+    }
+    let rows = indices(&rows, "row", size.rows)?;
+    let columns = indices(&columns, "column", size.cols)?;
+    Ok(Triplets::new(rows, columns, values, Symmetry::General))
+}
+
+/// Block rows: `data` has the shape blocks x rows x columns.
+fn blocks<T: Element>(
+    archive: &mut Archive,
+    size: Size,
+    shape: &[usize],
+    values: Vec<T>,
+) -> Result<Triplets<T>, Problem> {
+    let &[count, high, wide] = shape else {
+        return Err(wrong("data of a bsr matrix must have three dimensions"));
+    };
+    let divides = |block: usize, length: usize| block > 0 && length.is_multiple_of(block);
+    if !divides(high, size.rows) || !divides(wide, size.cols) {
+        return Err(wrong(format!(
+            "blocks of {high} x {wide} do not tile {size}"
+        )));
+    }
+    let (block_rows, block_columns) = expanded(archive, "block rows", size.rows / high)?;
+    if block_rows.len() != count {
+        return Err(wrong(format!(
+            "{} block indices, {count} blocks",
+            block_rows.len()
+        )));
+    }
+    let mut rows = reserve(values.len())?;
+    let mut columns = reserve(values.len())?;
+    for (&block_row, &block_column) in block_rows.iter().zip(&block_columns) {
+        for row in 0..high as i64 {
+            for column in 0..wide as i64 {
+                rows.push(block_row * high as i64 + row);
+                columns.push(
+                    block_column
+                        .saturating_mul(wide as i64)
+                        .saturating_add(column),
+                );
+            }
+        }
+    }
+    triplets(size, rows, columns, values)
+}
+
+/// Diagonals: `data[d, j]` stands in column `j` of diagonal `offsets[d]`; zeros are dropped.
+fn diagonals<T: Element>(
+    archive: &mut Archive,
+    size: Size,
+    shape: &[usize],
+    values: &[T],
+) -> Result<Triplets<T>, Problem> {
+    let offsets = integers(archive, "offsets")?;
+    let &[count, length] = shape else {
+        return Err(wrong("data of a dia matrix must have two dimensions"));
+    };
+    if offsets.len() != count {
+        return Err(wrong(format!(
+            "{} offsets, {count} diagonals",
+            offsets.len()
+        )));
+    }
+    triplets::check_plausible(size, values.len())?;
+    let (mut rows, mut columns, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+    for (diagonal, &offset) in values.chunks_exact(length.max(1)).zip(&offsets) {
+        for (column, &value) in diagonal.iter().take(size.cols).enumerate() {
+            let row = (column as i64).saturating_sub(offset);
+            if row >= 0 && (row as u64) < size.rows as u64 && !value.is_zero() {
+                rows.push(row as u32);
+                columns.push(column as u32);
+                kept.push(value);
+            }
+        }
+    }
+    Ok(Triplets::new(rows, columns, kept, Symmetry::General))
+}
+
+/// Writes a matrix that SciPy's `load_npz` reads as csr.
+pub(super) fn write_matrix<T: Scalar>(out: &mut dyn Write, matrix: &Csr<T>) -> Result<(), Problem> {
+    let Size { rows, cols } = matrix.size();
+    let entries = matrix.nonzeros();
+    let mut archive = Writer::new(out);
+    archive.member("indices.npy", |out| {
+        let columns = matrix.columns().iter().map(|&column| column as usize);
+        write_indices(out, matrix, entries, columns)
+    })?;
+    archive.member("indptr.npy", |out| {
+        write_indices(out, matrix, rows + 1, matrix.offsets().iter().copied())
+    })?;
+    archive.member("format.npy", |out| {
+        npy::write_header(out, "|S3", &[])?;
+        out.write_all(b"csr")
+    })?;
+    archive.member("shape.npy", |out| {
+        npy::write_header(out, "<i8", &[2])?;
+        out.write_all(&(rows as i64).to_le_bytes())?;
+        out.write_all(&(cols as i64).to_le_bytes())
+    })?;
+    archive.member("data.npy", |out| {
+        npy::write_header(out, npy::description(T::KIND), &[entries])?;
+        npy::write_values(out, matrix.values())
+    })?;
+    archive.finish()
+}
+
+/// SciPy wants both index arrays in one type: 32 bits where all fit.
+fn write_indices<T: Scalar>(
+    out: &mut dyn Write,
+    matrix: &Csr<T>,
+    count: usize,
+    indices: impl Iterator<Item = usize>,
+) -> std::io::Result<()> {
+    let Size { rows, cols } = matrix.size();
+    let narrow = i32::try_from(rows.max(cols).max(matrix.nonzeros())).is_ok();
+    npy::write_header(out, if narrow { "<i4" } else { "<i8" }, &[count])?;
+    for index in indices {
+        match narrow {
+            true => out.write_all(&(index as i32).to_le_bytes())?,
+            false => out.write_all(&(index as i64).to_le_bytes())?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! Entries in any order, made into compressed sparse rows.
+
+use std::ops::Range;
+
+use super::error::Problem;
+use super::memory::{filled, reserve};
+use super::parallel;
+use crate::executor::Executor;
+use crate::linop::Size;
+use crate::matrix::{Csr, Duplicates};
+use crate::scalar::Field;
+
+/// So many rows are accepted however few entries there are.
+const ROWS_AT_LEAST: usize = 1 << 20;
+/// Above that, so many rows an entry: a header must not make us take memory for nothing.
+const ROWS_PER_ENTRY: usize = 64;
+
+/// Which entries stand for two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Symmetry {
+    General,
+    Symmetric,
+    Skew,
+    Hermitian,
+}
+
+impl Symmetry {
+    /// The name in a Matrix Market banner.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Symmetry::General => "general",
+            Symmetry::Symmetric => "symmetric",
+            Symmetry::Skew => "skew-symmetric",
+            Symmetry::Hermitian => "hermitian",
+        }
+    }
+
+    /// The value across the diagonal.
+    pub(super) fn mirror<T: Field>(self, value: T) -> T {
+        match self {
+            Symmetry::General | Symmetry::Symmetric => value,
+            Symmetry::Skew => -value,
+            Symmetry::Hermitian => value.conj(),
+        }
+    }
+}
+
+/// Some entries of a matrix, in the order they were given; indices from 0.
+#[derive(Debug)]
+pub(super) struct Triplets<T> {
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+    /// Every row that an entry or its mirror image lies in is in this range.
+    span: Range<usize>,
+}
+
+impl<T: Field> Triplets<T> {
+    /// Entries within the matrix they will be assembled to.
+    pub(super) fn new(
+        rows: Vec<u32>,
+        columns: Vec<u32>,
+        values: Vec<T>,
+        symmetry: Symmetry,
+    ) -> Self {
+        let mut span = span_of(&rows);
+        if symmetry != Symmetry::General {
+            let mirrored = span_of(&columns);
+            span = span.start.min(mirrored.start)..span.end.max(mirrored.end);
+        }
+        Self {
+            rows,
+            columns,
+            values,
+            span,
+        }
+    }
+
+    /// How many entries there are, mirror images not counted.
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// `each(row - range.start, column, value)` for the entries and mirror images in some rows.
+    fn visit(&self, symmetry: Symmetry, range: &Range<usize>, mut each: impl FnMut(usize, u32, T)) {
+        if self.span.end <= range.start || range.end <= self.span.start {
+            return;
+        }
+        let indices = self.rows.iter().zip(&self.columns);
+        for ((&row, &column), &value) in indices.zip(&self.values) {
+            if range.contains(&(row as usize)) {
+                each(row as usize - range.start, column, value);
+            }
+            let mirrored = symmetry != Symmetry::General && row != column;
+            if mirrored && range.contains(&(column as usize)) {
+                each(column as usize - range.start, row, symmetry.mirror(value));
+            }
+        }
+    }
+}
+
+/// The entries of a dense matrix that are not zero; `positions` gives row and column of each value.
+pub(super) fn from_dense<T: Field>(
+    positions: impl Iterator<Item = (usize, usize)>,
+    values: &[T],
+    symmetry: Symmetry,
+) -> Result<Triplets<T>, Problem> {
+    let count = values.iter().filter(|value| !value.is_zero()).count();
+    let mut rows = reserve(count)?;
+    let mut columns = reserve(count)?;
+    let mut kept = reserve(count)?;
+    for ((row, column), &value) in positions.zip(values) {
+        if !value.is_zero() {
+            rows.push(row as u32);
+            columns.push(column as u32);
+            kept.push(value);
+        }
+    }
+    Ok(Triplets::new(rows, columns, kept, symmetry))
+}
+
+fn span_of(indices: &[u32]) -> Range<usize> {
+    let first = indices.iter().min().map_or(usize::MAX, |&i| i as usize);
+    let last = indices.iter().max().map_or(0, |&i| i as usize + 1);
+    first..last
+}
+
+/// The matrix of all entries of all pieces; within a row, entries keep the order they came in
+/// until they are sorted, so that sums of duplicates are reproducible.
+///
+/// Every thread owns a range of rows and reads all pieces that reach into it.
+pub(super) fn assemble<T: Field>(
+    executor: &Executor,
+    size: Size,
+    pieces: Vec<Triplets<T>>,
+    symmetry: Symmetry,
+    duplicates: Duplicates,
+) -> Result<Csr<T>, Problem> {
+    let entries = pieces.iter().map(Triplets::len).sum();
+    check_plausible(size, entries)?;
+    let offsets = count(executor, size.rows, &pieces, symmetry)?;
+    let (columns, values) = scatter(executor, &offsets, &pieces, symmetry)?;
+    drop(pieces);
+    Ok(Csr::from_arrays(
+        executor, size, offsets, columns, values, duplicates,
+    )?)
+}
+
+/// Fails if indices cannot number the rows or columns, or nearly all rows are empty.
+pub(super) fn check_plausible(size: Size, entries: usize) -> Result<(), Problem> {
+    let most = entries.saturating_mul(ROWS_PER_ENTRY).max(ROWS_AT_LEAST);
+    if size.rows > most || size.rows.max(size.cols) > u32::MAX as usize {
+        return Err(Problem::Implausible { size, entries });
+    }
+    Ok(())
+}
+
+/// The row offsets.
+fn count<T: Field>(
+    executor: &Executor,
+    rows: usize,
+    pieces: &[Triplets<T>],
+    symmetry: Symmetry,
+) -> Result<Vec<usize>, Problem> {
+    let mut offsets = filled(rows + 1, 0)?;
+    let length = rows.div_ceil(executor.threads()).max(1);
+    let parts = offsets[1..].chunks_mut(length).enumerate().collect();
+    parallel::map(executor, parts, |(part, counts): (usize, &mut [usize])| {
+        let range = part * length..part * length + counts.len();
+        for piece in pieces {
+            piece.visit(symmetry, &range, |row, _, _| counts[row] += 1);
+        }
+    });
+    for row in 0..rows {
+        offsets[row + 1] += offsets[row];
+    }
+    Ok(offsets)
+}
+
+/// The columns and values, row by row.
+fn scatter<T: Field>(
+    executor: &Executor,
+    offsets: &[usize],
+    pieces: &[Triplets<T>],
+    symmetry: Symmetry,
+) -> Result<(Vec<u32>, Vec<T>), Problem> {
+    let entries = offsets[offsets.len() - 1];
+    let mut columns = filled(entries, 0)?;
+    let mut values = filled(entries, T::zero())?;
+    let parts = split(offsets, executor.threads(), &mut columns, &mut values);
+    parallel::map(executor, parts, |part: Part<'_, T>| {
+        let first = offsets[part.rows.start];
+        let mut next: Vec<usize> = offsets[part.rows.clone()]
+            .iter()
+            .map(|offset| offset - first)
+            .collect();
+        for piece in pieces {
+            piece.visit(symmetry, &part.rows, |row, column, value| {
+                part.columns[next[row]] = column;
+                part.values[next[row]] = value;
+                next[row] += 1;
+            });
+        }
+    });
+    Ok((columns, values))
+}
+
+/// A range of rows and the memory of their entries.
+struct Part<'a, T> {
+    rows: Range<usize>,
+    columns: &'a mut [u32],
+    values: &'a mut [T],
+}
+
+/// Cuts the matrix into row ranges of about the same number of entries.
+fn split<'a, T>(
+    offsets: &[usize],
+    parts: usize,
+    mut columns: &'a mut [u32],
+    mut values: &'a mut [T],
+) -> Vec<Part<'a, T>> {
+    let rows = offsets.len() - 1;
+    let entries = columns.len();
+    let mut first = 0;
+    (1..=parts)
+        .map(|part| {
+            let target = (entries as u128 * part as u128 / parts as u128) as usize;
+            let last = match part == parts {
+                true => rows,
+                false => offsets.partition_point(|&o| o < target).clamp(first, rows),
+            };
+            let length = offsets[last] - offsets[first];
+            let (own_columns, rest) = std::mem::take(&mut columns).split_at_mut(length);
+            columns = rest;
+            let (own_values, rest) = std::mem::take(&mut values).split_at_mut(length);
+            values = rest;
+            let rows = std::mem::replace(&mut first, last)..last;
+            Part {
+                rows,
+                columns: own_columns,
+                values: own_values,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::scalar::c64;
+
+    fn executors() -> [Executor; 2] {
+        [
+            Executor::reference(),
+            Executor::cpu_with_threads(3).unwrap(),
+        ]
+    }
+
+    #[test]
+    fn pieces_in_any_order_make_sorted_rows() {
+        for executor in executors() {
+            let general = Symmetry::General;
+            let pieces = vec![
+                Triplets::new(vec![2, 0], vec![1, 3], vec![1.0, 2.0], general),
+                Triplets::new(vec![], vec![], vec![], general),
+                Triplets::new(vec![0, 2], vec![0, 0], vec![3.0, 4.0], general),
+            ];
+            let size = Size::new(3, 4);
+            let a = assemble(&executor, size, pieces, general, Duplicates::Refuse).unwrap();
+            assert_eq!(a.offsets(), [0, 2, 2, 4]);
+            assert_eq!(a.columns(), [0, 3, 0, 1]);
+            assert_eq!(a.values(), [3.0, 2.0, 4.0, 1.0]);
+        }
+    }
+
+    #[test]
+    fn one_triangle_becomes_two() {
+        let i = c64::new(0.0, 1.0);
+        let expected = [
+            (Symmetry::Symmetric, i),
+            (Symmetry::Skew, -i),
+            (Symmetry::Hermitian, -i),
+        ];
+        for (executor, (symmetry, above)) in executors().iter().zip(expected) {
+            let lower = Triplets::new(
+                vec![1, 1],
+                vec![0, 1],
+                vec![i, c64::new(2.0, 0.0)],
+                symmetry,
+            );
+            let size = Size::square(2);
+            let a = assemble(executor, size, vec![lower], symmetry, Duplicates::Refuse).unwrap();
+            assert_eq!(a.entry(0, 1), Some(above));
+            assert_eq!((a.entry(1, 0), a.nonzeros()), (Some(i), 3));
+        }
+    }
+
+    #[test]
+    fn duplicates_are_counted_from_one() {
+        let twice = || {
+            vec![Triplets::new(
+                vec![1, 1],
+                vec![0, 0],
+                vec![1.0, 2.0],
+                Symmetry::General,
+            )]
+        };
+        let build = |duplicates| {
+            let size = Size::square(2);
+            assemble(
+                &Executor::reference(),
+                size,
+                twice(),
+                Symmetry::General,
+                duplicates,
+            )
+        };
+        assert!(matches!(
+            build(Duplicates::Refuse),
+            Err(Problem::Duplicate { row: 2, column: 1 })
+        ));
+        assert_eq!(build(Duplicates::Sum).unwrap().values(), [3.0]);
+    }
+
+    #[test]
+    fn a_size_without_entries_takes_no_memory() {
+        for rows in [ROWS_AT_LEAST + 1, u32::MAX as usize, usize::MAX] {
+            let none = Vec::<Triplets<f64>>::new();
+            let size = Size::square(rows);
+            let general = Symmetry::General;
+            assert!(matches!(
+                assemble(&Executor::reference(), size, none, general, Duplicates::Sum),
+                Err(Problem::Implausible { .. })
+            ));
+        }
+        assert!(matches!(
+            Problem::from(Error::Unsupported {
+                component: String::new(),
+                operation: String::new()
+            }),
+            Problem::Matrix(_)
+        ));
+    }
+}
