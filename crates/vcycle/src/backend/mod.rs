@@ -5,3 +5,4 @@
 
 pub(crate) mod cpu;
 pub(crate) mod reference;
+pub(crate) mod rows;

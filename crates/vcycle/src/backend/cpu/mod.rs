@@ -3,7 +3,9 @@
 //! Work is cut into pieces whose bounds depend on the operands alone, never on the number of
 //! threads or on timing, so results are the same bits on any number of threads.
 
+pub(crate) mod blocks;
 pub(crate) mod csr;
+pub(crate) mod triangular;
 pub(crate) mod vector;
 
 use rayon::prelude::*;

@@ -1,0 +1,418 @@
+//! Diagonal blocks of the matrix, inverted.
+
+use std::fmt::{Debug, Formatter};
+use std::ops::Range;
+use std::sync::Arc;
+
+use num_traits::Zero;
+
+use super::{bad_pivot, dense, square_entries};
+use crate::backend::reference::blocks::{BlockArrays, Place, Precision, widen};
+use crate::backend::{cpu, reference};
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Factory, Footprint, LinOp, Size, Transpose, check_apply};
+use crate::matrix::Csr;
+use crate::scalar::{Field, Mixes, Scalar, convert, f16};
+use crate::vector::Vector;
+
+/// The largest block size.
+const LARGEST: usize = 32;
+/// A stored inverse may be wrong by this much, relative to itself: one digit is right.
+const ACCURACY: f64 = 0.1;
+/// Rows in one piece of work.
+const ROWS_PER_PIECE: usize = 1024;
+
+/// `M = B^-1` with the blocks `B` on the diagonal of the matrix, inverted explicitly.
+///
+/// Blocks are consecutive rows, at most `block_size` of them. Rows with the same pattern (the
+/// unknowns of one node, say) stay together as long as they fit.
+///
+/// With `adaptive` every inverse is stored in the narrowest of the matrix's precision, `f32` and
+/// `f16` whose rounding, times the condition number of the block, leaves one digit right (Anzt,
+/// Dongarra, Flegar, Higham and Quintana-Ortí 2019; Flegar et al. 2021). Arithmetic stays in the
+/// matrix's precision.
+///
+/// **Choose it** for systems with several unknowns a node, or wherever
+/// [`Jacobi`](super::Jacobi) is not enough and triangular solves are too slow. It is symmetric
+/// positive definite where the matrix is.
+///
+/// ```
+/// use vcycle::precond::BlockJacobi;
+/// let mut blocks = BlockJacobi::default();
+/// blocks.block_size = 3;
+/// assert!(!blocks.adaptive);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct BlockJacobi {
+    /// Rows of the largest block, 1 to 32.
+    pub block_size: usize,
+    /// Whether each block chooses its storage precision.
+    pub adaptive: bool,
+}
+
+impl Default for BlockJacobi {
+    fn default() -> Self {
+        Self {
+            block_size: 8,
+            adaptive: false,
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("block-jacobi set-up", 0);
+        if !(1..=LARGEST).contains(&self.block_size) {
+            return Err(Error::BadParameter {
+                parameter: "block-size",
+                reason: format!("must be 1 to {LARGEST}, not {}", self.block_size),
+            });
+        }
+        let entries = square_entries(a.as_ref(), "block-jacobi")?;
+        let starts = find_blocks(&entries, self.block_size);
+        let mut blocks = Blocks::new(a.executor(), starts);
+        for block in 0..blocks.starts.len() - 1 {
+            blocks.push_inverse(&entries, block, self.adaptive)?;
+        }
+        Ok(Arc::new(blocks))
+    }
+}
+
+/// First rows of the blocks, and at the end the number of rows: rows of equal pattern first, then
+/// as many such groups as fit.
+fn find_blocks<T: Scalar>(a: &Csr<T>, block_size: usize) -> Vec<usize> {
+    let rows = a.size().rows;
+    let mut starts = vec![0];
+    let mut begin = 0;
+    while begin < rows {
+        let limit = rows.min(begin + block_size);
+        let same = |&row: &usize| a.row(row).0 == a.row(begin).0;
+        let end = begin + 1 + (begin + 1..limit).take_while(same).count();
+        if end - starts[starts.len() - 1] > block_size {
+            starts.push(begin);
+        }
+        begin = end;
+    }
+    starts.extend((rows > 0).then_some(rows));
+    starts
+}
+
+/// The inverted blocks as an operator.
+struct Blocks<T> {
+    executor: Executor,
+    starts: Vec<usize>,
+    /// First rows of blocks, about [`ROWS_PER_PIECE`] apart.
+    pieces: Vec<usize>,
+    places: Vec<Place>,
+    full: Vec<T>,
+    single: Vec<f32>,
+    half: Vec<f16>,
+}
+
+impl<T: Scalar> Blocks<T> {
+    fn new(executor: &Executor, starts: Vec<usize>) -> Self {
+        let rows = starts[starts.len() - 1];
+        let mut pieces = vec![0];
+        for &start in &starts {
+            if start - pieces[pieces.len() - 1] >= ROWS_PER_PIECE {
+                pieces.push(start);
+            }
+        }
+        if pieces.len() == 1 || pieces[pieces.len() - 1] != rows {
+            pieces.push(rows);
+        }
+        Self {
+            executor: executor.clone(),
+            starts,
+            pieces,
+            places: Vec::new(),
+            full: Vec::new(),
+            single: Vec::new(),
+            half: Vec::new(),
+        }
+    }
+
+    fn push_inverse(&mut self, a: &Csr<T>, block: usize, adaptive: bool) -> Result<()> {
+        let rows = self.starts[block]..self.starts[block + 1];
+        let n = rows.len();
+        let mut values = gather(a, rows.clone());
+        let norm = dense::norm_1(n, &values);
+        let inverse = dense::invert(n, &mut values)
+            .filter(|inverse| {
+                inverse
+                    .iter()
+                    .all(|&value| T::store(value).load().is_finite())
+            })
+            .ok_or_else(|| bad_pivot("block-jacobi", rows.start, SINGULAR))?;
+        let precision = match adaptive {
+            true => choose::<T>(n, &inverse, norm),
+            false => Precision::Full,
+        };
+        self.push(precision, &inverse);
+        Ok(())
+    }
+
+    fn push(&mut self, precision: Precision, inverse: &[T::Arith]) {
+        let offset = match precision {
+            Precision::Full => self.full.len(),
+            Precision::Single => self.single.len(),
+            Precision::Half => self.half.len(),
+        };
+        self.places.push(Place { precision, offset });
+        match precision {
+            Precision::Full => self
+                .full
+                .extend(inverse.iter().map(|&value| T::store(value))),
+            Precision::Single => narrow(inverse, &mut self.single),
+            Precision::Half => narrow(inverse, &mut self.half),
+        }
+    }
+
+    fn apply_blocks(
+        &self,
+        transpose: Option<Transpose>,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+    ) -> Result<()> {
+        let rows = self.starts[self.starts.len() - 1];
+        check_apply("block-jacobi", Size::square(rows), &self.executor, x, y)?;
+        let cols = x.cols();
+        let (x, y) = (x.host()?, y.host_mut()?);
+        match &self.executor {
+            Executor::Reference => reference::blocks::apply(transpose, self.arrays(), x, y, cols),
+            Executor::Cpu(threads) => {
+                let pieces = &self.pieces;
+                cpu::blocks::apply(threads, pieces, transpose, self.arrays(), x, y, cols);
+            }
+        }
+        Ok(())
+    }
+
+    fn arrays(&self) -> BlockArrays<'_, T> {
+        BlockArrays {
+            starts: &self.starts,
+            places: &self.places,
+            full: &self.full,
+            single: &self.single,
+            half: &self.half,
+        }
+    }
+
+    fn count(&self, precision: Precision) -> usize {
+        let places = self.places.iter();
+        places.filter(|place| place.precision == precision).count()
+    }
+}
+
+const SINGULAR: &str = "zero: the block that begins there is singular";
+
+/// The block of the rows and columns `range`, row by row.
+fn gather<T: Scalar>(a: &Csr<T>, range: Range<usize>) -> Vec<T::Arith> {
+    let n = range.len();
+    let mut block = vec![T::Arith::zero(); n * n];
+    for row in range.clone() {
+        let (columns, values) = a.row(row);
+        for (&column, value) in columns.iter().zip(values) {
+            if range.contains(&(column as usize)) {
+                block[(row - range.start) * n + column as usize - range.start] = value.load();
+            }
+        }
+    }
+    block
+}
+
+/// The narrowest precision that stores the inverse of a block of the given norm well enough.
+fn choose<T: Scalar>(n: usize, inverse: &[T::Arith], norm: f64) -> Precision {
+    let parts = if T::KIND.is_complex() { 2 } else { 1 };
+    let bytes = T::KIND.bytes() / parts;
+    let size = dense::norm_1(n, inverse);
+    let fits = |unit: f64, error: f64| norm * size * unit.max(error / size) < ACCURACY;
+    if bytes > 2 && fits(2f64.powi(-11), storage_error::<f16, _>(n, inverse)) {
+        Precision::Half
+    } else if bytes > 4 && fits(2f64.powi(-24), storage_error::<f32, _>(n, inverse)) {
+        Precision::Single
+    } else {
+        Precision::Full
+    }
+}
+
+/// The norm of what storing in `S` changes; infinite on overflow, and underflow counts in full.
+fn storage_error<S: Scalar, A: Field>(n: usize, inverse: &[A]) -> f64 {
+    let mut stored: Vec<S> = Vec::with_capacity(2 * inverse.len());
+    narrow(inverse, &mut stored);
+    let changes = inverse.iter().enumerate();
+    let changes: Vec<A> = changes
+        .map(|(index, &value)| value - widen::<S, A>(&stored, 0, index))
+        .collect();
+    dense::norm_1(n, &changes)
+}
+
+/// Appends the values in a narrower real type; complex values as pairs.
+fn narrow<S: Scalar, A: Field>(values: &[A], out: &mut Vec<S>) {
+    for value in values {
+        let value = value.to_c64();
+        out.push(convert(value.re));
+        if A::KIND.is_complex() {
+            out.push(convert(value.im));
+        }
+    }
+}
+
+impl<T: Scalar> Debug for Blocks<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let [full, single, half] =
+            [Precision::Full, Precision::Single, Precision::Half].map(|p| self.count(p));
+        let kind = T::KIND;
+        write!(
+            f,
+            "block-jacobi: {full} blocks in {kind}, {single} in f32, {half} in f16"
+        )
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Blocks<T> {
+    fn size(&self) -> Size {
+        Size::square(self.starts[self.starts.len() - 1])
+    }
+
+    fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
+        self.apply_blocks(None, x, y)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        self.apply_blocks(Some(mode), x, y)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let values = size_of_val(&self.full[..]) + size_of_val(&self.single[..]);
+        let values = values + size_of_val(&self.half[..]);
+        let moved = values + size_of_val(&self.starts[..]) + size_of_val(&self.places[..]);
+        Footprint { held: moved, moved }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precond::testing::{assemble, from_dense, hermitian, identity_error, multiply};
+    use crate::scalar::c64;
+
+    fn generate(blocks: BlockJacobi, n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
+        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
+        blocks.generate(&a, &Workspace::new())
+    }
+
+    fn of_size(block_size: usize, adaptive: bool) -> BlockJacobi {
+        BlockJacobi {
+            block_size,
+            adaptive,
+        }
+    }
+
+    #[test]
+    fn one_block_is_the_inverse() {
+        let a = [0.0, 1.0, 2.0, 1.0, 5.0, 1.0, 2.0, 1.0, 6.0];
+        let m = generate(of_size(3, false), 3, &a).unwrap();
+        let product = multiply(3, &assemble(m.as_ref()), &a);
+        assert!(identity_error(3, &product) < 1e-14);
+    }
+
+    #[test]
+    fn rows_of_equal_pattern_stay_together() {
+        let a = from_dense(
+            &Executor::reference(),
+            5,
+            &[
+                2.0, 1.0, 0.0, 0.0, 0.0, //
+                1.0, 2.0, 0.0, 0.0, 0.0, //
+                0.0, 0.0, 2.0, 1.0, 0.0, //
+                0.0, 0.0, 1.0, 2.0, 0.0, //
+                0.0, 0.0, 0.0, 0.0, 1.0,
+            ],
+        );
+        assert_eq!(find_blocks(&a, 3), [0, 2, 5]);
+        assert_eq!(find_blocks(&a, 4), [0, 4, 5]);
+        assert_eq!(find_blocks(&a, 1), [0, 1, 2, 3, 4, 5]);
+        let empty = from_dense::<f64>(&Executor::reference(), 0, &[]);
+        assert_eq!(find_blocks(&empty, 3), [0]);
+    }
+
+    #[test]
+    fn blocks_choose_their_precision_by_condition() {
+        let with_condition = |condition: f64| vec![1.0, 0.0, 0.0, 1.0 / condition];
+        for (condition, expected) in [
+            (1e1, "0 blocks in f64, 0 in f32, 1 in f16"),
+            (1e4, "0 blocks in f64, 1 in f32, 0 in f16"),
+            (1e9, "1 blocks in f64, 0 in f32, 0 in f16"),
+        ] {
+            let m = generate(of_size(2, true), 2, &with_condition(condition)).unwrap();
+            assert_eq!(format!("{m:?}"), format!("block-jacobi: {expected}"));
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_not_stored_in_half() {
+        for scale in [1e-6, 1e9] {
+            let m = generate(of_size(2, true), 2, &[scale, 0.0, 0.0, scale]).unwrap();
+            let label = format!("{m:?}");
+            assert!(label.ends_with("1 in f32, 0 in f16"), "{label}");
+        }
+    }
+
+    #[test]
+    fn narrow_blocks_take_less_memory() {
+        let a = [4.0, 1.0, 1.0, 3.0];
+        let held = |adaptive| {
+            let m = generate(of_size(2, adaptive), 2, &a).unwrap();
+            m.footprint().held
+        };
+        assert_eq!(held(false) - held(true), 4 * (8 - 2));
+    }
+
+    #[test]
+    fn complex_blocks_are_narrowed_in_pairs() {
+        let n = 3;
+        let a: Arc<dyn LinOp<c64>> = Arc::new(hermitian::<c64>(&Executor::reference(), n));
+        let [exact, narrow] = [false, true].map(|adaptive| {
+            let m = of_size(n, adaptive)
+                .generate(&a, &Workspace::new())
+                .unwrap();
+            (format!("{m:?}"), assemble(m.as_ref()))
+        });
+        assert!(narrow.0.ends_with("1 in f16"), "{}", narrow.0);
+        for (exact, narrow) in exact.1.iter().zip(&narrow.1) {
+            assert!((exact - narrow).norm() < 1e-3);
+        }
+        assert!(narrow.1.iter().any(|value| value.im != 0.0));
+    }
+
+    #[test]
+    fn a_singular_block_names_its_first_row() {
+        let a = [1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 2.0, 4.0];
+        let blocks = from_dense(&Executor::reference(), 3, &a);
+        assert_eq!(find_blocks(&blocks, 2), [0, 1, 3]);
+        let result = generate(of_size(2, false), 3, &a);
+        assert!(matches!(result, Err(Error::BadPivot { row: 1, .. })));
+    }
+
+    #[test]
+    fn block_sizes_have_a_range() {
+        for size in [0, 33] {
+            let result = generate(of_size(size, false), 1, &[1.0]);
+            assert!(matches!(result, Err(Error::BadParameter { .. })));
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What every preconditioner must do, asked of all of them.
+
+use std::sync::Arc;
+
+use super::testing::{
+    assemble, assemble_transposed, complex_convection, convection, from_dense, hermitian,
+    laplacian, largest_difference, red_black, values_for,
+};
+use super::{BlockJacobi, Ic0, Ilu0, Isai, IsaiKind, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Factory, LinOp, Size, Transpose};
+use crate::matrix::{Csr, Duplicates};
+use crate::scalar::{Mixes, bf16, c32, c64, f16};
+use crate::solver::{Cg, Solver};
+use crate::vector::Vector;
+
+/// Symmetric (Hermitian) positive definite where the matrix is.
+fn symmetric<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
+    let (omega, sweeps, kind) = (1.3, 2, IsaiKind::Spd);
+    let (block_size, adaptive) = (5, true);
+    vec![
+        Box::new(Jacobi { weight: 0.9 }),
+        Box::new(L1Jacobi::default()),
+        Box::new(BlockJacobi::default()),
+        Box::new(BlockJacobi {
+            block_size,
+            adaptive,
+        }),
+        Box::new(Ssor::default()),
+        Box::new(Ssor { omega, sweeps }),
+        Box::new(Ic0::default()),
+        Box::new(Isai { kind, power: 1 }),
+        Box::new(Isai { kind, power: 2 }),
+    ]
+}
+
+/// For any matrix.
+fn general<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
+    let (omega, sweeps, kind) = (1.3, 3, IsaiKind::General);
+    vec![
+        Box::new(Jacobi { weight: 0.9 }),
+        Box::new(L1Jacobi::default()),
+        Box::new(BlockJacobi::default()),
+        Box::new(Sor::default()),
+        Box::new(Sor { omega, sweeps }),
+        Box::new(Ssor { omega, sweeps }),
+        Box::new(Ilu0::default()),
+        Box::new(ParIlu::default()),
+        Box::new(Isai::default()),
+        Box::new(Isai { kind, power: 2 }),
+    ]
+}
+
+fn all<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
+    general().into_iter().chain(symmetric()).collect()
+}
+
+fn generate<T: Mixes<T, T>>(factory: &dyn Factory<T>, a: Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
+    let a: Arc<dyn LinOp<T>> = Arc::new(a);
+    factory.generate(&a, &Workspace::new())
+}
+
+fn check_transposes<T: Mixes<T, T>>(factory: &dyn Factory<T>, a: Csr<T>, tolerance: f64) {
+    let m = generate(factory, a).unwrap();
+    let n = m.size().rows;
+    let matrix = assemble(m.as_ref());
+    for mode in [Transpose::Plain, Transpose::Conjugate] {
+        let turned = |value: T| match mode {
+            Transpose::Plain => value,
+            Transpose::Conjugate => T::from_c64(value.to_c64().conj()),
+        };
+        let expected: Vec<T> = (0..n * n)
+            .map(|i| turned(matrix[i % n * n + i / n]))
+            .collect();
+        let transposed = assemble_transposed(m.as_ref(), mode);
+        let difference = largest_difference(&transposed, &expected);
+        assert!(difference < tolerance, "{factory:?} {mode:?}: {difference}");
+    }
+}
+
+#[test]
+fn transposed_applications_are_the_transposes() {
+    let host = Executor::reference();
+    for factory in general() {
+        check_transposes::<f64>(factory.as_ref(), convection(&host, 5), 1e-14);
+    }
+    for factory in general() {
+        check_transposes::<c64>(factory.as_ref(), complex_convection(&host, 5), 1e-14);
+    }
+    for factory in symmetric() {
+        check_transposes::<c64>(factory.as_ref(), hermitian(&host, 12), 1e-14);
+    }
+    for factory in general() {
+        check_transposes::<f32>(factory.as_ref(), convection(&host, 5), 1e-6);
+    }
+    for factory in general() {
+        check_transposes::<c32>(factory.as_ref(), complex_convection(&host, 5), 1e-6);
+    }
+    for factory in symmetric() {
+        check_transposes::<f16>(factory.as_ref(), laplacian(&host, 5), 2e-2);
+    }
+    for factory in symmetric() {
+        check_transposes::<bf16>(factory.as_ref(), laplacian(&host, 5), 2e-1);
+    }
+}
+
+#[test]
+fn symmetric_ones_are_hermitian_and_positive() {
+    let host = Executor::reference();
+    let n = 14;
+    for factory in symmetric::<c64>() {
+        let m = generate(factory.as_ref(), hermitian(&host, n)).unwrap();
+        let matrix = assemble(m.as_ref());
+        let adjoint: Vec<c64> = (0..n * n)
+            .map(|i| matrix[i % n * n + i / n].conj())
+            .collect();
+        // Blocks stored in half precision are rounded entry by entry.
+        let difference = largest_difference(&matrix, &adjoint);
+        assert!(difference < 1e-14, "{factory:?}: {difference}");
+        for x in (0..n).map(|shift| values_for::<c64>(n + shift).split_off(shift)) {
+            let product = |i: usize| (0..n).map(|k| matrix[i * n + k] * x[k]).sum::<c64>();
+            let form: c64 = (0..n).map(|i| x[i].conj() * product(i)).sum();
+            assert!(form.re > 0.0, "{factory:?}");
+        }
+    }
+}
+
+fn product<T: Mixes<T, T>>(factory: &dyn Factory<T>, executor: &Executor, cols: usize) -> Vec<T> {
+    let a = red_black(executor, 60);
+    let m = generate(factory, a).unwrap();
+    let x = Vector::from_rows(executor, cols, values_for(3600 * cols)).unwrap();
+    let mut y = Vector::zeros_like(&x).unwrap();
+    m.apply(&x, &mut y, &Workspace::new()).unwrap();
+    y.to_vec()
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    for factory in all::<f64>() {
+        let expected = product(factory.as_ref(), &Executor::reference(), 1);
+        let [one, three] = [1, 3].map(|threads| {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            product(factory.as_ref(), &cpu, 1)
+        });
+        assert_eq!(one, three, "{factory:?}");
+        let difference = largest_difference(&one, &expected);
+        assert!(difference < 1e-14, "{factory:?}: {difference}");
+    }
+}
+
+#[test]
+fn many_columns_are_each_alone() {
+    let cpu = Executor::cpu_with_threads(2).unwrap();
+    for factory in all::<f64>() {
+        let together = product(factory.as_ref(), &cpu, 3);
+        let m = generate(factory.as_ref(), red_black(&cpu, 60)).unwrap();
+        for column in 0..3 {
+            let of_column = |all: Vec<f64>| all.into_iter().skip(column).step_by(3).collect();
+            let x = Vector::from_column(&cpu, of_column(values_for(3 * 3600)));
+            let mut y = Vector::zeros_like(&x).unwrap();
+            m.apply(&x, &mut y, &Workspace::new()).unwrap();
+            let expected: Vec<f64> = of_column(together.clone());
+            assert!(largest_difference(&y.to_vec(), &expected) < 1e-14);
+        }
+    }
+}
+
+fn cg_iterations(factory: Option<&dyn Factory<f64>>) -> usize {
+    let cpu = Executor::cpu();
+    // Rows and columns scaled by different powers of two: so that a diagonal is worth something.
+    let mut a = laplacian::<f64>(&cpu, 30);
+    let scale = |row: usize| f64::from(1 << (row * 7919 % 5));
+    let columns = a.columns().to_vec();
+    for row in 0..900 {
+        for place in a.pattern().range(row) {
+            a.values_mut()[place] *= scale(row) * scale(columns[place] as usize);
+        }
+    }
+    let mut solver = Solver::new(Cg::default(), Arc::new(a)).unwrap();
+    if let Some(factory) = factory {
+        solver = solver.preconditioned_by(factory).unwrap();
+    }
+    let b = Vector::filled(&cpu, 900, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    assert!(outcome.converged(), "{factory:?}: {outcome}");
+    outcome.iterations
+}
+
+#[test]
+fn conjugate_gradients_need_fewer_iterations() {
+    let plain = cg_iterations(None);
+    for factory in symmetric() {
+        let iterations = cg_iterations(Some(factory.as_ref()));
+        assert!(iterations < plain, "{factory:?}: {iterations} of {plain}");
+    }
+}
+
+#[test]
+fn on_a_laplacian_the_stronger_ones_win() {
+    let strong: [&dyn Factory<f64>; 4] = [
+        &BlockJacobi::default(),
+        &Ssor::default(),
+        &Ic0::default(),
+        &Isai {
+            kind: IsaiKind::Spd,
+            power: 1,
+        },
+    ];
+    let jacobi = cg_iterations(Some(&Jacobi::default()));
+    for factory in strong {
+        let iterations = cg_iterations(Some(factory));
+        assert!(iterations < jacobi, "{factory:?}: {iterations} of {jacobi}");
+    }
+}
+
+/// A matrix nobody can look into.
+#[derive(Debug)]
+struct MatrixFree(Executor);
+
+impl LinOp<f64> for MatrixFree {
+    fn size(&self) -> Size {
+        Size::square(3)
+    }
+    fn executor(&self) -> &Executor {
+        &self.0
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, _ws: &Workspace) -> Result<()> {
+        y.copy_from(x)
+    }
+}
+
+#[test]
+fn wrong_matrices_are_refused_by_all() {
+    let host = Executor::reference();
+    for factory in all::<f64>() {
+        let wide = Csr::from_arrays(
+            &host,
+            Size::new(1, 2),
+            vec![0, 1],
+            vec![0],
+            vec![1.0],
+            Duplicates::Refuse,
+        );
+        let wide = generate(factory.as_ref(), wide.unwrap());
+        assert!(matches!(wide, Err(Error::NotSquare { .. })), "{factory:?}");
+
+        let nan = from_dense(&host, 2, &[1.0, 0.0, f64::NAN, 1.0]);
+        let nan = generate(factory.as_ref(), nan);
+        assert!(
+            matches!(nan, Err(Error::NonFiniteEntry { row: 1, column: 0 })),
+            "{factory:?}"
+        );
+
+        let free: Arc<dyn LinOp<f64>> = Arc::new(MatrixFree(host.clone()));
+        let free = factory.generate(&free, &Workspace::new());
+        assert!(
+            matches!(free, Err(Error::NeedsEntries { .. })),
+            "{factory:?}"
+        );
+
+        let no_diagonal = from_dense(&host, 2, &[1.0, 0.0, 1.0, 0.0]);
+        let no_diagonal = generate(factory.as_ref(), no_diagonal);
+        let names_the_row = match no_diagonal {
+            Err(Error::ZeroDiagonal { row, .. }) => row == 1,
+            // The whole block may be regular; this one is not.
+            Err(Error::BadPivot { row, .. }) => {
+                format!("{factory:?}").starts_with("Block") && row < 2
+            }
+            _ => false,
+        };
+        assert!(names_the_row, "{factory:?}");
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused() {
+    let host = Executor::reference();
+    for factory in all::<f64>() {
+        let m = generate(factory.as_ref(), laplacian(&host, 3)).unwrap();
+        let x = Vector::zeros(&host, 9, 2).unwrap();
+        let mut y = Vector::zeros(&host, 9, 1).unwrap();
+        let ws = Workspace::new();
+        assert!(m.apply(&x, &mut y, &ws).is_err(), "{factory:?}");
+        assert!(
+            m.apply_transposed(Transpose::Plain, &x, &mut y, &ws)
+                .is_err()
+        );
+    }
+}
+
+#[test]
+fn every_one_knows_its_bytes() {
+    for factory in all::<f64>() {
+        let m = generate(factory.as_ref(), laplacian(&Executor::cpu(), 4)).unwrap();
+        let footprint = m.footprint();
+        assert!(footprint.held >= 16 * size_of::<f16>(), "{factory:?}");
+        assert!(footprint.moved >= 16 * size_of::<f16>(), "{factory:?}");
+    }
+}
+
+#[test]
+fn an_empty_matrix_has_an_empty_inverse() {
+    for executor in [Executor::reference(), Executor::cpu()] {
+        for factory in all::<f64>() {
+            let m = generate(factory.as_ref(), from_dense(&executor, 0, &[])).unwrap();
+            assert_eq!(m.size(), Size::square(0));
+            let x = Vector::zeros(&executor, 0, 1).unwrap();
+            m.apply(&x, &mut x.clone(), &Workspace::new()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn parameters_are_read_with_defaults_and_unknown_keys_refused() {
+    let isai: Isai = serde_json::from_str(r#"{"kind": "spd"}"#).unwrap();
+    assert_eq!((isai.kind, isai.power), (IsaiKind::Spd, 1));
+    let blocks: BlockJacobi = serde_json::from_str(r#"{"block-size": 4}"#).unwrap();
+    assert_eq!(blocks.block_size, 4);
+    assert!(serde_json::from_str::<Sor>(r#"{"omegas": 1}"#).is_err());
+}

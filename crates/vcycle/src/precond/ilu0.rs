@@ -1,0 +1,116 @@
+//! Incomplete LU factorisation without fill.
+
+use std::sync::Arc;
+
+use super::triangular::Factors;
+use super::{diagonal_places, square_entries};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::{Factory, LinOp};
+use crate::matrix::Csr;
+use crate::scalar::{Mixes, Scalar};
+
+/// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
+/// der Vorst 1977; the row-wise algorithm is Saad's, 2003, section 10.3).
+///
+/// The set-up is serial. An application is two triangular solves, level by level.
+///
+/// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
+/// its row; for Hermitian positive definite matrices take [`Ic0`](super::Ic0).
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp, Size},
+///              matrix::{Csr, Duplicates}, precond::Ilu0, vector::Vector};
+/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+/// let a = Csr::from_arrays(&cpu, Size::square(2), vec![0, 2, 4], vec![0, 1, 0, 1],
+///     vec![2.0, 1.0, 4.0, 3.0], Duplicates::Refuse)?;
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+/// let m = Ilu0::default().generate(&a, &ws)?;
+/// let mut x = Vector::zeros(&cpu, 2, 1)?;
+/// m.apply(&Vector::from_column(&cpu, vec![3.0, 7.0]), &mut x, &ws)?; // no fill: exact
+/// assert_eq!(x.to_vec(), [1.0, 1.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Ilu0 {}
+
+impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("ilu0 set-up", 0);
+        let entries = square_entries(a.as_ref(), "ilu0")?;
+        let diagonal = diagonal_places(&entries, "ilu0")?;
+        let values = factorise(&entries, &diagonal);
+        Factors::unit_lower("ilu0", entries.pattern(), &values, &diagonal)
+    }
+}
+
+/// The factors on the pattern of `a`. Behind a zero pivot they are not finite.
+pub(super) fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
+    let (pattern, columns) = (a.pattern(), a.columns());
+    let mut values: Vec<T::Arith> = a.values().iter().map(|value| value.load()).collect();
+    // Where the current row has its entry of each column.
+    let mut places = vec![None; diagonal.len()];
+    for row in 0..diagonal.len() {
+        for place in pattern.range(row) {
+            places[columns[place] as usize] = Some(place);
+        }
+        for place in pattern.range(row).start..diagonal[row] {
+            let above = columns[place] as usize;
+            let factor = values[place] / values[diagonal[above]];
+            values[place] = factor;
+            for other in diagonal[above] + 1..pattern.range(above).end {
+                if let Some(target) = places[columns[other] as usize] {
+                    let value = values[other];
+                    values[target] -= factor * value;
+                }
+            }
+        }
+        for place in pattern.range(row) {
+            places[columns[place] as usize] = None;
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::executor::Executor;
+    use crate::precond::testing::{assemble, from_dense, identity_error, multiply};
+
+    fn generate(n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
+        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
+        Ilu0::default().generate(&a, &Workspace::new())
+    }
+
+    #[test]
+    fn without_fill_it_is_the_inverse() {
+        let full = [4.0, 1.0, 2.0, -3.0, 5.0, 1.0, 2.0, -1.0, 6.0];
+        let tridiagonal = [
+            2.0, -1.0, 0.0, 0.0, -3.0, 4.0, 1.0, 0.0, 0.0, 2.0, 5.0, -1.0, 0.0, 0.0, 1.0, 3.0,
+        ];
+        for (n, a) in [(3, &full[..]), (4, &tridiagonal[..])] {
+            let m = assemble(generate(n, a).unwrap().as_ref());
+            assert!(identity_error(n, &multiply(n, &m, a)) < 1e-14);
+        }
+    }
+
+    #[test]
+    fn zero_pivots_and_missing_diagonals_are_named() {
+        let zero_pivot = generate(2, &[1.0, 2.0, 2.0, 4.0]);
+        assert!(matches!(
+            zero_pivot,
+            Err(Error::BadPivot {
+                row: 1,
+                problem: "zero",
+                ..
+            })
+        ));
+        let missing = generate(2, &[1.0, 2.0, 2.0, 0.0]);
+        assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 1, .. })));
+    }
+}

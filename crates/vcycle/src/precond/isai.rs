@@ -1,0 +1,356 @@
+//! Incomplete sparse approximate inverses.
+
+use std::fmt::{Debug, Formatter};
+use std::sync::Arc;
+
+use num_traits::Zero;
+
+use super::adjoint::adjoint;
+use super::{bad_pivot, dense, nonzero_diagonal, square_entries};
+use crate::backend::rows::fill_rows;
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
+use crate::matrix::{Csr, Pattern};
+use crate::scalar::{Field, Mixes, Real, Scalar};
+use crate::vector::Vector;
+
+/// Rows of a pattern longer than this are refused: their dense systems cost the cube of it.
+const LONGEST_ROW: usize = 512;
+
+/// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
+/// comes from a small dense system of its own.
+///
+/// - `general` (Anzt, Huckle, Bräckle and Dongarra 2018): row `i` of `M A` is that of the identity
+///   on the pattern of row `i`.
+/// - `spd` (Kolotilin and Yeremin 1993, "FSAI"): `M = G^H G` where the lower triangular `G`
+///   approximates the inverse of the Cholesky factor, scaled so that `G A G^H` has a unit diagonal.
+///
+/// **Choose it** where triangular solves are slow: an application is one or two products. Take
+/// `spd` with conjugate gradients; `general` is not symmetric. Rows whose pattern exceeds 512
+/// entries are refused.
+///
+/// ```
+/// use vcycle::precond::{Isai, IsaiKind};
+/// let mut isai = Isai::default();
+/// isai.kind = IsaiKind::Spd;
+/// assert_eq!(isai.power, 1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Isai {
+    /// For which matrices.
+    pub kind: IsaiKind,
+    /// The pattern is that of `A` to this power, at least 1.
+    pub power: usize,
+}
+
+/// For which matrices an [`Isai`] is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IsaiKind {
+    /// Any matrix; the preconditioner is not symmetric.
+    #[default]
+    General,
+    /// Hermitian positive definite matrices; so is the preconditioner. Reads the lower triangle
+    /// and what is symmetric to it.
+    Spd,
+}
+
+impl Default for Isai {
+    fn default() -> Self {
+        Self {
+            kind: IsaiKind::General,
+            power: 1,
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for Isai {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("isai set-up", 0);
+        if self.power == 0 {
+            return Err(Error::BadParameter {
+                parameter: "power",
+                reason: "must be at least 1".to_owned(),
+            });
+        }
+        let entries = square_entries(a.as_ref(), "isai")?;
+        nonzero_diagonal(&entries, "isai")?;
+        let pattern = power_pattern(&entries, self.power);
+        match self.kind {
+            IsaiKind::General => Ok(Arc::new(fill(&entries, pattern, general_row)?)),
+            IsaiKind::Spd => {
+                let g = fill(&entries, lower_part(pattern), spd_row)?;
+                Ok(Arc::new(Gram {
+                    adjoint: adjoint(&g),
+                    g,
+                }))
+            }
+        }
+    }
+}
+
+/// Row offsets and columns.
+type Structure = (Vec<usize>, Vec<u32>);
+
+/// The pattern of `a` to a power.
+fn power_pattern<T: Scalar>(a: &Csr<T>, power: usize) -> Structure {
+    let mut pattern = (a.offsets().to_vec(), a.columns().to_vec());
+    for _ in 1..power {
+        pattern = product_pattern(&pattern, a.pattern());
+    }
+    pattern
+}
+
+fn product_pattern((offsets, columns): &Structure, right: &Pattern) -> Structure {
+    let mut seen = vec![usize::MAX; right.size().cols];
+    let mut product: Structure = (vec![0], Vec::new());
+    for (row, ends) in offsets.windows(2).enumerate() {
+        let start = product.1.len();
+        for &middle in &columns[ends[0]..ends[1]] {
+            for &column in &right.columns()[right.range(middle as usize)] {
+                if std::mem::replace(&mut seen[column as usize], row) != row {
+                    product.1.push(column);
+                }
+            }
+        }
+        product.1[start..].sort_unstable();
+        product.0.push(product.1.len());
+    }
+    product
+}
+
+/// What stands on and below the diagonal.
+fn lower_part((offsets, columns): Structure) -> Structure {
+    let mut lower: Structure = (vec![0], Vec::new());
+    for (row, ends) in offsets.windows(2).enumerate() {
+        let of_row = columns[ends[0]..ends[1]].iter().copied();
+        lower
+            .1
+            .extend(of_row.filter(|&column| column as usize <= row));
+        lower.0.push(lower.1.len());
+    }
+    lower
+}
+
+/// A matrix of the given pattern whose every row is `solve_row(a, row, columns)`.
+fn fill<T: Scalar>(
+    a: &Csr<T>,
+    (offsets, columns): Structure,
+    solve_row: fn(&Csr<T>, usize, &[u32]) -> Option<Vec<T::Arith>>,
+) -> Result<Csr<T>> {
+    check_lengths(&offsets)?;
+    let mut values = vec![T::default(); columns.len()];
+    fill_rows(a.executor(), &offsets, &mut values, |row, values| {
+        let solution = solve_row(a, row, &columns[offsets[row]..offsets[row + 1]]);
+        for (k, value) in values.iter_mut().enumerate() {
+            // A row that has no solution is found by its NaN below.
+            let solved = solution
+                .as_ref()
+                .map_or(T::Arith::from_f64(f64::NAN), |s| s[k]);
+            *value = T::store(solved);
+        }
+    });
+    let inverse = Csr::from_canonical(a.executor(), a.size(), offsets, columns, values);
+    match inverse.check_finite() {
+        Err(Error::NonFiniteEntry { row, .. }) => Err(bad_pivot("isai", row, UNSOLVABLE)),
+        _ => Ok(inverse),
+    }
+}
+
+const UNSOLVABLE: &str = "unusable: the system of its row is singular or not positive definite";
+
+fn check_lengths(offsets: &[usize]) -> Result<()> {
+    let length = |row: usize| offsets[row + 1] - offsets[row];
+    match (0..offsets.len() - 1).find(|&row| length(row) > LONGEST_ROW) {
+        None => Ok(()),
+        Some(row) => Err(Error::Unsupported {
+            component: "isai".to_owned(),
+            operation: format!(
+                "patterns of more than {LONGEST_ROW} entries a row (row {row} has {})",
+                length(row)
+            ),
+        }),
+    }
+}
+
+/// `m A(J, J) = e_row` for the columns `J`.
+fn general_row<T: Scalar>(a: &Csr<T>, row: usize, columns: &[u32]) -> Option<Vec<T::Arith>> {
+    let n = columns.len();
+    let mut transposed = vec![T::Arith::zero(); n * n];
+    for_local_entries(a, columns, |i, j, value| transposed[j * n + i] = value);
+    solve_unit(transposed, columns, row)
+}
+
+/// `y^H / sqrt(y_row)` with `A(J, J) y = e_row` for the columns `J`, the last of them `row`.
+fn spd_row<T: Scalar>(a: &Csr<T>, row: usize, columns: &[u32]) -> Option<Vec<T::Arith>> {
+    let n = columns.len();
+    let mut local = vec![T::Arith::zero(); n * n];
+    for_local_entries(a, columns, |i, j, value| {
+        if j <= i {
+            local[i * n + j] = value;
+            local[j * n + i] = value.conj();
+        }
+    });
+    let y = solve_unit(local, columns, row)?;
+    let scale = T::Arith::from_real(y[n - 1].real()).square_root();
+    let positive = y[n - 1].real().to_f64() > 0.0;
+    positive.then(|| y.into_iter().map(|value| value.conj() / scale).collect())
+}
+
+/// `visit(i, j, value)` for the entries of `a` in the rows and columns `columns`.
+fn for_local_entries<T: Scalar>(
+    a: &Csr<T>,
+    columns: &[u32],
+    mut visit: impl FnMut(usize, usize, T::Arith),
+) {
+    for (i, &row) in columns.iter().enumerate() {
+        let (of_row, values) = a.row(row as usize);
+        let mut j = 0;
+        for (&column, value) in of_row.iter().zip(values) {
+            while j < columns.len() && columns[j] < column {
+                j += 1;
+            }
+            if columns.get(j) == Some(&column) {
+                visit(i, j, value.load());
+            }
+        }
+    }
+}
+
+/// Solves for the unit vector of `row`, whose place is that among `columns`.
+fn solve_unit<A: Field>(mut local: Vec<A>, columns: &[u32], row: usize) -> Option<Vec<A>> {
+    let n = columns.len();
+    let mut solution = vec![A::zero(); n];
+    solution[columns.binary_search(&(row as u32)).ok()?] = A::one();
+    dense::solve(n, &mut local, 1, &mut solution).then_some(solution)
+}
+
+/// `G^H G` as an operator.
+struct Gram<T> {
+    g: Csr<T>,
+    adjoint: Csr<T>,
+}
+
+impl<T: Scalar> Debug for Gram<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let (rows, entries) = (self.g.size().rows, self.g.nonzeros());
+        write!(
+            f,
+            "isai (spd): {rows} rows, {entries} entries in each factor"
+        )
+    }
+}
+
+impl<T: Mixes<T, T>> LinOp<T> for Gram<T> {
+    fn size(&self) -> Size {
+        self.g.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.g.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let mut half_way = ws.vector_like::<T, T>(x)?;
+        self.g.apply(x, &mut half_way, ws)?;
+        self.adjoint.apply(&half_way, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut half_way = ws.vector_like::<T, T>(x)?;
+        self.adjoint.apply_transposed(mode, x, &mut half_way, ws)?;
+        self.g.apply_transposed(mode, &half_way, y, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let bytes = self.g.bytes() + self.adjoint.bytes();
+        Footprint {
+            held: bytes,
+            moved: bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precond::testing::{assemble, convection, from_dense, identity_error, multiply};
+
+    fn generate(isai: Isai, n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
+        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
+        isai.generate(&a, &Workspace::new())
+    }
+
+    #[test]
+    fn on_a_full_pattern_it_is_the_inverse() {
+        let a = [4.0, 1.0, 2.0, 1.0, 5.0, 1.0, 2.0, 1.0, 6.0];
+        for kind in [IsaiKind::General, IsaiKind::Spd] {
+            let m = generate(Isai { kind, power: 1 }, 3, &a).unwrap();
+            let product = multiply(3, &assemble(m.as_ref()), &a);
+            assert!(identity_error(3, &product) < 1e-14);
+        }
+    }
+
+    #[test]
+    fn the_product_is_the_identity_on_the_pattern() {
+        let n = 16;
+        let a = convection(&Executor::reference(), 4);
+        let dense: Vec<f64> = (0..n * n)
+            .map(|i| a.entry(i / n, i % n).unwrap_or(0.0))
+            .collect();
+        let m = generate(Isai::default(), n, &dense).unwrap();
+        let product = multiply(n, &assemble(m.as_ref()), &dense);
+        for (row, column) in (0..n * n).map(|i| (i / n, i % n)) {
+            if a.entry(row, column).is_some() {
+                let expected = f64::from(row == column);
+                assert!((product[row * n + column] - expected).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn a_larger_pattern_is_a_better_inverse() {
+        let n = 16;
+        let a = convection(&Executor::reference(), 4);
+        let dense: Vec<f64> = (0..n * n)
+            .map(|i| a.entry(i / n, i % n).unwrap_or(0.0))
+            .collect();
+        let errors = [1, 2, 3].map(|power| {
+            let kind = IsaiKind::General;
+            let m = generate(Isai { kind, power }, n, &dense).unwrap();
+            identity_error(n, &multiply(n, &assemble(m.as_ref()), &dense))
+        });
+        assert!(errors[0] > errors[1] && errors[1] > errors[2], "{errors:?}");
+    }
+
+    #[test]
+    fn rows_without_a_solution_are_named() {
+        let singular = generate(Isai::default(), 2, &[1.0, 2.0, 2.0, 4.0]);
+        assert!(matches!(singular, Err(Error::BadPivot { row: 0, .. })));
+        let spd = Isai {
+            kind: IsaiKind::Spd,
+            power: 1,
+        };
+        let indefinite = generate(spd, 2, &[1.0, 2.0, 2.0, 1.0]);
+        assert!(matches!(indefinite, Err(Error::BadPivot { row: 1, .. })));
+    }
+
+    #[test]
+    fn long_rows_and_a_zero_power_are_refused() {
+        let n = LONGEST_ROW + 1;
+        let long = generate(Isai::default(), n, &vec![1.0; n * n]);
+        assert!(matches!(long, Err(Error::Unsupported { .. })));
+        let kind = IsaiKind::General;
+        let zero = generate(Isai { kind, power: 0 }, 1, &[1.0]);
+        assert!(matches!(zero, Err(Error::BadParameter { .. })));
+    }
+}

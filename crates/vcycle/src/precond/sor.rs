@@ -1,0 +1,121 @@
+//! Successive over-relaxation; Gauss-Seidel.
+
+use std::sync::Arc;
+
+use super::sweeps::repeated;
+use super::triangular::{Side, Triangle};
+use super::{check_omega, nonzero_diagonal, square_entries};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::{Factory, LinOp};
+use crate::matrix::Csr;
+use crate::scalar::{Field, Mixes, Scalar};
+
+/// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
+/// with the diagonal `D` and the strictly lower triangle `L` of the matrix. Gauss-Seidel is
+/// `omega = 1`.
+///
+/// The rows are relaxed in their order, whatever the number of threads: those that do not depend
+/// on each other at the same time. The first sweep costs half a pass over the matrix, every
+/// further one and a half. A matrix with long chains of dependencies (a banded one) leaves little
+/// to do for more than one thread.
+///
+/// **Choose it** with solvers for nonsymmetric matrices, or as a smoother. It is not symmetric;
+/// with conjugate gradients take [`Ssor`](super::Ssor).
+///
+/// ```
+/// use vcycle::{precond::Sor, solver::Cg};
+/// let mut sor = Sor::default();
+/// sor.omega = 1.2;
+/// assert_eq!(sor.sweeps, 1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Sor {
+    /// The relaxation `omega`, between 0 and 2.
+    pub omega: f64,
+    /// How many sweeps an application makes.
+    pub sweeps: usize,
+}
+
+impl Default for Sor {
+    fn default() -> Self {
+        Self {
+            omega: 1.0,
+            sweeps: 1,
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for Sor {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("sor set-up", 0);
+        check_omega(self.omega)?;
+        let entries = square_entries(a.as_ref(), "sor")?;
+        let diagonal = nonzero_diagonal(&entries, "sor")?;
+        let once = relaxation_triangle("sor", &entries, &diagonal, self.omega)?;
+        repeated("sor", a, Arc::new(once), self.sweeps)
+    }
+}
+
+/// `D / omega + L`.
+pub(super) fn relaxation_triangle<T: Scalar>(
+    component: &'static str,
+    a: &Csr<T>,
+    diagonal: &[T::Arith],
+    omega: f64,
+) -> Result<Triangle<T>> {
+    let omega = T::Arith::from_f64(omega);
+    let relaxed = diagonal.iter().map(|&value| value / omega).collect();
+    let value = |_, place: usize| a.values()[place].load();
+    Triangle::new(component, Side::Lower, a.pattern(), Some(relaxed), value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::executor::Executor;
+    use crate::precond::testing::{convection, values_for};
+    use crate::vector::Vector;
+
+    /// Relaxes the unknowns one after the other, as the textbook says.
+    fn textbook(a: &Csr<f64>, b: &[f64], omega: f64, sweeps: usize) -> Vec<f64> {
+        let mut x = vec![0.0; b.len()];
+        for row in (0..sweeps).flat_map(|_| 0..b.len()) {
+            let (columns, values) = a.row(row);
+            let products = columns.iter().zip(values).map(|(&c, v)| v * x[c as usize]);
+            let residual = b[row] - products.sum::<f64>();
+            x[row] += omega * residual / a.entry(row, row).unwrap();
+        }
+        x
+    }
+
+    #[test]
+    fn sweeps_are_those_of_the_textbook() {
+        let host = Executor::reference();
+        let a = Arc::new(convection(&host, 5));
+        let b = values_for(25);
+        for (omega, sweeps) in [(1.0, 1), (1.3, 1), (0.8, 3)] {
+            let expected = textbook(&a, &b, omega, sweeps);
+            let matrix: Arc<dyn LinOp<f64>> = a.clone();
+            let m = Sor { omega, sweeps }.generate(&matrix, &Workspace::new());
+            let mut x = Vector::zeros(&host, 25, 1).unwrap();
+            let b = Vector::from_column(&host, b.clone());
+            m.unwrap().apply(&b, &mut x, &Workspace::new()).unwrap();
+            for (x, expected) in x.to_vec().iter().zip(expected) {
+                assert!((x - expected).abs() < 1e-13, "{x} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&Executor::reference(), 2));
+        for (omega, sweeps) in [(0.0, 1), (2.0, 1), (f64::NAN, 1), (1.0, 0)] {
+            let result = Sor { omega, sweeps }.generate(&a, &Workspace::new());
+            assert!(matches!(result, Err(Error::BadParameter { .. })));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Symmetric successive over-relaxation.
+
+use std::sync::Arc;
+
+use num_traits::One;
+
+use super::sor::relaxation_triangle;
+use super::sweeps::repeated;
+use super::triangular::{Factors, Side, Triangle};
+use super::{check_omega, nonzero_diagonal, square_entries};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::{Factory, LinOp};
+use crate::matrix::Csr;
+use crate::scalar::{Field, Mixes, Scalar};
+
+/// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
+///
+/// For one sweep `M = (2 - omega) / omega (D / omega + U)^-1 D (D / omega + L)^-1` with
+/// `A = L + D + U` (Axelsson 1974). The factors are stored as triangles, so an application costs
+/// one pass over the matrix, every further sweep two.
+///
+/// **Choose it** with conjugate gradients: it is symmetric (Hermitian) positive definite where the
+/// matrix is. Symmetric Gauss-Seidel is `omega = 1`. It needs no factorisation, so it cannot fail
+/// as [`Ic0`](super::Ic0) can, which is stronger.
+///
+/// ```
+/// use vcycle::precond::Ssor;
+/// assert_eq!((Ssor::default().omega, Ssor::default().sweeps), (1.0, 1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Ssor {
+    /// The relaxation `omega`, between 0 and 2.
+    pub omega: f64,
+    /// How many pairs of sweeps an application makes.
+    pub sweeps: usize,
+}
+
+impl Default for Ssor {
+    fn default() -> Self {
+        Self {
+            omega: 1.0,
+            sweeps: 1,
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for Ssor {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("ssor set-up", 0);
+        check_omega(self.omega)?;
+        let entries = square_entries(a.as_ref(), "ssor")?;
+        let diagonal = nonzero_diagonal(&entries, "ssor")?;
+        let once = Factors {
+            label: format!("ssor (omega {})", self.omega),
+            lower: relaxation_triangle("ssor", &entries, &diagonal, self.omega)?,
+            upper: scaled_upper(&entries, &diagonal, self.omega)?,
+        };
+        repeated("ssor", a, Arc::new(once), self.sweeps)
+    }
+}
+
+/// `omega / (2 - omega) D^-1 (D / omega + U)`: the scaling between the two sweeps joined to the
+/// second of them.
+fn scaled_upper<T: Scalar>(a: &Csr<T>, diagonal: &[T::Arith], omega: f64) -> Result<Triangle<T>> {
+    let on_diagonal = T::Arith::one() / T::Arith::from_f64(2.0 - omega);
+    let scale = T::Arith::from_f64(omega / (2.0 - omega));
+    let value = |row: usize, place: usize| scale * a.values()[place].load() / diagonal[row];
+    let on_diagonal = vec![on_diagonal; diagonal.len()];
+    Triangle::new("ssor", Side::Upper, a.pattern(), Some(on_diagonal), value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::precond::testing::{assemble, convection, hermitian, identity_error, multiply};
+    use crate::scalar::c64;
+
+    #[test]
+    fn the_inverse_is_the_product_of_the_definition() {
+        let (n, omega) = (16, 1.4);
+        let a = convection(&Executor::reference(), 4);
+        let part = |keep: fn(usize, usize) -> bool, scale: f64| -> Vec<f64> {
+            let entry = |i: usize| (i / n, i % n);
+            let value = |(row, column)| match row == column {
+                true => scale * a.entry(row, row).unwrap(),
+                false if keep(row, column) => a.entry(row, column).unwrap_or(0.0),
+                false => 0.0,
+            };
+            (0..n * n).map(entry).map(value).collect()
+        };
+        let lower = part(|row, column| column < row, 1.0 / omega);
+        let upper = part(|row, column| column > row, 1.0 / omega);
+        let mut inverse_diagonal = vec![0.0; n * n];
+        for row in 0..n {
+            inverse_diagonal[row * n + row] = omega / (2.0 - omega) / a.entry(row, row).unwrap();
+        }
+        let inverse = multiply(n, &multiply(n, &lower, &inverse_diagonal), &upper);
+        let matrix: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let m = Ssor { omega, sweeps: 1 }.generate(&matrix, &Workspace::new());
+        let m = assemble(m.unwrap().as_ref());
+        assert!(identity_error(n, &multiply(n, &inverse, &m)) < 1e-13);
+    }
+
+    #[test]
+    fn it_is_hermitian_for_any_number_of_sweeps() {
+        let n = 12;
+        let a: Arc<dyn LinOp<c64>> = Arc::new(hermitian::<c64>(&Executor::reference(), n));
+        for sweeps in [1, 3] {
+            let m = Ssor { omega: 1.2, sweeps }.generate(&a, &Workspace::new());
+            let m = assemble(m.unwrap().as_ref());
+            for (row, column) in (0..n * n).map(|i| (i / n, i % n)) {
+                let difference = m[row * n + column] - m[column * n + row].conj();
+                assert!(difference.norm() < 1e-14);
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Matrices and dense algebra for the tests of preconditioners.
+
+use crate::executor::{Executor, Workspace};
+use crate::linop::{LinOp, Size, Transpose};
+use crate::matrix::{Csr, Duplicates};
+use crate::scalar::{Field, Real, Scalar, c64, convert};
+use crate::vector::Vector;
+
+/// A matrix without the zeros of `dense`, which is given row by row.
+pub(super) fn from_dense<T: Scalar>(executor: &Executor, n: usize, dense: &[T]) -> Csr<T> {
+    let entries = (0..n * n).filter(|&i| dense[i] != T::default());
+    from_entries(executor, n, entries.map(|i| (i / n, i % n, dense[i])))
+}
+
+/// A matrix from its entries, sorted by row.
+fn from_entries<T: Scalar>(
+    executor: &Executor,
+    n: usize,
+    entries: impl Iterator<Item = (usize, usize, T)>,
+) -> Csr<T> {
+    let (mut offsets, mut columns, mut values) = (vec![0; n + 1], Vec::new(), Vec::new());
+    for (row, column, value) in entries {
+        offsets[row + 1] += 1;
+        columns.push(column as u32);
+        values.push(value);
+    }
+    for row in 0..n {
+        offsets[row + 1] += offsets[row];
+    }
+    let size = Size::square(n);
+    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
+/// Five points on a square grid of `side` by `side`, numbered by `number`.
+fn five_points<T: Scalar>(
+    executor: &Executor,
+    side: usize,
+    number: impl Fn(usize, usize) -> usize,
+    [centre, west, east, south, north]: [c64; 5],
+) -> Csr<T> {
+    let mut entries = Vec::new();
+    for (i, j) in (0..side * side).map(|k| (k % side, k / side)) {
+        let row = number(i, j);
+        let mut push = |inside: bool, (i, j), value: c64| {
+            if inside {
+                entries.push((row, number(i, j), T::from_c64(value)));
+            }
+        };
+        push(true, (i, j), centre);
+        push(i > 0, (i.wrapping_sub(1), j), west);
+        push(i + 1 < side, (i + 1, j), east);
+        push(j > 0, (i, j.wrapping_sub(1)), south);
+        push(j + 1 < side, (i, j + 1), north);
+    }
+    entries.sort_by_key(|&(row, column, _)| (row, column));
+    from_entries(executor, side * side, entries.into_iter())
+}
+
+fn real<const N: usize>(values: [f64; N]) -> [c64; N] {
+    values.map(|value| c64::new(value, 0.0))
+}
+
+/// The five-point Laplacian.
+pub(super) fn laplacian<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
+    let points = real([4.0, -1.0, -1.0, -1.0, -1.0]);
+    five_points(executor, side, |i, j| j * side + i, points)
+}
+
+/// A five-point matrix with a wind: neither symmetric nor of constant sign.
+pub(super) fn convection<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
+    let points = real([4.0, -1.5, -0.5, -1.25, 0.75]);
+    five_points(executor, side, |i, j| j * side + i, points)
+}
+
+/// The same with complex values.
+pub(super) fn complex_convection<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
+    let mut points = real([4.0, -1.5, -0.5, -1.25, 0.75]);
+    points[0].im = 0.5;
+    points[1].im = 0.25;
+    points[4].im = -0.75;
+    five_points(executor, side, |i, j| j * side + i, points)
+}
+
+/// The Laplacian of an even `side` with its points numbered like a chess board: two wide levels.
+pub(super) fn red_black<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
+    let number = |i: usize, j: usize| {
+        let k = (j * side + i) / 2;
+        if (i + j) % 2 == 0 {
+            k
+        } else {
+            side * side / 2 + k
+        }
+    };
+    let points = real([4.0, -1.0, -1.25, -1.0, -0.75]);
+    five_points(executor, side, number, points)
+}
+
+/// A Hermitian positive definite tridiagonal matrix with an entry in the corner.
+pub(super) fn hermitian<T: Scalar>(executor: &Executor, n: usize) -> Csr<T> {
+    let entry = |i: usize| {
+        let (row, column) = (i / n, i % n);
+        let value = match (row.min(column), row.max(column)) {
+            (low, high) if low == high => c64::new(3.0 + 0.1 * low as f64, 0.0),
+            (low, high) if low + 1 == high => c64::new(-1.0, 0.5),
+            (0, high) if high + 1 == n => c64::new(0.25, -0.25),
+            _ => c64::default(),
+        };
+        T::from_c64(if row > column { value.conj() } else { value })
+    };
+    from_dense(executor, n, &(0..n * n).map(entry).collect::<Vec<T>>())
+}
+
+/// Numbers without a pattern, between -1 and 1.
+pub(super) fn values_for<T: Scalar>(count: usize) -> Vec<T> {
+    let value = |k: usize| ((k * 7919 + 13) % 1009) as f64 / 504.5 - 1.0;
+    let value = |k| c64::new(value(k), value(3 * k + 1));
+    (0..count).map(|k| T::from_c64(value(k))).collect()
+}
+
+/// The matrix of an operator, row by row: its products with all unit vectors at once.
+pub(super) fn assemble<T: Scalar>(op: &dyn LinOp<T>) -> Vec<T> {
+    let (unit, mut product) = unit_vectors(op);
+    op.apply(&unit, &mut product, &Workspace::new()).unwrap();
+    product.to_vec()
+}
+
+/// The matrix of an operator's transpose.
+pub(super) fn assemble_transposed<T: Scalar>(op: &dyn LinOp<T>, mode: Transpose) -> Vec<T> {
+    let (unit, mut product) = unit_vectors(op);
+    op.apply_transposed(mode, &unit, &mut product, &Workspace::new())
+        .unwrap();
+    product.to_vec()
+}
+
+fn unit_vectors<T: Scalar>(op: &dyn LinOp<T>) -> (Vector<T>, Vector<T>) {
+    let n = op.size().rows;
+    let one = |i: usize| T::from_c64(c64::from(f64::from(i / n == i % n)));
+    let unit = Vector::from_rows(op.executor(), n, (0..n * n).map(one).collect()).unwrap();
+    // Old contents must not matter.
+    let product = Vector::filled(op.executor(), n, n, f64::NAN).unwrap();
+    (unit, product)
+}
+
+/// The product of two dense matrices.
+pub(super) fn multiply<A: Field>(n: usize, a: &[A], b: &[A]) -> Vec<A> {
+    let entry = |i: usize| (0..n).map(|k| a[i / n * n + k] * b[k * n + i % n]).sum();
+    (0..n * n).map(entry).collect()
+}
+
+/// The largest difference from the identity.
+pub(super) fn identity_error<A: Field>(n: usize, a: &[A]) -> f64 {
+    let one = |i: usize| A::from_f64(f64::from(i / n == i % n));
+    let differences = (0..n * n).map(|i| (a[i] - one(i)).modulus().to_f64());
+    differences.fold(0.0, f64::max)
+}
+
+/// The largest difference of two lists of values.
+pub(super) fn largest_difference<T: Scalar>(a: &[T], b: &[T]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let differences = a.iter().zip(b).map(|(&a, &b)| {
+        let difference: c64 = convert::<T, c64>(a) - convert::<T, c64>(b);
+        difference.norm()
+    });
+    differences.fold(0.0, f64::max)
+}

@@ -1,0 +1,335 @@
+//! Triangular matrices ready to be solved with, and products of two of them.
+
+use std::fmt::{Debug, Formatter};
+use std::sync::Arc;
+
+use super::adjoint::adjoint;
+use super::bad_pivot;
+use crate::backend::cpu::triangular::Levels;
+use crate::backend::reference::triangular::TriangleArrays;
+use crate::backend::{cpu, reference};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::matrix::{Csr, Pattern};
+use crate::scalar::{Field, Scalar};
+use crate::vector::Vector;
+
+/// Which triangle of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Lower,
+    Upper,
+}
+
+impl Side {
+    fn holds(self, row: usize, column: usize) -> bool {
+        match self {
+            Side::Lower => column < row,
+            Side::Upper => column > row,
+        }
+    }
+}
+
+/// The inverse of a triangular matrix, applied by substitution.
+///
+/// On `cpu` the rows are solved level by level, wide levels by many threads; a solve therefore
+/// costs one pass over the entries and one synchronisation for every wide level. Transposed
+/// solves are serial.
+#[derive(Clone)]
+pub(super) struct Triangle<T: Scalar> {
+    side: Side,
+    off_diagonal: Csr<T>,
+    inverse_diagonal: Option<Buffer<T::Arith>>,
+    levels: Levels,
+}
+
+impl<T: Scalar> Triangle<T> {
+    /// The entries on one side of the diagonal of `pattern`, with the values
+    /// `value(row, place)`, and the given diagonal (ones without).
+    ///
+    /// # Errors
+    /// When a diagonal entry is zero or a value cannot be stored.
+    pub(super) fn new(
+        component: &'static str,
+        side: Side,
+        pattern: &Pattern,
+        diagonal: Option<Vec<T::Arith>>,
+        value: impl Fn(usize, usize) -> T::Arith,
+    ) -> Result<Self> {
+        let inverse = diagonal.map(|diagonal| invert(component, diagonal));
+        let off_diagonal = off_diagonal::<T>(side, pattern, value);
+        if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
+            return Err(bad_pivot(component, row, "not finite"));
+        }
+        Ok(Self::from_parts(side, off_diagonal, inverse.transpose()?))
+    }
+
+    fn from_parts(
+        side: Side,
+        off_diagonal: Csr<T>,
+        inverse_diagonal: Option<Vec<T::Arith>>,
+    ) -> Self {
+        let (offsets, columns) = (off_diagonal.offsets(), off_diagonal.columns());
+        let levels = Levels::new(offsets, columns, side == Side::Upper);
+        let executor = off_diagonal.executor();
+        Self {
+            side,
+            inverse_diagonal: inverse_diagonal.map(|d| Buffer::from_vec(executor, d)),
+            levels,
+            off_diagonal,
+        }
+    }
+
+    /// The conjugate transpose.
+    pub(super) fn adjoint(&self) -> Self {
+        let side = match self.side {
+            Side::Lower => Side::Upper,
+            Side::Upper => Side::Lower,
+        };
+        let diagonal = self.inverse_diagonal.as_ref().map(Buffer::to_vec);
+        let conjugate = |d: Vec<T::Arith>| d.into_iter().map(Field::conj).collect();
+        Self::from_parts(side, adjoint(&self.off_diagonal), diagonal.map(conjugate))
+    }
+
+    fn arrays(&self) -> Result<TriangleArrays<'_, T>> {
+        Ok(TriangleArrays {
+            off_diagonal: self.off_diagonal.arrays()?,
+            inverse_diagonal: match &self.inverse_diagonal {
+                Some(diagonal) => Some(diagonal.host()?),
+                None => None,
+            },
+            upper: self.side == Side::Upper,
+        })
+    }
+
+    /// Entries off the diagonal.
+    pub(super) fn nonzeros(&self) -> usize {
+        self.off_diagonal.nonzeros()
+    }
+}
+
+fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) -> Result<Vec<A>> {
+    for (row, value) in diagonal.iter_mut().enumerate() {
+        if value.is_zero() {
+            return Err(bad_pivot(component, row, "zero"));
+        }
+        *value = A::one() / *value;
+        if !Field::is_finite(*value) {
+            return Err(bad_pivot(component, row, "not finite"));
+        }
+    }
+    Ok(diagonal)
+}
+
+fn off_diagonal<T: Scalar>(
+    side: Side,
+    pattern: &Pattern,
+    value: impl Fn(usize, usize) -> T::Arith,
+) -> Csr<T> {
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    let mut offsets = vec![0];
+    for row in 0..pattern.size().rows {
+        for place in pattern.range(row) {
+            let column = pattern.columns()[place];
+            if side.holds(row, column as usize) {
+                columns.push(column);
+                values.push(T::store(value(row, place)));
+            }
+        }
+        offsets.push(columns.len());
+    }
+    Csr::from_canonical(pattern.executor(), pattern.size(), offsets, columns, values)
+}
+
+impl<T: Scalar> Debug for Triangle<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let rows = self.off_diagonal.size().rows;
+        let entries = self.nonzeros();
+        write!(
+            f,
+            "{:?} triangle of {rows} rows, {entries} entries",
+            self.side
+        )
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Triangle<T> {
+    fn size(&self) -> Size {
+        self.off_diagonal.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.off_diagonal.executor()
+    }
+
+    fn apply(&self, b: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
+        check_apply("triangular solve", self.size(), self.executor(), b, y)?;
+        let (a, cols) = (self.arrays()?, b.cols());
+        let (b, y) = (b.host()?, y.host_mut()?);
+        match self.executor() {
+            Executor::Reference => reference::triangular::solve(a, b, y, cols),
+            Executor::Cpu(threads) => {
+                cpu::triangular::solve(threads, &self.levels, a, b, y, cols);
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        b: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        check_apply("triangular solve", self.size(), self.executor(), b, y)?;
+        let (a, cols) = (self.arrays()?, b.cols());
+        let mut sums = ws.vector_like::<T::Arith, T>(b)?;
+        let (b, y, sums) = (b.host()?, y.host_mut()?, sums.host_mut()?);
+        let conjugate = mode == Transpose::Conjugate;
+        reference::triangular::solve_transposed(conjugate, a, b, y, cols, sums);
+        Ok(())
+    }
+
+    fn footprint(&self) -> Footprint {
+        let diagonal = self.inverse_diagonal.as_ref().map_or(0, Buffer::bytes);
+        let moved = self.off_diagonal.bytes() + diagonal;
+        Footprint {
+            held: moved + self.levels.bytes(),
+            moved,
+        }
+    }
+}
+
+/// `(L U)^-1` with triangular `L` and `U`: what incomplete factorisations and SSOR apply.
+pub(super) struct Factors<T: Scalar> {
+    /// Who made them, for [`Debug`].
+    pub(super) label: String,
+    pub(super) lower: Triangle<T>,
+    pub(super) upper: Triangle<T>,
+}
+
+impl<T: Scalar> Factors<T> {
+    /// `L` with a unit diagonal below, `U` on and above the diagonal of a matrix of `pattern`,
+    /// whose `values` hold both.
+    pub(super) fn unit_lower(
+        component: &'static str,
+        pattern: &Pattern,
+        values: &[T::Arith],
+        diagonal: &[usize],
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        let value = |_, place: usize| values[place];
+        let pivots = diagonal.iter().map(|&place| values[place]).collect();
+        // The upper triangle first: its pivots name the row where trouble began.
+        let upper = Triangle::new(component, Side::Upper, pattern, Some(pivots), value)?;
+        let lower = Triangle::new(component, Side::Lower, pattern, None, value)?;
+        let label = component.to_owned();
+        Ok(Arc::new(Self {
+            label,
+            lower,
+            upper,
+        }))
+    }
+}
+
+impl<T: Scalar> Debug for Factors<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let entries = self.lower.nonzeros() + self.upper.nonzeros();
+        let rows = self.lower.size().rows;
+        write!(f, "{}: {rows} rows, {entries} entries", self.label)
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Factors<T> {
+    fn size(&self) -> Size {
+        self.lower.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.lower.executor()
+    }
+
+    fn apply(&self, b: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let mut half_way = ws.vector_like::<T, T>(b)?;
+        self.lower.apply(b, &mut half_way, ws)?;
+        self.upper.apply(&half_way, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        b: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut half_way = ws.vector_like::<T, T>(b)?;
+        self.upper.apply_transposed(mode, b, &mut half_way, ws)?;
+        self.lower.apply_transposed(mode, &half_way, y, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let (lower, upper) = (self.lower.footprint(), self.upper.footprint());
+        Footprint {
+            held: lower.held + upper.held,
+            moved: lower.moved + upper.moved,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precond::testing::{red_black, values_for};
+
+    fn triangles(executor: &Executor) -> [Triangle<f64>; 2] {
+        let a = red_black(executor, 100);
+        let diagonal = || Some(a.diagonal());
+        let value = |_, place: usize| a.values()[place];
+        [Side::Lower, Side::Upper]
+            .map(|side| Triangle::new("test", side, a.pattern(), diagonal(), value).unwrap())
+    }
+
+    #[test]
+    fn levels_have_the_bits_of_the_serial_solve() {
+        let host = Executor::reference();
+        let ws = Workspace::new();
+        for threads in [1, 2, 3] {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            for (serial, parallel) in triangles(&host).into_iter().zip(triangles(&cpu)) {
+                assert_eq!(parallel.levels.iter().count(), 2);
+                let b = Vector::from_rows(&host, 2, values_for(20_000)).unwrap();
+                let mut expected = Vector::zeros_like(&b).unwrap();
+                serial.apply(&b, &mut expected, &ws).unwrap();
+                let b = b.copy_to(&cpu).unwrap();
+                let mut y = Vector::zeros_like(&b).unwrap();
+                parallel.apply(&b, &mut y, &ws).unwrap();
+                assert_eq!(y.to_vec(), expected.to_vec());
+            }
+        }
+    }
+
+    #[test]
+    fn zero_and_infinite_pivots_are_named() {
+        let a = Csr::<f64>::identity(&Executor::reference(), 3);
+        let build = |diagonal| {
+            Triangle::<f64>::new("test", Side::Lower, a.pattern(), Some(diagonal), |_, _| 0.0)
+        };
+        assert!(matches!(
+            build(vec![1.0, 0.0, 1.0]),
+            Err(Error::BadPivot {
+                row: 1,
+                problem: "zero",
+                ..
+            })
+        ));
+        assert!(matches!(
+            build(vec![1.0, 1.0, f64::NAN]),
+            Err(Error::BadPivot {
+                row: 2,
+                problem: "not finite",
+                ..
+            })
+        ));
+    }
+}
