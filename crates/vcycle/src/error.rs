@@ -97,6 +97,16 @@ pub enum Error {
         /// What is wrong, with the place.
         reason: String,
     },
+    /// A padded format would hold far more padding than entries.
+    #[error("{format}: {slots} slots for {entries} entries; rows differ too much in length")]
+    TooMuchPadding {
+        /// The matrix format.
+        format: &'static str,
+        /// Slots it would need, padding included.
+        slots: usize,
+        /// Entries to be stored in them.
+        entries: usize,
+    },
     /// The same position twice where it may stand once.
     #[error("entry ({row}, {column}) is given more than once; ask for duplicates to be summed")]
     DuplicateEntry {

@@ -1,5 +1,23 @@
 //! Sparse and dense matrix formats.
+//!
+//! [`Csr`] is the format everything converts to and from; the others are for products. Which of
+//! them suits a matrix, [`choose_format`] tells from its row lengths.
 
+mod coo;
 mod csr;
+mod dense;
+mod ell;
+mod format;
+mod hybrid;
+mod rowwise;
+mod sellp;
+#[cfg(test)]
+mod tests;
 
+pub use coo::Coo;
 pub use csr::{Csr, Duplicates, Pattern};
+pub use dense::Dense;
+pub use ell::Ell;
+pub use format::{Format, choose_format, convert_to};
+pub use hybrid::{Hybrid, HybridSplit};
+pub use sellp::SellP;

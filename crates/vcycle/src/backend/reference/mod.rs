@@ -1,6 +1,12 @@
 //! Plain serial loops: the oracle.
 
 pub(crate) mod blocks;
+pub(crate) mod coo;
 pub(crate) mod csr;
+pub(crate) mod dense;
+pub(crate) mod ell;
+pub(crate) mod hybrid;
+pub(crate) mod rows;
+pub(crate) mod sellp;
 pub(crate) mod triangular;
 pub(crate) mod vector;

@@ -2,10 +2,13 @@
 
 mod apply;
 mod pattern;
+mod triplets;
 
 use std::sync::Arc;
 
 pub use pattern::Pattern;
+pub(crate) use pattern::balance;
+pub(crate) use triplets::{compress, offsets};
 
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};

@@ -89,14 +89,16 @@ impl Pattern {
 
     /// Bounds of row ranges with about equal work each; the same for any number of threads.
     pub(crate) fn pieces(&self) -> &[usize] {
-        self.pieces.get_or_init(|| balance(self.offsets()))
+        self.pieces.get_or_init(|| {
+            let offsets = self.offsets();
+            balance(offsets.len() - 1, |row| offsets[row] + row)
+        })
     }
 }
 
-/// Cuts rows into ranges of about [`ENTRIES_PER_PIECE`] entries; a row counts one entry itself.
-fn balance(offsets: &[usize]) -> Vec<usize> {
-    let rows = offsets.len() - 1;
-    let work = |row: usize| offsets[row] + row;
+/// Cuts rows into ranges of about [`ENTRIES_PER_PIECE`] units of work. `work(row)` is that of all
+/// rows before `row`: their entries, and one for each row itself.
+pub(crate) fn balance(rows: usize, work: impl Fn(usize) -> usize) -> Vec<usize> {
     let pieces = (work(rows) / ENTRIES_PER_PIECE).max(1);
     let target = |piece: usize| piece * work(rows) / pieces;
     let mut bounds: Vec<usize> = (0..pieces)
@@ -240,7 +242,7 @@ mod tests {
         let mut offsets: Vec<usize> = (0..=1000).collect();
         offsets.push(1000 + 3 * ENTRIES_PER_PIECE);
         offsets.extend((1..=100_000).map(|row| 1000 + 3 * ENTRIES_PER_PIECE + row));
-        let pieces = balance(&offsets);
+        let pieces = balance(offsets.len() - 1, |row| offsets[row] + row);
         assert_eq!((pieces[0], *pieces.last().unwrap()), (0, offsets.len() - 1));
         assert!(pieces.is_sorted_by(|a, b| a < b));
         assert!(pieces.len() > 4);
@@ -248,6 +250,6 @@ mod tests {
 
     #[test]
     fn an_empty_matrix_is_one_piece() {
-        assert_eq!(balance(&[0]), [0, 0]);
+        assert_eq!(balance(0, |_| 0), [0, 0]);
     }
 }

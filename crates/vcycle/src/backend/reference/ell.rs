@@ -1,0 +1,55 @@
+//! The ELL kernel, as its definition reads.
+
+use super::rows::{self, Finish, Sum};
+use crate::scalar::{Mixes, Scalar};
+
+/// The column of a slot that holds no entry. No matrix has that many columns, so it lies outside
+/// every vector too.
+pub(crate) const PADDING: u32 = u32::MAX;
+
+/// The arrays of an ELL matrix: slot `s` of row `r` at `s * stride + r`, entries before padding.
+#[derive(Clone, Copy)]
+pub(crate) struct EllArrays<'a, M> {
+    pub(crate) stride: usize,
+    pub(crate) columns: &'a [u32],
+    pub(crate) values: &'a [M],
+}
+
+impl<'a, M: Scalar> EllArrays<'a, M> {
+    /// The columns and values of one row's entries.
+    pub(crate) fn row(self, row: usize) -> impl Iterator<Item = (usize, M)> + 'a {
+        (row..self.columns.len())
+            .step_by(self.stride)
+            .map(move |place| (self.columns[place], self.values[place]))
+            .take_while(|&(column, _)| column != PADDING)
+            .map(|(column, value)| (column as usize, value))
+    }
+}
+
+pub(crate) fn product<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: EllArrays<'_, M>,
+    x: &[X],
+    y: &mut [Y],
+    cols: usize,
+    finish: Finish<'_, Sum<M, X, Y>, Y>,
+) {
+    rows::product(0, y, cols, finish, |first, sums, column| {
+        add::<M, X, Y>(a, first, sums, x, column, cols);
+    });
+}
+
+/// Adds one column of `A x` to the sums of the rows from `first` on.
+pub(crate) fn add<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: EllArrays<'_, M>,
+    first: usize,
+    sums: &mut [Sum<M, X, Y>],
+    x: &[X],
+    column: usize,
+    cols: usize,
+) {
+    for (row, sum) in sums.iter_mut().enumerate() {
+        for (place, value) in a.row(first + row) {
+            *sum += value.matrix() * M::input(x[place * cols + column]);
+        }
+    }
+}
