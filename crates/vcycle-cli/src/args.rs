@@ -60,9 +60,8 @@ Exit status: 0 converged, 1 not converged, 2 bad input.";
 #[derive(Debug, Args)]
 #[command(after_help = SOLVE_EXAMPLES)]
 pub struct SolveArgs {
-    /// A Matrix Market file (.mtx, .gz, .xz, .zst), an .npz file, or a problem like poisson7:64
-    #[arg(value_name = "FILE|PROBLEM")]
-    pub source: String,
+    #[command(flatten)]
+    pub input: InputArgs,
     /// Right-hand side: a file, `ones` or `random:SEED` [default: the problem's own; ones for files]
     #[arg(long, value_name = "FILE|ones|random:SEED")]
     pub rhs: Option<String>,
@@ -78,6 +77,9 @@ pub struct SolveArgs {
     /// Precision of vectors and stored matrix: dp, sp, dp/sp, dp/hp, dp/bf, sp/hp...
     #[arg(long, value_name = "WORKING[/MATRIX]")]
     pub precision: Option<String>,
+    /// Format of the stored matrix: csr, ell, sellp, hybrid or auto [default: csr]
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
     #[command(flatten)]
     pub place: PlaceArgs,
     /// Residual to reach, relative to the right-hand side [default: 1e-8]
@@ -107,6 +109,16 @@ pub struct SolveArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct InputArgs {
+    /// A Matrix Market file (.mtx, .gz, .xz, .zst), an .npz file, or a problem like poisson7:64
+    #[arg(value_name = "FILE|PROBLEM")]
+    pub source: String,
+    /// Sum entries that a file gives more than once, instead of refusing them
+    #[arg(long)]
+    pub sum_duplicates: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct PlaceArgs {
     /// Where to run: reference or cpu [default: cpu]
     #[arg(long, value_name = "NAME")]
@@ -119,9 +131,8 @@ pub struct PlaceArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  vcycle info matrix.mtx.gz\n  vcycle info beam:o3,l2 --json")]
 pub struct InfoArgs {
-    /// A matrix file or a problem like poisson7:64
-    #[arg(value_name = "FILE|PROBLEM")]
-    pub source: String,
+    #[command(flatten)]
+    pub input: InputArgs,
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use vcycle::config::ConfigError;
+use vcycle::io::Problem;
 
 pub type Result<T> = std::result::Result<T, CliError>;
 
@@ -59,8 +60,11 @@ fn config_hint(error: &ConfigError) -> Option<String> {
 }
 
 fn library_hint(error: &vcycle::Error) -> Option<String> {
-    use vcycle::Error::{BadPivot, NonFiniteEntry, NonFiniteVector, NotSquare, ZeroDiagonal};
+    use vcycle::Error::{BadPivot, File, NonFiniteEntry, NonFiniteVector, NotSquare, ZeroDiagonal};
     let hint = match error {
+        File(file) if matches!(file.problem, Problem::Duplicate { .. }) => {
+            "--sum-duplicates adds such entries up"
+        }
         ZeroDiagonal { .. } | BadPivot { .. } => {
             "choose another preconditioner: `auto` falls back by itself, `none` always works"
         }

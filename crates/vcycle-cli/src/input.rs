@@ -6,12 +6,14 @@ use std::sync::Arc;
 use vcycle::config::Wide;
 use vcycle::executor::Executor;
 use vcycle::gallery;
-use vcycle::io::{self, AnyMatrix, AnyVector};
-use vcycle::matrix::Csr;
+use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
+use vcycle::matrix::{Csr, Duplicates};
 use vcycle::scalar::{Scalar, c64};
 use vcycle::vector::Vector;
 
+use crate::args::InputArgs;
 use crate::error::{CliError, Result};
+use crate::output::progress::Progress;
 
 /// A matrix, and its right-hand side where the source has one.
 pub struct System<T> {
@@ -28,10 +30,16 @@ pub enum AnySystem {
 
 impl AnySystem {
     /// A file if there is one of that name or it looks like one, else a problem of the gallery.
-    pub fn read(source: &str, executor: &Executor) -> Result<Self> {
+    pub fn read(args: &InputArgs, executor: &Executor, progress: &Progress) -> Result<Self> {
+        let source = args.source.as_str();
         let path = Path::new(source);
         if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
-            return Ok(match io::read_matrix(path, executor)? {
+            let mut reader = MatrixReader::default();
+            if args.sum_duplicates {
+                reader.duplicates = Duplicates::Sum;
+            }
+            let mut report = |read: io::Progress| progress.share(read.bytes, read.total_bytes);
+            return Ok(match reader.read(path, executor, &mut report)? {
                 AnyMatrix::Real(a) => AnySystem::Real(System::new(source, a)),
                 AnyMatrix::Complex(a) => AnySystem::Complex(System::new(source, a)),
             });

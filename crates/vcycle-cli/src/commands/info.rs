@@ -10,11 +10,15 @@ use crate::args::InfoArgs;
 use crate::error::Result;
 use crate::input::{AnySystem, System};
 use crate::output::format::{bytes, count};
+use crate::output::progress::Progress;
 use crate::output::{print, table};
 
 /// Prints the facts of a matrix and what `auto` would try.
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
-    match AnySystem::read(&args.source, &Executor::cpu())? {
+    let progress = Progress::begin(!args.json, "reading");
+    let system = AnySystem::read(&args.input, &Executor::cpu(), &progress)?;
+    progress.end();
+    match system {
         AnySystem::Real(system) => tell(args, &system),
         AnySystem::Complex(system) => tell(args, &system),
     }

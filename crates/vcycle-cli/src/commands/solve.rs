@@ -29,7 +29,7 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json && !args.quiet, "reading");
     let begin = Instant::now();
-    let system = AnySystem::read(&args.source, &executor)?;
+    let system = AnySystem::read(&args.input, &executor, &progress)?;
     let task = Task {
         args,
         config,
@@ -57,6 +57,9 @@ fn configuration(args: &SolveArgs) -> Result<Config> {
     }
     if let Some(text) = &args.precision {
         config.precision = text.parse()?;
+    }
+    if let Some(text) = &args.format {
+        config.format = text.parse()?;
     }
     config.stop.rtol = args.rtol.or(config.stop.rtol);
     config.stop.max_iterations = args.max_iters.unwrap_or(config.stop.max_iterations);
@@ -184,8 +187,8 @@ fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
         (
             "runs on",
             format!(
-                "{}, {} threads, precision {}",
-                summary.device, summary.threads, config.precision
+                "{}, {} threads, precision {}, format {}",
+                summary.device, summary.threads, config.precision, config.format
             ),
         ),
         (

@@ -38,6 +38,11 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
+    /// So much is done of the task that is running.
+    pub fn share(&self, done: u64, total: u64) {
+        self.bar.set_position(done * STEPS / total.max(1));
+    }
+
     /// Wipes the bar.
     pub fn end(&self) {
         self.bar.finish_and_clear();

@@ -1,7 +1,11 @@
 //! What `auto` tries, in order, and why.
 
+use std::sync::Arc;
+
 use super::components::{NoParameters, PreconditionerConfig, SolverConfig};
-use super::{Config, Facts};
+use super::{Config, ConfigError, Facts};
+use crate::linop::Factory;
+use crate::scalar::Mixes;
 
 /// Up to this many rows a factorisation is quicker than thinking about it.
 const DIRECT_FIRST: usize = 2_000;
@@ -18,6 +22,31 @@ pub struct Attempt {
     pub preconditioner: PreconditionerConfig,
     /// Why, for a message; empty where the user chose both.
     pub reason: String,
+}
+
+impl Attempt {
+    /// What makes the preconditioner; for the direct solver that is the factorisation.
+    pub(super) fn preconditioner_factory<T: Mixes<T, T>>(
+        &self,
+    ) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
+        match (&self.solver, &self.preconditioner) {
+            #[cfg(feature = "direct")]
+            (SolverConfig::Direct(p), PreconditionerConfig::None(_)) => {
+                Ok(Some(Arc::new(p.clone())))
+            }
+            #[cfg(not(feature = "direct"))]
+            (SolverConfig::Direct(_), _) => Err(ConfigError::NotAvailable {
+                family: "solver",
+                name: "direct".to_owned(),
+            }),
+            #[cfg(feature = "direct")]
+            (SolverConfig::Direct(_), other) => Err(ConfigError::Conflict(format!(
+                "solver `direct` takes no preconditioner, but `{}` is given",
+                other.name()
+            ))),
+            (_, preconditioner) => preconditioner.factory(),
+        }
+    }
 }
 
 /// What a configuration means for a matrix: the combinations to try, best first.

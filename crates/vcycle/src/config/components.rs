@@ -8,9 +8,17 @@ use serde_json::Value;
 use super::error::{ConfigError, nearest};
 use super::value::{Table, arguments, parameters};
 use crate::linop::Factory;
-use crate::precond::Jacobi;
+use crate::precond::{BlockJacobi, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
 use crate::scalar::Mixes;
-use crate::solver::{Cg, Method};
+#[cfg(feature = "direct")]
+use crate::solver::Direct;
+use crate::solver::{
+    Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
+};
+
+/// Stands in where the library is built without the direct solver.
+#[cfg(not(feature = "direct"))]
+type Direct = NoParameters;
 
 /// For components that have nothing to choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +134,32 @@ components! {
         "auto" => Auto(NoParameters) [],
         /// Conjugate gradients.
         "cg" => Cg(Cg) [],
+        /// Flexible conjugate gradients.
+        "fcg" => Fcg(Fcg) [],
+        /// Pipelined conjugate gradients.
+        "pipecg" => PipeCg(PipeCg) [],
+        /// Minimal residuals.
+        "minres" => Minres(Minres) [],
+        /// Biconjugate gradients.
+        "bicg" => Bicg(Bicg) [],
+        /// Stabilised biconjugate gradients.
+        "bicgstab" => Bicgstab(Bicgstab) [],
+        /// Conjugate gradients squared.
+        "cgs" => Cgs(Cgs) [],
+        /// Generalised minimal residuals.
+        "gmres" => Gmres(Gmres) ["restart"],
+        /// Flexible generalised minimal residuals.
+        "fgmres" => Fgmres(Fgmres) ["restart"],
+        /// Induced dimension reduction.
+        "idr" => Idr(Idr) ["s", "seed"],
+        /// Generalised conjugate residuals.
+        "gcr" => Gcr(Gcr) ["restart"],
+        /// Iterative refinement (Richardson).
+        "ir" => Ir(Ir) ["relaxation"],
+        /// Chebyshev iteration.
+        "chebyshev" => Chebyshev(Chebyshev) ["lower", "upper"],
+        /// A factorisation, refined.
+        "direct" => Direct(Direct) [],
     }
     later &[]
 }
@@ -139,6 +173,22 @@ components! {
         "none" => None(NoParameters) [],
         /// The diagonal.
         "jacobi" => Jacobi(Jacobi) ["weight"],
+        /// The diagonal of absolute row sums.
+        "l1-jacobi" => L1Jacobi(L1Jacobi) ["weight"],
+        /// Blocks on the diagonal.
+        "block-jacobi" => BlockJacobi(BlockJacobi) ["block-size"],
+        /// Successive over-relaxation.
+        "sor" => Sor(Sor) ["omega", "sweeps"],
+        /// Symmetric successive over-relaxation.
+        "ssor" => Ssor(Ssor) ["omega", "sweeps"],
+        /// Incomplete Cholesky factorisation.
+        "ic0" => Ic0(Ic0) ["shift"],
+        /// Incomplete LU factorisation.
+        "ilu0" => Ilu0(Ilu0) [],
+        /// Incomplete LU factorisation by fixed-point sweeps.
+        "parilu" => ParIlu(ParIlu) ["sweeps"],
+        /// Incomplete sparse approximate inverse.
+        "isai" => Isai(Isai) ["kind", "power"],
     }
     later &["amg", "struct-mg", "fsai"]
 }
@@ -169,6 +219,19 @@ impl SolverConfig {
         Ok(match self {
             Self::Auto(_) => return Err(undecided("solver")),
             Self::Cg(p) => Arc::new(p.clone()),
+            Self::Fcg(p) => Arc::new(p.clone()),
+            Self::PipeCg(p) => Arc::new(p.clone()),
+            Self::Minres(p) => Arc::new(p.clone()),
+            Self::Bicg(p) => Arc::new(p.clone()),
+            Self::Bicgstab(p) => Arc::new(p.clone()),
+            Self::Cgs(p) => Arc::new(p.clone()),
+            Self::Gmres(p) => Arc::new(p.clone()),
+            Self::Fgmres(p) => Arc::new(p.clone()),
+            Self::Idr(p) => Arc::new(p.clone()),
+            Self::Gcr(p) => Arc::new(p.clone()),
+            Self::Ir(p) => Arc::new(p.clone()),
+            Self::Chebyshev(p) => Arc::new(p.clone()),
+            Self::Direct(_) => Arc::new(Ir::default()),
         })
     }
 }
@@ -188,6 +251,14 @@ impl PreconditionerConfig {
             Self::Auto(_) => return Err(undecided("preconditioner")),
             Self::None(_) => return Ok(None),
             Self::Jacobi(p) => Arc::new(p.clone()),
+            Self::L1Jacobi(p) => Arc::new(p.clone()),
+            Self::BlockJacobi(p) => Arc::new(p.clone()),
+            Self::Sor(p) => Arc::new(p.clone()),
+            Self::Ssor(p) => Arc::new(p.clone()),
+            Self::Ic0(p) => Arc::new(p.clone()),
+            Self::Ilu0(p) => Arc::new(p.clone()),
+            Self::ParIlu(p) => Arc::new(p.clone()),
+            Self::Isai(p) => Arc::new(p.clone()),
         }))
     }
 }

@@ -27,6 +27,7 @@ mod facts;
 mod precision;
 mod refine;
 mod solve;
+mod storage;
 mod value;
 
 use std::path::Path;
@@ -36,10 +37,11 @@ pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use error::ConfigError;
 pub use facts::Facts;
-pub use precision::{Precision, Unit, Wide};
+pub use precision::{Precision, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 pub use solve::{Solution, solve};
+pub use storage::{MatrixFormat, Wide};
 use value::{Table, parameters};
 
 use crate::executor::Executor;
@@ -58,6 +60,8 @@ pub struct Config {
     pub stop: StopConfig,
     /// In which precision to compute and to store the matrix.
     pub precision: Precision,
+    /// In which format to store the matrix.
+    pub format: MatrixFormat,
     /// Where to run.
     pub run: RunConfig,
 }
@@ -251,6 +255,9 @@ impl Config {
         }
         if let Some(value) = take("precision") {
             config.precision = Precision::from_value(value)?;
+        }
+        if let Some(value) = take("format") {
+            config.format = MatrixFormat::from_value(value)?;
         }
         config.stop = parameters("stop", section("stop", take("stop"))?)?;
         config.run = parameters("run", section("run", take("run"))?)?;

@@ -1,18 +1,14 @@
 //! In which precision vectors are computed and the matrix is stored.
 
-use std::any::Any;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::error::ConfigError;
-use crate::error::{Error, Result};
-use crate::linop::LinOp;
-use crate::matrix::Csr;
-use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
+use crate::error::Result;
+use crate::scalar::Kind;
 
 /// `WORKING/MATRIX`: the precision of vectors and preconditioner, and of the stored matrix.
 ///
@@ -156,7 +152,7 @@ impl Precision {
     }
 }
 
-fn bad_precision(value: &str, reason: &str) -> ConfigError {
+pub(super) fn bad_precision(value: &str, reason: &str) -> ConfigError {
     ConfigError::BadValue {
         place: "the configuration".to_owned(),
         key: "precision".to_owned(),
@@ -180,81 +176,9 @@ impl Serialize for Precision {
     }
 }
 
-/// A type solvers work in, with the matrix stored in any precision.
-pub trait Working: Mixes<Self, Self> {
-    /// `a` as an operator on vectors of this type, stored in `unit`; shared where it is already.
-    ///
-    /// # Errors
-    /// For an entry that does not fit, and for complex matrices in half precision.
-    fn operator<S: Scalar>(a: &Arc<Csr<S>>, unit: Unit) -> Result<Arc<dyn LinOp<Self>>>;
-}
-
-/// A type systems are given in: `f64` or [`c64`].
-pub trait Wide: Working {
-    /// Its single-precision counterpart.
-    type Narrow: Working;
-}
-
-impl Wide for f64 {
-    type Narrow = f32;
-}
-
-impl Wide for c64 {
-    type Narrow = c32;
-}
-
-macro_rules! working {
-    ($($real:ty, $complex:ty;)*) => {$(
-        impl Working for $real {
-            fn operator<S: Scalar>(a: &Arc<Csr<S>>, unit: Unit) -> Result<Arc<dyn LinOp<Self>>> {
-                match unit {
-                    Unit::Double => Ok(stored::<S, f64>(a)?),
-                    Unit::Single => Ok(stored::<S, f32>(a)?),
-                    Unit::Half => Ok(stored::<S, f16>(a)?),
-                    Unit::Bfloat => Ok(stored::<S, bf16>(a)?),
-                }
-            }
-        }
-
-        impl Working for $complex {
-            fn operator<S: Scalar>(a: &Arc<Csr<S>>, unit: Unit) -> Result<Arc<dyn LinOp<Self>>> {
-                match unit {
-                    Unit::Double => Ok(stored::<S, c64>(a)?),
-                    Unit::Single => Ok(stored::<S, c32>(a)?),
-                    Unit::Half | Unit::Bfloat => Err(bad_precision(
-                        unit.name(),
-                        "complex matrices are stored in dp or sp",
-                    ).into()),
-                }
-            }
-        }
-    )*};
-}
-
-working! { f64, c64; f32, c32; }
-
-/// `a` with values of type `M`: itself if it is so already, else rounded.
-fn stored<S: Scalar, M: Scalar>(a: &Arc<Csr<S>>) -> Result<Arc<Csr<M>>> {
-    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(a) as _;
-    if let Ok(same) = shared.downcast::<Csr<M>>() {
-        return Ok(same);
-    }
-    let rounded = a.convert::<M>()?;
-    match rounded.check_finite() {
-        Err(Error::NonFiniteEntry { row, column }) => Err(ConfigError::Conflict(format!(
-            "entry ({row}, {column}) overflows in {}; store the matrix in a wider range (bf or sp)",
-            M::KIND
-        ))
-        .into()),
-        Err(other) => Err(other),
-        Ok(()) => Ok(Arc::new(rounded)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
 
     #[test]
     fn the_notation_is_read_and_written() {
@@ -265,19 +189,5 @@ mod tests {
         assert_eq!(error("f32"), "unknown precision `f32`; did you mean `sp`?");
         assert!(error("hp").contains("try `sp/hp`"));
         assert!(error("dp-sp").contains("not available"));
-    }
-
-    #[test]
-    fn overflow_is_named_and_equal_storage_is_shared() {
-        let a = Arc::new(Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 1e6]));
-        let error = <f64 as Working>::operator(&a, Unit::Half).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("entry (1, 1) overflows in f16")
-        );
-        assert!(<f32 as Working>::operator(&a, Unit::Bfloat).is_ok());
-        let shared = stored::<f64, f64>(&a).unwrap();
-        assert!(Arc::ptr_eq(&shared, &a));
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use num_traits::Zero;
 
-use super::precision::{Wide, Working};
+use super::storage::{Wide, Working};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;

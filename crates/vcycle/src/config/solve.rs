@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::auto::{Attempt, attempts};
-use super::precision::{Wide, Working};
 use super::refine::refine;
+use super::storage::{StoredMatrix, Wide, Working};
 use super::{Config, ConfigError, Facts, RunConfig};
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -75,8 +75,7 @@ pub fn solve<T: Wide>(
 struct Driver<'d, T: Wide, W: Working> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
-    /// The matrix as it is stored for the solver.
-    operator: Arc<dyn LinOp<W>>,
+    matrix: StoredMatrix<W>,
     stop: Stop,
     attempts: Vec<Attempt>,
     ws: &'d Workspace,
@@ -90,13 +89,13 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let begin = Instant::now();
         let stage = ws.stage("analysis", 0);
         let stop = config.stop.stop()?;
-        let operator = W::operator(a, config.precision.matrix)?;
+        let matrix = W::store_matrix(a, config.precision.matrix, config.format)?;
         let attempts = attempts(config, || Facts::of(a.as_ref()));
         drop(stage);
         Ok(Self {
             config,
             a,
-            operator,
+            matrix,
             stop,
             attempts,
             ws,
@@ -140,14 +139,24 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     fn set_up(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
         let begin = Instant::now();
         let _stage = self.ws.stage("set-up", 0);
-        let factory = SolverFactory {
-            method: attempt.solver.method()?,
-            preconditioner: attempt.preconditioner.factory()?,
-            stop: self.stop.clone(),
-        };
-        let solver = factory.solver(&self.operator, self.ws);
+        let solver = self.build(attempt);
         self.setup += begin.elapsed();
         solver
+    }
+
+    fn build(&self, attempt: &Attempt) -> Result<Solver<W>> {
+        let factory = SolverFactory {
+            method: attempt.solver.method()?,
+            preconditioner: None,
+            stop: self.stop.clone(),
+        };
+        let solver = factory.solver(&self.matrix.operator, self.ws)?;
+        match attempt.preconditioner_factory()? {
+            None => Ok(solver),
+            Some(factory) => {
+                solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
+            }
+        }
     }
 
     fn iterate(&self, solver: &Solver<W>, b: &Vector<T>, x: &mut Vector<T>) -> Result<Outcome> {
@@ -186,6 +195,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let mut config = self.config.clone();
         config.solver = attempt.solver.clone();
         config.preconditioner = attempt.preconditioner.clone();
+        config.format = self.matrix.format;
         config.run = RunConfig::of(self.a.executor());
         Solution {
             x,
