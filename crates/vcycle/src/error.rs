@@ -151,6 +151,14 @@ pub enum Error {
         /// `zero`, `not positive`, `not finite`.
         problem: &'static str,
     },
+    /// A matrix without an inverse was given to a component that needs one.
+    #[error("{component}: the matrix is singular: {reason}")]
+    Singular {
+        /// Who needs the inverse.
+        component: &'static str,
+        /// What shows it, with the place.
+        reason: String,
+    },
     /// A parameter outside its range.
     #[error("{parameter}: {reason}")]
     BadParameter {

@@ -17,6 +17,18 @@ use crate::vector::Coefficient;
 /// definite preconditioner that is the same in every iteration; take [`Fcg`](super::Fcg) if it
 /// varies. A direction of non-positive curvature ends it with
 /// [`Status::Indefinite`](crate::stop::Status::Indefinite).
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, solver::{Cg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = Solver::<f64>::new(Cg::default(), a)?.solve(&b, &mut x)?;
+/// assert!(outcome.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -46,12 +58,12 @@ impl<T: Scalar> Method<T> for Cg {
         // Over a zero the first direction's coefficient is zero: p = z.
         old_rho.assign(Coefficient::constant(T::Arith::zero()))?;
         loop {
-            run.precondition(&r, &mut z)?;
-            r.dot(&z, &mut rho)?;
+            let z = run.preconditioned(&r, &mut z)?;
+            r.dot(z, &mut rho)?;
             if run.require_positive(&rho, Part::Preconditioner)? {
                 return Ok(());
             }
-            p.axpby(Coefficient::one(), &z, Coefficient::ratio(&rho, &old_rho))?;
+            p.axpby(Coefficient::one(), z, Coefficient::ratio(&rho, &old_rho))?;
             run.multiply(&p, &mut q)?;
             p.dot(&q, &mut curvature)?;
             if run.require_positive(&curvature, Part::Operator)? {

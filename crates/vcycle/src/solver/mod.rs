@@ -20,23 +20,61 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
+mod basis;
+mod bicg;
+mod bicgstab;
 mod cg;
+mod cgs;
+mod chebyshev;
+#[cfg(feature = "direct")]
+mod direct;
+mod fcg;
+mod fgmres;
+mod gcr;
+mod gmres;
+mod idr;
+mod ir;
+mod least_squares;
+mod minres;
+mod per_column;
+mod pipecg;
+mod random;
 mod run;
+mod spectrum;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use bicg::Bicg;
+pub use bicgstab::Bicgstab;
 pub use cg::Cg;
+pub use cgs::Cgs;
+pub use chebyshev::Chebyshev;
+#[cfg(feature = "direct")]
+pub use direct::Direct;
+pub use fcg::Fcg;
+pub use fgmres::Fgmres;
+pub use gcr::Gcr;
+pub use gmres::Gmres;
+pub use idr::Idr;
+pub use ir::Ir;
+pub use minres::Minres;
+use num_traits::{One, Zero};
+pub use pipecg::PipeCg;
 pub use run::Run;
 
 use crate::error::{Error, Result};
-use crate::executor::{Executor, Scratch, Workspace};
+use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, check_apply, check_square};
 use crate::precond::Identity;
 use crate::scalar::{Field, Real, Scalar};
 use crate::stop::{ColumnOutcome, Monitor, Outcome, Status, Stop};
-use crate::vector::Vector;
+use crate::vector::{Coefficient, Scalars, Vector};
 
 /// Restarts from the true residual when the recurrence converged and the residual did not.
 const RESTARTS: usize = 10;
@@ -140,25 +178,48 @@ impl<T: Scalar> Solver<T> {
         check_apply(self.method.name(), self.a.size(), self.a.executor(), b, x)?;
         let start = Instant::now();
         let _stage = ws.stage("solve", 0);
-        let mut monitor = self.monitor(b, stop, ws)?;
-        check_finite("initial guess", x)?;
-        let mut residual_norms = Vec::new();
-        let mut previous = f64::INFINITY;
-        for _ in 0..RESTARTS {
-            self.run(b, x, false, &mut monitor, ws)?;
-            residual_norms = self.true_norms(b, x, ws)?;
-            let worst = reopen_unsatisfied(&mut monitor, &residual_norms)?;
-            // Rounding leaves nothing to gain once a restart does not halve the residual.
-            if worst == 0.0 || worst > 0.5 * previous {
-                break;
-            }
-            previous = worst;
-        }
+        let mut norms = ws.scalars(b)?;
+        let zero_guess = prepare_guess(x, &mut norms)?;
+        b.norm(&mut norms)?;
+        check_finite("right-hand side", b, &norms)?;
+        let mut monitor = ws.take::<Monitor<T>>(b.executor(), 1, b.cols())?;
+        monitor.reset(stop, &norms, true)?;
+        clear_solved(x, &mut norms)?;
+        self.run(b, x, zero_guess, &mut monitor, ws)?;
+        let residual_norms = self.verify(b, x, &mut monitor, ws)?;
         let history = monitor.take_history();
         let columns = (0..b.cols())
             .map(|column| column_outcome(&monitor, column, residual_norms[column]))
             .collect();
         Ok(Outcome::from_columns(columns, history, start.elapsed()))
+    }
+
+    /// Starts again from the true residual while recurrences were wrong about it and that helps;
+    /// returns the true residual norms.
+    fn verify(
+        &self,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        monitor: &mut Monitor<T>,
+        ws: &Workspace,
+    ) -> Result<Vec<f64>> {
+        let mut norms = self.true_norms(b, x, ws)?;
+        let mut previous = f64::INFINITY;
+        for _ in 0..RESTARTS {
+            let worst = (0..norms.len())
+                .filter(|&column| monitor.restartable(column, norms[column]))
+                .map(|column| monitor.relative(column, norms[column]))
+                .fold(0.0, f64::max);
+            // Rounding leaves nothing to gain once a restart does not halve the residual.
+            if worst == 0.0 || worst > 0.5 * previous {
+                break;
+            }
+            previous = worst;
+            monitor.reopen(&norms)?;
+            self.run(b, x, false, monitor, ws)?;
+            norms = self.true_norms(b, x, ws)?;
+        }
+        Ok(norms)
     }
 
     /// The matrix.
@@ -195,22 +256,6 @@ impl<T: Scalar> Solver<T> {
         })
     }
 
-    fn monitor<'w>(
-        &self,
-        b: &Vector<T>,
-        stop: &Stop,
-        ws: &'w Workspace,
-    ) -> Result<Scratch<'w, Monitor<T>>> {
-        let mut norms = ws.scalars(b)?;
-        b.norm(&mut norms)?;
-        if !norms.host()?.iter().all(|norm| Field::is_finite(*norm)) {
-            check_finite("right-hand side", b)?;
-        }
-        let mut monitor = ws.take::<Monitor<T>>(b.executor(), 1, b.cols())?;
-        monitor.reset(stop, &norms)?;
-        Ok(monitor)
-    }
-
     fn true_norms(&self, b: &Vector<T>, x: &Vector<T>, ws: &Workspace) -> Result<Vec<f64>> {
         let mut r = ws.vector_like::<T, T>(b)?;
         self.a.residual(b, x, &mut r, ws)?;
@@ -218,38 +263,50 @@ impl<T: Scalar> Solver<T> {
     }
 }
 
-/// Reopens the columns that claim convergence against their true residual; returns the largest
-/// such residual relative to its right-hand side, or zero.
-fn reopen_unsatisfied<T: Scalar>(monitor: &mut Monitor<T>, norms: &[f64]) -> Result<f64> {
-    let mut worst = 0.0_f64;
-    for (column, &norm) in norms.iter().enumerate() {
-        let claimed = monitor.status(column) == Some(Status::Converged);
-        if claimed && !monitor.satisfied(column, norm) {
-            monitor.reopen(column)?;
-            worst = worst.max(monitor.relative(column, norm));
-        }
+/// Vectors that a restarted method keeps: no more than can be of use.
+fn check_restart<T: Scalar>(restart: usize, run: &Run<'_, T>) -> Result<usize> {
+    if restart == 0 {
+        return Err(Error::BadParameter {
+            parameter: "restart",
+            reason: "must be at least 1".to_owned(),
+        });
     }
-    Ok(worst)
+    let useful = run.b.rows().min(run.monitor.iterations_left());
+    Ok(restart.min(useful.max(1)))
 }
 
-fn column_outcome<T: Scalar>(monitor: &Monitor<T>, column: usize, norm: f64) -> ColumnOutcome {
-    // A column still open here was reopened in vain: its recurrence converged, it did not.
-    let status = match monitor.status(column) {
-        None => Status::Stagnated,
-        Some(_) if !norm.is_finite() => Status::NonFinite,
-        Some(status) => status,
-    };
-    ColumnOutcome {
-        status,
-        iterations: monitor.column_iterations(column),
-        relative_residual: monitor.relative(column, norm),
-        recurrence_residual: monitor.recurrence_residual(column),
+/// Checks the initial guess; says whether it is zero.
+fn prepare_guess<T: Scalar>(x: &mut Vector<T>, norms: &mut Scalars<T>) -> Result<bool> {
+    x.norm(norms)?;
+    check_finite("initial guess", x, norms)?;
+    let zero = norms.host()?.iter().all(Zero::is_zero);
+    if zero {
+        // The squares of tiny numbers vanish, the numbers do not.
+        x.fill(T::default())?;
     }
+    Ok(zero)
 }
 
-fn check_finite<T: Scalar>(what: &'static str, v: &Vector<T>) -> Result<()> {
+/// Zero solves a zero right-hand side, whatever the guess.
+fn clear_solved<T: Scalar>(x: &mut Vector<T>, rhs_norms: &mut Scalars<T>) -> Result<()> {
+    let norms = rhs_norms.host_mut()?;
+    if !norms.iter().any(Zero::is_zero) {
+        return Ok(());
+    }
+    for norm in norms.iter_mut().filter(|norm| !norm.is_zero()) {
+        *norm = T::Arith::one();
+    }
+    x.scale(Coefficient::of(rhs_norms))
+}
+
+/// Fails, naming the place, if a vector of these norms holds an infinity or NaN.
+fn check_finite<T: Scalar>(what: &'static str, v: &Vector<T>, norms: &Scalars<T>) -> Result<()> {
+    if norms.host()?.iter().all(|norm| Field::is_finite(*norm)) {
+        return Ok(());
+    }
     let place = v.host()?.iter().position(|value| !value.load().is_finite());
     match place {
+        // Only the sum of the squares is too large.
         None => Ok(()),
         Some(place) => Err(Error::NonFiniteVector {
             what,
@@ -257,6 +314,33 @@ fn check_finite<T: Scalar>(what: &'static str, v: &Vector<T>) -> Result<()> {
             column: place % v.cols(),
         }),
     }
+}
+
+fn column_outcome<T: Scalar>(monitor: &Monitor<T>, column: usize, norm: f64) -> ColumnOutcome {
+    ColumnOutcome {
+        status: monitor.verdict(column, norm),
+        iterations: monitor.column_iterations(column),
+        relative_residual: monitor.relative(column, norm),
+        recurrence_residual: monitor.recurrence_residual(column),
+    }
+}
+
+/// Makes NaN of the columns that ended as non-finite: whoever applied the solver must notice.
+fn spread_non_finite<T: Scalar>(
+    monitor: &Monitor<T>,
+    x: &mut Vector<T>,
+    ws: &Workspace,
+) -> Result<()> {
+    let failed = |column: usize| monitor.status(column) == Some(Status::NonFinite);
+    if !(0..x.cols()).any(failed) {
+        return Ok(());
+    }
+    let mut factors = ws.scalars(x)?;
+    for (column, factor) in factors.host_mut()?.iter_mut().enumerate() {
+        let nan = if failed(column) { f64::NAN } else { 1.0 };
+        *factor = T::Arith::from_f64(nan);
+    }
+    x.scale(Coefficient::of(&factors))
 }
 
 impl<T: Scalar> LinOp<T> for Solver<T> {
@@ -270,9 +354,13 @@ impl<T: Scalar> LinOp<T> for Solver<T> {
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         check_apply(self.method.name(), self.size(), self.executor(), b, x)?;
-        let mut monitor = self.monitor(b, &self.stop, ws)?;
+        let mut norms = ws.scalars(b)?;
+        b.norm(&mut norms)?;
+        let mut monitor = ws.take::<Monitor<T>>(b.executor(), 1, b.cols())?;
+        monitor.reset(&self.stop, &norms, false)?;
         x.fill(T::default())?;
-        self.run(b, x, true, &mut monitor, ws)
+        self.run(b, x, true, &mut monitor, ws)?;
+        spread_non_finite(&monitor, x, ws)
     }
 
     fn footprint(&self) -> Footprint {

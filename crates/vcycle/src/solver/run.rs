@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::linop::LinOp;
+use crate::linop::{LinOp, Transpose};
 use crate::scalar::Scalar;
 use crate::stop::{Monitor, Part};
 use crate::vector::{Scalars, Vector};
@@ -26,7 +26,7 @@ pub struct Run<'r, T: Scalar> {
 }
 
 impl<T: Scalar> Run<'_, T> {
-    /// `r = b - A x`, without a product when the guess is zero.
+    /// `r = b - A x` of the guess, without a product when the guess is zero.
     ///
     /// # Errors
     /// When the operator fails.
@@ -34,8 +34,45 @@ impl<T: Scalar> Run<'_, T> {
         if self.zero_guess {
             return r.copy_from(self.b);
         }
+        self.residual(r)
+    }
+
+    /// `r = b - A x` of the solution so far.
+    ///
+    /// # Errors
+    /// When the operator fails.
+    pub fn residual(&self, r: &mut Vector<T>) -> Result<()> {
         let _stage = self.ws.stage("residual", self.a.footprint().moved);
         self.a.residual(self.b, self.x, r, self.ws)
+    }
+
+    /// `y = A^H x`.
+    ///
+    /// # Errors
+    /// When the operator fails or cannot be transposed.
+    pub fn multiply_adjoint(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        let _stage = self.ws.stage("adjoint product", self.a.footprint().moved);
+        self.a.apply_transposed(Transpose::Conjugate, x, y, self.ws)
+    }
+
+    /// `M^H r` with the preconditioner `M`, in `z`; or `r` itself where there is none.
+    ///
+    /// # Errors
+    /// When the preconditioner fails or cannot be transposed.
+    pub fn preconditioned_adjoint<'v>(
+        &self,
+        r: &'v Vector<T>,
+        z: &'v mut Vector<T>,
+    ) -> Result<&'v Vector<T>> {
+        if self.preconditioner.is_identity() {
+            return Ok(r);
+        }
+        let moved = self.preconditioner.footprint().moved;
+        let _stage = self.ws.stage("adjoint preconditioner", moved);
+        let adjoint = Transpose::Conjugate;
+        self.preconditioner
+            .apply_transposed(adjoint, r, z, self.ws)?;
+        Ok(z)
     }
 
     /// `y = A x`.
@@ -58,6 +95,22 @@ impl<T: Scalar> Run<'_, T> {
         self.preconditioner.apply(r, z, self.ws)
     }
 
+    /// `M r`, in `z`; or `r` itself where there is no preconditioner.
+    ///
+    /// # Errors
+    /// When the preconditioner fails.
+    pub fn preconditioned<'v>(
+        &self,
+        r: &'v Vector<T>,
+        z: &'v mut Vector<T>,
+    ) -> Result<&'v Vector<T>> {
+        if self.preconditioner.is_identity() {
+            return Ok(r);
+        }
+        self.precondition(r, z)?;
+        Ok(z)
+    }
+
     /// Announces the residual norms of the guess; says whether all columns have ended.
     ///
     /// # Errors
@@ -72,6 +125,30 @@ impl<T: Scalar> Run<'_, T> {
     /// When the executor fails.
     pub fn done(&mut self, norms: &Scalars<T>) -> Result<bool> {
         self.monitor.done(norms, self.ws.log())
+    }
+
+    /// Ends the columns whose divisor is zero; says whether all have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
+        self.monitor.require_nonzero(values)
+    }
+
+    /// Ends the columns whose value is infinite or NaN; says whether all have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_finite(&mut self, values: &Scalars<T>) -> Result<bool> {
+        self.monitor.require_finite(values)
+    }
+
+    /// Ends the columns whose quadratic form is negative; says whether all have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_nonnegative(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
+        self.monitor.require_nonnegative(values, part)
     }
 
     /// Ends the columns whose quadratic form is not positive; says whether all have ended.

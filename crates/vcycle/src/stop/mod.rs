@@ -101,6 +101,13 @@ impl Stop {
         self
     }
 
+    /// Stagnated when the best residual has not fallen by a tenth in `window` iterations.
+    #[must_use]
+    pub fn stagnating_after(mut self, window: usize) -> Self {
+        self.stagnation = Some(window);
+        self
+    }
+
     /// At most this much time.
     #[must_use]
     pub fn max_time(mut self, time: Duration) -> Self {
@@ -110,14 +117,8 @@ impl Stop {
 
     /// The residual norm at which a column has converged; `None` without any tolerance.
     pub(crate) fn target(&self, rhs_norm: f64, initial_norm: f64) -> Option<f64> {
-        // Relative to a zero right-hand side means nothing: take the initial residual then.
-        let scale = if rhs_norm > 0.0 {
-            rhs_norm
-        } else {
-            initial_norm
-        };
         let targets = [
-            self.rhs_tolerance.map(|t| t * scale),
+            self.rhs_tolerance.map(|t| t * rhs_norm),
             self.initial_tolerance.map(|t| t * initial_norm),
             self.absolute_tolerance,
         ];

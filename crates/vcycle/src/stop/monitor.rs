@@ -30,12 +30,14 @@ pub struct Monitor<T: Scalar> {
     history: Vec<f64>,
     iteration: usize,
     start: Instant,
+    announced: bool,
 }
 
 /// The state of one right-hand side.
 #[derive(Clone, Debug, Default)]
 struct Column {
     status: Option<Status>,
+    begun: bool,
     scale: f64,
     target: Option<f64>,
     initial: f64,
@@ -46,8 +48,15 @@ struct Column {
 }
 
 impl<T: Scalar> Monitor<T> {
-    /// Begins a solve for right-hand sides of the given norms.
-    pub(crate) fn reset(&mut self, stop: &Stop, rhs_norms: &Scalars<T>) -> Result<()> {
+    /// Begins a solve for right-hand sides of the given norms. Iterations are `announced` to
+    /// observers, unless the solve is a part of another.
+    pub(crate) fn reset(
+        &mut self,
+        stop: &Stop,
+        rhs_norms: &Scalars<T>,
+        announced: bool,
+    ) -> Result<()> {
+        self.announced = announced;
         self.stop.clone_from(stop);
         self.iteration = 0;
         self.history.clear();
@@ -64,6 +73,9 @@ impl<T: Scalar> Monitor<T> {
 
     /// Takes the norms of the residual of the initial guess. Says whether all columns have ended.
     ///
+    /// When the solve is restarted, these correct the last norms of the recurrence; tolerances
+    /// and limits stay those of the whole solve.
+    ///
     /// # Errors
     /// When the executor fails.
     pub fn start(&mut self, norms: &Scalars<T>, log: &Log) -> Result<bool> {
@@ -71,8 +83,8 @@ impl<T: Scalar> Monitor<T> {
         for index in 0..self.columns.len() {
             let norm = self.norms[index].real().to_f64();
             let column = &mut self.columns[index];
-            if column.status.is_none() && column.target.is_none() {
-                column.begin(norm, &self.stop);
+            if column.status.is_none() {
+                column.begin(norm, self.iteration, &self.stop);
             }
         }
         self.judge(log)
@@ -100,6 +112,17 @@ impl<T: Scalar> Monitor<T> {
         })
     }
 
+    /// Ends with [`Status::Indefinite`] the active columns whose value is negative. Says whether
+    /// all columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_nonnegative(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
+        self.end_where(values, Status::Indefinite(part), |value| {
+            value.real() < Zero::zero()
+        })
+    }
+
     /// Ends with [`Status::Breakdown`] the active columns whose value is zero. Says whether all
     /// columns have ended.
     ///
@@ -107,6 +130,15 @@ impl<T: Scalar> Monitor<T> {
     /// When the executor fails.
     pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
         self.end_where(values, Status::Breakdown, |value| value.is_zero())
+    }
+
+    /// Ends with [`Status::NonFinite`] the active columns whose value is infinite or NaN. Says
+    /// whether all columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_finite(&mut self, values: &Scalars<T>) -> Result<bool> {
+        self.end_where(values, Status::NonFinite, |_| false)
     }
 
     fn end_where(
@@ -180,16 +212,33 @@ impl<T: Scalar> Monitor<T> {
         self.columns[column].relative(norm)
     }
 
-    /// Whether a true residual norm satisfies the tolerance of its column.
-    pub(crate) fn satisfied(&self, column: usize, norm: f64) -> bool {
-        self.columns[column]
-            .target
-            .is_none_or(|target| norm <= target)
+    /// How a column has ended, judged by its true residual norm.
+    pub(crate) fn verdict(&self, column: usize, norm: f64) -> Status {
+        let state = &self.columns[column];
+        match state.status {
+            _ if !norm.is_finite() => Status::NonFinite,
+            _ if state.reached(norm) => Status::Converged,
+            Some(Status::Converged) if state.target.is_some() => Status::Stagnated,
+            Some(status) => status,
+            None => Status::Breakdown,
+        }
     }
 
-    /// Lets a column go on that had ended.
-    pub(crate) fn reopen(&mut self, column: usize) -> Result<()> {
-        self.columns[column].status = None;
+    /// Whether another start from the true residual may help a column: its recurrence broke
+    /// down, or converged where the residual did not.
+    pub(crate) fn restartable(&self, column: usize, norm: f64) -> bool {
+        let state = &self.columns[column];
+        let claims = matches!(state.status, Some(Status::Converged | Status::Breakdown));
+        claims && norm.is_finite() && state.target.is_some() && !state.reached(norm)
+    }
+
+    /// Lets the restartable columns go on.
+    pub(crate) fn reopen(&mut self, norms: &[f64]) -> Result<()> {
+        for (column, &norm) in norms.iter().enumerate() {
+            if self.restartable(column, norm) {
+                self.columns[column].status = None;
+            }
+        }
         self.activate()
     }
 
@@ -209,13 +258,17 @@ impl<T: Scalar> Monitor<T> {
             }
             self.residuals[index] = column.relative(column.norm);
         }
+        // A restart judges an iteration again: the later word counts.
+        self.history.truncate(self.iteration);
         self.history
             .push(self.residuals.iter().copied().fold(0.0, f64::max));
-        log.iteration(&IterationEvent {
-            iteration: self.iteration,
-            residuals: &self.residuals,
-            tolerance: self.stop.rhs_tolerance.unwrap_or(0.0),
-        });
+        if self.announced {
+            log.iteration(&IterationEvent {
+                iteration: self.iteration,
+                residuals: &self.residuals,
+                tolerance: self.stop.rhs_tolerance.unwrap_or(0.0),
+            });
+        }
         self.activate()?;
         Ok(self.all_ended())
     }
@@ -232,13 +285,17 @@ impl<T: Scalar> Monitor<T> {
 }
 
 impl Column {
-    fn begin(&mut self, norm: f64, stop: &Stop) {
-        self.target = stop.target(self.scale, norm);
-        self.initial = norm;
-        self.best = norm;
-        if self.scale == 0.0 {
-            self.scale = norm;
+    fn begin(&mut self, norm: f64, iteration: usize, stop: &Stop) {
+        (self.best, self.best_iteration) = (norm, iteration);
+        if !self.begun {
+            self.begun = true;
+            self.initial = norm;
+            self.target = stop.target(self.scale, norm);
         }
+    }
+
+    fn reached(&self, norm: f64) -> bool {
+        norm == 0.0 || self.target.is_some_and(|target| norm <= target)
     }
 
     fn observe(&mut self, norm: f64, iteration: usize, stop: &Stop, out_of_time: bool) {
@@ -250,7 +307,7 @@ impl Column {
         let waited = iteration - self.best_iteration;
         let ending = if !norm.is_finite() {
             Some(Status::NonFinite)
-        } else if self.target.is_some_and(|target| norm <= target) || norm == 0.0 {
+        } else if self.reached(norm) {
             Some(Status::Converged)
         } else if norm > stop.divergence * self.initial.max(self.scale) {
             Some(Status::Diverged)
@@ -293,6 +350,7 @@ impl<T: Scalar> Pooled for Monitor<T> {
             history: Vec::with_capacity(HISTORY_RESERVED),
             iteration: 0,
             start: Instant::now(),
+            announced: true,
         })
     }
 

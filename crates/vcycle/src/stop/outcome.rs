@@ -91,8 +91,7 @@ pub struct ColumnOutcome {
     pub status: Status,
     /// Iterations until its own end.
     pub iterations: usize,
-    /// True residual over the norm of the right-hand side (over the initial residual where that
-    /// is zero).
+    /// True residual over the norm of the right-hand side.
     pub relative_residual: f64,
     /// The same as the method's recurrence believed it.
     pub recurrence_residual: f64,

@@ -1,0 +1,116 @@
+//! Stabilised biconjugate gradients.
+
+use num_traits::Zero;
+
+use super::{Method, Run};
+use crate::error::Result;
+use crate::scalar::Scalar;
+use crate::vector::Coefficient;
+
+/// Stabilised biconjugate gradients (van der Vorst 1992), preconditioned from the right.
+///
+/// A step of biconjugate gradients without the adjoint, followed by a residual minimisation in
+/// one dimension. Two products and two applications of the preconditioner an iteration.
+///
+/// **Choose it** for nonsymmetric matrices when the memory of [`Gmres`](super::Gmres) is too
+/// much; [`Idr`](super::Idr) often needs fewer products.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, solver::{Bicgstab, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = Solver::<f64>::new(Bicgstab::default(), a)?.solve(&b, &mut x)?;
+/// assert!(outcome.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Bicgstab {}
+
+impl<T: Scalar> Method<T> for Bicgstab {
+    fn name(&self) -> &'static str {
+        "bicgstab"
+    }
+
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+        let ws = run.ws;
+        let scratch = || ws.vector_like::<T, T>(run.b);
+        let (mut r, mut shadow, mut p, mut v) = (scratch()?, scratch()?, scratch()?, scratch()?);
+        let (mut y, mut z, mut t) = (scratch()?, scratch()?, scratch()?);
+        let (mut rho, mut old_rho) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
+        let (mut alpha, mut omega) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
+        let (mut beta, mut divisor) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
+
+        run.initial_residual(&mut r)?;
+        r.norm(&mut rho)?;
+        if run.start(&rho)? {
+            return Ok(());
+        }
+        shadow.copy_from(&*r)?;
+        // Over a zero the first direction's coefficient is zero: p = r.
+        for zero in [&mut old_rho, &mut omega] {
+            zero.assign(Coefficient::constant(T::Arith::zero()))?;
+        }
+        loop {
+            shadow.dot(&r, &mut rho)?;
+            if run.require_nonzero(&rho)? {
+                return Ok(());
+            }
+            // p = r + beta (p - omega v) with beta = rho / old_rho * alpha / omega.
+            beta.assign(Coefficient::ratio(&rho, &old_rho))?;
+            p.axpy(-Coefficient::of(&omega), &v)?;
+            let repeat = Coefficient::of(&beta).times(&alpha).over(&omega);
+            p.axpby(Coefficient::one(), &r, repeat)?;
+
+            let y = run.preconditioned(&p, &mut y)?;
+            run.multiply(y, &mut v)?;
+            shadow.dot(&v, &mut divisor)?;
+            if run.require_nonzero(&divisor)? {
+                return Ok(());
+            }
+            alpha.assign(Coefficient::ratio(&rho, &divisor))?;
+            r.axpy(-Coefficient::of(&alpha), &v)?;
+
+            let z_is_r = run.preconditioned(&r, &mut z)?;
+            run.multiply(z_is_r, &mut t)?;
+            t.dot(&r, &mut omega)?;
+            t.dot(&t, &mut divisor)?;
+            beta.assign(Coefficient::ratio(&omega, &divisor))?;
+            std::mem::swap(&mut omega, &mut beta);
+            if run.require_finite(&omega)? {
+                return Ok(());
+            }
+            let active = run.monitor.active();
+            run.x.axpy(Coefficient::of(&alpha).times(active), y)?;
+            run.x.axpy(Coefficient::of(&omega).times(active), z_is_r)?;
+            r.axpy(-Coefficient::of(&omega), &t)?;
+            r.norm(&mut divisor)?;
+            if run.done(&divisor)? || run.require_nonzero(&omega)? {
+                return Ok(());
+            }
+            std::mem::swap(&mut rho, &mut old_rho);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::executor::Executor;
+    use crate::solver::testing;
+    use crate::stop::Status;
+
+    #[test]
+    fn a_rotation_breaks_it_down() {
+        // <t, r> = <A r, r> = 0 for a skew-symmetric matrix: omega is zero.
+        let a = testing::rotation(&Executor::reference(), 6);
+        let outcome = testing::solve_with(Arc::new(Bicgstab::default()), &a, None);
+        assert_eq!(outcome.status, Status::Breakdown);
+    }
+}

@@ -1,0 +1,172 @@
+//! Chebyshev iteration.
+
+use super::{Method, Run, spectrum};
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+use crate::stop::{Part, Status};
+use crate::vector::Coefficient;
+
+/// An estimate of the largest eigenvalue comes from below, one of the smallest from above.
+const SAFETY: f64 = 1.1;
+
+/// Chebyshev iteration (Golub and Varga 1961; in the form of Gutknecht and Röllin 2002).
+///
+/// The residual polynomial is the Chebyshev polynomial of an interval that holds the spectrum of
+/// the preconditioned matrix `M A`; no inner products are needed but the norm that is watched.
+/// Bounds that are not given are estimated at the start of each run by a few iterations of
+/// conjugate gradients on a fixed random vector. A `lower` bound that is too large slows the
+/// iteration; an `upper` bound that is too small makes it diverge.
+///
+/// **Choose it** for symmetric (Hermitian) positive definite matrices when reductions are slow,
+/// or as a preconditioner that has to be the same linear operator every time: then give the
+/// bounds, and stop after a fixed number of iterations.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, solver::{Chebyshev, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = Solver::<f64>::new(Chebyshev::default(), a)?.solve(&b, &mut x)?;
+/// assert!(outcome.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Chebyshev {
+    /// Below the eigenvalues of `M A`, above zero; estimated if absent.
+    pub lower: Option<f64>,
+    /// Above the eigenvalues of `M A`; estimated if absent.
+    pub upper: Option<f64>,
+    /// Iterations of conjugate gradients spent on an estimate.
+    pub estimation_steps: usize,
+}
+
+impl Default for Chebyshev {
+    fn default() -> Self {
+        Self {
+            lower: None,
+            upper: None,
+            estimation_steps: 20,
+        }
+    }
+}
+
+impl Chebyshev {
+    /// The interval; `None` if the estimate found the problem indefinite.
+    fn interval<T: Scalar>(&self, run: &Run<'_, T>) -> Result<Option<(f64, f64)>> {
+        let (lower, upper) = match (self.lower, self.upper) {
+            (Some(lower), Some(upper)) => (lower, upper),
+            (lower, upper) => {
+                let Some(seen) = spectrum::estimate(run, self.estimation_steps.max(1))? else {
+                    return Ok(None);
+                };
+                let upper = upper.unwrap_or(seen.1 * SAFETY);
+                (lower.unwrap_or((seen.0 / SAFETY).min(upper)), upper)
+            }
+        };
+        if lower > 0.0 && lower <= upper && upper.is_finite() {
+            return Ok(Some((lower, upper)));
+        }
+        Err(Error::BadParameter {
+            parameter: "lower, upper",
+            reason: format!("0 < lower <= upper is needed, not {lower} and {upper}"),
+        })
+    }
+}
+
+impl<T: Scalar> Method<T> for Chebyshev {
+    fn name(&self) -> &'static str {
+        "chebyshev"
+    }
+
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+        let ws = run.ws;
+        let scratch = || ws.vector_like::<T, T>(run.b);
+        let (mut r, mut z, mut p, mut q) = (scratch()?, scratch()?, scratch()?, scratch()?);
+        let mut norm = ws.scalars(run.b)?;
+
+        run.initial_residual(&mut r)?;
+        r.norm(&mut norm)?;
+        if run.start(&norm)? {
+            return Ok(());
+        }
+        let Some((lower, upper)) = self.interval(run)? else {
+            return end_all(run, Status::Indefinite(Part::Operator));
+        };
+        let (centre, radius) = (0.5 * (upper + lower), 0.5 * (upper - lower));
+        let (mut alpha, mut beta) = (1.0 / centre, 0.0);
+        for iteration in 0.. {
+            if iteration > 0 {
+                let twice = if iteration == 1 { 2.0 } else { 1.0 };
+                beta = twice * (0.5 * radius * alpha).powi(2);
+                alpha = 1.0 / (centre - beta / alpha);
+            }
+            let z = run.preconditioned(&r, &mut z)?;
+            p.axpby(Coefficient::one(), z, Coefficient::real(beta))?;
+            run.multiply(&p, &mut q)?;
+            r.axpy(Coefficient::real(-alpha), &q)?;
+            r.norm(&mut norm)?;
+            if run.require_finite(&norm)? {
+                return Ok(());
+            }
+            let step = Coefficient::real(alpha).times(run.monitor.active());
+            run.x.axpy(step, &p)?;
+            if run.done(&norm)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn end_all<T: Scalar>(run: &mut Run<'_, T>, status: Status) -> Result<()> {
+    for column in 0..run.b.cols() {
+        run.monitor.end(column, status)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::executor::Executor;
+    use crate::solver::testing;
+
+    fn bounded(lower: f64, upper: f64) -> Arc<Chebyshev> {
+        Arc::new(Chebyshev {
+            lower: Some(lower),
+            upper: Some(upper),
+            ..Chebyshev::default()
+        })
+    }
+
+    #[test]
+    fn known_bounds_are_no_worse_than_estimated_ones() {
+        let a = testing::laplacian_1d::<f64>(&Executor::reference(), 20);
+        let angle = std::f64::consts::PI / 21.0;
+        let known = bounded(2.0 - 2.0 * angle.cos(), 2.0 + 2.0 * angle.cos());
+        let known = testing::solve_with(known, &a, None);
+        let estimated = testing::solve_with(Arc::new(Chebyshev::default()), &a, None);
+        assert!(known.converged() && estimated.converged());
+        assert!(known.iterations <= estimated.iterations);
+    }
+
+    #[test]
+    fn an_upper_bound_too_small_diverges() {
+        let a = testing::laplacian_1d::<f64>(&Executor::reference(), 20);
+        let outcome = testing::solve_with(bounded(0.1, 1.0), &a, None);
+        assert_eq!(outcome.status, Status::Diverged);
+    }
+
+    #[test]
+    fn an_indefinite_matrix_is_noticed() {
+        let a = testing::indefinite::<f64>(&Executor::reference(), 20);
+        let outcome = testing::solve_with(Arc::new(Chebyshev::default()), &a, None);
+        assert_eq!(outcome.status, Status::Indefinite(Part::Operator));
+    }
+}

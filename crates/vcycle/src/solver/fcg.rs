@@ -1,0 +1,111 @@
+//! Flexible conjugate gradients.
+
+use num_traits::Zero;
+
+use super::{Method, Run};
+use crate::error::Result;
+use crate::scalar::Scalar;
+use crate::stop::Part;
+use crate::vector::Coefficient;
+
+/// Flexible conjugate gradients (Notay, *Flexible conjugate gradients*, 2000).
+///
+/// The new direction is made conjugate to the last one explicitly,
+/// `beta = -<A p, z> / <A p, p>`, which is the Polak–Ribière formula: it stays a descent method
+/// when the preconditioner changes from one iteration to the next. One reduction more than
+/// [`Cg`](super::Cg).
+///
+/// **Choose it** for symmetric (Hermitian) positive definite matrices whose preconditioner is
+/// itself an iteration, a cycle with rounding in low precision, or slightly unsymmetric.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, solver::{Fcg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = Solver::<f64>::new(Fcg::default(), a)?.solve(&b, &mut x)?;
+/// assert!(outcome.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Fcg {}
+
+impl<T: Scalar> Method<T> for Fcg {
+    fn name(&self) -> &'static str {
+        "fcg"
+    }
+
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+        let ws = run.ws;
+        let mut r = ws.vector_like::<T, T>(run.b)?;
+        let mut z = ws.vector_like::<T, T>(run.b)?;
+        let mut p = ws.vector_like::<T, T>(run.b)?;
+        let mut q = ws.vector_like::<T, T>(run.b)?;
+        let mut rho = ws.scalars(run.b)?;
+        let mut overlap = ws.scalars(run.b)?;
+        let mut curvature = ws.scalars(run.b)?;
+        let mut norm = ws.scalars(run.b)?;
+
+        run.initial_residual(&mut r)?;
+        r.norm(&mut norm)?;
+        if run.start(&norm)? {
+            return Ok(());
+        }
+        // Over a zero the first direction's coefficient is zero: p = z.
+        curvature.assign(Coefficient::constant(T::Arith::zero()))?;
+        q.fill(T::default())?;
+        loop {
+            let z = run.preconditioned(&r, &mut z)?;
+            z.dot(&r, &mut rho)?;
+            if run.require_positive(&rho, Part::Preconditioner)? {
+                return Ok(());
+            }
+            q.dot(z, &mut overlap)?;
+            p.axpby(
+                Coefficient::one(),
+                z,
+                -Coefficient::ratio(&overlap, &curvature),
+            )?;
+            run.multiply(&p, &mut q)?;
+            p.dot(&q, &mut curvature)?;
+            if run.require_positive(&curvature, Part::Operator)? {
+                return Ok(());
+            }
+            let alpha = Coefficient::ratio(&rho, &curvature);
+            run.x.axpy(alpha.times(run.monitor.active()), &p)?;
+            r.axpy(-alpha, &q)?;
+            r.norm(&mut norm)?;
+            if run.done(&norm)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::executor::Executor;
+    use crate::solver::Cg;
+    use crate::solver::testing::{self, Alternating};
+
+    #[test]
+    fn a_changing_preconditioner_is_no_obstacle() {
+        let a = testing::laplacian_2d::<f64>(&Executor::reference(), 12);
+        let preconditioner = Arc::new(Alternating::new(&a));
+        let iterations = |method: Arc<dyn Method<f64>>| {
+            testing::solve_with(method, &a, Some(preconditioner.clone())).iterations
+        };
+        let (flexible, plain) = (
+            iterations(Arc::new(Fcg::default())),
+            iterations(Arc::new(Cg::default())),
+        );
+        assert!(3 * flexible < plain, "{flexible} and {plain}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Generalised conjugate residuals.
+
+use super::basis::Basis;
+use super::{Method, Run, check_restart};
+use crate::error::Result;
+use crate::scalar::Scalar;
+use crate::vector::Coefficient;
+
+/// Generalised conjugate residuals (Eisenstat, Elman and Schultz 1983), restarted.
+///
+/// Keeps the directions `p` and their orthonormal images `A p`; minimises the residual as
+/// [`Fgmres`](super::Fgmres) does, with the solution and the residual known in every iteration.
+///
+/// **Choose it** like [`Fgmres`](super::Fgmres), for nonsymmetric matrices with a preconditioner
+/// that may vary, when a current solution is wanted after each iteration.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, solver::{Gcr, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = Solver::<f64>::new(Gcr::default(), a)?.solve(&b, &mut x)?;
+/// assert!(outcome.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Gcr {
+    /// Directions kept before the method starts afresh.
+    pub restart: usize,
+}
+
+impl Default for Gcr {
+    fn default() -> Self {
+        Self { restart: 50 }
+    }
+}
+
+impl<T: Scalar> Method<T> for Gcr {
+    fn name(&self) -> &'static str {
+        "gcr"
+    }
+
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+        let ws = run.ws;
+        let restart = check_restart(self.restart, run)?;
+        let mut r = ws.vector_like::<T, T>(run.b)?;
+        let mut directions = Basis::take(ws, run.b, restart)?;
+        let mut images = Basis::take(ws, run.b, restart)?;
+        let mut overlap = ws.scalars(run.b)?;
+        let mut norm = ws.scalars(run.b)?;
+
+        run.initial_residual(&mut r)?;
+        r.norm(&mut norm)?;
+        if run.start(&norm)? {
+            return Ok(());
+        }
+        for k in (0..restart).cycle() {
+            let (old_directions, p) = directions.split_at_mut(k);
+            let (old_images, q) = images.split_at_mut(k);
+            let (p, q) = (&mut p[0], &mut q[0]);
+            run.precondition(&r, p)?;
+            run.multiply(p, q)?;
+            for (old_p, old_q) in old_directions.iter().zip(old_images.iter()) {
+                old_q.dot(q, &mut overlap)?;
+                q.axpy(-Coefficient::of(&overlap), old_q)?;
+                p.axpy(-Coefficient::of(&overlap), old_p)?;
+            }
+            q.norm(&mut norm)?;
+            if run.require_nonzero(&norm)? {
+                return Ok(());
+            }
+            let unit = Coefficient::one().over(&norm);
+            q.scale(unit)?;
+            p.scale(unit)?;
+
+            q.dot(&r, &mut overlap)?;
+            if run.require_finite(&overlap)? {
+                return Ok(());
+            }
+            let alpha = Coefficient::of(&overlap);
+            run.x.axpy(alpha.times(run.monitor.active()), p)?;
+            r.axpy(-alpha, q)?;
+            r.norm(&mut norm)?;
+            if run.done(&norm)? {
+                return Ok(());
+            }
+        }
+        unreachable!("the cycle does not end and is not empty")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::error::Error;
+    use crate::executor::Executor;
+    use crate::solver::{Gmres, Solver, testing};
+    use crate::vector::Vector;
+
+    #[test]
+    fn takes_the_iterations_of_gmres() {
+        let a = testing::convection_diffusion::<f64>(&Executor::reference(), 8);
+        let gcr = testing::solve_with(Arc::new(Gcr::default()), &a, None);
+        let gmres = testing::solve_with(Arc::new(Gmres::default()), &a, None);
+        assert!(gcr.converged());
+        assert_eq!(gcr.iterations, gmres.iterations);
+    }
+
+    #[test]
+    fn a_restart_of_zero_is_refused() {
+        let host = Executor::reference();
+        let solver =
+            Solver::new(Gcr { restart: 0 }, testing::laplacian_1d::<f64>(&host, 4)).unwrap();
+        let b = Vector::<f64>::filled(&host, 4, 1, 1.0).unwrap();
+        let result = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+        assert!(matches!(result, Err(Error::BadParameter { .. })));
+    }
+}

@@ -1,0 +1,108 @@
+//! Iterative refinement.
+
+use super::{Method, Run};
+use crate::error::Result;
+use crate::scalar::Scalar;
+use crate::vector::Coefficient;
+
+/// Iterative refinement, also known as Richardson's iteration:
+/// `x = x + relaxation M (b - A x)`.
+///
+/// The residual is computed from the solution in every iteration, so errors of the
+/// preconditioner `M` do not add up.
+///
+/// **Choose it** when `M` is nearly the inverse: a factorisation (`Direct`), a
+/// multigrid cycle, or a whole solver. When `M` works in lower precision than `x`, this is
+/// mixed-precision refinement: the solution has the accuracy of the residual, at the speed of the
+/// lower precision.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, linop::LinOp, matrix::Csr, stop::Stop, vector::Vector};
+/// use vcycle::solver::{Cg, Ir, Solver};
+/// let cpu = Executor::cpu();
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// // The preconditioner is a solver with a loose tolerance; it may as well be one in f32.
+/// let inner = Solver::new(Cg::default(), a.clone())?.stopping(Stop::relative(0.1));
+/// let solver = Solver::<f64>::new(Ir::default(), a)?.with_preconditioner(Arc::new(inner))?;
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// assert!(solver.solve(&b, &mut x)?.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Ir {
+    /// The factor of each correction.
+    pub relaxation: f64,
+}
+
+impl Default for Ir {
+    fn default() -> Self {
+        Self { relaxation: 1.0 }
+    }
+}
+
+impl<T: Scalar> Method<T> for Ir {
+    fn name(&self) -> &'static str {
+        "ir"
+    }
+
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+        let ws = run.ws;
+        let mut r = ws.vector_like::<T, T>(run.b)?;
+        let mut z = ws.vector_like::<T, T>(run.b)?;
+        let mut norm = ws.scalars(run.b)?;
+        let relaxation = Coefficient::real(self.relaxation);
+
+        run.initial_residual(&mut r)?;
+        r.norm(&mut norm)?;
+        let mut ended = run.start(&norm)?;
+        while !ended {
+            let z = run.preconditioned(&r, &mut z)?;
+            run.x.axpy(relaxation.times(run.monitor.active()), z)?;
+            run.residual(&mut r)?;
+            r.norm(&mut norm)?;
+            ended = run.done(&norm)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::executor::Executor;
+    use crate::solver::testing::{self, InSingle};
+    use crate::solver::{Cg, Solver};
+    use crate::stop::{Status, Stop};
+    use crate::vector::Vector;
+
+    #[test]
+    fn single_precision_inside_gives_double_precision_outside() {
+        let host = Executor::reference();
+        let a = testing::laplacian_2d::<f64>(&host, 8);
+        let inner = Solver::<f32>::new(Cg::default(), Arc::new(a.convert::<f32>().unwrap()))
+            .unwrap()
+            .stopping(Stop::relative(1e-4));
+        let solver = Solver::<f64>::new(Ir::default(), a)
+            .unwrap()
+            .with_preconditioner(Arc::new(InSingle(inner)))
+            .unwrap()
+            .stopping(Stop::relative(1e-13));
+        let b = Vector::filled(&host, 64, 1, 1.0).unwrap();
+        let mut x = Vector::zeros_like(&b).unwrap();
+        let outcome = solver.solve(&b, &mut x).unwrap();
+        assert!(outcome.converged() && outcome.iterations < 6, "{outcome}");
+    }
+
+    #[test]
+    fn too_long_steps_diverge() {
+        let a = testing::laplacian_1d::<f64>(&Executor::reference(), 20);
+        let outcome = testing::solve_with(Arc::new(Ir { relaxation: 1.0 }), &a, None);
+        assert_eq!(outcome.status, Status::Diverged);
+    }
+}

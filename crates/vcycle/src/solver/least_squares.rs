@@ -1,0 +1,182 @@
+//! The projected problem of GMRES.
+
+use num_traits::{Float, One, Zero};
+
+use crate::scalar::Field;
+
+/// Minimises `|beta e_1 - H y|` for a Hessenberg matrix `H` that grows by a column a step, with
+/// Givens rotations (Saad and Schultz 1986, section 3.2).
+#[derive(Default)]
+pub(super) struct LeastSquares<A: Field> {
+    /// Columns of the triangular factor, one behind the other, `k + 1` entries in column `k`.
+    triangle: Vec<A>,
+    rotations: Vec<Rotation<A>>,
+    /// The rotated right-hand side.
+    rhs: Vec<A>,
+    solution: Vec<A>,
+    /// The column being made.
+    column: Vec<A>,
+    /// Columns that count; less than were given once the problem became singular or the
+    /// right-hand side was given up.
+    dimension: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Rotation<A: Field> {
+    cosine: A::Real,
+    sine: A,
+}
+
+impl<A: Field> Rotation<A> {
+    /// The rotation that takes `(a, b)` to `(r, 0)` for a real `b`.
+    fn new(a: A, b: A) -> Self {
+        let size = Float::hypot(a.modulus(), b.modulus());
+        if a.is_zero() || size.is_zero() {
+            return Self {
+                cosine: Zero::zero(),
+                sine: A::one(),
+            };
+        }
+        let cosine = a.modulus() / size;
+        let sine = a * b / A::from_real(a.modulus() * size);
+        Self { cosine, sine }
+    }
+
+    fn apply(self, a: A, b: A) -> (A, A) {
+        let cosine = A::from_real(self.cosine);
+        (
+            cosine * a + self.sine * b,
+            cosine * b - self.sine.conj() * a,
+        )
+    }
+}
+
+/// Where column `k` of the triangle begins.
+fn place(k: usize) -> usize {
+    k * (k + 1) / 2
+}
+
+impl<A: Field> LeastSquares<A> {
+    /// Makes room for a number of columns, so that the steps allocate nothing.
+    pub(super) fn reserve(&mut self, columns: usize) {
+        self.triangle.resize(place(columns), A::zero());
+        let none = Rotation {
+            cosine: One::one(),
+            sine: A::zero(),
+        };
+        self.rotations.resize(columns, none);
+        self.rhs.resize(columns + 1, A::zero());
+        self.solution.resize(columns, A::zero());
+        self.column.resize(columns + 1, A::zero());
+    }
+
+    /// Begins with an empty matrix.
+    pub(super) fn start(&mut self, beta: A) {
+        self.rhs[0] = beta;
+        self.dimension = 0;
+    }
+
+    /// Entry `row` of the next column of `H`.
+    pub(super) fn set(&mut self, row: usize, value: A) {
+        self.column[row] = value;
+    }
+
+    /// Takes the entries that were set as column `step` of `H`. It counts only if it `is_wanted`,
+    /// finite and not singular.
+    pub(super) fn eliminate(&mut self, step: usize, is_wanted: bool) {
+        let column = &mut self.column[..step + 2];
+        let sum: A::Real = column.iter().map(|h| h.modulus_squared()).sum();
+        let negligible = <A::Real as Float>::epsilon() * Float::sqrt(sum);
+        // The space is invariant: what is left is rounding.
+        if column[step + 1].modulus() <= negligible {
+            column[step + 1] = A::zero();
+        }
+        for row in 0..step {
+            (column[row], column[row + 1]) =
+                self.rotations[row].apply(column[row], column[row + 1]);
+        }
+        let rotation = Rotation::new(column[step], column[step + 1]);
+        let (diagonal, _) = rotation.apply(column[step], column[step + 1]);
+        column[step] = diagonal;
+        self.triangle[place(step)..][..=step].copy_from_slice(&column[..=step]);
+        self.rotations[step] = rotation;
+        let usable = Field::is_finite(diagonal) && diagonal.modulus() > negligible;
+        if is_wanted && usable && self.dimension == step {
+            self.dimension = step + 1;
+        }
+        (self.rhs[step], self.rhs[step + 1]) = if usable || !Field::is_finite(sum) {
+            rotation.apply(self.rhs[step], A::zero())
+        } else {
+            (A::zero(), self.rhs[step])
+        };
+    }
+
+    /// The norm of the residual with `steps` columns.
+    pub(super) fn residual(&self, steps: usize) -> A::Real {
+        self.rhs[steps].modulus()
+    }
+
+    /// How many columns count.
+    pub(super) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Solves the triangular system of the columns that count.
+    pub(super) fn solve(&mut self) {
+        self.solution.fill(A::zero());
+        for row in (0..self.dimension).rev() {
+            let known: A = (row + 1..self.dimension)
+                .map(|k| self.triangle[place(k) + row] * self.solution[k])
+                .sum();
+            self.solution[row] = (self.rhs[row] - known) / self.triangle[place(row) + row];
+        }
+    }
+
+    /// Entry `step` of the solution; zero for a column that does not count.
+    pub(super) fn solution(&self, step: usize) -> A {
+        self.solution[step]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::c64;
+
+    #[test]
+    fn two_complex_columns_are_minimised() {
+        let i = c64::new(0.0, 1.0);
+        let mut problem = LeastSquares::<c64>::default();
+        problem.reserve(2);
+        problem.start(c64::new(2.0, 0.0));
+        // H = [[i, 1], [1, i], [0, 0]]: square and regular, so the residual vanishes.
+        for (step, column) in [
+            [i, c64::new(1.0, 0.0), i],
+            [c64::new(1.0, 0.0), i, c64::zero()],
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            for (row, value) in column.into_iter().enumerate().take(step + 2) {
+                problem.set(row, value);
+            }
+            problem.eliminate(step, true);
+        }
+        assert!(problem.residual(2) < 1e-15);
+        problem.solve();
+        let (x, y) = (problem.solution(0), problem.solution(1));
+        assert!((i * x + y - 2.0).norm() < 1e-15);
+        assert!((x + i * y).norm() < 1e-15);
+    }
+
+    #[test]
+    fn a_zero_column_does_not_count() {
+        let mut problem = LeastSquares::<f64>::default();
+        problem.reserve(1);
+        problem.start(3.0);
+        problem.set(0, 0.0);
+        problem.set(1, 0.0);
+        problem.eliminate(0, true);
+        assert_eq!((problem.dimension(), problem.residual(1)), (0, 3.0));
+    }
+}

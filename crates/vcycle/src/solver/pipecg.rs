@@ -1,0 +1,162 @@
+//! Pipelined conjugate gradients.
+
+use num_traits::Zero;
+
+use super::per_column::PerColumn;
+use super::{Method, Run};
+use crate::error::Result;
+use crate::scalar::{Field, Scalar};
+use crate::stop::Part;
+use crate::vector::{Coefficient, Scalars};
+
+/// Pipelined conjugate gradients (Ghysels and Vanroose 2014).
+///
+/// All reductions of an iteration stand together and need not be finished before the
+/// preconditioner and the product are applied, at the price of five more vectors. Rounding errors
+/// are amplified: the accuracy in reach is lower than that of [`Cg`](super::Cg), and the solve
+/// then starts again from the true residual.
+///
+/// **Choose it** for symmetric (Hermitian) positive definite matrices where reductions are slow:
+/// many processes, or a device far from the host.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, solver::{PipeCg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = Solver::<f64>::new(PipeCg::default(), a)?.solve(&b, &mut x)?;
+/// assert!(outcome.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct PipeCg {}
+
+/// The scalars of one column: `gamma = <r, u>`, `delta = <w, u>` and the steps they give.
+#[derive(Clone, Copy, Default)]
+struct Steps<A> {
+    gamma: A,
+    old_gamma: A,
+    delta: A,
+    alpha: A,
+    beta: A,
+    curvature: A,
+    first: bool,
+}
+
+impl<A: Field> Steps<A> {
+    fn advance(&mut self) {
+        self.curvature = self.delta;
+        self.beta = A::zero();
+        if !self.first {
+            self.beta = self.gamma / self.old_gamma;
+            self.curvature -= self.beta * self.gamma / self.alpha;
+        }
+        self.alpha = self.gamma / self.curvature;
+        self.old_gamma = self.gamma;
+    }
+}
+
+impl<T: Scalar> Method<T> for PipeCg {
+    fn name(&self) -> &'static str {
+        "pipecg"
+    }
+
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+        let ws = run.ws;
+        let scratch = || ws.vector_like::<T, T>(run.b);
+        let (mut r, mut u, mut w) = (scratch()?, scratch()?, scratch()?);
+        let (mut m, mut n) = (scratch()?, scratch()?);
+        let (mut z, mut q, mut s, mut p) = (scratch()?, scratch()?, scratch()?, scratch()?);
+        let mut steps = PerColumn::<T, Steps<T::Arith>>::take(ws, run.b)?;
+        let (mut alpha, mut beta) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
+        let mut reduced = ws.scalars(run.b)?;
+
+        run.initial_residual(&mut r)?;
+        r.norm(&mut reduced)?;
+        if run.start(&reduced)? {
+            return Ok(());
+        }
+        run.precondition(&r, &mut u)?;
+        run.multiply(&u, &mut w)?;
+        for column in steps.iter_mut() {
+            column.first = true;
+        }
+        loop {
+            r.dot(&u, &mut reduced)?;
+            steps.receive(&reduced, |column, value| column.gamma = value)?;
+            if judge(run, &mut steps, &mut reduced, Part::Preconditioner, |c| {
+                c.gamma
+            })? {
+                return Ok(());
+            }
+            w.dot(&u, &mut reduced)?;
+            steps.receive(&reduced, |column, value| column.delta = value)?;
+            let m = run.preconditioned(&w, &mut m)?;
+            run.multiply(m, &mut n)?;
+
+            steps.iter_mut().for_each(Steps::advance);
+            if judge(run, &mut steps, &mut reduced, Part::Operator, |c| {
+                c.curvature
+            })? {
+                return Ok(());
+            }
+            steps.iter_mut().for_each(|column| column.first = false);
+            steps.send(&mut alpha, |column| column.alpha)?;
+            steps.send(&mut beta, |column| column.beta)?;
+            let (one, repeat) = (Coefficient::one(), Coefficient::of(&beta));
+            z.axpby(one, &n, repeat)?;
+            q.axpby(one, m, repeat)?;
+            s.axpby(one, &w, repeat)?;
+            p.axpby(one, &u, repeat)?;
+            let step = Coefficient::of(&alpha);
+            run.x.axpy(step.times(run.monitor.active()), &p)?;
+            r.axpy(-step, &s)?;
+            u.axpy(-step, &q)?;
+            w.axpy(-step, &z)?;
+            r.norm(&mut reduced)?;
+            if run.done(&reduced)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Ends the columns whose value is not positive: in the first iteration as indefinite; later, when
+/// it is the recurrences that have lost their digits, as broken down. Says whether all have ended.
+fn judge<T: Scalar>(
+    run: &mut Run<'_, T>,
+    steps: &mut PerColumn<T, Steps<T::Arith>>,
+    values: &mut Scalars<T>,
+    part: Part,
+    value: impl Fn(&Steps<T::Arith>) -> T::Arith,
+) -> Result<bool> {
+    steps.send(values, |column| {
+        let lost = !column.first && value(column).real() < Zero::zero();
+        if lost { Zero::zero() } else { value(column) }
+    })?;
+    if steps.iter().any(|column| column.first) {
+        return run.require_positive(values, part);
+    }
+    run.require_nonzero(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::solver::{Cg, testing};
+    use std::sync::Arc;
+
+    #[test]
+    fn takes_the_iterations_of_cg() {
+        let a = testing::laplacian_2d::<f64>(&Executor::reference(), 10);
+        let pipelined = testing::solve_with(Arc::new(PipeCg::default()), &a, None);
+        let plain = testing::solve_with(Arc::new(Cg::default()), &a, None);
+        assert!(pipelined.converged());
+        assert!(pipelined.iterations.abs_diff(plain.iterations) <= 1);
+    }
+}

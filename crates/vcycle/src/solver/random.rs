@@ -1,0 +1,111 @@
+//! Vectors without any relation to the problem, the same in every run.
+
+use crate::error::Result;
+use crate::executor::{Executor, Pooled, Scratch, Workspace};
+use crate::scalar::{Scalar, c64};
+use crate::vector::{Coefficient, Scalars, Vector};
+
+/// Orthonormal vectors made of a seed; they are kept between solves.
+pub(super) struct RandomVectors<T> {
+    executor: Executor,
+    rows: usize,
+    cols: usize,
+    seed: u64,
+    vectors: Vec<Vector<T>>,
+}
+
+impl<T: Scalar> RandomVectors<T> {
+    /// `count` of them, every column the same.
+    pub(super) fn take<'w>(
+        ws: &'w Workspace,
+        executor: &Executor,
+        rows: usize,
+        cols: usize,
+        count: usize,
+        seed: u64,
+    ) -> Result<Scratch<'w, Self>> {
+        let mut random = ws.take::<Self>(executor, rows, cols)?;
+        if (random.vectors.len(), random.seed) != (count, seed) {
+            random.make(count, seed)?;
+        }
+        Ok(random)
+    }
+
+    /// The vectors.
+    pub(super) fn vectors(&self) -> &[Vector<T>] {
+        &self.vectors
+    }
+
+    fn make(&mut self, count: usize, seed: u64) -> Result<()> {
+        self.seed = seed;
+        self.vectors.clear();
+        let mut numbers = Numbers(seed);
+        let mut factor = Scalars::filled(&self.executor, self.cols, num_traits::Zero::zero())?;
+        for _ in 0..count {
+            let values = (0..self.rows).flat_map(|_| {
+                let value = T::from_c64(c64::new(numbers.next(), numbers.next()));
+                std::iter::repeat_n(value, self.cols)
+            });
+            let mut vector = Vector::from_rows(&self.executor, self.cols, values.collect())?;
+            for other in &self.vectors {
+                other.dot(&vector, &mut factor)?;
+                vector.axpy(-Coefficient::of(&factor), other)?;
+            }
+            vector.norm(&mut factor)?;
+            vector.scale(Coefficient::one().over(&factor))?;
+            self.vectors.push(vector);
+        }
+        Ok(())
+    }
+}
+
+impl<T: Scalar> Pooled for RandomVectors<T> {
+    fn allocate(executor: &Executor, rows: usize, cols: usize) -> Result<Self> {
+        Ok(Self {
+            executor: executor.clone(),
+            rows,
+            cols,
+            seed: 0,
+            vectors: Vec::new(),
+        })
+    }
+    fn executor(&self) -> &Executor {
+        &self.executor
+    }
+}
+
+/// Numbers spread evenly over -1 to 1 (splitmix64, Steele, Lea and Flood 2014).
+pub(super) struct Numbers(pub(super) u64);
+
+impl Numbers {
+    pub(super) fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        (mixed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_orthonormal_and_kept() {
+        let (ws, host) = (Workspace::new(), Executor::reference());
+        let random = RandomVectors::<c64>::take(&ws, &host, 20, 2, 3, 7).unwrap();
+        let mut dot = Scalars::filled(&host, 2, c64::default()).unwrap();
+        let [first, second, _] = random.vectors() else {
+            panic!("three were asked for")
+        };
+        first.dot(second, &mut dot).unwrap();
+        assert!(dot.get(1).unwrap().norm() < 1e-14);
+        assert!((first.norms().unwrap()[0] - 1.0).abs() < 1e-14);
+        let address = first.host().unwrap().as_ptr();
+        drop(random);
+        let again = RandomVectors::<c64>::take(&ws, &host, 20, 2, 3, 7).unwrap();
+        assert_eq!(again.vectors()[0].host().unwrap().as_ptr(), address);
+    }
+}

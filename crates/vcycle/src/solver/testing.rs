@@ -1,0 +1,235 @@
+//! Model problems and odd operators for the tests of the solvers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::random::Numbers;
+use super::{Method, Solver};
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::linop::{LinOp, Size};
+use crate::matrix::{Csr, Duplicates};
+use crate::scalar::{Scalar, c64};
+use crate::stop::{Outcome, Stop};
+use crate::vector::Vector;
+
+type Entry = (usize, usize, c64);
+
+fn assemble<T: Scalar>(executor: &Executor, n: usize, mut entries: Vec<Entry>) -> Arc<Csr<T>> {
+    entries.sort_by_key(|&(row, column, _)| (row, column));
+    let offsets = (0..=n)
+        .map(|row| entries.partition_point(|entry| entry.0 < row))
+        .collect();
+    let columns = entries.iter().map(|entry| entry.1 as u32).collect();
+    let values = entries.iter().map(|entry| T::from_c64(entry.2)).collect();
+    let size = Size::square(n);
+    let matrix = Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse);
+    Arc::new(matrix.unwrap())
+}
+
+/// A tridiagonal matrix of constant diagonals: below, on and above.
+pub(super) fn tridiagonal<T: Scalar>(executor: &Executor, n: usize, d: [c64; 3]) -> Arc<Csr<T>> {
+    let on = (0..n).map(|i| (i, i, d[1]));
+    let off = (1..n).flat_map(|i| [(i, i - 1, d[0]), (i - 1, i, d[2])]);
+    assemble(executor, n, on.chain(off).collect())
+}
+
+fn real(values: [f64; 3]) -> [c64; 3] {
+    values.map(|value| c64::new(value, 0.0))
+}
+
+/// `-1 2 -1`.
+pub(super) fn laplacian_1d<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
+    tridiagonal(executor, n, real([-1.0, 2.0, -1.0]))
+}
+
+/// `-1 0.9 -1`: eigenvalues of both signs.
+pub(super) fn indefinite<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
+    tridiagonal(executor, n, real([-1.0, 0.9, -1.0]))
+}
+
+/// Hermitian, positive definite, and complex where `T` is.
+pub(super) fn hermitian<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
+    let off = c64::new(-0.6, 0.8);
+    tridiagonal(executor, n, [off.conj(), c64::new(2.0, 0.0), off])
+}
+
+/// Skew-symmetric, so that `<x, A x>` is zero.
+pub(super) fn rotation(executor: &Executor, n: usize) -> Arc<Csr<f64>> {
+    tridiagonal(executor, n, real([-1.0, 0.0, 1.0]))
+}
+
+/// Five points on an `n` by `n` grid: centre, west, east, south, north.
+fn five_points<T: Scalar>(executor: &Executor, n: usize, stencil: [c64; 5]) -> Arc<Csr<T>> {
+    let mut entries = Vec::new();
+    for (i, j) in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
+        let row = i + n * j;
+        let neighbours = [
+            (true, row),
+            (i > 0, row.wrapping_sub(1)),
+            (i + 1 < n, row + 1),
+            (j > 0, row.wrapping_sub(n)),
+            (j + 1 < n, row + n),
+        ];
+        for ((inside, column), value) in neighbours.into_iter().zip(stencil) {
+            if inside {
+                entries.push((row, column, value));
+            }
+        }
+    }
+    assemble(executor, n * n, entries)
+}
+
+/// Poisson's equation on a square.
+pub(super) fn laplacian_2d<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
+    let stencil = [4.0, -1.0, -1.0, -1.0, -1.0];
+    five_points(executor, n, stencil.map(|value| c64::new(value, 0.0)))
+}
+
+/// Upwind convection to the north-east with diffusion: nonsymmetric.
+pub(super) fn convection_diffusion<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
+    let stencil = [7.0, -3.0, -1.0, -2.0, -1.0];
+    five_points(executor, n, stencil.map(|value| c64::new(value, 0.0)))
+}
+
+/// `Laplacian - (1 - i/2)`: complex symmetric, neither Hermitian nor definite.
+pub(super) fn shifted_laplacian<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
+    let off = c64::new(-1.0, 0.0);
+    five_points(executor, n, [c64::new(3.0, 0.5), off, off, off, off])
+}
+
+/// Values that look random, for known solutions.
+pub(super) fn values<T: Scalar>(count: usize, seed: u64) -> Vec<T> {
+    let mut numbers = Numbers(seed);
+    let mut next = || T::from_c64(c64::new(numbers.next(), numbers.next()));
+    (0..count).map(|_| next()).collect()
+}
+
+/// Solves for a right-hand side of ones, with 2000 iterations allowed.
+pub(super) fn solve_with(
+    method: Arc<dyn Method<f64>>,
+    a: &Arc<Csr<f64>>,
+    preconditioner: Option<Arc<dyn LinOp<f64>>>,
+) -> Outcome {
+    let mut solver = Solver::from_shared(method, a.clone())
+        .unwrap()
+        .stopping(Stop::relative(1e-10).max_iterations(2000));
+    if let Some(preconditioner) = preconditioner {
+        solver = solver.with_preconditioner(preconditioner).unwrap();
+    }
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    solver.solve(&b, &mut x).unwrap()
+}
+
+/// A positive diagonal that is another one each time it is applied.
+#[derive(Debug)]
+pub(super) struct Alternating {
+    like: Arc<Csr<f64>>,
+    applications: AtomicUsize,
+}
+
+impl Alternating {
+    pub(super) fn new(like: &Arc<Csr<f64>>) -> Self {
+        Self {
+            like: like.clone(),
+            applications: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl LinOp<f64> for Alternating {
+    fn size(&self) -> Size {
+        self.like.size()
+    }
+    fn executor(&self) -> &Executor {
+        self.like.executor()
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, _ws: &Workspace) -> Result<()> {
+        let time = self.applications.fetch_add(1, Ordering::Relaxed) as u64;
+        let weights = values::<f64>(x.rows(), time);
+        for ((y, x), weight) in y.host_mut()?.iter_mut().zip(x.host()?).zip(weights) {
+            *y = x * (1.0 + 0.4 * weight);
+        }
+        Ok(())
+    }
+}
+
+/// An operator that can only be applied.
+#[derive(Debug)]
+pub(super) struct NoTranspose(pub(super) Arc<Csr<f64>>);
+
+impl LinOp<f64> for NoTranspose {
+    fn size(&self) -> Size {
+        self.0.size()
+    }
+    fn executor(&self) -> &Executor {
+        self.0.executor()
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        LinOp::<f64>::apply(self.0.as_ref(), x, y, ws)
+    }
+}
+
+/// The identity for some applications, NaN from then on.
+#[derive(Debug)]
+pub(super) struct BreaksAfter<T> {
+    like: Arc<Csr<T>>,
+    left: AtomicUsize,
+}
+
+impl<T> BreaksAfter<T> {
+    pub(super) fn new(like: &Arc<Csr<T>>, applications: usize) -> Self {
+        Self {
+            like: like.clone(),
+            left: AtomicUsize::new(applications),
+        }
+    }
+}
+
+impl<T: Scalar> LinOp<T> for BreaksAfter<T> {
+    fn size(&self) -> Size {
+        self.like.size()
+    }
+    fn executor(&self) -> &Executor {
+        self.like.executor()
+    }
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
+        y.copy_from(x)?;
+        let left = self.left.load(Ordering::Relaxed);
+        if left == 0 {
+            y.fill(T::from_c64(c64::new(f64::NAN, 0.0)))?;
+        }
+        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
+        Ok(())
+    }
+    fn apply_transposed(
+        &self,
+        _mode: crate::linop::Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.apply(x, y, ws)
+    }
+}
+
+/// A solver in single precision as an operator on double precision.
+#[derive(Debug)]
+pub(super) struct InSingle(pub(super) Solver<f32>);
+
+impl LinOp<f64> for InSingle {
+    fn size(&self) -> Size {
+        self.0.size()
+    }
+    fn executor(&self) -> &Executor {
+        self.0.executor()
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        let mut narrow_x = ws.vector_like::<f32, f64>(x)?;
+        let mut narrow_y = ws.vector_like::<f32, f64>(x)?;
+        narrow_x.copy_from(x)?;
+        self.0.apply(&narrow_x, &mut narrow_y, ws)?;
+        y.copy_from(&*narrow_y)
+    }
+}
