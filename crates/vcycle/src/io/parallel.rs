@@ -19,7 +19,7 @@ pub(super) fn map<I: Send, O: Send>(
     items: Vec<I>,
     work: impl Fn(I) -> O + Sync + Send,
 ) -> Vec<O> {
-    match threads(executor) {
+    match threads(executor).filter(|_| items.len() > 1) {
         Some(threads) => threads.install(|| items.into_par_iter().map(work).collect()),
         None => items.into_iter().map(work).collect(),
     }

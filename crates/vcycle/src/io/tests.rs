@@ -290,9 +290,8 @@ fn errors_read_like_a_compiler_says_them() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// A matrix with awkward values and unequal rows, large enough for several pieces of text.
-fn awkward(symmetric: bool) -> Csr<f64> {
-    let n = 40_000_usize;
+/// A matrix with awkward values and unequal rows.
+fn awkward(n: usize, symmetric: bool) -> Csr<f64> {
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in 0..n {
         let near = [
@@ -333,7 +332,8 @@ fn matrices_return_as_the_same_bits() {
     for extension in [".mtx", ".mtx.gz", ".mtx.xz", ".mtx.zst", ".npz"] {
         for symmetric in [true, false] {
             let file = Temporary::new(extension);
-            let a = awkward(symmetric);
+            // Several pieces of text where no compressor makes that slow.
+            let a = awkward(if extension == ".mtx" { 40_000 } else { 2_000 }, symmetric);
             write_matrix(&file.0, &a).unwrap();
             for executor in [a.executor().clone(), Executor::reference()] {
                 let mut reports = Vec::new();
@@ -474,7 +474,7 @@ fn what_is_not_finite_is_not_written() {
 fn streams_cut_short_are_told() {
     for extension in [".mtx.gz", ".mtx.xz", ".mtx.zst", ".npz"] {
         let file = Temporary::new(extension);
-        write_matrix(&file.0, &awkward(true)).unwrap();
+        write_matrix(&file.0, &awkward(2_000, true)).unwrap();
         let mut bytes = std::fs::read(&file.0).unwrap();
         bytes.truncate(bytes.len() / 2);
         std::fs::write(&file.0, bytes).unwrap();

@@ -15,6 +15,9 @@ const ROWS_AT_LEAST: usize = 1 << 20;
 /// Above that, so many rows an entry: a header must not make us take memory for nothing.
 const ROWS_PER_ENTRY: usize = 64;
 
+/// Fewer entries are not worth another thread.
+const ENTRIES_PER_THREAD: usize = 1 << 16;
+
 /// Which entries stand for two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symmetry {
@@ -136,10 +139,11 @@ pub(super) fn assemble<T: Field>(
     symmetry: Symmetry,
     duplicates: Duplicates,
 ) -> Result<Csr<T>, Problem> {
-    let entries = pieces.iter().map(Triplets::len).sum();
+    let entries: usize = pieces.iter().map(Triplets::len).sum();
     check_plausible(size, entries)?;
-    let offsets = count(executor, size.rows, &pieces, symmetry)?;
-    let (columns, values) = scatter(executor, &offsets, &pieces, symmetry)?;
+    let parts = executor.threads().min(1 + entries / ENTRIES_PER_THREAD);
+    let offsets = count(executor, parts, size.rows, &pieces, symmetry)?;
+    let (columns, values) = scatter(executor, parts, &offsets, &pieces, symmetry)?;
     drop(pieces);
     Ok(Csr::from_arrays(
         executor, size, offsets, columns, values, duplicates,
@@ -158,12 +162,13 @@ pub(super) fn check_plausible(size: Size, entries: usize) -> Result<(), Problem>
 /// The row offsets.
 fn count<T: Field>(
     executor: &Executor,
+    parts: usize,
     rows: usize,
     pieces: &[Triplets<T>],
     symmetry: Symmetry,
 ) -> Result<Vec<usize>, Problem> {
     let mut offsets = filled(rows + 1, 0)?;
-    let length = rows.div_ceil(executor.threads()).max(1);
+    let length = rows.div_ceil(parts).max(1);
     let parts = offsets[1..].chunks_mut(length).enumerate().collect();
     parallel::map(executor, parts, |(part, counts): (usize, &mut [usize])| {
         let range = part * length..part * length + counts.len();
@@ -180,6 +185,7 @@ fn count<T: Field>(
 /// The columns and values, row by row.
 fn scatter<T: Field>(
     executor: &Executor,
+    parts: usize,
     offsets: &[usize],
     pieces: &[Triplets<T>],
     symmetry: Symmetry,
@@ -187,7 +193,7 @@ fn scatter<T: Field>(
     let entries = offsets[offsets.len() - 1];
     let mut columns = filled(entries, 0)?;
     let mut values = filled(entries, T::zero())?;
-    let parts = split(offsets, executor.threads(), &mut columns, &mut values);
+    let parts = split(offsets, parts, &mut columns, &mut values);
     parallel::map(executor, parts, |part: Part<'_, T>| {
         let first = offsets[part.rows.start];
         let mut next: Vec<usize> = offsets[part.rows.clone()]

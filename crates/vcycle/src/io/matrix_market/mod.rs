@@ -133,11 +133,14 @@ impl<'a> MatrixFile<'a> {
         let mut block = self.text.block(Vec::new())?;
         let mut spare = Vec::new();
         while !block.is_empty() {
-            let (next, parsed) = parallel::join(
-                self.executor,
-                || self.text.block(std::mem::take(&mut spare)),
-                || parse::block::<P>(self.executor, &block, &self.header, lines),
-            );
+            let parse = || parse::block::<P>(self.executor, &block, &self.header, lines);
+            let (next, parsed) = match self.text.ended {
+                true => (Ok(Vec::new()), parse()),
+                false => {
+                    let read = || self.text.block(std::mem::take(&mut spare));
+                    parallel::join(self.executor, read, parse)
+                }
+            };
             let (pieces, block_lines) = parsed?;
             let missing = expected - found;
             found += pieces.iter().map(Piece::len).sum::<usize>();

@@ -20,6 +20,8 @@ pub(super) struct Text {
     rest: Vec<u8>,
     /// Lines taken one by one so far.
     pub(super) lines: usize,
+    /// Whether all blocks have been taken.
+    pub(super) ended: bool,
 }
 
 impl Text {
@@ -28,6 +30,7 @@ impl Text {
             stream: BufReader::with_capacity(1 << 16, stream),
             rest: Vec::new(),
             lines: 0,
+            ended: false,
         }
     }
 
@@ -56,7 +59,8 @@ impl Text {
         let found = (&mut self.stream)
             .take(wanted as u64)
             .read_to_end(&mut block)?;
-        if found == wanted {
+        self.ended = found < wanted;
+        if !self.ended {
             let end = block
                 .iter()
                 .rposition(|&byte| byte == b'\n')
