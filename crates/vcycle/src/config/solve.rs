@@ -65,14 +65,11 @@ pub fn solve<T: Wide>(
     b: &Vector<T>,
     ws: &Workspace,
 ) -> Result<Solution<T>> {
-    match config.precision.working.kind(false) {
-        Some(crate::scalar::Kind::F64) => Driver::<T, T>::new(config, a, ws)?.solve(b),
-        _ => Driver::<T, T::Narrow>::new(config, a, ws)?.solve(b),
-    }
+    T::solve_system(config, a, b, ws)
 }
 
 /// Tries one attempt after the other with vectors of `W`.
-struct Driver<'d, T: Wide, W: Working> {
+pub(super) struct Driver<'d, T: Wide, W: Working> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
     matrix: StoredMatrix<W>,
@@ -85,7 +82,7 @@ struct Driver<'d, T: Wide, W: Working> {
 }
 
 impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
-    fn new(config: &'d Config, a: &'d Arc<Csr<T>>, ws: &'d Workspace) -> Result<Self> {
+    pub(super) fn new(config: &'d Config, a: &'d Arc<Csr<T>>, ws: &'d Workspace) -> Result<Self> {
         let begin = Instant::now();
         let stage = ws.stage("analysis", 0);
         let stop = config.stop.stop()?;
@@ -105,7 +102,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         })
     }
 
-    fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
+    pub(super) fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
         let mut place = 0;
         loop {
             let attempt = self.attempts[place].clone();

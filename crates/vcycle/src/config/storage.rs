@@ -11,10 +11,14 @@ use serde_json::Value;
 use super::components::unknown_name;
 use super::error::ConfigError;
 use super::precision::{Unit, bad_precision};
+use super::solve::Driver;
+use super::{Config, Solution};
 use crate::error::{Error, Result};
+use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Ell, Format, Hybrid, SellP, choose_format};
 use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
+use crate::vector::Vector;
 
 /// The format of the matrix a solver multiplies with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -107,17 +111,38 @@ pub trait Working: Mixes<Self, Self> {
 
 /// A type systems are given in: `f64` or [`c64`].
 pub trait Wide: Working {
-    /// Its single-precision counterpart.
-    type Narrow: Working;
+    /// [`solve`](super::solve()) for this type. Being no generic function it is compiled here
+    /// once, with all solvers, and not again by every crate that calls it.
+    ///
+    /// # Errors
+    /// As [`solve`](super::solve()).
+    fn solve_system(
+        config: &Config,
+        a: &Arc<Csr<Self>>,
+        b: &Vector<Self>,
+        ws: &Workspace,
+    ) -> Result<Solution<Self>>;
 }
 
-impl Wide for f64 {
-    type Narrow = f32;
+macro_rules! wide {
+    ($($wide:ty, $narrow:ty;)*) => {$(
+        impl Wide for $wide {
+            fn solve_system(
+                config: &Config,
+                a: &Arc<Csr<Self>>,
+                b: &Vector<Self>,
+                ws: &Workspace,
+            ) -> Result<Solution<Self>> {
+                match config.precision.working {
+                    Unit::Double => Driver::<Self, Self>::new(config, a, ws)?.solve(b),
+                    _ => Driver::<Self, $narrow>::new(config, a, ws)?.solve(b),
+                }
+            }
+        }
+    )*};
 }
 
-impl Wide for c64 {
-    type Narrow = c32;
-}
+wide! { f64, f32; c64, c32; }
 
 macro_rules! working {
     ($($real:ty, $complex:ty;)*) => {$(
