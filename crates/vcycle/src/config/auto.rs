@@ -32,7 +32,7 @@ impl Attempt {
         match (&self.solver, &self.preconditioner) {
             #[cfg(feature = "direct")]
             (SolverConfig::Direct(p), PreconditionerConfig::None(_)) => {
-                Ok(Some(Arc::new(p.clone())))
+                Ok(Some(Arc::new(p.to_owned())))
             }
             #[cfg(not(feature = "direct"))]
             (SolverConfig::Direct(_), _) => Err(ConfigError::NotAvailable {
