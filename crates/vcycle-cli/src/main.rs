@@ -1,2 +1,84 @@
-//! The program.
-fn main() {}
+//! The `vcycle` program.
+
+mod args;
+mod commands;
+mod error;
+mod input;
+mod output;
+
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use error::{CliError, Result};
+use output::print;
+use output::style::{Colour, Style};
+
+/// The exit status of bad input.
+const BAD_INPUT: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse_arguments(&error),
+    };
+    let json = wants_json(&cli.command);
+    run(cli.command).unwrap_or_else(|error| refuse(&error, json))
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Solve(args) => commands::solve::run(&args),
+        Command::Info(args) => commands::info::run(&args),
+        Command::Gen(args) => commands::generate::run(&args),
+        Command::Problems => Ok(commands::problems::run()),
+        Command::Devices(args) => commands::devices::run(&args),
+        Command::Config => Ok(commands::config::run()),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "vcycle", &mut script);
+            print(String::from_utf8_lossy(&script).trim_end());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn wants_json(command: &Command) -> bool {
+    match command {
+        Command::Solve(args) => args.json,
+        Command::Info(args) => args.json,
+        Command::Devices(args) => args.json,
+        _ => false,
+    }
+}
+
+/// Prints what clap has to say; its help goes to stdout and is no failure.
+fn refuse_arguments(error: &clap::Error) -> ExitCode {
+    let json = std::env::args().any(|argument| argument == "--json");
+    if error.use_stderr() && json {
+        print_json_error(error.to_string().trim_end(), None);
+    }
+    // Nothing can be done where even the complaint cannot be printed.
+    let _ = error.print();
+    match error.use_stderr() {
+        true => ExitCode::from(BAD_INPUT),
+        false => ExitCode::SUCCESS,
+    }
+}
+
+fn refuse(error: &CliError, json: bool) -> ExitCode {
+    let hint = error.hint();
+    if json {
+        print_json_error(&error.to_string(), hint.as_deref());
+    }
+    let style = Style::of(&std::io::stderr());
+    eprintln!("{} {error}", style.paint("error:", Colour::Red));
+    if let Some(hint) = hint {
+        eprintln!("{} {hint}", style.paint("hint:", Colour::Yellow));
+    }
+    ExitCode::from(BAD_INPUT)
+}
+
+fn print_json_error(error: &str, hint: Option<&str>) {
+    print(&serde_json::json!({"status": "error", "error": error, "hint": hint}).to_string());
+}

@@ -167,6 +167,9 @@ pub enum Error {
         /// What would be right.
         reason: String,
     },
+    /// A configuration that names what does not exist or does not fit together.
+    #[error(transparent)]
+    Config(Box<crate::config::ConfigError>),
     /// A name that is no problem of the gallery.
     #[error(
         "unknown problem `{name}`{}; the problems are: {}",

@@ -3,6 +3,7 @@
 //! Everything is a linear operator ([`linop`]); where it runs is chosen at run time
 //! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
 
+pub mod config;
 pub mod executor;
 pub mod gallery;
 pub mod io;

@@ -4,9 +4,17 @@
 //! ([`Workspace::stage`](crate::executor::Workspace::stage)) and announce iterations; observers
 //! make a residual history, a profile or a trace of that.
 
+mod chrome_trace;
+mod history;
+mod profile;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+
+pub use chrome_trace::ChromeTrace;
+pub use history::History;
+pub use profile::{Profile, Stage};
 
 /// One iteration of a solver, as it is announced.
 #[derive(Clone, Copy, Debug)]

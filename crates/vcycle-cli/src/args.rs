@@ -1,0 +1,162 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+const EXAMPLES: &str = "\
+Examples:
+  vcycle solve matrix.mtx.gz              choose everything, solve for a right-hand side of ones
+  vcycle solve poisson7:64 --solver cg --precond jacobi
+  vcycle info matrix.mtx                  what kind of matrix it is and what to try
+  vcycle problems                         problems that can be made on the spot";
+
+/// Solves large sparse linear systems.
+#[derive(Debug, Parser)]
+#[command(name = "vcycle", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Solve A x = b
+    Solve(Box<SolveArgs>),
+    /// Say what kind of matrix it is and what to try
+    Info(InfoArgs),
+    /// Write a problem of the gallery to a file
+    Gen(GenArgs),
+    /// List the problems of the gallery
+    Problems,
+    /// List where solves can run, with the bandwidth measured
+    Devices(DevicesArgs),
+    /// Print the default configuration, and every component with its parameters
+    Config,
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  vcycle completions bash > ~/.local/share/bash-completion/completions/vcycle"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+const SOLVE_EXAMPLES: &str = "\
+Examples:
+  vcycle solve matrix.mtx
+  vcycle solve matrix.mtx.xz --rhs b.mtx --output x.mtx
+  vcycle solve poisson7:64 --solver cg --precond jacobi --rtol 1e-10
+  vcycle solve convdiff7:40,100 --solver gmres:50 --precond ilu0 --report report.html
+  vcycle solve poisson7:64 --precision dp/sp --json
+
+A parameter may follow a name after a colon, jacobi:0.9, or by its key, sor:omega=1.2,sweeps=2.
+`vcycle config` lists all names and keys.
+
+Exit status: 0 converged, 1 not converged, 2 bad input.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SOLVE_EXAMPLES)]
+pub struct SolveArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Right-hand side: a file, `ones` or `random:SEED` [default: the problem's own; ones for files]
+    #[arg(long, value_name = "FILE|ones|random:SEED")]
+    pub rhs: Option<String>,
+    /// Configuration, TOML or JSON; options override it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Solver, `auto` unless given
+    #[arg(long, value_name = "NAME[:PARAMETER]")]
+    pub solver: Option<String>,
+    /// Preconditioner, `auto` unless given
+    #[arg(long, value_name = "NAME[:PARAMETER]")]
+    pub precond: Option<String>,
+    /// Precision of vectors and stored matrix: dp, sp, dp/sp, dp/hp, dp/bf, sp/hp...
+    #[arg(long, value_name = "WORKING[/MATRIX]")]
+    pub precision: Option<String>,
+    /// Format of the stored matrix: csr, ell, sellp, hybrid or auto [default: csr]
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Residual to reach, relative to the right-hand side [default: 1e-8]
+    #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
+    pub rtol: Option<f64>,
+    /// Iterations to allow [default: 10000]
+    #[arg(long, value_name = "N")]
+    pub max_iters: Option<usize>,
+    /// Seconds to allow for the iterations
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub time_limit: Option<f64>,
+    /// Write the solution
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write a report with plots
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write a trace for chrome://tracing or Perfetto
+    #[arg(long, value_name = "FILE.json")]
+    pub trace: Option<PathBuf>,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Print the last line only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct InputArgs {
+    /// A Matrix Market file (.mtx, .gz, .xz, .zst), an .npz file, or a problem like poisson7:64
+    #[arg(value_name = "FILE|PROBLEM")]
+    pub source: String,
+    /// Sum entries that a file gives more than once, instead of refusing them
+    #[arg(long)]
+    pub sum_duplicates: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PlaceArgs {
+    /// Where to run: reference or cpu [default: cpu]
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Threads of the cpu device [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  vcycle info matrix.mtx.gz\n  vcycle info beam:o3,l2 --json")]
+pub struct InfoArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vcycle gen poisson7:32 -o poisson.mtx.gz\n  vcycle gen beam:o3,l2 -o beam.mtx --rhs-output load.mtx\n\n`vcycle problems` lists the problems."
+)]
+pub struct GenArgs {
+    /// A problem like poisson7:64
+    #[arg(value_name = "PROBLEM")]
+    pub problem: String,
+    /// The matrix file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Also write the right-hand side
+    #[arg(long, value_name = "FILE")]
+    pub rhs_output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct DevicesArgs {
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,42 @@
+//! `vcycle config`.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use vcycle::config::{Config, PreconditionerConfig, SolverConfig};
+
+use crate::output::print;
+
+/// Prints the default configuration as TOML, and all components with their parameters as
+/// comments in it.
+pub fn run() -> ExitCode {
+    print("# The default configuration. Options of the command line override it.");
+    print(Config::default().to_toml().trim_end());
+    print(
+        "\n# stop: rtol, reduction (of the initial residual), atol, max-iterations, time-limit (seconds).",
+    );
+    print("# run: device \"cpu\" or \"reference\"; threads, all cores unless given.");
+    print("# precision: WORKING[/MATRIX] of dp, sp, hp, bf.");
+    print("\n# Solvers, with their defaults:");
+    SolverConfig::all()
+        .iter()
+        .for_each(|c| comment("solver", c));
+    print("\n# Preconditioners, with their defaults:");
+    PreconditionerConfig::all()
+        .iter()
+        .for_each(|c| comment("preconditioner", c));
+    ExitCode::SUCCESS
+}
+
+/// One component as a commented line of TOML.
+fn comment(family: &str, component: &impl Serialize) {
+    let value = serde_json::to_value(component).expect("components are plain data");
+    let fields: Vec<String> = value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    print(&format!("# {family} = {{ {} }}", fields.join(", ")));
+}

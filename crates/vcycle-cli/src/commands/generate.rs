@@ -1,0 +1,31 @@
+//! `vcycle gen`.
+
+use std::process::ExitCode;
+
+use vcycle::executor::Executor;
+use vcycle::gallery;
+use vcycle::io::{write_matrix, write_vector};
+use vcycle::vector::Vector;
+
+use crate::args::GenArgs;
+use crate::error::Result;
+use crate::output::format::count;
+use crate::output::print;
+
+/// Writes a problem of the gallery.
+pub fn run(args: &GenArgs) -> Result<ExitCode> {
+    let executor = Executor::cpu();
+    let problem = gallery::build(&args.problem, &executor)?;
+    write_matrix(&args.output, &problem.matrix)?;
+    if let Some(path) = &args.rhs_output {
+        write_vector(path, &Vector::from_column(&executor, problem.rhs))?;
+    }
+    print(&format!(
+        "{}: {} rows, {} entries written to {}",
+        problem.name,
+        count(problem.matrix.size().rows),
+        count(problem.matrix.nonzeros()),
+        args.output.display()
+    ));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,8 @@
+//! One file a subcommand.
+
+pub mod config;
+pub mod devices;
+pub mod generate;
+pub mod info;
+pub mod problems;
+pub mod solve;

@@ -1,0 +1,236 @@
+//! `vcycle solve`.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use vcycle::config::{self, Config, Facts, Solution, Wide};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::io::write_vector;
+use vcycle::log::{ChromeTrace, Log, Profile};
+
+use crate::args::{PlaceArgs, SolveArgs};
+use crate::error::{CliError, Result};
+use crate::input::{AnySystem, System};
+use crate::output::format::{bytes, count, duration};
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::style::{Colour, Style};
+use crate::output::summary::Summary;
+use crate::output::{plot, print, spy, table};
+
+/// Solves; success only if it converged.
+pub fn run(args: &SolveArgs) -> Result<ExitCode> {
+    let config = configuration(args)?;
+    let executor = config.run.executor()?;
+    let progress = Progress::begin(!args.json && !args.quiet, "reading");
+    let begin = Instant::now();
+    let system = AnySystem::read(&args.input, &executor, &progress)?;
+    let task = Task {
+        args,
+        config,
+        executor,
+        progress,
+        reading: begin.elapsed(),
+    };
+    match system {
+        AnySystem::Real(system) => task.solve(system),
+        AnySystem::Complex(system) => task.solve(system),
+    }
+}
+
+/// The configuration file, overridden by the options.
+fn configuration(args: &SolveArgs) -> Result<Config> {
+    let mut config = match &args.config {
+        Some(path) => Config::read(path)?,
+        None => Config::default(),
+    };
+    if let Some(text) = &args.solver {
+        config.solver = text.parse()?;
+    }
+    if let Some(text) = &args.precond {
+        config.preconditioner = text.parse()?;
+    }
+    if let Some(text) = &args.precision {
+        config.precision = text.parse()?;
+    }
+    if let Some(text) = &args.format {
+        config.format = text.parse()?;
+    }
+    config.stop.rtol = args.rtol.or(config.stop.rtol);
+    config.stop.max_iterations = args.max_iters.unwrap_or(config.stop.max_iterations);
+    config.stop.time_limit = args.time_limit.or(config.stop.time_limit);
+    place(&args.place, &mut config);
+    Ok(config)
+}
+
+fn place(args: &PlaceArgs, config: &mut Config) {
+    if let Some(device) = &args.device {
+        config.run.device.clone_from(device);
+    }
+    config.run.threads = args.threads.or(config.run.threads);
+}
+
+/// One solve, from a system read to its output.
+struct Task<'t> {
+    args: &'t SolveArgs,
+    config: Config,
+    executor: Executor,
+    progress: Progress,
+    reading: Duration,
+}
+
+impl Task<'_> {
+    fn solve<T: Wide>(&self, mut system: System<T>) -> Result<ExitCode> {
+        let b = system.right_hand_side(self.args.rhs.as_deref())?;
+        let profile = Rc::new(RefCell::new(Profile::default()));
+        let trace = Rc::new(RefCell::new(ChromeTrace::default()));
+        let ws = Workspace::with_log(self.log(&profile, &trace));
+        let solution = config::solve(&self.config, &system.a, &b, &ws);
+        self.progress.end();
+        let solution = solution?;
+        let summary = Summary::new(
+            &system.name,
+            &system.a,
+            &self.executor,
+            &solution,
+            self.reading,
+        );
+        self.write_files(&system, &solution, &summary, &profile.borrow(), &trace)?;
+        self.print(&summary);
+        Ok(match solution.outcome.converged() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(1),
+        })
+    }
+
+    /// Observers cost a little in every iteration: only those whose output is asked for.
+    fn log(&self, profile: &Rc<RefCell<Profile>>, trace: &Rc<RefCell<ChromeTrace>>) -> Log {
+        let mut log = Log::new();
+        if self.progress.is_shown() {
+            log = log.with(self.progress.clone());
+        }
+        if self.args.report.is_some() {
+            log = log.with(Rc::clone(profile));
+        }
+        if self.args.trace.is_some() {
+            log = log.with(Rc::clone(trace));
+        }
+        log
+    }
+
+    fn write_files<T: Wide>(
+        &self,
+        system: &System<T>,
+        solution: &Solution<T>,
+        summary: &Summary,
+        profile: &Profile,
+        trace: &Rc<RefCell<ChromeTrace>>,
+    ) -> Result<()> {
+        if let Some(path) = &self.args.output {
+            write_vector(path, &solution.x)?;
+        }
+        if let Some(path) = &self.args.trace {
+            write_trace(path, &trace.borrow()).map_err(CliError::writing(path))?;
+        }
+        if let Some(path) = &self.args.report {
+            let report = Report {
+                summary,
+                facts: &Facts::of(system.a.as_ref()),
+                profile,
+                spy: spy::svg(system.a.pattern()),
+                tolerance: solution.config.stop.rtol,
+            };
+            std::fs::write(path, report.html()).map_err(CliError::writing(path))?;
+        }
+        Ok(())
+    }
+
+    fn print(&self, summary: &Summary) {
+        if self.args.json {
+            print(&serde_json::to_string(summary).expect("a summary is plain data"));
+            return;
+        }
+        if !self.args.quiet {
+            print(&table::facts(overview(summary)));
+            for line in plot::convergence(&summary.history) {
+                print(&line);
+            }
+        }
+        print(&verdict(summary, Style::of(&std::io::stdout())));
+    }
+}
+
+fn write_trace(path: &Path, trace: &ChromeTrace) -> std::io::Result<()> {
+    trace.write_to(BufWriter::new(File::create(path)?))
+}
+
+fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
+    let seconds = Duration::from_secs_f64;
+    let config = &summary.config;
+    let mut rows = vec![
+        (
+            "matrix",
+            format!(
+                "{}: {} rows, {} entries",
+                summary.problem,
+                count(summary.rows),
+                count(summary.nonzeros)
+            ),
+        ),
+        ("solver", config.solver.to_string()),
+        ("preconditioner", config.preconditioner.to_string()),
+        (
+            "runs on",
+            format!(
+                "{}, {} threads, precision {}, format {}",
+                summary.device, summary.threads, config.precision, config.format
+            ),
+        ),
+        (
+            "time",
+            format!(
+                "{} reading, {} set-up, {} solve",
+                duration(seconds(summary.read_seconds)),
+                duration(seconds(summary.setup_seconds)),
+                duration(seconds(summary.solve_seconds))
+            ),
+        ),
+        ("memory", memory(summary)),
+    ];
+    rows.extend(summary.messages.iter().map(|m| ("note", m.clone())));
+    rows
+}
+
+fn memory(summary: &Summary) -> String {
+    let held = format!("{} matrix and preconditioner", bytes(summary.bytes));
+    match summary.peak_memory_bytes {
+        None => held,
+        Some(peak) => format!("{held}, {} at most", bytes(peak)),
+    }
+}
+
+fn verdict(summary: &Summary, style: Style) -> String {
+    let colour = match summary.status {
+        "converged" => Colour::Green,
+        "iteration-limit" | "time-limit" => Colour::Yellow,
+        _ => Colour::Red,
+    };
+    let advice = match summary.status {
+        "converged" => String::new(),
+        _ => format!(": {}", summary.explanation),
+    };
+    format!(
+        "{} after {} iterations in {}, true relative residual {:.2e}{advice}",
+        style.paint(summary.status, colour),
+        count(summary.iterations),
+        duration(Duration::from_secs_f64(
+            summary.setup_seconds + summary.solve_seconds
+        )),
+        summary.relative_residual,
+    )
+}

@@ -1,0 +1,102 @@
+//! What ends the program with status 2.
+
+use std::path::{Path, PathBuf};
+
+use vcycle::config::ConfigError;
+use vcycle::io::Problem;
+
+pub type Result<T> = std::result::Result<T, CliError>;
+
+/// Bad input, or a file that cannot be written.
+#[derive(Debug)]
+pub enum CliError {
+    Library(vcycle::Error),
+    Write {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// An option whose value cannot be used.
+    Option {
+        option: &'static str,
+        reason: String,
+    },
+}
+
+impl CliError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            CliError::Library(vcycle::Error::Config(error)) => config_hint(error),
+            CliError::Library(error) => library_hint(error),
+            _ => None,
+        }
+    }
+
+    /// For a file that could not be written.
+    pub fn writing(path: &Path) -> impl FnOnce(std::io::Error) -> CliError {
+        let path = path.to_owned();
+        |source| CliError::Write { path, source }
+    }
+}
+
+fn config_hint(error: &ConfigError) -> Option<String> {
+    match error {
+        ConfigError::UnknownName {
+            known, suggestion, ..
+        } if suggestion.is_none() => Some(format!("known are {}", known.join(", "))),
+        ConfigError::UnknownKey {
+            known, suggestion, ..
+        } if suggestion.is_none() && !known.is_empty() => {
+            Some(format!("known are {}", known.join(", ")))
+        }
+        ConfigError::UnknownKey { known, .. } if known.is_empty() => {
+            Some("it has no parameters".to_owned())
+        }
+        ConfigError::NotAvailable { .. } => {
+            Some("`vcycle config` and `vcycle devices` list what there is".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn library_hint(error: &vcycle::Error) -> Option<String> {
+    use vcycle::Error::{BadPivot, File, NonFiniteEntry, NonFiniteVector, NotSquare, ZeroDiagonal};
+    let hint = match error {
+        File(file) if matches!(file.problem, Problem::Duplicate { .. }) => {
+            "--sum-duplicates adds such entries up"
+        }
+        ZeroDiagonal { .. } | BadPivot { .. } => {
+            "choose another preconditioner: `auto` falls back by itself, `none` always works"
+        }
+        NotSquare { .. } => "only square systems are solved; for least squares form A^H A first",
+        NonFiniteEntry { .. } | NonFiniteVector { .. } => {
+            "the data is damaged: look at how it was written"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+impl std::fmt::Display for CliError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CliError::Library(error) => write!(f, "{error}"),
+            CliError::Write { path, source } => {
+                write!(f, "cannot write {}: {source}", path.display())
+            }
+            CliError::Option { option, reason } => write!(f, "{option}: {reason}"),
+        }
+    }
+}
+
+impl From<vcycle::Error> for CliError {
+    fn from(error: vcycle::Error) -> Self {
+        CliError::Library(error)
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        CliError::Library(error.into())
+    }
+}

@@ -1,0 +1,119 @@
+//! Systems from files and from the gallery.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use vcycle::config::Wide;
+use vcycle::executor::Executor;
+use vcycle::gallery;
+use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
+use vcycle::matrix::{Csr, Duplicates};
+use vcycle::scalar::{Scalar, c64};
+use vcycle::vector::Vector;
+
+use crate::args::InputArgs;
+use crate::error::{CliError, Result};
+use crate::output::progress::Progress;
+
+/// A matrix, and its right-hand side where the source has one.
+pub struct System<T> {
+    pub name: String,
+    pub a: Arc<Csr<T>>,
+    rhs: Option<Vec<T>>,
+}
+
+/// A system of real or of complex numbers.
+pub enum AnySystem {
+    Real(System<f64>),
+    Complex(System<c64>),
+}
+
+impl AnySystem {
+    /// A file if there is one of that name or it looks like one, else a problem of the gallery.
+    pub fn read(args: &InputArgs, executor: &Executor, progress: &Progress) -> Result<Self> {
+        let source = args.source.as_str();
+        let path = Path::new(source);
+        if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
+            let mut reader = MatrixReader::default();
+            if args.sum_duplicates {
+                reader.duplicates = Duplicates::Sum;
+            }
+            let mut report = |read: io::Progress| progress.share(read.bytes, read.total_bytes);
+            return Ok(match reader.read(path, executor, &mut report)? {
+                AnyMatrix::Real(a) => AnySystem::Real(System::new(source, a)),
+                AnyMatrix::Complex(a) => AnySystem::Complex(System::new(source, a)),
+            });
+        }
+        let problem = gallery::build(source, executor)?;
+        Ok(AnySystem::Real(System {
+            name: problem.name,
+            a: Arc::new(problem.matrix),
+            rhs: Some(problem.rhs),
+        }))
+    }
+}
+
+fn looks_like_file(path: &Path) -> bool {
+    path.extension().is_some() || path.components().count() > 1
+}
+
+impl<T: Wide> System<T> {
+    fn new(name: &str, a: Csr<T>) -> Self {
+        Self {
+            name: name.to_owned(),
+            a: Arc::new(a),
+            rhs: None,
+        }
+    }
+
+    /// The right-hand side asked for, or the system's own, or ones. Takes the system's own.
+    pub fn right_hand_side(&mut self, spec: Option<&str>) -> Result<Vector<T>> {
+        let (executor, rows) = (self.a.executor(), self.a.size().rows);
+        match (spec, self.rhs.take()) {
+            (None, Some(own)) => Ok(Vector::from_column(executor, own)),
+            (None | Some("ones"), _) => Ok(Vector::filled(executor, rows, 1, 1.0)?),
+            (Some(spec), _) => match spec.strip_prefix("random") {
+                Some(rest) if rest.is_empty() || rest.starts_with(':') => {
+                    let seed = seed(rest.trim_start_matches(':'))?;
+                    Ok(Vector::from_column(executor, random(rows, seed)))
+                }
+                _ => from_file(spec, executor),
+            },
+        }
+    }
+}
+
+fn seed(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| CliError::Option {
+        option: "--rhs",
+        reason: format!("`random:{text}` needs a whole number as its seed, like random:1"),
+    })
+}
+
+/// Numbers between -1 and 1, the same for the same seed (SplitMix64, Steele et al. 2014).
+fn random<T: Scalar>(rows: usize, seed: u64) -> Vec<T> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as f64 / u64::MAX as f64 * 2.0 - 1.0
+    };
+    (0..rows)
+        .map(|_| T::from_c64(c64::new(next(), next())))
+        .collect()
+}
+
+fn from_file<T: Scalar>(path: &str, executor: &Executor) -> Result<Vector<T>> {
+    Ok(match io::read_vector(path, executor)? {
+        AnyVector::Real(v) => converted(&v)?,
+        AnyVector::Complex(v) => converted(&v)?,
+    })
+}
+
+fn converted<S: Scalar, T: Scalar>(v: &Vector<S>) -> vcycle::Result<Vector<T>> {
+    let mut out = Vector::zeros_like(v)?;
+    out.copy_from(v)?;
+    Ok(out)
+}

@@ -1,0 +1,102 @@
+//! The result of a solve as data: what `--json` prints and the report shows.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use vcycle::config::{Config, Solution, Wide};
+use vcycle::executor::Executor;
+use vcycle::matrix::Csr;
+
+/// The object `--json` prints; scripts rely on its keys.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    pub status: &'static str,
+    pub problem: String,
+    pub iterations: usize,
+    /// True, in double precision; `null` where it is not a number.
+    pub relative_residual: f64,
+    pub recurrence_residual: f64,
+    pub read_seconds: f64,
+    pub setup_seconds: f64,
+    pub solve_seconds: f64,
+    pub rows: usize,
+    pub nonzeros: usize,
+    pub operator_complexity: f64,
+    pub grid_complexity: f64,
+    pub levels: Vec<Level>,
+    /// Held by matrix and preconditioner.
+    pub bytes: usize,
+    pub peak_memory_bytes: Option<usize>,
+    pub device: &'static str,
+    pub threads: usize,
+    pub config: Config,
+    pub messages: Vec<String>,
+    /// The status in a sentence, with what to try.
+    pub explanation: &'static str,
+    #[serde(skip)]
+    pub history: Vec<f64>,
+}
+
+/// One level of a hierarchy; without multigrid there is one.
+#[derive(Debug, Serialize)]
+pub struct Level {
+    pub rows: usize,
+    pub nonzeros: usize,
+    pub working_precision: &'static str,
+    pub matrix_precision: &'static str,
+}
+
+impl Summary {
+    /// Gathers what there is to say about a solution.
+    pub fn new<T: Wide>(
+        problem: &str,
+        a: &Csr<T>,
+        executor: &Executor,
+        solution: &Solution<T>,
+        reading: Duration,
+    ) -> Self {
+        let outcome = &solution.outcome;
+        Self {
+            status: outcome.status.name(),
+            problem: problem.to_owned(),
+            iterations: outcome.iterations,
+            relative_residual: outcome.relative_residual,
+            recurrence_residual: outcome.recurrence_residual,
+            read_seconds: reading.as_secs_f64(),
+            setup_seconds: solution.setup.as_secs_f64(),
+            solve_seconds: solution.solving.as_secs_f64(),
+            rows: a.size().rows,
+            nonzeros: a.nonzeros(),
+            operator_complexity: 1.0,
+            grid_complexity: 1.0,
+            levels: vec![level(a, &solution.config)],
+            bytes: solution.bytes,
+            peak_memory_bytes: peak_memory(),
+            device: executor.name(),
+            threads: executor.threads(),
+            config: solution.config.clone(),
+            messages: solution.messages.clone(),
+            explanation: outcome.status.explanation(),
+            history: outcome.history.clone(),
+        }
+    }
+}
+
+fn level<T: Wide>(a: &Csr<T>, config: &Config) -> Level {
+    let complex = T::KIND.is_complex();
+    let name = |unit: vcycle::config::Unit| unit.kind(complex).map_or("", |kind| kind.name());
+    Level {
+        rows: a.size().rows,
+        nonzeros: a.nonzeros(),
+        working_precision: name(config.precision.working),
+        matrix_precision: name(config.precision.matrix),
+    }
+}
+
+/// The most memory the process has held, where the system tells.
+fn peak_memory() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,36 @@
+//! Tables for the terminal.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+
+/// A table of two columns: what, and how much.
+pub fn facts<N: ToString, V: ToString>(rows: impl IntoIterator<Item = (N, V)>) -> String {
+    let mut table = plain();
+    for (name, value) in rows {
+        table.add_row([Cell::new(name.to_string()), Cell::new(value.to_string())]);
+    }
+    table.to_string()
+}
+
+/// A table with a head; columns after the first are aligned to the right.
+pub fn grid<const N: usize>(
+    head: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    let mut table = plain();
+    table.set_header(head);
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.to_string()
+}
+
+fn plain() -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    table
+}

@@ -1,0 +1,218 @@
+//! `vcycle solve`: the contract scripts rely on.
+
+mod common;
+
+use common::{scratch, vcycle};
+
+#[test]
+fn json_is_one_object_with_the_agreed_keys() {
+    let run = vcycle("solve poisson7:8 --solver cg --precond jacobi --json");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let object = run.json();
+    for key in [
+        "status",
+        "iterations",
+        "relative_residual",
+        "recurrence_residual",
+        "read_seconds",
+        "setup_seconds",
+        "solve_seconds",
+        "rows",
+        "nonzeros",
+        "operator_complexity",
+        "grid_complexity",
+        "levels",
+        "bytes",
+        "peak_memory_bytes",
+        "device",
+        "threads",
+        "config",
+        "messages",
+    ] {
+        assert!(object.get(key).is_some(), "{key} is missing");
+    }
+    assert_eq!(object["status"], "converged");
+    assert_eq!(object["rows"], 512);
+    assert_eq!(object["config"]["solver"]["name"], "cg");
+    assert_eq!(object["levels"][0]["matrix_precision"], "f64");
+    assert!(object["relative_residual"].as_f64().unwrap() <= 1e-8);
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn not_converging_is_status_1() {
+    let run = vcycle("solve poisson7:8 --solver cg --precond none --max-iters 2 --json");
+    assert_eq!(run.status, 1);
+    assert_eq!(run.json()["status"], "iteration-limit");
+    assert_eq!(run.json()["iterations"], 2);
+}
+
+#[test]
+fn bad_input_is_status_2_and_says_what_was_meant() {
+    for (arguments, expected) in [
+        ("solve poisson7:8 --solver gmrse", "did you mean `gmres`?"),
+        (
+            "solve poisson7:8 --solver gmres:restrat=3",
+            "unknown key `restrat` in solver gmres; did you mean `restart`?",
+        ),
+        (
+            "solve poisson7:8 --solver gmres:many",
+            "`restart` cannot be",
+        ),
+        (
+            "solve poisson7:8 --precond amg",
+            "not available in this version",
+        ),
+        (
+            "solve poisson7:8 --device cuda:0",
+            "not available in this version",
+        ),
+        ("solve poisson7:8 --precision f16", "did you mean `hp`?"),
+        ("solve poisson7:8 --rtol -1", "rtol"),
+        ("solve poisson7:8 --rhs random:x", "random:1"),
+        ("solve poison7:8", "did you mean `poisson7`?"),
+        ("solve absent.mtx", "absent.mtx"),
+        ("solve poisson7:8 --slover cg", "--solver"),
+    ] {
+        let run = vcycle(arguments);
+        assert_eq!(run.status, 2, "{arguments}");
+        assert!(
+            run.stderr.starts_with("error: "),
+            "{arguments}: {}",
+            run.stderr
+        );
+        assert!(run.stderr.contains(expected), "{arguments}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{arguments}");
+    }
+}
+
+#[test]
+fn errors_are_json_where_json_is_asked_for() {
+    for arguments in [
+        "solve poisson7:8 --solver gmrse --json",
+        "solve poisson7:8 --json --slover cg",
+    ] {
+        let run = vcycle(arguments);
+        assert_eq!(run.status, 2);
+        assert_eq!(run.json()["status"], "error");
+        assert!(run.json()["error"].is_string());
+    }
+}
+
+#[test]
+fn a_configuration_file_is_read_and_overridden() {
+    let path = scratch("config.toml");
+    let text = "preconditioner = { name = \"jacobi\", weight = 0.5 }\nsolver = \"cg\"\n[stop]\nrtol = 1e-3";
+    std::fs::write(&path, text).unwrap();
+    let run = vcycle(&format!(
+        "solve poisson7:8 --config {} --rtol 1e-6 --json",
+        path.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let config = &run.json()["config"];
+    assert_eq!(config["preconditioner"]["weight"], 0.5);
+    assert_eq!(config["stop"]["rtol"], 1e-6);
+}
+
+#[test]
+fn a_wrong_key_in_a_configuration_file_is_named() {
+    let path = scratch("wrong.toml");
+    std::fs::write(&path, "solver = { name = \"gmres\", restrat = 20 }").unwrap();
+    let run = vcycle(&format!("solve poisson7:8 --config {}", path.display()));
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr.contains("did you mean `restart`?"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn the_solution_written_solves_the_system() {
+    let (matrix, solution) = (scratch("a.mtx"), scratch("x.mtx"));
+    let generated = vcycle(&format!("gen convdiff7:6,10 -o {}", matrix.display()));
+    assert_eq!(generated.status, 0, "{}", generated.stderr);
+    let run = vcycle(&format!(
+        "solve {} --rhs random:3 --rtol 1e-10 --quiet --output {}",
+        matrix.display(),
+        solution.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(run.stdout.lines().count(), 1);
+    // As a right-hand side the file must be read again, with one value a row.
+    let again = vcycle(&format!(
+        "solve {} --rhs {} --json",
+        matrix.display(),
+        solution.display()
+    ));
+    assert_eq!(again.status, 0, "{}", again.stderr);
+}
+
+#[test]
+fn the_report_loads_nothing_from_elsewhere() {
+    let path = scratch("report.html");
+    let run = vcycle(&format!("solve poisson5:20 --report {}", path.display()));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    for outside in ["http", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.contains("<svg") && page.contains("poisson5:20"));
+}
+
+#[test]
+fn the_trace_is_json() {
+    let path = scratch("trace.json");
+    let run = vcycle(&format!(
+        "solve poisson5:20 --solver cg --precond jacobi --trace {}",
+        path.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(trace["traceEvents"].as_array().unwrap().len() > 10);
+}
+
+#[test]
+fn nothing_is_coloured_in_a_pipe() {
+    for arguments in ["solve poisson5:20", "info poisson5:20", "solve nothing"] {
+        let run = vcycle(arguments);
+        let text = run.stdout + &run.stderr;
+        assert!(!text.is_empty() && !text.contains('\x1b'), "{arguments}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_status_2() {
+    let run = vcycle("solve poisson5:5 --report /nowhere/report.html");
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("cannot write /nowhere/report.html"));
+}
+
+#[test]
+fn auto_tells_what_it_chose() {
+    for (problem, solver) in [
+        ("poisson5:60", "cg"),
+        ("poisson5:10", "direct"),
+        ("convdiff7:14,10", "gmres"),
+    ] {
+        let run = vcycle(&format!("solve {problem} --json"));
+        assert_eq!(run.status, 0, "{problem}: {}", run.stdout);
+        let object = run.json();
+        assert_eq!(object["config"]["solver"]["name"], solver, "{problem}");
+        let message = object["messages"][0].as_str().unwrap();
+        assert!(message.starts_with("auto: "), "{message}");
+    }
+}
+
+#[test]
+fn narrow_precisions_reach_the_tolerance_of_the_given_system() {
+    for precision in ["sp", "dp/sp", "dp/hp", "sp/bf"] {
+        let run = vcycle(&format!(
+            "solve aniso5:24,0.37 --solver cg --precond jacobi --precision {precision} --json"
+        ));
+        assert_eq!(run.status, 0, "{precision}: {}", run.stdout);
+        assert!(run.json()["relative_residual"].as_f64().unwrap() <= 1e-8);
+    }
+}

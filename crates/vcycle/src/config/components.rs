@@ -1,0 +1,363 @@
+//! The names of solvers and preconditioners, and the parameter struct behind each.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::{ConfigError, nearest};
+use super::value::{Table, arguments, parameters};
+use crate::linop::Factory;
+use crate::precond::{BlockJacobi, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
+use crate::scalar::Mixes;
+#[cfg(feature = "direct")]
+use crate::solver::Direct;
+use crate::solver::{
+    Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
+};
+
+/// Stands in where the library is built without the direct solver.
+#[cfg(not(feature = "direct"))]
+type Direct = NoParameters;
+
+/// For components that have nothing to choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct NoParameters {}
+
+/// Makes an enum of named components with their parameters. In brackets: the keys that may be
+/// given in order after a colon.
+macro_rules! components {
+    (
+        $(#[$doc:meta])*
+        enum $family:ident($title:literal) {
+            $($(#[$variant_doc:meta])* $name:literal => $variant:ident($parameters:ty) [$($key:literal),*],)*
+        }
+        later $later:expr
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[serde(tag = "name")]
+        #[non_exhaustive]
+        pub enum $family {
+            $(
+                $(#[$variant_doc])*
+                #[serde(rename = $name)]
+                $variant($parameters),
+            )*
+        }
+
+        impl $family {
+            /// Every name, as options and files spell it.
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// The name, as options and files spell it.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// Every component with its default parameters.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(Default::default())),*]
+            }
+
+            fn from_table(name: &str, table: Table) -> Result<Self, ConfigError> {
+                let place = format!("{} {name}", $title);
+                match name {
+                    $($name => parameters(&place, table).map(Self::$variant),)*
+                    _ => Err(unknown_name($title, name, Self::NAMES, $later)),
+                }
+            }
+
+            fn positional(name: &str) -> &'static [&'static str] {
+                match name {
+                    $($name => &[$($key),*],)*
+                    _ => &[],
+                }
+            }
+
+            /// From a configuration file: a name, or a table with `name` and parameters.
+            pub(super) fn from_value(value: Value) -> Result<Self, ConfigError> {
+                match value {
+                    Value::String(text) => text.parse(),
+                    Value::Object(mut table) => match table.remove("name") {
+                        Some(Value::String(name)) => Self::from_table(&name, table),
+                        _ => Err(no_name($title)),
+                    },
+                    _ => Err(no_name($title)),
+                }
+            }
+        }
+
+        /// The short form that can be parsed again: `gmres:restart=30`.
+        impl std::fmt::Display for $family {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(&short_form(self.name(), self))
+            }
+        }
+
+        impl std::str::FromStr for $family {
+            type Err = ConfigError;
+
+            /// `name`, `name:value` or `name:key=value,...`.
+            fn from_str(text: &str) -> Result<Self, ConfigError> {
+                match text.split_once(':') {
+                    None => Self::from_table(text, Table::new()),
+                    Some((name, rest)) => {
+                        let place = format!("{} {name}", $title);
+                        // An unknown name is the more helpful complaint.
+                        Self::from_table(name, Table::new())?;
+                        Self::from_table(name, arguments(&place, rest, Self::positional(name))?)
+                    }
+                }
+            }
+        }
+    };
+}
+
+components! {
+    /// A solver and its parameters.
+    ///
+    /// ```
+    /// use vcycle::config::SolverConfig;
+    /// let solver: SolverConfig = "cg".parse()?;
+    /// assert_eq!(solver.name(), "cg");
+    /// let error = "gcc".parse::<SolverConfig>().unwrap_err();
+    /// assert!(error.to_string().starts_with("unknown solver `gcc`; did you mean"));
+    /// # Ok::<(), vcycle::config::ConfigError>(())
+    /// ```
+    enum SolverConfig("solver") {
+        /// Chosen from the facts of the matrix.
+        "auto" => Auto(NoParameters) [],
+        /// Conjugate gradients.
+        "cg" => Cg(Cg) [],
+        /// Flexible conjugate gradients.
+        "fcg" => Fcg(Fcg) [],
+        /// Pipelined conjugate gradients.
+        "pipecg" => PipeCg(PipeCg) [],
+        /// Minimal residuals.
+        "minres" => Minres(Minres) [],
+        /// Biconjugate gradients.
+        "bicg" => Bicg(Bicg) [],
+        /// Stabilised biconjugate gradients.
+        "bicgstab" => Bicgstab(Bicgstab) [],
+        /// Conjugate gradients squared.
+        "cgs" => Cgs(Cgs) [],
+        /// Generalised minimal residuals.
+        "gmres" => Gmres(Gmres) ["restart"],
+        /// Flexible generalised minimal residuals.
+        "fgmres" => Fgmres(Fgmres) ["restart"],
+        /// Induced dimension reduction.
+        "idr" => Idr(Idr) ["s", "seed"],
+        /// Generalised conjugate residuals.
+        "gcr" => Gcr(Gcr) ["restart"],
+        /// Iterative refinement (Richardson).
+        "ir" => Ir(Ir) ["relaxation"],
+        /// Chebyshev iteration.
+        "chebyshev" => Chebyshev(Chebyshev) ["lower", "upper"],
+        /// A factorisation, refined.
+        "direct" => Direct(Direct) [],
+    }
+    later &[]
+}
+
+components! {
+    /// A preconditioner and its parameters.
+    enum PreconditionerConfig("preconditioner") {
+        /// Chosen from the facts of the matrix.
+        "auto" => Auto(NoParameters) [],
+        /// No preconditioner.
+        "none" => None(NoParameters) [],
+        /// The diagonal.
+        "jacobi" => Jacobi(Jacobi) ["weight"],
+        /// The diagonal of absolute row sums.
+        "l1-jacobi" => L1Jacobi(L1Jacobi) ["weight"],
+        /// Blocks on the diagonal.
+        "block-jacobi" => BlockJacobi(BlockJacobi) ["block-size"],
+        /// Successive over-relaxation.
+        "sor" => Sor(Sor) ["omega", "sweeps"],
+        /// Symmetric successive over-relaxation.
+        "ssor" => Ssor(Ssor) ["omega", "sweeps"],
+        /// Incomplete Cholesky factorisation.
+        "ic0" => Ic0(Ic0) ["shift"],
+        /// Incomplete LU factorisation.
+        "ilu0" => Ilu0(Ilu0) [],
+        /// Incomplete LU factorisation by fixed-point sweeps.
+        "parilu" => ParIlu(ParIlu) ["sweeps"],
+        /// Incomplete sparse approximate inverse.
+        "isai" => Isai(Isai) ["kind", "power"],
+    }
+    later &["amg", "struct-mg", "fsai"]
+}
+
+impl Default for SolverConfig {
+    fn default() -> Self {
+        Self::Auto(NoParameters {})
+    }
+}
+
+impl Default for PreconditionerConfig {
+    fn default() -> Self {
+        Self::Auto(NoParameters {})
+    }
+}
+
+impl SolverConfig {
+    /// Whether it is still to be chosen.
+    pub fn is_auto(&self) -> bool {
+        matches!(self, Self::Auto(_))
+    }
+
+    /// The iteration.
+    ///
+    /// # Errors
+    /// For `auto`, which a matrix has to decide first.
+    pub fn method<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Method<T>>, ConfigError> {
+        Ok(match self {
+            Self::Auto(_) => return Err(undecided("solver")),
+            Self::Cg(p) => Arc::new(p.to_owned()),
+            Self::Fcg(p) => Arc::new(p.to_owned()),
+            Self::PipeCg(p) => Arc::new(p.to_owned()),
+            Self::Minres(p) => Arc::new(p.to_owned()),
+            Self::Bicg(p) => Arc::new(p.to_owned()),
+            Self::Bicgstab(p) => Arc::new(p.to_owned()),
+            Self::Cgs(p) => Arc::new(p.to_owned()),
+            Self::Gmres(p) => Arc::new(p.to_owned()),
+            Self::Fgmres(p) => Arc::new(p.to_owned()),
+            Self::Idr(p) => Arc::new(p.to_owned()),
+            Self::Gcr(p) => Arc::new(p.to_owned()),
+            Self::Ir(p) => Arc::new(p.to_owned()),
+            Self::Chebyshev(p) => Arc::new(p.to_owned()),
+            Self::Direct(_) => Arc::new(Ir::default()),
+        })
+    }
+}
+
+impl PreconditionerConfig {
+    /// Whether it is still to be chosen.
+    pub fn is_auto(&self) -> bool {
+        matches!(self, Self::Auto(_))
+    }
+
+    /// What makes the preconditioner; `None` without one.
+    ///
+    /// # Errors
+    /// For `auto`, which a matrix has to decide first.
+    pub fn factory<T: Mixes<T, T>>(&self) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
+        Ok(Some(match self {
+            Self::Auto(_) => return Err(undecided("preconditioner")),
+            Self::None(_) => return Ok(None),
+            Self::Jacobi(p) => Arc::new(p.to_owned()),
+            Self::L1Jacobi(p) => Arc::new(p.to_owned()),
+            Self::BlockJacobi(p) => Arc::new(p.to_owned()),
+            Self::Sor(p) => Arc::new(p.to_owned()),
+            Self::Ssor(p) => Arc::new(p.to_owned()),
+            Self::Ic0(p) => Arc::new(p.to_owned()),
+            Self::Ilu0(p) => Arc::new(p.to_owned()),
+            Self::ParIlu(p) => Arc::new(p.to_owned()),
+            Self::Isai(p) => Arc::new(p.to_owned()),
+        }))
+    }
+}
+
+fn short_form(name: &str, component: &impl Serialize) -> String {
+    let Ok(Value::Object(table)) = serde_json::to_value(component) else {
+        return name.to_owned();
+    };
+    let arguments: Vec<String> = table
+        .iter()
+        .filter(|(key, value)| *key != "name" && !value.is_null())
+        .map(|(key, value)| format!("{key}={}", value.to_string().trim_matches('"')))
+        .collect();
+    match arguments.is_empty() {
+        true => name.to_owned(),
+        false => format!("{name}:{}", arguments.join(",")),
+    }
+}
+
+fn undecided(family: &str) -> ConfigError {
+    ConfigError::Conflict(format!(
+        "{family} `auto` has to be decided by a matrix first"
+    ))
+}
+
+fn no_name(family: &'static str) -> ConfigError {
+    ConfigError::BadValue {
+        place: family.to_owned(),
+        key: "name".to_owned(),
+        value: "missing".to_owned(),
+        reason: format!("give a name, `{family} = \"auto\"`, or a table with a `name`"),
+    }
+}
+
+/// The error for a name that no component of `family` has.
+pub(super) fn unknown_name(
+    family: &'static str,
+    name: &str,
+    known: &[&'static str],
+    later: &[&str],
+) -> ConfigError {
+    if later.contains(&name) {
+        return ConfigError::NotAvailable {
+            family,
+            name: name.to_owned(),
+        };
+    }
+    ConfigError::UnknownName {
+        family,
+        name: name.to_owned(),
+        suggestion: nearest(name, known.iter().copied()).map(str::to_owned),
+        known: known.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_may_follow_a_colon() {
+        let jacobi: PreconditionerConfig = "jacobi:0.9".parse().unwrap();
+        let named: PreconditionerConfig = "jacobi:weight=0.9".parse().unwrap();
+        assert_eq!(jacobi, named);
+        let PreconditionerConfig::Jacobi(parameters) = jacobi else {
+            panic!("jacobi expected");
+        };
+        assert_eq!(parameters.weight, 0.9);
+    }
+
+    #[test]
+    fn every_default_survives_its_own_serialisation() {
+        for solver in SolverConfig::all() {
+            let value = serde_json::to_value(&solver).unwrap();
+            assert_eq!(SolverConfig::from_value(value).unwrap(), solver);
+            assert_eq!(solver.to_string().parse::<SolverConfig>().unwrap(), solver);
+        }
+        for preconditioner in PreconditionerConfig::all() {
+            let value = serde_json::to_value(&preconditioner).unwrap();
+            let read = PreconditionerConfig::from_value(value).unwrap();
+            assert_eq!(read, preconditioner);
+        }
+    }
+
+    #[test]
+    fn wrong_names_keys_and_values_are_told_apart() {
+        let error = |text: &str| text.parse::<PreconditionerConfig>().unwrap_err();
+        assert_eq!(
+            error("jacobbi").to_string(),
+            "unknown preconditioner `jacobbi`; did you mean `jacobi`?"
+        );
+        assert_eq!(
+            error("jacobi:wieght=2").to_string(),
+            "unknown key `wieght` in preconditioner jacobi; did you mean `weight`?"
+        );
+        assert!(
+            matches!(error("jacobi:much"), ConfigError::BadValue { key, .. } if key == "weight")
+        );
+        assert!(matches!(error("jacobi:1,2"), ConfigError::BadValue { .. }));
+        assert!(matches!(error("amg"), ConfigError::NotAvailable { .. }));
+    }
+}

@@ -1,0 +1,349 @@
+//! Configurations: TOML or JSON, or options of the command line, that become solvers.
+//!
+//! Parameters have one source: the struct of each component, with its defaults. A component is
+//! given by its name, by `name:value`, or as a table:
+//!
+//! ```
+//! use vcycle::config::Config;
+//! let config = Config::from_toml(r#"
+//!     solver = "cg"
+//!     preconditioner = { name = "jacobi", weight = 0.9 }
+//!     [stop]
+//!     rtol = 1e-10
+//! "#)?;
+//! assert_eq!(config.solver.name(), "cg");
+//! let error = Config::from_toml("[stop]\nrtoll = 1e-10").unwrap_err();
+//! assert_eq!(error.to_string(), "unknown key `rtoll` in stop; did you mean `rtol`?");
+//! # Ok::<(), vcycle::config::ConfigError>(())
+//! ```
+//!
+//! [`solve()`] takes a configuration, a matrix and a right-hand side and does the rest, `auto`
+//! included.
+
+mod auto;
+mod components;
+mod error;
+mod facts;
+mod precision;
+mod refine;
+mod solve;
+mod storage;
+mod value;
+
+use std::path::Path;
+use std::time::Duration;
+
+pub use auto::{Attempt, attempts};
+pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
+pub use error::ConfigError;
+pub use facts::Facts;
+pub use precision::{Precision, Unit};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+pub use solve::{Solution, solve};
+pub use storage::{MatrixFormat, Wide};
+use value::{Table, parameters};
+
+use crate::executor::Executor;
+use crate::stop::Stop;
+
+/// Everything that can be chosen about a solve.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Config {
+    /// The iteration.
+    pub solver: SolverConfig,
+    /// The approximate inverse it uses.
+    pub preconditioner: PreconditionerConfig,
+    /// When to stop.
+    pub stop: StopConfig,
+    /// In which precision to compute and to store the matrix.
+    pub precision: Precision,
+    /// In which format to store the matrix.
+    pub format: MatrixFormat,
+    /// Where to run.
+    pub run: RunConfig,
+}
+
+/// When to stop; the names of the command line for [`Stop`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct StopConfig {
+    /// Residual relative to the right-hand side.
+    pub rtol: Option<f64>,
+    /// Or residual relative to the initial one.
+    pub reduction: Option<f64>,
+    /// Or residual norm.
+    pub atol: Option<f64>,
+    /// At most this many iterations.
+    pub max_iterations: usize,
+    /// At most this many seconds.
+    pub time_limit: Option<f64>,
+}
+
+impl Default for StopConfig {
+    fn default() -> Self {
+        Self {
+            rtol: Stop::default().rhs_tolerance,
+            reduction: None,
+            atol: None,
+            max_iterations: Stop::default().iterations,
+            time_limit: None,
+        }
+    }
+}
+
+impl StopConfig {
+    /// The criterion.
+    ///
+    /// # Errors
+    /// For a tolerance that is negative or not a number, and a time limit that is no duration.
+    pub fn stop(&self) -> Result<Stop, ConfigError> {
+        let tolerances = [
+            ("rtol", self.rtol),
+            ("reduction", self.reduction),
+            ("atol", self.atol),
+        ];
+        for (key, tolerance) in tolerances {
+            if let Some(value) = tolerance.filter(|value| !(value.is_finite() && *value >= 0.0)) {
+                return Err(bad_stop(
+                    key,
+                    value,
+                    "a finite number, at least 0, is needed",
+                ));
+            }
+        }
+        let mut stop = Stop::default().max_iterations(self.max_iterations);
+        stop.rhs_tolerance = self.rtol;
+        stop.initial_tolerance = self.reduction;
+        stop.absolute_tolerance = self.atol;
+        if let Some(seconds) = self.time_limit {
+            let time = Duration::try_from_secs_f64(seconds)
+                .map_err(|error| bad_stop("time-limit", seconds, &error.to_string()))?;
+            stop = stop.max_time(time);
+        }
+        Ok(stop)
+    }
+}
+
+fn bad_stop(key: &str, value: f64, reason: &str) -> ConfigError {
+    ConfigError::BadValue {
+        place: "stop".to_owned(),
+        key: key.to_owned(),
+        value: value.to_string(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// Where to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct RunConfig {
+    /// `reference` or `cpu`.
+    pub device: String,
+    /// Threads of the `cpu` device; all cores unless given.
+    pub threads: Option<usize>,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self {
+            device: "cpu".to_owned(),
+            threads: None,
+        }
+    }
+}
+
+impl RunConfig {
+    /// What describes an executor.
+    pub fn of(executor: &Executor) -> Self {
+        Self {
+            device: executor.name().to_owned(),
+            threads: Some(executor.threads()),
+        }
+    }
+
+    /// The executor.
+    ///
+    /// # Errors
+    /// For a device this version does not know, and for threads that cannot be started.
+    pub fn executor(&self) -> crate::Result<Executor> {
+        match (self.device.as_str(), self.threads) {
+            ("reference", None | Some(1)) => Ok(Executor::reference()),
+            ("reference", Some(threads)) => Err(ConfigError::Conflict(format!(
+                "device `reference` is serial, it cannot use {threads} threads; use `cpu`"
+            ))
+            .into()),
+            ("cpu", None) => Ok(Executor::cpu()),
+            ("cpu", Some(threads)) => Executor::cpu_with_threads(threads),
+            (name, _) => Err(unknown_device(name).into()),
+        }
+    }
+}
+
+fn unknown_device(name: &str) -> ConfigError {
+    let kind = name.split(':').next().unwrap_or(name);
+    let later = ["cuda", "hip", "opencl"];
+    if later.contains(&kind) {
+        return ConfigError::NotAvailable {
+            family: "device",
+            name: name.to_owned(),
+        };
+    }
+    components::unknown_name("device", name, &["reference", "cpu"], &[])
+}
+
+impl Config {
+    /// Reads TOML text.
+    ///
+    /// # Errors
+    /// For text that is not TOML, and for unknown names and keys and bad values.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        let value = toml::from_str(text).map_err(|error| syntax("TOML", error.to_string()))?;
+        Self::from_value(value)
+    }
+
+    /// Reads JSON text.
+    ///
+    /// # Errors
+    /// For text that is not JSON, and for unknown names and keys and bad values.
+    pub fn from_json(text: &str) -> Result<Self, ConfigError> {
+        let value =
+            serde_json::from_str(text).map_err(|error| syntax("JSON", error.to_string()))?;
+        Self::from_value(value)
+    }
+
+    /// Reads a file: JSON if its name ends so, TOML otherwise.
+    ///
+    /// # Errors
+    /// When the file cannot be read or holds no configuration.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+            path: path.display().to_string(),
+            source,
+        })?;
+        let json = path.extension().is_some_and(|ending| ending == "json");
+        let config = if json {
+            Self::from_json(&text)
+        } else {
+            Self::from_toml(&text)
+        };
+        config.map_err(|error| match error {
+            ConfigError::Syntax { reason, .. } => syntax(&path.display().to_string(), reason),
+            other => other,
+        })
+    }
+
+    /// As TOML text; what [`from_toml`](Config::from_toml) reads.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("configurations have TOML types only")
+    }
+
+    fn from_value(value: Value) -> Result<Self, ConfigError> {
+        let mut table = section("the configuration", Some(value))?;
+        let mut take = |key: &str| table.remove(key);
+        let mut config = Config::default();
+        if let Some(value) = take("solver") {
+            config.solver = SolverConfig::from_value(value)?;
+        }
+        if let Some(value) = take("preconditioner") {
+            config.preconditioner = PreconditionerConfig::from_value(value)?;
+        }
+        if let Some(value) = take("precision") {
+            config.precision = Precision::from_value(value)?;
+        }
+        if let Some(value) = take("format") {
+            config.format = MatrixFormat::from_value(value)?;
+        }
+        config.stop = parameters("stop", section("stop", take("stop"))?)?;
+        config.run = parameters("run", section("run", take("run"))?)?;
+        match table.keys().next() {
+            None => Ok(config),
+            Some(key) => Err(value::unknown_key(
+                "the configuration",
+                key,
+                value::keys::<Config>(),
+            )),
+        }
+    }
+}
+
+fn section(place: &str, value: Option<Value>) -> Result<Table, ConfigError> {
+    match value {
+        None => Ok(Table::new()),
+        Some(Value::Object(table)) => Ok(table),
+        Some(other) => Err(ConfigError::BadValue {
+            place: "the configuration".to_owned(),
+            key: place.to_owned(),
+            value: other.to_string(),
+            reason: "a table is needed".to_owned(),
+        }),
+    }
+}
+
+fn syntax(origin: &str, reason: String) -> ConfigError {
+    ConfigError::Syntax {
+        origin: origin.to_owned(),
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_survives_being_written() {
+        let config = Config::default();
+        assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+        let json = serde_json::to_string(&config).unwrap();
+        assert_eq!(Config::from_json(&json).unwrap(), config);
+    }
+
+    #[test]
+    fn unknown_sections_and_keys_are_named() {
+        let error = |text: &str| Config::from_toml(text).unwrap_err().to_string();
+        assert_eq!(
+            error("solvr = \"cg\""),
+            "unknown key `solvr` in the configuration; did you mean `solver`?"
+        );
+        assert_eq!(
+            error("solver = { name = \"cg\", colour = 1 }"),
+            "unknown key `colour` in solver cg"
+        );
+        assert!(error("[stop]\nmax-iterations = -1").contains("`max-iterations` cannot be -1"));
+        assert!(error("stop = 3").contains("a table is needed"));
+        assert!(error("solver = ").starts_with("TOML: "));
+    }
+
+    #[test]
+    fn devices_that_do_not_exist_are_refused() {
+        let executor = |device: &str, threads| {
+            let device = device.to_owned();
+            RunConfig { device, threads }.executor()
+        };
+        assert_eq!(executor("cpu", Some(2)).unwrap().threads(), 2);
+        let error = executor("cuda:0", None).unwrap_err().to_string();
+        assert_eq!(error, "device `cuda:0` is not available in this version");
+        assert!(
+            executor("cpy", None)
+                .unwrap_err()
+                .to_string()
+                .contains("`cpu`")
+        );
+        assert!(executor("reference", Some(2)).is_err());
+    }
+
+    #[test]
+    fn tolerances_are_checked() {
+        let config = StopConfig {
+            rtol: Some(f64::NAN),
+            ..StopConfig::default()
+        };
+        assert!(config.stop().is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! Iterative refinement: solve in a low precision, correct in a high one.
+
+use std::time::Instant;
+
+use num_traits::Zero;
+
+use super::storage::{Wide, Working};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::matrix::Csr;
+use crate::scalar::{Field, Real};
+use crate::solver::Solver;
+use crate::stop::{ColumnOutcome, Outcome, Status, Stop};
+use crate::vector::{Coefficient, Scalars, Vector};
+
+/// Refinement steps at most; each gains a digit or it ends.
+const STEPS: usize = 40;
+
+/// The state of a refinement.
+struct Refinement<'r, T: Wide> {
+    a: &'r Csr<T>,
+    b: &'r Vector<T>,
+    stop: &'r Stop,
+    ws: &'r Workspace,
+    /// Norms of right-hand side and initial residual of every column.
+    scales: Vec<(f64, f64)>,
+    iterations: usize,
+    history: Vec<f64>,
+    start: Instant,
+}
+
+/// Solves `A x = b` from a zero guess: `x += d` with `A d = b - A x` solved by `inner`, whose
+/// matrix and vectors may be rounded (Wilkinson 1963; Carson and Higham 2018).
+///
+/// `accuracy` is what one inner solve can be expected to reach.
+pub(super) fn refine<T: Wide, W: Working>(
+    a: &Csr<T>,
+    inner: &Solver<W>,
+    b: &Vector<T>,
+    x: &mut Vector<T>,
+    stop: &Stop,
+    accuracy: f64,
+    ws: &Workspace,
+) -> Result<Outcome> {
+    let mut r = b.clone();
+    let mut d = Vector::<T>::zeros_like(b)?;
+    let mut low_r = Vector::<W>::zeros_like(b)?;
+    let mut low_d = Vector::<W>::zeros_like(b)?;
+    let mut norms = Scalars::filled(b.executor(), b.cols(), T::Arith::zero())?;
+    r.norm(&mut norms)?;
+    let mut state = Refinement::new(a, b, &host(&norms)?, stop, ws);
+    for _ in 0..STEPS {
+        let before = state.worst(&host(&norms)?);
+        if let Some(status) = state.ended(&host(&norms)?) {
+            return Ok(state.outcome(status, &host(&norms)?));
+        }
+        // Unit residuals keep the low precision within its range.
+        r.scale(Coefficient::one().over(&norms))?;
+        low_r.copy_from(&r)?;
+        low_d.fill(W::default())?;
+        let inner_stop = state.inner_stop(before, accuracy);
+        let outcome = inner.solve_in(&low_r, &mut low_d, &inner_stop, ws)?;
+        state.count(&outcome, before);
+        if !usable(outcome.status) {
+            return Ok(state.outcome(outcome.status, &host(&norms)?));
+        }
+        d.copy_from(&low_d)?;
+        x.axpy(Coefficient::of(&norms), &d)?;
+        state.residual(x, &mut r)?;
+        r.norm(&mut norms)?;
+        let after = state.worst(&host(&norms)?);
+        if after > 0.5 * before && !state.satisfied(&host(&norms)?) {
+            return Ok(state.outcome(Status::Stagnated, &host(&norms)?));
+        }
+    }
+    let norms = host(&norms)?;
+    let status = state.ended(&norms).unwrap_or(Status::Stagnated);
+    Ok(state.outcome(status, &norms))
+}
+
+/// Whether an inner solve that ended so has still improved its guess.
+fn usable(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Converged | Status::Stagnated | Status::IterationLimit | Status::TimeLimit
+    )
+}
+
+fn host<T: Wide>(norms: &Scalars<T>) -> Result<Vec<f64>> {
+    Ok(norms.host()?.iter().map(|n| n.real().to_f64()).collect())
+}
+
+impl<'r, T: Wide> Refinement<'r, T> {
+    fn new(
+        a: &'r Csr<T>,
+        b: &'r Vector<T>,
+        norms: &[f64],
+        stop: &'r Stop,
+        ws: &'r Workspace,
+    ) -> Self {
+        Self {
+            a,
+            b,
+            stop,
+            ws,
+            scales: norms.iter().map(|&norm| (norm, norm)).collect(),
+            iterations: 0,
+            history: vec![1.0],
+            start: Instant::now(),
+        }
+    }
+
+    fn residual(&self, x: &Vector<T>, r: &mut Vector<T>) -> Result<()> {
+        let _stage = self.ws.stage("refinement residual", self.a.bytes());
+        self.a.residual(self.b, x, r, self.ws)
+    }
+
+    fn relative(&self, column: usize, norm: f64) -> f64 {
+        let (scale, _) = self.scales[column];
+        if scale > 0.0 { norm / scale } else { norm }
+    }
+
+    fn worst(&self, norms: &[f64]) -> f64 {
+        let relative = norms.iter().enumerate().map(|(c, &n)| self.relative(c, n));
+        relative.fold(
+            0.0,
+            |worst, next| if next.is_nan() { next } else { worst.max(next) },
+        )
+    }
+
+    fn satisfied(&self, norms: &[f64]) -> bool {
+        let reached = |(norm, (rhs, initial)): (&f64, &(f64, f64))| {
+            *norm == 0.0 || self.stop.target(*rhs, *initial).is_some_and(|t| *norm <= t)
+        };
+        norms.iter().zip(&self.scales).all(reached)
+    }
+
+    fn ended(&self, norms: &[f64]) -> Option<Status> {
+        let out_of_time = self.stop.time.is_some_and(|t| self.start.elapsed() >= t);
+        if !norms.iter().all(|norm| norm.is_finite()) {
+            Some(Status::NonFinite)
+        } else if self.satisfied(norms) {
+            Some(Status::Converged)
+        } else if self.iterations >= self.stop.iterations {
+            Some(Status::IterationLimit)
+        } else if out_of_time {
+            Some(Status::TimeLimit)
+        } else {
+            None
+        }
+    }
+
+    /// No more accuracy than the precision can give, nor than is needed to end.
+    fn inner_stop(&self, residual: f64, accuracy: f64) -> Stop {
+        let needed = 0.5 * self.stop.rhs_tolerance.unwrap_or(0.0) / residual;
+        let mut stop = Stop::relative(accuracy.max(needed).min(0.5))
+            .max_iterations(self.stop.iterations - self.iterations);
+        stop.time = self
+            .stop
+            .time
+            .map(|t| t.saturating_sub(self.start.elapsed()));
+        stop
+    }
+
+    fn count(&mut self, inner: &Outcome, residual: f64) {
+        self.iterations += inner.iterations;
+        let later = inner.history.iter().skip(1);
+        self.history
+            .extend(later.map(|relative| relative * residual));
+    }
+
+    fn outcome(self, status: Status, norms: &[f64]) -> Outcome {
+        let column = |(index, &norm): (usize, &f64)| ColumnOutcome {
+            status,
+            iterations: self.iterations,
+            relative_residual: self.relative(index, norm),
+            recurrence_residual: self.history.last().copied().unwrap_or(1.0),
+        };
+        let columns = norms.iter().enumerate().map(column).collect();
+        Outcome::from_columns(columns, self.history.clone(), self.start.elapsed())
+    }
+}

@@ -1,0 +1,299 @@
+//! From a configuration and a system to a solution.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::auto::{Attempt, attempts};
+use super::refine::refine;
+use super::storage::{StoredMatrix, Wide, Working};
+use super::{Config, ConfigError, Facts, RunConfig};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::matrix::Csr;
+use crate::solver::{Solver, SolverFactory};
+use crate::stop::{Outcome, Status, Stop};
+use crate::vector::Vector;
+
+/// A solved system and how it was solved.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Solution<T> {
+    /// The solution, or the best guess: look at the outcome.
+    pub x: Vector<T>,
+    /// How the last attempt ended.
+    pub outcome: Outcome,
+    /// The configuration with every `auto` decided.
+    pub config: Config,
+    /// What `auto` chose, what failed and what was done about it.
+    pub messages: Vec<String>,
+    /// Time of all set-ups.
+    pub setup: Duration,
+    /// Time of all iterations.
+    pub solving: Duration,
+    /// Bytes of the stored matrix and of the preconditioner.
+    pub bytes: usize,
+}
+
+/// Solves `A x = b` from a zero guess as `config` says.
+///
+/// Where it says `auto`, the combinations of [`attempts`] are tried in order: the next one after
+/// a failed set-up, another solver after an indefinite matrix, a breakdown, divergence or
+/// stagnation. What happened is told in [`Solution::messages`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{config::{self, Config}, executor::{Executor, Workspace}, matrix::Csr, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let config = Config::from_toml(r#"
+///     solver = "cg"
+///     preconditioner = "jacobi"
+/// "#)?;
+/// let solution = config::solve(&config, &a, &b, &Workspace::new())?;
+/// assert!(solution.outcome.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// When the configuration does not fit the matrix, operands do not fit each other, or no
+/// attempt's set-up succeeds. Not converging is no error.
+pub fn solve<T: Wide>(
+    config: &Config,
+    a: &Arc<Csr<T>>,
+    b: &Vector<T>,
+    ws: &Workspace,
+) -> Result<Solution<T>> {
+    T::solve_system(config, a, b, ws)
+}
+
+/// Tries one attempt after the other with vectors of `W`.
+pub(super) struct Driver<'d, T: Wide, W: Working> {
+    config: &'d Config,
+    a: &'d Arc<Csr<T>>,
+    matrix: StoredMatrix<W>,
+    stop: Stop,
+    attempts: Vec<Attempt>,
+    ws: &'d Workspace,
+    messages: Vec<String>,
+    begin: Instant,
+    setup: Duration,
+}
+
+impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
+    pub(super) fn new(config: &'d Config, a: &'d Arc<Csr<T>>, ws: &'d Workspace) -> Result<Self> {
+        let begin = Instant::now();
+        let stage = ws.stage("analysis", 0);
+        let stop = config.stop.stop()?;
+        let matrix = W::store_matrix(a, config.precision.matrix, config.format)?;
+        let attempts = attempts(config, || Facts::of(a.as_ref()));
+        drop(stage);
+        Ok(Self {
+            config,
+            a,
+            matrix,
+            stop,
+            attempts,
+            ws,
+            messages: Vec::new(),
+            begin,
+            setup: begin.elapsed(),
+        })
+    }
+
+    pub(super) fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
+        let mut place = 0;
+        loop {
+            let attempt = self.attempts[place].clone();
+            if !attempt.reason.is_empty() {
+                self.messages.push(attempt.reason.clone());
+            }
+            let solver = match self.set_up(&attempt) {
+                Ok(solver) => solver,
+                Err(error) if place + 1 < self.attempts.len() => {
+                    self.messages.push(format!("set-up failed: {error}"));
+                    place += 1;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let mut x = Vector::zeros_like(b)?;
+            let outcome = self.iterate(&solver, b, &mut x)?;
+            match self.next(place, outcome.status) {
+                Some(next) => {
+                    let name = attempt.solver.name();
+                    let why = outcome.status.explanation();
+                    self.messages
+                        .push(format!("{name}: {}: {why}", outcome.status));
+                    place = next;
+                }
+                None => return Ok(self.finish(&attempt, &solver, x, outcome)),
+            }
+        }
+    }
+
+    fn set_up(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
+        let begin = Instant::now();
+        let _stage = self.ws.stage("set-up", 0);
+        let solver = self.build(attempt);
+        self.setup += begin.elapsed();
+        solver
+    }
+
+    fn build(&self, attempt: &Attempt) -> Result<Solver<W>> {
+        let factory = SolverFactory {
+            method: attempt.solver.method()?,
+            preconditioner: None,
+            stop: self.stop.clone(),
+        };
+        let solver = factory.solver(&self.matrix.operator, self.ws)?;
+        match attempt.preconditioner_factory()? {
+            None => Ok(solver),
+            Some(factory) => {
+                solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
+            }
+        }
+    }
+
+    fn iterate(&self, solver: &Solver<W>, b: &Vector<T>, x: &mut Vector<T>) -> Result<Outcome> {
+        let mut stop = self.stop.clone();
+        let solving = self.begin.elapsed().saturating_sub(self.setup);
+        stop.time = stop.time.map(|time| time.saturating_sub(solving));
+        let any: &dyn std::any::Any = solver;
+        match any.downcast_ref::<Solver<T>>() {
+            Some(same) if self.config.precision.is_double() => same.solve_in(b, x, &stop, self.ws),
+            _ => {
+                let accuracy = 64.0 * self.config.precision.roundoff();
+                refine(self.a, solver, b, x, &stop, accuracy, self.ws)
+            }
+        }
+    }
+
+    /// The attempt to go on with after one that ended so; `None` if that was the end.
+    fn next(&self, place: usize, status: Status) -> Option<usize> {
+        let tried = &self.attempts[place];
+        let another_solver = match status {
+            Status::Converged | Status::IterationLimit | Status::TimeLimit => return None,
+            Status::Indefinite(crate::stop::Part::Preconditioner) => false,
+            _ => true,
+        };
+        (place + 1..self.attempts.len())
+            .find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
+    }
+
+    fn finish(
+        self,
+        attempt: &Attempt,
+        solver: &Solver<W>,
+        x: Vector<T>,
+        outcome: Outcome,
+    ) -> Solution<T> {
+        let mut config = self.config.clone();
+        config.solver = attempt.solver.clone();
+        config.preconditioner = attempt.preconditioner.clone();
+        config.format = self.matrix.format;
+        config.run = RunConfig::of(self.a.executor());
+        Solution {
+            x,
+            outcome,
+            config,
+            messages: self.messages,
+            setup: self.setup,
+            solving: self.begin.elapsed().saturating_sub(self.setup),
+            bytes: solver.footprint().held,
+        }
+    }
+}
+
+impl From<ConfigError> for crate::Error {
+    fn from(error: ConfigError) -> Self {
+        crate::Error::Config(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::linop::Size;
+    use crate::matrix::Duplicates;
+
+    /// Blocks `[1 off; off 1]` on the diagonal, and a right-hand side of 1, 2, 3...
+    fn blocks(off: f64, count: usize) -> (Arc<Csr<f64>>, Vector<f64>) {
+        let host = Executor::reference();
+        let n = 2 * count;
+        let a = Csr::from_arrays(
+            &host,
+            Size::square(n),
+            (0..=n).map(|row| 2 * row).collect(),
+            (0..count as u32)
+                .flat_map(|k| [2 * k, 2 * k + 1, 2 * k, 2 * k + 1])
+                .collect(),
+            [1.0, off, off, 1.0].repeat(count),
+            Duplicates::Refuse,
+        );
+        let b = (1..=n).map(|value| value as f64).collect();
+        (Arc::new(a.unwrap()), Vector::from_column(&host, b))
+    }
+
+    fn solve_with(config: &str, off: f64) -> Solution<f64> {
+        let (a, b) = blocks(off, 8);
+        let config = Config::from_toml(config).unwrap();
+        solve(&config, &a, &b, &Workspace::new()).unwrap()
+    }
+
+    #[test]
+    fn auto_leaves_cg_when_the_matrix_is_indefinite_and_says_so() {
+        let solution = solve_with("preconditioner = \"none\"", 2.0);
+        assert!(solution.outcome.converged());
+        assert_eq!(solution.config.solver.name(), "minres");
+        let told = solution.messages.join("\n");
+        assert!(
+            told.contains("→ cg") && told.contains("cg: indefinite") && told.contains("→ minres")
+        );
+    }
+
+    #[test]
+    fn a_chosen_solver_is_not_replaced() {
+        let solution = solve_with("solver = \"cg\"\npreconditioner = \"none\"", 2.0);
+        assert_eq!(solution.config.solver.name(), "cg");
+        assert_eq!(solution.outcome.status.name(), "indefinite");
+        assert!(solution.messages.is_empty());
+    }
+
+    #[test]
+    fn refinement_reaches_more_than_the_low_precision_holds() {
+        for precision in ["sp", "dp/sp", "sp/hp", "dp/bf"] {
+            let config = format!(
+                "solver = \"cg\"\npreconditioner = \"jacobi\"\nprecision = \"{precision}\"\n[stop]\nrtol = 1e-13"
+            );
+            let solution = solve_with(&config, 0.3);
+            let outcome = solution.outcome;
+            assert!(outcome.converged(), "{precision}: {outcome}");
+            assert!(outcome.relative_residual <= 1e-13);
+            assert!(outcome.history.len() == outcome.iterations + 1);
+        }
+    }
+
+    #[test]
+    fn a_zero_right_hand_side_needs_no_refinement() {
+        let (a, b) = blocks(0.3, 2);
+        let b = Vector::zeros_like(&b).unwrap();
+        let config =
+            Config::from_toml("solver = \"cg\"\npreconditioner = \"none\"\nprecision = \"sp\"");
+        let solution = solve(&config.unwrap(), &a, &b, &Workspace::new()).unwrap();
+        assert!(solution.outcome.converged());
+        assert_eq!(solution.outcome.iterations, 0);
+    }
+
+    #[test]
+    fn a_failed_last_set_up_is_an_error() {
+        let host = Executor::reference();
+        let a = Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 0.0]));
+        let b = Vector::filled(&host, 2, 1, 1.0).unwrap();
+        let config = Config::from_toml("solver = \"cg\"\npreconditioner = \"jacobi\"").unwrap();
+        let error = solve(&config, &a, &b, &Workspace::new()).unwrap_err();
+        assert!(matches!(error, crate::Error::ZeroDiagonal { row: 1, .. }));
+    }
+}

@@ -1,0 +1,254 @@
+//! How the matrix is stored for the products of a solve.
+
+use std::any::Any;
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::components::unknown_name;
+use super::error::ConfigError;
+use super::precision::{Unit, bad_precision};
+use super::solve::Driver;
+use super::{Config, Solution};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::matrix::{Csr, Ell, Format, Hybrid, SellP, choose_format};
+use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
+use crate::vector::Vector;
+
+/// The format of the matrix a solver multiplies with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum MatrixFormat {
+    /// The one that moves the fewest bytes.
+    Auto,
+    /// Compressed rows, as it was read: nothing is copied.
+    #[default]
+    Csr,
+    /// Rows of equal length.
+    Ell,
+    /// Slices of rows of equal length.
+    Sellp,
+    /// Rows of equal length, and what is longer apart.
+    Hybrid,
+}
+
+impl FromStr for MatrixFormat {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "csr" => Ok(Self::Csr),
+            "ell" => Ok(Self::Ell),
+            "sellp" => Ok(Self::Sellp),
+            "hybrid" => Ok(Self::Hybrid),
+            _ => {
+                let known = ["auto", "csr", "ell", "sellp", "hybrid"];
+                Err(unknown_name("format", text, &known, &["bsr", "stencil"]))
+            }
+        }
+    }
+}
+
+impl Display for MatrixFormat {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Csr => "csr",
+            Self::Ell => "ell",
+            Self::Sellp => "sellp",
+            Self::Hybrid => "hybrid",
+        })
+    }
+}
+
+impl MatrixFormat {
+    pub(super) fn from_value(value: Value) -> Result<Self, ConfigError> {
+        value.as_str().unwrap_or_default().parse()
+    }
+}
+
+impl From<Format> for MatrixFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Csr => Self::Csr,
+            Format::Ell => Self::Ell,
+            Format::SellP => Self::Sellp,
+            Format::Hybrid => Self::Hybrid,
+        }
+    }
+}
+
+/// A matrix as a solve uses it.
+pub struct StoredMatrix<W: Scalar> {
+    /// For products.
+    pub(super) operator: Arc<dyn LinOp<W>>,
+    /// Its entries in rows, for the set-up of preconditioners.
+    pub(super) entries: Arc<dyn LinOp<W>>,
+    /// The format of the operator; not `auto`.
+    pub(super) format: MatrixFormat,
+}
+
+/// A type solvers work in, with the matrix stored in any precision.
+pub trait Working: Mixes<Self, Self> {
+    /// `a` for vectors of this type, stored in `unit` and `format`; shared where it is already.
+    ///
+    /// # Errors
+    /// For an entry that does not fit, a format that would need too much padding, and complex
+    /// matrices in half precision.
+    fn store_matrix<S: Scalar>(
+        a: &Arc<Csr<S>>,
+        unit: Unit,
+        format: MatrixFormat,
+    ) -> Result<StoredMatrix<Self>>;
+}
+
+/// A type systems are given in: `f64` or [`c64`].
+pub trait Wide: Working {
+    /// [`solve`](super::solve()) for this type. Being no generic function it is compiled here
+    /// once, with all solvers, and not again by every crate that calls it.
+    ///
+    /// # Errors
+    /// As [`solve`](super::solve()).
+    fn solve_system(
+        config: &Config,
+        a: &Arc<Csr<Self>>,
+        b: &Vector<Self>,
+        ws: &Workspace,
+    ) -> Result<Solution<Self>>;
+}
+
+macro_rules! wide {
+    ($($wide:ty, $narrow:ty;)*) => {$(
+        impl Wide for $wide {
+            fn solve_system(
+                config: &Config,
+                a: &Arc<Csr<Self>>,
+                b: &Vector<Self>,
+                ws: &Workspace,
+            ) -> Result<Solution<Self>> {
+                match config.precision.working {
+                    Unit::Double => Driver::<Self, Self>::new(config, a, ws)?.solve(b),
+                    _ => Driver::<Self, $narrow>::new(config, a, ws)?.solve(b),
+                }
+            }
+        }
+    )*};
+}
+
+wide! { f64, f32; c64, c32; }
+
+macro_rules! working {
+    ($($real:ty, $complex:ty;)*) => {$(
+        impl Working for $real {
+            fn store_matrix<S: Scalar>(
+                a: &Arc<Csr<S>>,
+                unit: Unit,
+                format: MatrixFormat,
+            ) -> Result<StoredMatrix<Self>> {
+                match unit {
+                    Unit::Double => arrange(rounded::<S, f64>(a)?, format),
+                    Unit::Single => arrange(rounded::<S, f32>(a)?, format),
+                    Unit::Half => arrange(rounded::<S, f16>(a)?, format),
+                    Unit::Bfloat => arrange(rounded::<S, bf16>(a)?, format),
+                }
+            }
+        }
+
+        impl Working for $complex {
+            fn store_matrix<S: Scalar>(
+                a: &Arc<Csr<S>>,
+                unit: Unit,
+                format: MatrixFormat,
+            ) -> Result<StoredMatrix<Self>> {
+                match unit {
+                    Unit::Double => arrange(rounded::<S, c64>(a)?, format),
+                    Unit::Single => arrange(rounded::<S, c32>(a)?, format),
+                    Unit::Half | Unit::Bfloat => Err(bad_precision(
+                        unit.name(),
+                        "complex matrices are stored in dp or sp",
+                    ).into()),
+                }
+            }
+        }
+    )*};
+}
+
+working! { f64, c64; f32, c32; }
+
+/// `a` with values of type `M`: itself if it is so already, else rounded.
+fn rounded<S: Scalar, M: Scalar>(a: &Arc<Csr<S>>) -> Result<Arc<Csr<M>>> {
+    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(a) as _;
+    if let Ok(same) = shared.downcast::<Csr<M>>() {
+        return Ok(same);
+    }
+    let narrow = a.convert::<M>()?;
+    match narrow.check_finite() {
+        Err(Error::NonFiniteEntry { row, column }) => Err(ConfigError::Conflict(format!(
+            "entry ({row}, {column}) overflows in {}; store the matrix in a wider range (bf or sp)",
+            M::KIND
+        ))
+        .into()),
+        Err(other) => Err(other),
+        Ok(()) => Ok(Arc::new(narrow)),
+    }
+}
+
+/// The entries in `format`.
+fn arrange<M, W>(entries: Arc<Csr<M>>, format: MatrixFormat) -> Result<StoredMatrix<W>>
+where
+    M: Mixes<W, W>,
+    W: Scalar,
+{
+    let format = match format {
+        MatrixFormat::Auto => choose_format(entries.pattern()).into(),
+        given => given,
+    };
+    let operator: Arc<dyn LinOp<W>> = match format {
+        MatrixFormat::Auto | MatrixFormat::Csr => Arc::clone(&entries) as _,
+        MatrixFormat::Ell => Arc::new(Ell::from_csr(&entries)?),
+        MatrixFormat::Sellp => Arc::new(SellP::from_csr(&entries)?),
+        MatrixFormat::Hybrid => Arc::new(Hybrid::from_csr(&entries)?),
+    };
+    Ok(StoredMatrix {
+        operator,
+        entries,
+        format,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+
+    #[test]
+    fn overflow_is_named_and_equal_storage_is_shared() {
+        let a = Arc::new(Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 1e6]));
+        let store = |unit| <f64 as Working>::store_matrix(&a, unit, MatrixFormat::Csr);
+        let error = store(Unit::Half).err().unwrap().to_string();
+        assert!(error.starts_with("entry (1, 1) overflows in f16"));
+        assert!(store(Unit::Bfloat).is_ok());
+        assert!(Arc::ptr_eq(&rounded::<f64, f64>(&a).unwrap(), &a));
+    }
+
+    #[test]
+    fn auto_is_decided() {
+        let a = Arc::new(Csr::<f64>::identity(&Executor::reference(), 100));
+        let stored = <f32 as Working>::store_matrix(&a, Unit::Half, MatrixFormat::Auto).unwrap();
+        assert_eq!(stored.format, MatrixFormat::Ell);
+        assert!(
+            "elll"
+                .parse::<MatrixFormat>()
+                .unwrap_err()
+                .to_string()
+                .contains("`ell`")
+        );
+    }
+}

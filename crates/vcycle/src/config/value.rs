@@ -1,0 +1,102 @@
+//! From text to parameter structs, with errors that name key and place.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::error::{ConfigError, nearest};
+
+pub(super) type Table = Map<String, Value>;
+
+/// Reads parameters `P` from a table: keys that are absent keep their defaults.
+pub(super) fn parameters<P>(place: &str, table: Table) -> Result<P, ConfigError>
+where
+    P: Serialize + DeserializeOwned + Default,
+{
+    let known = keys::<P>();
+    for (key, value) in &table {
+        if !known.contains(key) {
+            return Err(unknown_key(place, key, known));
+        }
+        // One key at a time, because serde's message does not name it.
+        let alone = Table::from_iter([(key.clone(), value.clone())]);
+        serde_json::from_value::<P>(Value::Object(alone))
+            .map_err(|error| bad_value(place, key, value, error))?;
+    }
+    serde_json::from_value(Value::Object(table))
+        .map_err(|error| bad_value(place, "", &Value::Null, error))
+}
+
+/// The keys of a parameter struct, as serde knows them.
+pub(super) fn keys<P: Serialize + Default>() -> Vec<String> {
+    match serde_json::to_value(P::default()) {
+        Ok(Value::Object(table)) => table.keys().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn unknown_key(place: &str, key: &str, known: Vec<String>) -> ConfigError {
+    ConfigError::UnknownKey {
+        place: place.to_owned(),
+        key: key.to_owned(),
+        suggestion: nearest(key, known.iter().map(String::as_str)).map(str::to_owned),
+        known,
+    }
+}
+
+fn bad_value(place: &str, key: &str, value: &Value, error: serde_json::Error) -> ConfigError {
+    ConfigError::BadValue {
+        place: place.to_owned(),
+        key: key.to_owned(),
+        value: value.to_string(),
+        reason: error.to_string(),
+    }
+}
+
+/// The arguments of `name:0.9,sweeps=2`: values for `positional` keys in order, or `key=value`.
+pub(super) fn arguments(
+    place: &str,
+    text: &str,
+    positional: &[&str],
+) -> Result<Table, ConfigError> {
+    let mut free = positional.iter();
+    let mut table = Table::new();
+    for part in text.split(',') {
+        let (key, value) = match part.split_once('=') {
+            Some((key, value)) => (key.trim(), value.trim()),
+            None => match free.next() {
+                Some(key) => (*key, part.trim()),
+                None => return Err(one_too_many(place, part, positional)),
+            },
+        };
+        table.insert(key.to_owned(), literal(value));
+    }
+    Ok(table)
+}
+
+fn one_too_many(place: &str, part: &str, positional: &[&str]) -> ConfigError {
+    ConfigError::BadValue {
+        place: place.to_owned(),
+        key: positional.last().unwrap_or(&"argument").to_string(),
+        value: format!("`{part}`"),
+        reason: match positional.len() {
+            0 => "nothing may follow the colon but key=value".to_owned(),
+            n => format!("at most {n} after the colon: {}", positional.join(",")),
+        },
+    }
+}
+
+/// A number or truth value if the text is one, else the text itself.
+fn literal(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        _ => match text
+            .parse::<f64>()
+            .ok()
+            .and_then(serde_json::Number::from_f64)
+        {
+            Some(number) => Value::Number(number),
+            None => Value::String(text.to_owned()),
+        },
+    }
+}

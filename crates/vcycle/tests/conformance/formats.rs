@@ -1,0 +1,110 @@
+//! Every format multiplies as CSR does on the reference.
+
+use std::sync::Arc;
+
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::{LinOp, Size, Transpose};
+use vcycle::matrix::{Coo, Csr, Dense, Ell, Hybrid, SellP};
+use vcycle::scalar::{Mixes, c64, f16};
+use vcycle::vector::{Coefficient, Vector};
+
+use crate::matrices::{matrix, shapes, vector};
+
+/// The matrix in every format; those that would pad without bounds refuse and are left out.
+fn formats<T: Mixes<T, T>>(a: &Csr<T>) -> Vec<(&'static str, Arc<dyn LinOp<T>>)> {
+    let mut all: Vec<(&str, Arc<dyn LinOp<T>>)> = vec![
+        ("csr", Arc::new(a.clone())),
+        ("coo", Arc::new(Coo::from_csr(a).unwrap())),
+        ("hybrid", Arc::new(Hybrid::from_csr(a).unwrap())),
+    ];
+    if let Ok(ell) = Ell::from_csr(a) {
+        all.push(("ell", Arc::new(ell)));
+    }
+    if let Ok(sellp) = SellP::from_csr(a) {
+        all.push(("sellp", Arc::new(sellp)));
+    }
+    if a.size().rows * a.size().cols < 100_000 {
+        all.push(("dense", Arc::new(Dense::from_csr(a).unwrap())));
+    }
+    all
+}
+
+/// `operation` on every format and shape gives the bits of the reference's CSR matrix.
+fn compare<T: Mixes<T, T>>(
+    executor: &Executor,
+    operation: impl Fn(&dyn LinOp<T>, Size, usize, &Executor) -> Vector<T>,
+) {
+    for (shape, size, lengths) in shapes() {
+        let oracle: Csr<T> = matrix(&Executor::reference(), size, &lengths);
+        let here: Csr<T> = matrix(executor, size, &lengths);
+        for cols in [1, 2, 7] {
+            let expected = operation(&oracle, size, cols, &Executor::reference()).to_vec();
+            for (format, a) in formats(&here) {
+                let same = operation(a.as_ref(), size, cols, executor).to_vec() == expected;
+                assert!(same, "{format} on {shape}, {cols} columns of {}", T::KIND);
+            }
+        }
+    }
+}
+
+fn multiplies<T: Mixes<T, T>>(executor: &Executor) {
+    compare::<T>(executor, |a, size, cols, executor| {
+        let x = vector(executor, size.cols, cols, 3);
+        let mut y = vector(executor, size.rows, cols, 5);
+        a.apply(&x, &mut y, &Workspace::new()).unwrap();
+        y
+    });
+}
+
+pub fn every_format_multiplies(executor: &Executor) {
+    multiplies::<f64>(executor);
+    multiplies::<f32>(executor);
+    multiplies::<f16>(executor);
+    multiplies::<c64>(executor);
+}
+
+pub fn advanced_and_residual(executor: &Executor) {
+    compare::<f64>(executor, |a, size, cols, executor| {
+        let ws = Workspace::new();
+        let x = vector(executor, size.cols, cols, 3);
+        let b = vector(executor, size.rows, cols, 4);
+        let mut y = vector(executor, size.rows, cols, 5);
+        let (alpha, beta) = (Coefficient::real(-0.5), Coefficient::real(2.0));
+        a.apply_advanced(alpha, &x, beta, &mut y, &ws).unwrap();
+        let mut r = vector(executor, size.rows, cols, 6);
+        a.residual(&b, &x, &mut r, &ws).unwrap();
+        r.axpy(Coefficient::real(64.0), &y).unwrap();
+        r
+    });
+}
+
+fn transposed<T: Mixes<T, T>>(executor: &Executor, mode: Transpose) {
+    compare::<T>(executor, |a, size, cols, executor| {
+        let x = vector(executor, size.rows, cols, 3);
+        let mut y = vector(executor, size.cols, cols, 5);
+        a.apply_transposed(mode, &x, &mut y, &Workspace::new())
+            .unwrap();
+        y
+    });
+}
+
+pub fn transposes(executor: &Executor) {
+    transposed::<f64>(executor, Transpose::Plain);
+    transposed::<c64>(executor, Transpose::Plain);
+    transposed::<c64>(executor, Transpose::Conjugate);
+}
+
+pub fn round_trips(executor: &Executor) {
+    for (shape, size, lengths) in shapes() {
+        let a: Csr<f64> = matrix(executor, size, &lengths);
+        for (format, other) in formats(&a) {
+            if format == "dense" {
+                continue; // zeros that were stored are not told from others
+            }
+            let back = other.csr().unwrap();
+            assert_eq!(back.offsets(), a.offsets(), "{format} of {shape}");
+            assert_eq!(back.columns(), a.columns(), "{format} of {shape}");
+            assert_eq!(back.values(), a.values(), "{format} of {shape}");
+        }
+    }
+}

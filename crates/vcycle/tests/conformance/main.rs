@@ -1,0 +1,44 @@
+//! One suite, written once and instantiated for every executor.
+//!
+//! Matrices and vectors hold small multiples of a quarter, so that every sum is exact in every
+//! arithmetic: results must be equal to the reference's to the bit, in whatever order they are
+//! formed. What rounds is compared within a tolerance.
+
+mod formats;
+mod matrices;
+mod precisions;
+mod preconditioners;
+mod solvers;
+mod vectors;
+
+use vcycle::executor::Executor;
+
+/// Runs every case on one executor.
+macro_rules! suite {
+    ($name:ident, $executor:expr) => {
+        mod $name {
+            use super::*;
+            suite!(@cases $executor;
+                vectors::{axpby_scale_and_fill, reductions, conversions, zero_coefficients},
+                precisions::{all_real_combinations, complex_combinations},
+                formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
+                preconditioners::{every_preconditioner_matches_the_reference},
+                solvers::{every_solver_finds_a_known_solution, columns_stop_individually},
+            );
+        }
+    };
+    (@cases $executor:expr; $($module:ident::{$($case:ident),* $(,)?}),* $(,)?) => {
+        $(mod $module {
+            use super::*;
+            $(#[test]
+            fn $case() {
+                crate::$module::$case(&$executor);
+            })*
+        })*
+    };
+}
+
+suite!(reference, Executor::reference());
+suite!(cpu_one_thread, Executor::cpu_with_threads(1).unwrap());
+suite!(cpu_two_threads, Executor::cpu_with_threads(2).unwrap());
+suite!(cpu_five_threads, Executor::cpu_with_threads(5).unwrap());

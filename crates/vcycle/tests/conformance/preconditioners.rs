@@ -1,0 +1,60 @@
+//! Every preconditioner is the same operator on every executor.
+
+use std::sync::Arc;
+
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::{Factory, LinOp, Transpose};
+use vcycle::precond::{BlockJacobi, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
+use vcycle::scalar::{Field, Mixes, c64};
+use vcycle::vector::Vector;
+
+use crate::matrices::{tridiagonal, vector};
+
+const ROWS: usize = 3000;
+
+fn factories<T: Mixes<T, T>>() -> Vec<Arc<dyn Factory<T>>> {
+    vec![
+        Arc::new(Jacobi::default()),
+        Arc::new(L1Jacobi::default()),
+        Arc::new(BlockJacobi::default()),
+        Arc::new(Sor::default()),
+        Arc::new(Ssor::default()),
+        Arc::new(Ilu0::default()),
+        Arc::new(Ic0::default()),
+        Arc::new(ParIlu::default()),
+        Arc::new(Isai::default()),
+    ]
+}
+
+/// `M x` and `M^H x` on two columns.
+fn applied<T: Mixes<T, T>>(factory: &dyn Factory<T>, executor: &Executor) -> Vec<Vector<T>> {
+    let ws = Workspace::new();
+    let a: Arc<dyn LinOp<T>> = Arc::new(tridiagonal::<T>(executor, ROWS, -1.0, -1.0));
+    let m = factory.generate(&a, &ws).unwrap();
+    let x = vector(executor, ROWS, 2, 3);
+    let mut y = Vector::zeros_like(&x).unwrap();
+    let mut z = Vector::zeros_like(&x).unwrap();
+    m.apply(&x, &mut y, &ws).unwrap();
+    m.apply_transposed(Transpose::Conjugate, &x, &mut z, &ws)
+        .unwrap();
+    vec![y, z]
+}
+
+fn check<T: Mixes<T, T>>(executor: &Executor) {
+    for factory in factories::<T>() {
+        let here = applied(factory.as_ref(), executor);
+        let there = applied(factory.as_ref(), &Executor::reference());
+        for (here, there) in here.iter().zip(&there) {
+            let pairs = here.to_vec().into_iter().zip(there.to_vec());
+            let worst = pairs
+                .map(|(a, b)| (a.to_c64() - b.to_c64()).modulus())
+                .fold(0.0, f64::max);
+            assert!(worst < 1e-12, "{factory:?} differs by {worst}");
+        }
+    }
+}
+
+pub fn every_preconditioner_matches_the_reference(executor: &Executor) {
+    check::<f64>(executor);
+    check::<c64>(executor);
+}

@@ -1,0 +1,102 @@
+//! Every method on every executor.
+
+use std::sync::Arc;
+
+use vcycle::executor::Executor;
+use vcycle::linop::LinOp;
+use vcycle::precond::Jacobi;
+use vcycle::scalar::{Field, Mixes, Scalar, c64};
+use vcycle::solver::{
+    Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
+    Solver, SolverFactory,
+};
+use vcycle::stop::{Outcome, Stop};
+use vcycle::vector::Vector;
+
+use crate::matrices::{tridiagonal, vector};
+
+/// Every method there is, and whether it needs a Hermitian positive definite matrix.
+fn methods<T: Scalar>() -> Vec<(Arc<dyn Method<T>>, bool)> {
+    vec![
+        (Arc::new(Cg::default()), true),
+        (Arc::new(Fcg::default()), true),
+        (Arc::new(PipeCg::default()), true),
+        (Arc::new(Minres::default()), true),
+        (Arc::new(Chebyshev::default()), true),
+        (Arc::new(Bicg::default()), false),
+        (Arc::new(Bicgstab::default()), false),
+        (Arc::new(Cgs::default()), false),
+        (Arc::new(Gmres::default()), false),
+        (Arc::new(Fgmres::default()), false),
+        (Arc::new(Idr::default()), false),
+        (Arc::new(Gcr::default()), false),
+        (Arc::new(Ir::default()), false),
+    ]
+}
+
+fn solver<T: Mixes<T, T>>(
+    executor: &Executor,
+    method: &Arc<dyn Method<T>>,
+    definite: bool,
+    stop: Stop,
+) -> Solver<T> {
+    let (lower, upper) = if definite { (-1.0, -1.0) } else { (-1.5, -0.5) };
+    let a: Arc<dyn LinOp<T>> = Arc::new(tridiagonal::<T>(executor, 200, lower, upper));
+    let factory = SolverFactory {
+        method: Arc::clone(method),
+        preconditioner: Some(Arc::new(Jacobi::default())),
+        stop,
+    };
+    factory.solver(&a, &Default::default()).unwrap()
+}
+
+/// Solves for a solution that is known; returns the largest error and the outcome.
+fn error_of<T: Mixes<T, T>>(solver: &Solver<T>, cols: usize) -> (f64, Outcome) {
+    let executor = solver.matrix().executor().clone();
+    let known: Vector<T> = vector(&executor, 200, cols, 11);
+    let mut b = Vector::zeros_like(&known).unwrap();
+    let ws = Default::default();
+    solver.matrix().apply(&known, &mut b, &ws).unwrap();
+    let mut x = Vector::zeros_like(&known).unwrap();
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    let error = x
+        .to_vec()
+        .iter()
+        .zip(known.to_vec())
+        .map(|(x, known)| (x.to_c64() - known.to_c64()).modulus())
+        .fold(0.0, f64::max);
+    (error, outcome)
+}
+
+fn check<T: Mixes<T, T>>(executor: &Executor, tolerance: f64) {
+    for (method, definite) in methods::<T>() {
+        for cols in [1, 3] {
+            let solver = solver(executor, &method, definite, Stop::relative(tolerance));
+            let (error, outcome) = error_of(&solver, cols);
+            assert!(outcome.converged(), "{}: {outcome}", method.name());
+            assert!(error < 1e3 * tolerance, "{}: error {error}", method.name());
+        }
+    }
+}
+
+pub fn every_solver_finds_a_known_solution(executor: &Executor) {
+    check::<f64>(executor, 1e-10);
+    check::<f32>(executor, 1e-5);
+    check::<c64>(executor, 1e-10);
+}
+
+pub fn columns_stop_individually(executor: &Executor) {
+    for (method, definite) in methods::<f64>() {
+        let solver = solver(executor, &method, definite, Stop::relative(1e-10));
+        // The first column is zero and needs no iteration, the second needs many.
+        let mut values = vec![0.0; 400];
+        values[201] = 1.0;
+        let b = Vector::from_rows(executor, 2, values).unwrap();
+        let mut x = Vector::zeros_like(&b).unwrap();
+        let outcome = solver.solve(&b, &mut x).unwrap();
+        assert!(outcome.converged(), "{}: {outcome}", method.name());
+        assert_eq!(outcome.columns[0].iterations, 0, "{}", method.name());
+        assert!(outcome.columns[1].iterations > 0, "{}", method.name());
+        assert!(x.to_vec().iter().step_by(2).all(|&value| value == 0.0));
+    }
+}

@@ -1,0 +1,126 @@
+//! Vector operations.
+
+use vcycle::executor::Executor;
+use vcycle::scalar::{Scalar, bf16, c32, c64, f16};
+use vcycle::vector::{Coefficient, Scalars, Vector};
+
+use crate::matrices::vector;
+
+const SIZES: [(usize, usize); 7] = [
+    (0, 1),
+    (1, 1),
+    (5, 3),
+    (17, 1),
+    (4099, 2),
+    (100_003, 1),
+    (20_000, 5),
+];
+
+/// `operation` on this executor gives the bits it gives on the reference.
+fn same<T: Scalar>(
+    executor: &Executor,
+    (rows, cols): (usize, usize),
+    operation: impl Fn(&Vector<T>, &mut Vector<T>),
+) {
+    let on = |executor: &Executor| {
+        let x = vector(executor, rows, cols, 3);
+        let mut y = vector(executor, rows, cols, 5);
+        operation(&x, &mut y);
+        y.to_vec()
+    };
+    assert_eq!(on(executor), on(&Executor::reference()), "{rows} x {cols}");
+}
+
+fn elementwise<T: Scalar>(executor: &Executor) {
+    for size in SIZES {
+        for (a, b) in [
+            (1.0, 1.0),
+            (0.5, 0.0),
+            (0.0, 2.0),
+            (-1.0, 0.25),
+            (0.0, 1.0),
+            (0.0, 0.0),
+        ] {
+            same::<T>(executor, size, |x, y| {
+                y.axpby(Coefficient::real(a), x, Coefficient::real(b))
+                    .unwrap();
+            });
+        }
+        same::<T>(executor, size, |x, y| {
+            y.axpy(Coefficient::real(-2.0), x).unwrap()
+        });
+        same::<T>(executor, size, |_, y| {
+            y.scale(Coefficient::real(0.5)).unwrap()
+        });
+        same::<T>(executor, size, |x, y| y.copy_from(x).unwrap());
+        same::<T>(executor, size, |_, y| y.fill(T::default()).unwrap());
+    }
+}
+
+pub fn axpby_scale_and_fill(executor: &Executor) {
+    elementwise::<f64>(executor);
+    elementwise::<f32>(executor);
+    elementwise::<f16>(executor);
+    elementwise::<bf16>(executor);
+    elementwise::<c64>(executor);
+    elementwise::<c32>(executor);
+}
+
+fn dots<T: Scalar>(executor: &Executor) {
+    for (rows, cols) in SIZES {
+        let on = |executor: &Executor| {
+            let x = vector::<T>(executor, rows, cols, 3);
+            let y = vector::<T>(executor, rows, cols, 5);
+            let mut out = Scalars::<T>::filled(executor, cols, T::default().load()).unwrap();
+            x.dot(&y, &mut out).unwrap();
+            (out.host().unwrap().to_vec(), x.norms().unwrap())
+        };
+        assert_eq!(on(executor), on(&Executor::reference()), "{rows} x {cols}");
+    }
+}
+
+pub fn reductions(executor: &Executor) {
+    dots::<f64>(executor);
+    dots::<f32>(executor);
+    dots::<f16>(executor);
+    dots::<bf16>(executor);
+    dots::<c64>(executor);
+    dots::<c32>(executor);
+}
+
+fn converts<S: Scalar, T: Scalar>(executor: &Executor) {
+    for (rows, cols) in SIZES {
+        let x = vector::<S>(executor, rows, cols, 9);
+        let mut y = Vector::<T>::zeros_like(&x).unwrap();
+        y.copy_from(&x).unwrap();
+        let expected: Vec<T> = x
+            .to_vec()
+            .iter()
+            .map(|&v| vcycle::scalar::convert(v))
+            .collect();
+        assert_eq!(y.to_vec(), expected, "{} to {}", S::KIND, T::KIND);
+    }
+}
+
+pub fn conversions(executor: &Executor) {
+    macro_rules! all_pairs {
+        ($($from:ty),* ; $to:tt) => { $(all_pairs!(@to $from; $to);)* };
+        (@to $from:ty; [$($to:ty),*]) => { $(converts::<$from, $to>(executor);)* };
+    }
+    all_pairs!(f64, f32, f16, bf16; [f64, f32, f16, bf16, c64, c32]);
+    all_pairs!(c64, c32; [c64, c32]);
+}
+
+pub fn zero_coefficients(executor: &Executor) {
+    for cols in [1, 3] {
+        let nan = Vector::<f64>::filled(executor, 50, cols, f64::NAN).unwrap();
+        let one = Vector::<f64>::filled(executor, 50, cols, 1.0).unwrap();
+        let mut y = one.clone();
+        y.axpy(Coefficient::zero(), &nan).unwrap();
+        assert_eq!(y.to_vec(), one.to_vec());
+        let mut y = nan.clone();
+        y.axpby(Coefficient::one(), &one, Coefficient::zero())
+            .unwrap();
+        assert_eq!(y.to_vec(), one.to_vec());
+    }
+}
