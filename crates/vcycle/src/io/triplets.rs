@@ -253,7 +253,6 @@ fn split<'a, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::scalar::c64;
 
     fn executors() -> [Executor; 2] {
@@ -340,12 +339,5 @@ mod tests {
                 Err(Problem::Implausible { .. })
             ));
         }
-        assert!(matches!(
-            Problem::from(Error::Unsupported {
-                component: String::new(),
-                operation: String::new()
-            }),
-            Problem::Matrix(_)
-        ));
     }
 }

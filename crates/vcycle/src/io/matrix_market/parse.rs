@@ -2,7 +2,7 @@
 
 use super::header::{Header, Values};
 use super::number;
-use super::text::pieces;
+use super::text::{line_ends, pieces};
 use crate::executor::Executor;
 use crate::io::error::{Fault, Place, Problem};
 use crate::io::memory::reserve;
@@ -96,7 +96,7 @@ pub(super) fn block<P: Piece>(
     before: usize,
 ) -> Result<(Vec<P>, usize), Fault> {
     let parsed = parallel::map(executor, pieces(text, PIECE), |piece| {
-        let ends = piece.iter().filter(|&&byte| byte == b'\n').count();
+        let ends = line_ends(piece);
         let lines = ends + usize::from(piece.last() != Some(&b'\n'));
         let result =
             P::parse(piece, lines, header).map_err(|(at, problem)| problem.at(place(piece, at)));
@@ -129,7 +129,7 @@ fn place(text: &[u8], at: usize) -> Place {
     let before = &text[..at];
     let start = before.iter().rposition(|&byte| byte == b'\n');
     Place {
-        line: before.iter().filter(|&&byte| byte == b'\n').count() + 1,
+        line: line_ends(before) + 1,
         column: at - start.map_or(0, |start| start + 1) + 1,
     }
 }

@@ -75,6 +75,14 @@ impl Text {
     }
 }
 
+/// How many lines end in a text; short runs are counted in single bytes, many at once.
+pub(super) fn line_ends(text: &[u8]) -> usize {
+    let count = |run: &[u8]| run.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
+    text.chunks(usize::from(u8::MAX))
+        .map(|run| usize::from(count(run)))
+        .sum()
+}
+
 /// Cuts a text at line ends into pieces of about `length` bytes.
 pub(super) fn pieces(mut text: &[u8], length: usize) -> Vec<&[u8]> {
     let mut pieces = Vec::new();
@@ -113,6 +121,12 @@ mod tests {
         assert_eq!(first.last(), Some(&b'\n'));
         let second = text.block(Vec::new()).unwrap();
         assert_eq!([first, second].concat(), bytes);
+    }
+
+    #[test]
+    fn line_ends_are_counted() {
+        assert_eq!(line_ends(&vec![b'\n'; 1000]), 1000);
+        assert_eq!(line_ends(b"a\nb"), 1);
     }
 
     #[test]
