@@ -163,7 +163,10 @@ impl<T: Scalar> Csr<T> {
     pub fn symmetry(&self) -> Result<Symmetry> {
         check_square(&self.pattern, "symmetry")?;
         let one = num_traits::One::one;
-        let distance = |other: &Self| Ok(self.add(one(), -one(), other)?.norm_max());
+        let distance = |other: &Self| -> Result<f64> {
+            let difference = self.add(one(), -one(), other)?;
+            Ok(difference.norm_max())
+        };
         let transpose = self.transpose()?;
         let plain = distance(&transpose)?;
         let conjugate = if T::KIND.is_complex() {
