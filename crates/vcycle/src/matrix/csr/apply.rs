@@ -59,7 +59,7 @@ where
         match self.executor() {
             Executor::Reference => reference::csr::apply(a, x, y, cols),
             Executor::Cpu(threads) => {
-                Product::new(a, x, cols).run(threads, self.pattern.pieces(), y)?;
+                Product::new(a, x, cols).run(threads, &self.pattern, y)?;
             }
         }
         Ok(())
@@ -84,7 +84,7 @@ where
                     beta,
                     ..Product::new(a, x, cols)
                 };
-                product.run(threads, self.pattern.pieces(), y)
+                product.run(threads, &self.pattern, y)
             }
         }
     }
@@ -109,7 +109,7 @@ where
                     z: Some(b),
                     ..Product::new(a, x, cols)
                 };
-                product.run(threads, self.pattern.pieces(), r)?;
+                product.run(threads, &self.pattern, r)?;
             }
         }
         Ok(())

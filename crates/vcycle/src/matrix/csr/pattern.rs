@@ -18,6 +18,7 @@ pub struct Pattern {
     columns: Buffer<u32>,
     pieces: OnceLock<Vec<usize>>,
     slices: OnceLock<Vec<Slice>>,
+    shifts: OnceLock<Vec<u8>>,
 }
 
 impl Pattern {
@@ -33,6 +34,7 @@ impl Pattern {
             columns: Buffer::from_vec(executor, columns),
             pieces: OnceLock::new(),
             slices: OnceLock::new(),
+            shifts: OnceLock::new(),
         }
     }
 
@@ -43,6 +45,7 @@ impl Pattern {
             columns: self.columns.copy_to(executor)?,
             pieces: self.pieces.clone(),
             slices: self.slices.clone(),
+            shifts: self.shifts.clone(),
         })
     }
 
@@ -103,6 +106,12 @@ impl Pattern {
                 && self.executor().shares_memory_with(other.executor())
                 && self.offsets() == other.offsets()
                 && self.columns() == other.columns()
+    }
+
+    /// For every row how many next rows repeat it, each moved by a column; empty where few do.
+    pub(crate) fn shifts(&self) -> &[u8] {
+        self.shifts
+            .get_or_init(|| cut::shifts(self.executor(), self.offsets(), self.columns()))
     }
 
     /// Slices of rows for products with the transpose; the same for any number of threads.

@@ -11,14 +11,16 @@ pub(super) const LONG: usize = 32 * 1024;
 /// Independent sums of the portable kernel, so that additions do not wait for each other.
 const SUMS: usize = 4;
 
-/// The rows of `y`, `first` being the number of the first.
+/// The rows of `y`, `first` being the number of the first; `shifts` are those of the pattern.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
+    shifts: &[u8],
     first: usize,
     y: &mut [Y],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if super::gather::rows(product, first, y) {
+    if super::gather::rows(product, shifts, first, y) {
         return;
     }
     // SAFETY: columns lie inside `x`.

@@ -1,16 +1,24 @@
-//! Products with a single vector by gathering its values into registers.
-
-use num_traits::Zero;
+//! Products with a single vector in registers.
+//!
+//! Rows that repeat the row above, moved by one column, lie across the lanes: the vector is read
+//! in order and columns not at all. Values of the vector for other rows are gathered.
 
 use super::column::{LONG, long_sum};
 use super::{Combination, Product};
 use crate::backend::cpu::simd::{Level, Simd, avx2, avx512, level};
 use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
 
+/// Fewer repeating rows than this are gathered: most lanes would be empty.
+const WORTH: usize = 4;
+
+/// Bytes between what is read and what is asked for.
+const AHEAD: usize = 2048;
+
 /// The rows of `y`, `first` being the number of the first; false where the host or the types do
-/// not allow it, and then nothing was done.
+/// not allow it, and then nothing was done. `shifts` are those of the pattern.
 pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
+    shifts: &[u8],
     first: usize,
     y: &mut [Y],
 ) -> bool {
@@ -25,104 +33,295 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     // fit 31 bits, and all types are real.
     unsafe {
         match level() {
-            Level::Avx512 => rows_avx512(product, first, y),
-            Level::Avx2 => rows_avx2(product, first, y),
+            Level::Avx512 => rows_avx512(product, shifts, first, y),
+            Level::Avx2 => rows_avx2(product, shifts, first, y),
             Level::Portable => return false,
         }
     }
     true
 }
 
-macro_rules! gathering {
+macro_rules! rows_of_level {
     ($($name:ident: $simd:ident, $features:literal;)*) => {$(
         #[target_feature(enable = $features)]
         unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
+            shifts: &[u8],
             first: usize,
             y: &mut [Y],
         ) {
             // SAFETY: the caller's.
             unsafe {
                 if const { matches!(M::Accumulator::KIND, Kind::F32) } {
-                    groups!($simd::Singles, product, first, y);
+                    const LANES: usize = $simd::Singles::LANES;
+                    let sum = |columns: &[u32], values: &[M]| {
+                        sum::<$simd::Singles, M, X, LANES>(columns, values, product.x)
+                    };
+                    groups::<$simd::Singles, M, X, Y, LANES>(product, shifts, first, y, &sum);
                 } else {
-                    groups!($simd::Doubles, product, first, y);
+                    const LANES: usize = $simd::Doubles::LANES;
+                    let sum = |columns: &[u32], values: &[M]| {
+                        sum::<$simd::Doubles, M, X, LANES>(columns, values, product.x)
+                    };
+                    groups::<$simd::Doubles, M, X, Y, LANES>(product, shifts, first, y, &sum);
                 }
             }
         }
     )*};
 }
 
-/// As many rows at a time as a register has lanes. A macro, for the closure must be written in
-/// the function that enables the instructions.
-macro_rules! groups {
-    ($simd:ty, $product:ident, $first:ident, $y:ident) => {{
-        const LANES: usize = <$simd>::LANES;
-        let by = $product.combination(0);
-        let sum = |columns: &[u32], values: &[M]| {
-            let row = lanes::<$simd, M, X>(columns, values, $product.x);
-            M::Accumulator::from_f64(sums::<$simd, LANES>(&[row])[0].to_f64())
-        };
-        for (group, y) in $y.chunks_mut(LANES).enumerate() {
-            let first = $first + group * LANES;
-            let offsets = &$product.a.offsets[first..=first + y.len()];
-            let short = offsets[y.len()] - offsets[0] <= LONG;
-            match y.try_into() {
-                Ok(y) if short => together::<$simd, M, X, Y, LANES>($product, &by, first, y),
-                _ => {
-                    for (row, y) in (first..).zip(y) {
-                        let (columns, values) = $product.row(row);
-                        $product.store(&by, long_sum(columns, values, &sum), row, y);
-                    }
-                }
-            }
-        }
-    }};
-}
-
-gathering! {
+rows_of_level! {
     rows_avx512: avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
     rows_avx2: avx2, "avx2,fma,f16c";
 }
 
-/// As many rows as a register has lanes, their sums over lanes formed together.
+/// Groups of rows, at most as many as a register has lanes; `sum` is that of a single row.
 ///
 /// # Safety
 /// As [`Simd`] asks.
 #[inline(always)]
-unsafe fn together<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    shifts: &[u8],
+    first: usize,
+    y: &mut [Y],
+    sum: &(dyn Fn(&[u32], &[M]) -> S::Real + Sync),
+) {
+    let by = product.combination(0);
+    let mut done = 0;
+    while done < y.len() {
+        let row = first + done;
+        let most = LANES.min(y.len() - done);
+        let repeats = repeats(shifts, row).min(most);
+        let count = if repeats >= WORTH {
+            repeats
+        } else {
+            others(shifts, row, most)
+        };
+        let y = &mut y[done..done + count];
+        // SAFETY: the caller's.
+        unsafe {
+            if product.a.offsets[row + count] - product.a.offsets[row] > LONG {
+                for (row, y) in (row..).zip(y) {
+                    let (columns, values) = product.row(row);
+                    let value = long_sum(columns, values, sum);
+                    product.store(&by, M::Accumulator::from_f64(value.to_f64()), row, y);
+                }
+            } else if repeats >= WORTH {
+                store::<S, M, X, Y, LANES>(
+                    product,
+                    &by,
+                    repeating::<S, M, X, Y, LANES>(product, row, count),
+                    row,
+                    y,
+                );
+            } else {
+                store::<S, M, X, Y, LANES>(
+                    product,
+                    &by,
+                    gathered::<S, M, X, Y, LANES>(product, row, count),
+                    row,
+                    y,
+                );
+            }
+        }
+        done += count;
+    }
+}
+
+/// How many rows from `row` on repeat it.
+#[inline(always)]
+fn repeats(shifts: &[u8], row: usize) -> usize {
+    shifts.get(row).map_or(0, |&ahead| usize::from(ahead) + 1)
+}
+
+/// How many rows from `row` on, at most `most`, come before rows that repeat.
+#[inline(always)]
+fn others(shifts: &[u8], row: usize, most: usize) -> usize {
+    if shifts.is_empty() {
+        return most;
+    }
+    let mut count = 1;
+    while count < most && repeats(shifts, row + count) < WORTH {
+        count += 1;
+    }
+    count
+}
+
+/// Stores the combinations of the sums in a register.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<M::Accumulator>,
+    register: S::Register,
     first: usize,
-    y: &mut [Y; LANES],
+    y: &mut [Y],
 ) {
+    let mut sums = [S::Real::from_f64(0.0); LANES];
     // SAFETY: the caller's.
-    let sums: [S::Real; LANES] = unsafe {
+    unsafe { S::store(register, &mut sums) };
+    let sums = sums.map(|sum| M::Accumulator::from_f64(sum.to_f64()));
+    if let (true, Ok(y)) = (by.is_plain(), <&mut [Y; LANES]>::try_from(&mut *y)) {
+        *y = sums.map(M::result);
+        return;
+    }
+    for (index, (y, sum)) in y.iter_mut().zip(sums).enumerate() {
+        product.store(by, sum, first + index, y);
+    }
+}
+
+/// The sums of `count` rows from `first` on that repeat it, row by lane.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    first: usize,
+    count: usize,
+) -> S::Register {
+    let (columns, values) = product.row(first);
+    let x = product.x.as_ptr();
+    // SAFETY: the caller's; a constant count is compiled without branches.
+    unsafe {
+        match count == LANES {
+            true => across::<S, M, X, LANES>(columns, values.as_ptr(), x, LANES),
+            false => across::<S, M, X, LANES>(columns, values.as_ptr(), x, count),
+        }
+    }
+}
+
+/// # Safety
+/// As [`Simd`] asks, of `count` rows as long as the first.
+#[inline(always)]
+unsafe fn across<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
+    columns: &[u32],
+    values: *const M,
+    x: *const X,
+    count: usize,
+) -> S::Register {
+    let length = columns.len();
+    // SAFETY: the caller's.
+    unsafe {
+        let mut sums = [S::zero(); 2];
+        let (squares, rest) = columns.as_chunks::<LANES>();
+        for (index, columns) in squares.iter().enumerate() {
+            let square = square::<S, M, LANES>(values.add(index * LANES), length, count, LANES);
+            for lane in 0..LANES {
+                let x = S::load(x.add(columns[lane] as usize), count);
+                sums[lane % 2] = S::multiply_add(square[lane], x, sums[lane % 2]);
+            }
+        }
+        if !rest.is_empty() {
+            let values = values.add(length - rest.len());
+            let square = square::<S, M, LANES>(values, length, count, rest.len());
+            for lane in 0..LANES {
+                if lane < rest.len() {
+                    let x = S::load(x.add(rest[lane] as usize), count);
+                    sums[lane % 2] = S::multiply_add(square[lane], x, sums[lane % 2]);
+                }
+            }
+        }
+        S::add(sums[0], sums[1])
+    }
+}
+
+/// The first `width` values of `count` rows of some `length`, row by lane.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn square<S: Simd, M: Scalar, const LANES: usize>(
+    values: *const M,
+    length: usize,
+    count: usize,
+    width: usize,
+) -> [S::Register; LANES] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut square = [S::zero(); LANES];
+        for row in 0..LANES {
+            if row < count {
+                let values = values.add(row * length);
+                prefetch(values);
+                square[row] = S::load(values, width);
+            }
+        }
+        S::transpose(&mut square);
+        square
+    }
+}
+
+/// The sums of `count` rows from `first` on, row by lane.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn gathered<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    first: usize,
+    count: usize,
+) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe {
         let mut rows = [S::zero(); LANES];
-        for index in 0..LANES {
+        for index in 0..count {
             let (columns, values) = product.row(first + index);
             rows[index] = lanes::<S, M, X>(columns, values, product.x);
         }
-        sums::<S, LANES>(&rows)
-    };
-    let sums = sums.map(|sum| M::Accumulator::from_f64(sum.to_f64()));
-    product.store_all(by, sums, first, y);
+        sums::<S, LANES>(rows)
+    }
 }
 
-/// The sums of up to `LANES` registers, each in the same order wherever it stands.
+/// The sum of a single row.
 ///
 /// # Safety
 /// As [`Simd`] asks.
 #[inline(always)]
-unsafe fn sums<S: Simd, const LANES: usize>(rows: &[S::Register]) -> [S::Real; LANES] {
-    let mut sums = [S::Real::zero(); LANES];
+unsafe fn sum<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
+    columns: &[u32],
+    values: &[M],
+    x: &[X],
+) -> S::Real {
+    let mut sum = [S::Real::from_f64(0.0); LANES];
     // SAFETY: the caller's.
     unsafe {
-        let mut all = [S::zero(); LANES];
-        all[..rows.len()].copy_from_slice(rows);
-        S::sums(&all, &mut sums);
+        let mut rows = [S::zero(); LANES];
+        rows[0] = lanes::<S, M, X>(columns, values, x);
+        S::store(sums::<S, LANES>(rows), &mut sum);
     }
-    sums
+    sum[0]
+}
+
+/// The sums over the lanes of every register.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn sums<S: Simd, const LANES: usize>(mut rows: [S::Register; LANES]) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe {
+        S::transpose(&mut rows);
+        let mut half = LANES / 2;
+        while half > 0 {
+            for lane in 0..half {
+                rows[lane] = S::add(rows[lane], rows[lane + half]);
+            }
+            half /= 2;
+        }
+    }
+    rows[0]
+}
+
+/// Asks for what will be read soon; the processor's own prefetching ends at every page.
+#[inline(always)]
+fn prefetch<T>(from: *const T) {
+    let ahead = from.cast::<i8>().wrapping_add(AHEAD);
+    // SAFETY: a hint, allowed for any address.
+    unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(ahead) };
 }
 
 /// The products of one row, summed in the lanes of a register.
@@ -140,11 +339,15 @@ unsafe fn lanes<S: Simd, M: Scalar, X: Scalar>(
     unsafe {
         let mut sum = S::zero();
         while left > S::LANES {
+            prefetch(values);
+            prefetch(columns);
             let x = S::gather(x.as_ptr(), columns, S::LANES);
             sum = S::multiply_add(S::load(values, S::LANES), x, sum);
             (columns, values) = (columns.add(S::LANES), values.add(S::LANES));
             left -= S::LANES;
         }
+        prefetch(values);
+        prefetch(columns);
         let x = S::gather(x.as_ptr(), columns, left);
         S::multiply_add(S::load(values, left), x, sum)
     }

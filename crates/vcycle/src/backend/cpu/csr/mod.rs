@@ -10,12 +10,13 @@ mod gather;
 mod tests;
 mod transposed;
 
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use super::Threads;
 pub(crate) use crate::backend::reference::csr::CsrArrays;
 use crate::error::Result;
-use crate::scalar::{Mixes, Scalar};
+use crate::matrix::Pattern;
+use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::Coefficient;
 pub(crate) use transposed::apply_transposed;
 
@@ -43,17 +44,27 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         }
     }
 
-    /// Runs it on the row ranges between `bounds`.
-    pub(crate) fn run(&self, threads: &Threads, bounds: &[usize], y: &mut [Y]) -> Result<()> {
+    /// Runs it on pieces of the matrix's pattern.
+    pub(crate) fn run(&self, threads: &Threads, pattern: &Pattern, y: &mut [Y]) -> Result<()> {
         for column in 0..self.cols {
             self.alpha.evaluate(column)?;
             self.beta.evaluate(column)?;
         }
         let bytes = size_of_val(self.a.values) + size_of_val(self.a.columns);
-        threads.for_row_ranges(bounds, y, self.cols, bytes, |first, y| match self.cols {
-            1 => column::rows(self, first, y),
-            _ => block::rows(self, first, y),
-        });
+        let shifts = match cfg!(target_arch = "x86_64") && self.cols == 1 {
+            true => pattern.shifts(),
+            false => &[],
+        };
+        threads.for_row_ranges(
+            pattern.pieces(),
+            y,
+            self.cols,
+            bytes,
+            |first, y| match self.cols {
+                1 => column::rows(self, shifts, first, y),
+                _ => block::rows(self, first, y),
+            },
+        );
         Ok(())
     }
 
@@ -87,32 +98,6 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         *y = M::result(value);
     }
 
-    /// Stores the combinations of some rows' sums, `first` being the number of the first.
-    #[inline(always)]
-    fn store_all<const N: usize>(
-        &self,
-        by: &Combination<M::Accumulator>,
-        sums: [M::Accumulator; N],
-        first: usize,
-        y: &mut [Y; N],
-    ) {
-        let products = sums.map(|sum| match by.alpha.is_zero() {
-            true => M::Accumulator::zero(),
-            false => by.alpha * sum,
-        });
-        if by.beta.is_zero() {
-            *y = products.map(M::result);
-            return;
-        }
-        let z = match self.z {
-            Some(z) => &z[first..first + N],
-            None => &y.clone(),
-        };
-        for lane in 0..N {
-            y[lane] = M::result(products[lane] + by.beta * M::output(z[lane]));
-        }
-    }
-
     /// The columns and values of a row.
     #[inline(always)]
     fn row(&self, row: usize) -> (&[u32], &[M]) {
@@ -135,4 +120,11 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
 struct Combination<A> {
     alpha: A,
     beta: A,
+}
+
+impl<A: Field> Combination<A> {
+    /// Whether the sums are the result.
+    fn is_plain(&self) -> bool {
+        self.alpha.is_one() && self.beta.is_zero()
+    }
 }

@@ -89,18 +89,31 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn sums(rows: &[__m256d], sums: &mut [f64]) {
-        assert!(rows.len() == Self::LANES && sums.len() == Self::LANES);
+    unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
+        unsafe { _mm256_add_pd(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(square: &mut [__m256d]) {
+        assert!(square.len() == Self::LANES);
         // SAFETY: the caller's.
         unsafe {
-            let low = _mm256_hadd_pd(rows[0], rows[1]);
-            let high = _mm256_hadd_pd(rows[2], rows[3]);
-            let whole = _mm256_add_pd(
-                _mm256_permute2f128_pd::<0x20>(low, high),
-                _mm256_permute2f128_pd::<0x31>(low, high),
-            );
-            _mm256_storeu_pd(sums.as_mut_ptr(), whole);
+            let a = _mm256_unpacklo_pd(square[0], square[1]);
+            let b = _mm256_unpackhi_pd(square[0], square[1]);
+            let c = _mm256_unpacklo_pd(square[2], square[3]);
+            let d = _mm256_unpackhi_pd(square[2], square[3]);
+            square[0] = _mm256_permute2f128_pd::<0x20>(a, c);
+            square[1] = _mm256_permute2f128_pd::<0x20>(b, d);
+            square[2] = _mm256_permute2f128_pd::<0x31>(a, c);
+            square[3] = _mm256_permute2f128_pd::<0x31>(b, d);
         }
+    }
+
+    #[inline(always)]
+    unsafe fn store(a: __m256d, to: &mut [Self::Real]) {
+        assert!(to.len() == Self::LANES);
+        // SAFETY: as many numbers as lanes.
+        unsafe { _mm256_storeu_pd(to.as_mut_ptr(), a) }
     }
 }
 
@@ -148,20 +161,37 @@ impl Simd for Singles {
     }
 
     #[inline(always)]
-    unsafe fn sums(rows: &[__m256], sums: &mut [f32]) {
-        assert!(rows.len() == Self::LANES && sums.len() == Self::LANES);
+    unsafe fn add(a: __m256, b: __m256) -> __m256 {
+        unsafe { _mm256_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(square: &mut [__m256]) {
+        assert!(square.len() == Self::LANES);
         // SAFETY: the caller's.
         unsafe {
-            let a = _mm256_hadd_ps(rows[0], rows[1]);
-            let b = _mm256_hadd_ps(rows[2], rows[3]);
-            let c = _mm256_hadd_ps(rows[4], rows[5]);
-            let d = _mm256_hadd_ps(rows[6], rows[7]);
-            let (low, high) = (_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
-            let whole = _mm256_add_ps(
-                _mm256_permute2f128_ps::<0x20>(low, high),
-                _mm256_permute2f128_ps::<0x31>(low, high),
-            );
-            _mm256_storeu_ps(sums.as_mut_ptr(), whole);
+            for four in square.chunks_exact_mut(4) {
+                let a = _mm256_castps_pd(_mm256_unpacklo_ps(four[0], four[1]));
+                let b = _mm256_castps_pd(_mm256_unpackhi_ps(four[0], four[1]));
+                let c = _mm256_castps_pd(_mm256_unpacklo_ps(four[2], four[3]));
+                let d = _mm256_castps_pd(_mm256_unpackhi_ps(four[2], four[3]));
+                four[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
+                four[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
+                four[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
+                four[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
+            }
+            for column in 0..4 {
+                let (a, b) = (square[column], square[column + 4]);
+                square[column] = _mm256_permute2f128_ps::<0x20>(a, b);
+                square[column + 4] = _mm256_permute2f128_ps::<0x31>(a, b);
+            }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn store(a: __m256, to: &mut [Self::Real]) {
+        assert!(to.len() == Self::LANES);
+        // SAFETY: as many numbers as lanes.
+        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), a) }
     }
 }

@@ -10,44 +10,6 @@ pub(crate) struct Doubles;
 /// Sixteen singles.
 pub(crate) struct Singles;
 
-/// Lane by lane of 128 bits, what is left of the sums of four registers.
-#[inline(always)]
-unsafe fn fours_pd(a: __m512d, b: __m512d, c: __m512d, d: __m512d) -> __m512d {
-    unsafe {
-        let low = _mm512_add_pd(
-            _mm512_shuffle_f64x2::<0x44>(a, b),
-            _mm512_shuffle_f64x2::<0xEE>(a, b),
-        );
-        let high = _mm512_add_pd(
-            _mm512_shuffle_f64x2::<0x44>(c, d),
-            _mm512_shuffle_f64x2::<0xEE>(c, d),
-        );
-        _mm512_add_pd(
-            _mm512_shuffle_f64x2::<0x88>(low, high),
-            _mm512_shuffle_f64x2::<0xDD>(low, high),
-        )
-    }
-}
-
-/// Lane by lane of 128 bits, what is left of the sums of four registers.
-#[inline(always)]
-unsafe fn fours_ps(a: __m512, b: __m512, c: __m512, d: __m512) -> __m512 {
-    unsafe {
-        let low = _mm512_add_ps(
-            _mm512_shuffle_f32x4::<0x44>(a, b),
-            _mm512_shuffle_f32x4::<0xEE>(a, b),
-        );
-        let high = _mm512_add_ps(
-            _mm512_shuffle_f32x4::<0x44>(c, d),
-            _mm512_shuffle_f32x4::<0xEE>(c, d),
-        );
-        _mm512_add_ps(
-            _mm512_shuffle_f32x4::<0x88>(low, high),
-            _mm512_shuffle_f32x4::<0xDD>(low, high),
-        )
-    }
-}
-
 impl Simd for Doubles {
     type Register = __m512d;
     type Real = f64;
@@ -104,15 +66,40 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn sums(rows: &[__m512d], sums: &mut [f64]) {
-        assert!(rows.len() == Self::LANES && sums.len() == Self::LANES);
+    unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
+        unsafe { _mm512_add_pd(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(square: &mut [__m512d]) {
+        assert!(square.len() == Self::LANES);
         // SAFETY: the caller's.
         unsafe {
-            let even = fours_pd(rows[0], rows[2], rows[4], rows[6]);
-            let odd = fours_pd(rows[1], rows[3], rows[5], rows[7]);
-            let whole = _mm512_add_pd(_mm512_unpacklo_pd(even, odd), _mm512_unpackhi_pd(even, odd));
-            _mm512_storeu_pd(sums.as_mut_ptr(), whole);
+            for pair in square.chunks_exact_mut(2) {
+                let (a, b) = (pair[0], pair[1]);
+                pair[0] = _mm512_unpacklo_pd(a, b);
+                pair[1] = _mm512_unpackhi_pd(a, b);
+            }
+            for four in square.chunks_exact_mut(4) {
+                let (a, b, c, d) = (four[0], four[1], four[2], four[3]);
+                four[0] = _mm512_shuffle_f64x2::<0x88>(a, c);
+                four[1] = _mm512_shuffle_f64x2::<0x88>(b, d);
+                four[2] = _mm512_shuffle_f64x2::<0xDD>(a, c);
+                four[3] = _mm512_shuffle_f64x2::<0xDD>(b, d);
+            }
+            for column in 0..4 {
+                let (a, b) = (square[column], square[column + 4]);
+                square[column] = _mm512_shuffle_f64x2::<0x88>(a, b);
+                square[column + 4] = _mm512_shuffle_f64x2::<0xDD>(a, b);
+            }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn store(a: __m512d, to: &mut [Self::Real]) {
+        assert!(to.len() == Self::LANES);
+        // SAFETY: as many numbers as lanes.
+        unsafe { _mm512_storeu_pd(to.as_mut_ptr(), a) }
     }
 }
 
@@ -161,21 +148,44 @@ impl Simd for Singles {
     }
 
     #[inline(always)]
-    unsafe fn sums(rows: &[__m512], sums: &mut [f32]) {
-        assert!(rows.len() == Self::LANES && sums.len() == Self::LANES);
+    unsafe fn add(a: __m512, b: __m512) -> __m512 {
+        unsafe { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(square: &mut [__m512]) {
+        assert!(square.len() == Self::LANES);
         // SAFETY: the caller's.
         unsafe {
-            let a = fours_ps(rows[0], rows[4], rows[8], rows[12]);
-            let b = fours_ps(rows[1], rows[5], rows[9], rows[13]);
-            let c = fours_ps(rows[2], rows[6], rows[10], rows[14]);
-            let d = fours_ps(rows[3], rows[7], rows[11], rows[15]);
-            let low = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-            let high = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
-            let whole = _mm512_add_ps(
-                _mm512_shuffle_ps::<0x44>(low, high),
-                _mm512_shuffle_ps::<0xEE>(low, high),
-            );
-            _mm512_storeu_ps(sums.as_mut_ptr(), whole);
+            for four in square.chunks_exact_mut(4) {
+                let a = _mm512_castps_pd(_mm512_unpacklo_ps(four[0], four[1]));
+                let b = _mm512_castps_pd(_mm512_unpackhi_ps(four[0], four[1]));
+                let c = _mm512_castps_pd(_mm512_unpacklo_ps(four[2], four[3]));
+                let d = _mm512_castps_pd(_mm512_unpackhi_ps(four[2], four[3]));
+                four[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+                four[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+                four[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+                four[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+            }
+            for column in 0..4 {
+                let (a, b) = (square[column], square[column + 4]);
+                let (c, d) = (square[column + 8], square[column + 12]);
+                let even = _mm512_shuffle_f32x4::<0x88>(a, b);
+                let odd = _mm512_shuffle_f32x4::<0xDD>(a, b);
+                let even_below = _mm512_shuffle_f32x4::<0x88>(c, d);
+                let odd_below = _mm512_shuffle_f32x4::<0xDD>(c, d);
+                square[column] = _mm512_shuffle_f32x4::<0x88>(even, even_below);
+                square[column + 4] = _mm512_shuffle_f32x4::<0x88>(odd, odd_below);
+                square[column + 8] = _mm512_shuffle_f32x4::<0xDD>(even, even_below);
+                square[column + 12] = _mm512_shuffle_f32x4::<0xDD>(odd, odd_below);
+            }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn store(a: __m512, to: &mut [Self::Real]) {
+        assert!(to.len() == Self::LANES);
+        // SAFETY: as many numbers as lanes.
+        unsafe { _mm512_storeu_ps(to.as_mut_ptr(), a) }
     }
 }

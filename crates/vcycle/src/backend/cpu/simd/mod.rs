@@ -109,6 +109,10 @@ pub(crate) trait Simd {
         b: Self::Register,
         c: Self::Register,
     ) -> Self::Register;
-    /// The sums over the lanes of [`Simd::LANES`] registers.
-    unsafe fn sums(rows: &[Self::Register], sums: &mut [Self::Real]);
+    /// The sum of `a` and `b`.
+    unsafe fn add(a: Self::Register, b: Self::Register) -> Self::Register;
+    /// Exchanges lanes with registers: a square of [`Simd::LANES`] registers is transposed.
+    unsafe fn transpose(square: &mut [Self::Register]);
+    /// Writes the lanes to as many numbers.
+    unsafe fn store(a: Self::Register, to: &mut [Self::Real]);
 }
