@@ -3,11 +3,16 @@
 //! Every comparison is made within one run, the measurements of all candidates taking turns, so
 //! that a busy machine slows all of them down alike. The best time of each is reported.
 
+mod folder;
+mod matrices;
 mod peer;
 mod problem;
+mod read;
 mod spmv;
 mod timing;
 mod triad;
+
+use comfy_table::{CellAlignment, Table, presets};
 
 /// What went wrong, in words: a benchmark has no caller that could act on it.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -17,6 +22,10 @@ pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 pub enum Command {
     /// Sparse matrix times vector: bandwidth, storage precisions, and Intel MKL
     Spmv(spmv::Arguments),
+    /// Reading Matrix Market files, and SciPy
+    Read(read::Arguments),
+    /// Iterations on every positive definite matrix of a folder
+    Matrices(matrices::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -26,5 +35,19 @@ pub enum Command {
 pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Spmv(arguments) => spmv::run(arguments),
+        Command::Read(arguments) => read::run(arguments),
+        Command::Matrices(arguments) => matrices::run(arguments),
     }
+}
+
+/// A table that is also Markdown.
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::ASCII_MARKDOWN)
+        .set_header(header);
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
 }

@@ -7,21 +7,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use vcycle::matrix::Csr;
 
 use crate::Result;
+use crate::folder::Folder;
 use crate::timing::Candidate;
 
 const MKL: &str = include_str!("../peers/mkl_spmv.py");
 /// The threads of a peer may spin this long after their work; nothing else is timed meanwhile.
 const SPIN: std::time::Duration = std::time::Duration::from_millis(250);
-
-/// A folder that is removed with everything in it.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing depends on it: what stays behind lies in the temporary folder.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Makes the virtual environment unless it is there; returns its interpreter.
 pub(crate) fn install(venv: &Path, packages: &[&str]) -> Result<PathBuf> {
@@ -56,27 +47,25 @@ pub(crate) struct Mkl {
 impl Mkl {
     /// Hands the matrix over and prepares products with it for both numbers of threads.
     pub(crate) fn start(python: &Path, a: &Csr<f64>) -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("vcycle-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        let folder = Folder(folder);
+        let folder = Folder::new()?;
         write(
-            &folder.0,
+            folder.path(),
             "offsets",
             a.offsets().iter().map(|&o| (o as u64).to_le_bytes()),
         )?;
         write(
-            &folder.0,
+            folder.path(),
             "columns",
             a.columns().iter().map(|c| c.to_le_bytes()),
         )?;
         write(
-            &folder.0,
+            folder.path(),
             "values",
             a.values().iter().map(|v| v.to_le_bytes()),
         )?;
         let mut process = Command::new(python)
             .args(["-c", MKL])
-            .arg(&folder.0)
+            .arg(folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
@@ -11,7 +11,7 @@ use vcycle::vector::Vector;
 
 use crate::timing::{Candidate, race};
 use crate::triad::{Triad, pool};
-use crate::{Result, peer, problem};
+use crate::{Result, peer, problem, table};
 
 /// Options of `spmv`.
 #[derive(Clone, Debug, clap::Args)]
@@ -197,15 +197,4 @@ fn check(a: &Csr<f64>, theirs: f64) -> Result<()> {
         return Ok(());
     }
     Err(format!("the peer's product adds up to {theirs}, ours to {ours}").into())
-}
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::ASCII_MARKDOWN)
-        .set_header(header);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }

@@ -32,6 +32,9 @@ pub enum Command {
     Problems,
     /// List where solves can run, with the bandwidth measured
     Devices(DevicesArgs),
+    /// Measure the machine, the library and its peers
+    #[command(subcommand)]
+    Bench(vcycle_bench::Command),
     /// Print the default configuration, and every component with its parameters
     Config,
     /// Print a completion script for a shell

@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod bench;
 pub mod config;
 pub mod devices;
 pub mod generate;

@@ -1,0 +1,109 @@
+//! `vcycle-bench matrices`: every positive definite matrix of a folder, with every method that
+//! should solve it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use vcycle::config::{Config, Wide, solve};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::io::{AnyMatrix, load_matrix};
+use vcycle::matrix::Csr;
+use vcycle::stop::Status;
+use vcycle::vector::Vector;
+
+use crate::{Result, table};
+
+/// Preconditioners of conjugate gradients, as the command line names them.
+const PRECONDITIONERS: [&str; 7] = [
+    "none",
+    "jacobi",
+    "l1-jacobi",
+    "block-jacobi",
+    "ssor",
+    "ic0",
+    "isai:kind=spd",
+];
+
+/// Options of `matrices`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// Folder of the matrices, with a MANIFEST.tsv
+    #[arg(long, default_value = "../shared/matrices")]
+    folder: PathBuf,
+    /// Seconds a solve may take
+    #[arg(long, default_value_t = 60.0)]
+    time_limit: f64,
+    /// Iterations a solve may take
+    #[arg(long, default_value_t = 20_000)]
+    max_iterations: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let mut header = vec!["matrix", "rows", "direct"];
+    header.extend(PRECONDITIONERS.map(|name| name.split(':').next().unwrap_or(name)));
+    let mut table = table(&header);
+    for name in positive_definite(&arguments.folder)? {
+        let file = arguments.folder.join(format!("{name}.mtx.xz"));
+        let (rows, cells) = match load_matrix(&file, &Executor::cpu())? {
+            AnyMatrix::Real(a) => (a.size().rows, row(arguments, a)?),
+            AnyMatrix::Complex(a) => (a.size().rows, row(arguments, a)?),
+        };
+        eprintln!("{name}: {}", cells.join(", "));
+        table.add_row([name, rows.to_string()].into_iter().chain(cells));
+    }
+    println!("{table}");
+    println!(
+        "Iterations to a true relative residual of 1e-8 for b = ones; direct: with the steps of \
+         refinement."
+    );
+    Ok(())
+}
+
+/// The names the manifest calls SPD.
+fn positive_definite(folder: &Path) -> Result<Vec<String>> {
+    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv"))?;
+    let fields = manifest.lines().skip(1).map(|line| line.split('\t'));
+    let names = fields.filter_map(|mut fields| {
+        let name = fields.next()?;
+        let definite = fields.nth(4)?;
+        definite.starts_with("SPD").then(|| name.to_owned())
+    });
+    Ok(names.collect())
+}
+
+/// What each method says of a matrix.
+fn row<T: Wide>(arguments: &Arguments, a: Csr<T>) -> Result<Vec<String>> {
+    let a = Arc::new(a);
+    let methods = PRECONDITIONERS.map(|preconditioner| ("cg", preconditioner));
+    [("direct", "none")]
+        .into_iter()
+        .chain(methods)
+        .map(|(solver, preconditioner)| cell(arguments, &a, solver, preconditioner))
+        .collect()
+}
+
+fn cell<T: Wide>(
+    arguments: &Arguments,
+    a: &Arc<Csr<T>>,
+    solver: &str,
+    preconditioner: &str,
+) -> Result<String> {
+    let mut config = Config::default();
+    config.solver = solver.parse()?;
+    config.preconditioner = preconditioner.parse()?;
+    config.stop.time_limit = Some(arguments.time_limit);
+    config.stop.max_iterations = arguments.max_iterations;
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0)?;
+    let start = Instant::now();
+    Ok(match solve(&config, a, &b, &Workspace::new()) {
+        Ok(solution) if solution.outcome.status == Status::Converged => {
+            solution.outcome.iterations.to_string()
+        }
+        Ok(solution) => format!(
+            "{} ({:.0e})",
+            solution.outcome.status, solution.outcome.relative_residual
+        ),
+        Err(error) => format!("{error} after {:.0?}", start.elapsed()),
+    })
+}

@@ -1,0 +1,89 @@
+//! `vcycle-bench read`: reading Matrix Market files, beside SciPy.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use vcycle::executor::Executor;
+use vcycle::io::{load_matrix, write_matrix};
+
+use crate::folder::Folder;
+use crate::{Result, peer, problem, table};
+
+const SCIPY: &str = include_str!("../peers/read_mtx.py");
+
+/// Options of `read`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// Problems whose matrices are written and read; a symmetric one is stored by half
+    #[arg(long, num_args = 1.., default_values = ["poisson7:128", "convdiff7:128,1.7"])]
+    problems: Vec<String>,
+    /// Turns each reader takes
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Where SciPy is installed
+    #[arg(long, default_value = "target/bench-venv")]
+    venv: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let python = peer::install(&arguments.venv, &["scipy", "numpy"])?;
+    let folder = Folder::new()?;
+    let header = [
+        "file",
+        "MB",
+        "vcycle to CSR, s",
+        "mmread to COO, s",
+        "speed-up",
+        "mmread to CSR, s",
+        "speed-up",
+    ];
+    let mut table = table(&header);
+    for name in &arguments.problems {
+        let file = folder.path().join("matrix.mtx");
+        let executor = Executor::cpu();
+        write_matrix(&file, &problem::matrix(&executor, name)?)?;
+        let [ours, coo, csr] = race(&python, &file, &executor, arguments.rounds)?;
+        table.add_row([
+            name.clone(),
+            format!("{:.0}", std::fs::metadata(&file)?.len() as f64 / 1e6),
+            format!("{ours:.3}"),
+            format!("{coo:.3}"),
+            format!("{:.2}", coo / ours),
+            format!("{csr:.3}"),
+            format!("{:.2}", csr / ours),
+        ]);
+    }
+    println!("{table}");
+    Ok(())
+}
+
+/// The best times of all readers, taking turns: ours, SciPy to coordinates, SciPy to rows.
+fn race(python: &Path, file: &Path, executor: &Executor, rounds: usize) -> Result<[f64; 3]> {
+    let mut best = [f64::INFINITY; 3];
+    for _ in 0..rounds {
+        let start = Instant::now();
+        let matrix = load_matrix(file, executor)?;
+        let ours = start.elapsed().as_secs_f64();
+        drop(matrix);
+        let [coo, csr] = scipy(python, file, executor.threads())?;
+        for (best, new) in best.iter_mut().zip([ours, coo, csr]) {
+            *best = best.min(new);
+        }
+    }
+    Ok(best)
+}
+
+fn scipy(python: &Path, file: &Path, threads: usize) -> Result<[f64; 2]> {
+    let output = Command::new(python)
+        .args(["-c", SCIPY])
+        .arg(file)
+        .args(["--repeat", "1", "--threads", &threads.to_string()])
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let seconds = |key: &str| answer[key].as_f64().ok_or(format!("SciPy gave no {key}"));
+    Ok([seconds("read_seconds")?, seconds("csr_seconds")?])
+}
