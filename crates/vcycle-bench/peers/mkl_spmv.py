@@ -1,7 +1,9 @@
 """Times sparse products of Intel MKL on a matrix from files, as asked on standard input.
 
-`time THREADS SECONDS` answers the best time of one product, `checksum` the sum of the product.
-Creating the handle and `mkl_sparse_optimize` are not timed.
+`time MODE THREADS SECONDS` answers the best time of one product, `checksum` the sum of the product.
+Creating the handle and `mkl_sparse_optimize` are not timed. MODE `copy` lets MKL make a second copy
+of the matrix in a format of its own, as it does unless told otherwise; `csr` keeps it to the arrays
+it was given.
 """
 import ctypes
 import glob
@@ -12,6 +14,7 @@ import time
 import numpy
 
 OPERATION = 10  # SPARSE_OPERATION_NON_TRANSPOSE
+MEMORY = {"csr": 80, "copy": 81}  # SPARSE_MEMORY_NONE, SPARSE_MEMORY_AGGRESSIVE
 
 
 class Description(ctypes.Structure):
@@ -46,18 +49,20 @@ class Matrix:
         self.y = numpy.zeros(rows)
         self.handles = {}
 
-    def handle(self, threads):
+    def handle(self, mode, threads):
         self.mkl.MKL_Set_Num_Threads(threads)
-        if threads not in self.handles:
-            self.handles[threads] = self.optimized()
-        return self.handles[threads]
+        key = (mode, threads)
+        if key not in self.handles:
+            self.handles[key] = self.optimized(MEMORY[mode])
+        return self.handles[key]
 
-    def optimized(self):
+    def optimized(self, memory):
         handle, rows = ctypes.c_void_p(), len(self.y)
         check(self.mkl.mkl_sparse_d_create_csr(
             ctypes.byref(handle), 0, rows, rows, pointer(self.offsets),
             pointer(self.offsets[1:]), pointer(self.columns), pointer(self.values)), "create_csr")
         check(self.mkl.mkl_sparse_set_mv_hint(handle, OPERATION, GENERAL, 100000), "set_mv_hint")
+        check(self.mkl.mkl_sparse_set_memory_hint(handle, memory), "set_memory_hint")
         check(self.mkl.mkl_sparse_optimize(handle), "optimize")
         return handle
 
@@ -66,8 +71,8 @@ class Matrix:
             OPERATION, ctypes.c_double(1.0), handle, GENERAL, pointer(self.x),
             ctypes.c_double(0.0), pointer(self.y)), "d_mv")
 
-    def best_within(self, threads, seconds):
-        handle, best, begin = self.handle(threads), float("inf"), time.perf_counter()
+    def best_within(self, handle, seconds):
+        best, begin = float("inf"), time.perf_counter()
         while time.perf_counter() - begin < seconds:
             start = time.perf_counter()
             self.multiply(handle)
@@ -81,10 +86,11 @@ def main():
     matrix = Matrix(mkl, sys.argv[1])
     for line in sys.stdin:
         match line.split():
-            case ["time", threads, seconds]:
-                print(matrix.best_within(int(threads), float(seconds)), flush=True)
+            case ["time", mode, threads, seconds]:
+                handle = matrix.handle(mode, int(threads))
+                print(matrix.best_within(handle, float(seconds)), flush=True)
             case ["checksum"]:
-                matrix.multiply(matrix.handle(1))
+                matrix.multiply(matrix.handle("copy", 1))
                 print(matrix.y.sum(), flush=True)
 
 

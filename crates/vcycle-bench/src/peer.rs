@@ -1,5 +1,6 @@
 //! Peers: other libraries, installed into a virtual environment and asked to do the same work.
 
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -90,9 +91,13 @@ impl Mkl {
         self.ask("checksum")
     }
 
-    /// Products on some threads.
-    pub(crate) fn on(&mut self, threads: usize) -> MklProduct<'_> {
-        MklProduct { mkl: self, threads }
+    /// Products on some threads; `mode` is one the script knows.
+    pub(crate) fn on<'m>(
+        mkl: &'m RefCell<Self>,
+        mode: &'static str,
+        threads: usize,
+    ) -> MklProduct<'m> {
+        MklProduct { mkl, mode, threads }
     }
 }
 
@@ -105,13 +110,15 @@ impl Drop for Mkl {
 }
 
 pub(crate) struct MklProduct<'m> {
-    mkl: &'m mut Mkl,
+    mkl: &'m RefCell<Mkl>,
+    mode: &'static str,
     threads: usize,
 }
 
 impl Candidate for MklProduct<'_> {
     fn best_within(&mut self, seconds: f64) -> Result<f64> {
-        let best = self.mkl.ask(&format!("time {} {seconds}", self.threads));
+        let question = format!("time {} {} {seconds}", self.mode, self.threads);
+        let best = self.mkl.borrow_mut().ask(&question);
         std::thread::sleep(SPIN);
         best
     }

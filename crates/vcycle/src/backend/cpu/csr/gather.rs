@@ -9,7 +9,7 @@ use crate::backend::cpu::simd::{Level, Simd, avx2, avx512, level};
 use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
 
 /// Fewer repeating rows than this are gathered: most lanes would be empty.
-const WORTH: usize = 4;
+const WORTH: usize = 8;
 
 /// Bytes between what is read and what is asked for.
 const AHEAD: usize = 2048;
@@ -75,7 +75,7 @@ rows_of_level! {
     rows_avx2: avx2, "avx2,fma,f16c";
 }
 
-/// Groups of rows, at most as many as a register has lanes; `sum` is that of a single row.
+/// Runs of repeating rows and groups of other rows; `sum` is that of a single row.
 ///
 /// # Safety
 /// As [`Simd`] asks.
@@ -88,44 +88,44 @@ unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
     sum: &(dyn Fn(&[u32], &[M]) -> S::Real + Sync),
 ) {
     let by = product.combination(0);
+    let offsets = product.a.offsets;
     let mut done = 0;
     while done < y.len() {
-        let row = first + done;
-        let most = LANES.min(y.len() - done);
-        let repeats = repeats(shifts, row).min(most);
-        let count = if repeats >= WORTH {
-            repeats
-        } else {
-            others(shifts, row, most)
-        };
-        let y = &mut y[done..done + count];
+        let (row, left) = (first + done, y.len() - done);
+        let mut count = repeats(shifts, row).min(left);
         // SAFETY: the caller's.
         unsafe {
-            if product.a.offsets[row + count] - product.a.offsets[row] > LONG {
-                for (row, y) in (row..).zip(y) {
-                    let (columns, values) = product.row(row);
-                    let value = long_sum(columns, values, sum);
-                    product.store(&by, M::Accumulator::from_f64(value.to_f64()), row, y);
-                }
-            } else if repeats >= WORTH {
-                store::<S, M, X, Y, LANES>(
-                    product,
-                    &by,
-                    repeating::<S, M, X, Y, LANES>(product, row, count),
-                    row,
-                    y,
-                );
+            if count >= WORTH {
+                let y = &mut y[done..done + count];
+                repeating::<S, M, X, Y, LANES>(product, &by, row, y);
             } else {
-                store::<S, M, X, Y, LANES>(
-                    product,
-                    &by,
-                    gathered::<S, M, X, Y, LANES>(product, row, count),
-                    row,
-                    y,
-                );
+                count = others(shifts, row, LANES.min(left));
+                let y = &mut y[done..done + count];
+                if offsets[row + count] - offsets[row] <= LONG {
+                    let sums = gathered::<S, M, X, Y, LANES>(product, row, count);
+                    store::<S, M, X, Y, LANES>(product, &by, sums, row, y);
+                } else {
+                    one_by_one::<S, M, X, Y>(product, &by, row, y, sum);
+                }
             }
         }
         done += count;
+    }
+}
+
+/// Rows of which at least one may be long.
+#[cold]
+fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    first: usize,
+    y: &mut [Y],
+    sum: &(dyn Fn(&[u32], &[M]) -> S::Real + Sync),
+) {
+    for (row, y) in (first..).zip(y) {
+        let (columns, values) = product.row(row);
+        let value = long_sum(columns, values, sum);
+        product.store(by, M::Accumulator::from_f64(value.to_f64()), row, y);
     }
 }
 
@@ -173,27 +173,36 @@ unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usiz
     }
 }
 
-/// The sums of `count` rows from `first` on that repeat it, row by lane.
+/// Rows that repeat the first. Of the pattern only that one is read.
 ///
 /// # Safety
 /// As [`Simd`] asks.
 #[inline(always)]
 unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
     first: usize,
-    count: usize,
-) -> S::Register {
-    let (columns, values) = product.row(first);
-    let x = product.x.as_ptr();
-    // SAFETY: the caller's; a constant count is compiled without branches.
-    unsafe {
-        match count == LANES {
-            true => across::<S, M, X, LANES>(columns, values.as_ptr(), x, LANES),
-            false => across::<S, M, X, LANES>(columns, values.as_ptr(), x, count),
+    y: &mut [Y],
+) {
+    let (columns, _) = product.row(first);
+    for (block, y) in y.chunks_mut(LANES).enumerate() {
+        let lead = block * LANES;
+        // SAFETY: the caller's; a constant count is compiled without branches.
+        unsafe {
+            let place = product.a.offsets.get_unchecked(first) + lead * columns.len();
+            let values = product.a.values.as_ptr().add(place);
+            let x = product.x.as_ptr().add(lead);
+            let sums = match y.len() == LANES {
+                true => across::<S, M, X, LANES>(columns, values, x, LANES),
+                false => across::<S, M, X, LANES>(columns, values, x, y.len()),
+            };
+            store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
         }
     }
 }
 
+/// The sums of rows with these columns, each row moved by one, row by lane.
+///
 /// # Safety
 /// As [`Simd`] asks, of `count` rows as long as the first.
 #[inline(always)]

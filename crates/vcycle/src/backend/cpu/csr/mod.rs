@@ -10,7 +10,7 @@ mod gather;
 mod tests;
 mod transposed;
 
-use num_traits::{One, Zero};
+use num_traits::Zero;
 
 use super::Threads;
 pub(crate) use crate::backend::reference::csr::CsrArrays;

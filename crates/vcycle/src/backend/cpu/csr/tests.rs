@@ -22,6 +22,21 @@ fn matrix(rows: usize, cols: usize, long: usize) -> Csr<f64> {
     Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Sum).unwrap()
 }
 
+/// Lines of a grid, each row with `width` entries that move on with it; ends of lines have fewer.
+fn grid(points: usize, width: usize) -> Csr<f64> {
+    let rows = 3 * points;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..rows {
+        let count = if row % points == 0 { width / 2 } else { width };
+        columns.extend((0..count).map(|entry| (row + entry * 2) as u32));
+        values.extend((0..count).map(|entry| ((row * entry) % 9) as f64 - 4.0));
+        offsets.push(columns.len());
+    }
+    let size = Size::new(rows, rows + 2 * width);
+    let host = Executor::reference();
+    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
 fn wave<T: Scalar>(executor: &Executor, rows: usize, cols: usize) -> Vector<T> {
     let value = |i: usize| c64::new((i % 13) as f64 - 6.0, (i % 3) as f64);
     let values = (0..rows * cols).map(|i| convert(value(i))).collect();
@@ -82,26 +97,31 @@ where
     }
 }
 
-/// Calls `check::<M, X, Y>` for a matrix type and all pairs of real vector types.
+/// Calls `check` for a matrix type with every type of input, and of output with the widest.
 macro_rules! real_vectors {
-    ($a:expr, $cols:expr, $m:ty) => {
-        real_vectors!($a, $cols, $m; f64); real_vectors!($a, $cols, $m; f32);
-        real_vectors!($a, $cols, $m; f16); real_vectors!($a, $cols, $m; bf16);
-    };
-    ($a:expr, $cols:expr, $m:ty; $x:ty) => {
-        check::<$m, $x, f64>($a, $cols); check::<$m, $x, f32>($a, $cols);
-        check::<$m, $x, f16>($a, $cols); check::<$m, $x, bf16>($a, $cols);
-    };
+    ($a:expr, $cols:expr, $($m:ty),*) => {$(
+        check::<$m, f64, f64>($a, $cols);
+        check::<$m, f64, f16>($a, $cols);
+        check::<$m, f32, f32>($a, $cols);
+        check::<$m, f32, f64>($a, $cols);
+        check::<$m, f16, f16>($a, $cols);
+        check::<$m, bf16, bf16>($a, $cols);
+    )*};
 }
 
 #[test]
-fn all_real_combinations_agree_with_the_reference() {
+fn real_combinations_agree_with_the_reference() {
     let a = matrix(301, 97, 60);
     for cols in [1, 3] {
-        real_vectors!(&a, cols, f64);
-        real_vectors!(&a, cols, f32);
-        real_vectors!(&a, cols, f16);
-        real_vectors!(&a, cols, bf16);
+        real_vectors!(&a, cols, f64, f32, f16, bf16);
+    }
+}
+
+#[test]
+fn rows_that_repeat_agree_with_the_reference() {
+    for (points, width) in [(5, 3), (23, 7), (300, 20), (700, 33)] {
+        let a = grid(points, width);
+        real_vectors!(&a, 1, f64, f32, f16, bf16);
     }
 }
 
