@@ -77,6 +77,8 @@ use crate::vector::{Coefficient, Scalars, Vector};
 
 /// Restarts from the true residual when the recurrence converged and the residual did not.
 const RESTARTS: usize = 10;
+/// Rounding leaves nothing to gain once a restart leaves more than this part of the residual.
+const WORTH_A_RESTART: f64 = 0.9;
 
 /// An iteration for `A x = b`; what a file of this module holds.
 pub trait Method<T: Scalar>: Debug + Send + Sync {
@@ -193,8 +195,11 @@ impl<T: Scalar> Solver<T> {
         Ok(Outcome::from_columns(columns, history, start.elapsed()))
     }
 
-    /// Starts again from the true residual while recurrences were wrong about it and that helps;
+    /// Corrects the solution while recurrences were wrong about the residual and that helps;
     /// returns the true residual norms.
+    ///
+    /// The correction is found from zero and added in one step: added piece by piece to a large
+    /// solution it would lose its last digits to rounding.
     fn verify(
         &self,
         b: &Vector<T>,
@@ -202,21 +207,24 @@ impl<T: Scalar> Solver<T> {
         monitor: &mut Monitor<T>,
         ws: &Workspace,
     ) -> Result<Vec<f64>> {
-        let mut norms = self.true_norms(b, x, ws)?;
+        let mut r = ws.vector_like::<T, T>(b)?;
+        let mut norms = self.true_residual(b, x, &mut r, ws)?;
         let mut previous = f64::INFINITY;
         for _ in 0..RESTARTS {
             let worst = (0..norms.len())
                 .filter(|&column| monitor.restartable(column, norms[column]))
                 .map(|column| monitor.relative(column, norms[column]))
                 .fold(0.0, f64::max);
-            // Rounding leaves nothing to gain once a restart does not halve the residual.
-            if worst == 0.0 || worst > 0.5 * previous {
+            if worst == 0.0 || worst > WORTH_A_RESTART * previous {
                 break;
             }
             previous = worst;
             monitor.reopen(&norms)?;
-            self.run(b, x, false, monitor, ws)?;
-            norms = self.true_norms(b, x, ws)?;
+            let mut correction = ws.vector_like::<T, T>(b)?;
+            correction.fill(T::default())?;
+            self.run(&r, &mut correction, true, monitor, ws)?;
+            x.axpy(Coefficient::one(), &correction)?;
+            norms = self.true_residual(b, x, &mut r, ws)?;
         }
         Ok(norms)
     }
@@ -255,9 +263,15 @@ impl<T: Scalar> Solver<T> {
         })
     }
 
-    fn true_norms(&self, b: &Vector<T>, x: &Vector<T>, ws: &Workspace) -> Result<Vec<f64>> {
-        let mut r = ws.vector_like::<T, T>(b)?;
-        self.a.residual(b, x, &mut r, ws)?;
+    /// `r = b - A x` and its norms.
+    fn true_residual(
+        &self,
+        b: &Vector<T>,
+        x: &Vector<T>,
+        r: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<Vec<f64>> {
+        self.a.residual(b, x, r, ws)?;
         Ok(r.norms()?.into_iter().map(Real::to_f64).collect())
     }
 }

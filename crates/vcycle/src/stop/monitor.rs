@@ -40,6 +40,8 @@ struct Column {
     begun: bool,
     scale: f64,
     target: Option<f64>,
+    /// What the recurrence is to reach: the target, or less once it was wrong about that.
+    goal: Option<f64>,
     initial: f64,
     norm: f64,
     best: f64,
@@ -236,7 +238,7 @@ impl<T: Scalar> Monitor<T> {
     pub(crate) fn reopen(&mut self, norms: &[f64]) -> Result<()> {
         for (column, &norm) in norms.iter().enumerate() {
             if self.restartable(column, norm) {
-                self.columns[column].status = None;
+                self.columns[column].reopen();
             }
         }
         self.activate()
@@ -291,7 +293,13 @@ impl Column {
             self.begun = true;
             self.initial = norm;
             self.target = stop.target(self.scale, norm);
+            self.goal = self.target;
         }
+    }
+
+    fn reopen(&mut self) {
+        self.status = None;
+        self.goal = self.target.map(|target| 0.5 * target);
     }
 
     fn reached(&self, norm: f64) -> bool {
@@ -307,7 +315,7 @@ impl Column {
         let waited = iteration - self.best_iteration;
         let ending = if !norm.is_finite() {
             Some(Status::NonFinite)
-        } else if self.reached(norm) {
+        } else if norm == 0.0 || self.goal.is_some_and(|goal| norm <= goal) {
             Some(Status::Converged)
         } else if norm > stop.divergence * self.initial.max(self.scale) {
             Some(Status::Diverged)
