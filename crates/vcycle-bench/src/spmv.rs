@@ -95,7 +95,11 @@ fn bandwidth(arguments: &Arguments, threads: usize) -> Result<()> {
     for threads in [1, threads] {
         rows(arguments, &a, threads, &mut table)?;
     }
-    println!("{table}\n");
+    println!("{table}");
+    println!(
+        "GB/s: all CSR arrays, x and y, each counted once. More than the triad is possible where \
+         rows repeat each other moved by a column: their columns are not read.\n"
+    );
     Ok(())
 }
 
