@@ -8,6 +8,9 @@ mod problem;
 mod spmv;
 mod timing;
 mod triad;
+mod vector;
+
+use comfy_table::{CellAlignment, Table, presets};
 
 /// What went wrong, in words: a benchmark has no caller that could act on it.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -17,6 +20,8 @@ pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 pub enum Command {
     /// Sparse matrix times vector: bandwidth, storage precisions, and Intel MKL
     Spmv(spmv::Arguments),
+    /// Vector operations beside the bandwidth of the memory
+    Vector(vector::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -26,5 +31,26 @@ pub enum Command {
 pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Spmv(arguments) => spmv::run(arguments),
+        Command::Vector(arguments) => vector::run(arguments),
     }
+}
+
+/// The number of threads asked for, or all cores.
+fn threads(asked: Option<usize>) -> Result<usize> {
+    Ok(match asked {
+        Some(threads) => threads,
+        None => std::thread::available_parallelism()?.into(),
+    })
+}
+
+/// An empty table with numbers to the right.
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::ASCII_MARKDOWN)
+        .set_header(header);
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
@@ -12,7 +12,7 @@ use vcycle::vector::Vector;
 
 use crate::timing::{Candidate, race};
 use crate::triad::{Triad, pool};
-use crate::{Result, peer, problem};
+use crate::{Result, peer, problem, table, threads};
 
 /// Options of `spmv`.
 #[derive(Clone, Debug, clap::Args)]
@@ -40,10 +40,7 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let threads = match arguments.threads {
-        Some(threads) => threads,
-        None => std::thread::available_parallelism()?.into(),
-    };
+    let threads = threads(arguments.threads)?;
     bandwidth(arguments, threads)?;
     if arguments.peers.is_empty() {
         return Ok(());
@@ -222,15 +219,4 @@ fn check(a: &Csr<f64>, theirs: f64) -> Result<()> {
         return Ok(());
     }
     Err(format!("the peer's product adds up to {theirs}, ours to {ours}").into())
-}
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::ASCII_MARKDOWN)
-        .set_header(header);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }
