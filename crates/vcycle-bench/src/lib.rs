@@ -11,6 +11,7 @@ mod read;
 mod spmv;
 mod timing;
 mod triad;
+mod vector;
 
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -26,6 +27,8 @@ pub enum Command {
     Read(read::Arguments),
     /// Iterations on every positive definite matrix of a folder
     Matrices(matrices::Arguments),
+    /// Vector operations beside the bandwidth of the memory
+    Vector(vector::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -37,10 +40,19 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Spmv(arguments) => spmv::run(arguments),
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
+        Command::Vector(arguments) => vector::run(arguments),
     }
 }
 
-/// A table that is also Markdown.
+/// The number of threads asked for, or all cores.
+fn threads(asked: Option<usize>) -> Result<usize> {
+    Ok(match asked {
+        Some(threads) => threads,
+        None => std::thread::available_parallelism()?.into(),
+    })
+}
+
+/// An empty table with numbers to the right; it is Markdown, too.
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table

@@ -12,7 +12,7 @@ use vcycle::vector::Vector;
 
 use crate::timing::{Candidate, race};
 use crate::triad::{Triad, pool};
-use crate::{Result, peer, problem, table};
+use crate::{Result, peer, problem, table, threads};
 
 /// Options of `spmv`.
 #[derive(Clone, Debug, clap::Args)]
@@ -40,10 +40,7 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let threads = match arguments.threads {
-        Some(threads) => threads,
-        None => std::thread::available_parallelism()?.into(),
-    };
+    let threads = threads(arguments.threads)?;
     bandwidth(arguments, threads)?;
     if arguments.peers.is_empty() {
         return Ok(());
@@ -95,7 +92,11 @@ fn bandwidth(arguments: &Arguments, threads: usize) -> Result<()> {
     for threads in [1, threads] {
         rows(arguments, &a, threads, &mut table)?;
     }
-    println!("{table}\n");
+    println!("{table}");
+    println!(
+        "GB/s: all CSR arrays, x and y, each counted once. More than the triad is possible where \
+         rows repeat each other moved by a column: their columns are not read.\n"
+    );
     Ok(())
 }
 

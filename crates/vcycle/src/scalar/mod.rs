@@ -308,11 +308,14 @@ complex_field!(f32, C32);
 fn round_to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     let back = f64::from(nearest);
-    if back == value || !nearest.is_finite() {
-        return nearest;
-    }
     let truncated = nearest.to_bits() - u32::from(back.abs() > value.abs());
-    f32::from_bits(truncated | 1)
+    // No early return, so that loops over it vectorise.
+    let inexact = back != value && nearest.is_finite();
+    f32::from_bits(if inexact {
+        truncated | 1
+    } else {
+        nearest.to_bits()
+    })
 }
 
 /// One stored value in another storage type, rounded to nearest.

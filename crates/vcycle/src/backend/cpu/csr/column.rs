@@ -11,6 +11,9 @@ pub(super) const LONG: usize = 32 * 1024;
 /// Independent sums of the portable kernel, so that additions do not wait for each other.
 const SUMS: usize = 4;
 
+/// The sum of a row's products, given its columns and values.
+pub(super) type RowSum<'a, M, A> = &'a (dyn Fn(&[u32], &[M]) -> A + Sync);
+
 /// The rows of `y`, `first` being the number of the first; `shifts` are those of the pattern.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
@@ -42,7 +45,7 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 pub(super) fn long_sum<M: Sync, A: Field>(
     columns: &[u32],
     values: &[M],
-    sum: &(dyn Fn(&[u32], &[M]) -> A + Sync),
+    sum: RowSum<'_, M, A>,
 ) -> A {
     if columns.len() <= LONG {
         return sum(columns, values);
@@ -64,9 +67,10 @@ unsafe fn portable_sum<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     values: &[M],
     x: &[X],
 ) -> M::Accumulator {
-    // SAFETY: the caller's.
     let term = |column: u32, value: M| {
-        value.matrix() * M::input(unsafe { *x.get_unchecked(column as usize) })
+        // SAFETY: the caller's.
+        let x = unsafe { *x.get_unchecked(column as usize) };
+        value.matrix() * M::input(x)
     };
     let mut sums = [M::Accumulator::zero(); SUMS];
     let (columns_body, columns_tail) = columns.as_chunks::<SUMS>();

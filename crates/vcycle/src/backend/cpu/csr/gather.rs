@@ -3,7 +3,7 @@
 //! Rows that repeat the row above, moved by one column, lie across the lanes: the vector is read
 //! in order and columns not at all. Values of the vector for other rows are gathered.
 
-use super::column::{LONG, long_sum};
+use super::column::{LONG, RowSum, long_sum};
 use super::{Combination, Product};
 use crate::backend::cpu::simd::{Level, Simd, avx2, avx512, level};
 use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
@@ -85,7 +85,7 @@ unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
     shifts: &[u8],
     first: usize,
     y: &mut [Y],
-    sum: &(dyn Fn(&[u32], &[M]) -> S::Real + Sync),
+    sum: RowSum<'_, M, S::Real>,
 ) {
     let by = product.combination(0);
     let offsets = product.a.offsets;
@@ -120,7 +120,7 @@ fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     by: &Combination<M::Accumulator>,
     first: usize,
     y: &mut [Y],
-    sum: &(dyn Fn(&[u32], &[M]) -> S::Real + Sync),
+    sum: RowSum<'_, M, S::Real>,
 ) {
     for (row, y) in (first..).zip(y) {
         let (columns, values) = product.row(row);

@@ -13,12 +13,14 @@ pub(crate) struct Singles;
 /// All bits of the first `count` of four 32-bit lanes.
 #[inline(always)]
 unsafe fn mask4(count: usize) -> __m128i {
+    // SAFETY: the caller's.
     unsafe { _mm_cmpgt_epi32(_mm_set1_epi32(count as i32), _mm_setr_epi32(0, 1, 2, 3)) }
 }
 
 /// All bits of the first `count` of eight 32-bit lanes.
 #[inline(always)]
 unsafe fn mask8(count: usize) -> __m256i {
+    // SAFETY: the caller's.
     unsafe {
         let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes)
@@ -43,6 +45,7 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn zero() -> __m256d {
+        // SAFETY: the caller's.
         unsafe { _mm256_setzero_pd() }
     }
 
@@ -85,11 +88,13 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn multiply_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
+        // SAFETY: the caller's.
         unsafe { _mm256_fmadd_pd(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
+        // SAFETY: the caller's.
         unsafe { _mm256_add_pd(a, b) }
     }
 
@@ -124,6 +129,7 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn zero() -> __m256 {
+        // SAFETY: the caller's.
         unsafe { _mm256_setzero_ps() }
     }
 
@@ -157,11 +163,13 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn multiply_add(a: __m256, b: __m256, c: __m256) -> __m256 {
+        // SAFETY: the caller's.
         unsafe { _mm256_fmadd_ps(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the caller's.
         unsafe { _mm256_add_ps(a, b) }
     }
 

@@ -17,6 +17,7 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn zero() -> __m512d {
+        // SAFETY: the caller's.
         unsafe { _mm512_setzero_pd() }
     }
 
@@ -62,11 +63,13 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn multiply_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        // SAFETY: the caller's.
         unsafe { _mm512_fmadd_pd(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: the caller's.
         unsafe { _mm512_add_pd(a, b) }
     }
 
@@ -110,6 +113,7 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn zero() -> __m512 {
+        // SAFETY: the caller's.
         unsafe { _mm512_setzero_ps() }
     }
 
@@ -144,11 +148,13 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn multiply_add(a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: the caller's.
         unsafe { _mm512_fmadd_ps(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the caller's.
         unsafe { _mm512_add_ps(a, b) }
     }
 

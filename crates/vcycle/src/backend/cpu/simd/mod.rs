@@ -116,3 +116,92 @@ pub(crate) trait Simd {
     /// Writes the lanes to as many numbers.
     unsafe fn store(a: Self::Register, to: &mut [Self::Real]);
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::scalar::{Field, bf16, convert, f16};
+
+    /// A register's lanes.
+    unsafe fn lanes<S: Simd>(register: S::Register) -> Vec<f64> {
+        let mut lanes = vec![S::Real::from_f64(0.0); S::LANES];
+        // SAFETY: the caller's.
+        unsafe { S::store(register, &mut lanes) };
+        lanes.into_iter().map(Real::to_f64).collect()
+    }
+
+    unsafe fn check_load<S: Simd, M: Scalar>() {
+        let values: Vec<f64> = (0..16).map(|i| f64::from(i) - 2.5).collect();
+        let stored: Vec<M> = values.iter().map(|&value| convert(value)).collect();
+        for count in 0..=S::LANES {
+            // SAFETY: the caller's.
+            let loaded = unsafe { lanes::<S>(S::load(stored.as_ptr(), count)) };
+            assert_eq!(loaded[..count], values[..count]);
+            assert!(loaded[count..].iter().all(|&lane| lane == 0.0));
+        }
+    }
+
+    unsafe fn check_gather<S: Simd, X: Scalar>() {
+        let x: Vec<X> = (0..40).map(|i| convert(f64::from(i))).collect();
+        let columns: Vec<u32> = (0..16).map(|i| (i * 11 + 3) % 40).collect();
+        for count in 0..=S::LANES {
+            // SAFETY: the caller's.
+            let found = unsafe { lanes::<S>(S::gather(x.as_ptr(), columns.as_ptr(), count)) };
+            for (lane, value) in found.into_iter().enumerate() {
+                let expected = if lane < count {
+                    f64::from(columns[lane])
+                } else {
+                    0.0
+                };
+                assert_eq!(value, expected);
+            }
+        }
+    }
+
+    unsafe fn check_arithmetic<S: Simd>() {
+        let numbers: Vec<f32> = (0..256).map(|i| i as f32).collect();
+        // SAFETY: the caller's.
+        unsafe {
+            let row = |row: usize| S::load(numbers[row * S::LANES..].as_ptr(), S::LANES);
+            let mut square: Vec<S::Register> = (0..S::LANES).map(row).collect();
+            S::transpose(&mut square);
+            for (column, register) in square.into_iter().enumerate() {
+                let expected = (0..S::LANES).map(|row| (row * S::LANES + column) as f64);
+                assert_eq!(lanes::<S>(register), expected.collect::<Vec<_>>());
+            }
+            let sum = S::multiply_add(row(0), row(0), S::add(row(0), S::zero()));
+            let expected = (0..S::LANES).map(|lane| (lane * lane + lane) as f64);
+            assert_eq!(lanes::<S>(sum), expected.collect::<Vec<_>>());
+        }
+    }
+
+    unsafe fn check<S: Simd>() {
+        // SAFETY: the caller's.
+        unsafe {
+            check_load::<S, f32>();
+            check_load::<S, f16>();
+            check_load::<S, bf16>();
+            check_gather::<S, f32>();
+            check_arithmetic::<S>();
+        }
+    }
+
+    #[test]
+    fn registers_of_every_level_do_what_they_say() {
+        // SAFETY: only what the host has is called.
+        unsafe {
+            if level() != Level::Portable {
+                check::<avx2::Singles>();
+                check::<avx2::Doubles>();
+                check_load::<avx2::Doubles, f64>();
+                check_gather::<avx2::Doubles, f64>();
+            }
+            if level() == Level::Avx512 {
+                check::<avx512::Singles>();
+                check::<avx512::Doubles>();
+                check_load::<avx512::Doubles, f64>();
+                check_gather::<avx512::Doubles, f64>();
+            }
+        }
+    }
+}
