@@ -20,3 +20,8 @@ mod backend;
 mod error;
 
 pub use error::{Error, Result};
+
+/// The example of the README, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
