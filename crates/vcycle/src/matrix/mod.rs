@@ -16,8 +16,8 @@ mod tests;
 
 pub use coo::Coo;
 pub use csr::{
-    Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, RowLengths, Scaling,
-    SpGemm, Symmetry, galerkin, reverse_cuthill_mckee,
+    Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,
+    galerkin, reverse_cuthill_mckee,
 };
 pub(crate) use csr::{RowsOf, Slice, balance, cut_rows, fill_rows};
 pub use dense::Dense;
