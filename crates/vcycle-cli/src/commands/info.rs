@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use vcycle::config::{Attempt, Config, Facts, Wide, attempts};
+use vcycle::config::{Attempt, Config, Wide, attempts};
 use vcycle::executor::Executor;
+use vcycle::matrix::Facts;
 
 use crate::args::InfoArgs;
 use crate::error::Result;
@@ -26,7 +27,7 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
 }
 
 fn tell<T: Wide>(args: &InfoArgs, system: &System<T>) {
-    let facts = Facts::of(system.a.as_ref());
+    let facts = system.a.facts();
     let tries = match facts.rows == facts.columns {
         true => attempts(&Config::default(), || facts.clone()),
         false => Vec::new(),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use vcycle::config::{self, Config, Facts, Solution, Wide};
+use vcycle::config::{self, Config, Solution, Wide};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::write_vector;
 use vcycle::log::{ChromeTrace, Log, Profile};
@@ -140,7 +140,7 @@ impl Task<'_> {
         if let Some(path) = &self.args.report {
             let report = Report {
                 summary,
-                facts: &Facts::of(system.a.as_ref()),
+                facts: &system.a.facts(),
                 profile,
                 spy: spy::svg(system.a.pattern()),
                 tolerance: solution.config.stop.rtol,

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use plotters::prelude::*;
-use vcycle::config::Facts;
 use vcycle::log::Profile;
+use vcycle::matrix::Facts;
 
 use super::format::{bytes, count};
 use super::summary::Summary;

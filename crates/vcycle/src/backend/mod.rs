@@ -5,4 +5,3 @@
 
 pub(crate) mod cpu;
 pub(crate) mod reference;
-pub(crate) mod rows;

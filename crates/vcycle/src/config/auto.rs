@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::components::{NoParameters, PreconditionerConfig, SolverConfig};
-use super::{Config, ConfigError, Facts};
+use super::{Config, ConfigError};
 use crate::linop::Factory;
+use crate::matrix::Facts;
 use crate::scalar::Mixes;
 
 /// Up to this many rows a factorisation is quicker than thinking about it.
@@ -182,7 +183,7 @@ mod tests {
     /// The attempts for a diagonal matrix with altered facts, as `solver+preconditioner`.
     fn chain(config: &Config, alter: impl FnOnce(&mut Facts)) -> Vec<String> {
         let a = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]);
-        let mut facts = Facts::of(&a);
+        let mut facts = a.facts();
         facts.rows = 100_000;
         alter(&mut facts);
         attempts(config, || facts)

@@ -23,7 +23,6 @@
 mod auto;
 mod components;
 mod error;
-mod facts;
 mod precision;
 mod refine;
 mod solve;
@@ -36,7 +35,6 @@ use std::time::Duration;
 pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use error::ConfigError;
-pub use facts::Facts;
 pub use precision::{Precision, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::auto::{Attempt, attempts};
 use super::refine::refine;
 use super::storage::{StoredMatrix, Wide, Working};
-use super::{Config, ConfigError, Facts, RunConfig};
+use super::{Config, ConfigError, RunConfig};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -87,7 +87,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let stage = ws.stage("analysis", 0);
         let stop = config.stop.stop()?;
         let matrix = W::store_matrix(a, config.precision.matrix, config.format)?;
-        let attempts = attempts(config, || Facts::of(a.as_ref()));
+        let attempts = attempts(config, || a.facts());
         drop(stage);
         Ok(Self {
             config,

@@ -1,7 +1,7 @@
 //! Memory that knows its executor.
 
-use super::Executor;
-use crate::error::{Error, Result};
+use super::{Executor, check_memory};
+use crate::error::Result;
 
 /// A run of values in the memory of an [`Executor`].
 ///
@@ -22,15 +22,9 @@ enum Memory<T> {
 impl<T: Copy + Send + Sync> Buffer<T> {
     /// `len` copies of `value`.
     pub fn filled(executor: &Executor, len: usize, value: T) -> Result<Self> {
-        let mut memory = Vec::new();
-        memory
-            .try_reserve_exact(len)
-            .map_err(|_| Error::OutOfMemory {
-                bytes: len.saturating_mul(size_of::<T>()),
-                executor: executor.name().to_owned(),
-            })?;
-        memory.resize(len, value);
-        Ok(Self::from_vec(executor, memory))
+        check_memory(executor, len, size_of::<T>())?;
+        // Zeros come from the system: their pages are touched by the threads that write them.
+        Ok(Self::from_vec(executor, vec![value; len]))
     }
 
     /// Takes over host memory; no copy on host executors.
@@ -100,6 +94,7 @@ impl<T: Copy + Send + Sync> Buffer<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn impossible_size_is_a_typed_error() {

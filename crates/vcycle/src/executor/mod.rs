@@ -15,12 +15,14 @@
 //! ```
 
 mod buffer;
+mod memory;
 mod tasks;
 mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
 pub use buffer::Buffer;
+pub(crate) use memory::{check_memory, fits};
 pub(crate) use tasks::cut;
 pub use workspace::{Pooled, Scratch, Workspace};
 

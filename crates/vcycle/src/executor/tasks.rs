@@ -7,6 +7,14 @@ use rayon::prelude::*;
 use super::Executor;
 
 impl Executor {
+    /// The threads, where this many bytes of work are worth more than one of them.
+    pub(crate) fn pool(&self, bytes: usize) -> Option<&rayon::ThreadPool> {
+        match self {
+            Executor::Reference => None,
+            Executor::Cpu(threads) => threads.worth(bytes),
+        }
+    }
+
     /// `work(scratch, task)` for every task, side by side where `bytes` of work are worth it;
     /// results come in the order of the tasks.
     ///
@@ -19,11 +27,7 @@ impl Executor {
         scratch: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, I) -> R + Sync + Send,
     ) -> Vec<R> {
-        let pool = match self {
-            Executor::Reference => None,
-            Executor::Cpu(threads) => threads.worth(bytes),
-        };
-        let Some(pool) = pool else {
+        let Some(pool) = self.pool(bytes) else {
             let mut scratch = scratch();
             return tasks.into_iter().map(|t| work(&mut scratch, t)).collect();
         };
@@ -48,6 +52,18 @@ impl Executor {
         work: impl Fn(I) -> R + Sync + Send,
     ) -> Vec<R> {
         self.run_with(bytes, tasks, || (), |(), task| work(task))
+    }
+
+    /// Both results, formed side by side where there are threads for it.
+    pub(crate) fn join<A: Send, B: Send>(
+        &self,
+        a: impl FnOnce() -> A + Send,
+        b: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        match self.pool(usize::MAX) {
+            Some(pool) => pool.join(a, b),
+            None => (a(), b()),
+        }
     }
 }
 

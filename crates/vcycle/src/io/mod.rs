@@ -30,7 +30,6 @@ mod matrix_market;
 mod memory;
 mod npy;
 mod npz;
-mod parallel;
 mod triplets;
 mod zip;
 

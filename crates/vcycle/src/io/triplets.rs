@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use super::error::Problem;
 use super::memory::{filled, reserve};
-use super::parallel;
 use crate::executor::Executor;
 use crate::linop::Size;
-use crate::matrix::{Csr, Duplicates};
+use crate::matrix::{Csr, Duplicates, RowsOf, cut_rows};
 use crate::scalar::Field;
 
 /// So many rows are accepted however few entries there are.
@@ -169,8 +168,9 @@ fn count<T: Field>(
 ) -> Result<Vec<usize>, Problem> {
     let mut offsets = filled(rows + 1, 0)?;
     let length = rows.div_ceil(parts).max(1);
+    let bytes = pieces.iter().map(|piece| size_of_val(&*piece.rows)).sum();
     let parts = offsets[1..].chunks_mut(length).enumerate().collect();
-    parallel::map(executor, parts, |(part, counts): (usize, &mut [usize])| {
+    executor.run(bytes, parts, |(part, counts): (usize, &mut [usize])| {
         let range = part * length..part * length + counts.len();
         for piece in pieces {
             piece.visit(symmetry, &range, |row, _, _| counts[row] += 1);
@@ -193,17 +193,16 @@ fn scatter<T: Field>(
     let entries = offsets[offsets.len() - 1];
     let mut columns = filled(entries, 0)?;
     let mut values = filled(entries, T::zero())?;
-    let parts = split(offsets, parts, &mut columns, &mut values);
-    parallel::map(executor, parts, |part: Part<'_, T>| {
-        let first = offsets[part.rows.start];
-        let mut next: Vec<usize> = offsets[part.rows.clone()]
-            .iter()
-            .map(|offset| offset - first)
-            .collect();
+    let bytes = size_of_val(&*columns) + size_of_val(&*values);
+    let tasks = cut_rows(offsets, &bounds(offsets, parts), &mut columns, &mut values);
+    executor.run(bytes, tasks, |(rows, columns, values): RowsOf<'_, T>| {
+        let first = offsets[rows.start];
+        let offsets = offsets[rows.clone()].iter();
+        let mut next: Vec<usize> = offsets.map(|offset| offset - first).collect();
         for piece in pieces {
-            piece.visit(symmetry, &part.rows, |row, column, value| {
-                part.columns[next[row]] = column;
-                part.values[next[row]] = value;
+            piece.visit(symmetry, &rows, |row, column, value| {
+                columns[next[row]] = column;
+                values[next[row]] = value;
                 next[row] += 1;
             });
         }
@@ -211,43 +210,13 @@ fn scatter<T: Field>(
     Ok((columns, values))
 }
 
-/// A range of rows and the memory of their entries.
-struct Part<'a, T> {
-    rows: Range<usize>,
-    columns: &'a mut [u32],
-    values: &'a mut [T],
-}
-
-/// Cuts the matrix into row ranges of about the same number of entries.
-fn split<'a, T>(
-    offsets: &[usize],
-    parts: usize,
-    mut columns: &'a mut [u32],
-    mut values: &'a mut [T],
-) -> Vec<Part<'a, T>> {
+/// Bounds of row ranges of about the same number of entries.
+fn bounds(offsets: &[usize], parts: usize) -> Vec<usize> {
     let rows = offsets.len() - 1;
-    let entries = columns.len();
-    let mut first = 0;
-    (1..=parts)
-        .map(|part| {
-            let target = (entries as u128 * part as u128 / parts as u128) as usize;
-            let last = match part == parts {
-                true => rows,
-                false => offsets.partition_point(|&o| o < target).clamp(first, rows),
-            };
-            let length = offsets[last] - offsets[first];
-            let (own_columns, rest) = std::mem::take(&mut columns).split_at_mut(length);
-            columns = rest;
-            let (own_values, rest) = std::mem::take(&mut values).split_at_mut(length);
-            values = rest;
-            let rows = std::mem::replace(&mut first, last)..last;
-            Part {
-                rows,
-                columns: own_columns,
-                values: own_values,
-            }
-        })
-        .collect()
+    let target = |part: usize| (offsets[rows] as u128 * part as u128 / parts as u128) as usize;
+    let bound = |part: usize| offsets.partition_point(|&offset| offset < target(part));
+    let inner = (1..parts).map(bound);
+    std::iter::once(0).chain(inner).chain([rows]).collect()
 }
 
 #[cfg(test)]

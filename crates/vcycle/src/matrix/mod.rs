@@ -15,11 +15,11 @@ mod sellp;
 mod tests;
 
 pub use coo::Coo;
-pub(crate) use csr::Slice;
 pub use csr::{
-    Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, RowLengths, Scaling,
-    SpGemm, Symmetry, galerkin, reverse_cuthill_mckee,
+    Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,
+    galerkin, reverse_cuthill_mckee,
 };
+pub(crate) use csr::{RowsOf, Slice, balance, cut_rows, fill_rows};
 pub use dense::Dense;
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};

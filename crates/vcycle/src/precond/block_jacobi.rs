@@ -8,12 +8,11 @@ use num_traits::Zero;
 
 use super::{bad_pivot, dense, square_entries};
 use crate::backend::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
-use crate::backend::rows::fill_rows;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Transpose, check_apply};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, fill_rows};
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
 

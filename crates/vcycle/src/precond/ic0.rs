@@ -63,7 +63,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ic0 {
         let lower = Triangle::new("ic0", Side::Lower, entries.pattern(), Some(pivots), value)?;
         Ok(Arc::new(Factors {
             label: format!("ic0 (shift {shift})"),
-            upper: lower.adjoint(),
+            upper: lower.adjoint()?,
             lower,
         }))
     }

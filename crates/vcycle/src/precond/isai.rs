@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use num_traits::Zero;
 
-use super::adjoint::adjoint;
 use super::{bad_pivot, dense, nonzero_diagonal, square_entries};
-use crate::backend::rows::fill_rows;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
-use crate::matrix::{Csr, Pattern};
+use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::scalar::{Field, Mixes, Real, Scalar};
 use crate::vector::Vector;
 
@@ -91,7 +89,7 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
             IsaiKind::Spd => {
                 let g = fill(&entries, lower_part(pattern), spd_row)?;
                 Ok(Arc::new(Gram {
-                    adjoint: adjoint(&g),
+                    adjoint: g.adjoint()?,
                     g,
                 }))
             }

@@ -28,7 +28,6 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
-mod adjoint;
 mod block_jacobi;
 #[cfg(test)]
 mod conformance;

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::triangular::Factors;
 use super::{diagonal_places, nonzero_diagonal, square_entries};
-use crate::backend::rows::fill_rows;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Pattern};
+use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once

@@ -3,7 +3,6 @@
 use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 
-use super::adjoint::adjoint;
 use super::bad_pivot;
 use crate::backend::cpu::triangular::Levels;
 use crate::backend::reference::triangular::TriangleArrays;
@@ -95,7 +94,10 @@ impl<T: Scalar> Triangle<T> {
     }
 
     /// The conjugate transpose.
-    pub(super) fn adjoint(&self) -> Self {
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub(super) fn adjoint(&self) -> Result<Self> {
         let mut steps = vec![0; self.order.len()];
         for (step, &row) in self.order.iter().enumerate() {
             steps[row as usize] = step as u32;
@@ -103,8 +105,18 @@ impl<T: Scalar> Triangle<T> {
         let diagonal = self.inverse_diagonal.as_ref().map(Buffer::to_vec);
         let by_row = |d: Vec<T::Arith>| steps.iter().map(|&step| d[step as usize].conj()).collect();
         let diagonal: Option<Vec<T::Arith>> = diagonal.map(by_row);
-        let transposed = adjoint(&take_rows(&self.off_diagonal, &steps));
-        Self::from_rows(self.side.opposite(), &transposed, diagonal.as_deref())
+        let transposed = take_rows(&self.off_diagonal, &steps).adjoint()?;
+        let diagonal = diagonal.as_deref();
+        Ok(Self::from_rows(self.side.opposite(), &transposed, diagonal))
+    }
+
+    /// The conjugate transpose, kept for the next time.
+    fn kept_adjoint(&self) -> Result<&Self> {
+        if let Some(adjoint) = self.adjoint.get() {
+            return Ok(adjoint);
+        }
+        let adjoint = Box::new(self.adjoint()?);
+        Ok(self.adjoint.get_or_init(|| adjoint))
     }
 
     /// `A y = b`, or with the conjugate of `A`.
@@ -238,7 +250,7 @@ impl<T: Scalar> LinOp<T> for Triangle<T> {
         y: &mut Vector<T>,
         _ws: &Workspace,
     ) -> Result<()> {
-        let adjoint = self.adjoint.get_or_init(|| Box::new(self.adjoint()));
+        let adjoint = self.kept_adjoint()?;
         adjoint.solve(mode == Transpose::Plain, b, y)
     }
 

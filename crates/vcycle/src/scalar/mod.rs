@@ -1,7 +1,7 @@
 //! Numbers: the types values are *stored* in and the types they are *computed* in.
 //!
 //! Memory traffic decides the speed of a sparse solver, so a value may be stored in fewer bits
-//! than it is computed in. [`Scalar`] is a storage type: `f64`, `f32`, [`f16`], [`bf16`],
+//! than it is computed in. [`Scalar`] is a storage type: `f64`, `f32`, [`struct@f16`], [`bf16`],
 //! [`c64`] and [`c32`]. Its [`Scalar::Arith`] is the type it has in a register, a [`Field`]:
 //! the half-precision types are computed in `f32`, the others in themselves.
 //!

@@ -1,12 +1,11 @@
 //! Biconjugate gradients.
 
-use num_traits::Zero;
-
 use super::per_column::PerColumn;
 use super::{Method, Run};
 use crate::error::Result;
+use crate::executor::Scratch;
 use crate::scalar::{Field, Scalar};
-use crate::vector::Coefficient;
+use crate::vector::{Coefficient, Scalars};
 
 /// Biconjugate gradients (Fletcher 1976).
 ///
@@ -39,24 +38,17 @@ impl<T: Scalar> Method<T> for Bicg {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let scratch = || ws.vector_like::<T, T>(run.b);
-        let (mut r, mut z, mut p, mut q) = (scratch()?, scratch()?, scratch()?, scratch()?);
+        let [mut r, mut z, mut p, mut q] = run.vectors()?;
         // The shadow recurrence, with the adjoint.
-        let (mut sr, mut sz, mut sp, mut sq) = (scratch()?, scratch()?, scratch()?, scratch()?);
-        let (mut rho, mut old_rho) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-        let (mut sigma, mut step) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-        let (mut conjugate, mut norm) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-        let mut host = PerColumn::<T, T::Arith>::take(ws, run.b)?;
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        if run.start(&norm)? {
+        let [mut sr, mut sz, mut sp, mut sq] = run.vectors()?;
+        let [mut rho, mut old_rho, mut sigma, mut norm] = run.scalars()?;
+        let mut factor = Factor::take(run)?;
+        if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         sr.copy_from(&*r)?;
         // Over a zero the first direction's coefficient is zero: p = z.
-        old_rho.assign(Coefficient::constant(T::Arith::zero()))?;
+        old_rho.assign(Coefficient::zero())?;
         loop {
             let z = run.preconditioned(&r, &mut z)?;
             let sz = run.preconditioned_adjoint(&sr, &mut sz)?;
@@ -64,30 +56,56 @@ impl<T: Scalar> Method<T> for Bicg {
             if run.require_nonzero(&rho)? {
                 return Ok(());
             }
-            step.assign(Coefficient::ratio(&rho, &old_rho))?;
-            host.receive(&step, |own, value| *own = value.conj())?;
-            host.send(&mut conjugate, |own| *own)?;
-            p.axpby(Coefficient::one(), z, Coefficient::of(&step))?;
-            sp.axpby(Coefficient::one(), sz, Coefficient::of(&conjugate))?;
+            factor.set(Coefficient::ratio(&rho, &old_rho))?;
+            p.axpby(Coefficient::one(), z, factor.plain())?;
+            sp.axpby(Coefficient::one(), sz, factor.conjugate())?;
             run.multiply(&p, &mut q)?;
             run.multiply_adjoint(&sp, &mut sq)?;
             sp.dot(&q, &mut sigma)?;
             if run.require_nonzero(&sigma)? {
                 return Ok(());
             }
-            step.assign(Coefficient::ratio(&rho, &sigma))?;
-            host.receive(&step, |own, value| *own = value.conj())?;
-            host.send(&mut conjugate, |own| *own)?;
-            let alpha = Coefficient::of(&step);
-            run.x.axpy(alpha.times(run.monitor.active()), &p)?;
-            r.axpy(-alpha, &q)?;
-            sr.axpy(-Coefficient::of(&conjugate), &sq)?;
-            r.norm(&mut norm)?;
-            if run.done(&norm)? {
+            factor.set(Coefficient::ratio(&rho, &sigma))?;
+            sr.axpy(-factor.conjugate(), &sq)?;
+            if run.advance(factor.plain(), &p, &q, &mut r, &mut norm)? {
                 return Ok(());
             }
             std::mem::swap(&mut rho, &mut old_rho);
         }
+    }
+}
+
+/// A coefficient of the recurrence, and its conjugate for the shadow.
+struct Factor<'w, T: Scalar> {
+    plain: Scratch<'w, Scalars<T>>,
+    conjugate: Scratch<'w, Scalars<T>>,
+    host: Scratch<'w, PerColumn<T, T::Arith>>,
+}
+
+impl<'w, T: Scalar> Factor<'w, T> {
+    fn take(run: &Run<'w, T>) -> Result<Self> {
+        let [plain, conjugate] = run.scalars()?;
+        let host = PerColumn::take(run.ws, run.b)?;
+        Ok(Self {
+            plain,
+            conjugate,
+            host,
+        })
+    }
+
+    fn set(&mut self, value: Coefficient<'_, T>) -> Result<()> {
+        self.plain.assign(value)?;
+        self.host
+            .receive(&self.plain, |own, value| *own = value.conj())?;
+        self.host.send(&mut self.conjugate, |own| *own)
+    }
+
+    fn plain(&self) -> Coefficient<'_, T> {
+        Coefficient::of(&self.plain)
+    }
+
+    fn conjugate(&self) -> Coefficient<'_, T> {
+        Coefficient::of(&self.conjugate)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Stabilised biconjugate gradients.
 
-use num_traits::Zero;
-
 use super::{Method, Run};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -37,24 +35,17 @@ impl<T: Scalar> Method<T> for Bicgstab {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let scratch = || ws.vector_like::<T, T>(run.b);
-        let (mut r, mut shadow, mut p, mut v) = (scratch()?, scratch()?, scratch()?, scratch()?);
-        let (mut y, mut z, mut t) = (scratch()?, scratch()?, scratch()?);
-        let (mut rho, mut old_rho) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-        let (mut alpha, mut omega) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-        let (mut beta, mut divisor) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut rho)?;
-        if run.start(&rho)? {
+        let [mut r, mut shadow, mut p, mut v] = run.vectors()?;
+        let [mut y, mut z, mut t] = run.vectors()?;
+        let [mut rho, mut old_rho, mut alpha, mut omega] = run.scalars()?;
+        let [mut beta, mut divisor] = run.scalars()?;
+        if run.start(&mut r, &mut rho)? {
             return Ok(());
         }
         shadow.copy_from(&*r)?;
         // Over a zero the first direction's coefficient is zero: p = r.
-        for zero in [&mut old_rho, &mut omega] {
-            zero.assign(Coefficient::constant(T::Arith::zero()))?;
-        }
+        old_rho.assign(Coefficient::zero())?;
+        omega.assign(Coefficient::zero())?;
         loop {
             shadow.dot(&r, &mut rho)?;
             if run.require_nonzero(&rho)? {
@@ -77,18 +68,15 @@ impl<T: Scalar> Method<T> for Bicgstab {
 
             let z = run.preconditioned(&r, &mut z)?;
             run.multiply(z, &mut t)?;
-            t.dot(&r, &mut omega)?;
-            t.dot(&t, &mut divisor)?;
-            beta.assign(Coefficient::ratio(&omega, &divisor))?;
-            std::mem::swap(&mut omega, &mut beta);
+            t.dot2(&r, &t, &mut beta, &mut divisor)?;
+            omega.assign(Coefficient::ratio(&beta, &divisor))?;
             if run.require_finite(&omega)? {
                 return Ok(());
             }
             let active = run.monitor.active();
             run.x.axpy(Coefficient::of(&alpha).times(active), y)?;
             run.x.axpy(Coefficient::of(&omega).times(active), z)?;
-            r.axpy(-Coefficient::of(&omega), &t)?;
-            r.norm(&mut divisor)?;
+            r.axpy_norm(-Coefficient::of(&omega), &t, &mut divisor)?;
             if run.done(&divisor)? || run.require_nonzero(&omega)? {
                 return Ok(());
             }

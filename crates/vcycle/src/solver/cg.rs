@@ -1,7 +1,5 @@
 //! Conjugate gradients.
 
-use num_traits::Zero;
-
 use super::{Method, Run};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -40,23 +38,13 @@ impl<T: Scalar> Method<T> for Cg {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let mut r = ws.vector_like::<T, T>(run.b)?;
-        let mut z = ws.vector_like::<T, T>(run.b)?;
-        let mut p = ws.vector_like::<T, T>(run.b)?;
-        let mut q = ws.vector_like::<T, T>(run.b)?;
-        let mut rho = ws.scalars(run.b)?;
-        let mut old_rho = ws.scalars(run.b)?;
-        let mut curvature = ws.scalars(run.b)?;
-        let mut norm = ws.scalars(run.b)?;
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        if run.start(&norm)? {
+        let [mut r, mut z, mut p, mut q] = run.vectors()?;
+        let [mut rho, mut old_rho, mut curvature, mut norm] = run.scalars()?;
+        if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         // Over a zero the first direction's coefficient is zero: p = z.
-        old_rho.assign(Coefficient::constant(T::Arith::zero()))?;
+        old_rho.assign(Coefficient::zero())?;
         loop {
             let z = run.preconditioned(&r, &mut z)?;
             r.dot(z, &mut rho)?;
@@ -70,10 +58,7 @@ impl<T: Scalar> Method<T> for Cg {
                 return Ok(());
             }
             let alpha = Coefficient::ratio(&rho, &curvature);
-            run.x.axpy(alpha.times(run.monitor.active()), &p)?;
-            r.axpy(-alpha, &q)?;
-            r.norm(&mut norm)?;
-            if run.done(&norm)? {
+            if run.advance(alpha, &p, &q, &mut r, &mut norm)? {
                 return Ok(());
             }
             std::mem::swap(&mut rho, &mut old_rho);

@@ -1,7 +1,5 @@
 //! Conjugate gradients squared.
 
-use num_traits::Zero;
-
 use super::{Method, Run};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -37,21 +35,15 @@ impl<T: Scalar> Method<T> for Cgs {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let scratch = || ws.vector_like::<T, T>(run.b);
-        let (mut r, mut shadow, mut u) = (scratch()?, scratch()?, scratch()?);
-        let (mut p, mut q, mut v, mut z) = (scratch()?, scratch()?, scratch()?, scratch()?);
-        let (mut rho, mut old_rho) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-        let (mut sigma, mut norm) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        if run.start(&norm)? {
+        let [mut r, mut shadow, mut u] = run.vectors()?;
+        let [mut p, mut q, mut v, mut z] = run.vectors()?;
+        let [mut rho, mut old_rho, mut sigma, mut norm] = run.scalars()?;
+        if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         shadow.copy_from(&*r)?;
         // Over a zero the first directions' coefficients are zero: p = u = r.
-        old_rho.assign(Coefficient::constant(T::Arith::zero()))?;
+        old_rho.assign(Coefficient::zero())?;
         q.fill(T::default())?;
         loop {
             shadow.dot(&r, &mut rho)?;
@@ -77,8 +69,7 @@ impl<T: Scalar> Method<T> for Cgs {
             u.axpy(one, &q)?;
             let direction = run.preconditioned(&u, &mut z)?;
             run.multiply(direction, &mut v)?;
-            r.axpy(-alpha, &v)?;
-            r.norm(&mut norm)?;
+            r.axpy_norm(-alpha, &v, &mut norm)?;
             if run.require_finite(&norm)? {
                 return Ok(());
             }

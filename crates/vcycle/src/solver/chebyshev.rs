@@ -84,14 +84,9 @@ impl<T: Scalar> Method<T> for Chebyshev {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let scratch = || ws.vector_like::<T, T>(run.b);
-        let (mut r, mut z, mut p, mut q) = (scratch()?, scratch()?, scratch()?, scratch()?);
-        let mut norm = ws.scalars(run.b)?;
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        if run.start(&norm)? {
+        let [mut r, mut z, mut p, mut q] = run.vectors()?;
+        let [mut norm] = run.scalars()?;
+        if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         let (lower, upper) = match self.interval(run)? {
@@ -109,8 +104,7 @@ impl<T: Scalar> Method<T> for Chebyshev {
             let z = run.preconditioned(&r, &mut z)?;
             p.axpby(Coefficient::one(), z, Coefficient::real(beta))?;
             run.multiply(&p, &mut q)?;
-            r.axpy(Coefficient::real(-alpha), &q)?;
-            r.norm(&mut norm)?;
+            r.axpy_norm(Coefficient::real(-alpha), &q, &mut norm)?;
             if run.require_finite(&norm)? {
                 return Ok(());
             }

@@ -1,7 +1,5 @@
 //! Flexible conjugate gradients.
 
-use num_traits::Zero;
-
 use super::{Method, Run};
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -40,23 +38,13 @@ impl<T: Scalar> Method<T> for Fcg {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let mut r = ws.vector_like::<T, T>(run.b)?;
-        let mut z = ws.vector_like::<T, T>(run.b)?;
-        let mut p = ws.vector_like::<T, T>(run.b)?;
-        let mut q = ws.vector_like::<T, T>(run.b)?;
-        let mut rho = ws.scalars(run.b)?;
-        let mut overlap = ws.scalars(run.b)?;
-        let mut curvature = ws.scalars(run.b)?;
-        let mut norm = ws.scalars(run.b)?;
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        if run.start(&norm)? {
+        let [mut r, mut z, mut p, mut q] = run.vectors()?;
+        let [mut rho, mut overlap, mut curvature, mut norm] = run.scalars()?;
+        if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         // Over a zero the first direction's coefficient is zero: p = z.
-        curvature.assign(Coefficient::constant(T::Arith::zero()))?;
+        curvature.assign(Coefficient::zero())?;
         q.fill(T::default())?;
         loop {
             let z = run.preconditioned(&r, &mut z)?;
@@ -65,21 +53,15 @@ impl<T: Scalar> Method<T> for Fcg {
                 return Ok(());
             }
             q.dot(z, &mut overlap)?;
-            p.axpby(
-                Coefficient::one(),
-                z,
-                -Coefficient::ratio(&overlap, &curvature),
-            )?;
+            let repeat = -Coefficient::ratio(&overlap, &curvature);
+            p.axpby(Coefficient::one(), z, repeat)?;
             run.multiply(&p, &mut q)?;
             p.dot(&q, &mut curvature)?;
             if run.require_positive(&curvature, Part::Operator)? {
                 return Ok(());
             }
             let alpha = Coefficient::ratio(&rho, &curvature);
-            run.x.axpy(alpha.times(run.monitor.active()), &p)?;
-            r.axpy(-alpha, &q)?;
-            r.norm(&mut norm)?;
-            if run.done(&norm)? {
+            if run.advance(alpha, &p, &q, &mut r, &mut norm)? {
                 return Ok(());
             }
         }

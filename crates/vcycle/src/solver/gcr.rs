@@ -45,17 +45,12 @@ impl<T: Scalar> Method<T> for Gcr {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
         let restart = check_restart(self.restart, run)?;
-        let mut r = ws.vector_like::<T, T>(run.b)?;
-        let mut directions = Basis::take(ws, run.b, restart)?;
-        let mut images = Basis::take(ws, run.b, restart)?;
-        let mut overlap = ws.scalars(run.b)?;
-        let mut norm = ws.scalars(run.b)?;
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        if run.start(&norm)? {
+        let mut directions = Basis::take(run.ws, run.b, restart)?;
+        let mut images = Basis::take(run.ws, run.b, restart)?;
+        let [mut r] = run.vectors()?;
+        let [mut overlap, mut norm] = run.scalars()?;
+        if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         for k in (0..restart).cycle() {
@@ -82,10 +77,7 @@ impl<T: Scalar> Method<T> for Gcr {
                 return Ok(());
             }
             let alpha = Coefficient::of(&overlap);
-            run.x.axpy(alpha.times(run.monitor.active()), p)?;
-            r.axpy(-alpha, q)?;
-            r.norm(&mut norm)?;
-            if run.done(&norm)? {
+            if run.advance(alpha, p, q, &mut r, &mut norm)? {
                 return Ok(());
             }
         }

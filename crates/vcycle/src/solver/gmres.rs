@@ -64,9 +64,7 @@ pub(super) fn iterate<T: Scalar>(
 ) -> Result<()> {
     let restart = check_restart(restart, run)?;
     let mut space = Space::take(run, restart, flexible)?;
-    run.initial_residual(&mut space.v[0])?;
-    space.v[0].norm(&mut space.norm)?;
-    let mut ended = run.start(&space.norm)?;
+    let mut ended = run.start(&mut space.v[0], &mut space.norm)?;
     while !ended {
         let steps = space.cycle(run, restart)?;
         space.update(run, steps)?;

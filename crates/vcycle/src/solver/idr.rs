@@ -63,9 +63,7 @@ impl<T: Scalar> Method<T> for Idr {
             });
         }
         let mut state = State::take(self, run)?;
-        run.initial_residual(&mut state.r)?;
-        state.r.norm(&mut state.norm)?;
-        let mut ended = run.start(&state.norm)?;
+        let mut ended = run.start(&mut state.r, &mut state.norm)?;
         state.reset()?;
         while !ended {
             ended = state.reduce(run)? || state.minimise(run)?;
@@ -160,18 +158,20 @@ impl<'w, T: Scalar> State<'w, T> {
     fn take(method: &Idr, run: &Run<'w, T>) -> Result<Self> {
         let (ws, b) = (run.ws, run.b);
         let s = method.s.min(b.rows().max(1));
+        let [r, v, z] = run.vectors()?;
+        let [omega, factor, norm] = run.scalars()?;
         Ok(Self {
             s,
-            r: ws.vector_like(b)?,
-            v: ws.vector_like(b)?,
-            z: ws.vector_like(b)?,
+            r,
+            v,
+            z,
             p: RandomVectors::take(ws, b.executor(), b.rows(), b.cols(), s, method.seed)?,
             g: Basis::take(ws, b, s)?,
             u: Basis::take(ws, b, s)?,
             small: PerColumn::take(ws, b)?,
-            omega: ws.scalars(b)?,
-            factor: ws.scalars(b)?,
-            norm: ws.scalars(b)?,
+            omega,
+            factor,
+            norm,
         })
     }
 
@@ -202,10 +202,8 @@ impl<'w, T: Scalar> State<'w, T> {
             self.small.iter_mut().for_each(|column| column.step(k));
             self.small.send(&mut self.factor, |column| column.factor)?;
             let beta = Coefficient::of(&self.factor);
-            run.x.axpy(beta.times(run.monitor.active()), &self.u[k])?;
-            self.r.axpy(-beta, &self.g[k])?;
-            self.r.norm(&mut self.norm)?;
-            if run.done(&self.norm)? {
+            let (u, g) = (&self.u[k], &self.g[k]);
+            if run.advance(beta, u, g, &mut self.r, &mut self.norm)? {
                 return Ok(true);
             }
         }
@@ -261,10 +259,10 @@ impl<'w, T: Scalar> State<'w, T> {
     fn minimise(&mut self, run: &mut Run<'_, T>) -> Result<bool> {
         let z = run.preconditioned(&self.r, &mut self.z)?;
         run.multiply(z, &mut self.v)?;
-        self.v.dot(&self.r, &mut self.factor)?;
+        let (v, r) = (&self.v, &self.r);
+        v.dot2(r, v, &mut self.omega, &mut self.factor)?;
         self.small
-            .receive(&self.factor, |column, value| column.tr = value)?;
-        self.v.dot(&self.v, &mut self.factor)?;
+            .receive(&self.omega, |column, value| column.tr = value)?;
         self.small
             .receive(&self.factor, |column, value| column.tt = value)?;
         self.small.receive(&self.norm, Small::omega)?;
@@ -274,8 +272,7 @@ impl<'w, T: Scalar> State<'w, T> {
         }
         let omega = Coefficient::of(&self.omega);
         run.x.axpy(omega.times(run.monitor.active()), z)?;
-        self.r.axpy(-omega, &self.v)?;
-        self.r.norm(&mut self.norm)?;
+        self.r.axpy_norm(-omega, &self.v, &mut self.norm)?;
         run.done(&self.norm)
     }
 }

@@ -50,15 +50,10 @@ impl<T: Scalar> Method<T> for Ir {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let mut r = ws.vector_like::<T, T>(run.b)?;
-        let mut z = ws.vector_like::<T, T>(run.b)?;
-        let mut norm = ws.scalars(run.b)?;
+        let [mut r, mut z] = run.vectors()?;
+        let [mut norm] = run.scalars()?;
         let relaxation = Coefficient::real(self.relaxation);
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        let mut ended = run.start(&norm)?;
+        let mut ended = run.start(&mut r, &mut norm)?;
         while !ended {
             let z = run.preconditioned(&r, &mut z)?;
             run.x.axpy(relaxation.times(run.monitor.active()), z)?;

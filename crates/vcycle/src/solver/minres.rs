@@ -106,9 +106,7 @@ impl<T: Scalar> Method<T> for Minres {
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
         let mut state = State::take(run)?;
-        run.initial_residual(&mut state.r)?;
-        state.r.norm(&mut state.norm)?;
-        let mut ended = run.start(&state.norm)? || state.begin(run)?;
+        let mut ended = run.start(&mut state.r, &mut state.norm)? || state.begin(run)?;
         while !ended {
             ended = state.lanczos(run)? || state.step(run)?;
         }
@@ -134,20 +132,21 @@ struct State<'w, T: Scalar> {
 
 impl<'w, T: Scalar> State<'w, T> {
     fn take(run: &Run<'w, T>) -> Result<Self> {
-        let (ws, b) = (run.ws, run.b);
+        let [r, old_v, v, next_v, z, w, old_w] = run.vectors()?;
+        let [beta, next_beta, factor, norm] = run.scalars()?;
         Ok(Self {
-            r: ws.vector_like(b)?,
-            old_v: ws.vector_like(b)?,
-            v: ws.vector_like(b)?,
-            next_v: ws.vector_like(b)?,
-            z: ws.vector_like(b)?,
-            w: ws.vector_like(b)?,
-            old_w: ws.vector_like(b)?,
-            qr: PerColumn::take(ws, b)?,
-            beta: ws.scalars(b)?,
-            next_beta: ws.scalars(b)?,
-            factor: ws.scalars(b)?,
-            norm: ws.scalars(b)?,
+            r,
+            old_v,
+            v,
+            next_v,
+            z,
+            w,
+            old_w,
+            qr: PerColumn::take(run.ws, run.b)?,
+            beta,
+            next_beta,
+            factor,
+            norm,
         })
     }
 
@@ -214,8 +213,7 @@ impl<'w, T: Scalar> State<'w, T> {
         self.r.scale(Coefficient::of(&self.factor))?;
         self.send(|column| column.phi * column.cosine)?;
         let share = Coefficient::ratio(&self.factor, &self.next_beta);
-        self.r.axpy(share, &self.next_v)?;
-        self.r.norm(&mut self.norm)?;
+        self.r.axpy_norm(share, &self.next_v, &mut self.norm)?;
         if run.done(&self.norm)? || self.end_exhausted(run)? {
             return Ok(true);
         }

@@ -66,45 +66,26 @@ impl<T: Scalar> Method<T> for PipeCg {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let ws = run.ws;
-        let scratch = || ws.vector_like::<T, T>(run.b);
-        let (mut r, mut u, mut w) = (scratch()?, scratch()?, scratch()?);
-        let (mut m, mut n) = (scratch()?, scratch()?);
-        let (mut z, mut q, mut s, mut p) = (scratch()?, scratch()?, scratch()?, scratch()?);
-        let mut steps = PerColumn::<T, Steps<T::Arith>>::take(ws, run.b)?;
-        let (mut alpha, mut beta) = (ws.scalars(run.b)?, ws.scalars(run.b)?);
-        let mut reduced = ws.scalars(run.b)?;
-
-        run.initial_residual(&mut r)?;
-        r.norm(&mut reduced)?;
-        if run.start(&reduced)? {
+        let [mut r, mut u, mut w, mut m, mut n] = run.vectors()?;
+        let [mut z, mut q, mut s, mut p] = run.vectors()?;
+        let [mut gamma, mut delta, mut alpha, mut beta] = run.scalars()?;
+        let mut steps = PerColumn::<T, Steps<T::Arith>>::take(run.ws, run.b)?;
+        if run.start(&mut r, &mut gamma)? {
             return Ok(());
         }
         run.precondition(&r, &mut u)?;
         run.multiply(&u, &mut w)?;
-        for column in steps.iter_mut() {
-            column.first = true;
-        }
+        steps.iter_mut().for_each(|column| column.first = true);
         loop {
-            r.dot(&u, &mut reduced)?;
-            steps.receive(&reduced, |column, value| column.gamma = value)?;
-            if judge(run, &mut steps, &mut reduced, Part::Preconditioner, |c| {
-                c.gamma
-            })? {
-                return Ok(());
-            }
-            w.dot(&u, &mut reduced)?;
-            steps.receive(&reduced, |column, value| column.delta = value)?;
+            u.dot2(&r, &w, &mut gamma, &mut delta)?;
             let m = run.preconditioned(&w, &mut m)?;
             run.multiply(m, &mut n)?;
-
+            steps.receive(&gamma, |column, value| column.gamma = value)?;
+            steps.receive(&delta, |column, value| column.delta = value)?;
             steps.iter_mut().for_each(Steps::advance);
-            if judge(run, &mut steps, &mut reduced, Part::Operator, |c| {
-                c.curvature
-            })? {
+            if judge_all(run, &mut steps, &mut gamma)? {
                 return Ok(());
             }
-            steps.iter_mut().for_each(|column| column.first = false);
             steps.send(&mut alpha, |column| column.alpha)?;
             steps.send(&mut beta, |column| column.beta)?;
             let (one, repeat) = (Coefficient::one(), Coefficient::of(&beta));
@@ -113,16 +94,25 @@ impl<T: Scalar> Method<T> for PipeCg {
             s.axpby(one, &w, repeat)?;
             p.axpby(one, &u, repeat)?;
             let step = Coefficient::of(&alpha);
-            run.x.axpy(step.times(run.monitor.active()), &p)?;
-            r.axpy(-step, &s)?;
             u.axpy(-step, &q)?;
             w.axpy(-step, &z)?;
-            r.norm(&mut reduced)?;
-            if run.done(&reduced)? {
+            if run.advance(step, &p, &s, &mut r, &mut gamma)? {
                 return Ok(());
             }
         }
     }
+}
+
+/// Judges the preconditioner's and the operator's quadratic form; says whether all columns ended.
+fn judge_all<T: Scalar>(
+    run: &mut Run<'_, T>,
+    steps: &mut PerColumn<T, Steps<T::Arith>>,
+    values: &mut Scalars<T>,
+) -> Result<bool> {
+    let ended = judge(run, steps, values, Part::Preconditioner, |c| c.gamma)?
+        || judge(run, steps, values, Part::Operator, |c| c.curvature)?;
+    steps.iter_mut().for_each(|column| column.first = false);
+    Ok(ended)
 }
 
 /// Ends the columns whose value is not positive: in the first iteration as indefinite; later, when

@@ -1,11 +1,11 @@
 //! What a method works on.
 
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Scratch, Workspace};
 use crate::linop::{LinOp, Transpose};
 use crate::scalar::Scalar;
 use crate::stop::{Monitor, Part};
-use crate::vector::{Scalars, Vector};
+use crate::vector::{Coefficient, Scalars, Vector};
 
 /// One run of a [`Method`](super::Method): the problem, the guess to improve and the judge.
 pub struct Run<'r, T: Scalar> {
@@ -25,16 +25,53 @@ pub struct Run<'r, T: Scalar> {
     pub ws: &'r Workspace,
 }
 
-impl<T: Scalar> Run<'_, T> {
-    /// `r = b - A x` of the guess, without a product when the guess is zero.
+impl<'r, T: Scalar> Run<'r, T> {
+    /// Scratch vectors like the right-hand side; their contents are unspecified.
     ///
     /// # Errors
-    /// When the operator fails.
-    pub fn initial_residual(&self, r: &mut Vector<T>) -> Result<()> {
-        if self.zero_guess {
-            return r.copy_from(self.b);
+    /// When memory is short.
+    pub fn vectors<const N: usize>(&self) -> Result<[Scratch<'r, Vector<T>>; N]> {
+        take_all(|| self.ws.vector_like(self.b))
+    }
+
+    /// Scratch scalars, one a column; their contents are unspecified.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn scalars<const N: usize>(&self) -> Result<[Scratch<'r, Scalars<T>>; N]> {
+        take_all(|| self.ws.scalars(self.b))
+    }
+
+    /// Forms `r = b - A x` of the guess, without a product when that is zero, and announces its
+    /// norms; says whether all columns have ended.
+    ///
+    /// # Errors
+    /// When the operator or the executor fails.
+    pub fn start(&mut self, r: &mut Vector<T>, norms: &mut Scalars<T>) -> Result<bool> {
+        match self.zero_guess {
+            true => r.copy_from(self.b)?,
+            false => self.residual(r)?,
         }
-        self.residual(r)
+        r.norm(norms)?;
+        self.monitor.start(norms, self.ws.log())
+    }
+
+    /// `x += alpha p` in the columns that have not ended, `r -= alpha q` with `q = A p`; announces
+    /// the norms of `r` after this iteration and says whether all columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn advance(
+        &mut self,
+        alpha: Coefficient<'_, T>,
+        p: &Vector<T>,
+        q: &Vector<T>,
+        r: &mut Vector<T>,
+        norms: &mut Scalars<T>,
+    ) -> Result<bool> {
+        self.x.axpy(alpha.times(self.monitor.active()), p)?;
+        r.axpy_norm(-alpha, q, norms)?;
+        self.done(norms)
     }
 
     /// `r = b - A x` of the solution so far.
@@ -111,14 +148,6 @@ impl<T: Scalar> Run<'_, T> {
         Ok(z)
     }
 
-    /// Announces the residual norms of the guess; says whether all columns have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
-    pub fn start(&mut self, norms: &Scalars<T>) -> Result<bool> {
-        self.monitor.start(norms, self.ws.log())
-    }
-
     /// Announces the residual norms after an iteration; says whether all columns have ended.
     ///
     /// # Errors
@@ -158,4 +187,12 @@ impl<T: Scalar> Run<'_, T> {
     pub fn require_positive(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
         self.monitor.require_positive(values, part)
     }
+}
+
+fn take_all<S, const N: usize>(take: impl Fn() -> Result<S>) -> Result<[S; N]> {
+    let mut all = [const { None }; N];
+    for one in &mut all {
+        *one = Some(take()?);
+    }
+    Ok(all.map(|one| one.expect("every one was taken")))
 }

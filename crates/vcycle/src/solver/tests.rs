@@ -364,11 +364,9 @@ impl Method<f64> for Liar {
         "liar"
     }
     fn iterate(&self, run: &mut Run<'_, f64>) -> Result<()> {
-        let mut r = run.ws.vector_like::<f64, f64>(run.b)?;
-        let mut norm = run.ws.scalars(run.b)?;
-        run.initial_residual(&mut r)?;
-        r.norm(&mut norm)?;
-        let mut ended = run.start(&norm)?;
+        let [mut r] = run.vectors()?;
+        let [mut norm] = run.scalars()?;
+        let mut ended = run.start(&mut r, &mut norm)?;
         let mut lie = 1.0;
         while !ended {
             run.x

@@ -78,14 +78,6 @@ impl Threads {
         self.count
     }
 
-    /// Runs `work` inside the pool, so that rayon's operations in it use these threads.
-    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match &self.pool {
-            Some(pool) => pool.install(work),
-            None => work(),
-        }
-    }
-
     /// The pool, where this much work is worth more than one thread.
     pub(crate) fn worth(&self, bytes: usize) -> Option<&rayon::ThreadPool> {
         self.pool.as_ref().filter(|_| bytes >= SERIAL_BYTES)

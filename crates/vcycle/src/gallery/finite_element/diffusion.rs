@@ -2,8 +2,8 @@
 
 use super::{Basis, Lattice};
 use crate::error::Result;
-use crate::executor::Executor;
-use crate::gallery::assemble::{Rows, assemble, check_memory};
+use crate::executor::{Executor, check_memory};
+use crate::gallery::assemble::{Rows, assemble};
 use crate::matrix::Csr;
 
 /// A domain of squares or cubes.

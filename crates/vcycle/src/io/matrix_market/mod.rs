@@ -20,7 +20,7 @@ use super::compression::{self, Compression, Meter};
 use super::error::{Fault, Problem};
 use super::memory::{filled, reserve};
 use super::triplets::{self, Symmetry, Triplets, check_plausible};
-use super::{AnyMatrix, AnyVector, Progress, parallel};
+use super::{AnyMatrix, AnyVector, Progress};
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Duplicates};
@@ -138,7 +138,7 @@ impl<'a> MatrixFile<'a> {
                 true => (Ok(Vec::new()), parse()),
                 false => {
                     let read = || self.text.block(std::mem::take(&mut spare));
-                    parallel::join(self.executor, read, parse)
+                    self.executor.join(read, parse)
                 }
             };
             let (pieces, block_lines) = parsed?;

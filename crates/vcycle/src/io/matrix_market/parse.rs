@@ -6,7 +6,6 @@ use super::text::{line_ends, pieces};
 use crate::executor::Executor;
 use crate::io::error::{Fault, Place, Problem};
 use crate::io::memory::reserve;
-use crate::io::parallel;
 use crate::io::triplets::{Symmetry, Triplets};
 use crate::scalar::{Field, c64};
 
@@ -95,7 +94,7 @@ pub(super) fn block<P: Piece>(
     header: &Header,
     before: usize,
 ) -> Result<(Vec<P>, usize), Fault> {
-    let parsed = parallel::map(executor, pieces(text, PIECE), |piece| {
+    let parsed = executor.run(text.len(), pieces(text, PIECE), |piece| {
         let ends = line_ends(piece);
         let lines = ends + usize::from(piece.last() != Some(&b'\n'));
         let result =

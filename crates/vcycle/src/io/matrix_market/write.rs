@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use super::super::error::Problem;
-use super::super::parallel;
 use super::super::triplets::Symmetry;
 use crate::executor::Executor;
 use crate::matrix::Csr;
@@ -77,7 +76,8 @@ fn in_order(
     format: impl Fn(Range, &mut Vec<u8>) -> std::io::Result<()> + Sync + Send,
 ) -> Result<(), Problem> {
     for some in ranges.chunks(4 * executor.threads()) {
-        let texts = parallel::map(executor, some.to_vec(), |range| {
+        let bytes = some.len() * ENTRIES;
+        let texts = executor.run(bytes, some.to_vec(), |range| {
             let mut text = Vec::new();
             format(range, &mut text).map(|()| text)
         });

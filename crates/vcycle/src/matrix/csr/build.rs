@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::cut::balance;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
-use crate::executor::{Executor, cut};
+use crate::executor::{Buffer, Executor, cut};
 use crate::linop::Size;
 use crate::scalar::Scalar;
 
@@ -74,12 +75,9 @@ fn out_of_memory<V>(executor: &Executor, entries: usize) -> Error {
     }
 }
 
-/// Default values, or a typed error. Pages are touched by the threads that write them, not here.
+/// Default values, or a typed error.
 pub(super) fn zeroed<V: Value>(executor: &Executor, len: usize) -> Result<Vec<V>> {
-    let refused = |_| out_of_memory::<V>(executor, len);
-    // `resize` after reserving would write every page; ask first, then let the system zero them.
-    Vec::<V>::new().try_reserve_exact(len).map_err(refused)?;
-    Ok(vec![V::default(); len])
+    Ok(Buffer::filled(executor, len, V::default())?.into_vec())
 }
 
 /// The ranges between consecutive bounds.
@@ -147,32 +145,65 @@ fn join<V: Value>(executor: &Executor, parts: Vec<Rows<V>>) -> Result<Arrays<V>>
     })
 }
 
-/// Writes the values of a pattern: `work(scratch, row, values of the row)`.
-pub(super) fn fill_rows<V: Value, S: Send>(
-    pattern: &Pattern,
+/// Some rows and the memory of their columns and values.
+pub(crate) type RowsOf<'a, V> = (Range<usize>, &'a mut [u32], &'a mut [V]);
+
+/// Cuts the columns and values of a matrix at the rows that `bounds` name.
+pub(crate) fn cut_rows<'a, V>(
+    offsets: &[usize],
+    bounds: &[usize],
+    columns: &'a mut [u32],
+    values: &'a mut [V],
+) -> Vec<RowsOf<'a, V>> {
+    let columns = cut(columns, lengths(offsets, bounds));
+    let values = cut(values, lengths(offsets, bounds));
+    let parts = ranges(bounds).into_iter().zip(columns).zip(values);
+    parts.map(|((rows, c), v)| (rows, c, v)).collect()
+}
+
+/// The number of entries between consecutive bounds.
+fn lengths(offsets: &[usize], bounds: &[usize]) -> impl Iterator<Item = usize> {
+    bounds
+        .windows(2)
+        .map(|rows| offsets[rows[1]] - offsets[rows[0]])
+}
+
+/// Writes values row by row: `work(row, values of the row)`.
+pub(crate) fn fill_rows<V: Send>(
+    executor: &Executor,
+    offsets: &[usize],
+    values: &mut [V],
+    work: impl Fn(usize, &mut [V]) + Sync + Send,
+) {
+    let bounds = balance(offsets.len() - 1, |row| offsets[row] + row);
+    let work = |(): &mut (), row: usize, values: &mut [V]| {
+        work(row, values);
+        Ok(())
+    };
+    fill_rows_with(executor, offsets, &bounds, values, || (), work).expect("work that cannot fail");
+}
+
+/// [`fill_rows`] with scratch memory, the rows cut at `bounds`.
+pub(super) fn fill_rows_with<V: Send, S: Send>(
+    executor: &Executor,
+    offsets: &[usize],
     bounds: &[usize],
     values: &mut [V],
     scratch: impl Fn() -> S + Sync + Send,
     work: impl Fn(&mut S, usize, &mut [V]) -> Result<()> + Sync + Send,
 ) -> Result<()> {
-    let offsets = pattern.offsets();
-    let lengths = ranges(bounds)
-        .into_iter()
-        .map(|rows| offsets[rows.end] - offsets[rows.start]);
-    let bytes = size_of_val(values) + pattern.bytes();
-    let tasks = ranges(bounds)
-        .into_iter()
-        .zip(cut(values, lengths))
-        .collect();
+    let bytes = size_of_val(values) + size_of_val(offsets);
+    let parts = cut(values, lengths(offsets, bounds));
+    let tasks = ranges(bounds).into_iter().zip(parts).collect();
     let one = |scratch: &mut S, (rows, mut values): (Range<usize>, &mut [V])| {
         for row in rows {
-            let (mine, rest) = values.split_at_mut(pattern.range(row).len());
+            let (mine, rest) = values.split_at_mut(offsets[row + 1] - offsets[row]);
             work(scratch, row, mine)?;
             values = rest;
         }
         Ok(())
     };
-    let done = pattern.executor().run_with(bytes, tasks, scratch, one);
+    let done = executor.run_with(bytes, tasks, scratch, one);
     done.into_iter().collect()
 }
 
@@ -183,13 +214,16 @@ impl<T: Scalar> Csr<T> {
         value: impl Fn(usize, usize) -> T + Sync + Send,
     ) -> Result<Self> {
         let mut values = zeroed(pattern.executor(), pattern.nonzeros())?;
-        let row_of = |(): &mut (), row: usize, out: &mut [T]| {
-            for (out, place) in out.iter_mut().zip(pattern.range(row)) {
-                *out = value(row, place);
-            }
-            Ok(())
-        };
-        fill_rows(pattern, pattern.pieces(), &mut values, || (), row_of)?;
+        fill_rows(
+            pattern.executor(),
+            pattern.offsets(),
+            &mut values,
+            |row, out| {
+                for (out, place) in out.iter_mut().zip(pattern.range(row)) {
+                    *out = value(row, place);
+                }
+            },
+        );
         Self::with_pattern(pattern, values)
     }
 
@@ -201,5 +235,30 @@ impl<T: Scalar> Csr<T> {
     ) -> Vec<R> {
         let tasks = ranges(self.pattern.pieces());
         self.executor().run(self.bytes(), tasks, part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_filled_once_on_any_executor() {
+        let mut offsets = vec![0];
+        for row in 0..3000 {
+            offsets.push(offsets[row] + (row * 7) % 90);
+        }
+        let of_row = |row: usize| vec![row; offsets[row + 1] - offsets[row]];
+        let expected: Vec<usize> = (0..3000).flat_map(of_row).collect();
+        for executor in [
+            Executor::reference(),
+            Executor::cpu_with_threads(3).unwrap(),
+        ] {
+            let mut values = vec![0; expected.len()];
+            fill_rows(&executor, &offsets, &mut values, |row, values| {
+                values.iter_mut().for_each(|value| *value += row);
+            });
+            assert_eq!(values, expected);
+        }
     }
 }

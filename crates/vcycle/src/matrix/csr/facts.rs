@@ -7,76 +7,77 @@ use serde::Serialize;
 use super::norms::modulus;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::scalar::{Field, Scalar, convert, f16};
 
-/// How far a square matrix is from its transposes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Symmetry {
-    /// Every entry has one at the mirrored position.
-    pub structural: bool,
-    /// `A = A^T`, exactly.
-    pub symmetric: bool,
-    /// `A = A^H`, exactly. For real matrices this is being symmetric.
-    pub hermitian: bool,
-    /// The largest absolute value of an entry of `A - A^H`.
-    pub asymmetry: f64,
-    /// The same, relative to the largest absolute value of an entry of `A`.
-    pub relative_asymmetry: f64,
-}
+/// Entries that differ by less than this, relatively, count as equal: assembly rounds.
+const SYMMETRY_TOLERANCE: f64 = 1e-10;
 
-/// Statistics of the number of entries in a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct RowLengths {
-    /// The shortest row.
-    pub min: usize,
-    /// The longest row.
-    pub max: usize,
-    /// The mean.
-    pub mean: f64,
-    /// The standard deviation.
-    pub deviation: f64,
-    /// Rows without entries.
-    pub empty: usize,
-}
-
-/// What [`Csr::facts`] finds out.
+/// What [`Csr::facts`] finds out: which method suits a matrix, and in which precision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Facts {
-    /// Number of rows.
+    /// Rows of the matrix.
     pub rows: usize,
-    /// Number of columns.
+    /// Columns of the matrix.
     pub columns: usize,
     /// Stored entries.
     pub nonzeros: usize,
-    /// Entries that are stored and zero.
+    /// Stored entries that are zero.
     pub stored_zeros: usize,
-    /// Entries that are infinite or not a number.
+    /// Stored entries that are infinite or not a number; the other facts ignore their size.
     pub non_finite: usize,
-    /// The type values are stored in.
-    pub kind: &'static str,
-    /// Entries in a row.
-    pub row_lengths: RowLengths,
-    /// The largest distance of an entry from the diagonal.
-    pub bandwidth: usize,
-    /// The largest absolute value.
-    pub largest: f64,
-    /// The smallest absolute value of an entry that is not zero; 0 without any.
+    /// Whether values are complex.
+    pub complex: bool,
+    /// Fewest entries in a row.
+    pub row_min: usize,
+    /// Entries per row on average.
+    pub row_mean: f64,
+    /// Most entries in a row.
+    pub row_max: usize,
+    /// Rows without an entry.
+    pub empty_rows: usize,
+    /// Whether the matrix is square and an entry is stored opposite to every stored entry.
+    pub symmetric_pattern: bool,
+    /// `A = A^T`, to rounding.
+    pub symmetric: bool,
+    /// `A = A^H`, to rounding; the same as symmetric for real matrices.
+    pub hermitian: bool,
+    /// The largest absolute value of an entry of `A - A^H`, of square matrices.
+    pub asymmetry: f64,
+    /// Diagonal entries not stored.
+    pub missing_diagonal: usize,
+    /// Diagonal entries stored and zero.
+    pub zero_diagonal: usize,
+    /// Diagonal entries with a negative real part.
+    pub negative_diagonal: usize,
+    /// Share of rows whose diagonal is at least the sum of the absolute values beside it.
+    pub dominant_rows: f64,
+    /// Smallest absolute value that is not zero; 0 without any.
     pub smallest: f64,
-    /// Diagonal entries that are zero or missing.
-    pub zero_diagonals: usize,
-    /// The share of rows whose diagonal is no smaller than the sum of the others, in absolute
-    /// values; 1 for a matrix without rows.
-    pub diagonally_dominant_share: f64,
-    /// Symmetry, of square matrices.
-    pub symmetry: Option<Symmetry>,
-    /// Connected components of the graph of `A + A^T`, of square matrices.
-    pub components: Option<usize>,
+    /// Largest absolute value.
+    pub largest: f64,
+    /// Largest distance of an entry from the diagonal.
+    pub bandwidth: usize,
+    /// Whether no entry overflows in half precision.
+    pub fits_f16: bool,
+    /// Whether no entry overflows in bfloat or single precision, which have the same range.
+    pub fits_f32: bool,
+    /// Entries that become zero or lose digits to underflow in half precision.
+    pub f16_underflows: usize,
+    /// Bytes held.
+    pub bytes: usize,
+}
+
+impl Facts {
+    /// Whether every diagonal entry is stored and positive.
+    pub fn positive_diagonal(&self) -> bool {
+        self.full_diagonal() && self.negative_diagonal == 0
+    }
+
+    /// Whether every diagonal entry is stored and not zero.
+    pub fn full_diagonal(&self) -> bool {
+        self.missing_diagonal == 0 && self.zero_diagonal == 0
+    }
 }
 
 impl Pattern {
@@ -91,30 +92,16 @@ impl Pattern {
         (0..self.size().rows).filter_map(of_row).max().unwrap_or(0)
     }
 
-    /// Statistics of the number of entries in a row.
-    pub fn row_lengths(&self) -> RowLengths {
-        let rows = self.size().rows;
-        if rows == 0 {
-            return RowLengths::default();
-        }
-        let lengths = || self.offsets().windows(2).map(|pair| pair[1] - pair[0]);
-        let mean = self.nonzeros() as f64 / rows as f64;
-        let squares: f64 = lengths().map(|length| (length as f64 - mean).powi(2)).sum();
-        RowLengths {
-            min: lengths().min().unwrap_or(0),
-            max: lengths().max().unwrap_or(0),
-            mean,
-            deviation: (squares / rows as f64).sqrt(),
-            empty: lengths().filter(|&length| length == 0).count(),
-        }
-    }
-
     /// The number of connected components of the graph of `A + A^T`.
     ///
     /// # Errors
     /// When the pattern is not square.
     pub fn components(&self) -> Result<usize> {
-        check_square(self, "connected components")?;
+        let size = self.size();
+        if size.rows != size.cols {
+            let component = "connected components";
+            return Err(Error::NotSquare { component, size });
+        }
         let mut parents: Vec<u32> = (0..self.size().rows as u32).collect();
         let mut components = parents.len();
         for row in 0..parents.len() {
@@ -140,148 +127,173 @@ fn root(parents: &mut [u32], mut vertex: u32) -> u32 {
     vertex
 }
 
-fn check_square(pattern: &Pattern, component: &'static str) -> Result<()> {
-    let size = pattern.size();
-    if size.rows == size.cols {
-        return Ok(());
-    }
-    Err(Error::NotSquare { component, size })
-}
-
 impl<T: Scalar> Csr<T> {
-    /// Compares the matrix with its transposes.
+    /// Everything that can be said of the matrix in one pass over it.
     ///
     /// ```
     /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 2.0]);
-    /// assert!(a.symmetry()?.symmetric);
-    /// # Ok::<(), vcycle::Error>(())
+    /// let facts = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, -2.0]).facts();
+    /// assert!(facts.hermitian && !facts.positive_diagonal());
+    /// assert_eq!((facts.negative_diagonal, facts.bandwidth), (1, 0));
     /// ```
-    ///
-    /// # Errors
-    /// When the matrix is not square or memory is short.
-    pub fn symmetry(&self) -> Result<Symmetry> {
-        check_square(&self.pattern, "symmetry")?;
-        let one = num_traits::One::one;
-        let distance = |other: &Self| -> Result<f64> {
-            let difference = self.add(one(), -one(), other)?;
-            Ok(difference.norm_max())
-        };
-        let transpose = self.transpose()?;
-        let plain = distance(&transpose)?;
-        let conjugate = if T::KIND.is_complex() {
-            distance(&self.adjoint()?)?
-        } else {
-            plain
-        };
-        let largest = self.norm_max();
-        Ok(Symmetry {
-            structural: self.pattern.same_as(transpose.pattern()),
-            symmetric: plain == 0.0,
-            hermitian: conjugate == 0.0,
-            asymmetry: conjugate,
-            relative_asymmetry: if conjugate == 0.0 {
-                0.0
-            } else {
-                conjugate / largest
-            },
-        })
-    }
-
-    /// Everything that can be said of the matrix in a few passes over it.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let facts = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 0.0]).facts()?;
-    /// assert_eq!((facts.zero_diagonals, facts.bandwidth, facts.components), (1, 0, Some(2)));
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When memory is short.
-    pub fn facts(&self) -> Result<Facts> {
-        let counts = self
-            .map_pieces(|rows| self.counts(rows))
+    pub fn facts(&self) -> Facts {
+        let seen = self
+            .map_pieces(|rows| self.see_rows(rows))
             .into_iter()
-            .fold(Counts::default(), Counts::join);
+            .fold(Seen::default(), Seen::join);
         let size = self.size();
         let square = size.rows == size.cols;
-        Ok(Facts {
+        Facts {
             rows: size.rows,
             columns: size.cols,
             nonzeros: self.nonzeros(),
-            stored_zeros: counts.zeros,
-            non_finite: counts.non_finite,
-            kind: T::KIND.name(),
-            row_lengths: self.pattern.row_lengths(),
+            stored_zeros: seen.zeros,
+            non_finite: seen.non_finite,
+            complex: T::KIND.is_complex(),
+            row_min: seen.row_min.unwrap_or(0),
+            row_mean: self.nonzeros() as f64 / size.rows.max(1) as f64,
+            row_max: seen.row_max,
+            empty_rows: seen.empty_rows,
+            symmetric_pattern: square && seen.alone == 0,
+            symmetric: square && seen.not_symmetric == 0,
+            hermitian: square && seen.not_hermitian == 0,
+            asymmetry: seen.asymmetry,
+            missing_diagonal: seen.missing_diagonal,
+            zero_diagonal: seen.zero_diagonal,
+            negative_diagonal: seen.negative_diagonal,
+            dominant_rows: seen.dominant as f64 / size.rows.max(1) as f64,
+            smallest: seen.smallest.unwrap_or(0.0),
+            largest: seen.largest,
             bandwidth: self.pattern.bandwidth(),
-            largest: counts.largest,
-            smallest: counts.smallest.unwrap_or(0.0),
-            zero_diagonals: counts.zero_diagonals,
-            diagonally_dominant_share: match size.rows {
-                0 => 1.0,
-                rows => counts.dominant as f64 / rows as f64,
-            },
-            symmetry: square.then(|| self.symmetry()).transpose()?,
-            components: square.then(|| self.pattern.components()).transpose()?,
-        })
+            fits_f16: seen.largest <= f64::from(f16::MAX),
+            fits_f32: seen.largest <= f64::from(f32::MAX),
+            f16_underflows: seen.f16_underflows,
+            bytes: self.bytes(),
+        }
     }
 
-    fn counts(&self, rows: Range<usize>) -> Counts {
-        let mut counts = Counts::default();
-        let diagonals = self.size().rows.min(self.size().cols);
+    fn see_rows(&self, rows: Range<usize>) -> Seen {
+        let mut seen = Seen::default();
+        let size = self.size();
         for row in rows {
             let (columns, values) = self.row(row);
-            let (mut diagonal, mut others) = (0.0, 0.0);
+            seen.length(columns.len());
+            let (mut diagonal, mut beside) = (None, 0.0);
             for (&column, &value) in columns.iter().zip(values) {
-                let modulus = modulus(value);
-                counts.see(modulus);
-                if column as usize == row {
-                    diagonal = modulus;
-                } else {
-                    others += modulus;
+                let modulus = seen.value(value);
+                match column as usize == row {
+                    true => diagonal = Some((value.to_c64().re, modulus)),
+                    false => beside += modulus,
+                }
+                if size.rows == size.cols {
+                    seen.opposite(value, self.entry(column as usize, row));
                 }
             }
-            counts.zero_diagonals += usize::from(row < diagonals && diagonal == 0.0);
-            counts.dominant += usize::from(diagonal >= others);
+            if row < size.cols {
+                seen.diagonal(diagonal);
+            }
+            seen.dominant += usize::from(diagonal.map_or(0.0, |(_, modulus)| modulus) >= beside);
         }
-        counts
+        seen
     }
 }
 
-/// What is counted entry by entry.
+/// What is counted row by row and entry by entry.
 #[derive(Default)]
-struct Counts {
+struct Seen {
     zeros: usize,
     non_finite: usize,
     largest: f64,
     smallest: Option<f64>,
-    zero_diagonals: usize,
+    f16_underflows: usize,
+    row_min: Option<usize>,
+    row_max: usize,
+    empty_rows: usize,
+    missing_diagonal: usize,
+    zero_diagonal: usize,
+    negative_diagonal: usize,
     dominant: usize,
+    /// Entries without one at the mirrored position.
+    alone: usize,
+    not_symmetric: usize,
+    not_hermitian: usize,
+    asymmetry: f64,
 }
 
-impl Counts {
-    fn see(&mut self, modulus: f64) {
+impl Seen {
+    fn length(&mut self, length: usize) {
+        self.row_min = least(self.row_min, Some(length));
+        self.row_max = self.row_max.max(length);
+        self.empty_rows += usize::from(length == 0);
+    }
+
+    /// Returns the absolute value.
+    fn value<T: Scalar>(&mut self, value: T) -> f64 {
+        let modulus = modulus(value);
         if !modulus.is_finite() {
             self.non_finite += 1;
         } else if modulus == 0.0 {
             self.zeros += 1;
         } else {
             self.largest = self.largest.max(modulus);
-            self.smallest = Some(self.smallest.map_or(modulus, |s| s.min(modulus)));
+            self.smallest = least(self.smallest, Some(modulus));
+            let half: f16 = convert(modulus);
+            self.f16_underflows += usize::from(!half.is_normal() && half.is_finite());
+        }
+        modulus
+    }
+
+    /// The real part and the absolute value of a diagonal entry.
+    fn diagonal(&mut self, diagonal: Option<(f64, f64)>) {
+        match diagonal {
+            None => self.missing_diagonal += 1,
+            Some((_, 0.0)) => self.zero_diagonal += 1,
+            Some((real, _)) => self.negative_diagonal += usize::from(real < 0.0),
         }
     }
 
+    /// An entry and what stands at the mirrored position.
+    fn opposite<T: Scalar>(&mut self, value: T, opposite: Option<T>) {
+        self.alone += usize::from(opposite.is_none());
+        let (value, opposite) = (value.to_c64(), opposite.unwrap_or_default().to_c64());
+        let tolerance = SYMMETRY_TOLERANCE * value.norm().max(opposite.norm());
+        let asymmetry = (value - opposite.conj()).norm();
+        let (symmetric, hermitian) = (
+            (value - opposite).norm() <= tolerance,
+            asymmetry <= tolerance,
+        );
+        self.not_symmetric += usize::from(!symmetric);
+        self.not_hermitian += usize::from(!hermitian);
+        self.asymmetry = self.asymmetry.max(asymmetry);
+    }
+
     fn join(self, other: Self) -> Self {
-        let smallest = [self.smallest, other.smallest].into_iter().flatten();
         Self {
             zeros: self.zeros + other.zeros,
             non_finite: self.non_finite + other.non_finite,
             largest: self.largest.max(other.largest),
-            smallest: smallest.reduce(f64::min),
-            zero_diagonals: self.zero_diagonals + other.zero_diagonals,
+            smallest: least(self.smallest, other.smallest),
+            f16_underflows: self.f16_underflows + other.f16_underflows,
+            row_min: least(self.row_min, other.row_min),
+            row_max: self.row_max.max(other.row_max),
+            empty_rows: self.empty_rows + other.empty_rows,
+            missing_diagonal: self.missing_diagonal + other.missing_diagonal,
+            zero_diagonal: self.zero_diagonal + other.zero_diagonal,
+            negative_diagonal: self.negative_diagonal + other.negative_diagonal,
             dominant: self.dominant + other.dominant,
+            alone: self.alone + other.alone,
+            not_symmetric: self.not_symmetric + other.not_symmetric,
+            not_hermitian: self.not_hermitian + other.not_hermitian,
+            asymmetry: self.asymmetry.max(other.asymmetry),
         }
+    }
+}
+
+/// The smaller of those there are.
+fn least<N: PartialOrd>(a: Option<N>, b: Option<N>) -> Option<N> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        (a, b) => a.or(b),
     }
 }
 
@@ -290,45 +302,83 @@ mod tests {
     use super::super::testing::{grid, random};
     use super::*;
     use crate::executor::Executor;
+    use crate::linop::Size;
+    use crate::matrix::Duplicates;
     use crate::scalar::c64;
+
+    /// The facts of a small matrix, given row after row; zeros are not stored.
+    fn facts<T: Scalar>(n: usize, values: &[T]) -> Facts {
+        let kept = (0..n * n).filter(|&p| values[p] != T::default());
+        let (rows, (columns, kept)) = kept
+            .map(|p| ((p / n) as u32, ((p % n) as u32, values[p])))
+            .unzip::<_, _, Vec<_>, (Vec<_>, Vec<_>)>();
+        let (host, size) = (Executor::reference(), Size::square(n));
+        let a = Csr::from_triplets(&host, size, rows, columns, kept, Duplicates::Refuse);
+        a.unwrap().facts()
+    }
 
     #[test]
     fn facts_of_a_grid() {
-        let facts = grid::<f64>(&Executor::cpu(), 10).facts().unwrap();
+        let a = grid::<f64>(&Executor::cpu(), 10);
+        let facts = a.facts();
         assert_eq!(
             (facts.rows, facts.nonzeros, facts.bandwidth),
             (100, 460, 10)
         );
-        let lengths = facts.row_lengths;
-        assert_eq!((lengths.min, lengths.max, lengths.mean), (3, 5, 4.6));
-        assert_eq!(facts.diagonally_dominant_share, 1.0);
+        assert_eq!((facts.row_min, facts.row_max, facts.row_mean), (3, 5, 4.6));
+        assert_eq!(facts.dominant_rows, 1.0);
         assert_eq!((facts.smallest, facts.largest), (1.0, 4.0));
-        assert_eq!(facts.components, Some(1));
-        let symmetry = facts.symmetry.unwrap();
-        assert!(symmetry.structural && symmetry.symmetric && symmetry.hermitian);
+        assert!(facts.symmetric_pattern && facts.symmetric && facts.hermitian);
+        assert_eq!(a.pattern().components().unwrap(), 1);
+    }
+
+    #[test]
+    fn symmetry_is_found_and_refused() {
+        assert!(facts(3, &[2.0, 0.0, 1.0, 0.0, 2.0, 5.0, 1.0, 5.0, 2.0]).symmetric);
+        let values = facts(2, &[1.0, 2.0, 3.0, 4.0]);
+        assert!(values.symmetric_pattern && !values.symmetric);
+        for pattern in [
+            [1.0, 2.0, 0.0, 4.0],
+            [1.0, 0.0, 2.0, 4.0],
+            [0.0, 0.0, 2.0, 0.0],
+        ] {
+            let facts = facts(2, &pattern);
+            assert!(!facts.symmetric_pattern && !facts.symmetric && facts.asymmetry == 2.0);
+        }
     }
 
     #[test]
     fn hermitian_is_not_symmetric() {
         let a = random::<c64>(&Executor::reference(), 12, 12, 0.3, 1);
-        let symmetry = |a: Csr<c64>| a.symmetry().unwrap();
-        let both = |b: Csr<c64>| a.add(1.0.into(), 1.0.into(), &b).unwrap();
-        let hermitian = symmetry(both(a.adjoint().unwrap()));
-        assert!(hermitian.hermitian && !hermitian.symmetric && hermitian.structural);
-        let symmetric = symmetry(both(a.transpose().unwrap()));
+        let both = |b: Csr<c64>| a.add(1.0.into(), 1.0.into(), &b).unwrap().facts();
+        let hermitian = both(a.adjoint().unwrap());
+        assert!(hermitian.hermitian && !hermitian.symmetric && hermitian.symmetric_pattern);
+        let symmetric = both(a.transpose().unwrap());
         assert!(symmetric.symmetric && !symmetric.hermitian);
-        let neither = symmetry(a.clone());
-        assert!(!neither.structural && neither.relative_asymmetry > 0.1);
+        let neither = a.facts();
+        assert!(!neither.symmetric_pattern && neither.asymmetry > 0.1);
     }
 
     #[test]
-    fn a_perturbation_is_measured() {
+    fn rounding_is_forgiven_and_a_perturbation_measured() {
         let mut a = grid::<f64>(&Executor::reference(), 4);
+        a.values_mut()[1] += 1e-14;
+        assert!(a.facts().symmetric);
         a.values_mut()[1] += 0.5;
-        let symmetry = a.symmetry().unwrap();
-        assert!(symmetry.structural && !symmetry.symmetric);
-        assert_eq!(symmetry.asymmetry, 0.5);
-        assert_eq!(symmetry.relative_asymmetry, 0.125);
+        let facts = a.facts();
+        assert!(facts.symmetric_pattern && !facts.symmetric);
+        assert!((facts.asymmetry - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rows_and_values_are_counted() {
+        let facts = facts(3, &[4.0, -1.0, 1e-9, 0.0, -3.0, 9.0, 1e6, 0.0, 0.0]);
+        assert_eq!((facts.row_min, facts.row_max, facts.nonzeros), (1, 3, 6));
+        assert_eq!((facts.missing_diagonal, facts.negative_diagonal), (1, 1));
+        assert_eq!((facts.smallest, facts.largest), (1e-9, 1e6));
+        assert!(!facts.fits_f16 && facts.fits_f32);
+        assert_eq!((facts.f16_underflows, facts.bandwidth), (1, 2));
+        assert!((facts.dominant_rows - 1.0 / 3.0).abs() < 1e-15);
     }
 
     #[test]
@@ -338,11 +388,12 @@ mod tests {
         let values = a.values_mut();
         values[0] = 0.0;
         values[1] = f64::INFINITY;
-        let facts = a.facts().unwrap();
+        let facts = a.facts();
         assert_eq!((facts.stored_zeros, facts.non_finite), (1, 1));
-        assert_eq!((facts.row_lengths.empty, facts.symmetry), (2, None));
+        assert_eq!((facts.empty_rows, facts.symmetric), (2, false));
         assert!(facts.largest.is_finite());
-        let empty = Csr::<f64>::identity(&host, 0).facts().unwrap();
-        assert_eq!((empty.components, empty.smallest), (Some(0), 0.0));
+        let empty = Csr::<f64>::identity(&host, 0);
+        assert_eq!(empty.pattern().components().unwrap(), 0);
+        assert_eq!((empty.facts().smallest, empty.facts().row_min), (0.0, 0));
     }
 }

@@ -21,9 +21,10 @@ mod triplets;
 
 use std::sync::Arc;
 
+pub(crate) use build::{RowsOf, cut_rows, fill_rows};
 pub(crate) use cut::{Slice, balance};
 pub use equilibrate::{Equilibrated, Scaling};
-pub use facts::{Facts, RowLengths, Symmetry};
+pub use facts::Facts;
 pub use galerkin::{Galerkin, galerkin};
 pub use pattern::Pattern;
 pub use permute::Permutation;

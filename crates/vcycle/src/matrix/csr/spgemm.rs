@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::build::{Arrays, Rows, Value, build, fill_rows, zeroed};
+use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::cut::balance;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
@@ -109,8 +109,9 @@ impl SpGemm {
         check_pattern("right factor", &self.b, b.pattern())?;
         check_pattern("product", &self.c, c.pattern())?;
         let (left, right) = (a.values(), b.values());
-        fill_rows(
-            &self.c,
+        fill_rows_with(
+            self.c.executor(),
+            self.c.offsets(),
             &self.pieces,
             c.values_mut(),
             Accumulator::<T::Arith>::new,

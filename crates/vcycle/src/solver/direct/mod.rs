@@ -357,9 +357,9 @@ fn parallelism(executor: &Executor) -> Par {
 /// Runs `work` on the threads of the executor.
 fn on_threads<R: Send>(executor: &Executor, work: impl FnOnce(Par) -> R + Send) -> R {
     let parallel = parallelism(executor);
-    match executor {
-        Executor::Reference => work(parallel),
-        Executor::Cpu(threads) => threads.install(|| work(parallel)),
+    match executor.pool(usize::MAX) {
+        Some(pool) => pool.install(|| work(parallel)),
+        None => work(parallel),
     }
 }
 
