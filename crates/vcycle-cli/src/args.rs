@@ -86,13 +86,13 @@ pub struct SolveArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
     /// Residual to reach, relative to the right-hand side [default: 1e-8]
-    #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOLERANCE", allow_hyphen_values = true)]
     pub rtol: Option<f64>,
     /// Iterations to allow [default: 10000]
     #[arg(long, value_name = "N")]
     pub max_iters: Option<usize>,
     /// Seconds to allow for the iterations
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
     /// Write the solution
     #[arg(long, short, value_name = "FILE")]

@@ -66,7 +66,7 @@ fn library_hint(error: &vcycle::Error) -> Option<String> {
             "--sum-duplicates adds such entries up"
         }
         ZeroDiagonal { .. } | BadPivot { .. } => {
-            "choose another preconditioner: `auto` falls back by itself, `none` always works"
+            "rows are counted from 0 here; choose another preconditioner: `auto` falls back by itself, `none` always works"
         }
         NotSquare { .. } => "only square systems are solved; for least squares form A^H A first",
         NonFiniteEntry { .. } | NonFiniteVector { .. } => {

@@ -77,7 +77,7 @@ impl<T: Wide> System<T> {
                     let seed = seed(rest.trim_start_matches(':'))?;
                     Ok(Vector::from_column(executor, random(rows, seed)))
                 }
-                _ => from_file(spec, executor),
+                _ => from_file(spec, executor, rows),
             },
         }
     }
@@ -105,11 +105,27 @@ fn random<T: Scalar>(rows: usize, seed: u64) -> Vec<T> {
         .collect()
 }
 
-fn from_file<T: Scalar>(path: &str, executor: &Executor) -> Result<Vector<T>> {
-    Ok(match io::read_vector(path, executor)? {
-        AnyVector::Real(v) => converted(&v)?,
-        AnyVector::Complex(v) => converted(&v)?,
-    })
+fn from_file<T: Scalar>(spec: &str, executor: &Executor, rows: usize) -> Result<Vector<T>> {
+    let unusable = |reason: String| CliError::Option {
+        option: "--rhs",
+        reason: format!("`{spec}` {reason}"),
+    };
+    if !looks_like_file(Path::new(spec)) && !Path::new(spec).exists() {
+        let reason = "is neither a file nor `ones` or `random:SEED`";
+        return Err(unusable(reason.to_owned()));
+    }
+    let b = io::read_vector(spec, executor)?;
+    if b.size().rows != rows {
+        let found = b.size().rows;
+        return Err(unusable(format!("has {found} rows, the matrix has {rows}")));
+    }
+    match b {
+        AnyVector::Complex(_) if !T::KIND.is_complex() => {
+            Err(unusable("is complex, the matrix is real".to_owned()))
+        }
+        AnyVector::Complex(b) => Ok(converted(&b)?),
+        AnyVector::Real(b) => Ok(converted(&b)?),
+    }
 }
 
 fn converted<S: Scalar, T: Scalar>(v: &Vector<S>) -> vcycle::Result<Vector<T>> {

@@ -7,19 +7,30 @@ use vcycle::io::{self, AnyMatrix, AnyVector};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices");
 
-/// A line of the manifest: name, rows, entries (both triangles), field.
-fn manifest() -> Option<Vec<(String, usize, usize, String)>> {
+/// A line of the manifest.
+struct Entry {
+    name: String,
+    rows: usize,
+    /// In both triangles.
+    entries: usize,
+    complex: bool,
+    /// Symmetric or Hermitian positive definite.
+    #[cfg_attr(not(feature = "direct"), allow(dead_code))]
+    definite: bool,
+}
+
+fn manifest() -> Option<Vec<Entry>> {
     let text = std::fs::read_to_string(Path::new(FOLDER).join("MANIFEST.tsv")).ok()?;
     let line = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
         let number = |field: &str| field.parse().expect("a number in the manifest");
-        let name = fields[0].to_owned();
-        (
-            name,
-            number(fields[1]),
-            number(fields[2]),
-            fields[3].to_owned(),
-        )
+        Entry {
+            name: fields[0].to_owned(),
+            rows: number(fields[1]),
+            entries: number(fields[2]),
+            complex: fields[3] == "complex",
+            definite: fields[5].starts_with("SPD"),
+        }
     };
     Some(text.lines().skip(1).map(line).collect())
 }
@@ -35,12 +46,19 @@ fn the_collection_is_what_its_manifest_says() {
         return;
     };
     let executor = Executor::cpu();
-    for (name, rows, entries, field) in manifest {
+    for Entry {
+        name,
+        rows,
+        entries,
+        complex,
+        ..
+    } in manifest
+    {
         let matrix = io::load_matrix(file(&name), &executor).unwrap();
-        let complex = matches!(matrix, AnyMatrix::Complex(_));
         assert_eq!(matrix.size().rows, rows, "rows of {name}");
         assert_eq!(matrix.nonzeros(), entries, "entries of {name}");
-        assert_eq!(complex, field == "complex", "field of {name}");
+        let found = matches!(matrix, AnyMatrix::Complex(_));
+        assert_eq!(found, complex, "field of {name}");
     }
 }
 
@@ -55,4 +73,38 @@ fn a_right_hand_side_is_read() {
         panic!("the right-hand side is real");
     };
     assert_eq!((vector.rows(), vector.cols()), (2597, 1));
+}
+
+/// The larger ones, and iterative methods, are left to the benchmarks.
+#[cfg(feature = "direct")]
+#[test]
+fn small_definite_matrices_are_solved_by_factorisation() {
+    let Some(manifest) = manifest() else {
+        eprintln!("skipped: no shared matrices");
+        return;
+    };
+    let small = |entry: &&Entry| entry.definite && entry.rows <= 5000;
+    let mut solved = 0;
+    for Entry { name, .. } in manifest.iter().filter(small) {
+        let outcome = match io::load_matrix(file(name), &Executor::cpu()).unwrap() {
+            AnyMatrix::Real(a) => direct(a),
+            AnyMatrix::Complex(a) => direct(a),
+        };
+        assert!(outcome.converged(), "{name}: {outcome}");
+        solved += 1;
+    }
+    assert!(solved >= 20, "only {solved} in the collection");
+}
+
+/// Factorised and refined, for a right-hand side of ones.
+#[cfg(feature = "direct")]
+fn direct<T: vcycle::scalar::Mixes<T, T>>(a: vcycle::matrix::Csr<T>) -> vcycle::stop::Outcome {
+    use vcycle::solver::{Direct, Ir, Solver};
+    use vcycle::vector::Vector;
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let solver = Solver::<T>::new(Ir::default(), std::sync::Arc::new(a)).unwrap();
+    let solver = solver.preconditioned_by(&Direct::default()).unwrap();
+    let stop = vcycle::stop::Stop::relative(1e-8).max_iterations(10);
+    solver.stopping(stop).solve(&b, &mut x).unwrap()
 }

@@ -26,6 +26,8 @@ use crate::output::{plot, print, spy, table};
 /// Solves; success only if it converged.
 pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     let config = configuration(args)?;
+    // What is wrong with the options is said before a large file is read.
+    config.stop.stop()?;
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json && !args.quiet, "reading");
     let begin = Instant::now();

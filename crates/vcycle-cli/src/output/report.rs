@@ -1,12 +1,13 @@
 //! The HTML report: one file, nothing loaded from elsewhere.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use plotters::prelude::*;
 use vcycle::log::Profile;
 use vcycle::matrix::Facts;
 
-use super::format::{bytes, count};
+use super::format::{bytes, count, duration};
 use super::summary::Summary;
 use crate::commands::info::fact_rows;
 
@@ -44,19 +45,20 @@ impl Report<'_> {
 
     fn headline(&self) -> String {
         let summary = self.summary;
-        let class = match summary.status {
-            "converged" => "good",
-            _ => "bad",
+        let (class, advice) = match summary.status {
+            "converged" => ("good", String::new()),
+            _ => ("bad", format!("<p>{}</p>", escape(summary.explanation))),
         };
+        let plural = if summary.iterations == 1 { "" } else { "s" };
         format!(
-            "<header><h1>{}</h1><p class=\"{class}\">{}</p><p>{} iterations, relative residual {:.3e}, \
-             {:.3} s set-up, {:.3} s solve</p></header>",
+            "<header><h1>{}</h1><p class=\"{class}\">{}</p>{advice}\
+             <p>{} iteration{plural}, relative residual {:.3e}, {} set-up, {} solve</p></header>",
             escape(&summary.problem),
             summary.status,
             count(summary.iterations),
             summary.relative_residual,
-            summary.setup_seconds,
-            summary.solve_seconds
+            seconds(summary.setup_seconds),
+            seconds(summary.solve_seconds)
         )
     }
 
@@ -75,9 +77,9 @@ impl Report<'_> {
                 "residual by recurrence",
                 format!("{:.6e}", s.recurrence_residual),
             ),
-            ("reading", format!("{:.4} s", s.read_seconds)),
-            ("set-up", format!("{:.4} s", s.setup_seconds)),
-            ("solve", format!("{:.4} s", s.solve_seconds)),
+            ("reading", seconds(s.read_seconds)),
+            ("set-up", seconds(s.setup_seconds)),
+            ("solve", seconds(s.solve_seconds)),
             ("matrix and preconditioner", bytes(s.bytes)),
         ];
         rows.extend(s.peak_memory_bytes.map(|peak| ("peak memory", bytes(peak))));
@@ -97,9 +99,18 @@ impl Report<'_> {
             return "<p>No iteration to show.</p>".to_owned();
         }
         match convergence_svg(&residuals, self.tolerance) {
-            Ok(svg) => for_this_page(&svg),
+            Ok(svg) => for_this_page(&svg) + &self.key(),
             Err(error) => format!("<p>No plot: {}</p>", escape(&error.to_string())),
         }
+    }
+
+    /// What the lines of the plot are.
+    fn key(&self) -> String {
+        let tolerance = self.tolerance.filter(|tolerance| *tolerance > 0.0);
+        let tolerance = tolerance.map_or(String::new(), |tolerance| {
+            format!("<i class=\"tolerance\"></i>tolerance {tolerance:e}")
+        });
+        format!("<p class=\"key\"><i></i>residual{tolerance}</p>")
     }
 
     fn profile_table(&self) -> String {
@@ -111,7 +122,8 @@ impl Report<'_> {
             .map(|stage| stage.seconds)
             .sum();
         let mut table = String::from(
-            "<table><tr><th>stage</th><th>calls</th><th>seconds</th><th>GB/s</th><th></th></tr>",
+            "<table><tr><th>stage</th><th class=\"n\">calls</th><th class=\"n\">time</th>\
+             <th class=\"n\">GB/s</th><th></th></tr>",
         );
         for (depth, stage) in rows {
             let share = 100.0 * stage.seconds / total.max(f64::MIN_POSITIVE);
@@ -119,12 +131,12 @@ impl Report<'_> {
             let _ = write!(
                 table,
                 "<tr><td style=\"padding-left:{:.1}em\">{}</td><td class=\"n\">{}</td>\
-                 <td class=\"n\">{:.4}</td><td class=\"n\">{bandwidth}</td>\
+                 <td class=\"n\">{}</td><td class=\"n\">{bandwidth}</td>\
                  <td class=\"bar\"><i style=\"width:{share:.1}%\"></i></td></tr>",
                 0.6 + 1.4 * depth as f64,
                 escape(&stage.name),
                 count(stage.calls),
-                stage.seconds
+                seconds(stage.seconds)
             );
         }
         table + "</table>"
@@ -150,6 +162,10 @@ fn rows(rows: Vec<(&'static str, String)>) -> String {
         .map(|(name, value)| format!("<tr><th>{name}</th><td>{}</td></tr>", escape(value)))
         .collect();
     format!("<table class=\"facts\">{lines}</table>")
+}
+
+fn seconds(value: f64) -> String {
+    duration(Duration::from_secs_f64(value))
 }
 
 fn escape(text: &str) -> String {
@@ -212,17 +228,20 @@ const STYLE: &str = "\
 :root{color-scheme:light dark;--soft:#8883;--accent:#2e86de}\
 body{font:16px/1.5 system-ui,sans-serif;margin:0;background:Canvas;color:CanvasText}\
 main{max-width:60rem;margin:2rem auto;padding:0 1rem}\
-h1{font-size:1.6rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}\
+h1{font-size:1.6rem;margin:0;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:2rem 0 .5rem}\
 header p{margin:.3rem 0}\
 .good,.bad{display:inline-block;padding:.1rem .7rem;border-radius:1rem;color:#fff;font-weight:600}\
 .good{background:#1b8a4b}.bad{background:#b3402e}\
 table{border-collapse:collapse;width:100%}\
 th,td{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--soft);vertical-align:top}\
 table.facts th{width:14rem;font-weight:500;opacity:.8}\
-td.n{text-align:right;font-variant-numeric:tabular-nums}\
-td.bar{width:35%}td.bar i{display:block;height:.9em;background:var(--accent);border-radius:2px}\
+th.n,td.n{text-align:right;font-variant-numeric:tabular-nums}\
+td.bar{width:35%;padding-left:1.5rem;vertical-align:middle}td.bar i{display:block;height:.9em;background:var(--accent);border-radius:2px}\
 .side{display:grid;grid-template-columns:1fr 20rem;gap:2rem;align-items:start}\
 @media(max-width:45rem){.side{grid-template-columns:1fr}}\
-svg.plot{width:100%;height:auto}svg.spy{width:100%;border:1px solid var(--soft)}\
+svg.plot{width:100%;height:auto}svg.spy{width:100%;box-sizing:border-box;border:1px solid var(--soft)}\
 svg.plot text{fill:CanvasText}svg.plot [stroke=\"#000000\"]{stroke:CanvasText}\
+.key{margin:0;text-align:center;font-size:.9rem}\
+.key i{display:inline-block;width:1.5rem;height:2px;margin:0 .4rem 0 1.2rem;vertical-align:middle;background:var(--accent)}\
+.key i.tolerance{background:#d6604d}\
 pre{background:var(--soft);padding:1rem;border-radius:6px;overflow:auto}";

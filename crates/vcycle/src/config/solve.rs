@@ -9,7 +9,7 @@ use super::storage::{StoredMatrix, Wide, Working};
 use super::{Config, ConfigError, RunConfig};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::linop::LinOp;
+use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status, Stop};
@@ -103,6 +103,8 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     }
 
     pub(super) fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
+        let fitting = Size::new(self.a.size().rows, b.cols());
+        check_size("right-hand side", fitting, b.size())?;
         let mut place = 0;
         loop {
             let attempt = self.attempts[place].clone();
@@ -216,7 +218,6 @@ impl From<ConfigError> for crate::Error {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::linop::Size;
     use crate::matrix::Duplicates;
 
     /// Blocks `[1 off; off 1]` on the diagonal, and a right-hand side of 1, 2, 3...
@@ -285,6 +286,20 @@ mod tests {
         let solution = solve(&config.unwrap(), &a, &b, &Workspace::new()).unwrap();
         assert!(solution.outcome.converged());
         assert_eq!(solution.outcome.iterations, 0);
+    }
+
+    #[test]
+    fn a_right_hand_side_of_another_length_is_named() {
+        let (a, _) = blocks(0.3, 2);
+        let b = Vector::filled(&Executor::reference(), 5, 1, 1.0).unwrap();
+        for precision in ["dp", "sp"] {
+            let config = Config::from_toml(&format!("precision = \"{precision}\"")).unwrap();
+            let error = solve(&config, &a, &b, &Workspace::new()).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "right-hand side: expected 4 x 1, found 5 x 1"
+            );
+        }
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub(super) fn create(
     compression: Compression,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let mut file = BufWriter::new(File::create(path)?);
+    let mut file = BufWriter::new(File::create(path).map_err(Problem::Unwritable)?);
     match compression {
         Compression::None => write(&mut file)?,
         Compression::Gzip => {

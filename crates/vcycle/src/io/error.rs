@@ -49,6 +49,9 @@ pub enum Problem {
         /// What does not fit.
         what: &'static str,
     },
+    /// The system does not let the file be made.
+    #[error("cannot be written: {0}")]
+    Unwritable(std::io::Error),
     /// The system refused, or a compressed stream is corrupt.
     #[error("{0}")]
     Io(std::io::Error),
@@ -110,8 +113,16 @@ pub enum Problem {
     TooFewEntries {
         /// Announced by the header.
         expected: usize,
-        /// Found; or the most that a file of this length can hold.
+        /// Found.
         found: usize,
+    },
+    /// More entries announced than fit in the file.
+    #[error("{expected} entries are announced, but a file of this length holds {most} at most")]
+    TooShort {
+        /// Announced by the header.
+        expected: usize,
+        /// What a file of this length can hold.
+        most: usize,
     },
     /// More entries than announced; the place is that of the first one too many.
     #[error("only {expected} entries are announced, but there are more: {found} so far")]

@@ -203,7 +203,7 @@ fn entries_are_counted() {
     ));
     assert!(matches!(
         problem(general, "2 2 1000000000000\n1 1 1\n"),
-        (Problem::TooFewEntries { .. }, None)
+        (Problem::TooShort { .. }, None)
     ));
 }
 
@@ -220,7 +220,7 @@ fn absurd_sizes_take_no_memory() {
     ));
     assert!(matches!(
         problem("array real general", "4000000000 4000000000\n1\n").0,
-        Problem::TooFewEntries { .. }
+        Problem::TooShort { .. }
     ));
 }
 
@@ -468,6 +468,17 @@ fn what_is_not_finite_is_not_written() {
         Err(Error::NonFiniteVector { row: 0, .. })
     ));
     assert!(!file.0.exists());
+}
+
+#[test]
+fn files_that_cannot_be_made_are_told() {
+    let folder = Temporary::new("absent");
+    let path = folder.0.join("a.mtx");
+    let matrix = Csr::<f64>::identity(&Executor::reference(), 2);
+    let Err(Error::File(error)) = write_matrix(&path, &matrix) else {
+        panic!("there is no such folder");
+    };
+    assert!(matches!(error.problem, Problem::Unwritable(_)), "{error}");
 }
 
 #[test]

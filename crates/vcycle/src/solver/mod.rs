@@ -70,7 +70,9 @@ pub use run::Run;
 
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, Identity, LinOp, Size, check_apply, check_square};
+use crate::linop::{
+    Factory, Footprint, Identity, LinOp, Size, check_apply, check_size, check_square,
+};
 use crate::scalar::{Field, Real, Scalar};
 use crate::stop::{ColumnOutcome, Monitor, Outcome, Status, Stop};
 use crate::vector::{Coefficient, Scalars, Vector};
@@ -176,6 +178,8 @@ impl<T: Scalar> Solver<T> {
         stop: &Stop,
         ws: &Workspace,
     ) -> Result<Outcome> {
+        let fitting = Size::new(self.a.size().rows, b.cols());
+        check_size("right-hand side", fitting, b.size())?;
         check_apply(self.method.name(), self.a.size(), self.a.executor(), b, x)?;
         let start = Instant::now();
         let _stage = ws.stage("solve", 0);

@@ -82,9 +82,9 @@ impl Header {
         // The last line may lack its end.
         let most = usize::try_from((bytes + 1) / shortest).unwrap_or(usize::MAX);
         match self.entries > most {
-            true => Err(Problem::TooFewEntries {
+            true => Err(Problem::TooShort {
                 expected: self.entries,
-                found: most,
+                most,
             }),
             false => Ok(()),
         }
@@ -236,7 +236,7 @@ mod tests {
         let huge = announced("coordinate real general", "9 9 1000000000000");
         assert!(matches!(
             huge.check_length(1000),
-            Err(Problem::TooFewEntries { found: 166, .. })
+            Err(Problem::TooShort { most: 166, .. })
         ));
     }
 }

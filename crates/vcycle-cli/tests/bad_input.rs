@@ -1,0 +1,281 @@
+//! What a user can get wrong, from the command line to the message: the exit status is 2, or 1
+//! where the solve itself fails, and the place is named.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Run, scratch, vcycle};
+
+const GENERAL: &str = "%%MatrixMarket matrix coordinate real general\n";
+const ARRAY: &str = "%%MatrixMarket matrix array real general\n";
+
+/// A file of this test with the given contents.
+fn file(name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+    let path = scratch(&format!("bad-{name}"));
+    std::fs::write(&path, contents).unwrap();
+    path
+}
+
+fn general(name: &str, body: &str) -> PathBuf {
+    file(name, format!("{GENERAL}{body}"))
+}
+
+/// The diagonal matrix of these two entries.
+fn diagonal(name: &str, entries: [&str; 2]) -> PathBuf {
+    let [first, second] = entries;
+    general(name, &format!("2 2 2\n1 1 {first}\n2 2 {second}\n"))
+}
+
+fn solve(path: &Path, options: &str) -> Run {
+    vcycle(&format!("solve {} {options}", path.display()))
+}
+
+/// The input is refused with `message`, for people and as JSON.
+fn refused(path: &Path, options: &str, message: &str) {
+    let run = solve(path, options);
+    assert_eq!(run.status, 2, "{message}: {}", run.stderr);
+    assert!(run.stderr.starts_with("error: "), "{}", run.stderr);
+    assert!(run.stderr.contains(message), "{message}: {}", run.stderr);
+    assert_eq!(run.stdout, "", "{message}");
+    let run = solve(path, &format!("{options} --json"));
+    assert_eq!(run.status, 2, "{message}");
+    assert_eq!(run.json()["status"], "error", "{message}");
+    let told = run.json()["error"].as_str().unwrap().to_owned();
+    assert!(told.contains(message), "{message}: {told}");
+}
+
+/// The solve fails as it should: status 1 and the word for it.
+fn fails(path: &Path, options: &str, status: &str) {
+    let run = solve(path, &format!("{options} --json"));
+    assert_eq!(run.status, 1, "{}", run.stdout);
+    assert_eq!(run.json()["status"], status);
+    let run = solve(path, &format!("{options} --quiet"));
+    assert_eq!(run.status, 1);
+    assert!(run.stdout.starts_with(status), "{}", run.stdout);
+}
+
+#[test]
+fn a_file_cut_short() {
+    let path = general("cut.mtx", "2 2 2\n1 1 1.0\n");
+    refused(
+        &path,
+        "",
+        "bad-cut.mtx: 2 entries are announced, but there are only 1",
+    );
+    let archive = file("cut.mtx.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x53]);
+    refused(&archive, "", "bad-cut.mtx.gz: the file is cut short");
+}
+
+#[test]
+fn words_and_indices_in_a_file() {
+    for (name, body, message) in [
+        (
+            "word",
+            "2 2 2\n1 1 1.0\n2 2 abc\n",
+            ":4:5: expected a number, found `abc`",
+        ),
+        (
+            "zero",
+            "2 2 2\n1 1 1.0\n0 2 1\n",
+            ":4:1: row 0 is outside 1..=2",
+        ),
+        (
+            "beyond",
+            "2 2 2\n1 1 1.0\n2 3 1\n",
+            ":4:3: column 3 is outside 1..=2",
+        ),
+        (
+            "nan",
+            "2 2 2\n1 1 1.0\n2 1 nan\n",
+            ":4:1: the entry at row 2, column 1 is not finite",
+        ),
+        (
+            "inf",
+            "2 2 2\n1 2 -inf\n2 1 1\n",
+            ":3:1: the entry at row 1, column 2 is not finite",
+        ),
+        (
+            "huge",
+            "9 9 1000000000000\n1 1 1.0\n",
+            "1000000000000 entries are announced",
+        ),
+        (
+            "twice",
+            "2 2 2\n1 1 1.0\n1 1 2.0\n",
+            "the entry at row 1, column 1 is given more than once",
+        ),
+    ] {
+        let path = general(&format!("{name}.mtx"), body);
+        refused(&path, "", message);
+    }
+}
+
+#[test]
+fn files_that_are_no_matrix() {
+    refused(
+        &file("empty.mtx", ""),
+        "",
+        "bad-empty.mtx:1:1: not a Matrix Market banner: the file is empty",
+    );
+    refused(&file("prose.mtx", "hello\n"), "", "found `hello`");
+    refused(
+        &file("prose.txt", "hello\n"),
+        "",
+        "unknown file name extension",
+    );
+    refused(Path::new("absent/a.mtx"), "", "absent/a.mtx: no such file");
+    let folder = scratch("bad-folder.mtx");
+    std::fs::create_dir_all(&folder).unwrap();
+    refused(&folder, "", "bad-folder.mtx: ");
+}
+
+#[test]
+fn a_matrix_of_no_rows_is_solved() {
+    let path = general("none.mtx", "0 0 0\n");
+    for options in [
+        "",
+        "--solver cg --precond jacobi",
+        "--solver gmres --precond ilu0",
+    ] {
+        let run = solve(&path, &format!("{options} --json"));
+        assert_eq!(run.status, 0, "{options}: {}", run.stderr);
+        assert_eq!(run.json()["rows"], 0);
+    }
+    assert_eq!(vcycle(&format!("info {}", path.display())).status, 0);
+}
+
+#[test]
+fn a_matrix_that_is_not_square() {
+    let path = general("wide.mtx", "2 3 2\n1 1 1.0\n2 2 1\n");
+    refused(&path, "", "needs a square matrix, this one is 2 x 3");
+    refused(
+        &path,
+        "--solver gmres --precond none",
+        "gmres needs a square matrix",
+    );
+}
+
+#[test]
+fn right_hand_sides_that_do_not_fit() {
+    let matrix = diagonal("fine.mtx", ["1.0", "2.0"]);
+    let rhs = |path: PathBuf| format!("--rhs {}", path.display());
+    let long = file("long.mtx", format!("{ARRAY}3 1\n1\n2\n3\n"));
+    refused(&matrix, &rhs(long), "has 3 rows, the matrix has 2");
+    let nan = file("nan-rhs.mtx", format!("{ARRAY}2 1\n1\nnan\n"));
+    refused(
+        &matrix,
+        &rhs(nan),
+        "bad-nan-rhs.mtx:4:1: expected a finite number",
+    );
+    let complex = "%%MatrixMarket matrix array complex general\n2 1\n1 1\n1 0\n";
+    let complex = file("complex.mtx", complex);
+    refused(&matrix, &rhs(complex), "is complex, the matrix is real");
+    refused(&matrix, "--rhs absent.mtx", "absent.mtx: no such file");
+    refused(
+        &matrix,
+        "--rhs onse",
+        "--rhs: `onse` is neither a file nor `ones`",
+    );
+}
+
+#[test]
+fn names_and_options_that_do_not_exist() {
+    let matrix = diagonal("names.mtx", ["1.0", "2.0"]);
+    for (options, message) in [
+        (
+            "--solver gmers",
+            "unknown solver `gmers`; did you mean `gmres`?",
+        ),
+        ("--precond jacboi", "did you mean `jacobi`?"),
+        ("--toleranse 1", "unexpected argument '--toleranse'"),
+        ("--max-iter 3", "--max-iters"),
+        (
+            "--device cuda:0",
+            "device `cuda:0` is not available in this version",
+        ),
+        ("--device gpu", "unknown device `gpu`"),
+        ("--threads 0", "threads: must be at least 1"),
+        ("--threads x", "invalid value 'x' for '--threads"),
+        ("--rtol nan", "`rtol` cannot be NaN"),
+        ("--rtol -1e-8", "`rtol` cannot be -0.00000001"),
+        ("--rtol small", "invalid value 'small' for '--rtol"),
+        ("--time-limit -1", "`time-limit` cannot be -1"),
+    ] {
+        refused(&matrix, options, message);
+    }
+    refused(
+        Path::new("poison7:8"),
+        "",
+        "unknown problem `poison7` (did you mean `poisson7`?)",
+    );
+    refused(Path::new("poisson7:0"), "", "problem `poisson7:0`");
+}
+
+#[test]
+fn configurations_that_are_wrong() {
+    let matrix = diagonal("configured.mtx", ["1.0", "2.0"]);
+    for (name, text, message) in [
+        (
+            "key.toml",
+            "solvr = \"cg\"",
+            "unknown key `solvr` in the configuration; did you mean `solver`?",
+        ),
+        (
+            "inner.toml",
+            "[stop]\nrtoll = 1",
+            "unknown key `rtoll` in stop; did you mean `rtol`?",
+        ),
+        (
+            "syntax.toml",
+            "solver = \"cg",
+            "bad-syntax.toml: TOML parse error at line 1",
+        ),
+        ("value.json", "{\"stop\": {\"rtol\": \"small\"}}", "rtol"),
+    ] {
+        let path = file(name, text);
+        refused(&matrix, &format!("--config {}", path.display()), message);
+    }
+    refused(&matrix, "--config absent.toml", "cannot read absent.toml");
+}
+
+#[test]
+fn a_zero_on_the_diagonal_is_named() {
+    let path = general("hole.mtx", "3 3 3\n1 1 1.0\n2 3 2\n3 2 1\n");
+    refused(
+        &path,
+        "--precond jacobi",
+        "jacobi: the diagonal entry of row 1 is zero or missing",
+    );
+}
+
+#[test]
+fn matrices_that_are_not_positive_definite() {
+    let negative = diagonal("negative.mtx", ["-1.0", "-2.0"]);
+    let indefinite = diagonal("indefinite.mtx", ["1.0", "-2.0"]);
+    fails(&negative, "--solver cg --precond none", "indefinite");
+    fails(&negative, "--solver cg --precond jacobi", "indefinite");
+    fails(&indefinite, "--solver cg --precond none", "indefinite");
+}
+
+#[test]
+fn output_that_cannot_be_written() {
+    let matrix = diagonal("written.mtx", ["1.0", "2.0"]);
+    for (option, message) in [
+        (
+            "--output /nowhere/x.mtx",
+            "/nowhere/x.mtx: cannot be written",
+        ),
+        (
+            "--output x.unknown",
+            "x.unknown: unknown file name extension",
+        ),
+        ("--report /nowhere/r.html", "cannot write /nowhere/r.html"),
+        ("--trace /nowhere/t.json", "cannot write /nowhere/t.json"),
+    ] {
+        refused(&matrix, option, message);
+    }
+    let run = vcycle("gen poisson5:3 -o /nowhere/a.mtx");
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("/nowhere/a.mtx: cannot be written"));
+}

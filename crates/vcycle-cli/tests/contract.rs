@@ -1,0 +1,131 @@
+//! The commands scripts rely on, on real matrices of the shared collection.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Run, scratch, vcycle};
+use vcycle::executor::Executor;
+use vcycle::io::{self, AnyMatrix, AnyVector};
+use vcycle::scalar::c64;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices");
+
+/// A file of the collection, if there is one.
+fn shared(name: &str) -> Option<PathBuf> {
+    let path = Path::new(FOLDER).join(format!("{name}.mtx.xz"));
+    if !path.exists() {
+        eprintln!("skipped: no shared matrix {name}");
+        return None;
+    }
+    Some(path)
+}
+
+/// A matrix's rows: columns and values, as complex numbers.
+fn rows(path: &Path) -> Vec<Vec<(usize, c64)>> {
+    let host = Executor::reference();
+    let matrix = match io::load_matrix(path, &host).unwrap() {
+        AnyMatrix::Real(real) => real.convert::<c64>().unwrap(),
+        AnyMatrix::Complex(complex) => complex,
+    };
+    let row = |row| {
+        let (columns, values) = matrix.row(row);
+        let pairs = columns.iter().zip(values);
+        pairs
+            .map(|(&column, &value)| (column as usize, value))
+            .collect()
+    };
+    (0..matrix.size().rows).map(row).collect()
+}
+
+fn values(path: &Path) -> Vec<c64> {
+    match io::read_vector(path, &Executor::reference()).unwrap() {
+        AnyVector::Real(x) => x.to_vec().into_iter().map(c64::from).collect(),
+        AnyVector::Complex(x) => x.to_vec(),
+    }
+}
+
+/// Square of a component of `1 - A x` and of the most by which rounding can change it.
+fn residual(row: &[(usize, c64)], x: &[c64]) -> (f64, f64) {
+    let product: c64 = row.iter().map(|&(column, value)| value * x[column]).sum();
+    let sizes = row
+        .iter()
+        .map(|&(column, value)| (value * x[column]).norm());
+    let steps = 4.0 * (row.len() + 2) as f64;
+    let rounding = steps * f64::EPSILON * (1.0 + sizes.sum::<f64>());
+    ((c64::from(1.0) - product).norm_sqr(), rounding.powi(2))
+}
+
+/// Solves for a right-hand side of ones and checks that `|b - A x| / |b|` of the solution
+/// written, by plain loops, is what was reported and at most 1e-8.
+fn solves(name: &str, options: &str) {
+    let Some(path) = shared(name) else { return };
+    let solution = scratch(&format!("contract-{name}.mtx"));
+    let (input, output) = (path.display(), solution.display());
+    let run = vcycle(&format!("solve {input} {options} --json --output {output}"));
+    assert_eq!(run.status, 0, "{name}: {}{}", run.stdout, run.stderr);
+    let object = run.json();
+    assert_eq!(object["status"], "converged", "{name}");
+    let reported = object["relative_residual"].as_f64().unwrap();
+    assert!(reported <= 1e-8, "{name}: {reported:e}");
+    let (rows, x) = (rows(&path), values(&solution));
+    let (squares, roundings): (Vec<f64>, Vec<f64>) =
+        rows.iter().map(|row| residual(row, &x)).unzip();
+    let relative = |squares: Vec<f64>| (squares.iter().sum::<f64>() / rows.len() as f64).sqrt();
+    let (computed, rounding) = (relative(squares), relative(roundings));
+    assert!(
+        (reported - computed).abs() <= rounding + 1e-12 * reported,
+        "{name}: {reported:e} reported, {computed:e} computed, rounding {rounding:e}"
+    );
+}
+
+fn indefinite(run: &Run) {
+    assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.json()["status"], "indefinite");
+}
+
+#[test]
+fn a_structure_by_conjugate_gradients() {
+    solves("bcsstk16", "--solver cg --precond ic0");
+}
+
+#[test]
+fn acoustics_in_complex_numbers_by_gmres() {
+    solves("young1c", "--solver gmres");
+}
+
+#[test]
+fn chemical_engineering_by_factorisation() {
+    solves("west0479", "--solver direct");
+}
+
+#[test]
+fn optimisation_is_indefinite_for_conjugate_gradients() {
+    let Some(path) = shared("c-62") else { return };
+    indefinite(&vcycle(&format!(
+        "solve {} --solver cg --json",
+        path.display()
+    )));
+}
+
+#[test]
+fn a_negative_definite_reservoir_is_indefinite_for_conjugate_gradients() {
+    let Some(path) = shared("sherman1") else {
+        return;
+    };
+    for precond in ["none", "jacobi"] {
+        let options = format!("--solver cg --precond {precond} --json");
+        indefinite(&vcycle(&format!("solve {} {options}", path.display())));
+    }
+}
+
+#[test]
+fn a_rectangle_is_refused() {
+    let Some(path) = shared("trilinos_maxwell_D0") else {
+        return;
+    };
+    let run = vcycle(&format!("solve {} --json", path.display()));
+    assert_eq!(run.status, 2);
+    let told = run.json()["error"].as_str().unwrap().to_owned();
+    assert!(told.contains("needs a square matrix"), "{told}");
+}
