@@ -65,7 +65,7 @@ impl Attempt {
 ///
 /// Preconditioners, by what the solver bears: `ic0`, `ssor`, `jacobi` for `cg` and its kin;
 /// `l1-jacobi`, none for `minres`; `ilu0`, `jacobi`, none for all others; none of those that
-/// divide by the diagonal where it has zeros, or, for the symmetric methods, negative entries. A
+/// divide by the diagonal where it has zeros, or, for `cg` and its kin, negative entries. A
 /// preconditioner whose set-up fails gives way to the next one.
 ///
 /// Without `auto` there is exactly one attempt, and the facts are not asked for.
@@ -126,8 +126,8 @@ fn preconditioner_chain(
     let names: &[&str] = match solver.name() {
         "direct" => &["none"],
         "cg" | "fcg" | "pipecg" if facts.positive_diagonal() => &["ic0", "ssor", "jacobi"],
-        "minres" if facts.positive_diagonal() => &["l1-jacobi", "none"],
-        "cg" | "fcg" | "pipecg" | "minres" => &["none"],
+        "minres" => &["l1-jacobi", "none"],
+        "cg" | "fcg" | "pipecg" => &["none"],
         "chebyshev" => &["jacobi", "none"],
         _ if facts.full_diagonal() => &["ilu0", "jacobi", "none"],
         _ => &["none"],
@@ -198,7 +198,7 @@ mod tests {
         let definite = chain(&auto, |_| {});
         assert_eq!(definite[..3], ["cg+ic0", "cg+ssor", "cg+jacobi"]);
         let indefinite = chain(&auto, |facts| facts.negative_diagonal = 1);
-        assert_eq!(indefinite[0], "minres+none");
+        assert_eq!(indefinite[0], "minres+l1-jacobi");
         let general = chain(&auto, |facts| facts.hermitian = false);
         assert_eq!(general[0], "gmres+ilu0");
         let saddle = chain(&auto, |facts| {

@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use super::csr::{balance, compress, offsets};
 use super::rowwise::{self, Rowwise, rowwise_operator};
 use super::{Csr, Duplicates};
-use crate::backend::cpu::rows::Work;
+use crate::backend::reference;
 use crate::backend::reference::coo::CooArrays;
-use crate::backend::reference::rows::{Finish, Sum};
-use crate::backend::{cpu, reference};
+use crate::backend::reference::rows::{Column, Sum};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
@@ -193,22 +192,15 @@ impl<T: Scalar> Rowwise for Coo<T> {
         places.map(|((&row, &column), &value)| (row as usize, column as usize, value))
     }
 
-    fn product<X: Scalar, Y: Scalar>(
-        &self,
-        x: &[X],
-        y: &mut [Y],
-        cols: usize,
-        finish: Finish<'_, Sum<T, X, Y>, Y>,
-    ) -> Result<()>
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        let (a, work) = (self.arrays()?, Work::new(&self.pieces, self.bytes()));
-        match self.executor() {
-            Executor::Reference => reference::coo::product(a, x, y, cols, finish),
-            Executor::Cpu(threads) => cpu::coo::product(threads, work, a, x, y, cols, finish),
-        }
-        Ok(())
+        reference::coo::add::<T, X, Y>(self.host_arrays(), first, sums, x);
     }
 }
 

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use super::Csr;
 use super::csr::balance;
 use super::rowwise::{self, Rowwise, rowwise_operator};
-use crate::backend::cpu::rows::Work;
 use crate::backend::reference::dense::DenseArrays;
-use crate::backend::reference::rows::{Finish, Sum};
+use crate::backend::reference::rows::{Column, Sum};
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
@@ -148,26 +147,22 @@ impl<T: Scalar> Rowwise for Dense<T> {
         (0..self.size.rows).flat_map(move |row| self.row(row).iter().enumerate().map(entry(row)))
     }
 
-    fn product<X: Scalar, Y: Scalar>(
-        &self,
-        x: &[X],
-        y: &mut [Y],
-        cols: usize,
-        finish: Finish<'_, Sum<T, X, Y>, Y>,
-    ) -> Result<()>
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        let work = Work::new(&self.pieces, self.bytes());
         let a = DenseArrays {
             width: self.size.cols,
-            values: self.values.host()?,
+            values: self.values(),
         };
         match self.executor() {
-            Executor::Reference => reference::dense::product(a, x, y, cols, finish),
-            Executor::Cpu(threads) => cpu::dense::product(threads, work, a, x, y, cols, finish),
+            Executor::Reference => reference::dense::add::<T, X, Y>(a, first, sums, x),
+            Executor::Cpu(_) => cpu::dense::add::<T, X, Y>(a, first, sums, x),
         }
-        Ok(())
     }
 }
 

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use super::Csr;
 use super::csr::balance;
 use super::rowwise::{self, Rowwise, padded, rowwise_operator};
-use crate::backend::cpu::rows::Work;
 use crate::backend::reference::ell::EllArrays;
-use crate::backend::reference::rows::{Finish, Sum};
+use crate::backend::reference::rows::{Column, Sum};
 use crate::backend::{cpu, reference};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor, Workspace};
@@ -144,22 +143,19 @@ impl<T: Scalar> Rowwise for Ell<T> {
         (0..self.size.rows).flat_map(move |row| self.row(row).map(entry(row)))
     }
 
-    fn product<X: Scalar, Y: Scalar>(
-        &self,
-        x: &[X],
-        y: &mut [Y],
-        cols: usize,
-        finish: Finish<'_, Sum<T, X, Y>, Y>,
-    ) -> Result<()>
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        let (a, work) = (self.arrays()?, Work::new(&self.pieces, self.bytes()));
+        let a = self.host_arrays();
         match self.executor() {
-            Executor::Reference => reference::ell::product(a, x, y, cols, finish),
-            Executor::Cpu(threads) => cpu::ell::product(threads, work, a, x, y, cols, finish),
+            Executor::Reference => reference::ell::add::<T, X, Y>(a, first, sums, x),
+            Executor::Cpu(_) => cpu::ell::add::<T, X, Y>(a, first, sums, x),
         }
-        Ok(())
     }
 }
 

@@ -6,9 +6,7 @@ use super::csr::balance;
 use super::ell::longest_row;
 use super::rowwise::{self, Rowwise, rowwise_operator};
 use super::{Coo, Csr, Ell};
-use crate::backend::cpu::rows::Work;
-use crate::backend::reference::rows::{Finish, Sum};
-use crate::backend::{cpu, reference};
+use crate::backend::reference::rows::{Column, Sum};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
@@ -159,25 +157,16 @@ impl<T: Scalar> Rowwise for Hybrid<T> {
             .flat_map(move |row| self.ell.row(row).chain(self.coo.row(row)).map(entry(row)))
     }
 
-    fn product<X: Scalar, Y: Scalar>(
-        &self,
-        x: &[X],
-        y: &mut [Y],
-        cols: usize,
-        finish: Finish<'_, Sum<T, X, Y>, Y>,
-    ) -> Result<()>
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        let (ell, coo) = (self.ell.arrays()?, self.coo.arrays()?);
-        let work = Work::new(&self.pieces, self.bytes());
-        match self.executor() {
-            Executor::Reference => reference::hybrid::product(ell, coo, x, y, cols, finish),
-            Executor::Cpu(threads) => {
-                cpu::hybrid::product(threads, work, ell, coo, x, y, cols, finish);
-            }
-        }
-        Ok(())
+        self.ell.add::<X, Y>(first, sums, x);
+        self.coo.add::<X, Y>(first, sums, x);
     }
 }
 

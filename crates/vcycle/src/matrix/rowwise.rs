@@ -4,7 +4,7 @@ use num_traits::Zero;
 
 use super::Csr;
 use crate::backend::reference;
-use crate::backend::reference::rows::{Finish, Sum};
+use crate::backend::reference::rows::{Column, Finish, Sum};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Size, Transpose, check_apply};
@@ -12,7 +12,7 @@ use crate::scalar::{Mixes, Scalar, convert};
 use crate::vector::{Coefficient, Scalars, Vector};
 
 /// A format that knows its entries and one kernel; [`rowwise_operator`] makes it an operator.
-pub(crate) trait Rowwise {
+pub(crate) trait Rowwise: Sync {
     /// The type of the entries.
     type Value: Scalar;
     /// The name in messages.
@@ -28,16 +28,47 @@ pub(crate) trait Rowwise {
     /// Row, column and value of every entry, in the order of CSR.
     fn entries(&self) -> impl Iterator<Item = (usize, usize, Self::Value)>;
 
-    /// The product, with what becomes of it, where the matrix lives.
-    fn product<X: Scalar, Y: Scalar>(
+    /// Bounds of row ranges of about equal work.
+    fn pieces(&self) -> &[usize];
+
+    /// Adds one column of `A x` to the sums of the rows from `first` on.
+    fn add<X: Scalar, Y: Scalar>(
         &self,
-        x: &[X],
-        y: &mut [Y],
-        cols: usize,
-        finish: Finish<'_, Sum<Self::Value, X, Y>, Y>,
-    ) -> Result<()>
-    where
+        first: usize,
+        sums: &mut [Sum<Self::Value, X, Y>],
+        x: Column<'_, X>,
+    ) where
         Self::Value: Mixes<X, Y>;
+}
+
+/// The product, and what becomes of it.
+fn product<F: Rowwise, X: Scalar, Y: Scalar>(
+    a: &F,
+    x: &Vector<X>,
+    y: &mut Vector<Y>,
+    finish: Finish<'_, Sum<F::Value, X, Y>, Y>,
+) -> Result<()>
+where
+    F::Value: Mixes<X, Y>,
+{
+    let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
+    let rows_from = |first: usize, y: &mut [Y]| {
+        reference::rows::product(first, y, cols, finish, |first, sums, column| {
+            let x = Column {
+                values,
+                column,
+                cols,
+            };
+            a.add::<X, Y>(first, sums, x);
+        });
+    };
+    match a.executor() {
+        Executor::Reference => rows_from(0, y),
+        Executor::Cpu(threads) => {
+            threads.for_row_ranges(a.pieces(), y, cols, a.bytes(), rows_from);
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn apply<F: Rowwise, X: Scalar, Y: Scalar>(
@@ -49,7 +80,7 @@ where
     F::Value: Mixes<X, Y>,
 {
     check_apply(F::NAME, a.size(), a.executor(), x, y)?;
-    a.product(x.host()?, y.host_mut()?, x.cols(), Finish::Store)
+    product(a, x, y, Finish::Store)
 }
 
 pub(crate) fn apply_advanced<F: Rowwise, X: Scalar, Y: Scalar>(
@@ -78,7 +109,7 @@ where
         alpha: numbers[0].host()?,
         beta: numbers[1].host()?,
     };
-    a.product(x.host()?, y.host_mut()?, cols, finish)
+    product(a, x, y, finish)
 }
 
 pub(crate) fn residual<F: Rowwise, X: Scalar, Y: Scalar>(
@@ -93,7 +124,7 @@ where
     check_apply(F::NAME, a.size(), a.executor(), x, r)?;
     check_apply(F::NAME, a.size(), a.executor(), x, b)?;
     let finish = Finish::Residual { b: b.host()? };
-    a.product(x.host()?, r.host_mut()?, x.cols(), finish)
+    product(a, x, r, finish)
 }
 
 pub(crate) fn apply_transposed<F: Rowwise, X: Scalar, Y: Scalar>(

@@ -6,8 +6,7 @@ use super::Csr;
 use super::csr::balance;
 use super::ell::{fill_row, longest_row};
 use super::rowwise::{self, Rowwise, padded, rowwise_operator};
-use crate::backend::cpu::rows::Work;
-use crate::backend::reference::rows::{Finish, Sum};
+use crate::backend::reference::rows::{Column, Sum};
 use crate::backend::reference::sellp::SellPArrays;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
@@ -158,22 +157,19 @@ impl<T: Scalar> Rowwise for SellP<T> {
         })
     }
 
-    fn product<X: Scalar, Y: Scalar>(
-        &self,
-        x: &[X],
-        y: &mut [Y],
-        cols: usize,
-        finish: Finish<'_, Sum<T, X, Y>, Y>,
-    ) -> Result<()>
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        let (a, work) = (self.arrays()?, Work::new(&self.pieces, self.bytes()));
-        match self.executor() {
-            Executor::Reference => reference::sellp::product(a, x, y, cols, finish),
-            Executor::Cpu(threads) => cpu::sellp::product(threads, work, a, x, y, cols, finish),
-        }
-        Ok(())
+        let a = self.arrays().expect("matrix on a host executor");
+        a.for_each_slice(first, sums, |slice, first, sums| match self.executor() {
+            Executor::Reference => reference::ell::add::<T, X, Y>(slice, first, sums, x),
+            Executor::Cpu(_) => cpu::ell::add::<T, X, Y>(slice, first, sums, x),
+        });
     }
 }
 

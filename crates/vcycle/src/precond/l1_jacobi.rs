@@ -5,21 +5,23 @@ use std::sync::Arc;
 use num_traits::Zero;
 
 use super::jacobi::Diagonal;
-use super::{nonzero_diagonal, square_entries};
-use crate::error::Result;
+use super::square_entries;
+use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
-/// `M = omega D^-1` with `d_i = sign(a_ii) (|a_ii| + sum of |a_ij|, j != i)` (Baker, Falgout,
-/// Kolev and Yang 2011).
+/// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
+/// Yang 2011).
 ///
-/// The sign of a complex number is the number over its modulus.
+/// The weights are positive whatever the signs of the diagonal, and no diagonal entry need be
+/// stored: `M` is positive definite for any matrix without zero rows.
 ///
 /// **Choose it** as a smoother that needs no damping: for symmetric positive definite matrices
 /// `D - A` is positive semidefinite, so the iteration converges whatever the matrix. As a
-/// preconditioner of CG it is like [`Jacobi`](super::Jacobi) on rows of similar sums.
+/// preconditioner of CG it is like [`Jacobi`](super::Jacobi) on rows of similar sums, and
+/// [`Minres`](crate::solver::Minres) takes it for indefinite matrices too.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,19 +53,23 @@ impl<T: Mixes<T, T>> Factory<T> for L1Jacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("l1-jacobi set-up", 0);
         let entries = square_entries(a.as_ref(), "l1-jacobi")?;
-        let mut diagonal = nonzero_diagonal(&entries, "l1-jacobi")?;
-        for (row, value) in diagonal.iter_mut().enumerate() {
-            let sign = *value / T::Arith::from_real(value.modulus());
-            *value = sign * T::Arith::from_real(absolute_sum(&entries, row));
+        let sums = absolute_sums(&entries);
+        if let Some(row) = sums.iter().position(Zero::is_zero) {
+            let component = "l1-jacobi";
+            return Err(Error::ZeroDiagonal { component, row });
         }
-        let inverse = Diagonal::<T>::inverse("l1-jacobi", a.executor(), &diagonal, self.weight)?;
+        let inverse = Diagonal::<T>::inverse("l1-jacobi", a.executor(), &sums, self.weight)?;
         Ok(Arc::new(inverse))
     }
 }
 
-fn absolute_sum<T: Scalar>(a: &Csr<T>, row: usize) -> RealOf<T> {
-    let moduli = a.row(row).1.iter().map(|value| value.load().modulus());
-    moduli.fold(RealOf::<T>::zero(), |sum, modulus| sum + modulus)
+fn absolute_sums<T: Scalar>(a: &Csr<T>) -> Vec<T::Arith> {
+    let of_row = |row: usize| {
+        let moduli = a.row(row).1.iter().map(|value| value.load().modulus());
+        T::Arith::from_real(moduli.fold(RealOf::<T>::zero(), |sum, modulus| sum + modulus))
+    };
+    let parts = a.map_pieces(|rows| rows.map(of_row).collect::<Vec<_>>());
+    parts.concat()
 }
 
 #[cfg(test)]
@@ -73,11 +79,23 @@ mod tests {
     use crate::precond::testing::{assemble, from_dense};
 
     #[test]
-    fn rows_are_divided_by_their_signed_sums() {
-        let a = from_dense(&Executor::reference(), 2, &[2.0, -1.0, 5.0, -3.0]);
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-        let m = L1Jacobi { weight: 0.5 }.generate(&a, &Workspace::new());
-        let m = assemble(m.unwrap().as_ref());
-        assert_eq!(m, [0.5 / 3.0, 0.0, 0.0, -0.5 / 8.0]);
+    fn rows_are_divided_by_their_absolute_sums() {
+        for (a, sums) in [
+            ([2.0, -1.0, 5.0, -3.0], [3.0, 8.0]),
+            ([0.0, 2.0, 2.0, 0.0], [2.0, 2.0]),
+        ] {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), 2, &a));
+            let m = L1Jacobi { weight: 0.5 }.generate(&a, &Workspace::new());
+            let m = assemble(m.unwrap().as_ref());
+            assert_eq!(m, [0.5 / sums[0], 0.0, 0.0, 0.5 / sums[1]]);
+        }
+    }
+
+    #[test]
+    fn a_zero_row_is_named() {
+        let a: Arc<dyn LinOp<f64>> =
+            Arc::new(from_dense(&Executor::reference(), 2, &[1.0, 1.0, 0.0, 0.0]));
+        let result = L1Jacobi::default().generate(&a, &Workspace::new());
+        assert!(matches!(result, Err(Error::ZeroDiagonal { row: 1, .. })));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | | symmetric | set-up | application |
 //! |---|---|---|---|
-//! | [`Jacobi`], [`L1Jacobi`] | yes | serial | a scaling |
+//! | [`Jacobi`], [`L1Jacobi`] | yes | parallel | a scaling |
 //! | [`BlockJacobi`] | yes | parallel | small dense products |
 //! | [`Sor`] | no | serial | a triangular solve |
 //! | [`Ssor`], [`Ic0`] | yes | serial | two triangular solves |

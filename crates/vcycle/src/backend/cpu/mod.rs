@@ -4,13 +4,9 @@
 //! threads or on timing, so results are the same bits on any number of threads.
 
 pub(crate) mod blocks;
-pub(crate) mod coo;
 pub(crate) mod csr;
 pub(crate) mod dense;
 pub(crate) mod ell;
-pub(crate) mod hybrid;
-pub(crate) mod rows;
-pub(crate) mod sellp;
 pub(crate) mod simd;
 pub(crate) mod triangular;
 pub(crate) mod vector;

@@ -1,6 +1,6 @@
 //! The COO kernel, as its definition reads.
 
-use super::rows::{self, Finish, Sum};
+use super::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 
 /// The arrays of a COO matrix, sorted by row.
@@ -11,32 +11,18 @@ pub(crate) struct CooArrays<'a, M> {
     pub(crate) values: &'a [M],
 }
 
-pub(crate) fn product<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    a: CooArrays<'_, M>,
-    x: &[X],
-    y: &mut [Y],
-    cols: usize,
-    finish: Finish<'_, Sum<M, X, Y>, Y>,
-) {
-    rows::product(0, y, cols, finish, |first, sums, column| {
-        add::<M, X, Y>(a, first, sums, x, column, cols);
-    });
-}
-
 /// Adds one column of `A x` to the sums of the rows from `first` on.
 pub(crate) fn add<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     a: CooArrays<'_, M>,
     first: usize,
     sums: &mut [Sum<M, X, Y>],
-    x: &[X],
-    column: usize,
-    cols: usize,
+    x: Column<'_, X>,
 ) {
     let start = a.rows.partition_point(|&row| (row as usize) < first);
     for entry in start..a.rows.len() {
         let Some(sum) = sums.get_mut(a.rows[entry] as usize - first) else {
             return;
         };
-        *sum += a.values[entry].matrix() * M::input(x[a.columns[entry] as usize * cols + column]);
+        *sum += a.values[entry].matrix() * M::input(x[a.columns[entry] as usize]);
     }
 }

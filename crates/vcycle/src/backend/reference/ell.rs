@@ -1,6 +1,6 @@
 //! The ELL kernel, as its definition reads.
 
-use super::rows::{self, Finish, Sum};
+use super::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 
 /// The column of a slot that holds no entry. No matrix has that many columns, so it lies outside
@@ -26,30 +26,16 @@ impl<'a, M: Scalar> EllArrays<'a, M> {
     }
 }
 
-pub(crate) fn product<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    a: EllArrays<'_, M>,
-    x: &[X],
-    y: &mut [Y],
-    cols: usize,
-    finish: Finish<'_, Sum<M, X, Y>, Y>,
-) {
-    rows::product(0, y, cols, finish, |first, sums, column| {
-        add::<M, X, Y>(a, first, sums, x, column, cols);
-    });
-}
-
 /// Adds one column of `A x` to the sums of the rows from `first` on.
 pub(crate) fn add<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     a: EllArrays<'_, M>,
     first: usize,
     sums: &mut [Sum<M, X, Y>],
-    x: &[X],
-    column: usize,
-    cols: usize,
+    x: Column<'_, X>,
 ) {
     for (row, sum) in sums.iter_mut().enumerate() {
         for (place, value) in a.row(first + row) {
-            *sum += value.matrix() * M::input(x[place * cols + column]);
+            *sum += value.matrix() * M::input(x[place]);
         }
     }
 }

@@ -5,7 +5,6 @@ pub(crate) mod coo;
 pub(crate) mod csr;
 pub(crate) mod dense;
 pub(crate) mod ell;
-pub(crate) mod hybrid;
 pub(crate) mod rows;
 pub(crate) mod sellp;
 pub(crate) mod triangular;

@@ -1,5 +1,7 @@
 //! What the formats that multiply row by row share: blocks of row sums and what becomes of them.
 
+use std::ops::Index;
+
 use num_traits::Zero;
 
 use super::vector::combine;
@@ -11,6 +13,31 @@ pub(crate) type Sum<M, X, Y> = <M as Mixes<X, Y>>::Accumulator;
 /// Rows whose sums are formed together: their part of the matrix stays in the first-level cache
 /// while the columns of the vectors take turns.
 const BLOCK: usize = 256;
+
+/// One column of an input vector.
+#[derive(Clone, Copy)]
+pub(crate) struct Column<'a, X> {
+    pub(crate) values: &'a [X],
+    pub(crate) column: usize,
+    pub(crate) cols: usize,
+}
+
+impl<X: Copy> Column<'_, X> {
+    /// The value in a row, if there is such a row.
+    #[inline]
+    pub(crate) fn get(self, row: usize) -> Option<X> {
+        self.values.get(row * self.cols + self.column).copied()
+    }
+}
+
+impl<X> Index<usize> for Column<'_, X> {
+    type Output = X;
+
+    #[inline]
+    fn index(&self, row: usize) -> &X {
+        &self.values[row * self.cols + self.column]
+    }
+}
 
 /// What becomes of the sums of a product.
 #[derive(Clone, Copy)]

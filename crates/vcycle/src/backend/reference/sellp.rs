@@ -1,8 +1,7 @@
-//! The SELL-P kernel, as its definition reads: an ELL product for every slice.
+//! The SELL-P arrays: an ELL matrix for every slice.
 
-use super::ell::{self, EllArrays};
-use super::rows::{self, Finish, Sum};
-use crate::scalar::{Mixes, Scalar};
+use super::ell::EllArrays;
+use crate::scalar::Scalar;
 
 /// The arrays of a SELL-P matrix: slices of `slice_rows` rows, each an ELL matrix of its own.
 #[derive(Clone, Copy)]
@@ -42,18 +41,4 @@ impl<'a, M: Scalar> SellPArrays<'a, M> {
             sums = rest;
         }
     }
-}
-
-pub(crate) fn product<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    a: SellPArrays<'_, M>,
-    x: &[X],
-    y: &mut [Y],
-    cols: usize,
-    finish: Finish<'_, Sum<M, X, Y>, Y>,
-) {
-    rows::product(0, y, cols, finish, |first, sums, column| {
-        a.for_each_slice(first, sums, |slice, first, sums| {
-            ell::add::<M, X, Y>(slice, first, sums, x, column, cols);
-        });
-    });
 }

@@ -229,7 +229,7 @@ impl<T: Scalar> Csr<T> {
 
     /// `part(rows)` for ranges of rows of about equal work, in order; the ranges depend on the
     /// pattern alone.
-    pub(super) fn map_pieces<R: Send>(
+    pub(crate) fn map_pieces<R: Send>(
         &self,
         part: impl Fn(Range<usize>) -> R + Sync + Send,
     ) -> Vec<R> {

@@ -19,6 +19,7 @@ mod testing;
 mod transpose;
 mod triplets;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use build::{RowsOf, cut_rows, fill_rows};
@@ -83,7 +84,7 @@ impl<T: Scalar> Csr<T> {
         duplicates: Duplicates,
     ) -> Result<Self> {
         pattern::check_arrays(size, &offsets, &columns, values.len())?;
-        pattern::sort_rows(&offsets, &mut columns, &mut values);
+        pattern::sort_rows(executor, &offsets, &mut columns, &mut values);
         let offsets = pattern::merge_duplicates(offsets, &mut columns, &mut values, duplicates)?;
         Ok(Self::from_canonical(
             executor, size, offsets, columns, values,
@@ -213,9 +214,12 @@ impl<T: Scalar> Csr<T> {
     /// The diagonal; zero where no entry is stored.
     pub fn diagonal(&self) -> Vec<T> {
         let n = self.size().rows.min(self.size().cols);
-        (0..n)
-            .map(|row| self.entry(row, row).unwrap_or_default())
-            .collect()
+        let of_row = |row| self.entry(row, row).unwrap_or_default();
+        let parts = self.map_pieces(|rows| {
+            let rows = rows.start..rows.end.min(n);
+            rows.map(of_row).collect::<Vec<_>>()
+        });
+        parts.concat()
     }
 
     /// The same matrix with values of another type, on the same pattern.
@@ -250,7 +254,12 @@ impl<T: Scalar> Csr<T> {
 
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
-        let Some(place) = self.values().iter().position(|v| !v.load().is_finite()) else {
+        let first = |rows: Range<usize>| {
+            let places = self.offsets()[rows.start]..self.offsets()[rows.end];
+            let mut values = self.values()[places.clone()].iter();
+            Some(places.start + values.position(|value| !value.load().is_finite())?)
+        };
+        let Some(place) = self.map_pieces(first).into_iter().flatten().next() else {
             return Ok(());
         };
         Err(Error::NonFiniteEntry {

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::Duplicates;
+use super::build::cut_rows;
 use super::cut::{self, Slice};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
@@ -177,19 +178,38 @@ pub(super) fn is_canonical(offsets: &[usize], columns: &[u32]) -> bool {
 }
 
 /// Sorts every row by column; equal columns keep their order.
-pub(super) fn sort_rows<T: Scalar>(offsets: &[usize], columns: &mut [u32], values: &mut [T]) {
-    let mut row: Vec<(u32, T)> = Vec::new();
-    for range in offsets.windows(2).map(|bounds| bounds[0]..bounds[1]) {
-        if columns[range.clone()].is_sorted() {
-            continue;
-        }
-        row.clear();
-        row.extend(range.clone().map(|place| (columns[place], values[place])));
-        row.sort_by_key(|entry| entry.0);
-        for (place, &(column, value)) in range.zip(&row) {
-            columns[place] = column;
-            values[place] = value;
-        }
+pub(super) fn sort_rows<T: Scalar>(
+    executor: &Executor,
+    offsets: &[usize],
+    columns: &mut [u32],
+    values: &mut [T],
+) {
+    let bounds = cut::balance(offsets.len() - 1, |row| offsets[row] + row);
+    let bytes = size_of_val(columns) + size_of_val(values);
+    let tasks = cut_rows(offsets, &bounds, columns, values);
+    executor.run_with(
+        bytes,
+        tasks,
+        Vec::new,
+        |scratch, (rows, columns, values)| {
+            let first = offsets[rows.start];
+            for row in rows {
+                let places = offsets[row] - first..offsets[row + 1] - first;
+                sort_row(&mut columns[places.clone()], &mut values[places], scratch);
+            }
+        },
+    );
+}
+
+fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T], scratch: &mut Vec<(u32, T)>) {
+    if columns.is_sorted() {
+        return;
+    }
+    scratch.clear();
+    scratch.extend(columns.iter().copied().zip(values.iter().copied()));
+    scratch.sort_by_key(|entry| entry.0);
+    for ((column, value), &sorted) in columns.iter_mut().zip(values).zip(&*scratch) {
+        (*column, *value) = sorted;
     }
 }
 

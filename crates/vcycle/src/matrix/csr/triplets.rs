@@ -56,7 +56,7 @@ pub(crate) fn compress<T: Scalar>(
         columns = by_row(executor, &offsets, &rows, &columns)?;
         values = by_row(executor, &offsets, &rows, &values)?;
     }
-    pattern::sort_rows(&offsets, &mut columns, &mut values);
+    pattern::sort_rows(executor, &offsets, &mut columns, &mut values);
     let offsets = pattern::merge_duplicates(offsets, &mut columns, &mut values, duplicates)?;
     Ok((offsets, columns, values))
 }

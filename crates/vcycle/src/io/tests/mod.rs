@@ -1,0 +1,215 @@
+//! Files written and read: what all formats have in common.
+
+mod compression;
+mod matrix_market;
+mod npy;
+mod npz;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::scalar::{bf16, c32, f16};
+
+/// A file name of its own in the temporary folder; the file is removed at the end.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(extension: &str) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("vcycle-io-test-{}-{count}{extension}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn holding(extension: &str, contents: impl AsRef<[u8]>) -> Self {
+        let file = Self::new(extension);
+        std::fs::write(&file.0, contents).unwrap();
+        file
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn dense(matrix: &Csr<f64>) -> Vec<Vec<f64>> {
+    let Size { rows, cols } = matrix.size();
+    let value = |row, col| matrix.entry(row, col).unwrap_or_default();
+    let row = |row| (0..cols).map(|col| value(row, col)).collect();
+    (0..rows).map(row).collect()
+}
+
+#[test]
+fn names_decide() {
+    let missing = Temporary::new(".mtx");
+    for (path, expected) in [
+        (missing.0.clone(), "no such file"),
+        (PathBuf::from("a.mat"), "unknown file name extension"),
+        (PathBuf::from("a.gz"), "unknown file name extension"),
+    ] {
+        let error = load_matrix(&path, &Executor::reference()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    assert!(matches!(
+        Format::of(Path::new("A.MTX.GZ")),
+        Ok(Format::MatrixMarket(Compression::Gzip))
+    ));
+}
+
+/// A matrix with awkward values and unequal rows.
+fn awkward(n: usize, symmetric: bool) -> Csr<f64> {
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..n {
+        let near = [
+            row.wrapping_sub(7),
+            row.wrapping_sub(1),
+            row,
+            row + 1,
+            row + 7,
+        ];
+        for column in near.into_iter().filter(|&column| column < n) {
+            let (low, high) = (row.min(column), row.max(column));
+            let tilt = if symmetric || row <= column {
+                1.0
+            } else {
+                1.0 + f64::EPSILON
+            };
+            columns.push(column as u32);
+            values.push(
+                tilt * ((low * n + high) as f64).sqrt().sin() * 10f64.powi(low as i32 % 600 - 300),
+            );
+        }
+        offsets.push(columns.len());
+    }
+    let host = Executor::cpu_with_threads(3).unwrap();
+    Csr::from_arrays(
+        &host,
+        Size::square(n),
+        offsets,
+        columns,
+        values,
+        Duplicates::Refuse,
+    )
+    .unwrap()
+}
+
+#[test]
+fn matrices_return_as_the_same_bits() {
+    for extension in [".mtx", ".mtx.gz", ".mtx.xz", ".mtx.zst", ".npz"] {
+        for symmetric in [true, false] {
+            let file = Temporary::new(extension);
+            // Several pieces of text where no compressor makes that slow.
+            let a = awkward(if extension == ".mtx" { 40_000 } else { 2_000 }, symmetric);
+            write_matrix(&file.0, &a).unwrap();
+            for executor in [a.executor().clone(), Executor::reference()] {
+                let mut reports = Vec::new();
+                let b = read_matrix(&file.0, &executor, &mut |report| reports.push(report));
+                let AnyMatrix::Real(b) = b.unwrap() else {
+                    panic!("not real")
+                };
+                assert_eq!(
+                    (a.offsets(), a.columns()),
+                    (b.offsets(), b.columns()),
+                    "{extension}"
+                );
+                assert!(
+                    a.values()
+                        .iter()
+                        .zip(b.values())
+                        .all(|(x, y)| x.to_bits() == y.to_bits())
+                );
+                let last = reports.last().unwrap();
+                assert_eq!(last.bytes, last.total_bytes);
+            }
+        }
+    }
+}
+
+/// A small matrix of every type, written and read.
+fn round_trip<T: Scalar>() {
+    let host = Executor::reference();
+    let parts = [(0.1, 0.7), (-3.5e-5, 0.0), (1e4, -0.0), (-0.0, 2.0)];
+    let values: Vec<T> = parts
+        .iter()
+        .map(|&(re, im)| T::from_c64(c64::new(re, im)))
+        .collect();
+    let a = Csr::from_arrays(
+        &host,
+        Size::new(3, 5),
+        vec![0, 2, 2, 4],
+        vec![0, 4, 1, 2],
+        values.clone(),
+        Duplicates::Refuse,
+    )
+    .unwrap();
+    let same = |found: &[c64]| {
+        let bits = |value: &c64| (value.re.to_bits(), value.im.to_bits());
+        let expected: Vec<c64> = values.iter().map(|value| value.to_c64()).collect();
+        assert_eq!(found.len(), expected.len());
+        assert!(
+            found.iter().map(bits).eq(expected.iter().map(bits)),
+            "{:?}",
+            T::KIND
+        );
+    };
+    for extension in [".mtx", ".npz"] {
+        let file = Temporary::new(extension);
+        write_matrix(&file.0, &a).unwrap();
+        match load_matrix(&file.0, &host).unwrap() {
+            AnyMatrix::Real(b) => same(b.convert::<c64>().unwrap().values()),
+            AnyMatrix::Complex(b) => same(b.values()),
+        }
+    }
+    for (extension, cols) in [(".mtx.gz", 2), (".npy", 2), (".mtx", 1), (".npy", 1)] {
+        let file = Temporary::new(extension);
+        let x = Vector::from_rows(&host, cols, values.clone()).unwrap();
+        write_vector(&file.0, &x).unwrap();
+        let y = read_vector(&file.0, &host).unwrap();
+        assert_eq!(y.size(), x.size());
+        match y {
+            AnyVector::Real(y) => same(&y.to_vec().iter().map(|&v| v.to_c64()).collect::<Vec<_>>()),
+            AnyVector::Complex(y) => same(&y.to_vec()),
+        }
+    }
+}
+
+#[test]
+fn every_type_round_trips() {
+    round_trip::<f64>();
+    round_trip::<f32>();
+    round_trip::<f16>();
+    round_trip::<bf16>();
+    round_trip::<c64>();
+    round_trip::<c32>();
+}
+
+#[test]
+fn what_is_not_finite_is_not_written() {
+    let host = Executor::reference();
+    let file = Temporary::new(".mtx");
+    let a = Csr::diagonal_matrix(&host, vec![1.0, f64::NAN]);
+    assert!(matches!(
+        write_matrix(&file.0, &a),
+        Err(Error::NonFiniteEntry { row: 1, column: 1 })
+    ));
+    let x = Vector::from_column(&host, vec![f64::INFINITY]);
+    assert!(matches!(
+        write_vector(&file.0, &x),
+        Err(Error::NonFiniteVector { row: 0, .. })
+    ));
+    assert!(!file.0.exists());
+}
+
+#[test]
+fn files_that_cannot_be_made_are_told() {
+    let folder = Temporary::new("absent");
+    let path = folder.0.join("a.mtx");
+    let matrix = Csr::<f64>::identity(&Executor::reference(), 2);
+    let Err(Error::File(error)) = write_matrix(&path, &matrix) else {
+        panic!("there is no such folder");
+    };
+    assert!(matches!(error.problem, Problem::Unwritable(_)), "{error}");
+}
