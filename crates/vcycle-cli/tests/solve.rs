@@ -162,6 +162,18 @@ fn the_report_loads_nothing_from_elsewhere() {
 }
 
 #[test]
+fn the_report_of_a_failure_says_what_to_try() {
+    let path = scratch("failure.html");
+    let run = vcycle(&format!(
+        "solve poisson5:20 --solver cg --precond none --max-iters 2 --report {}",
+        path.display()
+    ));
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(page.contains("iteration-limit") && page.contains("choose a stronger preconditioner"));
+}
+
+#[test]
 fn the_trace_is_json() {
     let path = scratch("trace.json");
     let run = vcycle(&format!(

@@ -17,7 +17,7 @@ use vcycle::matrix::{
     Coo, Csr, Dense, Duplicates, Ell, Hybrid, Permutation, SellP, reverse_cuthill_mckee,
 };
 use vcycle::precond::{BlockJacobi, Ic0, Isai, IsaiKind, Jacobi, L1Jacobi, Ssor};
-use vcycle::scalar::{convert, f16};
+use vcycle::scalar::{convert, convert_slice, f16};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::Stop;
 use vcycle::vector::{Scalars, Vector};
@@ -261,12 +261,18 @@ proptest! {
     }
 
     #[test]
-    fn values_half_precision_holds_pass_through_it(bits in any::<u16>()) {
-        let half = f16::from_bits(bits);
-        prop_assume!(!half.is_nan());
-        let wide: f64 = convert(half);
-        prop_assert_eq!(wide, half.to_f64());
-        prop_assert_eq!(convert::<f64, f16>(wide).to_bits(), bits);
+    fn values_half_precision_holds_pass_through_it(bits in vec(any::<u16>(), 0..70)) {
+        let halves: Vec<f16> = bits.into_iter().map(f16::from_bits).filter(|h| !h.is_nan()).collect();
+        let wide: Vec<f64> = halves.iter().map(|half| half.to_f64()).collect();
+        let mut narrow = vec![f16::ZERO; wide.len()];
+        convert_slice(&wide, &mut narrow);
+        let mut back = vec![0f64; wide.len()];
+        convert_slice(&narrow, &mut back);
+        for ((half, wide), (narrow, back)) in halves.iter().zip(&wide).zip(narrow.iter().zip(&back)) {
+            prop_assert_eq!(narrow.to_bits(), half.to_bits());
+            prop_assert_eq!(back.to_bits(), wide.to_bits());
+            prop_assert_eq!(convert::<f64, f16>(*wide).to_bits(), half.to_bits());
+        }
     }
 }
 

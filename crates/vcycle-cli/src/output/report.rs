@@ -196,6 +196,7 @@ fn convergence_svg(
         let root = SVGBackend::with_string(&mut svg, (760, 340)).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
             .margin(8)
+            .margin_right(24)
             .x_label_area_size(44)
             .y_label_area_size(76)
             .build_cartesian_2d(0..last, (lowest..highest).log_scale())?;
@@ -235,7 +236,7 @@ header p{margin:.3rem 0}\
 table{border-collapse:collapse;width:100%}\
 th,td{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--soft);vertical-align:top}\
 table.facts th{width:14rem;font-weight:500;opacity:.8}\
-th.n,td.n{text-align:right;font-variant-numeric:tabular-nums}\
+th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\
 td.bar{width:35%;padding-left:1.5rem;vertical-align:middle}td.bar i{display:block;height:.9em;background:var(--accent);border-radius:2px}\
 .side{display:grid;grid-template-columns:1fr 20rem;gap:2rem;align-items:start}\
 @media(max-width:45rem){.side{grid-template-columns:1fr}}\
