@@ -82,7 +82,7 @@ impl std::fmt::Display for CliError {
         match self {
             CliError::Library(error) => write!(f, "{error}"),
             CliError::Write { path, source } => {
-                write!(f, "cannot write {}: {source}", path.display())
+                write!(f, "{}: cannot be written: {source}", path.display())
             }
             CliError::Option { option, reason } => write!(f, "{option}: {reason}"),
         }

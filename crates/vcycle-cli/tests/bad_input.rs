@@ -270,8 +270,14 @@ fn output_that_cannot_be_written() {
             "--output x.unknown",
             "x.unknown: unknown file name extension",
         ),
-        ("--report /nowhere/r.html", "cannot write /nowhere/r.html"),
-        ("--trace /nowhere/t.json", "cannot write /nowhere/t.json"),
+        (
+            "--report /nowhere/r.html",
+            "/nowhere/r.html: cannot be written",
+        ),
+        (
+            "--trace /nowhere/t.json",
+            "/nowhere/t.json: cannot be written",
+        ),
     ] {
         refused(&matrix, option, message);
     }

@@ -28,6 +28,12 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     let config = configuration(args)?;
     // What is wrong with the options is said before a large file is read.
     config.stop.stop()?;
+    for path in [&args.output, &args.report, &args.trace]
+        .into_iter()
+        .flatten()
+    {
+        check_folder(path)?;
+    }
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json && !args.quiet, "reading");
     let begin = Instant::now();
@@ -43,6 +49,17 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
         AnySystem::Real(system) => task.solve(system),
         AnySystem::Complex(system) => task.solve(system),
     }
+}
+
+/// Fails where a file could not be written after a long solve, for want of its folder.
+fn check_folder(path: &Path) -> Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    std::fs::read_dir(folder)
+        .map(drop)
+        .map_err(CliError::writing(path))
 }
 
 /// The configuration file, overridden by the options.
