@@ -6,7 +6,7 @@ use crate::error::Result;
 /// A run of values in the memory of an [`Executor`].
 ///
 /// Host executors give their memory as slices; a device executor refuses with
-/// [`Error::NotAddressable`] and offers [`Buffer::to_vec`].
+/// [`Error::NotAddressable`](crate::Error::NotAddressable) and offers [`Buffer::to_vec`].
 #[derive(Clone, Debug)]
 pub struct Buffer<T> {
     executor: Executor,
