@@ -1,0 +1,1 @@
+//! The prolongation from the next level.

@@ -1,0 +1,1 @@
+//! Which couplings matter: for every row, the columns it strongly depends on.
