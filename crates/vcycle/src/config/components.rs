@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::error::{ConfigError, nearest};
+use super::error::ConfigError;
 use super::value::{Table, arguments, parameters};
 use crate::linop::Factory;
+use crate::multigrid::Amg;
 use crate::precond::{BlockJacobi, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
@@ -189,8 +190,10 @@ components! {
         "parilu" => ParIlu(ParIlu) ["sweeps"],
         /// Incomplete sparse approximate inverse.
         "isai" => Isai(Isai) ["kind", "power"],
+        /// Algebraic multigrid.
+        "amg" => Amg(Amg) ["coarsening", "interpolation", "smoother", "cycle"],
     }
-    later &["amg", "struct-mg", "fsai"]
+    later &["struct-mg", "fsai"]
 }
 
 impl Default for SolverConfig {
@@ -259,6 +262,7 @@ impl PreconditionerConfig {
             Self::Ilu0(p) => Arc::new(p.to_owned()),
             Self::ParIlu(p) => Arc::new(p.to_owned()),
             Self::Isai(p) => Arc::new(p.to_owned()),
+            Self::Amg(p) => Arc::new(p.to_owned()),
         }))
     }
 }
@@ -306,12 +310,7 @@ pub(super) fn unknown_name(
             name: name.to_owned(),
         };
     }
-    ConfigError::UnknownName {
-        family,
-        name: name.to_owned(),
-        suggestion: nearest(name, known.iter().copied()).map(str::to_owned),
-        known: known.to_vec(),
-    }
+    ConfigError::unknown_name(family, name, known.to_vec())
 }
 
 #[cfg(test)]
@@ -358,6 +357,6 @@ mod tests {
             matches!(error("jacobi:much"), ConfigError::BadValue { key, .. } if key == "weight")
         );
         assert!(matches!(error("jacobi:1,2"), ConfigError::BadValue { .. }));
-        assert!(matches!(error("amg"), ConfigError::NotAvailable { .. }));
+        assert!(matches!(error("fsai"), ConfigError::NotAvailable { .. }));
     }
 }
