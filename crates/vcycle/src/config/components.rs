@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::ConfigError;
-use super::value::{Table, arguments, parameters};
+use super::value::{Table, arguments, key_values, parameters};
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{BlockJacobi, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
@@ -268,14 +268,11 @@ impl PreconditionerConfig {
 }
 
 fn short_form(name: &str, component: &impl Serialize) -> String {
-    let Ok(Value::Object(table)) = serde_json::to_value(component) else {
+    let Ok(Value::Object(mut table)) = serde_json::to_value(component) else {
         return name.to_owned();
     };
-    let arguments: Vec<String> = table
-        .iter()
-        .filter(|(key, value)| *key != "name" && !value.is_null())
-        .map(|(key, value)| format!("{key}={}", value.to_string().trim_matches('"')))
-        .collect();
+    table.remove("name");
+    let arguments = key_values(&table);
     match arguments.is_empty() {
         true => name.to_owned(),
         false => format!("{name}:{}", arguments.join(",")),
@@ -329,6 +326,19 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_parameters_follow_a_dot() {
+        let text = "amg:hmis,smoother=jacobi:0.5,truncation.max-elements=6";
+        let PreconditionerConfig::Amg(amg) = text.parse().unwrap() else {
+            panic!("amg expected");
+        };
+        assert_eq!(amg.coarsening.name(), "hmis");
+        assert_eq!(amg.smoother.to_string(), "jacobi:0.5");
+        assert_eq!(amg.truncation.max_elements, 6);
+        let error = "amg:cycle=x".parse::<PreconditionerConfig>().unwrap_err();
+        assert!(error.to_string().contains("unknown cycle `x`"), "{error}");
+    }
+
+    #[test]
     fn every_default_survives_its_own_serialisation() {
         for solver in SolverConfig::all() {
             let value = serde_json::to_value(&solver).unwrap();
@@ -339,6 +349,11 @@ mod tests {
             let value = serde_json::to_value(&preconditioner).unwrap();
             let read = PreconditionerConfig::from_value(value).unwrap();
             assert_eq!(read, preconditioner);
+            let text = preconditioner.to_string();
+            assert_eq!(
+                text.parse::<PreconditionerConfig>().unwrap(),
+                preconditioner
+            );
         }
     }
 

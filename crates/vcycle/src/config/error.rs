@@ -71,11 +71,7 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// The error for a name that no member of `family` has.
-    pub(crate) fn unknown_name(
-        family: &'static str,
-        name: &str,
-        known: Vec<&'static str>,
-    ) -> Self {
+    pub(crate) fn unknown_name(family: &'static str, name: &str, known: Vec<&'static str>) -> Self {
         Self::UnknownName {
             family,
             name: name.to_owned(),

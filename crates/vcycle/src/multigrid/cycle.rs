@@ -59,6 +59,8 @@ pub(super) struct Cycles<T: Scalar> {
     pub shaped: Arc<dyn LinOp<T>>,
     /// The V-cycle, which F-cycles need too.
     pub v: Arc<dyn LinOp<T>>,
+    /// Whether this is the coarsest level, where a second visit has nothing to gain.
+    pub last: bool,
 }
 
 impl<T: Scalar> Cycles<T> {
@@ -68,6 +70,7 @@ impl<T: Scalar> Cycles<T> {
             a,
             v: Arc::clone(&solver),
             shaped: solver,
+            last: true,
         }
     }
 
@@ -83,6 +86,7 @@ impl<T: Scalar> Cycles<T> {
             second: Arc::clone(second),
         };
         Ok(match cycle {
+            _ if self.last => shaped,
             Cycle::V => shaped,
             Cycle::W => Arc::new(twice(&shaped)),
             Cycle::F => Arc::new(twice(&self.v)),

@@ -38,6 +38,8 @@ const STALLED: f64 = 0.9;
 pub struct Hierarchy<T: Scalar> {
     cycle: Arc<dyn LinOp<T>>,
     report: Report,
+    /// Bytes of all levels, without a finest matrix that is the caller's own.
+    held: usize,
 }
 
 impl<T: Scalar> Hierarchy<T> {
@@ -50,14 +52,18 @@ impl<T: Scalar> Hierarchy<T> {
         let report = report(amg, &levels, &precisions, stalled);
         let mut plan = Plan {
             amg,
+            given: a,
             symmetric,
             precisions: report.levels.iter().map(|level| level.precision).collect(),
             levels,
             ws,
         };
         let _stage = ws.stage("smoothers", 0);
+        let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
+        let own = if shared { a.footprint().held } else { 0 };
         Ok(Self {
             cycle: outermost(&mut plan)?,
+            held: report.bytes().saturating_sub(own),
             report,
         })
     }
@@ -97,11 +103,7 @@ fn finest<T: Scalar>(a: &dyn LinOp<T>) -> Result<Csr<f64>> {
 }
 
 /// The matrices of all levels, and why there are no more if the last one is not small.
-fn coarsen(
-    amg: &Amg,
-    finest: Csr<f64>,
-    ws: &Workspace,
-) -> Result<(Vec<Matrices>, Option<String>)> {
+fn coarsen(amg: &Amg, finest: Csr<f64>, ws: &Workspace) -> Result<(Vec<Matrices>, Option<String>)> {
     let mut modes = Vec::new();
     let mut a = Arc::new(finest);
     let mut levels = Vec::new();
@@ -235,7 +237,7 @@ impl<T: Scalar> LinOp<T> for Hierarchy<T> {
 
     fn footprint(&self) -> Footprint {
         Footprint {
-            held: self.report.bytes(),
+            held: self.held,
             ..self.cycle.footprint()
         }
     }

@@ -75,7 +75,11 @@ impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
         let coarse = self.coarse.footprint();
         Footprint {
             held: r.held + p.held + self.pre.footprint().held + coarse.held,
-            moved: products * self.a.footprint().moved + smoothing + r.moved + p.moved + coarse.moved,
+            moved: products * self.a.footprint().moved
+                + smoothing
+                + r.moved
+                + p.moved
+                + coarse.moved,
         }
     }
 }

@@ -134,7 +134,14 @@ mod tests {
 
     #[test]
     fn the_notation_is_read_and_written() {
-        for text in ["dp", "dp-sp", "dp-sp-hp", "dp-sp/dp-sp-hp", "dp/hp", "sp-bf"] {
+        for text in [
+            "dp",
+            "dp-sp",
+            "dp-sp-hp",
+            "dp-sp/dp-sp-hp",
+            "dp/hp",
+            "sp-bf",
+        ] {
             assert_eq!(text.parse::<LevelPrecisions>().unwrap().to_string(), text);
         }
         for text in ["sp-dp", "sp/dp", "dp-hp-bf", "dp-hp/dp-sp", "", "dp-"] {

@@ -32,7 +32,10 @@ macro_rules! named {
 macro_rules! as_text {
     ($type:ty) => {
         impl serde::Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+            fn serialize<S: serde::Serializer>(
+                &self,
+                to: S,
+            ) -> std::result::Result<S::Ok, S::Error> {
                 to.collect_str(self)
             }
         }

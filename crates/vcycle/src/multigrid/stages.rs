@@ -192,7 +192,8 @@ impl Coarsened {
     ) -> Result<Csr<f64>> {
         let splitting = match self {
             Self::Grouped(aggregates) => {
-                let (tentative, coarse) = interpolate::tentative(aggregates, modes, 1, a.executor())?;
+                let (tentative, coarse) =
+                    interpolate::tentative(aggregates, modes, 1, a.executor())?;
                 *modes = coarse;
                 return match interpolation {
                     Interpolation::Smoothed => {

@@ -34,6 +34,8 @@ pub(super) struct Transfer {
 /// What the cycles are made of and by.
 pub(super) struct Plan<'p> {
     pub amg: &'p Amg,
+    /// The finest matrix as it was given: an `Arc<dyn LinOp<T>>`, shared where it fits.
+    pub given: &'p dyn Any,
     /// Whether sweeps after the correction have to be the adjoint of those before.
     pub symmetric: bool,
     pub precisions: Vec<Precision>,
@@ -51,7 +53,7 @@ pub(super) trait Working: Mixes<Self, Self> + Stores<Self> {
 /// Matrices between vectors of `Self` and vectors of `Y`, stored in any precision that is not
 /// wider than the wider of both.
 pub(super) trait Stores<Y: Scalar>: Scalar {
-    fn store(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<Self, Y>>>;
+    fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<Self, Y>>>;
 }
 
 /// A matrix to be stored in another precision, and the level it is of.
@@ -85,7 +87,7 @@ impl Rounded<'_> {
 macro_rules! stores {
     ($($x:ty, $y:ty: [$($unit:ident $m:ty),*];)*) => {$(
         impl Stores<$y> for $x {
-            fn store(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<$x, $y>>> {
+            fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<$x, $y>>> {
                 match matrix.unit {
                     $(Unit::$unit => Ok(matrix.to::<$m>()?),)*
                     #[allow(unreachable_patterns)]
@@ -144,18 +146,20 @@ where
     C: Working + Stores<W>,
 {
     let below = C::cycles(plan, level + 1)?;
-    let (matrices, unit) = plan.take(level);
-    let transfer = matrices.transfer.expect("levels above the coarsest have one");
-    let store = |matrix, level| Rounded {
+    let (matrices, unit) = (plan.take(), plan.precisions[level].matrix);
+    let transfer = matrices
+        .transfer
+        .expect("levels above the coarsest have one");
+    let rounded = |matrix| Rounded {
         matrix,
         unit,
         level,
     };
-    let a = W::store(store(&matrices.a, level))?;
+    let a = plan.operator::<W>(&matrices.a, level)?;
     let (pre, post) = plan.smoothers(&a)?;
     let shaped = Level {
-        restrict: W::store(store(&Arc::new(transfer.restriction), level))?,
-        prolong: C::store(store(&Arc::new(transfer.prolongation), level))?,
+        restrict: W::stored(rounded(&Arc::new(transfer.restriction)))?,
+        prolong: C::stored(rounded(&Arc::new(transfer.prolongation)))?,
         pre,
         post,
         coarse: below.visited(plan.amg.cycle)?,
@@ -169,17 +173,14 @@ where
         a,
         shaped: Arc::new(shaped),
         v: Arc::new(v),
+        last: false,
     })
 }
 
 /// The level that has none below.
 fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> {
-    let (matrices, unit) = plan.take(level);
-    let a: Arc<dyn LinOp<W>> = W::store(Rounded {
-        matrix: &matrices.a,
-        unit,
-        level,
-    })?;
+    let matrices = plan.take();
+    let a = plan.operator::<W>(&matrices.a, level)?;
     let rows = matrices.a.size().rows;
     let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.for_rows(rows) {
         Coarsest::Direct => direct(&matrices.a, plan.ws)?,
@@ -213,10 +214,22 @@ fn direct<W: Working>(_a: &Arc<Csr<f64>>, _ws: &Workspace) -> Result<Arc<dyn Lin
 }
 
 impl Plan<'_> {
-    /// The matrices of the coarsest level left, and how they are to be stored.
-    fn take(&mut self, level: usize) -> (Matrices, Unit) {
-        let matrices = self.levels.pop().expect("one for every level");
-        (matrices, self.precisions[level].matrix)
+    /// The matrices of the coarsest level left.
+    fn take(&mut self) -> Matrices {
+        self.levels.pop().expect("one for every level")
+    }
+
+    /// The matrix of a level for vectors of `W`.
+    fn operator<W: Working>(&self, a: &Arc<Csr<f64>>, level: usize) -> Result<Arc<dyn LinOp<W>>> {
+        let unit = self.precisions[level].matrix;
+        match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
+            Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
+            _ => W::stored(Rounded {
+                matrix: a,
+                unit,
+                level,
+            }),
+        }
     }
 
     /// The sweeps before and after the coarse correction.

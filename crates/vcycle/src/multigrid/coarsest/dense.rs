@@ -84,7 +84,13 @@ impl DenseLu {
 
     fn pivot_row(&self, step: usize) -> usize {
         let modulus = |row: usize| self.factors[row * self.n + step].abs();
-        let larger = |best, row| if modulus(row) > modulus(best) { row } else { best };
+        let larger = |best, row| {
+            if modulus(row) > modulus(best) {
+                row
+            } else {
+                best
+            }
+        };
         let largest = (step..self.n).fold(step, larger);
         match modulus(largest) > PIVOTING * modulus(step) {
             true => largest,
@@ -175,7 +181,14 @@ mod tests {
         let offsets = (0..=n).map(|row| row * n).collect();
         let columns = (0..n as u32).collect::<Vec<_>>().repeat(n);
         let size = Size::square(n);
-        let a = Csr::from_arrays(&host, size, offsets, columns, values.to_vec(), Duplicates::Refuse);
+        let a = Csr::from_arrays(
+            &host,
+            size,
+            offsets,
+            columns,
+            values.to_vec(),
+            Duplicates::Refuse,
+        );
         let b = Vector::from_column(&host, b.to_vec());
         let mut x = Vector::zeros_like(&b).unwrap();
         let lu = DenseLu::new(&a.unwrap());
@@ -185,13 +198,21 @@ mod tests {
 
     #[test]
     fn a_zero_on_the_diagonal_is_pivoted_away() {
-        let x = solve(3, &[0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 4.0], &[2.0, 3.0, 4.0]);
+        let x = solve(
+            3,
+            &[0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 4.0],
+            &[2.0, 3.0, 4.0],
+        );
         assert_eq!(x, [2.0, 1.0, 1.0]);
     }
 
     #[test]
     fn a_singular_consistent_system_is_solved() {
-        let x = solve(3, &[1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0], &[1.0, 0.0, -1.0]);
+        let x = solve(
+            3,
+            &[1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0],
+            &[1.0, 0.0, -1.0],
+        );
         assert_eq!(x, [2.0, 1.0, 0.0]);
     }
 }

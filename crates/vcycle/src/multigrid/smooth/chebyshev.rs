@@ -6,7 +6,7 @@ use num_traits::Zero;
 
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Transpose, entries};
+use crate::linop::{Factory, Footprint, LinOp, Size, entries};
 use crate::matrix::Csr;
 use crate::precond::Jacobi;
 use crate::scalar::{Field, Mixes, Real, Scalar};
@@ -148,7 +148,6 @@ impl<T: Scalar> LinOp<T> for Polynomial<T> {
         }
         Ok(())
     }
-
 
     fn footprint(&self) -> Footprint {
         let (a, inverse) = (self.a.footprint(), self.inverse.footprint());

@@ -133,8 +133,9 @@ impl Smoother {
             | Self::L1Jacobi { weight: value }
             | Self::Sor { omega: value }
             | Self::Ssor { omega: value } => *value = number(text)?,
-            Self::Chebyshev { degree: value }
-            | Self::BlockJacobi { block_size: value } => *value = number(text)?,
+            Self::Chebyshev { degree: value } | Self::BlockJacobi { block_size: value } => {
+                *value = number(text)?
+            }
             Self::Ilu0 => return Err("it has no parameter".to_owned()),
         }
         Ok(())
@@ -156,12 +157,14 @@ impl FromStr for Smoother {
         let mut smoother = Self::named(name)
             .ok_or_else(|| ConfigError::unknown_name("smoother", name, Self::NAMES.to_vec()))?;
         if let Some(parameter) = parameter {
-            smoother.set(parameter).map_err(|reason| ConfigError::BadValue {
-                place: format!("smoother {name}"),
-                key: "parameter".to_owned(),
-                value: parameter.to_owned(),
-                reason,
-            })?;
+            smoother
+                .set(parameter)
+                .map_err(|reason| ConfigError::BadValue {
+                    place: format!("smoother {name}"),
+                    key: "parameter".to_owned(),
+                    value: parameter.to_owned(),
+                    reason,
+                })?;
         }
         Ok(smoother)
     }
@@ -204,7 +207,11 @@ mod tests {
     #[test]
     fn wrong_names_and_parameters_are_told_apart() {
         let error = |text: &str| text.parse::<Smoother>().unwrap_err();
-        assert!(error("jacobbi").to_string().contains("did you mean `jacobi`"));
+        assert!(
+            error("jacobbi")
+                .to_string()
+                .contains("did you mean `jacobi`")
+        );
         assert!(matches!(error("ilu0:1"), ConfigError::BadValue { .. }));
         assert!(matches!(error("chebyshev:x"), ConfigError::BadValue { .. }));
     }
