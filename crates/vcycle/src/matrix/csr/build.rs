@@ -28,7 +28,7 @@ impl<T: Scalar> Arrays<T> {
 }
 
 impl Arrays<()> {
-    pub(super) fn into_pattern(self, executor: &Executor, size: Size) -> Arc<Pattern> {
+    pub(crate) fn into_pattern(self, executor: &Executor, size: Size) -> Arc<Pattern> {
         let pattern = Pattern::new(executor, size, self.offsets, self.columns);
         Arc::new(pattern)
     }
@@ -81,7 +81,7 @@ pub(crate) fn zeroed<V: Value>(executor: &Executor, len: usize) -> Result<Vec<V>
 }
 
 /// The ranges between consecutive bounds.
-pub(super) fn ranges(bounds: &[usize]) -> Vec<Range<usize>> {
+pub(crate) fn ranges(bounds: &[usize]) -> Vec<Range<usize>> {
     bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
@@ -209,7 +209,7 @@ pub(super) fn fill_rows_with<V: Send, S: Send>(
 
 impl<T: Scalar> Csr<T> {
     /// The matrix on the same pattern whose entries are `value(row, place)`.
-    pub(super) fn from_places(
+    pub(crate) fn from_places(
         pattern: &Arc<Pattern>,
         value: impl Fn(usize, usize) -> T + Sync + Send,
     ) -> Result<Self> {
