@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use super::amg::Amg;
-use super::precision::LevelPrecisions;
+use super::precision::{LevelPrecisions, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::stages::Coarsened;
 use super::working::{Matrices, Plan, Transfer, Working};
@@ -171,18 +171,18 @@ fn report(
 ) -> Report {
     let facts = |(number, level): (usize, &Matrices)| {
         let precision = precisions.at(number);
-        let stored = |matrix: &Csr<f64>| {
-            let value = precision.matrix.kind(false).map_or(0, Kind::bytes);
-            matrix.pattern().bytes() + matrix.nonzeros() * value
-        };
-        let transfer = level.transfer.as_ref();
+        let transfer_unit = of_transfer(precision, precisions.at(number + 1));
+        let ways = level.transfer.as_ref();
         LevelFacts {
             rows: level.a.size().rows,
             nonzeros: level.a.nonzeros(),
-            transfer_nonzeros: transfer.map_or(0, |t| t.prolongation.nonzeros()),
+            transfer_nonzeros: ways.map_or(0, |ways| ways.prolongation.nonzeros()),
             precision,
-            bytes: stored(&level.a)
-                + transfer.map_or(0, |t| stored(&t.prolongation) + stored(&t.restriction)),
+            bytes: stored_bytes(&level.a, precision.matrix)
+                + ways.map_or(0, |ways| {
+                    stored_bytes(&ways.prolongation, transfer_unit)
+                        + stored_bytes(&ways.restriction, transfer_unit)
+                }),
         }
     };
     let rows = levels.last().map_or(0, |level| level.a.size().rows);
@@ -191,6 +191,11 @@ fn report(
         coarsest: amg.coarsest.for_rows(rows).name(),
         stalled,
     }
+}
+
+fn stored_bytes(matrix: &Csr<f64>, unit: Unit) -> usize {
+    let value = unit.kind(false).map_or(0, Kind::bytes);
+    matrix.pattern().bytes() + matrix.nonzeros() * value
 }
 
 /// The cycle of the finest level for vectors of `T`.

@@ -77,6 +77,15 @@ impl LevelPrecisions {
     }
 }
 
+/// How transfer operators between two levels are stored: as the matrix of the finer one, but no
+/// wider than the vectors of the coarser.
+pub(super) fn of_transfer(fine: Precision, coarse: Precision) -> Unit {
+    match within(fine.matrix, coarse.working) {
+        true => fine.matrix,
+        false => coarse.working,
+    }
+}
+
 fn at(units: &[Unit], level: usize) -> &Unit {
     &units[level.min(units.len() - 1)]
 }

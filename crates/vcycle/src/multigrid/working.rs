@@ -7,6 +7,7 @@ use super::amg::Amg;
 use super::coarsest::{Coarsest, DenseLu, Smoothed};
 use super::cycle::Cycles;
 use super::level::Level;
+use super::precision::of_transfer;
 use super::smooth::Relaxation;
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
@@ -51,7 +52,7 @@ pub(super) trait Working: Mixes<Self, Self> + Stores<Self> {
 }
 
 /// Matrices between vectors of `Self` and vectors of `Y`, stored in any precision that is not
-/// wider than the wider of both.
+/// wider than the narrower of both.
 pub(super) trait Stores<Y: Scalar>: Scalar {
     fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<Self, Y>>>;
 }
@@ -100,17 +101,17 @@ macro_rules! stores {
 
 stores! {
     f64, f64: [Double f64, Single f32, Half f16, Bfloat bf16];
-    f64, f32: [Double f64, Single f32, Half f16, Bfloat bf16];
-    f32, f64: [Double f64, Single f32, Half f16, Bfloat bf16];
-    f64, f16: [Double f64, Single f32, Half f16, Bfloat bf16];
-    f16, f64: [Double f64, Single f32, Half f16, Bfloat bf16];
-    f64, bf16: [Double f64, Single f32, Half f16, Bfloat bf16];
-    bf16, f64: [Double f64, Single f32, Half f16, Bfloat bf16];
+    f64, f32: [Single f32, Half f16, Bfloat bf16];
+    f32, f64: [Single f32, Half f16, Bfloat bf16];
+    f64, f16: [Half f16];
+    f16, f64: [Half f16];
+    f64, bf16: [Bfloat bf16];
+    bf16, f64: [Bfloat bf16];
     f32, f32: [Single f32, Half f16, Bfloat bf16];
-    f32, f16: [Single f32, Half f16, Bfloat bf16];
-    f16, f32: [Single f32, Half f16, Bfloat bf16];
-    f32, bf16: [Single f32, Half f16, Bfloat bf16];
-    bf16, f32: [Single f32, Half f16, Bfloat bf16];
+    f32, f16: [Half f16];
+    f16, f32: [Half f16];
+    f32, bf16: [Bfloat bf16];
+    bf16, f32: [Bfloat bf16];
     f16, f16: [Half f16];
     bf16, bf16: [Bfloat bf16];
 }
@@ -146,7 +147,8 @@ where
     C: Working + Stores<W>,
 {
     let below = C::cycles(plan, level + 1)?;
-    let (matrices, unit) = (plan.take(), plan.precisions[level].matrix);
+    let matrices = plan.take();
+    let unit = of_transfer(plan.precisions[level], plan.precisions[level + 1]);
     let transfer = matrices
         .transfer
         .expect("levels above the coarsest have one");
