@@ -53,6 +53,7 @@ Examples:
   vcycle solve matrix.mtx.xz --rhs b.mtx --output x.mtx
   vcycle solve poisson7:64 --solver cg --precond jacobi --rtol 1e-10
   vcycle solve convdiff7:40,100 --solver gmres:50 --precond ilu0 --report report.html
+  vcycle solve poisson7:64 --solver cg --precond amg --smoother chebyshev:2
   vcycle solve poisson7:64 --precision dp/sp --json
 
 A parameter may follow a name after a colon, jacobi:0.9, or by its key, sor:omega=1.2,sweeps=2.
@@ -77,7 +78,20 @@ pub struct SolveArgs {
     /// Preconditioner, `auto` unless given
     #[arg(long, value_name = "NAME[:PARAMETER]")]
     pub precond: Option<String>,
-    /// Precision of vectors and stored matrix: dp, sp, dp/sp, dp/hp, dp/bf, sp/hp...
+    /// Coarsening of multigrid: pmis, hmis, pmis-aggressive, rs, pgm, sa
+    #[arg(long, value_name = "NAME")]
+    pub coarsening: Option<String>,
+    /// Interpolation of multigrid: direct, classical, extended, extended+i, hybrid, tentative, smoothed
+    #[arg(long, value_name = "NAME")]
+    pub interpolation: Option<String>,
+    /// Smoother of multigrid: l1-jacobi, jacobi, chebyshev, gs, sgs, ilu0, block-jacobi
+    #[arg(long, value_name = "NAME[:PARAMETER]")]
+    pub smoother: Option<String>,
+    /// Cycle of multigrid: v, w, f or k
+    #[arg(long, value_name = "NAME")]
+    pub cycle: Option<String>,
+    /// Precision of vectors and stored matrix: dp, sp, dp/sp, dp/hp, dp/bf, sp/hp...; with dashes
+    /// that of the levels of multigrid: dp-sp-hp, dp-sp/dp-sp-hp
     #[arg(long, value_name = "WORKING[/MATRIX]")]
     pub precision: Option<String>,
     /// Format of the stored matrix: csr, ell, sellp, hybrid or auto [default: csr]

@@ -123,6 +123,18 @@ pub enum Error {
         /// Column, from 0.
         column: usize,
     },
+    /// An entry of a multigrid level exceeds the range of the precision chosen for it.
+    #[error("multigrid level {level}: entry ({row}, {column}) overflows in {kind}")]
+    LevelOverflow {
+        /// The level; 0 is the finest.
+        level: usize,
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The storage type.
+        kind: Kind,
+    },
     /// A right-hand side or starting vector holds an infinity or a NaN.
     #[error("{what}: value at row {row}, column {column} is not finite")]
     NonFiniteVector {

@@ -10,6 +10,7 @@ pub mod io;
 pub mod linop;
 pub mod log;
 pub mod matrix;
+pub mod multigrid;
 pub mod precond;
 pub mod scalar;
 pub mod solver;

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
+use serde_json::Value;
 use vcycle::config::{Config, PreconditionerConfig, SolverConfig};
 
 use crate::output::print;
@@ -31,12 +32,18 @@ pub fn run() -> ExitCode {
 /// One component as a commented line of TOML.
 fn comment(family: &str, component: &impl Serialize) {
     let value = serde_json::to_value(component).expect("components are plain data");
-    let fields: Vec<String> = value
-        .as_object()
-        .into_iter()
-        .flatten()
+    print(&format!("# {family} = {}", inline(&value)));
+}
+
+/// A value as it stands in a line of TOML; nulls are left out.
+fn inline(value: &Value) -> String {
+    let Value::Object(table) = value else {
+        return value.to_string();
+    };
+    let fields: Vec<String> = table
+        .iter()
         .filter(|(_, value)| !value.is_null())
-        .map(|(key, value)| format!("{key} = {value}"))
+        .map(|(key, value)| format!("{key} = {}", inline(value)))
         .collect();
-    print(&format!("# {family} = {{ {} }}", fields.join(", ")));
+    format!("{{ {} }}", fields.join(", "))
 }

@@ -6,12 +6,14 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use vcycle::config::{self, Config, Solution, Wide};
+use vcycle::config::{self, Config, ConfigError, PreconditionerConfig, Solution, Wide};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::write_vector;
 use vcycle::log::{ChromeTrace, Log, Profile};
+use vcycle::multigrid::Amg;
 
 use crate::args::{PlaceArgs, SolveArgs};
 use crate::error::{CliError, Result};
@@ -74,7 +76,8 @@ fn configuration(args: &SolveArgs) -> Result<Config> {
     if let Some(text) = &args.precond {
         config.preconditioner = text.parse()?;
     }
-    if let Some(text) = &args.precision {
+    multigrid(args, &mut config.preconditioner)?;
+    if let Some(text) = args.precision.as_ref().filter(|text| !of_levels(text)) {
         config.precision = text.parse()?;
     }
     if let Some(text) = &args.format {
@@ -85,6 +88,52 @@ fn configuration(args: &SolveArgs) -> Result<Config> {
     config.stop.time_limit = args.time_limit.or(config.stop.time_limit);
     place(&args.place, &mut config);
     Ok(config)
+}
+
+/// Whether a precision differs from level to level, and so is one of multigrid.
+fn of_levels(precision: &str) -> bool {
+    precision.contains('-')
+}
+
+/// The options of multigrid, which choose it where nothing else is.
+fn multigrid(args: &SolveArgs, preconditioner: &mut PreconditionerConfig) -> Result<()> {
+    let precision = args.precision.clone().filter(|text| of_levels(text));
+    let options = [
+        &args.coarsening,
+        &args.interpolation,
+        &args.smoother,
+        &args.cycle,
+        &precision,
+    ];
+    if options.iter().all(|option| option.is_none()) {
+        return Ok(());
+    }
+    let mut amg = match preconditioner {
+        PreconditionerConfig::Amg(amg) => amg.clone(),
+        PreconditionerConfig::Auto(_) => Amg::default(),
+        other => {
+            let reason = format!("an option of multigrid, but the preconditioner is `{other}`");
+            return Err(CliError::Option {
+                option: "--coarsening, --interpolation, --smoother, --cycle or --precision",
+                reason,
+            });
+        }
+    };
+    set(&args.coarsening, &mut amg.coarsening)?;
+    set(&args.interpolation, &mut amg.interpolation)?;
+    set(&args.smoother, &mut amg.smoother)?;
+    set(&args.cycle, &mut amg.cycle)?;
+    set(&precision, &mut amg.precision)?;
+    *preconditioner = PreconditionerConfig::Amg(amg);
+    Ok(())
+}
+
+/// Parses an option that was given.
+fn set<V: FromStr<Err = ConfigError>>(option: &Option<String>, value: &mut V) -> Result<()> {
+    if let Some(text) = option {
+        *value = text.parse()?;
+    }
+    Ok(())
 }
 
 fn place(args: &PlaceArgs, config: &mut Config) {
@@ -203,6 +252,7 @@ fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
         ),
         ("solver", config.solver.to_string()),
         ("preconditioner", config.preconditioner.to_string()),
+        ("levels", levels(summary)),
         (
             "runs on",
             format!(
@@ -221,8 +271,20 @@ fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
         ),
         ("memory", memory(summary)),
     ];
+    if summary.levels.len() == 1 {
+        rows.retain(|(title, _)| *title != "levels");
+    }
     rows.extend(summary.messages.iter().map(|m| ("note", m.clone())));
     rows
+}
+
+fn levels(summary: &Summary) -> String {
+    format!(
+        "{}, operator complexity {:.2}, grid complexity {:.2}",
+        summary.levels.len(),
+        summary.operator_complexity,
+        summary.grid_complexity
+    )
 }
 
 fn memory(summary: &Summary) -> String {

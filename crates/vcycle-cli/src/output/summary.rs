@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use vcycle::config::{Config, Solution, Wide};
+use vcycle::config::{Config, Solution, Unit, Wide};
 use vcycle::executor::Executor;
 use vcycle::matrix::Csr;
+use vcycle::multigrid::{LevelFacts, Report};
 
 /// The object `--json` prints; scripts rely on its keys.
 #[derive(Debug, Serialize)]
@@ -56,6 +57,7 @@ impl Summary {
         reading: Duration,
     ) -> Self {
         let outcome = &solution.outcome;
+        let multigrid = solution.multigrid.as_ref();
         Self {
             status: outcome.status.name(),
             problem: problem.to_owned(),
@@ -67,9 +69,12 @@ impl Summary {
             solve_seconds: solution.solving.as_secs_f64(),
             rows: a.size().rows,
             nonzeros: a.nonzeros(),
-            operator_complexity: 1.0,
-            grid_complexity: 1.0,
-            levels: vec![level(a, &solution.config)],
+            operator_complexity: multigrid.map_or(1.0, Report::operator_complexity),
+            grid_complexity: multigrid.map_or(1.0, Report::grid_complexity),
+            levels: match multigrid {
+                None => vec![level(a, &solution.config)],
+                Some(report) => report.levels.iter().map(Level::of).collect(),
+            },
             bytes: solution.bytes,
             peak_memory_bytes: peak_memory(),
             device: executor.name(),
@@ -82,9 +87,24 @@ impl Summary {
     }
 }
 
+impl Level {
+    fn of(facts: &LevelFacts) -> Self {
+        Self {
+            rows: facts.rows,
+            nonzeros: facts.nonzeros,
+            working_precision: unit_name(facts.precision.working, false),
+            matrix_precision: unit_name(facts.precision.matrix, false),
+        }
+    }
+}
+
+fn unit_name(unit: Unit, complex: bool) -> &'static str {
+    unit.kind(complex).map_or("", |kind| kind.name())
+}
+
 fn level<T: Wide>(a: &Csr<T>, config: &Config) -> Level {
     let complex = T::KIND.is_complex();
-    let name = |unit: vcycle::config::Unit| unit.kind(complex).map_or("", |kind| kind.name());
+    let name = |unit| unit_name(unit, complex);
     Level {
         rows: a.size().rows,
         nonzeros: a.nonzeros(),

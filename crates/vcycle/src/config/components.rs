@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::error::{ConfigError, nearest};
-use super::value::{Table, arguments, parameters};
+use super::error::ConfigError;
+use super::value::{Table, arguments, key_values, parameters};
 use crate::linop::Factory;
+use crate::multigrid::Amg;
 use crate::precond::{BlockJacobi, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
@@ -189,8 +190,10 @@ components! {
         "parilu" => ParIlu(ParIlu) ["sweeps"],
         /// Incomplete sparse approximate inverse.
         "isai" => Isai(Isai) ["kind", "power"],
+        /// Algebraic multigrid.
+        "amg" => Amg(Amg) ["coarsening", "interpolation", "smoother", "cycle"],
     }
-    later &["amg", "struct-mg", "fsai"]
+    later &["struct-mg", "fsai"]
 }
 
 impl Default for SolverConfig {
@@ -259,19 +262,17 @@ impl PreconditionerConfig {
             Self::Ilu0(p) => Arc::new(p.to_owned()),
             Self::ParIlu(p) => Arc::new(p.to_owned()),
             Self::Isai(p) => Arc::new(p.to_owned()),
+            Self::Amg(p) => Arc::new(p.to_owned()),
         }))
     }
 }
 
 fn short_form(name: &str, component: &impl Serialize) -> String {
-    let Ok(Value::Object(table)) = serde_json::to_value(component) else {
+    let Ok(Value::Object(mut table)) = serde_json::to_value(component) else {
         return name.to_owned();
     };
-    let arguments: Vec<String> = table
-        .iter()
-        .filter(|(key, value)| *key != "name" && !value.is_null())
-        .map(|(key, value)| format!("{key}={}", value.to_string().trim_matches('"')))
-        .collect();
+    table.remove("name");
+    let arguments = key_values(&table);
     match arguments.is_empty() {
         true => name.to_owned(),
         false => format!("{name}:{}", arguments.join(",")),
@@ -306,12 +307,7 @@ pub(super) fn unknown_name(
             name: name.to_owned(),
         };
     }
-    ConfigError::UnknownName {
-        family,
-        name: name.to_owned(),
-        suggestion: nearest(name, known.iter().copied()).map(str::to_owned),
-        known: known.to_vec(),
-    }
+    ConfigError::unknown_name(family, name, known.to_vec())
 }
 
 #[cfg(test)]
@@ -330,6 +326,19 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_parameters_follow_a_dot() {
+        let text = "amg:hmis,smoother=jacobi:0.5,truncation.max-elements=6";
+        let PreconditionerConfig::Amg(amg) = text.parse().unwrap() else {
+            panic!("amg expected");
+        };
+        assert_eq!(amg.coarsening.name(), "hmis");
+        assert_eq!(amg.smoother.to_string(), "jacobi:0.5");
+        assert_eq!(amg.truncation.max_elements, 6);
+        let error = "amg:cycle=x".parse::<PreconditionerConfig>().unwrap_err();
+        assert!(error.to_string().contains("unknown cycle `x`"), "{error}");
+    }
+
+    #[test]
     fn every_default_survives_its_own_serialisation() {
         for solver in SolverConfig::all() {
             let value = serde_json::to_value(&solver).unwrap();
@@ -340,6 +349,11 @@ mod tests {
             let value = serde_json::to_value(&preconditioner).unwrap();
             let read = PreconditionerConfig::from_value(value).unwrap();
             assert_eq!(read, preconditioner);
+            let text = preconditioner.to_string();
+            assert_eq!(
+                text.parse::<PreconditionerConfig>().unwrap(),
+                preconditioner
+            );
         }
     }
 
@@ -358,6 +372,6 @@ mod tests {
             matches!(error("jacobi:much"), ConfigError::BadValue { key, .. } if key == "weight")
         );
         assert!(matches!(error("jacobi:1,2"), ConfigError::BadValue { .. }));
-        assert!(matches!(error("amg"), ConfigError::NotAvailable { .. }));
+        assert!(matches!(error("fsai"), ConfigError::NotAvailable { .. }));
     }
 }

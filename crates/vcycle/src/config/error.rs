@@ -69,6 +69,18 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// The error for a name that no member of `family` has.
+    pub(crate) fn unknown_name(family: &'static str, name: &str, known: Vec<&'static str>) -> Self {
+        Self::UnknownName {
+            family,
+            name: name.to_owned(),
+            suggestion: nearest(name, known.iter().copied()).map(str::to_owned),
+            known,
+        }
+    }
+}
+
 fn did_you_mean(suggestion: &Option<String>) -> String {
     suggestion
         .as_ref()

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use super::auto::{Attempt, attempts};
 use super::refine::refine;
 use super::storage::{StoredMatrix, Wide, Working};
-use super::{Config, ConfigError, RunConfig};
+use super::{Config, ConfigError, PreconditionerConfig, RunConfig};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
+use crate::multigrid::Report;
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status, Stop};
 use crate::vector::Vector;
@@ -33,6 +34,8 @@ pub struct Solution<T> {
     pub solving: Duration,
     /// Bytes of the stored matrix and of the preconditioner.
     pub bytes: usize,
+    /// The levels, where the preconditioner is multigrid.
+    pub multigrid: Option<Report>,
 }
 
 /// Solves `A x = b` from a zero guess as `config` says.
@@ -79,6 +82,7 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     messages: Vec<String>,
     begin: Instant,
     setup: Duration,
+    multigrid: Option<Report>,
 }
 
 impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
@@ -99,6 +103,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             messages: Vec::new(),
             begin,
             setup: begin.elapsed(),
+            multigrid: None,
         })
     }
 
@@ -143,16 +148,23 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         solver
     }
 
-    fn build(&self, attempt: &Attempt) -> Result<Solver<W>> {
+    fn build(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
         let factory = SolverFactory {
             method: attempt.solver.method()?,
             preconditioner: None,
             stop: self.stop.clone(),
         };
         let solver = factory.solver(&self.matrix.operator, self.ws)?;
-        match attempt.preconditioner_factory()? {
-            None => Ok(solver),
-            Some(factory) => {
+        self.multigrid = None;
+        match (attempt.preconditioner_factory()?, &attempt.preconditioner) {
+            (None, _) => Ok(solver),
+            (Some(_), PreconditionerConfig::Amg(amg)) => {
+                let hierarchy = amg.hierarchy(&self.matrix.entries, self.ws)?;
+                self.multigrid = Some(hierarchy.report().clone());
+                self.messages.extend(hierarchy.report().stalled.clone());
+                solver.with_preconditioner(Arc::new(hierarchy))
+            }
+            (Some(factory), _) => {
                 solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
             }
         }
@@ -204,6 +216,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             setup: self.setup,
             solving: self.begin.elapsed().saturating_sub(self.setup),
             bytes: solver.footprint().held,
+            multigrid: self.multigrid,
         }
     }
 }

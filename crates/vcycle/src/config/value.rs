@@ -69,9 +69,35 @@ pub(super) fn arguments(
                 None => return Err(one_too_many(place, part, positional)),
             },
         };
-        table.insert(key.to_owned(), literal(value));
+        insert(&mut table, key, literal(value));
     }
     Ok(table)
+}
+
+/// `a.b` is the key `b` of the table `a`.
+fn insert(table: &mut Table, key: &str, value: Value) {
+    let Some((outer, inner)) = key.split_once('.') else {
+        table.insert(key.to_owned(), value);
+        return;
+    };
+    let nested = table.entry(outer).or_insert_with(|| Table::new().into());
+    if let Value::Object(nested) = nested {
+        insert(nested, inner, value);
+    }
+}
+
+/// What [`arguments`] makes a table of again: `key=value` for everything that is not null.
+pub(super) fn key_values(table: &Table) -> Vec<String> {
+    let parts = table.iter().flat_map(|(key, value)| match value {
+        Value::Null => Vec::new(),
+        Value::Object(nested) => {
+            let inner = key_values(nested).into_iter();
+            inner.map(|part| format!("{key}.{part}")).collect()
+        }
+        Value::String(text) => vec![format!("{key}={text}")],
+        other => vec![format!("{key}={other}")],
+    });
+    parts.collect()
 }
 
 fn one_too_many(place: &str, part: &str, positional: &[&str]) -> ConfigError {

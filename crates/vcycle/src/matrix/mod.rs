@@ -19,7 +19,7 @@ pub use csr::{
     Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,
     galerkin, reverse_cuthill_mckee,
 };
-pub(crate) use csr::{RowsOf, Slice, balance, cut_rows, fill_rows};
+pub(crate) use csr::{Rows, RowsOf, Slice, balance, build, cut_rows, fill_rows, ranges, zeroed};
 pub use dense::Dense;
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};

@@ -11,31 +11,31 @@ use crate::linop::Size;
 use crate::scalar::Scalar;
 
 /// What an entry carries: a number, or nothing where only positions matter.
-pub(super) trait Value: Copy + Default + Send + Sync {}
+pub(crate) trait Value: Copy + Default + Send + Sync {}
 impl<V: Copy + Default + Send + Sync> Value for V {}
 
 /// The arrays of a CSR matrix under construction, rows sorted.
-pub(super) struct Arrays<V> {
+pub(crate) struct Arrays<V> {
     pub(super) offsets: Vec<usize>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<V>,
 }
 
 impl<T: Scalar> Arrays<T> {
-    pub(super) fn into_csr(self, executor: &Executor, size: Size) -> Csr<T> {
+    pub(crate) fn into_csr(self, executor: &Executor, size: Size) -> Csr<T> {
         Csr::from_canonical(executor, size, self.offsets, self.columns, self.values)
     }
 }
 
 impl Arrays<()> {
-    pub(super) fn into_pattern(self, executor: &Executor, size: Size) -> Arc<Pattern> {
+    pub(crate) fn into_pattern(self, executor: &Executor, size: Size) -> Arc<Pattern> {
         let pattern = Pattern::new(executor, size, self.offsets, self.columns);
         Arc::new(pattern)
     }
 }
 
 /// Consecutive rows, to which entries are appended in increasing column.
-pub(super) struct Rows<V> {
+pub(crate) struct Rows<V> {
     ends: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<V>,
@@ -51,14 +51,14 @@ impl<V: Value> Rows<V> {
     }
 
     /// Makes room for more entries of the current row.
-    pub(super) fn reserve(&mut self, executor: &Executor, entries: usize) -> Result<()> {
+    pub(crate) fn reserve(&mut self, executor: &Executor, entries: usize) -> Result<()> {
         let columns = self.columns.try_reserve(entries);
         columns
             .and_then(|()| self.values.try_reserve(entries))
             .map_err(|_| out_of_memory::<V>(executor, self.columns.len() + entries))
     }
 
-    pub(super) fn push(&mut self, column: u32, value: V) {
+    pub(crate) fn push(&mut self, column: u32, value: V) {
         self.columns.push(column);
         self.values.push(value);
     }
@@ -76,18 +76,18 @@ fn out_of_memory<V>(executor: &Executor, entries: usize) -> Error {
 }
 
 /// Default values, or a typed error.
-pub(super) fn zeroed<V: Value>(executor: &Executor, len: usize) -> Result<Vec<V>> {
+pub(crate) fn zeroed<V: Value>(executor: &Executor, len: usize) -> Result<Vec<V>> {
     Ok(Buffer::filled(executor, len, V::default())?.into_vec())
 }
 
 /// The ranges between consecutive bounds.
-pub(super) fn ranges(bounds: &[usize]) -> Vec<Range<usize>> {
+pub(crate) fn ranges(bounds: &[usize]) -> Vec<Range<usize>> {
     bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
 /// Makes the rows between the first and the last of `bounds`: `fill(scratch, row, rows)` appends
 /// one row. `bytes` is about what is moved in all.
-pub(super) fn build<V: Value, S: Send>(
+pub(crate) fn build<V: Value, S: Send>(
     executor: &Executor,
     bounds: &[usize],
     bytes: usize,
@@ -209,7 +209,7 @@ pub(super) fn fill_rows_with<V: Send, S: Send>(
 
 impl<T: Scalar> Csr<T> {
     /// The matrix on the same pattern whose entries are `value(row, place)`.
-    pub(super) fn from_places(
+    pub(crate) fn from_places(
         pattern: &Arc<Pattern>,
         value: impl Fn(usize, usize) -> T + Sync + Send,
     ) -> Result<Self> {

@@ -1,0 +1,126 @@
+//! The parameters of algebraic multigrid.
+
+use std::sync::Arc;
+
+use super::coarsest::Coarsest;
+use super::cycle::Cycle;
+use super::hierarchy::Hierarchy;
+use super::interpolate::Truncation;
+use super::precision::LevelPrecisions;
+use super::smooth::Smoother;
+use super::stages::{Coarsening, Interpolation};
+use super::strength::Strength;
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::{Factory, LinOp};
+use crate::scalar::Scalar;
+
+/// Algebraic multigrid: every stage, by name and parameters.
+///
+/// By default PMIS coarsening (De Sterck, Yang and Heys 2006), extended+i interpolation with at
+/// most four entries a row (De Sterck, Falgout, Nolting and Yang 2008), one sweep of l1-Jacobi
+/// before and after, V-cycles, all in double precision.
+///
+/// **Choose it** for matrices of elliptic problems: the number of iterations hardly grows with
+/// the size. With conjugate gradients the cycle has to be symmetric: as many sweeps after as
+/// before, and no K-cycle.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, multigrid::Amg, solver::{Cg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(gallery::build("poisson5:64", &cpu)?.matrix);
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&Amg::default())?;
+/// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = solver.solve(&b, &mut x)?;
+/// assert!(outcome.converged() && outcome.iterations <= 12);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Amg {
+    /// Which couplings matter.
+    pub strength: Strength,
+    /// Which unknowns the next level has.
+    pub coarsening: Coarsening,
+    /// How the prolongation is made.
+    pub interpolation: Interpolation,
+    /// How many entries a row of the prolongation keeps.
+    pub truncation: Truncation,
+    /// What smooths.
+    pub smoother: Smoother,
+    /// Sweeps before the coarse correction.
+    pub pre_sweeps: usize,
+    /// Sweeps after the coarse correction.
+    pub post_sweeps: usize,
+    /// How often a level visits the next one.
+    pub cycle: Cycle,
+    /// Of vectors and matrices, level by level; never wider than the solver's own.
+    pub precision: LevelPrecisions,
+    /// What solves the coarsest level.
+    pub coarsest: Coarsest,
+    /// At most this many levels.
+    pub max_levels: usize,
+    /// A matrix of at most this many rows is not coarsened.
+    pub coarsest_rows: usize,
+    /// Of the random numbers that coarsenings break ties with.
+    pub seed: u64,
+}
+
+impl Default for Amg {
+    fn default() -> Self {
+        Self {
+            strength: Strength::default(),
+            coarsening: Coarsening::default(),
+            interpolation: Interpolation::default(),
+            truncation: Truncation::default(),
+            smoother: Smoother::default(),
+            pre_sweeps: 1,
+            post_sweeps: 1,
+            cycle: Cycle::default(),
+            precision: LevelPrecisions::default(),
+            coarsest: Coarsest::default(),
+            max_levels: 25,
+            coarsest_rows: 200,
+            seed: 1,
+        }
+    }
+}
+
+impl Amg {
+    /// Sets up all levels for `a`.
+    ///
+    /// # Errors
+    /// For complex or matrix-free operators, matrices that are not square, not finite or zero,
+    /// parameters that do not go together, entries that a level's precision cannot hold, a
+    /// smoother that cannot be set up, and when memory is short.
+    pub fn hierarchy<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Hierarchy<T>> {
+        let _stage = ws.stage("amg set-up", 0);
+        if self.max_levels == 0 {
+            return Err(bad("max-levels", "must be at least 1"));
+        }
+        if self.pre_sweeps + self.post_sweeps == 0 {
+            return Err(bad("pre-sweeps", "one sweep is needed, before or after"));
+        }
+        Hierarchy::new(self, a, ws)
+    }
+}
+
+fn bad(parameter: &'static str, reason: &str) -> Error {
+    Error::BadParameter {
+        parameter,
+        reason: reason.to_owned(),
+    }
+}
+
+impl<T: Scalar> Factory<T> for Amg {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        Ok(Arc::new(self.hierarchy(a, ws)?))
+    }
+}

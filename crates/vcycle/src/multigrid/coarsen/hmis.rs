@@ -1,0 +1,46 @@
+//! The first pass of Ruge and Stueben inside blocks of rows, an independent set between them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::pmis::{COARSE, complete, start};
+use super::rounds::neighbours;
+use super::ruge_stueben::first_pass;
+use super::{Splitting, check_square};
+use crate::error::Result;
+use crate::matrix::Pattern;
+
+/// Rows of a block. Fixed, so that the choice does not depend on the number of threads.
+const BLOCK_ROWS: usize = 16 * 1024;
+
+/// Hybrid modified independent set (De Sterck, Yang and Heys 2006).
+///
+/// [`ruge_stueben`](super::ruge_stueben) is made of every block of 16384 consecutive rows with the
+/// couplings inside it. Its coarse unknowns that have no strong coupling to another block stay;
+/// [`pmis`](super::pmis) decides on all that do not depend on them.
+///
+/// **Choose it** where the interpolation of [`pmis`](super::pmis) converges slowly: its coarse
+/// unknowns are spread more evenly, and some more.
+///
+/// # Errors
+/// For a graph that is not square, and when memory is short.
+pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
+    check_square("hmis", strength.size())?;
+    let (n, influences) = (strength.size().rows, strength.transpose()?);
+    let block = |rows: Range<usize>| {
+        let mut state = first_pass(strength, &influences, rows.clone());
+        for (row, state) in rows.clone().zip(&mut state) {
+            let mut both = neighbours(strength, row).chain(neighbours(&influences, row));
+            if *state != COARSE || !both.all(|other| rows.contains(&other)) {
+                *state = start(strength, row);
+            }
+        }
+        state
+    };
+    let blocks = (0..n).step_by(BLOCK_ROWS);
+    let blocks = blocks
+        .map(|first| first..n.min(first + BLOCK_ROWS))
+        .collect();
+    let parts = strength.executor().run(strength.bytes(), blocks, block);
+    Ok(complete(strength, seed, parts.concat()))
+}

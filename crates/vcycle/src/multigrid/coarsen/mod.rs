@@ -1,0 +1,83 @@
+//! The unknowns of the next level: a choice among those of this one, or groups of them.
+//!
+//! - A choice, for classical interpolation, of the graph of strong couplings: [`pmis`], [`hmis`],
+//!   [`ruge_stueben`], [`aggressive`].
+//! - Groups, for interpolation by aggregation: [`pgm`] of the matrix, [`mis2`] of the graph of
+//!   strong couplings, [`uniform`] and [`boxes`] of the numbering alone.
+//!
+//! All are the same for any number of threads; those with a seed change with nothing but it.
+
+mod aggressive;
+mod hmis;
+mod mis2;
+mod pgm;
+mod pmis;
+mod rounds;
+mod ruge_stueben;
+#[cfg(test)]
+mod tests;
+mod uniform;
+
+pub use aggressive::{Aggressive, aggressive};
+pub use hmis::hmis;
+pub use mis2::mis2;
+pub use pgm::pgm;
+pub use pmis::pmis;
+pub use ruge_stueben::ruge_stueben;
+pub use uniform::{boxes, uniform};
+
+use crate::error::{Error, Result};
+use crate::linop::Size;
+
+/// Marks an unknown that has no number on the next level.
+pub const NONE: u32 = u32::MAX;
+
+/// A choice of coarse unknowns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Splitting {
+    /// For every unknown its number on the next level, or [`NONE`] if it is fine.
+    pub coarse_index: Vec<u32>,
+    /// Number of coarse unknowns.
+    pub coarse_count: usize,
+}
+
+/// Groups of unknowns, each one unknown (or node) of the next level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregates {
+    /// For every unknown (or node) its group, or [`NONE`] if it is left out.
+    pub aggregate: Vec<u32>,
+    /// Number of groups.
+    pub count: usize,
+}
+
+impl Splitting {
+    /// Numbers those of `n` unknowns that are coarse, in their order.
+    fn of(n: usize, is_coarse: impl Fn(usize) -> bool) -> Self {
+        let (coarse_index, coarse_count) = number(n, is_coarse);
+        Self {
+            coarse_index,
+            coarse_count,
+        }
+    }
+}
+
+/// Numbers those of `0..n` that are `chosen`; the others get [`NONE`].
+fn number(n: usize, chosen: impl Fn(usize) -> bool) -> (Vec<u32>, usize) {
+    let mut next = 0;
+    let number = |index| {
+        if !chosen(index) {
+            return NONE;
+        }
+        next += 1;
+        next - 1
+    };
+    let numbers = (0..n).map(number).collect();
+    (numbers, next as usize)
+}
+
+fn check_square(component: &'static str, size: Size) -> Result<()> {
+    if size.rows == size.cols {
+        return Ok(());
+    }
+    Err(Error::NotSquare { component, size })
+}

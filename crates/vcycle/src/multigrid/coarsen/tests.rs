@@ -1,0 +1,291 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::*;
+use crate::executor::Executor;
+use crate::gallery;
+use crate::matrix::{Csr, Duplicates, Pattern};
+use crate::multigrid::strength::{Strength, Symmetric};
+
+fn matrix(spec: &str) -> Csr<f64> {
+    gallery::build(spec, &Executor::reference()).unwrap().matrix
+}
+
+fn strong(spec: &str) -> Arc<Pattern> {
+    Strength::default().graph(&matrix(spec)).unwrap()
+}
+
+/// The five-point Laplacian with every seventh row replaced by one of the identity, the columns
+/// kept and zeros stored.
+fn with_conditions(side: usize) -> Csr<f64> {
+    let mut a = matrix(&format!("poisson5:{side}"));
+    for row in (0..side * side).step_by(7) {
+        let range = a.pattern().range(row);
+        let diagonal = a.row(row).0.binary_search(&(row as u32)).unwrap();
+        let values = &mut a.values_mut()[range];
+        values.fill(0.0);
+        values[diagonal] = 1.0;
+    }
+    a
+}
+
+fn row(graph: &Pattern, row: usize) -> Vec<usize> {
+    rounds::neighbours(graph, row).collect()
+}
+
+fn is_coarse(splitting: &Splitting) -> impl Fn(&usize) -> bool {
+    |&row| splitting.coarse_index[row] != NONE
+}
+
+/// The numbers are 0, 1, ... in their order.
+fn assert_numbered(splitting: &Splitting) {
+    let numbers = splitting
+        .coarse_index
+        .iter()
+        .copied()
+        .filter(|&index| index != NONE);
+    assert!(numbers.eq(0..splitting.coarse_count as u32));
+}
+
+fn assert_covers(graph: &Pattern, splitting: &Splitting) {
+    assert_numbered(splitting);
+    for unknown in (0..graph.size().rows).filter(|row| !is_coarse(splitting)(row)) {
+        let near = row(graph, unknown);
+        assert!(
+            near.is_empty() || near.iter().any(is_coarse(splitting)),
+            "row {unknown}"
+        );
+    }
+}
+
+fn assert_independent(graph: &Pattern, splitting: &Splitting) {
+    for unknown in (0..graph.size().rows).filter(is_coarse(splitting)) {
+        assert!(
+            !row(graph, unknown).iter().any(is_coarse(splitting)),
+            "row {unknown}"
+        );
+    }
+}
+
+/// The same matrix on 1, 2 and 3 threads.
+fn on_threads(a: &Csr<f64>) -> Vec<Csr<f64>> {
+    let on = |threads| {
+        a.copy_to(&Executor::cpu_with_threads(threads).unwrap())
+            .unwrap()
+    };
+    (1..=3).map(on).collect()
+}
+
+type Choose = fn(&Arc<Pattern>) -> Splitting;
+
+const CHOICES: [Choose; 3] = [
+    |graph| pmis(graph, 1).unwrap(),
+    |graph| hmis(graph, 1).unwrap(),
+    |graph| ruge_stueben(graph).unwrap(),
+];
+
+#[test]
+fn choices_are_independent_and_cover_the_rest() {
+    for spec in [
+        "poisson5:20",
+        "poisson9:13x9",
+        "poisson27:7",
+        "aniso5:15,0.001",
+        "poisson5:1",
+    ] {
+        let graph = strong(spec);
+        for choose in CHOICES {
+            let splitting = choose(&graph);
+            assert_covers(&graph, &splitting);
+            assert_independent(&graph, &splitting);
+        }
+    }
+}
+
+#[test]
+fn couplings_of_one_direction_are_covered_too() {
+    let a = with_conditions(20);
+    for graph in [
+        Strength::default().graph(&a).unwrap(),
+        strong("convdiff7:7,100"),
+    ] {
+        for choose in CHOICES {
+            assert_covers(&graph, &choose(&graph));
+        }
+    }
+    let splitting = pmis(&Strength::default().graph(&a).unwrap(), 1).unwrap();
+    assert!(
+        (0..400)
+            .step_by(7)
+            .all(|row| splitting.coarse_index[row] == NONE)
+    );
+}
+
+#[test]
+fn threads_change_no_choice() {
+    let a = matrix("poisson9:200");
+    let graph = Strength::default().graph(&a).unwrap();
+    for same in on_threads(&a) {
+        let threaded = Strength::default().graph(&same).unwrap();
+        for choose in CHOICES {
+            assert_eq!(choose(&threaded), choose(&graph));
+        }
+        let both = |graph| aggressive(graph, 1, 2).unwrap();
+        assert_eq!(both(&threaded), both(&graph));
+        assert_eq!(mis2(&threaded, 1).unwrap(), mis2(&graph, 1).unwrap());
+        assert_eq!(pgm(&same, 4, 1).unwrap(), pgm(&a, 4, 1).unwrap());
+    }
+}
+
+#[test]
+fn seeds_make_a_difference() {
+    let (a, graph) = (matrix("poisson5:20"), strong("poisson5:20"));
+    assert_ne!(pmis(&graph, 1).unwrap(), pmis(&graph, 2).unwrap());
+    assert_ne!(mis2(&graph, 1).unwrap(), mis2(&graph, 2).unwrap());
+    assert_ne!(pgm(&a, 2, 1).unwrap(), pgm(&a, 2, 2).unwrap());
+}
+
+#[test]
+fn the_classical_pass_finds_the_checkerboard() {
+    let splitting = ruge_stueben(&strong("poisson5:16")).unwrap();
+    assert!(
+        (118..=138).contains(&splitting.coarse_count),
+        "{}",
+        splitting.coarse_count
+    );
+}
+
+#[test]
+fn the_second_choice_is_among_the_first() {
+    for (spec, paths) in [("poisson7:10", 1), ("poisson7:10", 2), ("poisson5:2", 1)] {
+        let Aggressive { first, second } = aggressive(&strong(spec), 1, paths).unwrap();
+        assert_numbered(&second);
+        let all = 0..first.coarse_index.len();
+        assert!(
+            all.clone()
+                .filter(is_coarse(&second))
+                .all(|row| is_coarse(&first)(&row))
+        );
+        assert!(second.coarse_count > 0);
+        assert!(first.coarse_count == 2 || 2 * second.coarse_count < first.coarse_count);
+    }
+}
+
+fn mean_size(aggregates: &Aggregates) -> f64 {
+    let grouped = aggregates.aggregate.iter().filter(|&&group| group != NONE);
+    grouped.count() as f64 / aggregates.count as f64
+}
+
+/// Every group has a member.
+fn assert_groups(aggregates: &Aggregates) {
+    let found: BTreeSet<u32> = aggregates.aggregate.iter().copied().collect();
+    let groups = found.into_iter().filter(|&group| group != NONE);
+    assert!(groups.eq(0..aggregates.count as u32));
+}
+
+#[test]
+fn matching_does_not_stall_on_uniform_stencils() {
+    for spec in ["poisson5:32", "poisson7:12", "poisson27:9"] {
+        for (size, least) in [(2, 1.8), (4, 3.0), (8, 6.0)] {
+            let aggregates = pgm(&matrix(spec), size, 1).unwrap();
+            assert_groups(&aggregates);
+            let mean = mean_size(&aggregates);
+            assert!(
+                mean > least && mean < 1.6 * size as f64,
+                "{spec} {size}: {mean}"
+            );
+            assert!(!aggregates.aggregate.contains(&NONE));
+        }
+    }
+}
+
+#[test]
+fn pairs_follow_the_strong_direction() {
+    let aggregates = pgm(&matrix("aniso5:16,0.01"), 4, 1).unwrap();
+    let mut line_of = vec![None; aggregates.count];
+    for (unknown, &group) in aggregates.aggregate.iter().enumerate() {
+        let line = *line_of[group as usize].get_or_insert(unknown / 16);
+        assert_eq!(line, unknown / 16);
+    }
+}
+
+#[test]
+fn weights_that_grow_along_a_line_do_not_stall_the_matching() {
+    let n = 1000_u32;
+    let (mut rows, mut columns, mut values) = (vec![], vec![], vec![]);
+    for i in 0..n {
+        for (j, value) in [(i, 2000.0), (i + 1, -f64::from(i + 1))] {
+            if j < n {
+                rows.extend([i, j]);
+                columns.extend([j, i]);
+                values.extend([value; 2]);
+            }
+        }
+    }
+    let (host, size) = (Executor::reference(), Size::square(n as usize));
+    let a = Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap();
+    assert!(mean_size(&pgm(&a, 2, 1).unwrap()) > 1.8);
+}
+
+#[test]
+fn conditions_are_nobodys_partner() {
+    let a = with_conditions(21);
+    let graph = Strength::Symmetric(Symmetric::default()).graph(&a).unwrap();
+    let aggregates = pgm(&a, 2, 1).unwrap();
+    let alone: Vec<usize> = (0..441).step_by(7).collect();
+    for unknown in 0..441 {
+        let others = row(&graph, unknown)
+            .into_iter()
+            .filter(|other| !alone.contains(other));
+        let left_out = alone.contains(&unknown) || others.count() == 0;
+        assert_eq!(
+            aggregates.aggregate[unknown] == NONE,
+            left_out,
+            "row {unknown}"
+        );
+    }
+    let diagonal = Csr::diagonal_matrix(&Executor::reference(), vec![1.0; 5]);
+    assert_eq!(pgm(&diagonal, 4, 1).unwrap().count, 0);
+}
+
+#[test]
+fn roots_are_far_apart_and_all_are_grouped() {
+    for spec in ["poisson5:20", "poisson7:9", "aniso5:15,0.001"] {
+        let graph = strong(spec);
+        let aggregates = mis2(&graph, 1).unwrap();
+        assert_groups(&aggregates);
+        assert!(!aggregates.aggregate.contains(&NONE));
+        // A root's neighbours are all in its group; a group has such a member.
+        let mut rooted = vec![false; aggregates.count];
+        for unknown in 0..graph.size().rows {
+            let group = aggregates.aggregate[unknown];
+            let near = row(&graph, unknown);
+            rooted[group as usize] |= near
+                .iter()
+                .all(|&other| aggregates.aggregate[other] == group);
+        }
+        assert!(rooted.into_iter().all(|is_rooted| is_rooted));
+        let shortest = if spec.starts_with("aniso5") { 2.5 } else { 4.0 };
+        assert!(mean_size(&aggregates) > shortest);
+    }
+}
+
+#[test]
+fn nodes_without_strong_couplings_are_in_no_group() {
+    let cpu = Executor::reference();
+    let alone = Strength::default().graph(&Csr::identity(&cpu, 4)).unwrap();
+    assert_eq!(mis2(&alone, 1).unwrap().aggregate, [NONE; 4]);
+    assert_eq!(pmis(&alone, 1).unwrap().coarse_count, 0);
+}
+
+#[test]
+fn wrong_parameters_are_refused() {
+    let a = matrix("poisson5:4");
+    let graph = strong("poisson5:4");
+    assert!(matches!(pgm(&a, 3, 1), Err(Error::BadParameter { .. })));
+    assert!(matches!(uniform(4, 0), Err(Error::BadParameter { .. })));
+    assert!(matches!(
+        aggressive(&graph, 1, 0),
+        Err(Error::BadParameter { .. })
+    ));
+}

@@ -1,0 +1,92 @@
+//! Solvers for the coarsest level.
+
+mod dense;
+
+use std::sync::Arc;
+
+pub use dense::DenseLu;
+
+use super::serde_text;
+use super::smooth::Relaxation;
+use crate::config::ConfigError;
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Size};
+use crate::scalar::Scalar;
+use crate::vector::Vector;
+
+/// Rows up to which [`Coarsest::Auto`] takes the dense factorisation.
+const DENSE_ROWS: usize = 1000;
+
+/// What solves the coarsest level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Coarsest {
+    /// `dense` up to 1000 rows, else `smoother`.
+    #[default]
+    Auto,
+    /// [`DenseLu`].
+    Dense,
+    /// The sparse factorisation `Direct`, where the library is built with it.
+    Direct,
+    /// The sweeps of the other levels, before and after.
+    Smoother,
+}
+
+impl Coarsest {
+    /// Every choice.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Dense, Self::Direct, Self::Smoother];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Dense => "dense",
+            Self::Direct => "direct",
+            Self::Smoother => "smoother",
+        }
+    }
+
+    /// What `auto` means for so many rows.
+    pub(super) fn for_rows(self, rows: usize) -> Self {
+        match self {
+            Self::Auto if rows <= DENSE_ROWS => Self::Dense,
+            Self::Auto => Self::Smoother,
+            given => given,
+        }
+    }
+}
+
+serde_text::named!(Coarsest, "coarsest");
+
+/// Smoothing alone, from a zero guess.
+#[derive(Debug)]
+pub(super) struct Smoothed<T: Scalar> {
+    pub a: Arc<dyn LinOp<T>>,
+    pub pre: Relaxation<T>,
+    pub post: Relaxation<T>,
+}
+
+impl<T: Scalar> LinOp<T> for Smoothed<T> {
+    fn size(&self) -> Size {
+        self.a.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.a.executor()
+    }
+
+    fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        self.pre.start(self.a.as_ref(), b, x, ws)?;
+        self.post.improve(self.a.as_ref(), b, x, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let products = self.pre.sweeps + self.post.sweeps;
+        let (pre, post) = (self.pre.footprint(), self.post.footprint());
+        Footprint {
+            held: pre.held,
+            moved: pre.moved + post.moved + products.saturating_sub(1) * self.a.footprint().moved,
+        }
+    }
+}

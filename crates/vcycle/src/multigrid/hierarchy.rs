@@ -1,0 +1,255 @@
+//! The set-up of all levels.
+
+use std::fmt::{Display, Formatter};
+use std::sync::Arc;
+
+use super::amg::Amg;
+use super::precision::{LevelPrecisions, of_transfer};
+use super::report::{LevelFacts, Report};
+use super::stages::Coarsened;
+use super::working::{Matrices, Plan, Transfer, Working};
+use crate::config::Unit;
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Converted, Footprint, LinOp, Size, Transpose, check_square, entries};
+use crate::matrix::{Csr, galerkin};
+use crate::scalar::{Kind, Scalar, bf16, f16};
+use crate::vector::Vector;
+
+/// Coarsening that leaves more than this part of the unknowns is not worth a level.
+const STALLED: f64 = 0.9;
+
+/// All levels of a multigrid method; as an operator one cycle from a zero guess.
+///
+/// Made by [`Amg::hierarchy`], or by [`Amg`] as the factory of a preconditioner. It is immutable:
+/// several threads may apply it at once, each with its own [`Workspace`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+/// let a = gallery::build("poisson5:64", &Executor::cpu())?.matrix;
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+/// let hierarchy = Amg::default().hierarchy(&a, &Workspace::new())?;
+/// println!("{hierarchy}");
+/// assert!(hierarchy.report().operator_complexity() < 3.0);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Hierarchy<T: Scalar> {
+    cycle: Arc<dyn LinOp<T>>,
+    report: Report,
+    /// Bytes of all levels, without a finest matrix that is the caller's own.
+    held: usize,
+}
+
+impl<T: Scalar> Hierarchy<T> {
+    pub(super) fn new(amg: &Amg, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Self> {
+        let widest = unit_of(T::KIND)?;
+        let finest = finest(a.as_ref())?;
+        let precisions = amg.precision.capped(widest);
+        let symmetric = !amg.smoother.is_symmetric() && finest.facts().symmetric;
+        let (levels, stalled) = coarsen(amg, finest, ws)?;
+        let report = report(amg, &levels, &precisions, stalled);
+        let mut plan = Plan {
+            amg,
+            given: a,
+            symmetric,
+            precisions: report.levels.iter().map(|level| level.precision).collect(),
+            levels,
+            ws,
+        };
+        let _stage = ws.stage("smoothers", 0);
+        let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
+        let own = if shared { a.footprint().held } else { 0 };
+        Ok(Self {
+            cycle: outermost(&mut plan)?,
+            held: report.bytes().saturating_sub(own),
+            report,
+        })
+    }
+
+    /// The levels in numbers.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+}
+
+/// The real storage types, as precisions.
+fn unit_of(kind: Kind) -> Result<Unit> {
+    match kind {
+        Kind::F64 => Ok(Unit::Double),
+        Kind::F32 => Ok(Unit::Single),
+        Kind::F16 => Ok(Unit::Half),
+        Kind::Bf16 => Ok(Unit::Bfloat),
+        Kind::C64 | Kind::C32 => Err(Error::Unsupported {
+            component: "amg".to_owned(),
+            operation: "complex matrices".to_owned(),
+        }),
+    }
+}
+
+/// The matrix in double precision, checked.
+fn finest<T: Scalar>(a: &dyn LinOp<T>) -> Result<Csr<f64>> {
+    check_square(a, "amg")?;
+    let finest: Csr<f64> = entries(a, "amg")?.convert()?;
+    finest.check_finite()?;
+    if finest.size().rows > 0 && finest.norm_max() == 0.0 {
+        return Err(Error::Singular {
+            component: "amg",
+            reason: "all entries are zero".to_owned(),
+        });
+    }
+    Ok(finest)
+}
+
+/// The matrices of all levels, and why there are no more if the last one is not small.
+fn coarsen(amg: &Amg, finest: Csr<f64>, ws: &Workspace) -> Result<(Vec<Matrices>, Option<String>)> {
+    let mut modes = Vec::new();
+    let mut a = Arc::new(finest);
+    let mut levels = Vec::new();
+    let mut stalled = None;
+    while a.size().rows > amg.coarsest_rows && levels.len() + 1 < amg.max_levels {
+        match step(amg, levels.len(), &a, &mut modes, ws)? {
+            Err(reason) => {
+                stalled = Some(reason);
+                break;
+            }
+            Ok((transfer, coarse)) => {
+                let transfer = Some(transfer);
+                levels.push(Matrices { a, transfer });
+                a = Arc::new(coarse);
+            }
+        }
+    }
+    levels.push(Matrices { a, transfer: None });
+    Ok((levels, stalled))
+}
+
+/// The way to the next level and its matrix, or why there is none.
+fn step(
+    amg: &Amg,
+    level: usize,
+    a: &Csr<f64>,
+    modes: &mut Vec<Vec<f64>>,
+    ws: &Workspace,
+) -> Result<Result<(Transfer, Csr<f64>), String>> {
+    let stage = |name: &str| ws.stage(&format!("level {level}/{name}"), 0);
+    let interpolation = amg.interpolation.after(amg.coarsening)?;
+    let strength = {
+        let _stage = stage("strength");
+        amg.strength.graph(a)?
+    };
+    let coarsened = {
+        let _stage = stage("coarsening");
+        Coarsened::new(amg.coarsening, level, a, &strength, amg.seed)?
+    };
+    let (rows, count) = (a.size().rows, coarsened.count());
+    if count == 0 || count as f64 > STALLED * rows as f64 {
+        return Ok(Err(format!(
+            "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"
+        )));
+    }
+    let prolongation = {
+        let _stage = stage("interpolation");
+        coarsened.prolongation(interpolation, a, &strength, &amg.truncation, modes)?
+    };
+    let _stage = stage("galerkin");
+    let restriction = prolongation.transpose()?;
+    let coarse = galerkin(&restriction, a, &prolongation)?;
+    let transfer = Transfer {
+        restriction,
+        prolongation,
+    };
+    Ok(Ok((transfer, coarse)))
+}
+
+fn report(
+    amg: &Amg,
+    levels: &[Matrices],
+    precisions: &LevelPrecisions,
+    stalled: Option<String>,
+) -> Report {
+    let facts = |(number, level): (usize, &Matrices)| {
+        let precision = precisions.at(number);
+        let transfer_unit = of_transfer(precision, precisions.at(number + 1));
+        let ways = level.transfer.as_ref();
+        LevelFacts {
+            rows: level.a.size().rows,
+            nonzeros: level.a.nonzeros(),
+            transfer_nonzeros: ways.map_or(0, |ways| ways.prolongation.nonzeros()),
+            precision,
+            bytes: stored_bytes(&level.a, precision.matrix)
+                + ways.map_or(0, |ways| {
+                    stored_bytes(&ways.prolongation, transfer_unit)
+                        + stored_bytes(&ways.restriction, transfer_unit)
+                }),
+        }
+    };
+    let rows = levels.last().map_or(0, |level| level.a.size().rows);
+    Report {
+        levels: levels.iter().enumerate().map(facts).collect(),
+        coarsest: amg.coarsest.for_rows(rows).name(),
+        stalled,
+    }
+}
+
+fn stored_bytes(matrix: &Csr<f64>, unit: Unit) -> usize {
+    let value = unit.kind(false).map_or(0, Kind::bytes);
+    matrix.pattern().bytes() + matrix.nonzeros() * value
+}
+
+/// The cycle of the finest level for vectors of `T`.
+fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<Arc<dyn LinOp<T>>> {
+    match plan.precisions[0].working {
+        Unit::Double => converted::<f64, T>(plan),
+        Unit::Single => converted::<f32, T>(plan),
+        Unit::Half => converted::<f16, T>(plan),
+        Unit::Bfloat => converted::<bf16, T>(plan),
+    }
+}
+
+fn converted<W: Working, T: Scalar>(plan: &mut Plan<'_>) -> Result<Arc<dyn LinOp<T>>> {
+    let cycle = W::cycles(plan, 0)?.shaped;
+    let any: &dyn std::any::Any = &cycle;
+    match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
+        Some(same) => Ok(Arc::clone(same)),
+        None => Ok(Arc::new(Converted::new(cycle)?)),
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Hierarchy<T> {
+    fn size(&self) -> Size {
+        self.cycle.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.cycle.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        self.cycle.apply(x, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.cycle.apply_transposed(mode, x, y, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint {
+            held: self.held,
+            ..self.cycle.footprint()
+        }
+    }
+}
+
+impl<T: Scalar> Display for Hierarchy<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.report.fmt(f)
+    }
+}

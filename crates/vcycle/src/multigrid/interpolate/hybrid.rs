@@ -1,0 +1,101 @@
+//! Interpolation from the fewest coarse unknowns at distance two.
+
+use std::sync::Arc;
+
+use super::level::Level;
+use super::row::Row;
+use super::truncation::Truncation;
+use crate::error::Result;
+use crate::matrix::{Csr, Pattern};
+use crate::multigrid::coarsen::Splitting;
+
+/// Hybrid interpolation: the weights of [`extended_i`](super::extended_i) on a smaller set, that
+/// of algorithm 4 in the thesis on the Chronos solver (section 2.2.3 there).
+///
+/// The set starts as `C_i`. As long as strong fine neighbours have no strong coupling to it, the
+/// coarse unknown that most of these are strongly coupled to is added, of equal ones the first.
+///
+/// **Choose it** when [`extended_i`](super::extended_i) makes the coarse matrices too dense and
+/// [`classical`](super::classical) converges slowly.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
+/// use vcycle::multigrid::interpolate::{Truncation, hybrid};
+/// let a = gallery::poisson5([3, 1], &Executor::cpu())?.matrix;
+/// let splitting = Splitting { coarse_index: vec![0, NONE, 1], coarse_count: 2 };
+/// let p = hybrid(&a, a.pattern(), &splitting, &Truncation::default())?;
+/// assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// Unless the arguments fit together; when memory is short.
+pub fn hybrid(
+    a: &Csr<f64>,
+    strength: &Arc<Pattern>,
+    splitting: &Splitting,
+    truncation: &Truncation,
+) -> Result<Csr<f64>> {
+    let level = Level::new(a, strength, splitting)?;
+    level.prolongation(truncation, |row, i| {
+        row.add(i as u32);
+        row.add_neighbours(&level, i);
+        cover(row, &level);
+        row.weigh(&level, i);
+    })
+}
+
+/// Adds coarse unknowns until every strong fine neighbour that has some is coupled to one.
+fn cover(row: &mut Row, level: &Level<'_>) {
+    let coarse = |k: u32| {
+        let strong = level.strong(k as usize).iter().copied();
+        strong.filter(|&l| level.is_coarse(l))
+    };
+    let mut open = row.fine.clone();
+    let mut candidates = Vec::new();
+    loop {
+        open.retain(|&k| !coarse(k).any(|l| row.place(l).is_some()));
+        candidates.clear();
+        candidates.extend(open.iter().flat_map(|&k| coarse(k)));
+        match most_frequent(&mut candidates) {
+            Some(point) => row.add(point),
+            None => return,
+        }
+    }
+}
+
+/// The number that stands most often, of equals the smallest.
+fn most_frequent(numbers: &mut [u32]) -> Option<u32> {
+    numbers.sort_unstable();
+    let runs = numbers.chunk_by(|a, b| a == b).rev();
+    runs.max_by_key(|run| run.len()).map(|run| run[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    #[test]
+    fn the_smallest_of_the_most_frequent_is_found() {
+        assert_eq!(most_frequent(&mut [5, 2, 9, 5, 2]), Some(2));
+        assert_eq!(most_frequent(&mut []), None);
+    }
+
+    #[test]
+    fn one_distant_point_that_covers_two_neighbours_is_enough() {
+        // Point 0 with fine neighbours 1 and 2; 3, 4 and 5 are coarse, 4 a neighbour of both.
+        let rows = [
+            vec![(0, 2.0), (1, -1.0), (2, -1.0)],
+            vec![(0, -1.0), (1, 3.0), (3, -1.0), (4, -1.0)],
+            vec![(0, -1.0), (2, 3.0), (4, -1.0), (5, -1.0)],
+            vec![(3, 1.0)],
+            vec![(4, 1.0)],
+            vec![(5, 1.0)],
+        ];
+        let a = testing::matrix(&rows);
+        let splitting = testing::choose(&[false, false, false, true, true, true]);
+        let p = hybrid(&a, a.pattern(), &splitting, &Truncation::none()).unwrap();
+        assert_eq!(p.row(0), (&[1][..], &[1.0][..]));
+    }
+}

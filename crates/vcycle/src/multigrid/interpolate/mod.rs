@@ -1,0 +1,133 @@
+//! The prolongation from the next level.
+//!
+//! After a choice of coarse unknowns ([`Splitting`](super::coarsen::Splitting)) every coarse
+//! unknown keeps its value and every fine one gets a weighted mean of coarse ones:
+//!
+//! | method | coarse unknowns used for `i` | choose it for |
+//! |---|---|---|
+//! | [`direct`] | strong neighbours | the cheapest set-up |
+//! | [`classical`] | strong neighbours | coarsenings where fine neighbours share coarse ones |
+//! | [`extended`] | those and the strong neighbours of strong fine neighbours | sparse coarsenings |
+//! | [`extended_i`] | the same, `i` itself in the sums | sparse coarsenings: the usual choice |
+//! | [`hybrid`] | as few of the distant ones as are needed | lower complexity than [`extended_i`] |
+//! | [`two_stage`] | two steps of [`extended_i`] | aggressive coarsening |
+//!
+//! After [`Aggregates`](super::coarsen::Aggregates) the [`tentative`] prolongation copies the
+//! near-nullspace piece by piece, and [`smoothed`] makes it smooth.
+//!
+//! The rows are made side by side and are the same for any number of threads. The notation is
+//! that of the field: `C_i` and `F_i` are the coarse and fine unknowns that `i` strongly depends
+//! on, `N_i^w` are its other neighbours.
+
+mod classical;
+mod direct;
+mod extended;
+mod extended_i;
+mod hybrid;
+mod level;
+mod row;
+mod smoothed;
+mod tentative;
+#[cfg(test)]
+mod testing;
+mod truncation;
+mod two_stage;
+
+pub use classical::classical;
+pub use direct::direct;
+pub use extended::extended;
+pub use extended_i::extended_i;
+pub use hybrid::hybrid;
+pub use smoothed::smoothed;
+pub use tentative::tentative;
+pub use truncation::{Truncation, truncate};
+pub use two_stage::two_stage;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::error::Result;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::matrix::{Csr, Pattern};
+    use crate::multigrid::coarsen::Splitting;
+
+    type Method = fn(&Csr<f64>, &Arc<Pattern>, &Splitting, &Truncation) -> Result<Csr<f64>>;
+    const METHODS: [Method; 5] = [direct, classical, extended, extended_i, hybrid];
+
+    #[test]
+    fn between_uncoupled_fine_unknowns_all_methods_are_ideal() {
+        let a = gallery::poisson5([5, 5], &Executor::reference()).unwrap();
+        let a = a.matrix;
+        let red = testing::every(2, 25);
+        for method in METHODS {
+            let p = method(&a, a.pattern(), &red, &Truncation::none()).unwrap();
+            assert_eq!(p.row(7).0, [1, 3, 4, 6]);
+            for fine in (1..25).step_by(2) {
+                assert!(p.row(fine).1.iter().all(|&weight| weight == 0.25));
+            }
+        }
+    }
+
+    #[test]
+    fn constants_are_kept_with_and_without_truncation() {
+        let a = testing::neumann(&Executor::reference(), 12);
+        let splitting = testing::greedy(a.pattern());
+        let sparse = testing::every(5, 144);
+        for truncation in [Truncation::none(), Truncation::default()] {
+            for method in METHODS {
+                let p = method(&a, a.pattern(), &splitting, &truncation).unwrap();
+                testing::assert_constants_kept(&p);
+                assert!(
+                    (0..144).all(|row| truncation.max_elements == 0 || p.row(row).0.len() <= 4)
+                );
+            }
+            for method in [extended, extended_i, hybrid] {
+                let p = method(&a, a.pattern(), &sparse, &truncation).unwrap();
+                testing::assert_constants_kept(&p);
+            }
+        }
+    }
+
+    #[test]
+    fn coarse_unknowns_keep_their_value_and_lonely_fine_ones_get_none() {
+        let a = testing::line(9);
+        let splitting =
+            testing::choose(&[true, false, false, false, false, false, false, false, true]);
+        for method in METHODS {
+            let p = method(&a, a.pattern(), &splitting, &Truncation::default()).unwrap();
+            assert_eq!(p.row(8), (&[1][..], &[1.0][..]));
+            assert!(p.row(4).0.is_empty());
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let with = |threads: usize| {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            let a = gallery::poisson9([200, 200], &cpu).unwrap().matrix;
+            let splitting = testing::greedy(a.pattern());
+            METHODS.map(|method| {
+                let p = method(&a, a.pattern(), &splitting, &Truncation::default()).unwrap();
+                (p.columns().to_vec(), p.values().to_vec())
+            })
+        };
+        assert!(with(1) == with(3));
+    }
+
+    #[test]
+    fn arguments_that_do_not_fit_are_refused() {
+        let a = testing::line(4);
+        let other = testing::line(3);
+        let refuse = |strength: &Arc<Pattern>, splitting: &Splitting| {
+            extended_i(&a, strength, splitting, &Truncation::default()).is_err()
+        };
+        assert!(refuse(other.pattern(), &testing::every(2, 4)));
+        assert!(refuse(a.pattern(), &testing::every(2, 3)));
+        let mut outside = testing::every(2, 4);
+        outside.coarse_index[0] = 2;
+        assert!(refuse(a.pattern(), &outside));
+    }
+}

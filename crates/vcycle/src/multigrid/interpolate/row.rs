@@ -1,0 +1,145 @@
+//! One row of a prolongation under construction.
+
+use super::level::Level;
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::matrix::zeroed;
+
+/// Marks a strong fine neighbour; it gets no weight, its couplings are passed on.
+const PASSED_ON: u32 = u32::MAX;
+
+/// The set of points that row `i` interpolates from and what their weights are made of.
+///
+/// Memory is kept from row to row.
+#[derive(Default)]
+pub(super) struct Row {
+    /// For every point zero, [`PASSED_ON`], or one more than its place in `points`.
+    marks: Vec<u32>,
+    /// The points that the row interpolates from, in the order they were met.
+    pub(super) points: Vec<u32>,
+    /// For each of them the numerator of its weight.
+    pub(super) sums: Vec<f64>,
+    /// The strong fine neighbours.
+    pub(super) fine: Vec<u32>,
+    /// The entries of a neighbour's row that stand in columns of `points`.
+    shares: Vec<(u32, f64)>,
+    /// The finished row: coarse columns and weights.
+    pub(super) entries: Vec<(u32, f64)>,
+}
+
+impl Row {
+    /// Forgets the last row.
+    pub(super) fn start(&mut self, executor: &Executor, points: usize) -> Result<()> {
+        if self.marks.is_empty() {
+            self.marks = zeroed(executor, points)?;
+        }
+        for &point in self.points.iter().chain(&self.fine) {
+            self.marks[point as usize] = 0;
+        }
+        self.points.clear();
+        self.sums.clear();
+        self.fine.clear();
+        self.entries.clear();
+        Ok(())
+    }
+
+    /// Adds a point to interpolate from, unless it is known.
+    pub(super) fn add(&mut self, point: u32) {
+        let mark = &mut self.marks[point as usize];
+        if *mark == 0 {
+            self.points.push(point);
+            self.sums.push(0.0);
+            *mark = self.points.len() as u32;
+        }
+    }
+
+    /// Adds the strong coarse neighbours and notes the strong fine ones.
+    pub(super) fn add_neighbours(&mut self, level: &Level<'_>, i: usize) {
+        for &j in level.strong(i) {
+            if level.is_coarse(j) {
+                self.add(j);
+            } else if j as usize != i {
+                self.marks[j as usize] = PASSED_ON;
+                self.fine.push(j);
+            }
+        }
+    }
+
+    /// Adds the strong coarse neighbours of the strong fine neighbours.
+    pub(super) fn add_distant(&mut self, level: &Level<'_>) {
+        for place in 0..self.fine.len() {
+            for &l in level.strong(self.fine[place] as usize) {
+                if level.is_coarse(l) {
+                    self.add(l);
+                }
+            }
+        }
+    }
+
+    /// The place of a point in the set.
+    #[inline(always)]
+    pub(super) fn place(&self, point: u32) -> Option<usize> {
+        match self.marks[point as usize] {
+            0 | PASSED_ON => None,
+            mark => Some(mark as usize - 1),
+        }
+    }
+
+    /// The weights of the set `Ĉ_i` found so far, where `k` are strong fine neighbours:
+    ///
+    /// `w_ij = -(a_ij + Σ_k a_ik ā_kj / b_ik) / ã_ii`, `b_ik = Σ_{l∈Ĉ_i} ā_kl`,
+    ///
+    /// with `ā_kl = a_kl` where its sign is not that of `a_kk`, else zero. The diagonal `ã_ii` is
+    /// `a_ii`, couplings that are neither in the set nor passed on, and those to `k` with
+    /// `b_ik = 0`. If `i` itself is in the set, its numerator goes to the diagonal.
+    pub(super) fn weigh(&mut self, level: &Level<'_>, i: usize) {
+        let mut diagonal = 0.0;
+        let (columns, values) = level.a.row(i);
+        for (&j, &value) in columns.iter().zip(values) {
+            match self.marks[j as usize] {
+                _ if j as usize == i => diagonal += value,
+                0 => diagonal += value,
+                PASSED_ON => diagonal += self.pass_on(level, j as usize, value),
+                mark => self.sums[mark as usize - 1] += value,
+            }
+        }
+        if let Some(own) = self.place(i as u32) {
+            diagonal += self.sums[own];
+        }
+        self.finish(level, |sum| -sum / diagonal);
+    }
+
+    /// Shares `coupling` among the points of the set as row `k` does; what is left over is
+    /// returned.
+    fn pass_on(&mut self, level: &Level<'_>, k: usize, coupling: f64) -> f64 {
+        let positive = level.diagonal[k] > 0.0;
+        let mut total = 0.0;
+        self.shares.clear();
+        let (columns, values) = level.a.row(k);
+        for (&l, &value) in columns.iter().zip(values) {
+            let mark = self.marks[l as usize];
+            if mark != 0 && mark != PASSED_ON && (value < 0.0) == positive {
+                self.shares.push((mark - 1, value));
+                total += value;
+            }
+        }
+        if total == 0.0 {
+            return coupling;
+        }
+        let factor = coupling / total;
+        for &(place, value) in &self.shares {
+            self.sums[place as usize] += factor * value;
+        }
+        0.0
+    }
+
+    /// Turns sums into entries; a weight that is zero or not finite makes none.
+    pub(super) fn finish(&mut self, level: &Level<'_>, weight: impl Fn(f64) -> f64) {
+        for (&point, &sum) in self.points.iter().zip(&self.sums) {
+            let weight = weight(sum);
+            if level.is_coarse(point) && weight != 0.0 && weight.is_finite() {
+                self.entries.push((level.coarse[point as usize], weight));
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Matrices and choices of coarse unknowns for the tests of interpolation.
+
+use crate::executor::Executor;
+use crate::linop::Size;
+use crate::matrix::{Csr, Duplicates, Pattern};
+use crate::multigrid::coarsen::{NONE, Splitting};
+
+/// A square matrix of its rows.
+pub(super) fn matrix(rows: &[Vec<(u32, f64)>]) -> Csr<f64> {
+    from_rows(&Executor::reference(), rows)
+}
+
+fn from_rows(executor: &Executor, rows: &[Vec<(u32, f64)>]) -> Csr<f64> {
+    let mut offsets = vec![0];
+    offsets.extend(rows.iter().scan(0, |end, row| {
+        *end += row.len();
+        Some(*end)
+    }));
+    let (columns, values) = rows.iter().flatten().copied().unzip();
+    let size = Size::square(rows.len());
+    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
+/// The 1-D Laplacian `[-1 2 -1]`.
+pub(super) fn line(n: usize) -> Csr<f64> {
+    let row = |i: usize| {
+        let beside = [i.wrapping_sub(1), i + 1].into_iter().filter(|&j| j < n);
+        let mut row: Vec<_> = beside.map(|j| (j as u32, -1.0)).collect();
+        row.push((i as u32, 2.0));
+        row
+    };
+    matrix(&(0..n).map(row).collect::<Vec<_>>())
+}
+
+/// The five-point Laplacian on a `side` by `side` grid with insulated boundary: all rows have
+/// sum zero.
+pub(super) fn neumann(executor: &Executor, side: usize) -> Csr<f64> {
+    let row = |i: usize| {
+        let (x, y) = (i % side, i / side);
+        let beside = [
+            (x > 0).then(|| i - 1),
+            (x + 1 < side).then(|| i + 1),
+            (y > 0).then(|| i - side),
+            (y + 1 < side).then(|| i + side),
+        ];
+        let mut row: Vec<_> = beside
+            .into_iter()
+            .flatten()
+            .map(|j| (j as u32, -1.0))
+            .collect();
+        row.push((i as u32, row.len() as f64));
+        row
+    };
+    from_rows(executor, &(0..side * side).map(row).collect::<Vec<_>>())
+}
+
+/// Those unknowns are coarse for which it is said.
+pub(super) fn choose(coarse: &[bool]) -> Splitting {
+    let mut coarse_count = 0;
+    let number = |&coarse: &bool| match coarse {
+        true => {
+            coarse_count += 1;
+            coarse_count as u32 - 1
+        }
+        false => NONE,
+    };
+    Splitting {
+        coarse_index: coarse.iter().map(number).collect(),
+        coarse_count,
+    }
+}
+
+/// Every `step`-th of `n` unknowns.
+pub(super) fn every(step: usize, n: usize) -> Splitting {
+    choose(&(0..n).map(|i| i % step == 0).collect::<Vec<_>>())
+}
+
+/// Every unknown is coarse that depends on no coarse one before it.
+pub(super) fn greedy(strength: &Pattern) -> Splitting {
+    greedy_among(strength, &every(1, strength.size().rows))
+}
+
+/// The same among the coarse unknowns of `first`.
+pub(super) fn greedy_among(strength: &Pattern, first: &Splitting) -> Splitting {
+    let mut coarse = vec![false; strength.size().rows];
+    for i in 0..coarse.len() {
+        let strong = &strength.columns()[strength.range(i)];
+        coarse[i] = first.coarse_index[i] != NONE && !strong.iter().any(|&j| coarse[j as usize]);
+    }
+    choose(&coarse)
+}
+
+pub(super) fn assert_close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(
+            (found - expected).abs() < 1e-12,
+            "{found} instead of {expected}"
+        );
+    }
+}
+
+/// Fails unless every row has the sum one.
+pub(super) fn assert_constants_kept(p: &Csr<f64>) {
+    let sum = |row| p.row(row).1.iter().sum();
+    let sums: Vec<f64> = (0..p.size().rows).map(sum).collect();
+    assert_close(&sums, &vec![1.0; p.size().rows]);
+}

@@ -1,0 +1,85 @@
+//! One level of a hierarchy and all below it, as an operator.
+
+use std::sync::Arc;
+
+use super::smooth::Relaxation;
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::scalar::Scalar;
+use crate::vector::{Coefficient, Vector};
+
+/// A multigrid cycle from this level down: smooth, correct by the coarser level, smooth.
+///
+/// Vectors of this level are stored in `W`, those of the next in `C`; the transfer operators
+/// convert on the way. Applied to `b` it is one cycle from a zero guess, a fixed linear operator
+/// if all its parts are, symmetric if the second smoother is the adjoint of the first and the
+/// restriction that of the prolongation.
+#[derive(Clone, Debug)]
+pub struct Level<W: Scalar, C: Scalar> {
+    /// The matrix of this level.
+    pub a: Arc<dyn LinOp<W>>,
+    /// To the next level.
+    pub restrict: Arc<dyn LinOp<W, C>>,
+    /// From the next level.
+    pub prolong: Arc<dyn LinOp<C, W>>,
+    /// Smooths before the correction, from a zero guess.
+    pub pre: Relaxation<W>,
+    /// Smooths after the correction.
+    pub post: Relaxation<W>,
+    /// Approximates the inverse of the next level's matrix.
+    pub coarse: Arc<dyn LinOp<C>>,
+}
+
+impl<W: Scalar, C: Scalar> Level<W, C> {
+    /// `x += P coarse(R (b - A x))`.
+    fn correct(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
+        let rows = self.coarse.size().rows;
+        let mut restricted = ws.vector::<C>(self.executor(), rows, b.cols())?;
+        let mut correction = ws.vector::<C>(self.executor(), rows, b.cols())?;
+        if self.pre.sweeps == 0 {
+            self.restrict.apply(b, &mut restricted, ws)?;
+        } else {
+            let mut r = ws.vector_like::<W, W>(b)?;
+            self.a.residual(b, x, &mut r, ws)?;
+            self.restrict.apply(&r, &mut restricted, ws)?;
+        }
+        self.coarse.apply(&restricted, &mut correction, ws)?;
+        let one = Coefficient::one;
+        self.prolong
+            .apply_advanced(one(), &correction, one(), x, ws)
+    }
+}
+
+impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
+    fn size(&self) -> Size {
+        self.a.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.a.executor()
+    }
+
+    fn apply(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
+        check_apply("multigrid cycle", self.size(), self.executor(), b, x)?;
+        self.pre.start(self.a.as_ref(), b, x, ws)?;
+        self.correct(b, x, ws)?;
+        self.post.improve(self.a.as_ref(), b, x, ws)
+    }
+
+    /// What is held beside the matrix of this level itself.
+    fn footprint(&self) -> Footprint {
+        let products = self.pre.sweeps + self.post.sweeps;
+        let smoothing = self.pre.footprint().moved + self.post.footprint().moved;
+        let (r, p) = (self.restrict.footprint(), self.prolong.footprint());
+        let coarse = self.coarse.footprint();
+        Footprint {
+            held: r.held + p.held + self.pre.footprint().held + coarse.held,
+            moved: products * self.a.footprint().moved
+                + smoothing
+                + r.moved
+                + p.moved
+                + coarse.moved,
+        }
+    }
+}

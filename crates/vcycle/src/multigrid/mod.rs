@@ -1,0 +1,38 @@
+//! Algebraic multigrid, in stages that combine freely.
+//!
+//! A level is made of the one above in four steps, each a folder of this module with one method a
+//! file: [`strength`] tells which couplings matter, [`coarsen`] chooses the unknowns of the next
+//! level or groups them, [`interpolate`] makes the prolongation `P`, and the Galerkin product
+//! `R A P` gives the next matrix. The set-up is done in double precision.
+//!
+//! [`Amg`] holds the parameters of all stages and makes a [`Hierarchy`], an operator whose
+//! application is one cycle: a preconditioner. Within it every [`Level`] is an operator too, the
+//! cycle from there down, in the [precisions](LevelPrecisions) chosen for it.
+
+mod amg;
+mod coarsest;
+mod cycle;
+mod hierarchy;
+mod level;
+mod precision;
+mod report;
+mod serde_text;
+mod smooth;
+mod stages;
+#[cfg(test)]
+mod tests;
+mod working;
+
+pub mod coarsen;
+pub mod interpolate;
+pub mod strength;
+
+pub use amg::Amg;
+pub use coarsest::{Coarsest, DenseLu};
+pub use cycle::Cycle;
+pub use hierarchy::Hierarchy;
+pub use level::Level;
+pub use precision::LevelPrecisions;
+pub use report::{LevelFacts, Report};
+pub use smooth::{ChebyshevPolynomial, Relaxation, Smoother};
+pub use stages::{Coarsening, Interpolation};

@@ -1,0 +1,218 @@
+//! The names of smoothers.
+
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::ChebyshevPolynomial;
+use crate::config::ConfigError;
+use crate::linop::Factory;
+use crate::multigrid::serde_text;
+use crate::precond::{BlockJacobi, Ilu0, Jacobi, L1Jacobi, Sor, Ssor};
+use crate::scalar::Mixes;
+
+/// A smoother and its one parameter, written `name` or `name:parameter`.
+///
+/// | | parameter | choose it |
+/// |---|---|---|
+/// | `l1-jacobi` | weight, 1 | by default: converges for every symmetric positive definite matrix |
+/// | `jacobi` | weight, 2/3 | for Poisson-like problems, where it is a little faster |
+/// | `chebyshev` | degree, 2 | for few, strong sweeps on many threads |
+/// | `gs`, `sor` | omega, 1 | on few threads; backward after the correction if the matrix is symmetric |
+/// | `sgs`, `ssor` | omega, 1 | on few threads, where one sweep has to be symmetric |
+/// | `ilu0` | | for anisotropy and convection |
+/// | `block-jacobi` | block size, 8 | for several unknowns a node |
+///
+/// ```
+/// use vcycle::multigrid::Smoother;
+/// let smoother: Smoother = "chebyshev:3".parse()?;
+/// assert_eq!(smoother, Smoother::Chebyshev { degree: 3 });
+/// # Ok::<(), vcycle::config::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Smoother {
+    /// [`Jacobi`].
+    Jacobi {
+        /// The damping.
+        weight: f64,
+    },
+    /// [`L1Jacobi`].
+    L1Jacobi {
+        /// The damping.
+        weight: f64,
+    },
+    /// [`ChebyshevPolynomial`].
+    Chebyshev {
+        /// Of the polynomial.
+        degree: usize,
+    },
+    /// [`Sor`]; Gauss-Seidel for `omega = 1`.
+    Sor {
+        /// The relaxation.
+        omega: f64,
+    },
+    /// [`Ssor`]; symmetric Gauss-Seidel for `omega = 1`.
+    Ssor {
+        /// The relaxation.
+        omega: f64,
+    },
+    /// [`Ilu0`].
+    Ilu0,
+    /// [`BlockJacobi`].
+    BlockJacobi {
+        /// Rows of the largest block.
+        block_size: usize,
+    },
+}
+
+impl Default for Smoother {
+    fn default() -> Self {
+        Self::L1Jacobi { weight: 1.0 }
+    }
+}
+
+impl Smoother {
+    /// Every name, as options and files spell it.
+    pub const NAMES: &[&str] = &[
+        "jacobi",
+        "l1-jacobi",
+        "chebyshev",
+        "gs",
+        "sor",
+        "sgs",
+        "ssor",
+        "ilu0",
+        "block-jacobi",
+    ];
+
+    /// Makes the operator of one sweep.
+    pub fn factory<T: Mixes<T, T>>(&self) -> Arc<dyn Factory<T>> {
+        match *self {
+            Self::Jacobi { weight } => Arc::new(Jacobi { weight }),
+            Self::L1Jacobi { weight } => Arc::new(L1Jacobi { weight }),
+            Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial { degree }),
+            Self::Sor { omega } => Arc::new(Sor {
+                omega,
+                ..Sor::default()
+            }),
+            Self::Ssor { omega } => Arc::new(Ssor {
+                omega,
+                ..Ssor::default()
+            }),
+            Self::Ilu0 => Arc::new(Ilu0::default()),
+            Self::BlockJacobi { block_size } => Arc::new(BlockJacobi {
+                block_size,
+                ..BlockJacobi::default()
+            }),
+        }
+    }
+
+    /// Whether a sweep is symmetric where the matrix is.
+    pub fn is_symmetric(&self) -> bool {
+        !matches!(self, Self::Sor { .. })
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "jacobi" => Self::Jacobi { weight: 2.0 / 3.0 },
+            "l1-jacobi" => Self::L1Jacobi { weight: 1.0 },
+            "chebyshev" => Self::Chebyshev { degree: 2 },
+            "gs" | "sor" => Self::Sor { omega: 1.0 },
+            "sgs" | "ssor" => Self::Ssor { omega: 1.0 },
+            "ilu0" => Self::Ilu0,
+            "block-jacobi" => Self::BlockJacobi { block_size: 8 },
+            _ => return None,
+        })
+    }
+
+    /// Sets the parameter from text.
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Jacobi { weight: value }
+            | Self::L1Jacobi { weight: value }
+            | Self::Sor { omega: value }
+            | Self::Ssor { omega: value } => *value = number(text)?,
+            Self::Chebyshev { degree: value } | Self::BlockJacobi { block_size: value } => {
+                *value = number(text)?
+            }
+            Self::Ilu0 => return Err("it has no parameter".to_owned()),
+        }
+        Ok(())
+    }
+}
+
+fn number<N: FromStr<Err: Display>>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|error: N::Err| error.to_string())
+}
+
+impl FromStr for Smoother {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let (name, parameter) = match text.split_once(':') {
+            Some((name, parameter)) => (name, Some(parameter)),
+            None => (text, None),
+        };
+        let mut smoother = Self::named(name)
+            .ok_or_else(|| ConfigError::unknown_name("smoother", name, Self::NAMES.to_vec()))?;
+        if let Some(parameter) = parameter {
+            smoother
+                .set(parameter)
+                .map_err(|reason| ConfigError::BadValue {
+                    place: format!("smoother {name}"),
+                    key: "parameter".to_owned(),
+                    value: parameter.to_owned(),
+                    reason,
+                })?;
+        }
+        Ok(smoother)
+    }
+}
+
+impl Display for Smoother {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let text = match self {
+            Self::Jacobi { weight } => format!("jacobi:{weight}"),
+            Self::L1Jacobi { weight } if *weight == 1.0 => "l1-jacobi".to_owned(),
+            Self::L1Jacobi { weight } => format!("l1-jacobi:{weight}"),
+            Self::Chebyshev { degree } => format!("chebyshev:{degree}"),
+            Self::Sor { omega } if *omega == 1.0 => "gs".to_owned(),
+            Self::Sor { omega } => format!("sor:{omega}"),
+            Self::Ssor { omega } if *omega == 1.0 => "sgs".to_owned(),
+            Self::Ssor { omega } => format!("ssor:{omega}"),
+            Self::Ilu0 => "ilu0".to_owned(),
+            Self::BlockJacobi { block_size } => format!("block-jacobi:{block_size}"),
+        };
+        f.pad(&text)
+    }
+}
+
+serde_text::as_text!(Smoother);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_read_and_what_is_written_is_read_again() {
+        for name in Smoother::NAMES {
+            let smoother: Smoother = name.parse().unwrap();
+            assert_eq!(smoother.to_string().parse::<Smoother>().unwrap(), smoother);
+        }
+        let half: Smoother = "jacobi:0.5".parse().unwrap();
+        assert_eq!(half, Smoother::Jacobi { weight: 0.5 });
+    }
+
+    #[test]
+    fn wrong_names_and_parameters_are_told_apart() {
+        let error = |text: &str| text.parse::<Smoother>().unwrap_err();
+        assert!(
+            error("jacobbi")
+                .to_string()
+                .contains("did you mean `jacobi`")
+        );
+        assert!(matches!(error("ilu0:1"), ConfigError::BadValue { .. }));
+        assert!(matches!(error("chebyshev:x"), ConfigError::BadValue { .. }));
+    }
+}

@@ -1,0 +1,101 @@
+//! Smoothers: what takes care of the error that the next level cannot see.
+//!
+//! A sweep is `x += M (b - A x)` with any approximate inverse `M`: the operator of any
+//! [`Factory`].
+
+mod chebyshev;
+mod kind;
+
+use std::sync::Arc;
+
+pub use chebyshev::ChebyshevPolynomial;
+pub use kind::Smoother;
+
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::{Footprint, LinOp, Transpose};
+use crate::scalar::Scalar;
+use crate::vector::{Coefficient, Vector};
+
+/// Sweeps of a smoother bound to a matrix.
+#[derive(Clone, Debug)]
+pub struct Relaxation<T: Scalar> {
+    /// Approximates the inverse of the matrix.
+    pub m: Arc<dyn LinOp<T>>,
+    /// How many sweeps are made.
+    pub sweeps: usize,
+    /// Whether `M^T` takes the place of `M`, so that the sweeps are the adjoint of those without.
+    pub transposed: bool,
+}
+
+impl<T: Scalar> Relaxation<T> {
+    /// Sweeps from a zero guess; the first needs no product. The old contents of `x` are not read.
+    ///
+    /// # Errors
+    /// When an operator fails.
+    pub fn start(
+        &self,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        if self.sweeps == 0 {
+            return x.fill(T::default());
+        }
+        self.step(b, x, ws)?;
+        self.sweep(self.sweeps - 1, a, b, x, ws)
+    }
+
+    /// Sweeps from the guess in `x`.
+    ///
+    /// # Errors
+    /// When an operator fails.
+    pub fn improve(
+        &self,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.sweep(self.sweeps, a, b, x, ws)
+    }
+
+    fn sweep(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        if sweeps == 0 {
+            return Ok(());
+        }
+        let mut r = ws.vector_like::<T, T>(b)?;
+        let mut step = ws.vector_like::<T, T>(b)?;
+        for _ in 0..sweeps {
+            a.residual(b, x, &mut r, ws)?;
+            self.step(&r, &mut step, ws)?;
+            x.axpy(Coefficient::one(), &step)?;
+        }
+        Ok(())
+    }
+
+    /// `z = M r`.
+    fn step(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        match self.transposed {
+            false => self.m.apply(r, z, ws),
+            true => self.m.apply_transposed(Transpose::Plain, r, z, ws),
+        }
+    }
+
+    /// Bytes held, and moved by all sweeps without the products with the matrix.
+    pub fn footprint(&self) -> Footprint {
+        let once = self.m.footprint();
+        Footprint {
+            held: once.held,
+            moved: self.sweeps * once.moved,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The names of coarsenings and interpolations, and how they combine.
+
+use std::sync::Arc;
+
+use super::coarsen::{self, Aggregates, Splitting};
+use super::interpolate::{self, Truncation};
+use super::serde_text;
+use crate::config::ConfigError;
+use crate::error::Result;
+use crate::matrix::{Csr, Pattern};
+
+/// How the unknowns of the next level are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Coarsening {
+    /// [`coarsen::pmis`].
+    #[default]
+    Pmis,
+    /// [`coarsen::hmis`].
+    Hmis,
+    /// [`coarsen::aggressive`] on the finest level, [`coarsen::pmis`] below.
+    PmisAggressive,
+    /// [`coarsen::ruge_stueben`].
+    RugeStueben,
+    /// [`coarsen::pgm`].
+    Pgm,
+    /// [`coarsen::mis2`].
+    Mis2,
+}
+
+impl Coarsening {
+    /// Every coarsening.
+    pub const ALL: [Self; 6] = [
+        Self::Pmis,
+        Self::Hmis,
+        Self::PmisAggressive,
+        Self::RugeStueben,
+        Self::Pgm,
+        Self::Mis2,
+    ];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pmis => "pmis",
+            Self::Hmis => "hmis",
+            Self::PmisAggressive => "pmis-aggressive",
+            Self::RugeStueben => "rs",
+            Self::Pgm => "pgm",
+            Self::Mis2 => "sa",
+        }
+    }
+
+    /// Whether it groups unknowns, and does not choose among them.
+    pub fn aggregates(self) -> bool {
+        matches!(self, Self::Pgm | Self::Mis2)
+    }
+}
+
+serde_text::named!(Coarsening, "coarsening");
+
+/// How the prolongation is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Interpolation {
+    /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `smoothed` after
+    /// `sa`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
+    #[default]
+    Auto,
+    /// [`interpolate::direct`].
+    Direct,
+    /// [`interpolate::classical`].
+    Classical,
+    /// [`interpolate::extended`].
+    Extended,
+    /// [`interpolate::extended_i`].
+    ExtendedI,
+    /// [`interpolate::hybrid`].
+    Hybrid,
+    /// [`interpolate::tentative`].
+    Tentative,
+    /// [`interpolate::smoothed`].
+    Smoothed,
+}
+
+impl Interpolation {
+    /// Every interpolation.
+    pub const ALL: [Self; 8] = [
+        Self::Auto,
+        Self::Direct,
+        Self::Classical,
+        Self::Extended,
+        Self::ExtendedI,
+        Self::Hybrid,
+        Self::Tentative,
+        Self::Smoothed,
+    ];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Direct => "direct",
+            Self::Classical => "classical",
+            Self::Extended => "extended",
+            Self::ExtendedI => "extended+i",
+            Self::Hybrid => "hybrid",
+            Self::Tentative => "tentative",
+            Self::Smoothed => "smoothed",
+        }
+    }
+
+    /// What `auto` means after `coarsening`.
+    ///
+    /// # Errors
+    /// When the two do not go together.
+    pub(super) fn after(self, coarsening: Coarsening) -> Result<Self> {
+        let fits = match self {
+            Self::Auto => true,
+            Self::Tentative | Self::Smoothed => coarsening.aggregates(),
+            _ => !coarsening.aggregates(),
+        };
+        if !fits {
+            let reason = format!("`{self}` does not go with the coarsening `{coarsening}`");
+            return Err(ConfigError::Conflict(format!("interpolation: {reason}")).into());
+        }
+        Ok(match (self, coarsening) {
+            (Self::Auto, Coarsening::Pgm) => Self::Tentative,
+            (Self::Auto, Coarsening::Mis2) => Self::Smoothed,
+            (Self::Auto, _) => Self::ExtendedI,
+            (given, _) => given,
+        })
+    }
+}
+
+serde_text::named!(Interpolation, "interpolation");
+
+/// The members of a group of [`coarsen::pgm`].
+const GROUP_SIZE: usize = 8;
+/// Damping of the smoothing of a tentative prolongation.
+const SMOOTHING: f64 = 4.0 / 3.0;
+/// Paths that make two coarse unknowns neighbours in aggressive coarsening.
+const PATHS: usize = 1;
+
+/// What interpolation goes by.
+pub(super) enum Coarsened {
+    Chosen(Splitting),
+    Twice(coarsen::Aggressive),
+    Grouped(Aggregates),
+}
+
+impl Coarsened {
+    /// Chooses or groups the unknowns of `level`.
+    pub fn new(
+        coarsening: Coarsening,
+        level: usize,
+        a: &Csr<f64>,
+        strength: &Arc<Pattern>,
+        seed: u64,
+    ) -> Result<Self> {
+        Ok(match coarsening {
+            Coarsening::PmisAggressive if level == 0 => {
+                Self::Twice(coarsen::aggressive(strength, seed, PATHS)?)
+            }
+            Coarsening::Pmis | Coarsening::PmisAggressive => {
+                Self::Chosen(coarsen::pmis(strength, seed)?)
+            }
+            Coarsening::Hmis => Self::Chosen(coarsen::hmis(strength, seed)?),
+            Coarsening::RugeStueben => Self::Chosen(coarsen::ruge_stueben(strength)?),
+            Coarsening::Pgm => Self::Grouped(coarsen::pgm(a, GROUP_SIZE, seed)?),
+            Coarsening::Mis2 => Self::Grouped(coarsen::mis2(strength, seed)?),
+        })
+    }
+
+    /// Unknowns (or nodes) of the next level.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Chosen(splitting) => splitting.coarse_count,
+            Self::Twice(both) => both.second.coarse_count,
+            Self::Grouped(aggregates) => aggregates.count,
+        }
+    }
+
+    /// The prolongation; `modes` are the near-nullspace of this level and become that of the next.
+    pub fn prolongation(
+        &self,
+        interpolation: Interpolation,
+        a: &Csr<f64>,
+        strength: &Arc<Pattern>,
+        truncation: &Truncation,
+        modes: &mut Vec<Vec<f64>>,
+    ) -> Result<Csr<f64>> {
+        let splitting = match self {
+            Self::Grouped(aggregates) => {
+                let (tentative, coarse) =
+                    interpolate::tentative(aggregates, modes, 1, a.executor())?;
+                *modes = coarse;
+                return match interpolation {
+                    Interpolation::Smoothed => {
+                        interpolate::smoothed(a, &tentative, SMOOTHING, None)
+                    }
+                    _ => Ok(tentative),
+                };
+            }
+            Self::Twice(both) => {
+                let (first, second) = (&both.first, &both.second);
+                return interpolate::two_stage(a, strength, first, second, truncation);
+            }
+            Self::Chosen(splitting) => splitting,
+        };
+        let method = match interpolation {
+            Interpolation::Direct => interpolate::direct,
+            Interpolation::Classical => interpolate::classical,
+            Interpolation::Extended => interpolate::extended,
+            Interpolation::Hybrid => interpolate::hybrid,
+            _ => interpolate::extended_i,
+        };
+        method(a, strength, splitting, truncation)
+    }
+}

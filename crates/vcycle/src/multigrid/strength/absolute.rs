@@ -1,0 +1,49 @@
+//! Couplings of either sign, relative to the largest of the row.
+
+use super::Measure;
+use crate::matrix::Csr;
+
+/// `s_ij = |a_ij| / max_k |a_ik|`, the diagonal left out.
+///
+/// **Choose it** for classical coarsening of matrices with large positive couplings, such as those
+/// of higher-order elements, where [`Classical`](super::Classical) finds too few strong ones.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Absolute {
+    /// The smallest strong `s_ij`.
+    pub threshold: f64,
+    /// The mean number of strong couplings a row, in place of the threshold.
+    pub connections: Option<f64>,
+}
+
+impl Default for Absolute {
+    fn default() -> Self {
+        Self {
+            threshold: 0.25,
+            connections: None,
+        }
+    }
+}
+
+impl Measure for Absolute {
+    fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    fn connections(&self) -> Option<f64> {
+        self.connections
+    }
+
+    fn row(&self, a: &Csr<f64>, _diagonal: &[f64], row: usize, strengths: &mut [f64]) {
+        let (columns, values) = a.row(row);
+        let others = columns
+            .iter()
+            .zip(values)
+            .filter(|(c, _)| **c as usize != row);
+        let largest = others.fold(0.0, |largest: f64, (_, value)| largest.max(value.abs()));
+        for (strength, value) in strengths.iter_mut().zip(values) {
+            *strength = value.abs() / largest;
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Which couplings matter: the graph that coarsening and interpolation look at.
+//!
+//! Every measure gives each coupling a number `s_ij >= 0`; the strong ones are those with
+//! `s_ij >= threshold`. In place of a threshold the mean number of strong connections of a row can
+//! be prescribed, which keeps the coarsening alike on all levels (2.2.2 of the thesis on Chronos:
+//! the threshold is then found by sorting all `s_ij`).
+
+mod absolute;
+mod classical;
+mod symmetric;
+
+use std::sync::Arc;
+
+pub use absolute::Absolute;
+pub use classical::Classical;
+pub use symmetric::Symmetric;
+
+use crate::error::{Error, Result};
+use crate::matrix::{Csr, Pattern, Rows, build, ranges};
+
+/// How strong couplings are told from weak ones.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::strength::Strength};
+/// let a = gallery::build("aniso5:8,0.01", &Executor::cpu())?.matrix;
+/// let strong = Strength::default().graph(&a)?;
+/// assert_eq!(strong.columns()[strong.range(9)], [8, 10]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Strength {
+    /// Negative couplings against the largest of the row.
+    Classical(Classical),
+    /// Couplings against the diagonal entries of both unknowns.
+    Symmetric(Symmetric),
+    /// Couplings of either sign against the largest of the row.
+    Absolute(Absolute),
+}
+
+impl Default for Strength {
+    fn default() -> Self {
+        Strength::Classical(Classical::default())
+    }
+}
+
+impl Strength {
+    /// For every row the columns it strongly depends on, never the diagonal nor a stored zero.
+    ///
+    /// # Errors
+    /// For a matrix that is not square, a threshold or number of connections that is negative or
+    /// not a number, and when memory is short.
+    pub fn graph(&self, a: &Csr<f64>) -> Result<Arc<Pattern>> {
+        match self {
+            Strength::Classical(measure) => graph(a, measure),
+            Strength::Symmetric(measure) => graph(a, measure),
+            Strength::Absolute(measure) => graph(a, measure),
+        }
+    }
+}
+
+/// One measure of strength.
+trait Measure: Sync {
+    fn threshold(&self) -> f64;
+    fn connections(&self) -> Option<f64>;
+
+    /// Writes `s_ij` for the entries of row `i`; what it writes for the diagonal is not read.
+    fn row(&self, a: &Csr<f64>, diagonal: &[f64], row: usize, strengths: &mut [f64]);
+}
+
+fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
+    let size = a.size();
+    if size.rows != size.cols {
+        let component = "strength of connection";
+        return Err(Error::NotSquare { component, size });
+    }
+    not_negative("threshold", measure.threshold())?;
+    not_negative("connections", measure.connections().unwrap_or(0.0))?;
+    let diagonal = a.diagonal();
+    let threshold = match measure.connections() {
+        Some(mean) => quantile(a, &diagonal, measure, mean),
+        None => measure.threshold(),
+    };
+    let fill = |strengths: &mut Vec<f64>, row: usize, rows: &mut Rows<()>| {
+        let columns = a.row(row).0;
+        rows.reserve(a.executor(), columns.len())?;
+        for_each_coupling(a, &diagonal, measure, row, strengths, |column, strength| {
+            if strength >= threshold {
+                rows.push(column, ());
+            }
+        });
+        Ok(())
+    };
+    let pieces = a.pattern().pieces();
+    let arrays = build(a.executor(), pieces, a.bytes(), Vec::new, fill)?;
+    Ok(arrays.into_pattern(a.executor(), size))
+}
+
+fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
+    if value >= 0.0 {
+        return Ok(());
+    }
+    let reason = format!("{value} is not a number from 0 on");
+    Err(Error::BadParameter { parameter, reason })
+}
+
+/// `visit(j, s_ij)` for the couplings of row `i` with `s_ij > 0`.
+fn for_each_coupling(
+    a: &Csr<f64>,
+    diagonal: &[f64],
+    measure: &impl Measure,
+    row: usize,
+    strengths: &mut Vec<f64>,
+    mut visit: impl FnMut(u32, f64),
+) {
+    let columns = a.row(row).0;
+    strengths.resize(columns.len(), 0.0);
+    measure.row(a, diagonal, row, strengths);
+    for (&column, &strength) in columns.iter().zip(strengths.iter()) {
+        if column as usize != row && strength > 0.0 {
+            visit(column, strength);
+        }
+    }
+}
+
+/// The threshold that keeps `mean` couplings a row on average; equal couplings are kept together.
+fn quantile(a: &Csr<f64>, diagonal: &[f64], measure: &impl Measure, mean: f64) -> f64 {
+    let piece = |scratch: &mut Vec<f64>, rows: std::ops::Range<usize>| {
+        let mut all = Vec::new();
+        for row in rows {
+            for_each_coupling(a, diagonal, measure, row, scratch, |_, s| all.push(s));
+        }
+        all
+    };
+    let pieces = ranges(a.pattern().pieces());
+    let parts = a.executor().run_with(a.bytes(), pieces, Vec::new, piece);
+    let mut all = parts.concat();
+    let wanted = (mean * a.size().rows as f64).round() as usize;
+    match wanted.min(all.len()) {
+        0 => f64::INFINITY,
+        count => {
+            *all.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a))
+                .1
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

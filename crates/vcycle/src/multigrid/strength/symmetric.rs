@@ -1,0 +1,47 @@
+//! Couplings relative to both diagonal entries.
+
+use super::Measure;
+use crate::matrix::Csr;
+
+/// `s_ij = |a_ij| / sqrt(|a_ii a_jj|)` (Vanek, Mandel and Brezina 1996).
+///
+/// A symmetric matrix gives a symmetric graph.
+///
+/// **Choose it** for smoothed aggregation and for structural problems, whose couplings have either
+/// sign. Let the threshold fall from level to level: coarse matrices have smaller `s_ij`.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Symmetric {
+    /// The smallest strong `s_ij`.
+    pub threshold: f64,
+    /// The mean number of strong couplings a row, in place of the threshold.
+    pub connections: Option<f64>,
+}
+
+impl Default for Symmetric {
+    fn default() -> Self {
+        Self {
+            threshold: 0.08,
+            connections: None,
+        }
+    }
+}
+
+impl Measure for Symmetric {
+    fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    fn connections(&self) -> Option<f64> {
+        self.connections
+    }
+
+    fn row(&self, a: &Csr<f64>, diagonal: &[f64], row: usize, strengths: &mut [f64]) {
+        let (columns, values) = a.row(row);
+        for ((strength, value), &column) in strengths.iter_mut().zip(values).zip(columns) {
+            let scale = (diagonal[row] * diagonal[column as usize]).abs().sqrt();
+            *strength = value.abs() / scale;
+        }
+    }
+}

@@ -1,0 +1,144 @@
+use super::*;
+use crate::executor::Executor;
+use crate::gallery;
+use crate::linop::Size;
+use crate::matrix::Duplicates;
+
+fn matrix(spec: &str) -> Csr<f64> {
+    gallery::build(spec, &Executor::reference()).unwrap().matrix
+}
+
+fn all() -> [Strength; 3] {
+    [
+        Strength::default(),
+        Strength::Symmetric(Symmetric::default()),
+        Strength::Absolute(Absolute::default()),
+    ]
+}
+
+/// Three unknowns, row after row; zeros are stored.
+fn dense(values: [f64; 9]) -> Csr<f64> {
+    let columns = [0, 1, 2].repeat(3);
+    let (host, size) = (Executor::reference(), Size::square(3));
+    let offsets = vec![0, 3, 6, 9];
+    Csr::from_arrays(
+        &host,
+        size,
+        offsets,
+        columns,
+        values.to_vec(),
+        Duplicates::Refuse,
+    )
+    .unwrap()
+}
+
+fn row(strength: Strength, a: &Csr<f64>, row: usize) -> Vec<u32> {
+    let graph = strength.graph(a).unwrap();
+    graph.columns()[graph.range(row)].to_vec()
+}
+
+#[test]
+fn only_the_strong_direction_is_kept() {
+    let a = matrix("aniso5:6,0.01");
+    for strength in all() {
+        let graph = strength.graph(&a).unwrap();
+        for row in 0..36_u32 {
+            let along_x = [
+                (row % 6 > 0).then(|| row - 1),
+                (row % 6 < 5).then_some(row + 1),
+            ];
+            let expected: Vec<u32> = along_x.into_iter().flatten().collect();
+            assert_eq!(graph.columns()[graph.range(row as usize)], expected);
+        }
+    }
+}
+
+#[test]
+fn signs_are_those_of_the_measure() {
+    let a = dense([4.0, -1.0, 2.0, 1.0, -4.0, -2.0, -2.0, 0.0, 4.0]);
+    let classical = Strength::default();
+    assert_eq!(row(classical, &a, 0), [1]);
+    assert_eq!(row(classical, &a, 1), [0]);
+    assert_eq!(row(Strength::Absolute(Absolute::default()), &a, 0), [1, 2]);
+    for strength in all() {
+        assert_eq!(row(strength, &a, 2), [0], "a stored zero is no coupling");
+    }
+}
+
+#[test]
+fn rows_that_are_nearly_alone_have_no_strong_couplings() {
+    let a = dense([10.0, -0.2, -0.2, -1.0, 2.0, -1.0, 0.0, 0.0, 1.0]);
+    let classical = Classical::default();
+    assert!(row(Strength::Classical(classical), &a, 0).is_empty());
+    assert!(row(Strength::Classical(classical), &a, 2).is_empty());
+    let max_row_sum = 1.0;
+    let all_rows = Strength::Classical(Classical {
+        max_row_sum,
+        ..classical
+    });
+    assert_eq!(row(all_rows, &a, 0), [1, 2]);
+}
+
+#[test]
+fn the_mean_number_of_connections_is_met() {
+    let a = matrix("beam:o2,l1");
+    for mean in [2.0, 5.0, 9.0] {
+        let connections = Some(mean);
+        for strength in [
+            Strength::Symmetric(Symmetric {
+                connections,
+                ..Symmetric::default()
+            }),
+            Strength::Absolute(Absolute {
+                connections,
+                ..Absolute::default()
+            }),
+        ] {
+            let graph = strength.graph(&a).unwrap();
+            let found = graph.nonzeros() as f64 / graph.size().rows as f64;
+            assert!(
+                (found - mean).abs() < 0.2 * mean,
+                "{found} instead of {mean}"
+            );
+        }
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let a = matrix("aniso5:150,0.3,30");
+    let connections = Some(3.0);
+    let by_mean = Strength::Classical(Classical {
+        connections,
+        ..Classical::default()
+    });
+    for strength in all().into_iter().chain([by_mean]) {
+        let expected = strength.graph(&a).unwrap();
+        for threads in 1..=3 {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            let graph = strength.graph(&a.copy_to(&cpu).unwrap()).unwrap();
+            assert_eq!(graph.offsets(), expected.offsets());
+            assert_eq!(graph.columns(), expected.columns());
+        }
+    }
+}
+
+#[test]
+fn wrong_parameters_and_unknown_keys_are_refused() {
+    let a = matrix("poisson5:3");
+    let threshold = f64::NAN;
+    let strength = Strength::Absolute(Absolute {
+        threshold,
+        ..Absolute::default()
+    });
+    assert!(matches!(
+        strength.graph(&a),
+        Err(Error::BadParameter { .. })
+    ));
+    let read = |text: &str| serde_json::from_str::<Strength>(text);
+    assert_eq!(
+        read(r#"{"kind": "symmetric"}"#).unwrap(),
+        Strength::Symmetric(Symmetric::default())
+    );
+    assert!(read(r#"{"kind": "classical", "max-row": 1}"#).is_err());
+}

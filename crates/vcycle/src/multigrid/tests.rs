@@ -1,0 +1,314 @@
+//! Whole hierarchies.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::gallery;
+use crate::linop::{Factory, LinOp};
+use crate::matrix::Csr;
+use crate::scalar::c64;
+use crate::solver::{Cg, Fcg, Method, Solver};
+use crate::stop::Outcome;
+use crate::vector::Vector;
+
+type Matrix = Arc<dyn LinOp<f64>>;
+
+fn problem(spec: &str) -> Matrix {
+    Arc::new(gallery::build(spec, &Executor::cpu()).unwrap().matrix)
+}
+
+fn hierarchy(amg: &Amg, a: &Matrix) -> Result<Hierarchy<f64>> {
+    amg.hierarchy(a, &Workspace::new())
+}
+
+fn solve_with(method: impl Method<f64> + 'static, amg: &Amg, a: &Matrix) -> Outcome {
+    let solver = Solver::new(method, Arc::clone(a)).unwrap();
+    let solver = solver.preconditioned_by(amg).unwrap();
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    solver.solve(&b, &mut x).unwrap()
+}
+
+/// Iterations of conjugate gradients, which have to converge.
+fn iterations(amg: &Amg, a: &Matrix) -> usize {
+    let outcome = solve_with(Cg::default(), amg, a);
+    assert!(outcome.converged(), "{amg:?}: {outcome}");
+    outcome.iterations
+}
+
+/// A vector without any regularity.
+fn irregular(a: &Matrix, seed: f64) -> Vector<f64> {
+    let value = |row: usize| ((row * row) as f64 * 0.618 + seed).fract() - 0.5;
+    Vector::from_column(a.executor(), (0..a.size().rows).map(value).collect())
+}
+
+fn apply(m: &dyn LinOp<f64>, x: &Vector<f64>) -> Vector<f64> {
+    let mut y = Vector::zeros_like(x).unwrap();
+    m.apply(x, &mut y, &Workspace::new()).unwrap();
+    y
+}
+
+fn dot(x: &Vector<f64>, y: &Vector<f64>) -> f64 {
+    x.to_vec().iter().zip(y.to_vec()).map(|(x, y)| x * y).sum()
+}
+
+#[test]
+fn every_pair_of_coarsening_and_interpolation_converges() {
+    let a = problem("poisson5:64");
+    for coarsening in Coarsening::ALL {
+        for interpolation in Interpolation::ALL {
+            if interpolation.after(coarsening).is_err() {
+                continue;
+            }
+            let amg = Amg {
+                coarsening,
+                interpolation,
+                ..Amg::default()
+            };
+            let count = iterations(&amg, &a);
+            eprintln!("{coarsening} {interpolation}: {count}");
+            // Neighbours alone cannot interpolate from sparse choices, nor can constants converge
+            // independently of the size.
+            let weak = coarsening != Coarsening::RugeStueben
+                && matches!(
+                    interpolation,
+                    Interpolation::Direct | Interpolation::Classical
+                );
+            let limit = match (coarsening, interpolation) {
+                (Coarsening::Pgm | Coarsening::Mis2, Interpolation::Smoothed) => 20,
+                (Coarsening::Pgm | Coarsening::Mis2, _) => 45,
+                (Coarsening::PmisAggressive, _) => 20,
+                _ if weak => 24,
+                _ => 12,
+            };
+            assert!(count <= limit, "{coarsening} {interpolation}: {count}");
+        }
+    }
+}
+
+#[test]
+fn two_levels_and_many_are_alike() {
+    let a = problem("poisson5:64");
+    let two = Amg {
+        max_levels: 2,
+        coarsest: Coarsest::Dense,
+        ..Amg::default()
+    };
+    let many = Amg {
+        coarsest_rows: 10,
+        ..Amg::default()
+    };
+    assert_eq!(hierarchy(&two, &a).unwrap().report().levels.len(), 2);
+    assert!(hierarchy(&many, &a).unwrap().report().levels.len() >= 4);
+    let (two, many) = (iterations(&two, &a), iterations(&many, &a));
+    assert!(two <= many && many <= two + 3, "{two} {many}");
+}
+
+#[test]
+fn cycles_are_symmetric() {
+    let a = problem("poisson5:40");
+    let (x, y) = (irregular(&a, 0.1), irregular(&a, 0.7));
+    for smoother in [
+        "l1-jacobi",
+        "jacobi",
+        "gs",
+        "sgs",
+        "chebyshev:3",
+        "ilu0",
+        "block-jacobi",
+    ] {
+        for cycle in [Cycle::V, Cycle::W] {
+            let amg = Amg {
+                smoother: smoother.parse().unwrap(),
+                pre_sweeps: 2,
+                post_sweeps: 2,
+                cycle,
+                ..Amg::default()
+            };
+            let m = hierarchy(&amg, &a).unwrap();
+            let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
+            let scale = dot(&apply(&m, &x), &x);
+            assert!((left - right).abs() < 1e-12 * scale, "{smoother} {cycle}");
+        }
+    }
+}
+
+#[test]
+fn more_visits_need_no_more_iterations() {
+    let a = problem("poisson5:64");
+    let with = |cycle| Amg {
+        cycle,
+        coarsest_rows: 20,
+        ..Amg::default()
+    };
+    let v = iterations(&with(Cycle::V), &a);
+    for cycle in [Cycle::W, Cycle::F, Cycle::K] {
+        let outcome = solve_with(Fcg::default(), &with(cycle), &a);
+        eprintln!("{cycle}: {} against {v}", outcome.iterations);
+        assert!(outcome.converged() && outcome.iterations <= v, "{cycle}");
+    }
+}
+
+#[test]
+fn every_smoother_converges() {
+    let a = problem("poisson5:64");
+    for name in Smoother::NAMES {
+        let amg = Amg {
+            smoother: name.parse().unwrap(),
+            ..Amg::default()
+        };
+        let count = iterations(&amg, &a);
+        eprintln!("{name}: {count}");
+        assert!(count <= 12, "{name}: {count}");
+    }
+}
+
+#[test]
+fn lower_precisions_need_about_the_same_iterations() {
+    let a = problem("poisson5:64");
+    let with = |precision: &str| Amg {
+        precision: precision.parse().unwrap(),
+        ..Amg::default()
+    };
+    let double = iterations(&with("dp"), &a);
+    for precision in [
+        "dp-sp",
+        "sp",
+        "dp/hp",
+        "dp/bf",
+        "dp-sp/dp-sp-hp",
+        "dp-sp-hp",
+        "dp-sp-bf",
+    ] {
+        let count = iterations(&with(precision), &a);
+        eprintln!("{precision}: {count} against {double}");
+        assert!(count <= double + 3, "{precision}: {count}");
+    }
+}
+
+#[test]
+fn precisions_save_bytes() {
+    let a = problem("poisson5:40");
+    let bytes = |precision: &str| {
+        let amg = Amg {
+            precision: precision.parse().unwrap(),
+            ..Amg::default()
+        };
+        hierarchy(&amg, &a).unwrap().report().bytes()
+    };
+    assert!(bytes("dp-sp") < bytes("dp") && bytes("dp/hp") < bytes("dp-sp"));
+}
+
+#[test]
+fn a_diagonal_matrix_is_solved_by_one_level() {
+    let values = (1..=2000).map(f64::from).collect();
+    let a: Matrix = Arc::new(Csr::diagonal_matrix(&Executor::cpu(), values));
+    let made = hierarchy(&Amg::default(), &a).unwrap();
+    assert_eq!(made.report().levels.len(), 1);
+    assert!(made.report().stalled.as_ref().unwrap().contains("level 0"));
+    assert_eq!(iterations(&Amg::default(), &a), 1);
+}
+
+#[test]
+fn a_small_matrix_is_solved_directly() {
+    let a = problem("poisson5:10");
+    assert_eq!(
+        hierarchy(&Amg::default(), &a).unwrap().report().coarsest,
+        "dense"
+    );
+    assert_eq!(iterations(&Amg::default(), &a), 1);
+}
+
+#[test]
+fn what_cannot_be_set_up_is_named() {
+    let host = Executor::reference();
+    let zero: Matrix = Arc::new(Csr::diagonal_matrix(&host, vec![0.0; 3]));
+    let error = hierarchy(&Amg::default(), &zero).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::Singular {
+            component: "amg",
+            ..
+        }
+    ));
+
+    let complex: Arc<dyn LinOp<c64>> = Arc::new(Csr::<c64>::identity(&host, 3));
+    let error = Factory::generate(&Amg::default(), &complex, &Workspace::new()).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }));
+
+    let mut large = gallery::build("poisson5:30", &host).unwrap().matrix;
+    large.values_mut()[7] = 1e5;
+    let amg = Amg {
+        precision: "dp/hp".parse().unwrap(),
+        ..Amg::default()
+    };
+    let error = hierarchy(&amg, &(Arc::new(large) as Matrix)).unwrap_err();
+    assert!(
+        matches!(error, Error::LevelOverflow { level: 0, .. }),
+        "{error}"
+    );
+
+    let amg = Amg {
+        interpolation: Interpolation::Smoothed,
+        ..Amg::default()
+    };
+    let error = hierarchy(&amg, &problem("poisson5:30")).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("does not go with the coarsening `pmis`")
+    );
+}
+
+#[test]
+fn single_precision_solvers_get_hierarchies_of_their_own() {
+    let a = gallery::build("poisson5:40", &Executor::cpu())
+        .unwrap()
+        .matrix;
+    let a: Arc<dyn LinOp<f32>> = Arc::new(a.convert::<f32>().unwrap());
+    let made = Amg::default().hierarchy(&a, &Workspace::new()).unwrap();
+    assert_eq!(made.report().levels[0].precision.to_string(), "sp");
+}
+
+#[test]
+fn two_threads_get_the_bits_of_one() {
+    let a = problem("poisson5:64");
+    let made = hierarchy(&Amg::default(), &a).unwrap();
+    let rhs = [irregular(&a, 0.2), irregular(&a, 0.9)];
+    let alone = [0, 1].map(|k| apply(&made, &rhs[k]).to_vec());
+    let together = std::thread::scope(|scope| {
+        let threads = [0, 1].map(|k| {
+            let (made, b) = (&made, &rhs[k]);
+            scope.spawn(move || (0..5).map(|_| apply(made, b).to_vec()).collect::<Vec<_>>())
+        });
+        threads.map(|thread| thread.join().unwrap())
+    });
+    for (alone, together) in alone.iter().zip(together) {
+        assert!(together.iter().all(|one| one == alone));
+    }
+}
+
+#[test]
+fn columns_are_solved_as_if_alone() {
+    let a = problem("poisson5:40");
+    let made = hierarchy(&Amg::default(), &a).unwrap();
+    let (x, y) = (irregular(&a, 0.3), irregular(&a, 0.8));
+    let pairs = x.to_vec().into_iter().zip(y.to_vec());
+    let both = pairs.flat_map(|(x, y)| [x, y]).collect();
+    let both = Vector::from_rows(a.executor(), 2, both).unwrap();
+    let (mx, my) = (apply(&made, &x).to_vec(), apply(&made, &y).to_vec());
+    let together = apply(&made, &both).to_vec();
+    for (row, pair) in together.chunks(2).enumerate() {
+        assert!((pair[0] - mx[row]).abs() < 1e-13 && (pair[1] - my[row]).abs() < 1e-13);
+    }
+}
+
+#[test]
+fn a_report_shows_every_level() {
+    let made = hierarchy(&Amg::default(), &problem("poisson5:64")).unwrap();
+    let text = made.to_string();
+    assert_eq!(text.lines().count(), made.report().levels.len() + 2);
+    assert!(text.contains("operator complexity"));
+}

@@ -1,0 +1,255 @@
+//! From stored matrices to cycles, in the precisions of every level.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::amg::Amg;
+use super::coarsest::{Coarsest, DenseLu, Smoothed};
+use super::cycle::Cycles;
+use super::level::Level;
+use super::precision::of_transfer;
+use super::smooth::Relaxation;
+use crate::config::{Precision, Unit};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::matrix::Csr;
+use crate::scalar::{Mixes, Scalar, bf16, f16};
+
+/// The matrices of one level, in double precision.
+#[derive(Debug)]
+pub(super) struct Matrices {
+    /// Of this level.
+    pub a: Arc<Csr<f64>>,
+    /// To and from the next one; none on the coarsest level.
+    pub transfer: Option<Transfer>,
+}
+
+/// The ways to the next level and back.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    pub restriction: Csr<f64>,
+    pub prolongation: Csr<f64>,
+}
+
+/// What the cycles are made of and by.
+pub(super) struct Plan<'p> {
+    pub amg: &'p Amg,
+    /// The finest matrix as it was given: an `Arc<dyn LinOp<T>>`, shared where it fits.
+    pub given: &'p dyn Any,
+    /// Whether sweeps after the correction have to be the adjoint of those before.
+    pub symmetric: bool,
+    pub precisions: Vec<Precision>,
+    /// From the finest level down; taken from the end as their level is made.
+    pub levels: Vec<Matrices>,
+    pub ws: &'p Workspace,
+}
+
+/// A precision that vectors of a level may have.
+pub(super) trait Working: Mixes<Self, Self> + Stores<Self> {
+    /// The cycles from `level` down.
+    fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>>;
+}
+
+/// Matrices between vectors of `Self` and vectors of `Y`, stored in any precision that is not
+/// wider than the narrower of both.
+pub(super) trait Stores<Y: Scalar>: Scalar {
+    fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<Self, Y>>>;
+}
+
+/// A matrix to be stored in another precision, and the level it is of.
+pub(super) struct Rounded<'m> {
+    pub matrix: &'m Arc<Csr<f64>>,
+    pub unit: Unit,
+    pub level: usize,
+}
+
+impl Rounded<'_> {
+    /// Itself if it is of that type already.
+    fn to<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
+        let shared: Arc<dyn Any + Send + Sync> = Arc::clone(self.matrix) as _;
+        if let Ok(same) = shared.downcast::<Csr<M>>() {
+            return Ok(same);
+        }
+        let narrow = self.matrix.convert::<M>()?;
+        match narrow.check_finite() {
+            Err(Error::NonFiniteEntry { row, column }) => Err(Error::LevelOverflow {
+                level: self.level,
+                row,
+                column,
+                kind: M::KIND,
+            }),
+            Err(other) => Err(other),
+            Ok(()) => Ok(Arc::new(narrow)),
+        }
+    }
+}
+
+macro_rules! stores {
+    ($($x:ty, $y:ty: [$($unit:ident $m:ty),*];)*) => {$(
+        impl Stores<$y> for $x {
+            fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<$x, $y>>> {
+                match matrix.unit {
+                    $(Unit::$unit => Ok(matrix.to::<$m>()?),)*
+                    #[allow(unreachable_patterns)]
+                    wider => unreachable!("{} is wider than the vectors", wider.name()),
+                }
+            }
+        }
+    )*};
+}
+
+stores! {
+    f64, f64: [Double f64, Single f32, Half f16, Bfloat bf16];
+    f64, f32: [Single f32, Half f16, Bfloat bf16];
+    f32, f64: [Single f32, Half f16, Bfloat bf16];
+    f64, f16: [Half f16];
+    f16, f64: [Half f16];
+    f64, bf16: [Bfloat bf16];
+    bf16, f64: [Bfloat bf16];
+    f32, f32: [Single f32, Half f16, Bfloat bf16];
+    f32, f16: [Half f16];
+    f16, f32: [Half f16];
+    f32, bf16: [Bfloat bf16];
+    bf16, f32: [Bfloat bf16];
+    f16, f16: [Half f16];
+    bf16, bf16: [Bfloat bf16];
+}
+
+macro_rules! working {
+    ($($w:ty: [$($unit:ident $c:ty),*];)*) => {$(
+        impl Working for $w {
+            fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<$w>> {
+                let Some(next) = plan.precisions.get(level + 1) else {
+                    return coarsest(plan, level);
+                };
+                match next.working {
+                    $(Unit::$unit => inner::<$w, $c>(plan, level),)*
+                    #[allow(unreachable_patterns)]
+                    wider => unreachable!("{} is wider than the level above", wider.name()),
+                }
+            }
+        }
+    )*};
+}
+
+working! {
+    f64: [Double f64, Single f32, Half f16, Bfloat bf16];
+    f32: [Single f32, Half f16, Bfloat bf16];
+    f16: [Half f16];
+    bf16: [Bfloat bf16];
+}
+
+/// A level that has a next one.
+fn inner<W, C>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>>
+where
+    W: Working + Stores<C>,
+    C: Working + Stores<W>,
+{
+    let below = C::cycles(plan, level + 1)?;
+    let matrices = plan.take();
+    let unit = of_transfer(plan.precisions[level], plan.precisions[level + 1]);
+    let transfer = matrices
+        .transfer
+        .expect("levels above the coarsest have one");
+    let rounded = |matrix| Rounded {
+        matrix,
+        unit,
+        level,
+    };
+    let a = plan.operator::<W>(&matrices.a, level)?;
+    let (pre, post) = plan.smoothers(&a)?;
+    let shaped = Level {
+        restrict: W::stored(rounded(&Arc::new(transfer.restriction)))?,
+        prolong: C::stored(rounded(&Arc::new(transfer.prolongation)))?,
+        pre,
+        post,
+        coarse: below.visited(plan.amg.cycle)?,
+        a: Arc::clone(&a),
+    };
+    let v = Level {
+        coarse: below.v,
+        ..shaped.clone()
+    };
+    Ok(Cycles {
+        a,
+        shaped: Arc::new(shaped),
+        v: Arc::new(v),
+        last: false,
+    })
+}
+
+/// The level that has none below.
+fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> {
+    let matrices = plan.take();
+    let a = plan.operator::<W>(&matrices.a, level)?;
+    let rows = matrices.a.size().rows;
+    let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.for_rows(rows) {
+        Coarsest::Direct => direct(&matrices.a, plan.ws)?,
+        Coarsest::Smoother => {
+            let (pre, post) = plan.smoothers(&a)?;
+            Arc::new(Smoothed {
+                a: Arc::clone(&a),
+                pre,
+                post,
+            })
+        }
+        Coarsest::Auto | Coarsest::Dense => Arc::new(DenseLu::new(&matrices.a)),
+    };
+    Ok(Cycles::coarsest(a, solver))
+}
+
+#[cfg(feature = "direct")]
+fn direct<W: Working>(a: &Arc<Csr<f64>>, ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
+    use crate::linop::{Converted, Factory};
+    let a: Arc<dyn LinOp<f64>> = Arc::clone(a) as _;
+    let solver = crate::solver::Direct::default().generate(&a, ws)?;
+    Ok(Arc::new(Converted::new(solver)?))
+}
+
+#[cfg(not(feature = "direct"))]
+fn direct<W: Working>(_a: &Arc<Csr<f64>>, _ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
+    Err(Error::Unsupported {
+        component: "this build".to_owned(),
+        operation: "the sparse direct solver on the coarsest level".to_owned(),
+    })
+}
+
+impl Plan<'_> {
+    /// The matrices of the coarsest level left.
+    fn take(&mut self) -> Matrices {
+        self.levels.pop().expect("one for every level")
+    }
+
+    /// The matrix of a level for vectors of `W`.
+    fn operator<W: Working>(&self, a: &Arc<Csr<f64>>, level: usize) -> Result<Arc<dyn LinOp<W>>> {
+        let unit = self.precisions[level].matrix;
+        match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
+            Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
+            _ => W::stored(Rounded {
+                matrix: a,
+                unit,
+                level,
+            }),
+        }
+    }
+
+    /// The sweeps before and after the coarse correction.
+    fn smoothers<W: Mixes<W, W>>(
+        &self,
+        a: &Arc<dyn LinOp<W>>,
+    ) -> Result<(Relaxation<W>, Relaxation<W>)> {
+        let smoother = &self.amg.smoother;
+        let m = smoother.factory::<W>().generate(a, self.ws)?;
+        let relaxation = |sweeps, transposed| Relaxation {
+            m: Arc::clone(&m),
+            sweeps,
+            transposed,
+        };
+        let adjoint = self.symmetric && !smoother.is_symmetric();
+        Ok((
+            relaxation(self.amg.pre_sweeps, false),
+            relaxation(self.amg.post_sweeps, adjoint),
+        ))
+    }
+}
