@@ -10,14 +10,17 @@ use super::{Splitting, check_square};
 use crate::error::Result;
 use crate::matrix::Pattern;
 
-/// Rows of a block. Fixed, so that the choice does not depend on the number of threads.
+/// Blocks of any graph at most, whatever the number of threads. Few, for the rows at their borders
+/// do not count: a block must hold several planes of a grid.
+const BLOCKS: usize = 16;
+/// Rows of a block at least.
 const BLOCK_ROWS: usize = 16 * 1024;
 
 /// Hybrid modified independent set (De Sterck, Yang and Heys 2006).
 ///
-/// [`ruge_stueben`](super::ruge_stueben) is made of every block of 16384 consecutive rows with the
-/// couplings inside it. Its coarse unknowns that have no strong coupling to another block stay;
-/// [`pmis`](super::pmis) decides on all that do not depend on them.
+/// [`ruge_stueben`](super::ruge_stueben) is made of every block of consecutive rows (at most 16,
+/// of at least 16384 rows) with the couplings inside it. Its coarse unknowns that have no strong
+/// coupling to another block stay; [`pmis`](super::pmis) decides on all that do not depend on them.
 ///
 /// **Choose it** where the interpolation of [`pmis`](super::pmis) converges slowly: its coarse
 /// unknowns are spread more evenly, and some more.
@@ -45,10 +48,9 @@ pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
         }
         state
     };
-    let blocks = (0..n).step_by(BLOCK_ROWS);
-    let blocks = blocks
-        .map(|first| first..n.min(first + BLOCK_ROWS))
-        .collect();
+    let length = n.div_ceil(BLOCKS).max(BLOCK_ROWS);
+    let blocks = (0..n).step_by(length);
+    let blocks = blocks.map(|first| first..n.min(first + length)).collect();
     let parts = strength.executor().run(strength.bytes(), blocks, block);
     Ok(complete(strength, seed, parts.concat()))
 }
