@@ -27,6 +27,14 @@ pub struct Aggressive {
 /// dimensions: it lowers the complexity most, at the price of a weaker interpolation. `paths` of 1
 /// coarsens fastest, 2 more cautiously.
 ///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::aggressive, strength::Strength}};
+/// let a = gallery::build("poisson5:16", &Executor::cpu())?.matrix;
+/// let splitting = aggressive(&Strength::default().graph(&a)?, 1, 1)?;
+/// assert!(2 * splitting.second.coarse_count < splitting.first.coarse_count);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
 /// # Errors
 /// For a graph that is not square, `paths` of 0, and when memory is short.
 pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Aggressive> {

@@ -22,6 +22,14 @@ const BLOCK_ROWS: usize = 16 * 1024;
 /// **Choose it** where the interpolation of [`pmis`](super::pmis) converges slowly: its coarse
 /// unknowns are spread more evenly, and some more.
 ///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::hmis, strength::Strength}};
+/// let a = gallery::build("poisson5:16", &Executor::cpu())?.matrix;
+/// let splitting = hmis(&Strength::default().graph(&a)?, 1)?;
+/// assert!((64..138).contains(&splitting.coarse_count));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
 /// # Errors
 /// For a graph that is not square, and when memory is short.
 pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {

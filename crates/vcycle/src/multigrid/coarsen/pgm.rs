@@ -11,6 +11,8 @@ use crate::matrix::{Csr, galerkin};
 
 /// Rounds side by side; what is left after them is matched one after the other.
 const ROUNDS: usize = 20;
+/// Pairs have at least this share of the heaviest coupling of one of the two.
+const PAIR_SHARE: f32 = 0.25;
 
 /// Parallel graph match (Naumov et al. 2015; algorithm 17 of the thesis on mixed-precision
 /// multigrid in Ginkgo).
@@ -22,6 +24,8 @@ const ROUNDS: usize = 20;
 ///
 /// - Equal weights are told apart by a hash of the pair, the same from both ends, and not by the
 ///   index: on a uniform stencil all would point the same way, and one pair a row be found.
+/// - A coupling below a quarter of the heaviest ones at both its ends makes no pair: where the
+///   strong neighbours are taken, joining one of their groups is better than a weak partner.
 /// - Couplings stored as zero do not count, nor does an unknown whose row has no other entry (a
 ///   Dirichlet condition), although others may depend on it.
 /// - An unknown without any coupling is left out of all groups: relaxation solves it.
@@ -45,10 +49,12 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
         return Err(Error::BadParameter { parameter, reason });
     }
     let mut graph = Graph::of_matrix(a, seed)?;
-    let mut aggregates = graph.match_all(false);
+    let mut step = graph.match_all(false);
+    let mut aggregates = step.clone();
     for _ in 1..size.ilog2() {
-        graph = graph.collapse(&aggregates)?;
-        aggregates = aggregates.then(&graph.match_all(true));
+        graph = graph.collapse(&step)?;
+        step = graph.match_all(true);
+        aggregates = aggregates.then(&step);
     }
     Ok(aggregates)
 }
@@ -68,6 +74,8 @@ impl Aggregates {
 struct Graph {
     weights: Csr<f64>,
     diagonal: Vec<f64>,
+    /// For every row the weight of its heaviest coupling.
+    heaviest: Vec<f32>,
     seed: u64,
 }
 
@@ -90,12 +98,30 @@ impl Graph {
     }
 
     fn new(weights: Csr<f64>, seed: u64) -> Self {
-        let diagonal = weights.diagonal();
-        Self {
+        let mut graph = Self {
+            diagonal: weights.diagonal(),
+            heaviest: Vec::new(),
             weights,
-            diagonal,
             seed,
-        }
+        };
+        graph.heaviest = map_rows(graph.weights.pattern(), |row| {
+            let weights = graph.couplings(row).map(|(_, weight)| weight);
+            weights.fold(0.0, f32::max)
+        });
+        graph
+    }
+
+    /// The neighbours of an unknown and the weights of their couplings.
+    fn couplings(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
+        let (columns, values) = self.weights.row(row);
+        let couplings = columns.iter().zip(values);
+        let couplings =
+            couplings.filter(move |(column, value)| **column as usize != row && **value != 0.0);
+        couplings.map(move |(&column, value)| {
+            let scale = self.diagonal[row].max(self.diagonal[column as usize]);
+            // Single precision: sums over groups round differently from either end.
+            (column, (value / scale) as f32)
+        })
     }
 
     /// The graph of the groups: `P^T W P` with `P` constant on them.
@@ -125,7 +151,7 @@ impl Graph {
         for row in 0..n {
             let partner = partners[row];
             let is_new = match partner {
-                NONE => keep_alone && self.heaviest(row, |_| true) == NONE,
+                NONE => keep_alone && self.strongest(row, |_| true) == NONE,
                 partner => partner as usize > row,
             };
             aggregate[row] = match partner {
@@ -136,7 +162,7 @@ impl Graph {
             count += u32::from(is_new);
         }
         let join = |row: usize| match aggregate[row] {
-            NONE => match self.heaviest(row, |_| true) {
+            NONE => match self.strongest(row, |_| true) {
                 NONE => NONE,
                 neighbour => aggregate[neighbour as usize],
             },
@@ -148,7 +174,7 @@ impl Graph {
         }
     }
 
-    /// For every unknown its partner or [`NONE`]; no two neighbours are left without one.
+    /// For every unknown its partner or [`NONE`]; no two that could be a pair are left without one.
     fn match_pairs(&self) -> Vec<u32> {
         let pattern = self.weights.pattern();
         let nobody = || map_rows(pattern, |_| AtomicU32::new(NONE));
@@ -157,7 +183,7 @@ impl Graph {
         let mut active = Active::new(pattern, |_| true);
         for _ in 0..ROUNDS {
             active.retain(|row| {
-                let choice = self.heaviest(row, is_free);
+                let choice = self.strongest(row, is_free);
                 choices[row].store(choice, Relaxed);
                 choice != NONE
             });
@@ -171,7 +197,7 @@ impl Graph {
             });
         }
         for row in active.iter() {
-            let choice = self.heaviest(row, is_free);
+            let choice = self.strongest(row, is_free);
             if is_free(row) && choice != NONE {
                 partners[row].store(choice, Relaxed);
                 partners[choice as usize].store(row as u32, Relaxed);
@@ -180,17 +206,14 @@ impl Graph {
         partners.into_iter().map(AtomicU32::into_inner).collect()
     }
 
-    /// The allowed neighbour with the heaviest coupling, or [`NONE`].
-    fn heaviest(&self, row: usize, allowed: impl Fn(usize) -> bool) -> u32 {
-        let (columns, values) = self.weights.row(row);
+    /// The allowed partner with the heaviest coupling, or [`NONE`].
+    fn strongest(&self, row: usize, allowed: impl Fn(usize) -> bool) -> u32 {
         let (mut best, mut most) = (NONE, 0.0);
-        for (&column, &value) in columns.iter().zip(values) {
-            let other = column as usize;
-            if value == 0.0 || other == row || !allowed(other) {
+        for (column, weight) in self.couplings(row) {
+            let least = PAIR_SHARE * self.heaviest[row].min(self.heaviest[column as usize]);
+            if weight < least || !allowed(column as usize) {
                 continue;
             }
-            // Single precision: sums over groups round differently from either end.
-            let weight = (value / self.diagonal[row].max(self.diagonal[other])) as f32;
             let wins = weight > most || weight == most && self.wins_tie(row, column, best);
             if wins {
                 (best, most) = (column, weight);

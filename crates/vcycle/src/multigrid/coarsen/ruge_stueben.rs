@@ -20,6 +20,14 @@ use crate::matrix::Pattern;
 ///
 /// **Choose it** for the best interpolation of small problems; it works on one thread.
 ///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::ruge_stueben, strength::Strength}};
+/// let a = gallery::build("poisson5:16", &Executor::cpu())?.matrix;
+/// let splitting = ruge_stueben(&Strength::default().graph(&a)?)?;
+/// assert!((118..138).contains(&splitting.coarse_count));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
 /// # Errors
 /// For a graph that is not square, and when memory is short.
 pub fn ruge_stueben(strength: &Arc<Pattern>) -> Result<Splitting> {

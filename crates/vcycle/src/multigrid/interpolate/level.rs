@@ -101,7 +101,7 @@ impl<'a> Level<'a> {
 }
 
 /// Fails unless every one of `unknowns` has a number in range or none.
-pub(super) fn check_splitting(splitting: &Splitting, unknowns: usize) -> Result<()> {
+fn check_splitting(splitting: &Splitting, unknowns: usize) -> Result<()> {
     let found = Size::new(splitting.coarse_index.len(), 1);
     check_size("choice of coarse unknowns", Size::new(unknowns, 1), found)?;
     let limit = splitting.coarse_count;

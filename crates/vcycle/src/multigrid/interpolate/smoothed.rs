@@ -186,7 +186,7 @@ mod tests {
         let cpu = Executor::reference();
         let a = testing::neumann(&cpu, 12);
         let (t, _) = tentative(&squares(12, 3), &[], 1, &cpu).unwrap();
-        let along_x = |i: usize| (i > 0 && i % 12 > 0).then(|| (i as u32 - 1, 1.0));
+        let along_x = |i: usize| (!i.is_multiple_of(12)).then(|| (i as u32 - 1, 1.0));
         let back = |i: usize| (i % 12 < 11).then(|| (i as u32 + 1, 1.0));
         let rows: Vec<_> = (0..144)
             .map(|i| along_x(i).into_iter().chain(back(i)).collect())

@@ -1,10 +1,9 @@
 //! Interpolation for coarse unknowns that lie far apart.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::extended_i::extended_i_row;
-use super::level::{Level, check_splitting};
+use super::level::Level;
 use super::truncation::{Truncation, truncate};
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
@@ -18,7 +17,7 @@ use crate::multigrid::coarsen::{NONE, Splitting};
 /// where a coarsening of the distance-two graph puts them. Both factors and the product are
 /// truncated.
 ///
-/// `second` is a choice among all unknowns, or among the coarse ones of `first` alone.
+/// `second` numbers some of the coarse unknowns of `first`; it tells so for all unknowns.
 ///
 /// **Choose it** with aggressive coarsening, where one step of distance two does not reach.
 ///
@@ -27,7 +26,7 @@ use crate::multigrid::coarsen::{NONE, Splitting};
 /// use vcycle::multigrid::interpolate::{Truncation, two_stage};
 /// let a = gallery::poisson5([5, 1], &Executor::cpu())?.matrix;
 /// let first = Splitting { coarse_index: vec![0, NONE, 1, NONE, 2], coarse_count: 3 };
-/// let second = Splitting { coarse_index: vec![NONE, 0, NONE], coarse_count: 1 };
+/// let second = Splitting { coarse_index: vec![NONE, NONE, 0, NONE, NONE], coarse_count: 1 };
 /// let p = two_stage(&a, a.pattern(), &first, &second, &Truncation::default())?;
 /// assert_eq!((p.entry(2, 0), p.offsets()), (Some(1.0), &[0, 1, 2, 3, 4, 5][..]));
 /// # Ok::<(), vcycle::Error>(())
@@ -43,28 +42,11 @@ pub fn two_stage(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let near = super::extended_i(a, strength, first, truncation)?;
-    let second = among_all(first, second)?;
-    let level = Level::new(a, strength, &second)?;
+    let level = Level::new(a, strength, second)?;
     let far = level.prolongation_to(&coarse_points(first), truncation, |row, i| {
         extended_i_row(row, &level, i);
     })?;
     truncate(&near.multiply(&far)?, truncation)
-}
-
-/// `second` as a choice among all unknowns.
-fn among_all<'a>(first: &Splitting, second: &'a Splitting) -> Result<Cow<'a, Splitting>> {
-    if second.coarse_index.len() == first.coarse_index.len() {
-        return Ok(Cow::Borrowed(second));
-    }
-    check_splitting(second, first.coarse_count)?;
-    let number = |&index: &u32| match index {
-        NONE => NONE,
-        index => second.coarse_index[index as usize],
-    };
-    Ok(Cow::Owned(Splitting {
-        coarse_index: first.coarse_index.iter().map(number).collect(),
-        coarse_count: second.coarse_count,
-    }))
 }
 
 /// The coarse unknowns by their numbers on the next level.
@@ -92,9 +74,6 @@ mod tests {
             assert_eq!(p.row(row).0, [0, 1]);
             testing::assert_close(p.row(row).1, &expected);
         }
-        let among_first = testing::every(2, 5);
-        let same = two_stage(&a, a.pattern(), &first, &among_first, &Truncation::none()).unwrap();
-        assert_eq!(p.values(), same.values());
     }
 
     #[test]
