@@ -34,7 +34,7 @@ use crate::scalar::Scalar;
 /// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
 /// let mut x = Vector::zeros_like(&b)?;
 /// let outcome = solver.solve(&b, &mut x)?;
-/// assert!(outcome.converged() && outcome.iterations <= 12);
+/// assert!(outcome.converged() && outcome.iterations <= 16);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

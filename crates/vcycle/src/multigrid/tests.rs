@@ -69,19 +69,18 @@ fn every_pair_of_coarsening_and_interpolation_converges() {
             };
             let count = iterations(&amg, &a);
             eprintln!("{coarsening} {interpolation}: {count}");
-            // Neighbours alone cannot interpolate from sparse choices, nor can constants converge
-            // independently of the size.
-            let weak = coarsening != Coarsening::RugeStueben
-                && matches!(
-                    interpolation,
-                    Interpolation::Direct | Interpolation::Classical
-                );
-            let limit = match (coarsening, interpolation) {
-                (Coarsening::Pgm | Coarsening::Mis2, Interpolation::Smoothed) => 20,
-                (Coarsening::Pgm | Coarsening::Mis2, _) => 45,
-                (Coarsening::PmisAggressive, _) => 20,
-                _ if weak => 24,
-                _ => 12,
+            // Sparse choices need interpolation from a distance, and constants of groups do not
+            // converge independently of the size.
+            let near = matches!(
+                interpolation,
+                Interpolation::Direct | Interpolation::Classical
+            );
+            let limit = match coarsening {
+                _ if interpolation == Interpolation::Tentative => 60,
+                Coarsening::Pgm => 60,
+                Coarsening::Mis2 | Coarsening::PmisAggressive => 30,
+                Coarsening::Pmis | Coarsening::Hmis if near => 30,
+                _ => 16,
             };
             assert!(count <= limit, "{coarsening} {interpolation}: {count}");
         }
@@ -161,7 +160,7 @@ fn every_smoother_converges() {
         };
         let count = iterations(&amg, &a);
         eprintln!("{name}: {count}");
-        assert!(count <= 12, "{name}: {count}");
+        assert!(count <= 16, "{name}: {count}");
     }
 }
 
