@@ -11,7 +11,7 @@ use crate::backend::reference::blocks::{BlockArrays, LARGEST, Place, Precision, 
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Transpose, check_apply};
+use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_apply};
 use crate::matrix::{Csr, fill_rows};
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
@@ -56,6 +56,8 @@ pub struct BlockJacobi {
     pub block_size: usize,
     /// Whether each block chooses its storage precision.
     pub adaptive: bool,
+    /// The damping; as a smoother it needs some (2/3 for Poisson problems).
+    pub weight: f64,
 }
 
 impl Default for BlockJacobi {
@@ -63,6 +65,7 @@ impl Default for BlockJacobi {
         Self {
             block_size: 8,
             adaptive: false,
+            weight: 1.0,
         }
     }
 }
@@ -79,7 +82,11 @@ impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
         let entries = square_entries(a.as_ref(), "block-jacobi")?;
         let mut blocks = Blocks::new(a.executor(), find_blocks(&entries, self.block_size));
         blocks.fill(&entries, self.adaptive)?;
-        Ok(Arc::new(blocks))
+        if self.weight == 1.0 {
+            return Ok(Arc::new(blocks));
+        }
+        let weight = T::Arith::from_f64(self.weight);
+        Ok(Arc::new(Scaled::new(weight, Arc::new(blocks))))
     }
 }
 
@@ -351,6 +358,7 @@ mod tests {
         BlockJacobi {
             block_size,
             adaptive,
+            ..BlockJacobi::default()
         }
     }
 

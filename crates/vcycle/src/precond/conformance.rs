@@ -26,6 +26,7 @@ fn symmetric<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
         Box::new(BlockJacobi {
             block_size,
             adaptive,
+            ..BlockJacobi::default()
         }),
         Box::new(Ssor::default()),
         Box::new(Ssor { omega, sweeps }),
