@@ -2,8 +2,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use super::Executor;
 
 impl Executor {
@@ -27,21 +25,25 @@ impl Executor {
         scratch: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, I) -> R + Sync + Send,
     ) -> Vec<R> {
-        let Some(pool) = self.pool(bytes) else {
-            let mut scratch = scratch();
-            return tasks.into_iter().map(|t| work(&mut scratch, t)).collect();
+        let threads = match self {
+            Executor::Cpu(threads) if tasks.len() > 1 && threads.worth(bytes).is_some() => threads,
+            _ => {
+                let mut scratch = scratch();
+                return tasks.into_iter().map(|t| work(&mut scratch, t)).collect();
+            }
         };
         let idle = Mutex::new(Vec::new());
-        let one = |task| {
-            let free = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let tasks: Vec<_> = tasks.into_iter().map(|t| Mutex::new(Some(t))).collect();
+        let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
+        threads.for_each(tasks.len(), bytes, &|index| {
+            let task = lock(&tasks[index]).take().expect("given to one call");
+            let free = lock(&idle).pop();
             let mut mine = free.unwrap_or_else(&scratch);
-            let result = work(&mut mine, task);
-            idle.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(mine);
-            result
-        };
-        pool.install(|| tasks.into_par_iter().map(one).collect())
+            *lock(&results[index]) = Some(work(&mut mine, task));
+            lock(&idle).push(mine);
+        });
+        let done = |result: Mutex<Option<R>>| lock(&result).take().expect("every task was done");
+        results.into_iter().map(done).collect()
     }
 
     /// [`run_with`](Self::run_with) for work that needs no scratch.
@@ -65,6 +67,10 @@ impl Executor {
             None => (a(), b()),
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Cuts a slice into consecutive parts of the given lengths; what is left over is dropped.

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::Threads;
 use crate::backend::reference;
 pub(crate) use crate::backend::reference::triangular::TriangleArrays;
@@ -100,10 +98,12 @@ pub(crate) fn solve<T: Scalar>(
     pool.install(|| {
         for steps in bounds.windows(2).map(|ends| ends[0]..ends[1]) {
             match threads.worth(bytes(&steps)) {
-                Some(_) => steps
-                    .into_par_iter()
-                    .with_min_len(STEPS_PER_TASK)
-                    .for_each(step),
+                Some(_) => {
+                    threads.for_each(steps.len().div_ceil(STEPS_PER_TASK), usize::MAX, &|task| {
+                        let first = steps.start + task * STEPS_PER_TASK;
+                        (first..(first + STEPS_PER_TASK).min(steps.end)).for_each(step);
+                    })
+                }
                 None => steps.for_each(step),
             }
         }
