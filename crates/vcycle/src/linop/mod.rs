@@ -86,7 +86,7 @@ use crate::vector::{Coefficient, Vector};
 /// applied comes from the [`Workspace`] of the solve. Only [`size`](LinOp::size),
 /// [`executor`](LinOp::executor) and [`apply`](LinOp::apply) have to be written; the rest has
 /// defaults that a faster operator overrides.
-pub trait LinOp<X: Scalar, Y: Scalar = X>: Debug + Send + Sync {
+pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
     /// Rows and columns.
     fn size(&self) -> Size;
 

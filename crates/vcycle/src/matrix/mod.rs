@@ -15,11 +15,14 @@ mod sellp;
 mod tests;
 
 pub use coo::Coo;
+pub(crate) use csr::{
+    Accumulator, Rows, RowsOf, Slice, balance, build, check_product, cut_rows, fill_rows, ranges,
+    zeroed,
+};
 pub use csr::{
     Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,
     galerkin, reverse_cuthill_mckee,
 };
-pub(crate) use csr::{Rows, RowsOf, Slice, balance, build, cut_rows, fill_rows, ranges, zeroed};
 pub use dense::Dense;
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};

@@ -45,7 +45,7 @@ pub struct Hierarchy<T: Scalar> {
 impl<T: Scalar> Hierarchy<T> {
     pub(super) fn new(amg: &Amg, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Self> {
         let widest = unit_of(T::KIND)?;
-        let finest = finest(a.as_ref())?;
+        let finest = finest(a)?;
         let precisions = amg.precision.capped(widest);
         let symmetric = !amg.smoother.is_symmetric() && finest.facts().symmetric;
         let (levels, stalled) = coarsen(amg, finest, ws)?;
@@ -88,10 +88,14 @@ fn unit_of(kind: Kind) -> Result<Unit> {
     }
 }
 
-/// The matrix in double precision, checked.
-fn finest<T: Scalar>(a: &dyn LinOp<T>) -> Result<Csr<f64>> {
-    check_square(a, "amg")?;
-    let finest: Csr<f64> = entries(a, "amg")?.convert()?;
+/// The matrix in double precision, checked: the given one itself if it is that already.
+fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
+    check_square(a.as_ref(), "amg")?;
+    let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
+    let finest = match shared.downcast::<Csr<f64>>() {
+        Ok(same) => same,
+        Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
+    };
     finest.check_finite()?;
     if finest.size().rows > 0 && finest.norm_max() == 0.0 {
         return Err(Error::Singular {
@@ -103,9 +107,13 @@ fn finest<T: Scalar>(a: &dyn LinOp<T>) -> Result<Csr<f64>> {
 }
 
 /// The matrices of all levels, and why there are no more if the last one is not small.
-fn coarsen(amg: &Amg, finest: Csr<f64>, ws: &Workspace) -> Result<(Vec<Matrices>, Option<String>)> {
+fn coarsen(
+    amg: &Amg,
+    finest: Arc<Csr<f64>>,
+    ws: &Workspace,
+) -> Result<(Vec<Matrices>, Option<String>)> {
     let mut modes = Vec::new();
-    let mut a = Arc::new(finest);
+    let mut a = finest;
     let mut levels = Vec::new();
     let mut stalled = None;
     while a.size().rows > amg.coarsest_rows && levels.len() + 1 < amg.max_levels {

@@ -26,17 +26,20 @@ pub enum Coarsening {
     Pgm,
     /// [`coarsen::mis2`].
     Mis2,
+    /// [`coarsen::greedy`].
+    Greedy,
 }
 
 impl Coarsening {
     /// Every coarsening.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Pmis,
         Self::Hmis,
         Self::PmisAggressive,
         Self::RugeStueben,
         Self::Pgm,
         Self::Mis2,
+        Self::Greedy,
     ];
 
     /// The name in options and files.
@@ -48,12 +51,13 @@ impl Coarsening {
             Self::RugeStueben => "rs",
             Self::Pgm => "pgm",
             Self::Mis2 => "sa",
+            Self::Greedy => "greedy",
         }
     }
 
     /// Whether it groups unknowns, and does not choose among them.
     pub fn aggregates(self) -> bool {
-        matches!(self, Self::Pgm | Self::Mis2)
+        matches!(self, Self::Pgm | Self::Mis2 | Self::Greedy)
     }
 }
 
@@ -64,7 +68,7 @@ serde_text::named!(Coarsening, "coarsening");
 #[non_exhaustive]
 pub enum Interpolation {
     /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `smoothed` after
-    /// `sa`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
+    /// `sa` and `greedy`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
     #[default]
     Auto,
     /// [`interpolate::direct`].
@@ -126,7 +130,7 @@ impl Interpolation {
         }
         Ok(match (self, coarsening) {
             (Self::Auto, Coarsening::Pgm) => Self::Tentative,
-            (Self::Auto, Coarsening::Mis2) => Self::Smoothed,
+            (Self::Auto, Coarsening::Mis2 | Coarsening::Greedy) => Self::Smoothed,
             (Self::Auto, _) => Self::ExtendedI,
             (given, _) => given,
         })
@@ -169,6 +173,7 @@ impl Coarsened {
             Coarsening::RugeStueben => Self::Chosen(coarsen::ruge_stueben(strength)?),
             Coarsening::Pgm => Self::Grouped(coarsen::pgm(a, GROUP_SIZE, seed)?),
             Coarsening::Mis2 => Self::Grouped(coarsen::mis2(strength, seed)?),
+            Coarsening::Greedy => Self::Grouped(coarsen::greedy(strength)?),
         })
     }
 
@@ -197,7 +202,9 @@ impl Coarsened {
                 *modes = coarse;
                 return match interpolation {
                     Interpolation::Smoothed => {
-                        interpolate::smoothed(a, &tentative, SMOOTHING, None)
+                        let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
+                        let filter = weak.then_some(strength);
+                        interpolate::smoothed(a, &tentative, SMOOTHING, filter)
                     }
                     _ => Ok(tentative),
                 };

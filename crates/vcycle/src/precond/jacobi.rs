@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
 use crate::scalar::{Field, Mixes, Scalar};
-use crate::vector::Vector;
+use crate::vector::{Coefficient, Vector};
 
 /// `M = omega D^-1` with the diagonal `D` of the matrix.
 ///
@@ -89,6 +89,17 @@ impl<D: Mixes<T, T>, T: Scalar> LinOp<T> for Diagonal<D> {
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
         y.scale_rows(&self.values, false, x)
+    }
+
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, T>,
+        x: &Vector<T>,
+        beta: Coefficient<'_, T>,
+        y: &mut Vector<T>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        y.combine_rows(alpha, (&self.values, false), x, beta)
     }
 
     fn apply_transposed(

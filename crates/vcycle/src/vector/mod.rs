@@ -12,7 +12,7 @@ pub use scalars::{Coefficient, Scalars};
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Pooled};
-use crate::linop::Size;
+use crate::linop::{Size, check_size};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// A block of `cols` columns of `rows` numbers, stored row after row.
@@ -199,19 +199,38 @@ impl<T: Scalar> Vector<T> {
         x: &Self,
     ) -> Result<()> {
         self.check("scale_rows", x)?;
-        if d.size() != Size::new(self.rows, 1) {
-            return Err(Error::SizeMismatch {
-                operation: "scale_rows",
-                expected: Size::new(self.rows, 1),
-                found: d.size(),
-            });
-        }
+        check_size("scale_rows", Size::new(self.rows, 1), d.size())?;
         let cols = self.cols;
         dispatch!(
             x.executor(),
             scale_rows(d.host()?, conjugate, x.host()?, self.host_mut()?, cols)
         );
         Ok(())
+    }
+
+    /// Row by row `self = alpha d x + beta self` with one number `d` a row, conjugated where asked.
+    /// With `beta` zero the old contents are not read.
+    pub fn combine_rows<D: Mixes<T, T>>(
+        &mut self,
+        alpha: Coefficient<'_, T>,
+        (d, conjugate): (&Vector<D>, bool),
+        x: &Self,
+        beta: Coefficient<'_, T>,
+    ) -> Result<()> {
+        self.check("combine_rows", x)?;
+        check_size("combine_rows", Size::new(self.rows, 1), d.size())?;
+        let cols = self.cols;
+        dispatch!(
+            x.executor(),
+            combine_rows(
+                alpha,
+                (d.host()?, conjugate),
+                x.host()?,
+                beta,
+                self.host_mut()?,
+                cols
+            )
+        )
     }
 
     /// Column by column, the sum of `conj(self) * y`.

@@ -1,7 +1,7 @@
 //! Vector operations.
 
 use vcycle::executor::Executor;
-use vcycle::scalar::{Scalar, bf16, c32, c64, f16};
+use vcycle::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use vcycle::vector::{Coefficient, Scalars, Vector};
 
 use crate::matrices::vector;
@@ -31,7 +31,7 @@ fn same<T: Scalar>(
     assert_eq!(on(executor), on(&Executor::reference()), "{rows} x {cols}");
 }
 
-fn elementwise<T: Scalar>(executor: &Executor) {
+fn elementwise<T: Mixes<T, T>>(executor: &Executor) {
     for size in SIZES {
         for (a, b) in [
             (1.0, 1.0),
@@ -45,6 +45,13 @@ fn elementwise<T: Scalar>(executor: &Executor) {
                 y.axpby(Coefficient::real(a), x, Coefficient::real(b))
                     .unwrap();
             });
+            for conjugate in [false, true] {
+                same::<T>(executor, size, |x, y| {
+                    let d = vector::<T>(x.executor(), x.rows(), 1, 7);
+                    let (a, b) = (Coefficient::real(a), Coefficient::real(b));
+                    y.combine_rows(a, (&d, conjugate), x, b).unwrap();
+                });
+            }
         }
         same::<T>(executor, size, |x, y| {
             y.axpy(Coefficient::real(-2.0), x).unwrap()

@@ -134,6 +134,50 @@ multiversion! {
     }
 }
 
+pub(crate) fn combine_rows<D: Mixes<T, T>, T: Scalar>(
+    threads: &Threads,
+    alpha: Coefficient<'_, T>,
+    (d, conjugate): (&[D], bool),
+    x: &[T],
+    beta: Coefficient<'_, T>,
+    y: &mut [T],
+    cols: usize,
+) -> Result<()> {
+    let (a, b) = match cols {
+        1 => (alpha.evaluate(0)?, beta.evaluate(0)?),
+        _ => (T::Arith::zero(), T::Arith::zero()),
+    };
+    let plain = !conjugate && !a.is_zero() && !b.is_zero();
+    threads.for_pieces(y, piece(cols), |start, y| {
+        let (rows, x) = (
+            start / cols..(start + y.len()) / cols,
+            &x[start..start + y.len()],
+        );
+        if plain {
+            combine_piece(D::coefficient(a), &d[rows], x, D::coefficient(b), y);
+        } else {
+            // The coefficients were readable when the operands were checked.
+            let d = (&d[rows], conjugate);
+            let _ = reference::vector::combine_rows(alpha, d, x, beta, y, cols);
+        }
+    });
+    Ok(())
+}
+
+multiversion! {
+    fn combine_piece[D: Mixes<T, T>, T: Scalar](
+        a: D::Accumulator,
+        d: &[D],
+        x: &[T],
+        b: D::Accumulator,
+        y: &mut [T],
+    ) {
+        for (y, (d, x)) in y.iter_mut().zip(d.iter().zip(x)) {
+            *y = D::result(a * (d.matrix() * D::input(*x)) + b * D::output(*y));
+        }
+    }
+}
+
 pub(crate) fn dot<T: Scalar>(
     threads: &Threads,
     x: &[T],

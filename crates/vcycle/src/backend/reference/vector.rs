@@ -72,6 +72,28 @@ pub(crate) fn scale_rows<D: Mixes<T, T>, T: Scalar>(
     }
 }
 
+/// `y = alpha d x + beta y` with one `d` per row, conjugated where asked.
+pub(crate) fn combine_rows<D: Mixes<T, T>, T: Scalar>(
+    alpha: Coefficient<'_, T>,
+    (d, conjugate): (&[D], bool),
+    x: &[T],
+    beta: Coefficient<'_, T>,
+    y: &mut [T],
+    cols: usize,
+) -> Result<()> {
+    for column in 0..cols {
+        let a = D::coefficient(alpha.evaluate(column)?);
+        let b = D::coefficient(beta.evaluate(column)?);
+        for row in 0..d.len() {
+            let (value, entry) = (d[row].matrix(), row * cols + column);
+            let value = if conjugate { value.conj() } else { value };
+            let product = value * D::input(x[entry]);
+            y[entry] = D::result(combine(a, product, b, D::output(y[entry])));
+        }
+    }
+    Ok(())
+}
+
 /// `out = sum of conj(x) y`, column by column.
 pub(crate) fn dot<T: Scalar>(x: &[T], y: &[T], out: &mut [T::Arith], cols: usize) {
     for (column, out) in out.iter_mut().enumerate() {

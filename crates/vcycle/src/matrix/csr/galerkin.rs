@@ -1,10 +1,20 @@
 //! The triple product of multigrid.
+//!
+//! Row `I` of `R A P` is made in one go: row `I` of `R A` in one [`Accumulator`], its product with
+//! `P` in another. Neither `R A` nor `A P` is ever stored, which for matrices of meshes are larger
+//! than the result.
 
-use super::{Csr, SpGemm};
+use std::sync::Arc;
+
+use super::accumulator::Accumulator;
+use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
+use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
+use super::{Csr, Pattern};
 use crate::error::Result;
+use crate::linop::Size;
 use crate::scalar::Scalar;
 
-/// The Galerkin product `R (A P)` with its symbolic phase kept, for matrices whose values change.
+/// The Galerkin product `R A P` with its symbolic phase kept, for matrices whose values change.
 ///
 /// [`galerkin`] is the product alone.
 ///
@@ -25,30 +35,45 @@ use crate::scalar::Scalar;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Galerkin {
-    right: SpGemm,
-    left: SpGemm,
+    r: Arc<Pattern>,
+    a: Arc<Pattern>,
+    p: Arc<Pattern>,
+    coarse: Arc<Pattern>,
+    pieces: Vec<usize>,
 }
 
 impl Galerkin {
-    /// Finds where the entries of `A P` and of `R (A P)` stand.
+    /// Finds where the entries of `R A P` stand.
     ///
     /// # Errors
     /// For matrices that do not fit or live on different executors, and when memory is short.
     pub fn symbolic<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Self> {
-        let right = SpGemm::symbolic(a.pattern(), p.pattern())?;
-        let left = SpGemm::symbolic(r.pattern(), right.pattern())?;
-        Ok(Self { right, left })
+        let (r, a, p) = (r.pattern(), a.pattern(), p.pattern());
+        let size = check(r, a, p)?;
+        let pieces = balance_by_flops(r, a)?;
+        let nothing = (|(): &mut (), _, _| (), |(): &mut (), (), _| ());
+        let arrays = rows_of_product((r, a, p), &pieces, nothing, |()| ())?;
+        Ok(Self {
+            coarse: arrays.into_pattern(r.executor(), size),
+            r: Arc::clone(r),
+            a: Arc::clone(a),
+            p: Arc::clone(p),
+            pieces,
+        })
     }
 
-    /// `R (A P)`.
+    /// `R A P`.
     ///
     /// # Errors
     /// When the patterns are not those of the symbolic phase, or memory is short.
     pub fn numeric<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
-        self.left.numeric(r, &self.right.numeric(a, p)?)
+        let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
+        let mut coarse = Csr::with_pattern(&self.coarse, values)?;
+        self.renew(r, a, p, &mut coarse)?;
+        Ok(coarse)
     }
 
-    /// Replaces the values of `coarse` by those of `R (A P)`.
+    /// Replaces the values of `coarse` by those of `R A P`.
     ///
     /// # Errors
     /// When one of the patterns is not that of the symbolic phase, or memory is short.
@@ -59,16 +84,133 @@ impl Galerkin {
         p: &Csr<T>,
         coarse: &mut Csr<T>,
     ) -> Result<()> {
-        self.left.renew(r, &self.right.numeric(a, p)?, coarse)
+        check_pattern("restriction", &self.r, r.pattern())?;
+        check_pattern("fine matrix", &self.a, a.pattern())?;
+        check_pattern("prolongation", &self.p, p.pattern())?;
+        check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
+        let (left, right) = arithmetic(r, a, p);
+        fill_rows_with(
+            self.coarse.executor(),
+            self.coarse.offsets(),
+            &self.pieces,
+            coarse.values_mut(),
+            Scratch::new,
+            |scratch, row, out| {
+                scratch.multiply_left((&self.r, &self.a), row, &left)?;
+                scratch.row.follow(&self.coarse, row)?;
+                scratch.multiply_right(&self.p, &right);
+                for (out, &sum) in out.iter_mut().zip(scratch.row.entries().1) {
+                    *out = T::store(sum);
+                }
+                Ok(())
+            },
+        )
     }
 }
 
-/// `R (A P)`, the operator of the coarser level.
+/// `R A P`, the operator of the coarser level.
 ///
 /// # Errors
 /// For matrices that do not fit or live on different executors, and when memory is short.
 pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
-    r.multiply(&a.multiply(p)?)
+    let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
+    let size = check(patterns.0, patterns.1, patterns.2)?;
+    let pieces = balance_by_flops(patterns.0, patterns.1)?;
+    let arrays = rows_of_product(patterns, &pieces, arithmetic(r, a, p), T::store)?;
+    Ok(arrays.into_csr(r.executor(), size))
+}
+
+fn check(r: &Pattern, a: &Pattern, p: &Pattern) -> Result<Size> {
+    check_product(r, a)?;
+    check_product(a, p)?;
+    Ok(Size::new(r.size().rows, p.size().cols))
+}
+
+/// What is added to a sum of `R A` at places of `R` and `A`, and to one of `(R A) P` for a sum of
+/// `R A` and a place of `P`.
+fn arithmetic<T: Scalar>(
+    r: &Csr<T>,
+    a: &Csr<T>,
+    p: &Csr<T>,
+) -> (
+    impl Fn(&mut T::Arith, usize, usize) + Sync + Send,
+    impl Fn(&mut T::Arith, T::Arith, usize) + Sync + Send,
+) {
+    let (r, a, p) = (r.values(), a.values(), p.values());
+    (
+        |sum: &mut T::Arith, i, k| *sum += r[i].load() * a[k].load(),
+        |sum: &mut T::Arith, left, k| *sum += left * p[k].load(),
+    )
+}
+
+/// The rows of `R A P`, each sum turned into an entry by `finish`.
+fn rows_of_product<V: Value, W: Value>(
+    (r, a, p): (&Pattern, &Pattern, &Pattern),
+    pieces: &[usize],
+    (left, right): (
+        impl Fn(&mut V, usize, usize) + Sync + Send,
+        impl Fn(&mut V, V, usize) + Sync + Send,
+    ),
+    finish: impl Fn(V) -> W + Sync + Send,
+) -> Result<Arrays<W>> {
+    let executor = r.executor();
+    let fill = |scratch: &mut Scratch<V>, row: usize, rows: &mut Rows<W>| {
+        scratch.multiply_left((r, a), row, &left)?;
+        let most = scratch.right_flops(p);
+        scratch.row.start(executor, p.size().cols, most)?;
+        scratch.multiply_right(p, &right);
+        rows.reserve(executor, scratch.row.entries().0.len())?;
+        for (column, value) in scratch.row.sorted() {
+            rows.push(column, finish(value));
+        }
+        Ok(())
+    };
+    let bytes = r.bytes() + a.bytes() + p.bytes();
+    build(executor, pieces, bytes, Scratch::new, fill)
+}
+
+/// A row of `R A` and one of `R A P`.
+struct Scratch<V> {
+    left: Accumulator<V>,
+    row: Accumulator<V>,
+}
+
+impl<V: Value> Scratch<V> {
+    fn new() -> Self {
+        Self {
+            left: Accumulator::default(),
+            row: Accumulator::default(),
+        }
+    }
+
+    /// Row `row` of `R A`.
+    fn multiply_left(
+        &mut self,
+        (r, a): (&Pattern, &Pattern),
+        row: usize,
+        combine: impl Fn(&mut V, usize, usize),
+    ) -> Result<()> {
+        let most = row_flops(r, a, row);
+        self.left.start(r.executor(), a.size().cols, most)?;
+        self.left.multiply_row((r, a), row, combine);
+        Ok(())
+    }
+
+    /// Multiplications of that row with `P`.
+    fn right_flops(&self, p: &Pattern) -> usize {
+        let columns = self.left.entries().0.iter();
+        columns.map(|&k| p.range(k as usize).len()).sum()
+    }
+
+    /// Adds that row times `P`.
+    fn multiply_right(&mut self, p: &Pattern, combine: impl Fn(&mut V, V, usize)) {
+        let (columns, sums) = self.left.entries();
+        for (&k, &sum) in columns.iter().zip(sums) {
+            for place in p.range(k as usize) {
+                combine(self.row.sum(p.columns()[place]), sum, place);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

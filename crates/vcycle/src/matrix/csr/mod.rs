@@ -1,5 +1,6 @@
 //! Compressed sparse rows, the format everything converts to and from.
 
+mod accumulator;
 mod add;
 mod apply;
 mod build;
@@ -22,6 +23,7 @@ mod triplets;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use accumulator::Accumulator;
 pub(crate) use build::{Rows, RowsOf, build, cut_rows, fill_rows, ranges, zeroed};
 pub(crate) use cut::{Slice, balance};
 pub use equilibrate::{Equilibrated, Scaling};
@@ -31,6 +33,7 @@ pub use pattern::Pattern;
 pub use permute::Permutation;
 pub use rcm::reverse_cuthill_mckee;
 pub use spgemm::SpGemm;
+pub(crate) use spgemm::check_product;
 pub(crate) use triplets::{compress, offsets};
 
 use crate::backend::{cpu, reference};

@@ -1,17 +1,16 @@
 //! Products of sparse matrices.
 //!
 //! Row `i` of `A B` is the sum of the rows `k` of `B` weighted with `a_ik` (Gustavson 1978). Each
-//! row is gathered in a list, with a table as wide as `B` that says where in the list a column
-//! stands, and is sorted at the end. Every thread has its table; it takes memory only where
-//! columns are met, and for matrices of meshes these lie close together.
+//! row is gathered in an [`Accumulator`] and sorted at the end. Every thread has its own; its table
+//! takes memory only where columns are met, and for matrices of meshes these lie close together.
 
 use std::sync::Arc;
 
+use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::cut::balance;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
-use crate::executor::Executor;
 use crate::linop::{Size, check_size};
 use crate::scalar::Scalar;
 
@@ -114,16 +113,13 @@ impl SpGemm {
             self.c.offsets(),
             &self.pieces,
             c.values_mut(),
-            Accumulator::<T::Arith>::new,
+            Accumulator::<T::Arith>::default,
             |sums, row, out| {
-                sums.start(self.c.executor(), self.c.size().cols)?;
-                for place in self.c.range(row) {
-                    sums.sum(self.c.columns()[place]);
-                }
+                sums.follow(&self.c, row)?;
                 sums.multiply_row((&self.a, &self.b), row, |sum, l, r| {
                     *sum += left[l].load() * right[r].load();
                 });
-                for (out, &sum) in out.iter_mut().zip(&sums.values) {
+                for (out, &sum) in out.iter_mut().zip(sums.entries().1) {
                     *out = T::store(sum);
                 }
                 Ok(())
@@ -132,7 +128,7 @@ impl SpGemm {
     }
 }
 
-fn check_product(a: &Pattern, b: &Pattern) -> Result<Size> {
+pub(crate) fn check_product(a: &Pattern, b: &Pattern) -> Result<Size> {
     let fitting = Size::new(a.size().cols, b.size().cols);
     check_size("product of matrices", fitting, b.size())?;
     a.executor()
@@ -140,7 +136,7 @@ fn check_product(a: &Pattern, b: &Pattern) -> Result<Size> {
     Ok(Size::new(a.size().rows, b.size().cols))
 }
 
-fn check_pattern(which: &str, expected: &Pattern, found: &Pattern) -> Result<()> {
+pub(super) fn check_pattern(which: &str, expected: &Pattern, found: &Pattern) -> Result<()> {
     if expected.same_as(found) {
         return Ok(());
     }
@@ -150,14 +146,16 @@ fn check_pattern(which: &str, expected: &Pattern, found: &Pattern) -> Result<()>
     })
 }
 
+/// Multiplications for row `row` of `A B`.
+pub(super) fn row_flops(a: &Pattern, b: &Pattern, row: usize) -> usize {
+    let columns = &a.columns()[a.range(row)];
+    columns.iter().map(|&k| b.range(k as usize).len()).sum()
+}
+
 /// Bounds of row ranges with about equal numbers of multiplications.
-fn balance_by_flops(a: &Pattern, b: &Pattern) -> Result<Vec<usize>> {
+pub(super) fn balance_by_flops(a: &Pattern, b: &Pattern) -> Result<Vec<usize>> {
     let executor = a.executor();
     let mut flops = zeroed::<usize>(executor, a.size().rows + 1)?;
-    let row_flops = |row: usize| -> usize {
-        let columns = &a.columns()[a.range(row)];
-        columns.iter().map(|&k| b.range(k as usize).len()).sum()
-    };
     let ranges = super::build::ranges(a.pieces());
     let lengths = ranges.iter().map(|rows| rows.len());
     let parts = crate::executor::cut(&mut flops[1..], lengths);
@@ -167,7 +165,7 @@ fn balance_by_flops(a: &Pattern, b: &Pattern) -> Result<Vec<usize>> {
         tasks,
         |(rows, out): (std::ops::Range<usize>, &mut [usize])| {
             for (row, out) in rows.zip(out) {
-                *out = row_flops(row);
+                *out = row_flops(a, b, row);
             }
         },
     );
@@ -187,50 +185,30 @@ fn rows_of_product<V: Value, W: Value>(
 ) -> Result<Arrays<W>> {
     let executor = a.executor();
     let row_of = |sums: &mut Accumulator<V>, row: usize, rows: &mut Rows<W>| {
-        sums.start(executor, b.size().cols)?;
+        let most = row_flops(a, b, row);
+        sums.start(executor, b.size().cols, most)?;
         sums.multiply_row((a, b), row, &combine);
-        rows.reserve(executor, sums.columns.len())?;
+        rows.reserve(executor, sums.entries().0.len())?;
         for (column, value) in sums.sorted() {
             rows.push(column, finish(value));
         }
         Ok(())
     };
     let bytes = a.bytes() + b.bytes();
-    build(executor, pieces, bytes, Accumulator::new, row_of)
-}
-
-/// One row under construction: columns in the order they were met, each with a sum.
-struct Accumulator<V> {
-    columns: Vec<u32>,
-    values: Vec<V>,
-    /// For every column of `B` one more than its place in the row; zero where it has none.
-    places: Vec<u32>,
+    build(executor, pieces, bytes, Accumulator::default, row_of)
 }
 
 impl<V: Value> Accumulator<V> {
-    fn new() -> Self {
-        Self {
-            columns: Vec::new(),
-            values: Vec::new(),
-            places: Vec::new(),
-        }
-    }
-
-    /// Forgets the last row; the next one has `cols` columns.
-    fn start(&mut self, executor: &Executor, cols: usize) -> Result<()> {
-        if self.places.is_empty() {
-            self.places = zeroed(executor, cols)?;
-        }
-        for &column in &self.columns {
-            self.places[column as usize] = 0;
-        }
-        self.columns.clear();
-        self.values.clear();
+    /// Starts a row whose entries are, in this order, those of a row of `pattern`, all zero.
+    pub(super) fn follow(&mut self, pattern: &Pattern, row: usize) -> Result<()> {
+        let columns = &pattern.columns()[pattern.range(row)];
+        self.start(pattern.executor(), pattern.size().cols, columns.len())?;
+        columns.iter().for_each(|&column| _ = self.sum(column));
         Ok(())
     }
 
-    /// Row `row` of `A B`.
-    fn multiply_row(
+    /// Adds row `row` of `A B`.
+    pub(super) fn multiply_row(
         &mut self,
         (a, b): (&Pattern, &Pattern),
         row: usize,
@@ -243,28 +221,6 @@ impl<V: Value> Accumulator<V> {
             }
         }
     }
-
-    /// The sum of `column`, zero where it is met for the first time.
-    #[inline(always)]
-    fn sum(&mut self, column: u32) -> &mut V {
-        let place = &mut self.places[column as usize];
-        if *place == 0 {
-            self.columns.push(column);
-            self.values.push(V::default());
-            *place = self.columns.len() as u32;
-        }
-        &mut self.values[*place as usize - 1]
-    }
-
-    /// The entries by increasing column.
-    fn sorted(&mut self) -> impl Iterator<Item = (u32, V)> {
-        self.columns.sort_unstable();
-        let (places, values) = (&self.places, &self.values);
-        self.columns.iter().map(|&column| {
-            let place = places[column as usize] as usize - 1;
-            (column, values[place])
-        })
-    }
 }
 
 #[cfg(test)]
@@ -273,6 +229,7 @@ mod tests {
         assert_close, assert_same, banded, dense, dense_product, executors, grid, random,
     };
     use super::*;
+    use crate::executor::Executor;
     use crate::scalar::{c64, f16};
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::rounds::{Active, map_rows, neighbours, scramble};
-use super::{Aggregates, NONE, check_square, number};
+use super::{Aggregates, NONE, check_square, most_common, number};
 use crate::error::Result;
 use crate::matrix::Pattern;
 
@@ -101,12 +101,5 @@ fn join_root(graph: &Pattern, roots: &[u32], row: usize) -> u32 {
 fn join_most(graph: &Pattern, aggregate: &[u32], row: usize) -> u32 {
     let groups = neighbours(graph, row).map(|other| aggregate[other]);
     let mut groups: Vec<u32> = groups.filter(|&group| group != NONE).collect();
-    groups.sort_unstable();
-    let (mut best, mut most) = (NONE, 0);
-    for equal in groups.chunk_by(|a, b| a == b) {
-        if equal.len() > most {
-            (best, most) = (equal[0], equal.len());
-        }
-    }
-    best
+    most_common(&mut groups).unwrap_or(NONE)
 }

@@ -2,12 +2,13 @@
 //!
 //! - A choice, for classical interpolation, of the graph of strong couplings: [`pmis`], [`hmis`],
 //!   [`ruge_stueben`], [`aggressive`].
-//! - Groups, for interpolation by aggregation: [`pgm`] of the matrix, [`mis2`] of the graph of
-//!   strong couplings, [`uniform`] and [`boxes`] of the numbering alone.
+//! - Groups, for interpolation by aggregation: [`pgm`] of the matrix, [`mis2`] and [`greedy`] of
+//!   the graph of strong couplings, [`uniform`] and [`boxes`] of the numbering alone.
 //!
 //! All are the same for any number of threads; those with a seed change with nothing but it.
 
 mod aggressive;
+mod greedy;
 mod hmis;
 mod mis2;
 mod pgm;
@@ -19,6 +20,8 @@ mod tests;
 mod uniform;
 
 pub use aggressive::{Aggressive, aggressive};
+pub use greedy::greedy;
+pub(crate) use greedy::most_common;
 pub use hmis::hmis;
 pub use mis2::mis2;
 pub use pgm::pgm;

@@ -7,7 +7,7 @@ use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
-use crate::multigrid::coarsen::Splitting;
+use crate::multigrid::coarsen::{Splitting, most_common};
 
 /// Hybrid interpolation: the weights of [`extended_i`](super::extended_i) on a smaller set, that
 /// of algorithm 4 in the thesis on the Chronos solver (section 2.2.3 there).
@@ -47,40 +47,24 @@ pub fn hybrid(
 
 /// Adds coarse unknowns until every strong fine neighbour that has some is coupled to one.
 fn cover(row: &mut Row, level: &Level<'_>) {
-    let coarse = |k: u32| {
-        let strong = level.strong(k as usize).iter().copied();
-        strong.filter(|&l| level.is_coarse(l))
-    };
+    let coarse = |k: u32| level.strong_coarse(k).iter().copied();
     let mut open = row.fine.clone();
     let mut candidates = Vec::new();
     loop {
         open.retain(|&k| !coarse(k).any(|l| row.place(l).is_some()));
         candidates.clear();
         candidates.extend(open.iter().flat_map(|&k| coarse(k)));
-        match most_frequent(&mut candidates) {
+        match most_common(&mut candidates) {
             Some(point) => row.add(point),
             None => return,
         }
     }
 }
 
-/// The number that stands most often, of equals the smallest.
-fn most_frequent(numbers: &mut [u32]) -> Option<u32> {
-    numbers.sort_unstable();
-    let runs = numbers.chunk_by(|a, b| a == b).rev();
-    runs.max_by_key(|run| run.len()).map(|run| run[0])
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing;
     use super::*;
-
-    #[test]
-    fn the_smallest_of_the_most_frequent_is_found() {
-        assert_eq!(most_frequent(&mut [5, 2, 9, 5, 2]), Some(2));
-        assert_eq!(most_frequent(&mut []), None);
-    }
 
     #[test]
     fn one_distant_point_that_covers_two_neighbours_is_enough() {

@@ -1,5 +1,7 @@
 //! What the methods for a choice of coarse unknowns work on.
 
+use std::sync::Arc;
+
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::{Error, Result};
@@ -14,6 +16,11 @@ pub(super) struct Level<'a> {
     /// For every unknown its number on the next level.
     pub(super) coarse: &'a [u32],
     strength: &'a Pattern,
+    /// `ā_kl`: the couplings of fine unknowns to coarse ones, with the other sign than the
+    /// diagonal. Few of the entries, and looked at many times.
+    pub(super) to_coarse: Csr<f64>,
+    /// The coarse unknowns that fine ones strongly depend on.
+    strong_coarse: Arc<Pattern>,
     coarse_count: usize,
 }
 
@@ -29,10 +36,14 @@ impl<'a> Level<'a> {
         check_splitting(splitting, a.size().rows)?;
         let entry = |row| a.entry(row, row).unwrap_or_default();
         let diagonal = a.map_pieces(|rows| rows.map(entry).collect::<Vec<_>>());
+        let diagonal = diagonal.concat();
+        let coarse = &splitting.coarse_index;
         Ok(Self {
+            to_coarse: couplings_to_coarse(a, &diagonal, coarse)?,
+            strong_coarse: restrict(strength, coarse)?,
             a,
-            diagonal: diagonal.concat(),
-            coarse: &splitting.coarse_index,
+            diagonal,
+            coarse,
             strength,
             coarse_count: splitting.coarse_count,
         })
@@ -41,6 +52,11 @@ impl<'a> Level<'a> {
     /// What unknown `i` strongly depends on, perhaps itself included.
     pub(super) fn strong(&self, i: usize) -> &[u32] {
         &self.strength.columns()[self.strength.range(i)]
+    }
+
+    /// The coarse unknowns among what the fine unknown `k` strongly depends on.
+    pub(super) fn strong_coarse(&self, k: u32) -> &[u32] {
+        &self.strong_coarse.columns()[self.strong_coarse.range(k as usize)]
     }
 
     #[inline(always)]
@@ -98,6 +114,44 @@ impl<'a> Level<'a> {
         let arrays = build(executor, bounds, self.a.bytes(), Row::default, fill)?;
         Ok(arrays.into_csr(executor, Size::new(rows, self.coarse_count)))
     }
+}
+
+/// The entries of fine rows in coarse columns whose sign is not that of the diagonal.
+fn couplings_to_coarse(a: &Csr<f64>, diagonal: &[f64], coarse: &[u32]) -> Result<Csr<f64>> {
+    let executor = a.executor();
+    let fill = |(): &mut (), row: usize, out: &mut Rows<f64>| {
+        let (columns, values) = a.row(row);
+        if coarse[row] != NONE {
+            return Ok(());
+        }
+        out.reserve(executor, columns.len())?;
+        let positive = diagonal[row] > 0.0;
+        for (&column, &value) in columns.iter().zip(values) {
+            if coarse[column as usize] != NONE && (value < 0.0) == positive {
+                out.push(column, value);
+            }
+        }
+        Ok(())
+    };
+    let arrays = build(executor, a.pattern().pieces(), a.bytes(), || (), fill)?;
+    Ok(arrays.into_csr(executor, a.size()))
+}
+
+/// The coarse columns of fine rows.
+fn restrict(strength: &Pattern, coarse: &[u32]) -> Result<Arc<Pattern>> {
+    let executor = strength.executor();
+    let fill = |(): &mut (), row: usize, out: &mut Rows<()>| {
+        let columns = &strength.columns()[strength.range(row)];
+        if coarse[row] != NONE {
+            return Ok(());
+        }
+        out.reserve(executor, columns.len())?;
+        let columns = columns.iter().filter(|&&j| coarse[j as usize] != NONE);
+        columns.for_each(|&column| out.push(column, ()));
+        Ok(())
+    };
+    let arrays = build(executor, strength.pieces(), strength.bytes(), || (), fill)?;
+    Ok(arrays.into_pattern(executor, strength.size()))
 }
 
 /// Fails unless every one of `unknowns` has a number in range or none.

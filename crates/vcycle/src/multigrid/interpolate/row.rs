@@ -68,10 +68,8 @@ impl Row {
     /// Adds the strong coarse neighbours of the strong fine neighbours.
     pub(super) fn add_distant(&mut self, level: &Level<'_>) {
         for place in 0..self.fine.len() {
-            for &l in level.strong(self.fine[place] as usize) {
-                if level.is_coarse(l) {
-                    self.add(l);
-                }
+            for &l in level.strong_coarse(self.fine[place]) {
+                self.add(l);
             }
         }
     }
@@ -99,7 +97,7 @@ impl Row {
             match self.marks[j as usize] {
                 _ if j as usize == i => diagonal += value,
                 0 => diagonal += value,
-                PASSED_ON => diagonal += self.pass_on(level, j as usize, value),
+                PASSED_ON => diagonal += self.pass_on(level, i, j as usize, value),
                 mark => self.sums[mark as usize - 1] += value,
             }
         }
@@ -109,18 +107,24 @@ impl Row {
         self.finish(level, |sum| -sum / diagonal);
     }
 
-    /// Shares `coupling` among the points of the set as row `k` does; what is left over is
-    /// returned.
-    fn pass_on(&mut self, level: &Level<'_>, k: usize, coupling: f64) -> f64 {
-        let positive = level.diagonal[k] > 0.0;
-        let mut total = 0.0;
+    /// Shares `coupling` of `i` among the points of the set, which are coarse or `i` itself, as row
+    /// `k` does; what is left over is returned.
+    fn pass_on(&mut self, level: &Level<'_>, i: usize, k: usize, coupling: f64) -> f64 {
         self.shares.clear();
-        let (columns, values) = level.a.row(k);
+        let mut total = 0.0;
+        let (columns, values) = level.to_coarse.row(k);
         for (&l, &value) in columns.iter().zip(values) {
             let mark = self.marks[l as usize];
-            if mark != 0 && mark != PASSED_ON && (value < 0.0) == positive {
+            if mark != 0 {
                 self.shares.push((mark - 1, value));
                 total += value;
+            }
+        }
+        if let Some(own) = self.place(i as u32) {
+            let back = level.a.entry(k, i).unwrap_or_default();
+            if (back < 0.0) == (level.diagonal[k] > 0.0) {
+                self.shares.push((own as u32, back));
+                total += back;
             }
         }
         if total == 0.0 {

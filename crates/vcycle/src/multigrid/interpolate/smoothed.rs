@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, check_size, check_square};
-use crate::matrix::{Csr, Pattern, Rows, build};
+use crate::matrix::{Accumulator, Csr, Pattern, Rows, build, check_product};
 use crate::vector::{Coefficient, Scalars, Vector};
 
 /// Steps of the power method.
@@ -55,25 +55,63 @@ pub fn smoothed(
             reason: format!("not negative and finite, not {omega}"),
         });
     }
-    let scaled = scaled(a, filter.map(Arc::as_ref))?;
-    let radius = spectral_radius(&scaled)?;
-    let correction = scaled.multiply(tentative)?;
-    tentative.add(1.0, -omega / radius, &correction)
+    let filter = filter.map(Arc::as_ref);
+    let radius = spectral_radius(&scaled(a, filter)?)?;
+    product(a, tentative, omega / radius, filter)
 }
 
-/// `D^-1 A_F`.
-fn scaled(a: &Csr<f64>, filter: Option<&Pattern>) -> Result<Csr<f64>> {
+/// `(I - factor D^-1 A_F) T`.
+fn product(
+    a: &Csr<f64>,
+    tentative: &Csr<f64>,
+    factor: f64,
+    filter: Option<&Pattern>,
+) -> Result<Csr<f64>> {
+    let size = check_product(a.pattern(), tentative.pattern())?;
+    let executor = a.executor();
+    let fill = |scratch: &mut Scratch, row: usize, out: &mut Rows<f64>| {
+        let diagonal = filtered_row(a, filter, row, &mut scratch.kept)?;
+        let rows = scratch.kept.iter().map(|entry| entry.0 as usize);
+        let most = rows.map(|row| tentative.row(row).0.len()).sum();
+        scratch.sums.start(executor, size.cols, most)?;
+        for &(column, value) in &scratch.kept {
+            let weight = match column as usize == row {
+                true => 1.0 - factor,
+                false => -factor * value / diagonal,
+            };
+            let (columns, values) = tentative.row(column as usize);
+            for (&column, &value) in columns.iter().zip(values) {
+                *scratch.sums.sum(column) += weight * value;
+            }
+        }
+        out.reserve(executor, scratch.sums.entries().0.len())?;
+        scratch.sums.sorted().for_each(|(c, v)| out.push(c, v));
+        Ok(())
+    };
+    let pieces = a.pattern().pieces();
+    let arrays = build(executor, pieces, a.bytes(), Scratch::default, fill)?;
+    Ok(arrays.into_csr(executor, size))
+}
+
+/// The entries of a row of `A_F`, and the row of the product under construction.
+#[derive(Default)]
+struct Scratch {
+    kept: Vec<(u32, f64)>,
+    sums: Accumulator<f64>,
+}
+
+/// `D^-1 A_F`, in single precision: the estimate of its spectral radius needs no more.
+fn scaled(a: &Csr<f64>, filter: Option<&Pattern>) -> Result<Csr<f32>> {
     if let Some(filter) = filter {
         check_size("strength of couplings", a.size(), filter.size())?;
     }
     let executor = a.executor();
-    let fill = |kept: &mut Vec<(u32, f64)>, row: usize, out: &mut Rows<f64>| {
-        let strong = filter.map(|filter| &filter.columns()[filter.range(row)]);
-        let diagonal = filtered_row(a, strong, row, kept)?;
+    let fill = |kept: &mut Vec<(u32, f64)>, row: usize, out: &mut Rows<f32>| {
+        let diagonal = filtered_row(a, filter, row, kept)?;
         out.reserve(executor, kept.len())?;
         for &(column, value) in kept.iter() {
             let own = column as usize == row;
-            out.push(column, if own { 1.0 } else { value / diagonal });
+            out.push(column, if own { 1.0 } else { (value / diagonal) as f32 });
         }
         Ok(())
     };
@@ -84,26 +122,34 @@ fn scaled(a: &Csr<f64>, filter: Option<&Pattern>) -> Result<Csr<f64>> {
 /// The diagonal entry of a row of `A_F`, and in `kept` the entries.
 fn filtered_row(
     a: &Csr<f64>,
-    strong: Option<&[u32]>,
+    filter: Option<&Pattern>,
     row: usize,
     kept: &mut Vec<(u32, f64)>,
 ) -> Result<f64> {
-    let mut strong = strong.map(|columns| columns.iter().copied().peekable());
-    let (mut own, mut weak) = (0.0, 0.0);
     let (columns, values) = a.row(row);
+    let entries = columns.iter().copied().zip(values.iter().copied());
+    let (mut own, mut weak) = (0.0, 0.0);
     kept.clear();
-    for (&column, &value) in columns.iter().zip(values) {
-        let keep = strong.as_mut().is_none_or(|strong| {
-            while strong.next_if(|&next| next < column).is_some() {}
-            strong.peek() == Some(&column)
-        });
-        if column as usize == row {
-            own = value;
-            kept.push((column, value));
-        } else if keep {
-            kept.push((column, value));
-        } else {
-            weak += value;
+    match filter {
+        None => kept.extend(entries.inspect(|&(column, value)| {
+            if column as usize == row {
+                own = value;
+            }
+        })),
+        Some(filter) => {
+            let strong = &filter.columns()[filter.range(row)];
+            let mut strong = strong.iter().copied().peekable();
+            for (column, value) in entries {
+                while strong.next_if(|&next| next < column).is_some() {}
+                if column as usize == row {
+                    own = value;
+                    kept.push((column, value));
+                } else if strong.peek() == Some(&column) {
+                    kept.push((column, value));
+                } else {
+                    weak += value;
+                }
+            }
         }
     }
     let component = "smoothed aggregation";
@@ -115,19 +161,19 @@ fn filtered_row(
 }
 
 /// An estimate of the largest absolute value of an eigenvalue.
-fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
-    let bound = a.norm_inf();
+fn spectral_radius(a: &Csr<f32>) -> Result<f64> {
+    let bound = f64::from(a.norm_inf());
     let (executor, rows, ws) = (a.executor(), a.size().rows, Workspace::new());
     let mut x = Vector::from_column(executor, rough(rows));
-    let mut y = Vector::<f64>::zeros(executor, rows, 1)?;
-    let mut norm = Scalars::<f64>::filled(executor, 1, 0.0)?;
+    let mut y = Vector::<f32>::zeros(executor, rows, 1)?;
+    let mut norm = Scalars::<f32>::filled(executor, 1, 0.0)?;
     let mut radius = 0.0;
     for _ in 0..STEPS {
         x.norm(&mut norm)?;
         x.scale(Coefficient::one().over(&norm))?;
         a.apply(&x, &mut y, &ws)?;
         y.norm(&mut norm)?;
-        radius = norm.get(0)?;
+        radius = f64::from(norm.get(0)?);
         if !(radius > 0.0 && radius.is_finite()) {
             return Ok(bound);
         }
@@ -137,11 +183,10 @@ fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
 }
 
 /// Numbers without any relation to the problem: multiples of the golden ratio, whole parts off.
-fn rough(rows: usize) -> Vec<f64> {
+fn rough(rows: usize) -> Vec<f32> {
     let golden = 0.618_033_988_749_894_9;
-    (1..=rows)
-        .map(|row| (row as f64 * golden).fract() - 0.5)
-        .collect()
+    let rough = |row| ((row as f64 * golden).fract() - 0.5) as f32;
+    (1..=rows).map(rough).collect()
 }
 
 #[cfg(test)]

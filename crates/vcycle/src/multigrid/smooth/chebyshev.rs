@@ -13,7 +13,7 @@ use crate::scalar::{Field, Mixes, Real, Scalar};
 use crate::vector::{Coefficient, Scalars, Vector};
 
 /// Steps of the power method.
-const POWER_STEPS: usize = 20;
+const POWER_STEPS: usize = 10;
 /// The smoothed part of the spectrum, relative to its estimated upper end.
 const INTERVAL: (f64, f64) = (0.3, 1.1);
 
@@ -133,16 +133,15 @@ impl<T: Scalar> LinOp<T> for Polynomial<T> {
         self.inverse.apply(b, x, ws)?;
         x.scale(Coefficient::real(1.0 / centre))?;
         let mut r = ws.vector_like::<T, T>(b)?;
-        let mut z = ws.vector_like::<T, T>(b)?;
         let mut step = ws.vector_like::<T, T>(b)?;
         step.copy_from(x)?;
         let mut rho = radius / centre;
         for _ in 1..self.degree {
             let next = 1.0 / (2.0 * centre / radius - rho);
             self.a.residual(b, x, &mut r, ws)?;
-            self.inverse.apply(&r, &mut z, ws)?;
-            let (new, old) = (2.0 * next / radius, next * rho);
-            step.axpby(Coefficient::real(new), &z, Coefficient::real(old))?;
+            let new = Coefficient::real(2.0 * next / radius);
+            let old = Coefficient::real(next * rho);
+            self.inverse.apply_advanced(new, &r, old, &mut step, ws)?;
             x.axpy(Coefficient::one(), &step)?;
             rho = next;
         }

@@ -73,13 +73,22 @@ impl<T: Scalar> Relaxation<T> {
             return Ok(());
         }
         let mut r = ws.vector_like::<T, T>(b)?;
-        let mut step = ws.vector_like::<T, T>(b)?;
         for _ in 0..sweeps {
             a.residual(b, x, &mut r, ws)?;
-            self.step(&r, &mut step, ws)?;
-            x.axpy(Coefficient::one(), &step)?;
+            self.add_step(&r, x, ws)?;
         }
         Ok(())
+    }
+
+    /// `x += M r`.
+    fn add_step(&self, r: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let one = Coefficient::one;
+        if !self.transposed {
+            return self.m.apply_advanced(one(), r, one(), x, ws);
+        }
+        let mut step = ws.vector_like::<T, T>(r)?;
+        self.step(r, &mut step, ws)?;
+        x.axpy(one(), &step)
     }
 
     /// `z = M r`.

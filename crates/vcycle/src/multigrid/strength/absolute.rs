@@ -1,6 +1,6 @@
 //! Couplings of either sign, relative to the largest of the row.
 
-use super::Measure;
+use super::{Measure, largest};
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / max_k |a_ik|`, the diagonal left out.
@@ -35,15 +35,11 @@ impl Measure for Absolute {
         self.connections
     }
 
-    fn row(&self, a: &Csr<f64>, _diagonal: &[f64], row: usize, strengths: &mut [f64]) {
-        let (columns, values) = a.row(row);
-        let others = columns
-            .iter()
-            .zip(values)
-            .filter(|(c, _)| **c as usize != row);
-        let largest = others.fold(0.0, |largest: f64, (_, value)| largest.max(value.abs()));
-        for (strength, value) in strengths.iter_mut().zip(values) {
-            *strength = value.abs() / largest;
-        }
+    fn reference(&self, a: &Csr<f64>, diagonal: &[f64], row: usize) -> f64 {
+        largest(a, diagonal, self, row)
+    }
+
+    fn coupling(&self, _diagonal: &[f64], _row: usize, _column: usize, value: f64) -> f64 {
+        value.abs()
     }
 }

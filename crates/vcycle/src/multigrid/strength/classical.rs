@@ -1,6 +1,6 @@
 //! Negative couplings, relative to the largest of the row.
 
-use super::Measure;
+use super::{Measure, largest};
 use crate::matrix::Csr;
 
 /// `s_ij = -a_ij / max_k (-a_ik)`, the signs taken relative to that of `a_ii` (Ruge and Stueben
@@ -43,20 +43,15 @@ impl Measure for Classical {
         self.connections
     }
 
-    fn row(&self, a: &Csr<f64>, diagonal: &[f64], row: usize, strengths: &mut [f64]) {
-        let (columns, values) = a.row(row);
-        let sum: f64 = values.iter().sum();
-        if self.max_row_sum < 1.0 && sum.abs() > self.max_row_sum * diagonal[row].abs() {
-            return strengths.fill(0.0);
+    fn reference(&self, a: &Csr<f64>, diagonal: &[f64], row: usize) -> f64 {
+        let sum = || a.row(row).1.iter().sum::<f64>();
+        if self.max_row_sum < 1.0 && sum().abs() > self.max_row_sum * diagonal[row].abs() {
+            return f64::INFINITY;
         }
-        let sign = if diagonal[row] < 0.0 { 1.0 } else { -1.0 };
-        let mut largest = 0.0_f64;
-        for ((strength, &value), &column) in strengths.iter_mut().zip(values).zip(columns) {
-            *strength = sign * value;
-            if column as usize != row {
-                largest = largest.max(*strength);
-            }
-        }
-        strengths.iter_mut().for_each(|s| *s /= largest);
+        largest(a, diagonal, self, row)
+    }
+
+    fn coupling(&self, diagonal: &[f64], row: usize, _column: usize, value: f64) -> f64 {
+        if diagonal[row] < 0.0 { value } else { -value }
     }
 }

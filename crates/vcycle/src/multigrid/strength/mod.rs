@@ -65,8 +65,12 @@ trait Measure: Sync {
     fn threshold(&self) -> f64;
     fn connections(&self) -> Option<f64>;
 
-    /// Writes `s_ij` for the entries of row `i`; what it writes for the diagonal is not read.
-    fn row(&self, a: &Csr<f64>, diagonal: &[f64], row: usize, strengths: &mut [f64]);
+    /// What the couplings of row `i` are divided by: `s_ij` is [`coupling`](Self::coupling) over
+    /// this. Infinite for a row that has no strong ones.
+    fn reference(&self, a: &Csr<f64>, diagonal: &[f64], row: usize) -> f64;
+
+    /// The size of the coupling `a_ij`; not positive where it is weak in any case.
+    fn coupling(&self, diagonal: &[f64], row: usize, column: usize, value: f64) -> f64;
 }
 
 fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
@@ -82,18 +86,19 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
         Some(mean) => quantile(a, &diagonal, measure, mean),
         None => measure.threshold(),
     };
-    let fill = |strengths: &mut Vec<f64>, row: usize, rows: &mut Rows<()>| {
+    let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
         let columns = a.row(row).0;
         rows.reserve(a.executor(), columns.len())?;
-        for_each_coupling(a, &diagonal, measure, row, strengths, |column, strength| {
-            if strength >= threshold {
+        let strong = threshold * measure.reference(a, &diagonal, row);
+        for_each_coupling(a, &diagonal, measure, row, |column, coupling| {
+            if coupling >= strong {
                 rows.push(column, ());
             }
         });
         Ok(())
     };
     let pieces = a.pattern().pieces();
-    let arrays = build(a.executor(), pieces, a.bytes(), Vec::new, fill)?;
+    let arrays = build(a.executor(), pieces, a.bytes(), || (), fill)?;
     Ok(arrays.into_pattern(a.executor(), size))
 }
 
@@ -105,37 +110,35 @@ fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
     Err(Error::BadParameter { parameter, reason })
 }
 
-/// `visit(j, s_ij)` for the couplings of row `i` with `s_ij > 0`.
+/// `visit(j, size)` for the couplings of row `i` that are not weak in any case.
 fn for_each_coupling(
     a: &Csr<f64>,
     diagonal: &[f64],
     measure: &impl Measure,
     row: usize,
-    strengths: &mut Vec<f64>,
     mut visit: impl FnMut(u32, f64),
 ) {
-    let columns = a.row(row).0;
-    strengths.resize(columns.len(), 0.0);
-    measure.row(a, diagonal, row, strengths);
-    for (&column, &strength) in columns.iter().zip(strengths.iter()) {
-        if column as usize != row && strength > 0.0 {
-            visit(column, strength);
+    let (columns, values) = a.row(row);
+    for (&column, &value) in columns.iter().zip(values) {
+        let coupling = measure.coupling(diagonal, row, column as usize, value);
+        if column as usize != row && coupling > 0.0 {
+            visit(column, coupling);
         }
     }
 }
 
 /// The threshold that keeps `mean` couplings a row on average; equal couplings are kept together.
 fn quantile(a: &Csr<f64>, diagonal: &[f64], measure: &impl Measure, mean: f64) -> f64 {
-    let piece = |scratch: &mut Vec<f64>, rows: std::ops::Range<usize>| {
+    let piece = |rows: std::ops::Range<usize>| {
         let mut all = Vec::new();
         for row in rows {
-            for_each_coupling(a, diagonal, measure, row, scratch, |_, s| all.push(s));
+            let reference = measure.reference(a, diagonal, row);
+            for_each_coupling(a, diagonal, measure, row, |_, c| all.push(c / reference));
         }
         all
     };
     let pieces = ranges(a.pattern().pieces());
-    let parts = a.executor().run_with(a.bytes(), pieces, Vec::new, piece);
-    let mut all = parts.concat();
+    let mut all = a.executor().run(a.bytes(), pieces, piece).concat();
     let wanted = (mean * a.size().rows as f64).round() as usize;
     match wanted.min(all.len()) {
         0 => f64::INFINITY,
@@ -144,6 +147,13 @@ fn quantile(a: &Csr<f64>, diagonal: &[f64], measure: &impl Measure, mean: f64) -
                 .1
         }
     }
+}
+
+/// The largest coupling of a row.
+fn largest(a: &Csr<f64>, diagonal: &[f64], measure: &impl Measure, row: usize) -> f64 {
+    let mut largest = 0.0_f64;
+    for_each_coupling(a, diagonal, measure, row, |_, c| largest = largest.max(c));
+    largest
 }
 
 #[cfg(test)]

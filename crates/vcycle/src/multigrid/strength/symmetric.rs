@@ -37,11 +37,11 @@ impl Measure for Symmetric {
         self.connections
     }
 
-    fn row(&self, a: &Csr<f64>, diagonal: &[f64], row: usize, strengths: &mut [f64]) {
-        let (columns, values) = a.row(row);
-        for ((strength, value), &column) in strengths.iter_mut().zip(values).zip(columns) {
-            let scale = (diagonal[row] * diagonal[column as usize]).abs().sqrt();
-            *strength = value.abs() / scale;
-        }
+    fn reference(&self, _a: &Csr<f64>, diagonal: &[f64], row: usize) -> f64 {
+        diagonal[row].abs().sqrt()
+    }
+
+    fn coupling(&self, diagonal: &[f64], _row: usize, column: usize, value: f64) -> f64 {
+        value.abs() / diagonal[column].abs().sqrt()
     }
 }

@@ -1,0 +1,115 @@
+//! One row of a sparse product under construction.
+
+use super::build::{Value, zeroed};
+use crate::error::Result;
+use crate::executor::Executor;
+
+/// Columns in the order they were met, each with a sum.
+///
+/// A table as wide as the row says where a column stands. It is never cleared: `base` grows by
+/// the length of every row, and places below it are those of earlier rows. Whether a column is new
+/// is as good as random, so that [`sum`](Self::sum) does without a branch on it.
+pub(crate) struct Accumulator<V> {
+    columns: Vec<u32>,
+    values: Vec<V>,
+    len: usize,
+    /// For every column its place in the row plus `base`; less where it has none.
+    places: Vec<u32>,
+    base: u32,
+}
+
+impl<V> Default for Accumulator<V> {
+    fn default() -> Self {
+        Self {
+            columns: Vec::new(),
+            values: Vec::new(),
+            len: 0,
+            places: Vec::new(),
+            base: 1,
+        }
+    }
+}
+
+impl<V: Value> Accumulator<V> {
+    /// Forgets the last row; the next one has `cols` columns and at most `entries` entries.
+    pub(crate) fn start(&mut self, executor: &Executor, cols: usize, entries: usize) -> Result<()> {
+        if self.places.is_empty() {
+            self.places = zeroed(executor, cols)?;
+        }
+        let entries = entries.min(cols);
+        if self.base as usize + self.len + entries >= u32::MAX as usize {
+            self.places.fill(0);
+            (self.base, self.len) = (1, 0);
+        }
+        self.base += self.len as u32;
+        self.len = 0;
+        if self.columns.len() < entries {
+            self.columns.resize(entries, 0);
+            self.values.resize(entries, V::default());
+        }
+        Ok(())
+    }
+
+    /// The sum of `column`, zero where it is met for the first time.
+    #[inline(always)]
+    pub(crate) fn sum(&mut self, column: u32) -> &mut V {
+        let place = &mut self.places[column as usize];
+        let known = place.wrapping_sub(self.base) as usize;
+        let new = known >= self.len;
+        let index = if new { self.len } else { known };
+        *place = self.base + index as u32;
+        self.len += usize::from(new);
+        self.columns[index] = column;
+        let value = &mut self.values[index];
+        *value = if new { V::default() } else { *value };
+        value
+    }
+
+    /// The columns met so far and their sums, in the order they were met.
+    pub(crate) fn entries(&self) -> (&[u32], &[V]) {
+        (&self.columns[..self.len], &self.values[..self.len])
+    }
+
+    /// The entries by increasing column; nothing may be added to the row any more.
+    pub(crate) fn sorted(&mut self) -> impl Iterator<Item = (u32, V)> {
+        self.columns[..self.len].sort_unstable();
+        self.columns[..self.len].iter().map(|&column| {
+            let place = (self.places[column as usize] - self.base) as usize;
+            (column, self.values[place])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_do_not_mix() {
+        let mut row = Accumulator::<f64>::default();
+        let host = Executor::reference();
+        for round in 1..4 {
+            row.start(&host, 5, 9).unwrap();
+            for (column, value) in [(4, 1.0), (0, 2.0), (4, 3.0)] {
+                *row.sum(column) += value * f64::from(round);
+            }
+            assert_eq!(row.entries().0, [4, 0]);
+            let sums = [2.0, 4.0].map(|sum| sum * f64::from(round));
+            assert!(row.sorted().eq([(0, sums[0]), (4, sums[1])]));
+        }
+    }
+
+    #[test]
+    fn the_table_is_cleared_before_places_run_out() {
+        let mut row = Accumulator::<f64>::default();
+        let host = Executor::reference();
+        row.start(&host, 3, 3).unwrap();
+        row.base = u32::MAX - 4;
+        for _ in 0..3 {
+            row.start(&host, 3, 3).unwrap();
+            *row.sum(2) += 1.0;
+            *row.sum(1) += 1.0;
+            assert!(row.sorted().eq([(1, 1.0), (2, 1.0)]));
+        }
+    }
+}
