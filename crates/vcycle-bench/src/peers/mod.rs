@@ -80,6 +80,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// One solver with all it needs.
+type Solve<'s> = Box<dyn Fn() -> Attempt + 's>;
+
 /// One problem with one number of threads.
 struct Race<'r> {
     name: &'r str,
@@ -95,31 +98,28 @@ impl Race<'_> {
         // What `auto` decides is known after a solve, which also warms up.
         let decided = ours.solve(self.config).1;
         let double = decided.and_then(|config| in_double(&config));
-        let mut bests = vec![None; 2 + self.peers.len()];
+        let mut solvers: Vec<(&'static str, Solve<'_>)> =
+            vec![(report::OURS, Box::new(|| ours.solve(self.config).0))];
+        if let Some(double) = &double {
+            solvers.push((report::DOUBLE, Box::new(|| ours.solve(double).0)));
+        }
+        for peer in &self.peers {
+            let solve = || peer.solve(file, self.threads);
+            solvers.push((peer.name(), Box::new(solve)));
+        }
+        let mut bests = vec![None; solvers.len()];
         for round in 1..=self.rounds.max(1) {
-            let mut take = |index: usize, who: &str, attempt: Attempt| {
-                self.tell(round, who, &attempt);
-                bests[index] = Some(better(bests[index].take(), attempt));
-            };
-            take(0, "vcycle", ours.solve(self.config).0);
-            if let Some(double) = &double {
-                take(1, "vcycle, dp", ours.solve(double).0);
-            }
-            for (index, peer) in self.peers.iter().enumerate() {
-                take(2 + index, peer.name(), peer.solve(file, self.threads));
+            for ((name, solve), best) in solvers.iter().zip(&mut bests) {
+                let attempt = solve();
+                self.tell(round, name, &attempt);
+                *best = Some(better(best.take(), attempt));
             }
         }
-        let mut bests = bests.into_iter();
-        let names = self.peers.iter().map(|peer| peer.name());
+        let names = solvers.iter().map(|(name, _)| *name);
         Ok(Group {
             problem: self.name.rsplit('/').next().unwrap_or(self.name).to_owned(),
             threads: self.threads,
-            ours: bests.next().flatten().ok_or("nothing was measured")?,
-            double: bests.next().flatten(),
-            peers: names
-                .zip(bests)
-                .filter_map(|(name, best)| Some((name, best?)))
-                .collect(),
+            solves: names.zip(bests.into_iter().flatten()).collect(),
         })
     }
 

@@ -5,44 +5,38 @@ use serde_json::{Value, json};
 use super::measurement::{Attempt, Measurement};
 use crate::table;
 
-/// All solves of one problem with one number of threads.
+/// vcycle as configured.
+pub(crate) const OURS: &str = "vcycle";
+/// vcycle in double precision, where it is configured otherwise.
+pub(crate) const DOUBLE: &str = "vcycle, dp";
+
+/// All solves of one problem with one number of threads, by name.
 pub(crate) struct Group {
     pub(crate) problem: String,
     pub(crate) threads: usize,
-    /// By vcycle as configured.
-    pub(crate) ours: Attempt,
-    /// By vcycle in double precision, where `ours` is not.
-    pub(crate) double: Option<Attempt>,
-    /// By each peer.
-    pub(crate) peers: Vec<(&'static str, Attempt)>,
+    pub(crate) solves: Vec<(&'static str, Attempt)>,
 }
 
 impl Group {
-    /// Everybody's solves, ours first.
-    fn all(&self) -> impl Iterator<Item = (&'static str, &Attempt)> {
-        let double = self.double.iter().map(|double| ("vcycle, dp", double));
-        let peers = self.peers.iter().map(|(name, attempt)| (*name, attempt));
-        [("vcycle", &self.ours)]
-            .into_iter()
-            .chain(double)
-            .chain(peers)
+    /// The solve of that name, if it succeeded.
+    fn measured(&self, name: &str) -> Option<&Measurement> {
+        let (_, attempt) = self.solves.iter().find(|(who, _)| *who == name)?;
+        attempt.as_ref().ok().filter(|m| m.converged())
     }
 
     /// Our total time as a part of theirs; only between solves that both succeeded.
     fn ratio(&self, theirs: &Measurement) -> Option<f64> {
-        let ours = self.ours.as_ref().ok()?;
-        let comparable = ours.converged() && theirs.converged();
-        comparable.then(|| ours.total() / theirs.total())
+        let ours = self.measured(OURS).filter(|_| theirs.converged())?;
+        Some(ours.total() / theirs.total())
     }
 
     /// What mixed precision gains in the solve phase.
     fn gain(&self) -> Option<f64> {
-        let double = self.double.as_ref()?.as_ref().ok()?;
-        Some(double.solve / self.ours.as_ref().ok()?.solve)
+        Some(self.measured(DOUBLE)?.solve / self.measured(OURS)?.solve)
     }
 
     fn json(&self) -> Value {
-        let solves = self.all().map(|(name, attempt)| match attempt {
+        let solves = self.solves.iter().map(|(name, attempt)| match attempt {
             Ok(m) => json!({
                 "name": name,
                 "setup_seconds": m.setup,
@@ -83,8 +77,9 @@ pub(crate) fn text(groups: &[Group]) -> String {
     ];
     let mut table = table(&header);
     for group in groups {
-        for (name, attempt) in group.all() {
-            let whose = [&group.problem, &group.threads.to_string(), name].map(str::to_owned);
+        for (name, attempt) in &group.solves {
+            let threads = group.threads.to_string();
+            let whose = [group.problem.clone(), threads, name.to_string()];
             table.add_row(whose.into_iter().chain(cells(group, attempt)));
         }
     }
@@ -136,9 +131,9 @@ mod tests {
         Group {
             problem: "poisson7:8".to_owned(),
             threads: 2,
-            ours: measured(1.0, 2.0, 1e-9),
-            double: Some(measured(1.0, 3.0, 1e-9)),
-            peers: vec![
+            solves: vec![
+                (OURS, measured(1.0, 2.0, 1e-9)),
+                (DOUBLE, measured(1.0, 3.0, 1e-9)),
                 ("fast", measured(1.0, 1.0, 1e-9)),
                 ("wrong", measured(1.0, 1.0, 1e-3)),
                 ("absent", Err("not installed: no network".to_owned())),
@@ -174,10 +169,8 @@ mod tests {
 
     #[test]
     fn nothing_is_compared_with_a_failure_of_ours() {
-        let group = Group {
-            ours: Err("failed".to_owned()),
-            ..group()
-        };
+        let mut group = group();
+        group.solves[0].1 = Err("failed".to_owned());
         let text = text(&[group]);
         assert!(line(&text, "fast |").ends_with("| 1.0e-9 | | |"));
         assert!(!text.contains("times as fast"));
