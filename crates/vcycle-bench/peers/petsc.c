@@ -24,7 +24,7 @@ static Vec vector(const System *s, const double *values) {
 
 /* PETSc wants the modes orthonormal. */
 static void near_nullspace(const System *s, Mat a) {
-    Vec modes[16];
+    Vec *modes = malloc(s->modes * sizeof(Vec));
     MatNullSpace space;
     for (int m = 0; m < s->modes; m++) {
         modes[m] = vector(s, s->mode[m]);
