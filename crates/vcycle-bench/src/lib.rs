@@ -4,11 +4,14 @@
 //! that a busy machine slows all of them down alike. The best time of each is reported.
 
 mod folder;
+mod install;
 mod matrices;
-mod peer;
+mod mkl;
+mod peers;
 mod problem;
 mod read;
 mod spmv;
+mod system_file;
 mod timing;
 mod triad;
 mod vector;
@@ -23,6 +26,8 @@ pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 pub enum Command {
     /// Sparse matrix times vector: bandwidth, storage precisions, and Intel MKL
     Spmv(spmv::Arguments),
+    /// Multigrid: set-up and solve beside hypre, PETSc, AMGCL and PyAMG
+    Peers(peers::Arguments),
     /// Reading Matrix Market files, and SciPy
     Read(read::Arguments),
     /// Iterations on every positive definite matrix of a folder
@@ -38,6 +43,7 @@ pub enum Command {
 pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Spmv(arguments) => spmv::run(arguments),
+        Command::Peers(arguments) => peers::run(arguments),
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),

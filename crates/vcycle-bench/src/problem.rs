@@ -1,4 +1,4 @@
-//! The matrices of the benchmarks.
+//! The systems of the benchmarks.
 
 use std::path::Path;
 
@@ -9,13 +9,49 @@ use vcycle::matrix::Csr;
 
 use crate::Result;
 
-/// A problem of the gallery or a file with a real matrix.
-pub(crate) fn matrix(executor: &Executor, name: &str) -> Result<Csr<f64>> {
+/// A linear system, with what a solver may want to know of it.
+pub(crate) struct System {
+    pub(crate) matrix: Csr<f64>,
+    pub(crate) rhs: Vec<f64>,
+    /// Vectors the matrix nearly annihilates, where they are more than the constant.
+    pub(crate) modes: Vec<Vec<f64>>,
+    /// Unknowns of a node.
+    pub(crate) block_size: usize,
+}
+
+impl System {
+    /// A matrix of which nothing is known.
+    pub(crate) fn plain(matrix: Csr<f64>, rhs: Vec<f64>) -> Self {
+        Self {
+            matrix,
+            rhs,
+            modes: Vec::new(),
+            block_size: 1,
+        }
+    }
+}
+
+/// A problem of the gallery, or a file with a real matrix and ones on the right.
+pub(crate) fn system(executor: &Executor, name: &str) -> Result<System> {
     if gallery::is_problem(name) {
-        return Ok(gallery::build(name, executor)?.matrix);
+        let problem = gallery::build(name, executor)?;
+        return Ok(System {
+            matrix: problem.matrix,
+            rhs: problem.rhs,
+            modes: problem.near_nullspace.unwrap_or_default(),
+            block_size: problem.block_size,
+        });
     }
     match load_matrix(Path::new(name), executor)? {
-        AnyMatrix::Real(matrix) => Ok(matrix),
+        AnyMatrix::Real(matrix) => {
+            let ones = vec![1.0; matrix.size().rows];
+            Ok(System::plain(matrix, ones))
+        }
         AnyMatrix::Complex(_) => Err(format!("{name} is complex; a real matrix is needed").into()),
     }
+}
+
+/// The matrix of a system.
+pub(crate) fn matrix(executor: &Executor, name: &str) -> Result<Csr<f64>> {
+    Ok(system(executor, name)?.matrix)
 }

@@ -8,7 +8,7 @@ use vcycle::executor::Executor;
 use vcycle::io::{load_matrix, write_matrix};
 
 use crate::folder::Folder;
-use crate::{Result, peer, problem, table};
+use crate::{Result, install, problem, table};
 
 const SCIPY: &str = include_str!("../peers/read_mtx.py");
 
@@ -27,7 +27,7 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let python = peer::install(&arguments.venv, &["scipy", "numpy"])?;
+    let python = install::python(&arguments.venv, &["scipy", "numpy"])?;
     let folder = Folder::new()?;
     let header = [
         "file",
@@ -75,15 +75,13 @@ fn race(python: &Path, file: &Path, executor: &Executor, rounds: usize) -> Resul
 }
 
 fn scipy(python: &Path, file: &Path, threads: usize) -> Result<[f64; 2]> {
-    let output = Command::new(python)
-        .args(["-c", SCIPY])
-        .arg(file)
-        .args(["--repeat", "1", "--threads", &threads.to_string()])
-        .output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into());
-    }
-    let answer: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let output = install::output(Command::new(python).args(["-c", SCIPY]).arg(file).args([
+        "--repeat",
+        "1",
+        "--threads",
+        &threads.to_string(),
+    ]))?;
+    let answer: serde_json::Value = serde_json::from_str(&output)?;
     let seconds = |key: &str| answer[key].as_f64().ok_or(format!("SciPy gave no {key}"));
     Ok([seconds("read_seconds")?, seconds("csr_seconds")?])
 }

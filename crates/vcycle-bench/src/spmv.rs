@@ -10,9 +10,10 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 
+use crate::problem::System;
 use crate::timing::{Candidate, race};
 use crate::triad::{Triad, pool};
-use crate::{Result, peer, problem, table, threads};
+use crate::{Result, install, mkl, problem, table, threads};
 
 /// Options of `spmv`.
 #[derive(Clone, Debug, clap::Args)]
@@ -48,6 +49,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     peers(arguments, threads)
 }
 
+/// What matrices are multiplied with.
+fn ramp(rows: usize) -> Vec<f64> {
+    (0..rows).map(|i| 1.0 + (i % 7) as f64 / 8.0).collect()
+}
+
 /// A matrix with vectors of its executor, ready to be multiplied.
 struct Operation<M, V> {
     a: Csr<M>,
@@ -58,8 +64,7 @@ struct Operation<M, V> {
 
 impl<M: Mixes<V, V>, V: Scalar> Operation<M, V> {
     fn new(a: &Csr<f64>, executor: &Executor) -> Result<Self> {
-        let ramp = (0..a.size().cols).map(|i| 1.0 + (i % 7) as f64 / 8.0);
-        let ramp = Vector::from_column(executor, ramp.collect());
+        let ramp = Vector::from_column(executor, ramp(a.size().cols));
         let mut x = Vector::zeros_like(&ramp)?;
         x.copy_from(&ramp)?;
         Ok(Self {
@@ -163,46 +168,45 @@ fn rows(arguments: &Arguments, a: &Csr<f64>, threads: usize, table: &mut Table) 
 }
 
 fn peers(arguments: &Arguments, threads: usize) -> Result<()> {
-    let python = peer::install(&arguments.venv, &["mkl", "numpy"])?;
-    let header = [
-        "matrix",
-        "threads",
-        "vcycle ms",
-        "MKL ms",
-        "speed-up",
-        "MKL CSR ms",
-        "speed-up",
-    ];
-    let mut table = table(&header);
+    let python = install::python(&arguments.venv, &mkl::PACKAGES)?;
+    let mut table = table(&["matrix", "threads", "who", "ms", "vcycle is faster by"]);
     for name in &arguments.peers {
         let a = problem::matrix(&Executor::reference(), name)?;
-        let mut mkl = peer::Mkl::start(&python, &a)?;
-        check(&a, mkl.checksum()?)?;
+        let vector = ramp(a.size().cols);
+        let system = System::plain(a, vector);
+        let mut mkl = mkl::Mkl::start(&python, &system)?;
+        for mode in ["plain", "csr", "copy"] {
+            check(&system.matrix, mkl.checksum(mode)?)?;
+        }
         let mkl = RefCell::new(mkl);
         for threads in [1, threads] {
+            eprintln!("{name}, {threads} threads");
             let executor = Executor::cpu_with_threads(threads)?;
-            let mut ours = Operation::<f64, f64>::new(&a, &executor)?;
-            let candidates: [&mut dyn Candidate; 3] = [
+            let mut ours = Operation::<f64, f64>::new(&system.matrix, &executor)?;
+            let candidates: [&mut dyn Candidate; 4] = [
                 &mut ours.product(),
-                &mut peer::Mkl::on(&mkl, "copy", threads),
-                &mut peer::Mkl::on(&mkl, "csr", threads),
+                &mut mkl::Mkl::on(&mkl, "plain", threads),
+                &mut mkl::Mkl::on(&mkl, "csr", threads),
+                &mut mkl::Mkl::on(&mkl, "copy", threads),
             ];
-            let [ours, copy, csr] = race(candidates, arguments.rounds, arguments.seconds)?;
-            table.add_row([
-                name.rsplit('/').next().unwrap_or(name).to_owned(),
-                threads.to_string(),
-                format!("{:.3}", ours * 1e3),
-                format!("{:.3}", copy * 1e3),
-                format!("{:.2}", copy / ours),
-                format!("{:.3}", csr * 1e3),
-                format!("{:.2}", csr / ours),
-            ]);
+            let best = race(candidates, arguments.rounds, arguments.seconds)?;
+            let who = ["vcycle", "sparse-dot-mkl", "MKL csr", "MKL copy"];
+            for (who, seconds) in who.into_iter().zip(best) {
+                table.add_row([
+                    name.rsplit('/').next().unwrap_or(name).to_owned(),
+                    threads.to_string(),
+                    who.to_owned(),
+                    format!("{:.3}", seconds * 1e3),
+                    format!("{:.2}", seconds / best[0]),
+                ]);
+            }
         }
     }
     println!("{table}");
     println!(
-        "MKL: optimised for products, with a second copy of the matrix in a format of its own; \
-         MKL CSR: kept to the arrays it was given, as vcycle is."
+        "sparse-dot-mkl: its product, a plain CSR handle of MKL made for every call; MKL csr: \
+         optimised for products, kept to the arrays it was given, as vcycle is; MKL copy: with a \
+         second copy of the matrix in a format of its own."
     );
     Ok(())
 }

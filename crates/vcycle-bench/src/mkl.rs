@@ -1,41 +1,24 @@
-//! Peers: other libraries, installed into a virtual environment and asked to do the same work.
+//! Intel MKL, asked for the same products.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-
-use vcycle::matrix::Csr;
 
 use crate::Result;
 use crate::folder::Folder;
+use crate::problem::System;
+use crate::system_file;
 use crate::timing::Candidate;
 
-const MKL: &str = include_str!("../peers/mkl_spmv.py");
+/// What is installed from PyPI.
+pub(crate) const PACKAGES: [&str; 4] = ["mkl", "sparse-dot-mkl", "numpy", "scipy"];
+const SCRIPT: &str = concat!(
+    include_str!("../peers/system.py"),
+    include_str!("../peers/mkl_spmv.py")
+);
 /// The threads of a peer may spin this long after their work; nothing else is timed meanwhile.
 const SPIN: std::time::Duration = std::time::Duration::from_millis(250);
-
-/// Makes the virtual environment unless it is there; returns its interpreter.
-pub(crate) fn install(venv: &Path, packages: &[&str]) -> Result<PathBuf> {
-    let python = venv.join("bin/python");
-    if !python.exists() {
-        done(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
-    }
-    done(
-        Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet"])
-            .args(packages),
-    )?;
-    Ok(python)
-}
-
-fn done(command: &mut Command) -> Result<()> {
-    let status = command.status()?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(format!("{command:?} ended with {status}").into())
-}
 
 /// Intel MKL in a process of its own, holding one matrix.
 pub(crate) struct Mkl {
@@ -46,27 +29,14 @@ pub(crate) struct Mkl {
 }
 
 impl Mkl {
-    /// Hands the matrix over and prepares products with it for both numbers of threads.
-    pub(crate) fn start(python: &Path, a: &Csr<f64>) -> Result<Self> {
+    /// Hands the system over; its right-hand side is what the matrix is multiplied with.
+    pub(crate) fn start(python: &Path, system: &System) -> Result<Self> {
         let folder = Folder::new()?;
-        write(
-            folder.path(),
-            "offsets",
-            a.offsets().iter().map(|&o| (o as u64).to_le_bytes()),
-        )?;
-        write(
-            folder.path(),
-            "columns",
-            a.columns().iter().map(|c| c.to_le_bytes()),
-        )?;
-        write(
-            folder.path(),
-            "values",
-            a.values().iter().map(|v| v.to_le_bytes()),
-        )?;
+        let file = folder.path().join("system");
+        system_file::write(&file, system)?;
         let mut process = Command::new(python)
-            .args(["-c", MKL])
-            .arg(folder.path())
+            .args(["-c", SCRIPT])
+            .arg(&file)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -86,9 +56,9 @@ impl Mkl {
         parsed.map_err(|_| format!("the peer answered `{}` to `{question}`", answer.trim()).into())
     }
 
-    /// The sum of the product with the vector of the benchmark, to see that both do the same.
-    pub(crate) fn checksum(&mut self) -> Result<f64> {
-        self.ask("checksum")
+    /// The sum of the product, to see that both do the same.
+    pub(crate) fn checksum(&mut self, mode: &str) -> Result<f64> {
+        self.ask(&format!("checksum {mode}"))
     }
 
     /// Products on some threads; `mode` is one the script knows.
@@ -122,16 +92,4 @@ impl Candidate for MklProduct<'_> {
         std::thread::sleep(SPIN);
         best
     }
-}
-
-fn write<const N: usize>(
-    folder: &Path,
-    name: &str,
-    values: impl Iterator<Item = [u8; N]>,
-) -> Result<()> {
-    let mut file = std::io::BufWriter::new(std::fs::File::create(folder.join(name))?);
-    for value in values {
-        file.write_all(&value)?;
-    }
-    Ok(file.flush()?)
 }

@@ -1,0 +1,103 @@
+//! Installing what benchmarks compare with: Python packages, Debian packages, small C programs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Result;
+
+/// Makes the virtual environment unless it is there and installs packages from PyPI into it;
+/// returns its interpreter.
+pub(crate) fn python(venv: &Path, packages: &[&str]) -> Result<PathBuf> {
+    let python = venv.join("bin/python");
+    if !python.exists() {
+        eprintln!("making {}", venv.display());
+        output(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
+    }
+    eprintln!("installing from PyPI: {}", packages.join(" "));
+    output(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet"])
+            .args(packages),
+    )?;
+    Ok(python)
+}
+
+/// Installs Debian packages unless they are there.
+pub(crate) fn debian(packages: &[&str]) -> Result<()> {
+    let is_there = |package: &&str| {
+        let query = ["-W", "-f", "${db:Status-Status}", package];
+        output(Command::new("dpkg-query").args(query)).is_ok_and(|status| status == "installed")
+    };
+    if packages.iter().all(is_there) {
+        return Ok(());
+    }
+    eprintln!("installing from Debian: {}", packages.join(" "));
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        command
+    };
+    // Old lists name versions that do not go together, or are gone.
+    output(apt().arg("update"))
+        .and_then(|_| {
+            output(
+                apt()
+                    .args(["install", "--yes", "--no-install-recommends"])
+                    .args(packages),
+            )
+        })
+        .map_err(|error| format!("apt-get install {}: {error}", packages.join(" ")))?;
+    Ok(())
+}
+
+/// Compiles `NAME.c` of a folder with MPI; returns the program.
+pub(crate) fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf> {
+    eprintln!("compiling {name}.c");
+    let program = folder.join(name);
+    output(
+        Command::new("mpicc")
+            .arg("-O3")
+            .arg(folder.join(format!("{name}.c")))
+            .arg("-o")
+            .arg(&program)
+            .args(flags)
+            .arg("-lm"),
+    )?;
+    Ok(program)
+}
+
+/// What a command prints; if it fails, the last line of its complaint.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let last = complaint
+        .lines()
+        .rfind(|line| line.contains(char::is_alphanumeric));
+    Err(match last {
+        Some(line) => line.trim().to_owned(),
+        None => format!("{program} ended with {}", output.status),
+    }
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_command_tells_its_last_line() {
+        let shell = |script: &str| output(Command::new("sh").args(["-c", script]));
+        assert_eq!(shell("echo 1").unwrap(), "1");
+        let error = shell("echo first >&2; echo last >&2; echo === >&2; exit 3").unwrap_err();
+        assert_eq!(error.to_string(), "last");
+        assert!(shell("exit 3").unwrap_err().to_string().contains('3'));
+        let error = output(&mut Command::new("no-such-program")).unwrap_err();
+        assert!(error.to_string().starts_with("no-such-program: "));
+    }
+}

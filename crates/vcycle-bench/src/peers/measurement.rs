@@ -1,0 +1,102 @@
+//! What one solve took, ours or a peer's.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+
+/// What all solve to, relative to the right-hand side.
+pub(crate) const TOLERANCE: f64 = 1e-8;
+
+/// One solve; also what the programs of the peers print as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Measurement {
+    /// Seconds until the first iteration can begin.
+    pub(crate) setup: f64,
+    /// Seconds of the iterations.
+    pub(crate) solve: f64,
+    pub(crate) iterations: usize,
+    /// True relative residual, in double precision.
+    pub(crate) residual: f64,
+}
+
+impl Measurement {
+    /// Reads the last line a peer printed; libraries may have their say before.
+    pub(crate) fn parse(printed: &str) -> Result<Self> {
+        let line = printed.lines().last().unwrap_or_default();
+        serde_json::from_str(line).map_err(|error| format!("{error} in `{line}`").into())
+    }
+
+    pub(crate) fn total(&self) -> f64 {
+        self.setup + self.solve
+    }
+
+    /// Whether it is as accurate as asked for; recurrences may miss the true residual a little.
+    pub(crate) fn converged(&self) -> bool {
+        self.residual <= 1.05 * TOLERANCE
+    }
+}
+
+/// A measurement, or why there is none.
+pub(crate) type Attempt = std::result::Result<Measurement, String>;
+
+/// The better of two rounds: one that succeeded, and then the faster one.
+pub(crate) fn better(old: Option<Attempt>, new: Attempt) -> Attempt {
+    match (old, new) {
+        (Some(Ok(old)), Ok(new)) if old.total() <= new.total() => Ok(old),
+        (Some(Ok(old)), Err(_)) => Ok(old),
+        (_, new) => new,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taking(setup: f64, solve: f64) -> Measurement {
+        Measurement {
+            setup,
+            solve,
+            iterations: 1,
+            residual: 0.0,
+        }
+    }
+
+    #[test]
+    fn the_last_line_is_the_answer() {
+        let printed = "a warning\n\
+                       {\"setup\": 1.5, \"solve\": 2e0, \"iterations\": 9, \"residual\": 9.9e-9}\n";
+        let measured = Measurement::parse(printed).unwrap();
+        assert_eq!((measured.total(), measured.iterations), (3.5, 9));
+        assert!(measured.converged());
+    }
+
+    #[test]
+    fn what_is_no_answer_is_quoted() {
+        for printed in ["", "killed", "{\"setup\": 1}", "{\"setup\": nan}"] {
+            let error = Measurement::parse(printed).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("`{printed}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_residual_that_is_no_number_has_not_converged() {
+        let failed = Measurement {
+            residual: f64::NAN,
+            ..taking(1.0, 1.0)
+        };
+        assert!(!failed.converged());
+    }
+
+    #[test]
+    fn the_faster_round_counts() {
+        let (slow, fast) = (taking(2.0, 1.0), taking(1.0, 1.5));
+        let failed = Err("failed".to_owned());
+        assert_eq!(better(None, failed.clone()), failed);
+        assert_eq!(
+            better(Some(failed.clone()), Ok(slow.clone())).unwrap(),
+            slow
+        );
+        assert_eq!(better(Some(Ok(slow)), Ok(fast.clone())).unwrap(), fast);
+        assert_eq!(better(Some(Ok(fast.clone())), failed).unwrap(), fast);
+    }
+}

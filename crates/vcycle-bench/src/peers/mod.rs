@@ -1,0 +1,136 @@
+//! `vcycle-bench peers`: set-up and solve beside other multigrid libraries.
+
+mod measurement;
+mod ours;
+mod program;
+mod report;
+
+use std::path::Path;
+
+use vcycle::config::Config;
+use vcycle::executor::Executor;
+
+use self::measurement::{Attempt, better};
+use self::ours::{Choices, Ours, in_double};
+use self::program::{Library, Peer, Places};
+use self::report::Group;
+use crate::folder::Folder;
+use crate::problem::System;
+use crate::{Result, problem, system_file, threads};
+
+/// Options of `peers`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// Problems of the gallery, or files
+    #[arg(long, num_args = 1.., default_values = [
+        "poisson7:128", "poisson27:96", "jump7:96,1e6", "aniso5:1000,0.001",
+        "elasticity:60x20x20",
+    ])]
+    problems: Vec<String>,
+    /// Whom to compare with
+    #[arg(long, num_args = 0.., default_values = ["hypre", "gamg", "amgcl", "pyamg"])]
+    peers: Vec<Library>,
+    /// Threads, or processes of a peer; all cores unless given. One thread is measured as well
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Turns each solver takes
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    choices: Choices,
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let config = arguments.choices.config()?;
+    let install = |&library: &Library| Peer::install(library, &arguments.places);
+    let peers: Vec<Peer> = arguments.peers.iter().map(install).collect();
+    let mut counts = vec![1, threads(arguments.threads)?];
+    counts.dedup();
+    let mut groups = Vec::new();
+    for name in &arguments.problems {
+        let system = problem::system(&Executor::cpu(), name)?;
+        let folder = Folder::new()?;
+        let file = folder.path().join("system");
+        system_file::write(&file, &system)?;
+        for &threads in &counts {
+            let race = Race {
+                name,
+                threads,
+                rounds: arguments.rounds,
+                config: &config,
+                peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
+            };
+            groups.push(race.run(&system, &file)?);
+        }
+    }
+    match arguments.json {
+        true => println!("{}", report::json(&groups)),
+        false => println!(
+            "{}\n\nBest of {} rounds, in turns; b as the problem has it, true relative residual \
+             1e-8.",
+            report::text(&groups),
+            arguments.rounds
+        ),
+    }
+    Ok(())
+}
+
+/// One solver with all it needs.
+type Solve<'s> = Box<dyn Fn() -> Attempt + 's>;
+
+/// One problem with one number of threads.
+struct Race<'r> {
+    name: &'r str,
+    threads: usize,
+    rounds: usize,
+    config: &'r Config,
+    peers: Vec<&'r Peer>,
+}
+
+impl Race<'_> {
+    fn run(&self, system: &System, file: &Path) -> Result<Group> {
+        let ours = Ours::new(system, self.threads)?;
+        // What `auto` decides is known after a solve, which also warms up.
+        let decided = ours.solve(self.config).1;
+        let double = decided.and_then(|config| in_double(&config));
+        let mut solvers: Vec<(&'static str, Solve<'_>)> =
+            vec![(report::OURS, Box::new(|| ours.solve(self.config).0))];
+        if let Some(double) = &double {
+            solvers.push((report::DOUBLE, Box::new(|| ours.solve(double).0)));
+        }
+        for peer in &self.peers {
+            let solve = || peer.solve(file, self.threads);
+            solvers.push((peer.name(), Box::new(solve)));
+        }
+        let mut bests = vec![None; solvers.len()];
+        for round in 1..=self.rounds.max(1) {
+            for ((name, solve), best) in solvers.iter().zip(&mut bests) {
+                let attempt = solve();
+                self.tell(round, name, &attempt);
+                *best = Some(better(best.take(), attempt));
+            }
+        }
+        let names = solvers.iter().map(|(name, _)| *name);
+        Ok(Group {
+            problem: self.name.rsplit('/').next().unwrap_or(self.name).to_owned(),
+            threads: self.threads,
+            solves: names.zip(bests.into_iter().flatten()).collect(),
+        })
+    }
+
+    fn tell(&self, round: usize, who: &str, attempt: &Attempt) {
+        let (name, threads) = (self.name, self.threads);
+        match attempt {
+            Ok(m) => eprintln!(
+                "{name}, {threads} threads, round {round}: {who} {:.3} + {:.3} s",
+                m.setup, m.solve
+            ),
+            Err(why) => eprintln!("{name}, {threads} threads, round {round}: {who} {why}"),
+        }
+    }
+}

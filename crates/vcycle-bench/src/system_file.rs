@@ -1,0 +1,79 @@
+//! Linear systems handed to peers, as raw arrays.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use crate::Result;
+use crate::problem::System;
+
+/// What a file begins with.
+const MAGIC: &[u8; 8] = b"vcycle01";
+
+/// Writes a system, all in the byte order of the machine's own programs, little-endian: eight
+/// letters; rows, entries, unknowns of a node and modes (64-bit integers); offsets (the same);
+/// columns (32-bit); values, right-hand side and one mode after the other (double).
+pub(crate) fn write(path: &Path, system: &System) -> Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let a = &system.matrix;
+    file.write_all(MAGIC)?;
+    let sizes = [
+        a.size().rows,
+        a.nonzeros(),
+        system.block_size,
+        system.modes.len(),
+    ];
+    for number in sizes.iter().chain(a.offsets()) {
+        file.write_all(&(*number as u64).to_le_bytes())?;
+    }
+    for column in a.columns() {
+        file.write_all(&column.to_le_bytes())?;
+    }
+    for values in [a.values(), &system.rhs] {
+        write_doubles(&mut file, values)?;
+    }
+    for mode in &system.modes {
+        write_doubles(&mut file, mode)?;
+    }
+    Ok(file.flush()?)
+}
+
+fn write_doubles(file: &mut impl Write, values: &[f64]) -> std::io::Result<()> {
+    values
+        .iter()
+        .try_for_each(|value| file.write_all(&value.to_le_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use vcycle::executor::Executor;
+    use vcycle::matrix::Csr;
+
+    use super::*;
+    use crate::folder::Folder;
+
+    #[test]
+    fn the_arrays_follow_one_another() {
+        let system = System {
+            matrix: Csr::diagonal_matrix(&Executor::reference(), vec![2.0, 4.0]),
+            rhs: vec![1.0, -1.0],
+            modes: vec![vec![0.5, 0.25]],
+            block_size: 2,
+        };
+        let folder = Folder::new().unwrap();
+        let path = folder.path().join("system");
+        write(&path, &system).unwrap();
+
+        let mut expected = MAGIC.to_vec();
+        for number in [2_u64, 2, 2, 1, 0, 1, 2] {
+            expected.extend(number.to_le_bytes());
+        }
+        for column in [0_u32, 1] {
+            expected.extend(column.to_le_bytes());
+        }
+        for value in [2.0_f64, 4.0, 1.0, -1.0, 0.5, 0.25] {
+            expected.extend(value.to_le_bytes());
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+    }
+}
