@@ -15,6 +15,7 @@ mod sellp;
 mod tests;
 
 pub use coo::Coo;
+pub(crate) use csr::{Alike, Run, runs_within};
 pub use csr::{
     Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,
     galerkin, reverse_cuthill_mckee,
