@@ -16,8 +16,8 @@ mod tests;
 
 pub use coo::Coo;
 pub(crate) use csr::{
-    Accumulator, Rows, RowsOf, Slice, balance, build, check_product, cut_rows, fill_rows, ranges,
-    zeroed,
+    Accumulator, Alike, Rows, RowsOf, Run, Slice, balance, build, check_product, cut_rows,
+    fill_rows, ranges, runs_within, zeroed,
 };
 pub use csr::{
     Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,

@@ -35,10 +35,7 @@ pub fn convert_slice<S: Scalar, T: Scalar>(from: &[S], to: &mut [T]) {
                 widen(same(from), singles);
                 one_by_one(singles, to);
             }
-            (Kind::F64, Kind::F16) => {
-                round_all_to_odd(same(from), singles);
-                narrow(singles, same_mut(to));
-            }
+            (Kind::F64, Kind::F16) => narrow_doubles(same(from), same_mut(to), singles),
             _ => one_by_one(from, to),
         }
     }
@@ -88,6 +85,14 @@ fn narrow(from: &[f32], to: &mut [f16]) {
     }
 }
 
+/// Through single precision, rounded to odd there: only the second rounding counts.
+fn narrow_doubles(from: &[f64], to: &mut [f16], singles: &mut [f32]) {
+    let done = hardware::narrow_doubles(from, to);
+    let singles = &mut singles[done..];
+    round_all_to_odd(&from[done..], singles);
+    narrow(singles, &mut to[done..]);
+}
+
 /// The processor's conversions of half precision; they return how many values they did.
 #[cfg(target_arch = "x86_64")]
 mod hardware {
@@ -110,6 +115,39 @@ mod hardware {
             // SAFETY: every other level has F16C.
             Level::Avx2 | Level::Avx512 => unsafe { narrow_eights(from, to) },
         }
+    }
+
+    pub(super) fn narrow_doubles(from: &[f64], to: &mut [f16]) -> usize {
+        match level() {
+            Level::Portable | Level::Avx2 => 0,
+            // SAFETY: this level has these features.
+            Level::Avx512 => unsafe { narrow_eight_doubles(from, to) },
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512vl,f16c")]
+    fn narrow_eight_doubles(from: &[f64], to: &mut [f16]) -> usize {
+        const TRUNCATE: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+        let eights = from
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .zip(to.as_chunks_mut::<8>().0);
+        for (from, to) in eights {
+            // SAFETY: both point to eight values.
+            unsafe {
+                let doubles = _mm512_loadu_pd(from.as_ptr());
+                let singles = _mm512_cvt_roundpd_ps::<TRUNCATE>(doubles);
+                let back = _mm512_cvtps_pd(singles);
+                let inexact = _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(back, doubles);
+                let bits = _mm256_castps_si256(singles);
+                let odd = _mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1));
+                let odd = _mm256_castsi256_ps(odd);
+                let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(odd);
+                _mm_storeu_si128(to.as_mut_ptr().cast(), halves);
+            }
+        }
+        from.len() / 8 * 8
     }
 
     #[target_feature(enable = "avx,f16c")]
@@ -160,11 +198,16 @@ mod hardware {
     pub(super) fn narrow(_: &[f32], _: &mut [f16]) -> usize {
         0
     }
+
+    pub(super) fn narrow_doubles(_: &[f64], _: &mut [f16]) -> usize {
+        0
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::cpu::simd::testing::at_every_level;
     use crate::scalar::{bf16, c32, c64};
 
     /// Every half, and around it what is hard to round, in double precision.
@@ -210,25 +253,30 @@ mod tests {
 
     #[test]
     fn arrays_convert_as_single_values_do() {
-        check_from::<f64>();
-        check_from::<f32>();
-        check_from::<f16>();
-        check_from::<bf16>();
-        check_from::<c32>();
+        at_every_level(|_| {
+            check_from::<f64>();
+            check_from::<f32>();
+            check_from::<f16>();
+            check_from::<bf16>();
+            check_from::<c32>();
+        });
     }
 
     #[test]
     fn nans_keep_their_upper_bits() {
-        for bits in 0x7C01..0x8000 {
-            let mut single = [0.0_f32; 8];
-            convert_slice(&[f16::from_bits(bits); 8], &mut single);
-            assert_eq!(
-                single[0].to_bits(),
-                f16_to_f32(f16::from_bits(bits)).to_bits()
-            );
-            let mut half = [f16::ZERO; 8];
-            convert_slice(&single, &mut half);
-            assert_eq!(half[7].to_bits(), bits | 0x0200);
-        }
+        at_every_level(|level| {
+            for bits in 0x7C01..0x8000 {
+                let nan = f16::from_bits(bits);
+                let (mut single, mut double) = ([0.0_f32; 8], [0.0_f64; 8]);
+                convert_slice(&[nan; 8], &mut single);
+                convert_slice(&[nan; 8], &mut double);
+                assert_eq!(single[0].to_bits(), f16_to_f32(nan).to_bits());
+                let mut half = [f16::ZERO; 8];
+                convert_slice(&single, &mut half);
+                assert_eq!(half[7].to_bits(), bits | 0x0200, "{level:?}");
+                convert_slice(&double, &mut half);
+                assert_eq!(half[7].to_bits(), bits | 0x0200, "{level:?}");
+            }
+        });
     }
 }

@@ -311,6 +311,7 @@ multiversion! {
 
 #[cfg(test)]
 mod tests {
+    use crate::backend::cpu::simd::testing::at_every_level;
     use crate::executor::Executor;
     use crate::scalar::{Field, Scalar, c32, c64, convert, f16};
     use crate::vector::{Coefficient, Scalars, Vector};
@@ -349,12 +350,16 @@ mod tests {
         let one = run::<T>(&Executor::cpu_with_threads(1).unwrap(), rows, cols);
         let three = run::<T>(&Executor::cpu_with_threads(3).unwrap(), rows, cols);
         assert_eq!(one, three, "the same bits on any number of threads");
-        assert_eq!(one.0, expected);
-        for (sum, expected) in one.1.iter().zip(&sums) {
-            let scale = expected.modulus().to_c64().re.max(rows as f64);
-            let error = (*sum - *expected).modulus().to_c64().re;
-            assert!(error <= 1e-5 * scale, "{sum} is not {expected}");
-        }
+        at_every_level(|level| {
+            let serial = Executor::cpu_with_threads(1).unwrap();
+            let (found, found_sums) = run::<T>(&serial, rows, cols);
+            assert_eq!(found, expected, "{level:?}");
+            for (sum, expected) in found_sums.iter().zip(&sums) {
+                let scale = expected.modulus().to_c64().re.max(rows as f64);
+                let error = (*sum - *expected).modulus().to_c64().re;
+                assert!(error <= 1e-5 * scale, "{level:?}: {sum} is not {expected}");
+            }
+        });
     }
 
     #[test]

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use crate::executor::Executor;
-
 /// Entries in a piece of work: enough to hide the cost of a task.
 const ENTRIES_PER_PIECE: usize = 32 * 1024;
 /// Pieces of any matrix: enough to balance the threads of a large machine.
@@ -44,41 +42,6 @@ pub(super) fn slices(offsets: &[usize], columns: &[u32]) -> Vec<Slice> {
         }
         count /= 2;
     }
-}
-
-/// For every row, how many of the next rows (255 at most) each have the columns of the row
-/// before it moved by one. Empty where that is so of few rows.
-///
-/// Matrices of grids are made of such rows: products need not read their columns.
-pub(super) fn shifts(executor: &Executor, offsets: &[usize], columns: &[u32]) -> Vec<u8> {
-    let row = |row: usize| &columns[offsets[row]..offsets[row + 1]];
-    let follows = |above: &[u32], below: &[u32]| {
-        above.len() == below.len() && above.iter().zip(below).all(|(a, b)| a + 1 == *b)
-    };
-    let mark = |first: usize, marks: &mut [u8]| {
-        for (above, mark) in (first..).zip(marks) {
-            *mark = u8::from(above + 2 < offsets.len() && follows(row(above), row(above + 1)));
-        }
-    };
-    let mut shifts = vec![0; offsets.len() - 1];
-    match executor {
-        Executor::Cpu(threads) => threads.for_pieces(&mut shifts, ENTRIES_PER_PIECE, mark),
-        Executor::Reference => mark(0, &mut shifts),
-    }
-    let follow = shifts.iter().filter(|&&mark| mark > 0).count();
-    if 4 * follow < shifts.len() {
-        return Vec::new();
-    }
-    let mut ahead = 0_u8;
-    for shift in shifts.iter_mut().rev() {
-        ahead = if *shift > 0 {
-            ahead.saturating_add(1)
-        } else {
-            0
-        };
-        *shift = ahead;
-    }
-    shifts
 }
 
 /// Cuts rows into at most `count` ranges of about equal work.
@@ -154,18 +117,6 @@ mod tests {
     fn an_empty_matrix_is_one_piece() {
         assert_eq!(balance(0, |_| 0), [0, 0]);
         assert_eq!(slices(&[0], &[]).len(), 1);
-    }
-
-    #[test]
-    fn rows_of_a_grid_follow_each_other() {
-        let (offsets, columns) = ([0, 2, 4, 6, 7, 8], [0, 2, 1, 3, 2, 4, 0, 2]);
-        let shifts = |offsets: &[usize]| shifts(&Executor::reference(), offsets, &columns);
-        assert_eq!(shifts(&offsets), [2, 1, 0, 0, 0]);
-        assert_eq!(
-            shifts(&[0, 2, 3, 6, 7, 8]),
-            [0; 0],
-            "rows of different lengths"
-        );
     }
 
     #[test]

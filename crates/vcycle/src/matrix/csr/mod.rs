@@ -13,6 +13,7 @@ mod parts;
 mod pattern;
 mod permute;
 mod rcm;
+mod runs;
 mod scale;
 mod spgemm;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use galerkin::{Galerkin, galerkin};
 pub use pattern::Pattern;
 pub use permute::Permutation;
 pub use rcm::reverse_cuthill_mckee;
+pub(crate) use runs::{Alike, Run, runs_within};
 pub use spgemm::SpGemm;
 pub(crate) use spgemm::check_product;
 pub(crate) use triplets::{compress, offsets};

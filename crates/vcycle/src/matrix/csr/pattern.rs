@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::Duplicates;
 use super::build::cut_rows;
 use super::cut::{self, Slice};
+use super::runs::{self, Run};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
@@ -19,7 +20,7 @@ pub struct Pattern {
     columns: Buffer<u32>,
     pieces: OnceLock<Vec<usize>>,
     slices: OnceLock<Vec<Slice>>,
-    shifts: OnceLock<Vec<u8>>,
+    runs: OnceLock<Vec<Run>>,
 }
 
 impl Pattern {
@@ -35,7 +36,7 @@ impl Pattern {
             columns: Buffer::from_vec(executor, columns),
             pieces: OnceLock::new(),
             slices: OnceLock::new(),
-            shifts: OnceLock::new(),
+            runs: OnceLock::new(),
         }
     }
 
@@ -46,7 +47,7 @@ impl Pattern {
             columns: self.columns.copy_to(executor)?,
             pieces: self.pieces.clone(),
             slices: self.slices.clone(),
-            shifts: self.shifts.clone(),
+            runs: self.runs.clone(),
         })
     }
 
@@ -109,10 +110,16 @@ impl Pattern {
                 && self.columns() == other.columns()
     }
 
-    /// For every row how many next rows repeat it, each moved by a column; empty where few do.
-    pub(crate) fn shifts(&self) -> &[u8] {
-        self.shifts
-            .get_or_init(|| cut::shifts(self.executor(), self.offsets(), self.columns()))
+    /// Runs of rows that are alike, piece by piece.
+    pub(crate) fn runs(&self) -> &[Run] {
+        self.runs.get_or_init(|| {
+            runs::runs(
+                self.executor(),
+                self.pieces(),
+                self.offsets(),
+                self.columns(),
+            )
+        })
     }
 
     /// Slices of rows for products with the transpose; the same for any number of threads.

@@ -2,8 +2,9 @@
 
 use num_traits::Zero;
 
-use super::Product;
+use super::{Combination, Product, short};
 use crate::backend::cpu::both;
+use crate::matrix::{Alike, Run, runs_within};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Rows with more entries are cut into parts of at most this many, summed side by side.
@@ -14,30 +15,53 @@ const SUMS: usize = 4;
 /// The sum of a row's products, given its columns and values.
 pub(super) type RowSum<'a, M, A> = &'a (dyn Fn(&[u32], &[M]) -> A + Sync);
 
-/// The rows of `y`, `first` being the number of the first; `shifts` are those of the pattern.
-#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+/// The rows of `y`, `first` being the number of the first; `runs` are those of the pattern.
 pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
-    shifts: &[u8],
+    runs: &[Run],
+    first: usize,
+    y: &mut [Y],
+) {
+    let by = product.combination(0);
+    for (alike, rows) in runs_within(runs, first..first + y.len()) {
+        let y = &mut y[rows.start - first..rows.end - first];
+        match alike {
+            Alike::Equal if const { short::suits::<M, X>() } => {
+                short::equal(product, &by, rows.start, y);
+            }
+            Alike::Short if const { short::suits::<M, X>() } => {
+                short::any(product, &by, rows.start, y);
+            }
+            _ => other_rows(product, &by, alike == Alike::Moved, rows.start, y),
+        }
+    }
+}
+
+/// Rows in registers where that is possible; `moved` says that each repeats the row before it,
+/// moved by a column.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+fn other_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    moved: bool,
     first: usize,
     y: &mut [Y],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if super::gather::rows(product, shifts, first, y) {
+    if super::gather::rows(product, by, moved, first, y) {
         return;
     }
     // SAFETY: columns lie inside `x`.
     let sum = |columns: &[u32], values: &[M]| unsafe {
         portable_sum::<M, X, Y>(columns, values, product.x)
     };
-    let by = product.combination(0);
     for (row, y) in (first..).zip(y) {
         let (columns, values) = product.row(row);
         let value = match columns.len() <= LONG {
             true => sum(columns, values),
             false => long_sum(columns, values, &sum),
         };
-        product.store(&by, value, row, y);
+        product.store(by, value, row, y);
     }
 }
 

@@ -8,17 +8,15 @@ use super::{Combination, Product};
 use crate::backend::cpu::simd::{Level, Simd, avx2, avx512, level};
 use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
 
-/// Fewer repeating rows than this are gathered: most lanes would be empty.
-const WORTH: usize = 8;
-
 /// Bytes between what is read and what is asked for.
 const AHEAD: usize = 2048;
 
 /// The rows of `y`, `first` being the number of the first; false where the host or the types do
-/// not allow it, and then nothing was done. `shifts` are those of the pattern.
+/// not allow it, and then nothing was done. `moved` says that each row repeats the one before it.
 pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
-    shifts: &[u8],
+    by: &Combination<M::Accumulator>,
+    moved: bool,
     first: usize,
     y: &mut [Y],
 ) -> bool {
@@ -33,8 +31,8 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     // fit 31 bits, and all types are real.
     unsafe {
         match level() {
-            Level::Avx512 => rows_avx512(product, shifts, first, y),
-            Level::Avx2 => rows_avx2(product, shifts, first, y),
+            Level::Avx512 => rows_avx512(product, by, moved, first, y),
+            Level::Avx2 => rows_avx2(product, by, moved, first, y),
             Level::Portable => return false,
         }
     }
@@ -46,7 +44,8 @@ macro_rules! rows_of_level {
         #[target_feature(enable = $features)]
         unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
-            shifts: &[u8],
+            by: &Combination<M::Accumulator>,
+            moved: bool,
             first: usize,
             y: &mut [Y],
         ) {
@@ -57,13 +56,19 @@ macro_rules! rows_of_level {
                     let sum = |columns: &[u32], values: &[M]| {
                         sum::<$simd::Singles, M, X, LANES>(columns, values, product.x)
                     };
-                    groups::<$simd::Singles, M, X, Y, LANES>(product, shifts, first, y, &sum);
+                    match moved {
+                        true => repeating::<$simd::Singles, M, X, Y, LANES>(product, by, first, y),
+                        false => groups::<$simd::Singles, M, X, Y, LANES>(product, by, first, y, &sum),
+                    }
                 } else {
                     const LANES: usize = $simd::Doubles::LANES;
                     let sum = |columns: &[u32], values: &[M]| {
                         sum::<$simd::Doubles, M, X, LANES>(columns, values, product.x)
                     };
-                    groups::<$simd::Doubles, M, X, Y, LANES>(product, shifts, first, y, &sum);
+                    match moved {
+                        true => repeating::<$simd::Doubles, M, X, Y, LANES>(product, by, first, y),
+                        false => groups::<$simd::Doubles, M, X, Y, LANES>(product, by, first, y, &sum),
+                    }
                 }
             }
         }
@@ -75,41 +80,30 @@ rows_of_level! {
     rows_avx2: avx2, "avx2,fma,f16c";
 }
 
-/// Runs of repeating rows and groups of other rows; `sum` is that of a single row.
+/// Groups of rows without order; `sum` is that of a single row.
 ///
 /// # Safety
 /// As [`Simd`] asks.
 #[inline(always)]
 unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
-    shifts: &[u8],
+    by: &Combination<M::Accumulator>,
     first: usize,
     y: &mut [Y],
     sum: RowSum<'_, M, S::Real>,
 ) {
-    let by = product.combination(0);
     let offsets = product.a.offsets;
-    let mut done = 0;
-    while done < y.len() {
-        let (row, left) = (first + done, y.len() - done);
-        let mut count = repeats(shifts, row).min(left);
+    for (group, y) in y.chunks_mut(LANES).enumerate() {
+        let row = first + group * LANES;
+        if offsets[row + y.len()] - offsets[row] > LONG {
+            one_by_one::<S, M, X, Y>(product, by, row, y, sum);
+            continue;
+        }
         // SAFETY: the caller's.
         unsafe {
-            if count >= WORTH {
-                let y = &mut y[done..done + count];
-                repeating::<S, M, X, Y, LANES>(product, &by, row, y);
-            } else {
-                count = others(shifts, row, LANES.min(left));
-                let y = &mut y[done..done + count];
-                if offsets[row + count] - offsets[row] <= LONG {
-                    let sums = gathered::<S, M, X, Y, LANES>(product, row, count);
-                    store::<S, M, X, Y, LANES>(product, &by, sums, row, y);
-                } else {
-                    one_by_one::<S, M, X, Y>(product, &by, row, y, sum);
-                }
-            }
+            let sums = gathered::<S, M, X, Y, LANES>(product, row, y.len());
+            store::<S, M, X, Y, LANES>(product, by, sums, row, y);
         }
-        done += count;
     }
 }
 
@@ -129,25 +123,6 @@ fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     }
 }
 
-/// How many rows from `row` on repeat it.
-#[inline(always)]
-fn repeats(shifts: &[u8], row: usize) -> usize {
-    shifts.get(row).map_or(0, |&ahead| usize::from(ahead) + 1)
-}
-
-/// How many rows from `row` on, at most `most`, come before rows that repeat.
-#[inline(always)]
-fn others(shifts: &[u8], row: usize, most: usize) -> usize {
-    if shifts.is_empty() {
-        return most;
-    }
-    let mut count = 1;
-    while count < most && repeats(shifts, row + count) < WORTH {
-        count += 1;
-    }
-    count
-}
-
 /// Stores the combinations of the sums in a register.
 ///
 /// # Safety
@@ -164,7 +139,7 @@ unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usiz
     // SAFETY: the caller's.
     unsafe { S::store(register, &mut sums) };
     let sums = sums.map(|sum| M::Accumulator::from_f64(sum.to_f64()));
-    if let (true, Ok(y)) = (by.is_plain(), <&mut [Y; LANES]>::try_from(&mut *y)) {
+    if let (true, Ok(y)) = (by.plain, <&mut [Y; LANES]>::try_from(&mut *y)) {
         *y = sums.map(M::result);
         return;
     }
@@ -185,16 +160,17 @@ unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: 
     y: &mut [Y],
 ) {
     let (columns, _) = product.row(first);
+    let start = product.a.offsets[first];
     for (block, y) in y.chunks_mut(LANES).enumerate() {
         let lead = block * LANES;
         // SAFETY: the caller's; a constant count is compiled without branches.
         unsafe {
-            let place = product.a.offsets.get_unchecked(first) + lead * columns.len();
-            let values = product.a.values.as_ptr().add(place);
+            let values = product.a.values.as_ptr().add(start + lead * columns.len());
             let x = product.x.as_ptr().add(lead);
-            let sums = match y.len() == LANES {
-                true => across::<S, M, X, LANES>(columns, values, x, LANES),
-                false => across::<S, M, X, LANES>(columns, values, x, y.len()),
+            let sums = match (y.len() == LANES, columns.len() <= LANES) {
+                (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
+                (true, false) => across::<S, M, X, LANES>(columns, values, x, LANES),
+                (false, _) => across::<S, M, X, LANES>(columns, values, x, y.len()),
             };
             store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
         }
@@ -235,6 +211,30 @@ unsafe fn across<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
             }
         }
         S::add(sums[0], sums[1])
+    }
+}
+
+/// As [`across`], of as many rows as lanes and no more columns.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn one_square<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
+    columns: &[u32],
+    values: *const M,
+    x: *const X,
+) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe {
+        let square = square::<S, M, LANES>(values, columns.len(), LANES, columns.len());
+        let mut sum = S::zero();
+        for lane in 0..LANES {
+            if lane < columns.len() {
+                let x = S::load(x.add(columns[lane] as usize), LANES);
+                sum = S::multiply_add(square[lane], x, sum);
+            }
+        }
+        sum
     }
 }
 

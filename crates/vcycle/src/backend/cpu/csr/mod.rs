@@ -6,17 +6,18 @@ mod block;
 mod column;
 #[cfg(target_arch = "x86_64")]
 mod gather;
+mod short;
 #[cfg(test)]
 mod tests;
 mod transposed;
 
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use super::Threads;
 pub(crate) use crate::backend::reference::csr::CsrArrays;
 use crate::error::Result;
 use crate::matrix::Pattern;
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Mixes, Scalar};
 use crate::vector::Coefficient;
 pub(crate) use transposed::apply_transposed;
 
@@ -51,9 +52,9 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
             self.beta.evaluate(column)?;
         }
         let bytes = size_of_val(self.a.values) + size_of_val(self.a.columns);
-        let shifts = match cfg!(target_arch = "x86_64") && self.cols == 1 {
-            true => pattern.shifts(),
-            false => &[],
+        let runs = match self.cols {
+            1 => pattern.runs(),
+            _ => &[],
         };
         threads.for_row_ranges(
             pattern.pieces(),
@@ -61,7 +62,7 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
             self.cols,
             bytes,
             |first, y| match self.cols {
-                1 => column::rows(self, shifts, first, y),
+                1 => column::rows(self, runs, first, y),
                 _ => block::rows(self, first, y),
             },
         );
@@ -72,9 +73,12 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     #[inline(always)]
     fn combination(&self, column: usize) -> Combination<M::Accumulator> {
         let readable = "the coefficients were read before";
+        let alpha = M::coefficient(self.alpha.evaluate(column).expect(readable));
+        let beta = M::coefficient(self.beta.evaluate(column).expect(readable));
         Combination {
-            alpha: M::coefficient(self.alpha.evaluate(column).expect(readable)),
-            beta: M::coefficient(self.beta.evaluate(column).expect(readable)),
+            alpha,
+            beta,
+            plain: alpha.is_one() && beta.is_zero(),
         }
     }
 
@@ -88,6 +92,10 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         place: usize,
         y: &mut Y,
     ) {
+        if by.plain {
+            *y = M::result(sum);
+            return;
+        }
         let mut value = M::Accumulator::zero();
         if !by.alpha.is_zero() {
             value = by.alpha * sum;
@@ -120,11 +128,6 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
 struct Combination<A> {
     alpha: A,
     beta: A,
-}
-
-impl<A: Field> Combination<A> {
     /// Whether the sums are the result.
-    fn is_plain(&self) -> bool {
-        self.alpha.is_one() && self.beta.is_zero()
-    }
+    plain: bool,
 }

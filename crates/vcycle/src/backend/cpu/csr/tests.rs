@@ -1,5 +1,6 @@
 //! The kernels against the reference, and against themselves on other numbers of threads.
 
+use crate::backend::cpu::simd::{Level, testing::at_every_level};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size, Transpose};
 use crate::matrix::{Csr, Duplicates};
@@ -81,18 +82,23 @@ where
     let one = products::<M, X, Y>(a, &Executor::cpu_with_threads(1).unwrap(), cols);
     let three = products::<M, X, Y>(a, &Executor::cpu_with_threads(3).unwrap(), cols);
     assert_eq!(one, three, "the same bits on any number of threads");
-    let [m, x, y] = [M::KIND, X::KIND, Y::KIND];
-    for (place, (value, expected)) in one.iter().zip(&expected).enumerate() {
-        // Sums of small integers are exact, but for the last rounding to a narrow type.
+    at_every_level(|level| {
+        let serial = Executor::cpu_with_threads(1).unwrap();
+        let found = products::<M, X, Y>(a, &serial, cols);
+        assert_close::<M, X, Y>(&found, &expected, level);
+    });
+}
+
+fn assert_close<M: Scalar, X: Scalar, Y: Scalar>(found: &[c64], expected: &[c64], level: Level) {
+    let types = [M::KIND, X::KIND, Y::KIND];
+    // Sums of small integers are exact, but for the last rounding to a narrow type.
+    let narrow = types[1..].iter().any(|kind| kind.bytes() < 4);
+    let tolerance = if narrow { 1e-2 } else { 1e-6 };
+    for (place, (value, expected)) in found.iter().zip(expected).enumerate() {
         let error = (value - expected).modulus() / expected.modulus().max(1.0);
         assert!(
-            error < 1e-2,
-            "{m} {x} {y}: {value} is not {expected} at {place}"
-        );
-        let exact = y.bytes() >= 4 && x.bytes() >= 4;
-        assert!(
-            !exact || error < 1e-6,
-            "{m} {x} {y}: {value} is not {expected} at {place}"
+            error < tolerance,
+            "{types:?}, {level:?}: {value} is not {expected} at {place}"
         );
     }
 }
@@ -123,6 +129,29 @@ fn rows_that_repeat_agree_with_the_reference() {
         let a = grid(points, width);
         real_vectors!(&a, 1, f64, f32, f16, bf16);
     }
+}
+
+/// Short rows: runs of every length, then lengths that alternate, all in columns without order.
+fn short_rows() -> Csr<f64> {
+    let runs = (0..9).flat_map(|length| [length; 20]);
+    let lengths = runs.chain((0..40).map(|row| row * 5 % 9));
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for (row, length) in lengths.enumerate() {
+        columns.extend((0..length).map(|entry| ((row * row + entry * 9) % 97) as u32));
+        values.extend((0..length).map(|entry| ((row + entry) % 9) as f64 - 4.0));
+        offsets.push(columns.len());
+    }
+    let size = Size::new(offsets.len() - 1, 97);
+    let host = Executor::reference();
+    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Sum).unwrap()
+}
+
+#[test]
+fn short_rows_agree_with_the_reference() {
+    let a = short_rows();
+    real_vectors!(&a, 1, f64, f32, f16, bf16);
+    check::<c64, c64, c64>(&a, 1);
+    check::<f32, c32, c32>(&a, 1);
 }
 
 #[test]

@@ -10,21 +10,31 @@ pub(crate) mod avx512;
 
 use crate::scalar::{Real, Scalar};
 
-/// The widest instruction set that both the host and this library know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An instruction set this library has kernels for; each holds those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) enum Level {
-    /// AVX-512 F, BW, DQ and VL.
-    Avx512,
-    /// AVX2 with FMA and F16C.
-    Avx2,
     /// What every processor of the architecture has.
     Portable,
+    /// AVX2 with FMA and F16C.
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL.
+    Avx512,
 }
 
-/// The level of this host; asked of the processor once.
-#[cfg(target_arch = "x86_64")]
+/// The level to compute with: the highest that the host has.
+#[inline]
 pub(crate) fn level() -> Level {
+    #[cfg(test)]
+    if let Some(level) = testing::chosen() {
+        return level;
+    }
+    host_level()
+}
+
+/// The highest level of this host; asked of the processor once.
+#[cfg(target_arch = "x86_64")]
+fn host_level() -> Level {
     use std::sync::OnceLock;
     static LEVEL: OnceLock<Level> = OnceLock::new();
     *LEVEL.get_or_init(|| {
@@ -43,10 +53,38 @@ pub(crate) fn level() -> Level {
     })
 }
 
-/// The level of this host.
+/// The highest level of this host.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn level() -> Level {
+fn host_level() -> Level {
     Level::Portable
+}
+
+/// Lower levels than the host's, so that tests reach every kernel.
+#[cfg(test)]
+pub(crate) mod testing {
+    use std::cell::Cell;
+
+    use super::{Level, host_level};
+
+    thread_local! {
+        static CHOSEN: Cell<Option<Level>> = const { Cell::new(None) };
+    }
+
+    pub(super) fn chosen() -> Option<Level> {
+        CHOSEN.get()
+    }
+
+    /// `work` at every level the host has, the highest last. Other threads are not told: operands
+    /// belong to executors with one thread.
+    pub(crate) fn at_every_level(work: impl Fn(Level)) {
+        for level in [Level::Portable, Level::Avx2, Level::Avx512] {
+            if level <= host_level() {
+                CHOSEN.set(Some(level));
+                work(level);
+                CHOSEN.set(None);
+            }
+        }
+    }
 }
 
 /// Compiles a function for AVX2 besides the architecture's minimum and calls the one the host
