@@ -117,6 +117,9 @@ pub struct SolveArgs {
     /// Write a trace for chrome://tracing or Perfetto
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
+    /// Write a picture of the coarsening, for problems of the gallery in the plane; chooses multigrid
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot_coarsening: Option<PathBuf>,
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub json: bool,
@@ -146,10 +149,21 @@ pub struct PlaceArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  vcycle info matrix.mtx.gz\n  vcycle info beam:o3,l2 --json")]
+#[command(
+    after_help = "Examples:\n  vcycle info matrix.mtx.gz\n  vcycle info beam:o3,l2 --json\n  vcycle info poisson5:40 --precond amg:pgm --plot-coarsening groups.svg"
+)]
 pub struct InfoArgs {
     #[command(flatten)]
     pub input: InputArgs,
+    /// The multigrid whose levels are shown [default: amg]
+    #[arg(long, value_name = "amg[:PARAMETER]")]
+    pub precond: Option<String>,
+    /// Look at the matrix only
+    #[arg(long, conflicts_with_all = ["precond", "plot_coarsening"])]
+    pub no_hierarchy: bool,
+    /// Write a picture of the coarsening, for problems of the gallery in the plane
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot_coarsening: Option<PathBuf>,
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub json: bool,

@@ -19,6 +19,8 @@ use crate::output::progress::Progress;
 pub struct System<T> {
     pub name: String,
     pub a: Arc<Csr<T>>,
+    /// Where each unknown lies, of problems in the plane.
+    pub plane: Option<Vec<[f64; 2]>>,
     rhs: Option<Vec<T>>,
 }
 
@@ -46,6 +48,7 @@ impl AnySystem {
         }
         let problem = gallery::build(source, executor)?;
         Ok(AnySystem::Real(System {
+            plane: problem.plane(),
             name: problem.name,
             a: Arc::new(problem.matrix),
             rhs: Some(problem.rhs),
@@ -62,6 +65,7 @@ impl<T: Wide> System<T> {
         Self {
             name: name.to_owned(),
             a: Arc::new(a),
+            plane: None,
             rhs: None,
         }
     }

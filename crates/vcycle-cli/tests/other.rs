@@ -21,7 +21,7 @@ fn info_knows_symmetry_and_what_to_try() {
     assert_eq!(run.json()["facts"]["rows"], 216);
     assert!(run.json()["try"][0]["solver"]["name"].is_string());
     let text = vcycle("info poisson7:6").stdout;
-    assert!(text.contains("symmetric") && text.contains("try in this order"));
+    assert!(text.contains("symmetric") && text.contains("tries in this order"));
 }
 
 #[test]

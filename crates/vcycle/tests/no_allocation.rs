@@ -7,6 +7,7 @@ use std::sync::Arc;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{LinOp, Size};
 use vcycle::matrix::{Csr, Duplicates};
+use vcycle::multigrid::{Amg, Cycle};
 use vcycle::precond::Jacobi;
 use vcycle::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
@@ -136,5 +137,21 @@ fn a_solver_inside_another_allocates_nothing_after_its_first_use() {
         let solver = outer.solver(&laplacian(400), &Workspace::new()).unwrap();
         let (few, many) = (allocations(&solver, 2), allocations(&solver, 6));
         assert_eq!(few, many, "{method:?}");
+    }
+}
+
+#[test]
+fn a_multigrid_cycle_allocates_nothing_after_its_first_use() {
+    for cycle in Cycle::ALL {
+        let mut amg = Amg::default();
+        (amg.cycle, amg.coarsest_rows) = (cycle, 20);
+        let factory = SolverFactory {
+            method: Arc::new(Fcg::default()),
+            preconditioner: Some(Arc::new(amg)),
+            stop: Stop::default(),
+        };
+        let solver = factory.solver(&laplacian(400), &Workspace::new()).unwrap();
+        let (few, many) = (allocations(&solver, 2), allocations(&solver, 5));
+        assert_eq!(few, many, "{cycle}");
     }
 }

@@ -1,53 +1,136 @@
 //! `vcycle info`.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use serde_json::json;
-use vcycle::config::{Attempt, Config, Wide, attempts};
-use vcycle::executor::Executor;
+use serde_json::{Value, json};
+use vcycle::config::{Attempt, Config, PreconditionerConfig, Wide, attempts};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::LinOp;
+use vcycle::log::Log;
 use vcycle::matrix::Facts;
+use vcycle::multigrid::{Amg, Report};
 
+use super::advice::{Advice, advise};
 use crate::args::InfoArgs;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::input::{AnySystem, System};
 use crate::output::format::{bytes, count};
 use crate::output::progress::Progress;
-use crate::output::{print, table};
+use crate::output::summary::Level;
+use crate::output::{picture, print, table};
 
-/// Prints the facts of a matrix and what `auto` would try.
+/// Prints the facts of a matrix, the levels multigrid makes of it, and what to try.
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
+    let amg = multigrid(args)?;
     let progress = Progress::begin(!args.json, "reading");
     let system = AnySystem::read(&args.input, &Executor::cpu(), &progress)?;
-    progress.end();
     match system {
-        AnySystem::Real(system) => tell(args, &system),
-        AnySystem::Complex(system) => tell(args, &system),
+        AnySystem::Real(system) => tell(args, &amg, &system, &progress)?,
+        AnySystem::Complex(system) => tell(args, &amg, &system, &progress)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell<T: Wide>(args: &InfoArgs, system: &System<T>) {
+fn multigrid(args: &InfoArgs) -> Result<Amg> {
+    let name = args.precond.as_deref().unwrap_or("amg");
+    match name.parse()? {
+        PreconditionerConfig::Amg(amg) => Ok(amg),
+        other => Err(CliError::Option {
+            option: "--precond",
+            reason: format!("`{}` has no levels to show; `amg` has", other.name()),
+        }),
+    }
+}
+
+fn tell<T: Wide>(
+    args: &InfoArgs,
+    amg: &Amg,
+    system: &System<T>,
+    progress: &Progress,
+) -> Result<()> {
+    if let Some(path) = &args.plot_coarsening {
+        picture::write(path, amg, system)?;
+    }
     let facts = system.a.facts();
-    let tries = match facts.rows == facts.columns {
+    let hierarchy = (!args.no_hierarchy).then(|| set_up(amg, system, progress));
+    progress.end();
+    let square = facts.rows == facts.columns;
+    let tries = match square {
         true => attempts(&Config::default(), || facts.clone()),
         false => Vec::new(),
     };
+    let found = hierarchy.as_ref().and_then(|made| made.as_ref().ok());
+    let advice = advise(&system.name, &facts, found);
     if args.json {
-        let tries: Vec<_> = tries
-            .iter()
-            .map(|t| json!({"solver": t.solver, "preconditioner": t.preconditioner}))
-            .collect();
-        let object = json!({"problem": system.name, "facts": facts, "try": tries});
-        return print(&object.to_string());
+        let object = json!({
+            "problem": system.name,
+            "facts": facts,
+            "hierarchy": hierarchy.map(|made| made.map_or_else(|why| json!({"error": why}), levels)),
+            "try": tries.iter().map(attempt).collect::<Vec<_>>(),
+            "advice": advice,
+        });
+        print(&object.to_string());
+        return Ok(());
     }
     print(&system.name);
     print(&table::facts(fact_rows(&facts)));
-    match tries.first() {
-        None => print("not square: there is nothing to solve"),
-        Some(first) => {
-            print(&first.reason);
-            print(&format!("try in this order: {}", list(&tries)));
-        }
+    match hierarchy {
+        None => {}
+        Some(Ok(report)) => print(&format!("\n{report}")),
+        Some(Err(why)) => print(&format!("\nno multigrid levels: {why}")),
+    }
+    print_advice(&tries, &advice);
+    Ok(())
+}
+
+/// The levels, or why there are none.
+fn set_up<T: Wide>(
+    amg: &Amg,
+    system: &System<T>,
+    progress: &Progress,
+) -> std::result::Result<Report, String> {
+    let log = match progress.is_shown() {
+        true => Log::new().with(progress.clone()),
+        false => Log::new(),
+    };
+    let a: Arc<dyn LinOp<T>> = Arc::clone(&system.a) as _;
+    match amg.hierarchy(&a, &Workspace::with_log(log)) {
+        Ok(hierarchy) => Ok(hierarchy.report().clone()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn levels(report: Report) -> Value {
+    json!({
+        "levels": report.levels.iter().map(Level::of).collect::<Vec<_>>(),
+        "operator_complexity": report.operator_complexity(),
+        "grid_complexity": report.grid_complexity(),
+        "bytes": report.bytes(),
+        "setup_seconds": report.setup_seconds(),
+        "setup": report.setup_by_stage(),
+        "stalled": report.stalled,
+    })
+}
+
+fn attempt(attempt: &Attempt) -> Value {
+    json!({"solver": attempt.solver, "preconditioner": attempt.preconditioner})
+}
+
+fn print_advice(tries: &[Attempt], advice: &[Advice]) {
+    print("\nwhat to try");
+    if let Some(first) = tries.first() {
+        print(&first.reason);
+        print(&format!(
+            "by itself it tries in this order: {}",
+            list(tries)
+        ));
+    }
+    for Advice { command, reason } in advice {
+        print(&format!("  {command}\n      {reason}"));
+    }
+    if advice.is_empty() {
+        print("nothing: only square systems of finite numbers are solved");
     }
 }
 

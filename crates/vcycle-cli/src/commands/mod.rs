@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod advice;
 pub mod bench;
 pub mod config;
 pub mod devices;

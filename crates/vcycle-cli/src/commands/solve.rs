@@ -23,17 +23,20 @@ use crate::output::progress::Progress;
 use crate::output::report::Report;
 use crate::output::style::{Colour, Style};
 use crate::output::summary::Summary;
-use crate::output::{plot, print, spy, table};
+use crate::output::{picture, plot, print, spy, table};
 
 /// Solves; success only if it converged.
 pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     let config = configuration(args)?;
     // What is wrong with the options is said before a large file is read.
     config.stop.stop()?;
-    for path in [&args.output, &args.report, &args.trace]
-        .into_iter()
-        .flatten()
-    {
+    let files = [
+        &args.output,
+        &args.report,
+        &args.trace,
+        &args.plot_coarsening,
+    ];
+    for path in files.into_iter().flatten() {
         check_folder(path)?;
     }
     let executor = config.run.executor()?;
@@ -105,7 +108,8 @@ fn multigrid(args: &SolveArgs, preconditioner: &mut PreconditionerConfig) -> Res
         &args.cycle,
         &precision,
     ];
-    if options.iter().all(|option| option.is_none()) {
+    let asked = args.plot_coarsening.is_some() || options.iter().any(|option| option.is_some());
+    if !asked {
         return Ok(());
     }
     let mut amg = match preconditioner {
@@ -114,7 +118,7 @@ fn multigrid(args: &SolveArgs, preconditioner: &mut PreconditionerConfig) -> Res
         other => {
             let reason = format!("an option of multigrid, but the preconditioner is `{other}`");
             return Err(CliError::Option {
-                option: "--coarsening, --interpolation, --smoother, --cycle or --precision",
+                option: "--coarsening, --interpolation, --smoother, --cycle, --precision or --plot-coarsening",
                 reason,
             });
         }
@@ -154,6 +158,9 @@ struct Task<'t> {
 
 impl Task<'_> {
     fn solve<T: Wide>(&self, mut system: System<T>) -> Result<ExitCode> {
+        if self.args.plot_coarsening.is_some() {
+            picture::drawable(&system)?;
+        }
         let b = system.right_hand_side(self.args.rhs.as_deref())?;
         let profile = Rc::new(RefCell::new(Profile::default()));
         let trace = Rc::new(RefCell::new(ChromeTrace::default()));
@@ -201,6 +208,11 @@ impl Task<'_> {
     ) -> Result<()> {
         if let Some(path) = &self.args.output {
             write_vector(path, &solution.x)?;
+        }
+        if let (Some(path), PreconditionerConfig::Amg(amg)) =
+            (&self.args.plot_coarsening, &solution.config.preconditioner)
+        {
+            picture::write(path, amg, system)?;
         }
         if let Some(path) = &self.args.trace {
             write_trace(path, &trace.borrow()).map_err(CliError::writing(path))?;
@@ -250,8 +262,8 @@ fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
                 count(summary.nonzeros)
             ),
         ),
-        ("solver", config.solver.to_string()),
-        ("preconditioner", config.preconditioner.to_string()),
+        ("solver", spaced(&config.solver.brief())),
+        ("preconditioner", spaced(&config.preconditioner.brief())),
         ("levels", levels(summary)),
         (
             "runs on",
@@ -276,6 +288,11 @@ fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
     }
     rows.extend(summary.messages.iter().map(|m| ("note", m.clone())));
     rows
+}
+
+/// With places where a line may break.
+fn spaced(component: &str) -> String {
+    component.replace(',', ", ")
 }
 
 fn levels(summary: &Summary) -> String {

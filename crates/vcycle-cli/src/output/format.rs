@@ -42,6 +42,11 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// A time given in seconds.
+pub fn seconds(value: f64) -> String {
+    duration(Duration::from_secs_f64(value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,10 @@
 //! What the program prints and writes.
 
+pub mod breakdown;
+pub mod charts;
 pub mod format;
+pub mod markup;
+pub mod picture;
 pub mod plot;
 pub mod progress;
 pub mod report;

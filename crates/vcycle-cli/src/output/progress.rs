@@ -9,19 +9,23 @@ use vcycle::log::{IterationEvent, Observer};
 /// Steps of the bar from the initial residual to the tolerance.
 const STEPS: u64 = 1000;
 
+/// Stages whose inner stages are shown by name.
+const BEFORE_ITERATIONS: [&str; 3] = ["analysis", "set-up", "amg set-up"];
+
 /// A spinner that becomes a bar once residuals come in; shows nothing unless stderr is a
 /// terminal.
 #[derive(Clone)]
 pub struct Progress {
     bar: ProgressBar,
+    /// The open stages of what comes before the iterations, outermost first.
+    open: Vec<String>,
 }
 
 impl Progress {
     /// Begins with what is done first; hidden where it is not wanted.
     pub fn begin(wanted: bool, task: &str) -> Self {
         if !wanted || !std::io::stderr().is_terminal() {
-            let bar = ProgressBar::hidden();
-            return Self { bar };
+            return Self::with(ProgressBar::hidden());
         }
         let bar = ProgressBar::new(STEPS).with_style(
             ProgressStyle::with_template("{spinner} {msg:32} [{bar:30}] {elapsed}")
@@ -30,7 +34,12 @@ impl Progress {
         );
         bar.enable_steady_tick(Duration::from_millis(100));
         bar.set_message(task.to_owned());
-        Self { bar }
+        Self::with(bar)
+    }
+
+    fn with(bar: ProgressBar) -> Self {
+        let open = Vec::new();
+        Self { bar, open }
     }
 
     /// Whether anybody sees it.
@@ -51,9 +60,14 @@ impl Progress {
 
 impl Observer for Progress {
     fn stage_begins(&mut self, name: &str) {
-        if matches!(name, "analysis" | "set-up") {
-            self.bar.set_message(name.to_owned());
+        if !self.open.is_empty() || BEFORE_ITERATIONS.contains(&name) {
+            self.open.push(name.to_owned());
+            self.bar.set_message(doing(&self.open));
         }
+    }
+
+    fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {
+        self.open.pop();
     }
 
     fn iteration(&mut self, event: &IterationEvent<'_>) {
@@ -63,5 +77,36 @@ impl Observer for Progress {
             .set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
         self.bar
             .set_message(format!("iteration {}: {residual:.2e}", event.iteration));
+    }
+}
+
+/// The level where there is one, and the innermost stage.
+fn doing(open: &[String]) -> String {
+    let level = open.iter().find(|name| name.starts_with("level "));
+    match (level, open.last()) {
+        (Some(level), Some(stage)) if level != stage => format!("{level}: {stage}"),
+        (_, stage) => stage.cloned().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stages_of_the_set_up_are_told_with_their_level() {
+        let mut progress = Progress::begin(false, "reading");
+        let mut told = Vec::new();
+        for name in ["set-up", "amg set-up", "level 2", "strength"] {
+            progress.stage_begins(name);
+            told.push(progress.bar.message());
+        }
+        assert_eq!(told[0], "set-up");
+        assert_eq!(told[3], "level 2: strength");
+        for _ in 0..4 {
+            progress.stage_ends("", Duration::ZERO, 0);
+        }
+        progress.stage_begins("solve");
+        assert_eq!(progress.bar.message(), told[3]);
     }
 }

@@ -1,13 +1,15 @@
 //! The HTML report: one file, nothing loaded from elsewhere.
 
 use std::fmt::Write;
-use std::time::Duration;
 
-use plotters::prelude::*;
 use vcycle::log::Profile;
 use vcycle::matrix::Facts;
+use vcycle::multigrid;
 
-use super::format::{bytes, count, duration};
+use super::breakdown::{self, Bar};
+use super::charts;
+use super::format::{bytes, count, seconds};
+use super::markup::escape;
 use super::summary::Summary;
 use crate::commands::info::fact_rows;
 
@@ -30,7 +32,8 @@ impl Report<'_> {
             self.headline(),
             section("Summary", &rows(self.summary_rows())),
             section("Convergence", &self.convergence()),
-            section("Time", &self.profile_table()),
+            self.hierarchy(),
+            section("Time", &self.time()),
             section("Matrix", &self.matrix()),
             section("Configuration", &self.configuration()),
         ]
@@ -98,19 +101,48 @@ impl Report<'_> {
         if residuals.len() < 2 {
             return "<p>No iteration to show.</p>".to_owned();
         }
-        match convergence_svg(&residuals, self.tolerance) {
-            Ok(svg) => for_this_page(&svg) + &self.key(),
-            Err(error) => format!("<p>No plot: {}</p>", escape(&error.to_string())),
-        }
+        let tolerance = self.tolerance.filter(|tolerance| *tolerance > 0.0);
+        let named = tolerance.map(|tolerance| format!("tolerance {tolerance:e}"));
+        let mut lines = vec![("residual", charts::COLOURS[0])];
+        lines.extend(named.as_deref().map(|name| (name, charts::COLOURS[4])));
+        drawn(charts::convergence(&residuals, tolerance)) + &charts::key(lines)
     }
 
-    /// What the lines of the plot are.
-    fn key(&self) -> String {
-        let tolerance = self.tolerance.filter(|tolerance| *tolerance > 0.0);
-        let tolerance = tolerance.map_or(String::new(), |tolerance| {
-            format!("<i class=\"tolerance\"></i>tolerance {tolerance:e}")
-        });
-        format!("<p class=\"key\"><i></i>residual{tolerance}</p>")
+    fn hierarchy(&self) -> String {
+        let Some(report) = &self.summary.multigrid else {
+            return String::new();
+        };
+        let lines = [
+            ("rows", charts::COLOURS[0]),
+            ("nonzeros", charts::COLOURS[1]),
+        ];
+        let plot = match report.levels.len() {
+            0 | 1 => String::new(),
+            _ => drawn(charts::coarsening(&report.levels)) + &charts::key(lines),
+        };
+        let facts = format!(
+            "<p>Operator complexity {:.2}, grid complexity {:.2}, {} in all.</p>",
+            report.operator_complexity(),
+            report.grid_complexity(),
+            bytes(report.bytes())
+        );
+        section("Levels", &[levels_table(report), facts, plot].concat())
+    }
+
+    fn time(&self) -> String {
+        let Some(report) = &self.summary.multigrid else {
+            return self.profile_table();
+        };
+        let chart = |title: &str, bars: &[Bar]| format!("<h3>{title}</h3>{}", charts::bars(bars));
+        [
+            chart("Set-up", &breakdown::of_setup(report)),
+            chart("Iterations", &breakdown::of_solve(self.profile)),
+            format!(
+                "<details><summary>All stages</summary>{}</details>",
+                self.profile_table()
+            ),
+        ]
+        .concat()
     }
 
     fn profile_table(&self) -> String {
@@ -152,6 +184,34 @@ impl Report<'_> {
     }
 }
 
+fn levels_table(report: &multigrid::Report) -> String {
+    let mut table = String::from(
+        "<table><tr><th>level</th><th class=\"n\">rows</th><th class=\"n\">nonzeros</th>\
+         <th class=\"n\">per row</th><th>precision</th><th>smoother</th>\
+         <th class=\"n\">memory</th><th class=\"n\">set-up</th></tr>",
+    );
+    for (number, level) in report.levels.iter().enumerate() {
+        let _ = write!(
+            table,
+            "<tr><td>{number}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{:.1}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td></tr>",
+            count(level.rows),
+            count(level.nonzeros),
+            level.per_row(),
+            level.precision,
+            escape(&level.smoother),
+            bytes(level.bytes),
+            seconds(level.setup_seconds())
+        );
+    }
+    table + "</table>"
+}
+
+fn drawn(plot: Result<String, Box<dyn std::error::Error>>) -> String {
+    plot.unwrap_or_else(|error| format!("<p>No plot: {}</p>", escape(&error.to_string())))
+}
+
 fn section(title: &str, content: &str) -> String {
     format!("<section><h2>{title}</h2>{content}</section>")
 }
@@ -164,72 +224,11 @@ fn rows(rows: Vec<(&'static str, String)>) -> String {
     format!("<table class=\"facts\">{lines}</table>")
 }
 
-fn seconds(value: f64) -> String {
-    duration(Duration::from_secs_f64(value))
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
-/// Inline SVG needs no namespace, and takes the size and colours of the page.
-fn for_this_page(svg: &str) -> String {
-    svg.replace(" xmlns=\"http://www.w3.org/2000/svg\"", " class=\"plot\"")
-}
-
-fn convergence_svg(
-    residuals: &[f64],
-    tolerance: Option<f64>,
-) -> Result<String, Box<dyn std::error::Error>> {
-    let lowest = residuals
-        .iter()
-        .copied()
-        .chain(tolerance.filter(|t| *t > 0.0));
-    let lowest = lowest.fold(f64::MAX, f64::min) / 2.0;
-    let highest = residuals.iter().copied().fold(f64::MIN, f64::max) * 2.0;
-    let last = residuals.len() - 1;
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (760, 340)).into_drawing_area();
-        let mut chart = ChartBuilder::on(&root)
-            .margin(8)
-            .margin_right(24)
-            .x_label_area_size(44)
-            .y_label_area_size(76)
-            .build_cartesian_2d(0..last, (lowest..highest).log_scale())?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(BLACK.mix(0.15))
-            .label_style(("sans-serif", 15))
-            .axis_desc_style(("sans-serif", 16))
-            .x_desc("iteration")
-            .y_desc("relative residual")
-            .y_label_formatter(&|value| format!("{value:.0e}"))
-            .draw()?;
-        let points = residuals.iter().copied().enumerate();
-        let line = RGBColor(46, 134, 222).stroke_width(2);
-        chart.draw_series(LineSeries::new(points, line))?;
-        if let Some(tolerance) = tolerance.filter(|t| *t > 0.0) {
-            let level = [(0, tolerance), (last, tolerance)];
-            chart.draw_series(LineSeries::new(
-                level,
-                RGBColor(214, 96, 77).stroke_width(1),
-            ))?;
-        }
-        root.present()?;
-    }
-    Ok(svg)
-}
-
 const STYLE: &str = "\
 :root{color-scheme:light dark;--soft:#8883;--accent:#2e86de}\
 body{font:16px/1.5 system-ui,sans-serif;margin:0;background:Canvas;color:CanvasText}\
 main{max-width:60rem;margin:2rem auto;padding:0 1rem}\
-h1{font-size:1.6rem;margin:0;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:2rem 0 .5rem}\
+h1{font-size:1.6rem;margin:0;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:2rem 0 .5rem}h3{font-size:1rem;font-weight:500;margin:1rem 0 .3rem}\
 header p{margin:.3rem 0}\
 .good,.bad{display:inline-block;padding:.1rem .7rem;border-radius:1rem;color:#fff;font-weight:600}\
 .good{background:#1b8a4b}.bad{background:#b3402e}\
@@ -242,7 +241,8 @@ td.bar{width:35%;padding-left:1.5rem;vertical-align:middle}td.bar i{display:bloc
 @media(max-width:45rem){.side{grid-template-columns:1fr}}\
 svg.plot{width:100%;height:auto}svg.spy{width:100%;box-sizing:border-box;border:1px solid var(--soft)}\
 svg.plot text{fill:CanvasText}svg.plot [stroke=\"#000000\"]{stroke:CanvasText}\
-.key{margin:0;text-align:center;font-size:.9rem}\
-.key i{display:inline-block;width:1.5rem;height:2px;margin:0 .4rem 0 1.2rem;vertical-align:middle;background:var(--accent)}\
-.key i.tolerance{background:#d6604d}\
+.key{margin:.2rem 0 0;text-align:center;font-size:.9rem}\
+.key span{display:inline-block;margin:0 .7rem}\
+.key i{display:inline-block;width:1rem;height:.6rem;margin-right:.4rem;border-radius:2px}\
+summary{cursor:pointer;margin:1rem 0 .3rem}\
 pre{background:var(--soft);padding:1rem;border-radius:6px;overflow:auto}";

@@ -6,7 +6,7 @@ use serde::Serialize;
 use vcycle::config::{Config, Solution, Unit, Wide};
 use vcycle::executor::Executor;
 use vcycle::matrix::Csr;
-use vcycle::multigrid::{LevelFacts, Report};
+use vcycle::multigrid::{LevelFacts, Report, StageTime};
 
 /// The object `--json` prints; scripts rely on its keys.
 #[derive(Debug, Serialize)]
@@ -36,6 +36,8 @@ pub struct Summary {
     pub explanation: &'static str,
     #[serde(skip)]
     pub history: Vec<f64>,
+    #[serde(skip)]
+    pub multigrid: Option<Report>,
 }
 
 /// One level of a hierarchy; without multigrid there is one.
@@ -45,6 +47,11 @@ pub struct Level {
     pub nonzeros: usize,
     pub working_precision: &'static str,
     pub matrix_precision: &'static str,
+    /// What smooths, or solves on the coarsest level; `null` without multigrid.
+    pub smoother: Option<String>,
+    pub bytes: usize,
+    /// Stages of the set-up and their times.
+    pub setup: Vec<StageTime>,
 }
 
 impl Summary {
@@ -83,17 +90,22 @@ impl Summary {
             messages: solution.messages.clone(),
             explanation: outcome.status.explanation(),
             history: outcome.history.clone(),
+            multigrid: solution.multigrid.clone(),
         }
     }
 }
 
 impl Level {
-    fn of(facts: &LevelFacts) -> Self {
+    /// A level of multigrid.
+    pub fn of(facts: &LevelFacts) -> Self {
         Self {
             rows: facts.rows,
             nonzeros: facts.nonzeros,
             working_precision: unit_name(facts.precision.working, false),
             matrix_precision: unit_name(facts.precision.matrix, false),
+            smoother: Some(facts.smoother.clone()),
+            bytes: facts.bytes,
+            setup: facts.setup.clone(),
         }
     }
 }
@@ -110,6 +122,9 @@ fn level<T: Wide>(a: &Csr<T>, config: &Config) -> Level {
         nonzeros: a.nonzeros(),
         working_precision: name(config.precision.working),
         matrix_precision: name(config.precision.matrix),
+        smoother: None,
+        bytes: a.bytes(),
+        setup: Vec::new(),
     }
 }
 

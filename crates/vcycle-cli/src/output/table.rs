@@ -27,10 +27,16 @@ pub fn grid<const N: usize>(
     table.to_string()
 }
 
+/// Columns where there is no terminal to ask.
+const WIDTH: u16 = 100;
+
 fn plain() -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::UTF8_BORDERS_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic);
+    if table.width().is_none() {
+        table.set_width(WIDTH);
+    }
     table
 }

@@ -65,6 +65,12 @@ macro_rules! components {
                 vec![$(Self::$variant(Default::default())),*]
             }
 
+            /// The short form without the parameters that are as by default.
+            pub fn brief(&self) -> String {
+                let same = Self::all().into_iter().find(|other| other.name() == self.name());
+                brief_form(self.name(), self, &same)
+            }
+
             fn from_table(name: &str, table: Table) -> Result<Self, ConfigError> {
                 let place = format!("{} {name}", $title);
                 match name {
@@ -268,11 +274,36 @@ impl PreconditionerConfig {
 }
 
 fn short_form(name: &str, component: &impl Serialize) -> String {
+    joined(name, &table(component))
+}
+
+fn brief_form(name: &str, component: &impl Serialize, default: &impl Serialize) -> String {
+    let mut own = table(component);
+    remove_equal(&mut own, &table(default));
+    joined(name, &own)
+}
+
+/// The parameters alone.
+fn table(component: &impl Serialize) -> Table {
     let Ok(Value::Object(mut table)) = serde_json::to_value(component) else {
-        return name.to_owned();
+        return Table::new();
     };
     table.remove("name");
-    let arguments = key_values(&table);
+    table
+}
+
+/// Leaves what differs, in tables inside it too.
+fn remove_equal(table: &mut Table, default: &Table) {
+    table.retain(|key, value| default.get(key) != Some(value));
+    for (key, value) in table {
+        if let (Value::Object(inner), Some(Value::Object(default))) = (value, default.get(key)) {
+            remove_equal(inner, default);
+        }
+    }
+}
+
+fn joined(name: &str, table: &Table) -> String {
+    let arguments = key_values(table);
     match arguments.is_empty() {
         true => name.to_owned(),
         false => format!("{name}:{}", arguments.join(",")),
@@ -336,6 +367,25 @@ mod tests {
         assert_eq!(amg.truncation.max_elements, 6);
         let error = "amg:cycle=x".parse::<PreconditionerConfig>().unwrap_err();
         assert!(error.to_string().contains("unknown cycle `x`"), "{error}");
+    }
+
+    #[test]
+    fn the_brief_form_has_what_differs_and_means_the_same() {
+        let brief = |text: &str| {
+            let given: PreconditionerConfig = text.parse().unwrap();
+            assert_eq!(
+                given.brief().parse::<PreconditionerConfig>().unwrap(),
+                given
+            );
+            given.brief()
+        };
+        assert_eq!(brief("amg"), "amg");
+        assert_eq!(brief("none"), "none");
+        assert_eq!(brief("jacobi:0.9"), "jacobi:weight=0.9");
+        assert_eq!(
+            brief("amg:hmis,truncation.max-elements=6"),
+            "amg:coarsening=hmis,truncation.max-elements=6"
+        );
     }
 
     #[test]

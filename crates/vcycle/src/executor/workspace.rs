@@ -69,6 +69,11 @@ impl Workspace {
         self.log.stage(name, bytes)
     }
 
+    /// [`stage`](Self::stage) where the bytes are to be counted only if somebody listens.
+    pub fn stage_of(&self, name: &str, bytes: impl FnOnce() -> usize) -> StageGuard<'_> {
+        self.log.stage_of(name, bytes)
+    }
+
     /// A scratch vector; its contents are unspecified.
     pub fn vector<T: Scalar>(
         &self,

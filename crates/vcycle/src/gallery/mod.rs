@@ -75,6 +75,28 @@ impl Problem {
             grid: Some(grid.size),
         }
     }
+
+    /// Where each unknown lies, of a problem in the plane with one unknown a point; else `None`.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, gallery};
+    /// let plane = |spec| gallery::build(spec, &Executor::cpu()).map(|problem| problem.plane());
+    /// assert_eq!(plane("poisson5:3x2")?.unwrap()[4], [1.0, 1.0]);
+    /// assert_eq!(plane("poisson7:3")?, None);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub fn plane(&self) -> Option<Vec<[f64; 2]>> {
+        if self.block_size != 1 {
+            return None;
+        }
+        if let Some([nx, ny, 1]) = self.grid {
+            let points = (0..nx * ny).map(|row| [(row % nx) as f64, (row / nx) as f64]);
+            return Some(points.collect());
+        }
+        let points = self.coordinates.as_ref()?;
+        let flat = points.iter().all(|point| point[2] == points[0][2]);
+        flat.then(|| points.iter().map(|&[x, y, _]| [x, y]).collect())
+    }
 }
 
 /// One line of the [`catalogue`].

@@ -75,6 +75,11 @@ impl Log {
 
     /// Begins a stage that ends with the guard.
     pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
+        self.stage_of(name, || bytes)
+    }
+
+    /// Begins a stage that ends with the guard; its bytes are counted only if somebody listens.
+    pub fn stage_of(&self, name: &str, bytes: impl FnOnce() -> usize) -> StageGuard<'_> {
         if self.is_empty() {
             return StageGuard { open: None };
         }
@@ -82,7 +87,7 @@ impl Log {
         let open = OpenStage {
             log: self,
             name: name.to_owned(),
-            bytes,
+            bytes: bytes(),
             start: Instant::now(),
         };
         StageGuard { open: Some(open) }

@@ -4,6 +4,7 @@ use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use super::amg::Amg;
+use super::clock::Clock;
 use super::precision::{LevelPrecisions, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::stages::Coarsened;
@@ -45,11 +46,14 @@ pub struct Hierarchy<T: Scalar> {
 impl<T: Scalar> Hierarchy<T> {
     pub(super) fn new(amg: &Amg, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Self> {
         let widest = unit_of(T::KIND)?;
+        let clock = Clock::new(ws);
+        let analysis = clock.stage(0, "analysis");
         let finest = finest(a)?;
         let precisions = amg.precision.capped(widest);
         let symmetric = !amg.smoother.is_symmetric() && finest.facts().symmetric;
-        let (levels, stalled) = coarsen(amg, finest, ws)?;
-        let report = report(amg, &levels, &precisions, stalled);
+        drop(analysis);
+        let (levels, stalled) = coarsen(amg, finest, &clock)?;
+        let mut report = report(amg, &levels, &precisions, stalled);
         let mut plan = Plan {
             amg,
             given: a,
@@ -57,12 +61,14 @@ impl<T: Scalar> Hierarchy<T> {
             precisions: report.levels.iter().map(|level| level.precision).collect(),
             levels,
             ws,
+            clock: &clock,
         };
-        let _stage = ws.stage("smoothers", 0);
         let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
         let own = if shared { a.footprint().held } else { 0 };
+        let cycle = outermost(&mut plan)?;
+        clock.tell(&mut report);
         Ok(Self {
-            cycle: outermost(&mut plan)?,
+            cycle,
             held: report.bytes().saturating_sub(own),
             report,
         })
@@ -89,7 +95,7 @@ fn unit_of(kind: Kind) -> Result<Unit> {
 }
 
 /// The matrix in double precision, checked: the given one itself if it is that already.
-fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
+pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
     check_square(a.as_ref(), "amg")?;
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
     let finest = match shared.downcast::<Csr<f64>>() {
@@ -107,17 +113,17 @@ fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
 }
 
 /// The matrices of all levels, and why there are no more if the last one is not small.
-fn coarsen(
+pub(super) fn coarsen(
     amg: &Amg,
     finest: Arc<Csr<f64>>,
-    ws: &Workspace,
+    clock: &Clock<'_>,
 ) -> Result<(Vec<Matrices>, Option<String>)> {
     let mut modes = Vec::new();
     let mut a = finest;
     let mut levels = Vec::new();
     let mut stalled = None;
     while a.size().rows > amg.coarsest_rows && levels.len() + 1 < amg.max_levels {
-        match step(amg, levels.len(), &a, &mut modes, ws)? {
+        match step(amg, levels.len(), &a, &mut modes, clock)? {
             Err(reason) => {
                 stalled = Some(reason);
                 break;
@@ -139,9 +145,9 @@ fn step(
     level: usize,
     a: &Csr<f64>,
     modes: &mut Vec<Vec<f64>>,
-    ws: &Workspace,
+    clock: &Clock<'_>,
 ) -> Result<Result<(Transfer, Csr<f64>), String>> {
-    let stage = |name: &str| ws.stage(&format!("level {level}/{name}"), 0);
+    let stage = |name| clock.stage(level, name);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
     let strength = {
         let _stage = stage("strength");
@@ -167,6 +173,7 @@ fn step(
     let transfer = Transfer {
         restriction,
         prolongation,
+        coarsened,
     };
     Ok(Ok((transfer, coarse)))
 }
@@ -177,6 +184,8 @@ fn report(
     precisions: &LevelPrecisions,
     stalled: Option<String>,
 ) -> Report {
+    let rows = levels.last().map_or(0, |level| level.a.size().rows);
+    let coarsest = amg.coarsest.for_rows(rows).name();
     let facts = |(number, level): (usize, &Matrices)| {
         let precision = precisions.at(number);
         let transfer_unit = of_transfer(precision, precisions.at(number + 1));
@@ -186,17 +195,21 @@ fn report(
             nonzeros: level.a.nonzeros(),
             transfer_nonzeros: ways.map_or(0, |ways| ways.prolongation.nonzeros()),
             precision,
+            smoother: match ways {
+                None => coarsest.to_owned(),
+                Some(_) => format!("{} {}+{}", amg.smoother, amg.pre_sweeps, amg.post_sweeps),
+            },
             bytes: stored_bytes(&level.a, precision.matrix)
                 + ways.map_or(0, |ways| {
                     stored_bytes(&ways.prolongation, transfer_unit)
                         + stored_bytes(&ways.restriction, transfer_unit)
                 }),
+            setup: Vec::new(),
         }
     };
-    let rows = levels.last().map_or(0, |level| level.a.size().rows);
     Report {
         levels: levels.iter().enumerate().map(facts).collect(),
-        coarsest: amg.coarsest.for_rows(rows).name(),
+        coarsest,
         stalled,
     }
 }
@@ -235,6 +248,7 @@ impl<T: Scalar> LinOp<T> for Hierarchy<T> {
     }
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let _stage = ws.stage_of("level 0", || self.cycle.footprint().moved);
         self.cycle.apply(x, y, ws)
     }
 

@@ -29,6 +29,8 @@ pub struct Level<W: Scalar, C: Scalar> {
     pub post: Relaxation<W>,
     /// Approximates the inverse of the next level's matrix.
     pub coarse: Arc<dyn LinOp<C>>,
+    /// What profiles call the next level.
+    pub below: String,
 }
 
 impl<W: Scalar, C: Scalar> Level<W, C> {
@@ -38,16 +40,55 @@ impl<W: Scalar, C: Scalar> Level<W, C> {
         let mut restricted = ws.vector::<C>(self.executor(), rows, b.cols())?;
         let mut correction = ws.vector::<C>(self.executor(), rows, b.cols())?;
         if self.pre.sweeps == 0 {
-            self.restrict.apply(b, &mut restricted, ws)?;
+            self.restrict(b, &mut restricted, ws)?;
         } else {
             let mut r = ws.vector_like::<W, W>(b)?;
-            self.a.residual(b, x, &mut r, ws)?;
-            self.restrict.apply(&r, &mut restricted, ws)?;
+            self.residual(b, x, &mut r, ws)?;
+            self.restrict(&r, &mut restricted, ws)?;
         }
-        self.coarse.apply(&restricted, &mut correction, ws)?;
+        self.visit(&restricted, &mut correction, ws)?;
+        self.prolong(&correction, x, ws)
+    }
+
+    fn residual(
+        &self,
+        b: &Vector<W>,
+        x: &Vector<W>,
+        r: &mut Vector<W>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let _stage = ws.stage_of("residual", || self.a.footprint().moved + 3 * b.bytes());
+        self.a.residual(b, x, r, ws)
+    }
+
+    fn restrict(&self, r: &Vector<W>, restricted: &mut Vector<C>, ws: &Workspace) -> Result<()> {
+        let moved = || self.restrict.footprint().moved + r.bytes() + restricted.bytes();
+        let _stage = ws.stage_of("restriction", moved);
+        self.restrict.apply(r, restricted, ws)
+    }
+
+    fn visit(&self, b: &Vector<C>, x: &mut Vector<C>, ws: &Workspace) -> Result<()> {
+        let _stage = ws.stage_of(&self.below, || self.coarse.footprint().moved);
+        self.coarse.apply(b, x, ws)
+    }
+
+    fn prolong(&self, correction: &Vector<C>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
+        let moved = || self.prolong.footprint().moved + correction.bytes() + 2 * x.bytes();
+        let _stage = ws.stage_of("prolongation", moved);
         let one = Coefficient::one;
-        self.prolong
-            .apply_advanced(one(), &correction, one(), x, ws)
+        self.prolong.apply_advanced(one(), correction, one(), x, ws)
+    }
+
+    fn smooth_before(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
+        let a = self.a.as_ref();
+        let _stage = ws.stage_of("pre-smoothing", || self.pre.moved(a, b.bytes(), true));
+        self.pre.start(a, b, x, ws)
+    }
+
+    fn smooth_after(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
+        let a = self.a.as_ref();
+        let _stage = ws.stage_of("post-smoothing", || self.post.moved(a, b.bytes(), false));
+        self.post.improve(a, b, x, ws)
     }
 }
 
@@ -62,9 +103,9 @@ impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
 
     fn apply(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
         check_apply("multigrid cycle", self.size(), self.executor(), b, x)?;
-        self.pre.start(self.a.as_ref(), b, x, ws)?;
+        self.smooth_before(b, x, ws)?;
         self.correct(b, x, ws)?;
-        self.post.improve(self.a.as_ref(), b, x, ws)
+        self.smooth_after(b, x, ws)
     }
 
     /// What is held beside the matrix of this level itself.

@@ -10,10 +10,12 @@
 //! cycle from there down, in the [precisions](LevelPrecisions) chosen for it.
 
 mod amg;
+mod clock;
 mod coarsest;
 mod cycle;
 mod hierarchy;
 mod level;
+mod maps;
 mod precision;
 mod report;
 mod serde_text;
@@ -32,7 +34,8 @@ pub use coarsest::{Coarsest, DenseLu};
 pub use cycle::Cycle;
 pub use hierarchy::Hierarchy;
 pub use level::Level;
+pub use maps::CoarseMaps;
 pub use precision::LevelPrecisions;
-pub use report::{LevelFacts, Report};
+pub use report::{LevelFacts, Report, StageTime};
 pub use smooth::{ChebyshevPolynomial, Relaxation, Smoother};
 pub use stages::{Coarsening, Interpolation};

@@ -2,10 +2,12 @@
 
 use std::fmt::{Display, Formatter};
 
+use serde::Serialize;
+
 use crate::config::Precision;
 
 /// One level, in numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LevelFacts {
     /// Unknowns.
@@ -16,8 +18,33 @@ pub struct LevelFacts {
     pub transfer_nonzeros: usize,
     /// In which vectors are computed and the matrix is stored.
     pub precision: Precision,
+    /// What smooths, with the sweeps before and after; on the coarsest level what solves.
+    pub smoother: String,
     /// Bytes of the stored matrix and of both transfer operators.
     pub bytes: usize,
+    /// How long the stages of the set-up took.
+    pub setup: Vec<StageTime>,
+}
+
+impl LevelFacts {
+    /// Entries of the matrix per row.
+    pub fn per_row(&self) -> f64 {
+        self.nonzeros as f64 / self.rows.max(1) as f64
+    }
+
+    /// Time of the set-up.
+    pub fn setup_seconds(&self) -> f64 {
+        self.setup.iter().map(|time| time.seconds).sum()
+    }
+}
+
+/// How long a stage of the set-up took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StageTime {
+    /// What was done.
+    pub name: &'static str,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// The levels of a hierarchy, from the finest down.
@@ -48,6 +75,23 @@ impl Report {
         self.levels.iter().map(|level| level.bytes).sum()
     }
 
+    /// Time of the whole set-up.
+    pub fn setup_seconds(&self) -> f64 {
+        self.levels.iter().map(LevelFacts::setup_seconds).sum()
+    }
+
+    /// Time of every stage on all levels together, in the order of the first level.
+    pub fn setup_by_stage(&self) -> Vec<StageTime> {
+        let mut sums: Vec<StageTime> = Vec::new();
+        for time in self.levels.iter().flat_map(|level| &level.setup) {
+            match sums.iter_mut().find(|sum| sum.name == time.name) {
+                Some(sum) => sum.seconds += time.seconds,
+                None => sums.push(*time),
+            }
+        }
+        sums
+    }
+
     fn over_finest(&self, number: impl Fn(&LevelFacts) -> usize) -> f64 {
         let sum: usize = self.levels.iter().map(&number).sum();
         let finest = self.levels.first().map_or(0, &number).max(1);
@@ -57,26 +101,38 @@ impl Report {
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let width = self.levels.iter().map(|level| level.smoother.len()).max();
+        let width = width.unwrap_or(0).max("smoother".len());
         writeln!(
             f,
-            "{:>5} {:>12} {:>14} {:>9} {:>9} {:>12}",
-            "level", "rows", "nonzeros", "per row", "precision", "bytes"
+            "level         rows       nonzeros  per row  precision  {:width$}        MB  set-up ms",
+            "smoother"
         )?;
         for (number, level) in self.levels.iter().enumerate() {
-            let mean = level.nonzeros as f64 / level.rows.max(1) as f64;
             writeln!(
                 f,
-                "{number:>5} {:>12} {:>14} {mean:>9.1} {:>9} {:>12}",
-                level.rows, level.nonzeros, level.precision, level.bytes
+                "{number:>5} {:>12} {:>14} {:>8.1}  {:9}  {:width$} {:>9.2} {:>10.2}",
+                level.rows,
+                level.nonzeros,
+                level.per_row(),
+                level.precision,
+                level.smoother,
+                level.bytes as f64 * 1e-6,
+                level.setup_seconds() * 1e3,
             )?;
         }
-        write!(
+        writeln!(
             f,
-            "operator complexity {:.2}, grid complexity {:.2}, coarsest level: {}",
+            "operator complexity {:.2}, grid complexity {:.2}, {:.2} MB in all",
             self.operator_complexity(),
             self.grid_complexity(),
-            self.coarsest
+            self.bytes() as f64 * 1e-6,
         )?;
+        write!(f, "set-up {:.2} ms", self.setup_seconds() * 1e3)?;
+        for (place, stage) in self.setup_by_stage().iter().enumerate() {
+            let before = if place == 0 { ": " } else { ", " };
+            write!(f, "{before}{} {:.2}", stage.name, stage.seconds * 1e3)?;
+        }
         match &self.stalled {
             None => Ok(()),
             Some(reason) => write!(f, "\n{reason}"),

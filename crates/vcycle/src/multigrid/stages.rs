@@ -147,6 +147,7 @@ const SMOOTHING: f64 = 4.0 / 3.0;
 const PATHS: usize = 1;
 
 /// What interpolation goes by.
+#[derive(Debug)]
 pub(super) enum Coarsened {
     Chosen(Splitting),
     Twice(coarsen::Aggressive),
@@ -183,6 +184,15 @@ impl Coarsened {
             Self::Chosen(splitting) => splitting.coarse_count,
             Self::Twice(both) => both.second.coarse_count,
             Self::Grouped(aggregates) => aggregates.count,
+        }
+    }
+
+    /// For every unknown its number, or that of its group, on the next level.
+    pub fn map(self) -> Vec<u32> {
+        match self {
+            Self::Chosen(splitting) => splitting.coarse_index,
+            Self::Twice(both) => both.second.coarse_index,
+            Self::Grouped(aggregates) => aggregates.aggregate,
         }
     }
 

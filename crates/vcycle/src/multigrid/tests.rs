@@ -1,5 +1,7 @@
 //! Whole hierarchies.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::*;
@@ -7,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::{Factory, LinOp};
+use crate::log::{Log, Profile};
 use crate::matrix::Csr;
 use crate::scalar::c64;
 use crate::solver::{Cg, Fcg, Method, Solver};
@@ -308,6 +311,79 @@ fn columns_are_solved_as_if_alone() {
 fn a_report_shows_every_level() {
     let made = hierarchy(&Amg::default(), &problem("poisson5:64")).unwrap();
     let text = made.to_string();
-    assert_eq!(text.lines().count(), made.report().levels.len() + 2);
-    assert!(text.contains("operator complexity"));
+    assert_eq!(text.lines().count(), made.report().levels.len() + 3);
+    assert!(text.contains("operator complexity") && text.contains("l1-jacobi 1+1"));
+    let report = made.report();
+    let stages: Vec<&str> = report.setup_by_stage().iter().map(|s| s.name).collect();
+    for stage in [
+        "strength",
+        "coarsening",
+        "interpolation",
+        "galerkin",
+        "smoothers",
+    ] {
+        assert!(stages.contains(&stage), "{stage}");
+    }
+    let by_stage: f64 = report.setup_by_stage().iter().map(|s| s.seconds).sum();
+    assert!((by_stage - report.setup_seconds()).abs() < 1e-9);
+}
+
+#[test]
+fn a_profile_shows_the_stages_of_every_level() {
+    let a = problem("poisson5:64");
+    let made = hierarchy(&Amg::default(), &a).unwrap();
+    let profile = Rc::new(RefCell::new(Profile::default()));
+    let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
+    let (b, mut x) = (irregular(&a, 0.3), irregular(&a, 0.0));
+    made.apply(&b, &mut x, &ws).unwrap();
+    let profile = profile.borrow();
+    let mut level = &profile.stages()[0];
+    for number in 0..made.report().levels.len() - 1 {
+        assert_eq!(level.name, format!("level {number}"));
+        let names: Vec<&str> = level.children.iter().map(|s| s.name.as_str()).collect();
+        let below = format!("level {}", number + 1);
+        assert_eq!(
+            names,
+            [
+                "pre-smoothing",
+                "residual",
+                "restriction",
+                &below,
+                "prolongation",
+                "post-smoothing"
+            ]
+        );
+        assert!(level.children.iter().all(|stage| stage.bytes > 0));
+        level = &level.children[3];
+    }
+    assert!(level.children.is_empty());
+}
+
+#[test]
+fn maps_lead_every_unknown_to_the_levels_it_is_on() {
+    let a = problem("poisson5:40");
+    for coarsening in Coarsening::ALL {
+        let amg = Amg {
+            coarsening,
+            ..Amg::default()
+        };
+        let maps = amg.coarse_maps(&a, &Workspace::new()).unwrap();
+        let made = hierarchy(&amg, &a).unwrap();
+        assert_eq!(maps.grouped, coarsening.aggregates());
+        for (level, facts) in made.report().levels.iter().enumerate() {
+            let mut numbers = maps.numbers(level);
+            numbers.retain(|&number| number != coarsen::NONE);
+            if !maps.grouped {
+                let deep = maps
+                    .depths()
+                    .iter()
+                    .filter(|depth| **depth >= level)
+                    .count();
+                assert_eq!(deep, numbers.len(), "{coarsening}");
+            }
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), facts.rows, "{coarsening}");
+        }
+    }
 }

@@ -4,11 +4,13 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::amg::Amg;
+use super::clock::Clock;
 use super::coarsest::{Coarsest, DenseLu, Smoothed};
 use super::cycle::Cycles;
 use super::level::Level;
 use super::precision::of_transfer;
 use super::smooth::Relaxation;
+use super::stages::Coarsened;
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -30,6 +32,8 @@ pub(super) struct Matrices {
 pub(super) struct Transfer {
     pub restriction: Csr<f64>,
     pub prolongation: Csr<f64>,
+    /// What they were made by.
+    pub coarsened: Coarsened,
 }
 
 /// What the cycles are made of and by.
@@ -43,6 +47,7 @@ pub(super) struct Plan<'p> {
     /// From the finest level down; taken from the end as their level is made.
     pub levels: Vec<Matrices>,
     pub ws: &'p Workspace,
+    pub clock: &'p Clock<'p>,
 }
 
 /// A precision that vectors of a level may have.
@@ -147,6 +152,7 @@ where
     C: Working + Stores<W>,
 {
     let below = C::cycles(plan, level + 1)?;
+    let _stage = plan.clock.stage(level, "smoothers");
     let matrices = plan.take();
     let unit = of_transfer(plan.precisions[level], plan.precisions[level + 1]);
     let transfer = matrices
@@ -166,6 +172,7 @@ where
         post,
         coarse: below.visited(plan.amg.cycle)?,
         a: Arc::clone(&a),
+        below: format!("level {}", level + 1),
     };
     let v = Level {
         coarse: below.v,
@@ -181,6 +188,7 @@ where
 
 /// The level that has none below.
 fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> {
+    let _stage = plan.clock.stage(level, "coarsest solver");
     let matrices = plan.take();
     let a = plan.operator::<W>(&matrices.a, level)?;
     let rows = matrices.a.size().rows;

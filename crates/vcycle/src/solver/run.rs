@@ -104,8 +104,8 @@ impl<'r, T: Scalar> Run<'r, T> {
         if self.preconditioner.is_identity() {
             return Ok(r);
         }
-        let moved = self.preconditioner.footprint().moved;
-        let _stage = self.ws.stage("adjoint preconditioner", moved);
+        let moved = || self.preconditioner.footprint().moved;
+        let _stage = self.ws.stage_of("adjoint preconditioner", moved);
         let adjoint = Transpose::Conjugate;
         self.preconditioner
             .apply_transposed(adjoint, r, z, self.ws)?;
@@ -126,9 +126,8 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// # Errors
     /// When the preconditioner fails.
     pub fn precondition(&self, r: &Vector<T>, z: &mut Vector<T>) -> Result<()> {
-        let _stage = self
-            .ws
-            .stage("preconditioner", self.preconditioner.footprint().moved);
+        let moved = || self.preconditioner.footprint().moved;
+        let _stage = self.ws.stage_of("preconditioner", moved);
         self.preconditioner.apply(r, z, self.ws)
     }
 

@@ -99,6 +99,13 @@ impl<T: Scalar> Relaxation<T> {
         }
     }
 
+    /// Bytes that all sweeps move, those of vectors of `vector` bytes included.
+    pub(super) fn moved(&self, a: &dyn LinOp<T>, vector: usize, from_zero: bool) -> usize {
+        let products = self.sweeps.saturating_sub(usize::from(from_zero));
+        self.sweeps * (self.m.footprint().moved + 2 * vector)
+            + products * (a.footprint().moved + 6 * vector)
+    }
+
     /// Bytes held, and moved by all sweeps without the products with the matrix.
     pub fn footprint(&self) -> Footprint {
         let once = self.m.footprint();

@@ -1,0 +1,178 @@
+//! The coarsening of a problem in the plane, as a picture.
+
+mod groups;
+mod lattice;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use vcycle::config::Wide;
+use vcycle::executor::Workspace;
+use vcycle::linop::LinOp;
+use vcycle::multigrid::{Amg, CoarseMaps};
+
+use self::lattice::Lattice;
+use super::format::count;
+use super::markup::escape;
+use crate::error::{CliError, Result};
+use crate::input::System;
+
+/// The longer side of what is drawn, in pixels.
+const SIDE: f64 = 720.0;
+const MARGIN: f64 = 16.0;
+/// Width of the key beside it.
+const KEY: f64 = 250.0;
+/// Height of a line of the key.
+const LINE: f64 = 24.0;
+/// More cannot be told apart.
+const MOST_POINTS: usize = 250_000;
+/// Of unknowns by the coarsest level they are on.
+const DEPTHS: [&str; 7] = [
+    "#c3c9d2", "#7fb8de", "#2e86de", "#1b4f9c", "#f0a04b", "#d9552c", "#7d1d2d",
+];
+
+/// Coarsens and writes the picture.
+pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &System<T>) -> Result<()> {
+    let points = drawable(system)?;
+    let a: Arc<dyn LinOp<T>> = Arc::clone(&system.a) as _;
+    let maps = amg.coarse_maps(&a, &Workspace::new())?;
+    if maps.maps.is_empty() {
+        let rows = count(points.len());
+        return Err(refused(format!(
+            "nothing is coarsened: {rows} unknowns make one level; take a larger problem"
+        )));
+    }
+    let svg = svg(&system.name, points, &maps);
+    std::fs::write(path, svg).map_err(CliError::writing(path))
+}
+
+/// The points of a system, if they can be drawn.
+pub fn drawable<T: Wide>(system: &System<T>) -> Result<&[[f64; 2]]> {
+    match &system.plane {
+        None => Err(refused(format!(
+            "{} is no problem of the gallery in the plane, like poisson5:40, aniso5:40,0.01 or lshape:o1,l4",
+            system.name
+        ))),
+        Some(points) if points.len() > MOST_POINTS => Err(refused(format!(
+            "{} points are too many for a picture, at most {} are drawn",
+            count(points.len()),
+            count(MOST_POINTS)
+        ))),
+        Some(points) => Ok(points),
+    }
+}
+
+fn refused(reason: String) -> CliError {
+    CliError::Option {
+        option: "--plot-coarsening",
+        reason,
+    }
+}
+
+/// The picture: points, larger the further down they are found, or groups of cells.
+fn svg(name: &str, points: &[[f64; 2]], maps: &CoarseMaps) -> String {
+    let lattice = Lattice::new(points, SIDE);
+    let (drawing, key) = match maps.grouped {
+        true => groups::draw(&lattice, maps),
+        false => draw_points(&lattice, maps),
+    };
+    let [width, height] = lattice.size();
+    let (full_width, key_left) = (width + KEY + 2.0 * MARGIN, width + 2.0 * MARGIN);
+    let full_height = height.max(LINE * (key.len() + 1) as f64) + 2.0 * MARGIN;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {full_width:.0} {full_height:.0}\" \
+         width=\"{full_width:.0}\" height=\"{full_height:.0}\" font-family=\"sans-serif\" font-size=\"15\">\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\
+         <g transform=\"translate({MARGIN} {MARGIN})\">{drawing}</g>\
+         <g transform=\"translate({key_left:.0} {MARGIN})\"><text y=\"14\" font-weight=\"bold\">{}</text>",
+        escape(name)
+    );
+    for (line, (sign, text)) in key.iter().enumerate() {
+        let y = LINE * (line + 1) as f64;
+        let _ = write!(
+            svg,
+            "<g transform=\"translate(0 {y})\">{sign}<text x=\"36\" y=\"14\">{text}</text></g>"
+        );
+    }
+    svg + "</g></svg>\n"
+}
+
+/// What a sign of the picture stands for: the sign and the words.
+type Key = Vec<(String, String)>;
+
+fn draw_points(lattice: &Lattice, maps: &CoarseMaps) -> (String, Key) {
+    let depths = maps.depths();
+    let deepest = depths.iter().copied().max().unwrap_or(0);
+    let (mut drawing, mut key) = (String::new(), Key::new());
+    for depth in 0..=deepest {
+        let diameter = lattice.spacing() * (0.3 + 0.28 * depth as f64).min(1.7);
+        let colour = DEPTHS[depth.min(DEPTHS.len() - 1)];
+        let there: Vec<usize> = (0..depths.len())
+            .filter(|&row| depths[row] == depth)
+            .collect();
+        let mut path = String::new();
+        for &row in &there {
+            let [x, y] = lattice.point(row);
+            let _ = write!(path, "M{x:.1} {y:.1}h0");
+        }
+        let _ = write!(
+            drawing,
+            "<path class=\"points\" d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{diameter:.2}\" stroke-linecap=\"round\"/>"
+        );
+        let sign = format!(
+            "<circle cx=\"14\" cy=\"9\" r=\"{:.1}\" fill=\"{colour}\"/>",
+            2.5 + 1.2 * depth.min(6) as f64
+        );
+        key.push((sign, words(depth, there.len())));
+    }
+    (drawing, key)
+}
+
+fn words(depth: usize, points: usize) -> String {
+    match depth {
+        0 => format!("fine only: {}", count(points)),
+        _ => format!("down to level {depth}: {}", count(points)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vcycle::executor::Executor;
+    use vcycle::gallery;
+
+    use super::*;
+    use crate::output::markup::assert_well_formed;
+
+    fn picture(spec: &str, amg: &str) -> (usize, String) {
+        let problem = gallery::build(spec, &Executor::reference()).unwrap();
+        let vcycle::config::PreconditionerConfig::Amg(amg) = amg.parse().unwrap() else {
+            panic!("multigrid expected");
+        };
+        let ws = Workspace::new();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix);
+        let maps = amg.coarse_maps(&a, &ws).unwrap();
+        let points = problem.plane().unwrap();
+        (points.len(), svg(&problem.name, &points, &maps))
+    }
+
+    #[test]
+    fn every_point_is_drawn_once() {
+        for spec in ["poisson5:24x16", "aniso5:20,0.01,30", "lshape:o2,l3"] {
+            let (count, svg) = picture(spec, "amg:coarsest-rows=10");
+            assert_well_formed(&svg);
+            assert_eq!(svg.matches("h0").count(), count, "{spec}");
+            assert!(svg.contains("fine only") && svg.contains("down to level 2"));
+        }
+    }
+
+    #[test]
+    fn every_cell_of_a_group_is_drawn_once() {
+        for amg in ["amg:pgm,coarsest-rows=10", "amg:sa,coarsest-rows=4"] {
+            let (count, svg) = picture("poisson5:24x16", amg);
+            assert_well_formed(&svg);
+            assert_eq!(svg.matches('z').count(), count, "{amg}");
+            assert!(svg.contains("groups of level 1"));
+        }
+    }
+}

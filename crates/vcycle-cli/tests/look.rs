@@ -1,0 +1,126 @@
+//! What there is to look at: levels, pictures, reports.
+
+mod common;
+
+use common::{scratch, vcycle};
+
+#[test]
+fn info_shows_the_levels_and_their_set_up() {
+    let run = vcycle("info poisson5:40 --json");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let hierarchy = &run.json()["hierarchy"];
+    let levels = hierarchy["levels"].as_array().unwrap();
+    assert!(levels.len() > 2 && levels[0]["rows"] == 1600);
+    assert_eq!(levels[0]["smoother"], "l1-jacobi 1+1");
+    assert!(levels[0]["bytes"].as_u64().unwrap() > 0);
+    let stages = hierarchy["setup"].as_array().unwrap();
+    assert!(stages.iter().any(|stage| stage["name"] == "galerkin"));
+    let text = vcycle("info poisson5:40 --precond amg:pgm").stdout;
+    assert!(text.contains("operator complexity") && text.contains("set-up"));
+}
+
+#[test]
+fn info_without_levels_says_why() {
+    let path = scratch("complex.mtx");
+    let text = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n";
+    std::fs::write(&path, text).unwrap();
+    let run = vcycle(&format!("info {}", path.display()));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("no multigrid levels"), "{}", run.stdout);
+    let bare = vcycle("info poisson5:20 --no-hierarchy --json").json();
+    assert!(bare["hierarchy"].is_null());
+    let other = vcycle("info poisson5:20 --precond ilu0");
+    assert_eq!(other.status, 2);
+    assert!(other.stderr.contains("has no levels"), "{}", other.stderr);
+}
+
+#[test]
+fn what_info_advises_works() {
+    for problem in ["poisson5:60", "convdiff7:8,5"] {
+        let advice = vcycle(&format!("info {problem} --json")).json()["advice"].clone();
+        let advice = advice.as_array().unwrap();
+        assert!(advice.len() > 2, "{problem}");
+        for entry in advice {
+            let command = entry["command"].as_str().unwrap();
+            let arguments = command.strip_prefix("vcycle ").unwrap();
+            let report = scratch("advised.html").display().to_string();
+            let run = vcycle(&arguments.replace("report.html", &report));
+            assert_eq!(run.status, 0, "{command}: {}{}", run.stdout, run.stderr);
+        }
+    }
+}
+
+#[test]
+fn the_report_shows_levels_and_their_times() {
+    let path = scratch("levels.html");
+    let run = vcycle(&format!(
+        "solve poisson5:60 --solver cg --precond amg --report {}",
+        path.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let page = std::fs::read_to_string(&path).unwrap();
+    for shown in ["Levels", "nonzeros", "galerkin", "pre-smoothing", "level 2"] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    // Residuals, coarsening, set-up, iterations, and the pattern of the matrix.
+    assert_eq!(page.matches("<svg").count(), 5);
+    assert!(!page.contains("http"));
+}
+
+#[test]
+fn a_coarsening_is_drawn() {
+    for (command, points) in [
+        ("solve poisson5:30", 900),
+        ("info poisson9:20x15", 300),
+        ("solve aniso5:16,0.01 --smoother gs", 256),
+        ("info lshape:o2,l3", 833),
+    ] {
+        let path = scratch("coarsening.svg");
+        let run = vcycle(&format!("{command} --plot-coarsening {}", path.display()));
+        assert_eq!(run.status, 0, "{command}: {}", run.stderr);
+        let svg = std::fs::read_to_string(&path).unwrap();
+        assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
+        assert_eq!(svg.matches("h0").count(), points, "{command}");
+    }
+}
+
+#[test]
+fn groups_are_drawn_as_cells() {
+    let path = scratch("groups.svg");
+    let run = vcycle(&format!(
+        "solve poisson5:30 --solver cg --coarsening pgm --plot-coarsening {}",
+        path.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let svg = std::fs::read_to_string(&path).unwrap();
+    assert!(svg.contains("groups of level 1"));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused() {
+    let path = scratch("none.svg");
+    for (command, told) in [
+        ("solve poisson7:6", "in the plane"),
+        ("info elasticity:3", "in the plane"),
+        ("info poisson5:8", "nothing is coarsened"),
+        ("solve poisson5:30 --precond ic0", "the preconditioner is"),
+        ("info poisson5:600", "too many"),
+    ] {
+        let run = vcycle(&format!("{command} --plot-coarsening {}", path.display()));
+        assert_eq!(run.status, 2, "{command}");
+        assert!(run.stderr.contains(told), "{command}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_summary_names_only_what_differs_and_is_not_wide() {
+    let run = vcycle("solve poisson5:30 --solver cg --precond amg:coarsening=hmis");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("amg:coarsening=hmis "));
+    assert!(!run.stdout.contains("max-levels"));
+    let widest = run.stdout.lines().map(|line| line.chars().count()).max();
+    assert!(widest.unwrap() <= 100, "{}", run.stdout);
+    let json = vcycle("solve poisson5:30 --solver cg --precond amg --json").json();
+    assert_eq!(json["config"]["preconditioner"]["max-levels"], 25);
+    assert_eq!(json["levels"][0]["smoother"], "l1-jacobi 1+1");
+}

@@ -1,0 +1,65 @@
+//! How long the stages of a set-up take.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use super::report::{Report, StageTime};
+use crate::executor::Workspace;
+use crate::log::StageGuard;
+
+/// Times every stage for the report of the hierarchy, and tells the observers of the run.
+pub(super) struct Clock<'w> {
+    ws: &'w Workspace,
+    times: RefCell<Vec<(usize, StageTime)>>,
+}
+
+impl<'w> Clock<'w> {
+    pub fn new(ws: &'w Workspace) -> Self {
+        Self {
+            ws,
+            times: RefCell::default(),
+        }
+    }
+
+    /// Begins a stage of `level` that ends with the guard.
+    pub fn stage(&self, level: usize, name: &'static str) -> Ticking<'_> {
+        let outer = self.ws.stage(&format!("level {level}"), 0);
+        Ticking {
+            clock: self,
+            level,
+            name,
+            start: Instant::now(),
+            _inner: self.ws.stage(name, 0),
+            _outer: outer,
+        }
+    }
+
+    /// Writes all times to the levels they belong to.
+    pub fn tell(self, report: &mut Report) {
+        for (level, time) in self.times.into_inner() {
+            if let Some(facts) = report.levels.get_mut(level) {
+                facts.setup.push(time);
+            }
+        }
+    }
+}
+
+/// An open stage. Its guards end in the order they stand in.
+#[must_use = "the stage ends when this is dropped"]
+pub(super) struct Ticking<'c> {
+    clock: &'c Clock<'c>,
+    level: usize,
+    name: &'static str,
+    start: Instant,
+    _inner: StageGuard<'c>,
+    _outer: StageGuard<'c>,
+}
+
+impl Drop for Ticking<'_> {
+    fn drop(&mut self) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        let name = self.name;
+        let time = StageTime { name, seconds };
+        self.clock.times.borrow_mut().push((self.level, time));
+    }
+}

@@ -1,0 +1,82 @@
+//! What becomes of every unknown on the levels below.
+
+use std::sync::Arc;
+
+use super::amg::Amg;
+use super::clock::Clock;
+use super::coarsen::NONE;
+use super::hierarchy::{coarsen, finest};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::scalar::Scalar;
+
+/// Which unknowns of a level become which of the next, from the finest level down.
+///
+/// A hierarchy does not keep this: it is for pictures, made by [`Amg::coarse_maps`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CoarseMaps {
+    /// Whether unknowns are grouped; else some are chosen.
+    pub grouped: bool,
+    /// Of every level but the coarsest: for each unknown its number, or that of its group, on the
+    /// next level; [`NONE`] where it has none.
+    pub maps: Vec<Vec<u32>>,
+}
+
+impl CoarseMaps {
+    /// For every unknown of the finest level the number it, or its group, has on `level`.
+    pub fn numbers(&self, level: usize) -> Vec<u32> {
+        let rows = self.maps.first().map_or(0, Vec::len);
+        let down = |number: u32, map: &Vec<u32>| match number {
+            NONE => NONE,
+            number => map[number as usize],
+        };
+        let number = |row: usize| self.maps.iter().take(level).fold(row as u32, down);
+        (0..rows).map(number).collect()
+    }
+
+    /// For every unknown of the finest level the coarsest one it has a number on.
+    pub fn depths(&self) -> Vec<usize> {
+        let mut depths = vec![0; self.maps.first().map_or(0, Vec::len)];
+        for level in 1..=self.maps.len() {
+            for (depth, number) in depths.iter_mut().zip(self.numbers(level)) {
+                if number != NONE {
+                    *depth = level;
+                }
+            }
+        }
+        depths
+    }
+}
+
+impl Amg {
+    /// Coarsens as [`hierarchy`](Amg::hierarchy) does, to see which unknowns are chosen or
+    /// grouped.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+    /// let a = gallery::build("poisson5:32", &Executor::cpu())?.matrix;
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+    /// let maps = Amg::default().coarse_maps(&a, &Workspace::new())?;
+    /// let coarse = maps.depths().iter().filter(|depth| **depth > 0).count();
+    /// assert!(coarse < 512);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As those of [`hierarchy`](Amg::hierarchy) up to the smoothers.
+    pub fn coarse_maps<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<CoarseMaps> {
+        let (levels, _) = coarsen(self, finest(a)?, &Clock::new(ws))?;
+        let ways = levels.into_iter().filter_map(|level| level.transfer);
+        Ok(CoarseMaps {
+            grouped: self.coarsening.aggregates(),
+            maps: ways.map(|way| way.coarsened.map()).collect(),
+        })
+    }
+}
