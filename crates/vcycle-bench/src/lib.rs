@@ -6,6 +6,7 @@
 mod folder;
 mod matrices;
 mod peer;
+mod precision;
 mod problem;
 mod read;
 mod spmv;
@@ -27,6 +28,8 @@ pub enum Command {
     Read(read::Arguments),
     /// Iterations on every positive definite matrix of a folder
     Matrices(matrices::Arguments),
+    /// Iterations of mixed-precision multigrid beside those of the papers
+    Precision(precision::Arguments),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::Arguments),
 }
@@ -40,6 +43,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Spmv(arguments) => spmv::run(arguments),
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
+        Command::Precision(arguments) => precision::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
     }
 }

@@ -16,6 +16,8 @@ pub struct LevelFacts {
     pub transfer_nonzeros: usize,
     /// In which vectors are computed and the matrix is stored.
     pub precision: Precision,
+    /// Whether the matrix was [scaled](super::LevelScaling) into the range of its precision.
+    pub scaled: bool,
     /// Bytes of the stored matrix and of both transfer operators.
     pub bytes: usize,
 }
@@ -46,6 +48,17 @@ impl Report {
     /// Bytes of all levels.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| level.bytes).sum()
+    }
+
+    /// Which levels were scaled, in words; nothing if none was.
+    pub fn scaling_note(&self) -> Option<String> {
+        let levels = self.levels.iter().enumerate();
+        let scaled = levels.filter(|(_, level)| level.scaled);
+        let names: Vec<String> = scaled
+            .map(|(number, level)| format!("{number} ({})", level.precision.matrix.name()))
+            .collect();
+        let note = format!("scaled into the range of their precision: levels {}", names.join(", "));
+        (!names.is_empty()).then_some(note)
     }
 
     fn over_finest(&self, number: impl Fn(&LevelFacts) -> usize) -> f64 {
