@@ -110,7 +110,12 @@ fn cells(row: &Row, a: &Arc<Csr<f64>>, b: &Vector<f64>) -> Result<[String; 5]> {
     let solved = solve(&config, a, b, &Workspace::new());
     let [iterations, status, recurrence, residual] = match solved {
         Ok(solution) => numbers(&solution.outcome),
-        Err(error) => ["".to_owned(), error.to_string(), "".to_owned(), "".to_owned()],
+        Err(error) => [
+            "".to_owned(),
+            error.to_string(),
+            "".to_owned(),
+            "".to_owned(),
+        ],
     };
     Ok([row.options(), iterations, status, recurrence, residual])
 }

@@ -85,7 +85,11 @@ fn an_unknown_preset_is_named() {
     for command in ["presets paper-pmg", "solve poisson5:8 --preset paper-pmg"] {
         let run = vcycle(command);
         assert_eq!(run.status, 2, "{command}");
-        assert!(run.stderr.contains("did you mean `paper-pgm`?"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("did you mean `paper-pgm`?"),
+            "{}",
+            run.stderr
+        );
     }
     let both = vcycle("solve poisson5:8 --preset paper-pgm --config some.toml");
     assert_eq!(both.status, 2);

@@ -124,7 +124,9 @@ pub enum Error {
         column: usize,
     },
     /// An entry of a multigrid level exceeds the range of the precision chosen for it.
-    #[error("multigrid level {level}: entry ({row}, {column}) overflows in {kind}; `scaling = auto` brings it into range")]
+    #[error(
+        "multigrid level {level}: entry ({row}, {column}) overflows in {kind}; `scaling = auto` brings it into range"
+    )]
     LevelOverflow {
         /// The level; 0 is the finest.
         level: usize,

@@ -96,7 +96,10 @@ mod tests {
             assert!(!preset.summary().is_empty());
         }
         let error = Config::preset("paper-pmg").unwrap_err().to_string();
-        assert_eq!(error, "unknown preset `paper-pmg`; did you mean `paper-pgm`?");
+        assert_eq!(
+            error,
+            "unknown preset `paper-pmg`; did you mean `paper-pgm`?"
+        );
     }
 
     #[test]
@@ -112,10 +115,20 @@ mod tests {
     fn narrow_levels_take_the_iterations_of_wide_ones() {
         for problem in ["beam:o2,l1", "lshape:o3,l2"] {
             let double = iterations(problem, "dp");
-            for precision in ["dp-sp", "dp/hp", "dp-sp/dp-sp-hp", "dp-sp-hp", "dp-hp", "dp-sp-bf"] {
+            for precision in [
+                "dp-sp",
+                "dp/hp",
+                "dp-sp/dp-sp-hp",
+                "dp-sp-hp",
+                "dp-hp",
+                "dp-sp-bf",
+            ] {
                 let narrow = iterations(problem, precision);
                 eprintln!("{problem} {precision}: {narrow} against {double}");
-                assert!(10 * narrow <= 12 * double, "{problem} {precision}: {narrow}");
+                assert!(
+                    10 * narrow <= 12 * double,
+                    "{problem} {precision}: {narrow}"
+                );
             }
         }
     }
@@ -127,7 +140,11 @@ mod tests {
             amg.scaling = LevelScaling::None;
         });
         let double = iterations("lshape:o3,l4", "dp");
-        assert!(solution.outcome.iterations > 2 * double, "{}", solution.outcome);
+        assert!(
+            solution.outcome.iterations > 2 * double,
+            "{}",
+            solution.outcome
+        );
         assert!(iterations("lshape:o3,l4", "dp-hp") < 2 * double);
     }
 }

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
-use crate::scalar::Real;
 use crate::multigrid::Report;
+use crate::scalar::Real;
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status, Stop};
 use crate::vector::Vector;
@@ -227,11 +227,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
 }
 
 /// Where an infinity or NaN comes from, if the preconditioner can tell.
-fn origin<T: Wide, W: Working>(
-    solver: &Solver<W>,
-    b: &Vector<T>,
-    x: &Vector<T>,
-) -> Option<String> {
+fn origin<T: Wide, W: Working>(solver: &Solver<W>, b: &Vector<T>, x: &Vector<T>) -> Option<String> {
     let any: &dyn std::any::Any = solver;
     let solver = any.downcast_ref::<Solver<T>>()?;
     let ws = Workspace::watchful();

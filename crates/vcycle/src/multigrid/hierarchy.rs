@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::amg::Amg;
 use super::precision::{LevelPrecisions, of_transfer};
 use super::report::{LevelFacts, Report};
-use super::scaling::scale_levels;
+use super::scaling::{Normalised, scale_levels};
 use super::stages::Coarsened;
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::config::Unit;
@@ -224,9 +224,13 @@ fn converted<W: Working, T: Scalar>(plan: &mut Plan<'_>) -> Result<Arc<dyn LinOp
     let cycle = W::cycles(plan, 0)?.shaped;
     let cycle = plan.rescaled(cycle)?;
     let any: &dyn std::any::Any = &cycle;
-    match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
-        Some(same) => Ok(Arc::clone(same)),
-        None => Ok(Arc::new(Converted::new(cycle)?)),
+    let inner: Arc<dyn LinOp<T>> = match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
+        Some(same) => return Ok(Arc::clone(same)),
+        None => Arc::new(Converted::new(cycle)?),
+    };
+    match plan.amg.scaling.normalises(T::KIND, W::KIND) {
+        true => Ok(Arc::new(Normalised { inner })),
+        false => Ok(inner),
     }
 }
 

@@ -57,7 +57,10 @@ impl Report {
         let names: Vec<String> = scaled
             .map(|(number, level)| format!("{number} ({})", level.precision.matrix.name()))
             .collect();
-        let note = format!("scaled into the range of their precision: levels {}", names.join(", "));
+        let note = format!(
+            "scaled into the range of their precision: levels {}",
+            names.join(", ")
+        );
         (!names.is_empty()).then_some(note)
     }
 

@@ -6,8 +6,11 @@ use super::serde_text;
 use super::working::{Matrices, Transfer};
 use crate::config::{ConfigError, Precision, Unit};
 use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Size};
 use crate::matrix::Csr;
-use crate::scalar::{bf16, f16};
+use crate::scalar::{Kind, Scalar, bf16, f16};
+use crate::vector::{Coefficient, Vector};
 
 /// Couplings this much weaker than the smallest diagonal entry still keep all their bits.
 const MARGIN: f64 = 1024.0;
@@ -22,7 +25,8 @@ const MARGIN: f64 = 1024.0;
 /// next level. Stages have seen the matrices as they were; Jacobi smooths as before.
 ///
 /// Residuals on their way to a level with vectors in half precision are divided by their norm, and
-/// the correction is multiplied by it: as the solve goes on they would become zero there.
+/// the correction is multiplied by it: as the solve goes on they would become zero there. (Not by
+/// their largest entry: solutions are larger than residuals, and have to fit as well.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LevelScaling {
@@ -46,6 +50,11 @@ impl LevelScaling {
             Self::None => "none",
             Self::Equilibrate => "equilibrate",
         }
+    }
+
+    /// Whether vectors are divided by their norm on their way from one precision to another.
+    pub(super) fn normalises(self, from: Kind, to: Kind) -> bool {
+        self != Self::None && to == Kind::F16 && from != Kind::F16
     }
 
     /// Whether a level stored so has to be scaled.
@@ -134,5 +143,35 @@ fn range(unit: Unit) -> (f64, f64) {
         Unit::Single => (f32::MIN_POSITIVE.into(), f32::MAX.into()),
         Unit::Half => (f16::MIN_POSITIVE.into(), f16::MAX.into()),
         Unit::Bfloat => (bf16::MIN_POSITIVE.into(), bf16::MAX.into()),
+    }
+}
+
+/// `y = |x| M (x / |x|)`: the same as `M` where nothing is out of range.
+#[derive(Debug)]
+pub(super) struct Normalised<T: Scalar> {
+    pub inner: Arc<dyn LinOp<T>>,
+}
+
+impl<T: Scalar> LinOp<T> for Normalised<T> {
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.inner.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let mut unit = ws.vector_like::<T, T>(x)?;
+        let mut norms = ws.scalars(x)?;
+        x.norm(&mut norms)?;
+        unit.copy_from(x)?;
+        unit.scale(Coefficient::one().over(&norms))?;
+        self.inner.apply(&unit, y, ws)?;
+        y.scale(Coefficient::of(&norms))
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.inner.footprint()
     }
 }

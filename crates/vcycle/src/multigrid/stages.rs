@@ -150,12 +150,7 @@ pub(super) enum Coarsened {
 
 impl Coarsened {
     /// Chooses or groups the unknowns of `level`.
-    pub fn new(
-        amg: &Amg,
-        level: usize,
-        a: &Csr<f64>,
-        strength: &Arc<Pattern>,
-    ) -> Result<Self> {
+    pub fn new(amg: &Amg, level: usize, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
         let seed = amg.seed;
         Ok(match amg.coarsening {
             Coarsening::PmisAggressive if level == 0 => {

@@ -8,14 +8,14 @@ use super::coarsest::{Coarsest, DenseLu, Smoothed};
 use super::cycle::Cycles;
 use super::level::Level;
 use super::precision::of_transfer;
-use super::scaling::{Factors, LevelScaling};
+use super::scaling::Factors;
 use super::smooth::Relaxation;
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Product};
 use crate::matrix::Csr;
-use crate::scalar::{Kind, Mixes, Scalar, bf16, f16};
+use crate::scalar::{Mixes, Scalar, bf16, f16};
 
 /// The matrices of one level, in double precision.
 #[derive(Debug)]
@@ -162,10 +162,9 @@ where
     };
     let a = plan.operator::<W>(&matrices.a, level)?;
     let (pre, post) = plan.smoothers(&a, [plan.amg.pre_sweeps, plan.amg.post_sweeps])?;
-    let narrows = C::KIND == Kind::F16 && W::KIND != Kind::F16;
     let shaped = Level {
         number: level,
-        normalised: narrows && plan.amg.scaling != LevelScaling::None,
+        normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
         restrict: W::stored(rounded(&Arc::new(transfer.restriction)))?,
         prolong: C::stored(rounded(&Arc::new(transfer.prolongation)))?,
         pre,
@@ -269,9 +268,6 @@ impl Plan<'_> {
             transposed,
         };
         let adjoint = self.symmetric && !smoother.is_symmetric();
-        Ok((
-            relaxation(sweeps[0], false),
-            relaxation(sweeps[1], adjoint),
-        ))
+        Ok((relaxation(sweeps[0], false), relaxation(sweeps[1], adjoint)))
     }
 }

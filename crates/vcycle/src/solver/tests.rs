@@ -417,7 +417,10 @@ fn a_trusted_recurrence_is_not_corrected_and_both_residuals_are_told() {
     assert_eq!((outcome.status, outcome.iterations), (Status::Converged, 4));
     assert_eq!(outcome.relative_residual, 0.5_f64.powi(4));
     assert!(outcome.recurrence_residual <= 1e-4 && outcome.recurrence_differs());
-    assert!(outcome.to_string().contains("of the recurrence"), "{outcome}");
+    assert!(
+        outcome.to_string().contains("of the recurrence"),
+        "{outcome}"
+    );
 }
 
 #[test]
