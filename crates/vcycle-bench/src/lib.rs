@@ -8,6 +8,7 @@ mod install;
 mod matrices;
 mod mkl;
 mod peers;
+mod precision;
 mod problem;
 mod read;
 mod spmv;
@@ -32,6 +33,8 @@ pub enum Command {
     Read(read::Arguments),
     /// Iterations on every positive definite matrix of a folder
     Matrices(matrices::Arguments),
+    /// Iterations of mixed-precision multigrid beside those of the papers
+    Precision(precision::Arguments),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::Arguments),
 }
@@ -46,6 +49,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Peers(arguments) => peers::run(arguments),
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
+        Command::Precision(arguments) => precision::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
     }
 }

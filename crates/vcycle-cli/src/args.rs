@@ -35,6 +35,12 @@ pub enum Command {
     /// Measure the machine, the library and its peers
     #[command(subcommand)]
     Bench(vcycle_bench::Command),
+    /// List the configurations that come with the program, or print one
+    #[command(after_help = "Example:\n  vcycle presets paper-pgm > own.toml")]
+    Presets {
+        /// The preset to print
+        name: Option<String>,
+    },
     /// Print the default configuration, and every component with its parameters
     Config,
     /// Print a completion script for a shell
@@ -55,6 +61,7 @@ Examples:
   vcycle solve convdiff7:40,100 --solver gmres:50 --precond ilu0 --report report.html
   vcycle solve poisson7:64 --solver cg --precond amg --smoother chebyshev:2
   vcycle solve poisson7:64 --precision dp/sp --json
+  vcycle solve beam:o3,l3 --preset paper-pgm --precision dp-sp/dp-sp-hp
 
 A parameter may follow a name after a colon, jacobi:0.9, or by its key, sor:omega=1.2,sweeps=2.
 `vcycle config` lists all names and keys.
@@ -72,6 +79,9 @@ pub struct SolveArgs {
     /// Configuration, TOML or JSON; options override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// A configuration that comes with the program, see `vcycle presets`; options override it
+    #[arg(long, value_name = "NAME", conflicts_with = "config")]
+    pub preset: Option<String>,
     /// Solver, `auto` unless given
     #[arg(long, value_name = "NAME[:PARAMETER]")]
     pub solver: Option<String>,
@@ -90,10 +100,16 @@ pub struct SolveArgs {
     /// Cycle of multigrid: v, w, f or k
     #[arg(long, value_name = "NAME")]
     pub cycle: Option<String>,
-    /// Precision of vectors and stored matrix: dp, sp, dp/sp, dp/hp, dp/bf, sp/hp...; with dashes
-    /// that of the levels of multigrid: dp-sp-hp, dp-sp/dp-sp-hp
+    /// Precision of vectors and stored matrix: dp, sp, dp/sp, dp/hp, dp/bf, sp/hp...; where multigrid
+    /// is chosen that of its levels, with dashes from level to level: dp-sp-hp, dp-sp/dp-sp-hp
     #[arg(long, value_name = "WORKING[/MATRIX]")]
     pub precision: Option<String>,
+    /// What keeps levels of multigrid in the range of their precision: auto, none or equilibrate
+    #[arg(long, value_name = "NAME")]
+    pub scaling: Option<String>,
+    /// Restriction of multigrid: transposed prolongation times this [default: 1]
+    #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
+    pub restriction_scaling: Option<f64>,
     /// Format of the stored matrix: csr, ell, sellp, hybrid or auto [default: csr]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,

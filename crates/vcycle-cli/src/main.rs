@@ -34,6 +34,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Problems => Ok(commands::problems::run()),
         Command::Devices(args) => commands::devices::run(&args),
         Command::Bench(command) => Ok(commands::bench::run(&command)),
+        Command::Presets { name } => commands::presets::run(name.as_deref()),
         Command::Config => Ok(commands::config::run()),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -61,8 +61,43 @@ fn devices_and_problems_are_listed() {
 }
 
 #[test]
+fn presets_are_listed_printed_and_used() {
+    assert!(vcycle("presets").stdout.contains("paper-pgm"));
+    let printed = vcycle("presets paper-pgm");
+    assert_eq!(printed.status, 0);
+    let path = scratch("preset.toml");
+    std::fs::write(&path, printed.stdout).unwrap();
+    let solve = |options: &str| vcycle(&format!("solve beam:o2,l1 {options} --json")).json();
+    let preset = solve("--preset paper-pgm");
+    assert_eq!(preset["status"], "converged");
+    assert_eq!(preset["config"]["preconditioner"]["aggregate-size"], 2);
+    assert!(preset["recurrence_residual"].as_f64().unwrap() <= 1e-12);
+    let file = solve(&format!("--config {}", path.display()));
+    assert_eq!(file["iterations"], preset["iterations"]);
+    let narrow = solve("--preset paper-pgm --precision dp/hp --scaling equilibrate --rtol 1e-6");
+    assert_eq!(narrow["levels"][1]["matrix_precision"], "f16");
+    assert_eq!(narrow["config"]["precision"], "dp");
+    assert!(narrow["iterations"].as_u64() < preset["iterations"].as_u64());
+}
+
+#[test]
+fn an_unknown_preset_is_named() {
+    for command in ["presets paper-pmg", "solve poisson5:8 --preset paper-pmg"] {
+        let run = vcycle(command);
+        assert_eq!(run.status, 2, "{command}");
+        assert!(
+            run.stderr.contains("did you mean `paper-pgm`?"),
+            "{}",
+            run.stderr
+        );
+    }
+    let both = vcycle("solve poisson5:8 --preset paper-pgm --config some.toml");
+    assert_eq!(both.status, 2);
+}
+
+#[test]
 fn help_has_examples() {
-    for command in ["solve", "info", "gen", "completions"] {
+    for command in ["solve", "info", "gen", "presets", "completions"] {
         let run = vcycle(&format!("{command} --help"));
         assert_eq!(run.status, 0);
         assert!(run.stdout.contains("Example"), "{command}");

@@ -124,7 +124,9 @@ pub enum Error {
         column: usize,
     },
     /// An entry of a multigrid level exceeds the range of the precision chosen for it.
-    #[error("multigrid level {level}: entry ({row}, {column}) overflows in {kind}")]
+    #[error(
+        "multigrid level {level}: entry ({row}, {column}) overflows in {kind}; `scaling = auto` brings it into range"
+    )]
     LevelOverflow {
         /// The level; 0 is the finest.
         level: usize,
@@ -134,6 +136,14 @@ pub enum Error {
         column: usize,
         /// The storage type.
         kind: Kind,
+    },
+    /// A stage of a multigrid cycle made an infinity or NaN of numbers.
+    #[error("multigrid level {level}: an infinity or NaN appeared in the {stage}")]
+    NonFiniteStage {
+        /// The level; 0 is the finest.
+        level: usize,
+        /// What was being done.
+        stage: &'static str,
     },
     /// A right-hand side or starting vector holds an infinity or a NaN.
     #[error("{what}: value at row {row}, column {column} is not finite")]

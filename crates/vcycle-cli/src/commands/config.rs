@@ -14,7 +14,7 @@ pub fn run() -> ExitCode {
     print("# The default configuration. Options of the command line override it.");
     print(Config::default().to_toml().trim_end());
     print(
-        "\n# stop: rtol, reduction (of the initial residual), atol, max-iterations, time-limit (seconds).",
+        "\n# stop: rtol, reduction (of the initial residual), atol, trust-recurrence, max-iterations, time-limit (seconds).",
     );
     print("# run: device \"cpu\" or \"reference\"; threads, all cores unless given.");
     print("# precision: WORKING[/MATRIX] of dp, sp, hp, bf.");

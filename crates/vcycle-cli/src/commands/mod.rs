@@ -6,5 +6,6 @@ pub mod config;
 pub mod devices;
 pub mod generate;
 pub mod info;
+pub mod presets;
 pub mod problems;
 pub mod solve;

@@ -69,9 +69,10 @@ fn check_folder(path: &Path) -> Result<()> {
 
 /// The configuration file, overridden by the options.
 fn configuration(args: &SolveArgs) -> Result<Config> {
-    let mut config = match &args.config {
-        Some(path) => Config::read(path)?,
-        None => Config::default(),
+    let mut config = match (&args.config, &args.preset) {
+        (Some(path), _) => Config::read(path)?,
+        (None, Some(name)) => Config::preset(name)?,
+        (None, None) => Config::default(),
     };
     if let Some(text) = &args.solver {
         config.solver = text.parse()?;
@@ -79,37 +80,46 @@ fn configuration(args: &SolveArgs) -> Result<Config> {
     if let Some(text) = &args.precond {
         config.preconditioner = text.parse()?;
     }
-    multigrid(args, &mut config.preconditioner)?;
-    if let Some(text) = args.precision.as_ref().filter(|text| !of_levels(text)) {
-        config.precision = text.parse()?;
+    match args.precision.as_deref() {
+        Some(text) if !of_levels(text, &config.preconditioner) => {
+            config.precision = text.parse()?;
+            multigrid(args, None, &mut config.preconditioner)?;
+        }
+        levels => multigrid(args, levels, &mut config.preconditioner)?,
     }
     if let Some(text) = &args.format {
         config.format = text.parse()?;
     }
-    config.stop.rtol = args.rtol.or(config.stop.rtol);
+    if args.rtol.is_some() {
+        (config.stop.rtol, config.stop.reduction) = (args.rtol, None);
+    }
     config.stop.max_iterations = args.max_iters.unwrap_or(config.stop.max_iterations);
     config.stop.time_limit = args.time_limit.or(config.stop.time_limit);
     place(&args.place, &mut config);
     Ok(config)
 }
 
-/// Whether a precision differs from level to level, and so is one of multigrid.
-fn of_levels(precision: &str) -> bool {
-    precision.contains('-')
+/// Whether a precision is that of multigrid's levels and not of the whole solve.
+fn of_levels(precision: &str, preconditioner: &PreconditionerConfig) -> bool {
+    precision.contains('-') || matches!(preconditioner, PreconditionerConfig::Amg(_))
 }
 
 /// The options of multigrid, which choose it where nothing else is.
-fn multigrid(args: &SolveArgs, preconditioner: &mut PreconditionerConfig) -> Result<()> {
-    let precision = args.precision.clone().filter(|text| of_levels(text));
+fn multigrid(
+    args: &SolveArgs,
+    precision: Option<&str>,
+    preconditioner: &mut PreconditionerConfig,
+) -> Result<()> {
     let options = [
-        &args.coarsening,
-        &args.interpolation,
-        &args.smoother,
-        &args.cycle,
-        &precision,
+        args.coarsening.as_deref(),
+        args.interpolation.as_deref(),
+        args.smoother.as_deref(),
+        args.cycle.as_deref(),
+        args.scaling.as_deref(),
+        precision,
     ];
-    let asked = args.plot_coarsening.is_some() || options.iter().any(|option| option.is_some());
-    if !asked {
+    let asked = args.plot_coarsening.is_some() || args.restriction_scaling.is_some();
+    if !asked && options.iter().all(Option::is_none) {
         return Ok(());
     }
     let mut amg = match preconditioner {
@@ -118,22 +128,24 @@ fn multigrid(args: &SolveArgs, preconditioner: &mut PreconditionerConfig) -> Res
         other => {
             let reason = format!("an option of multigrid, but the preconditioner is `{other}`");
             return Err(CliError::Option {
-                option: "--coarsening, --interpolation, --smoother, --cycle, --precision or --plot-coarsening",
+                option: "--coarsening, --interpolation, --smoother, --cycle, --scaling, --precision or --plot-coarsening",
                 reason,
             });
         }
     };
-    set(&args.coarsening, &mut amg.coarsening)?;
-    set(&args.interpolation, &mut amg.interpolation)?;
-    set(&args.smoother, &mut amg.smoother)?;
-    set(&args.cycle, &mut amg.cycle)?;
-    set(&precision, &mut amg.precision)?;
+    set(args.coarsening.as_deref(), &mut amg.coarsening)?;
+    set(args.interpolation.as_deref(), &mut amg.interpolation)?;
+    set(args.smoother.as_deref(), &mut amg.smoother)?;
+    set(args.cycle.as_deref(), &mut amg.cycle)?;
+    set(args.scaling.as_deref(), &mut amg.scaling)?;
+    set(precision, &mut amg.precision)?;
+    amg.restriction_scaling = args.restriction_scaling.unwrap_or(amg.restriction_scaling);
     *preconditioner = PreconditionerConfig::Amg(amg);
     Ok(())
 }
 
 /// Parses an option that was given.
-fn set<V: FromStr<Err = ConfigError>>(option: &Option<String>, value: &mut V) -> Result<()> {
+fn set<V: FromStr<Err = ConfigError>>(option: Option<&str>, value: &mut V) -> Result<()> {
     if let Some(text) = option {
         *value = text.parse()?;
     }
@@ -318,12 +330,16 @@ fn verdict(summary: &Summary, style: Style) -> String {
         "iteration-limit" | "time-limit" => Colour::Yellow,
         _ => Colour::Red,
     };
+    let recurrence = match summary.relative_residual > 2.0 * summary.recurrence_residual {
+        true => format!(" (of the recurrence {:.2e})", summary.recurrence_residual),
+        false => String::new(),
+    };
     let advice = match summary.status {
         "converged" => String::new(),
         _ => format!(": {}", summary.explanation),
     };
     format!(
-        "{} after {} iterations in {}, true relative residual {:.2e}{advice}",
+        "{} after {} iterations in {}, true relative residual {:.2e}{recurrence}{advice}",
         style.paint(summary.status, colour),
         count(summary.iterations),
         duration(Duration::from_secs_f64(

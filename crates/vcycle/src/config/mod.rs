@@ -24,6 +24,7 @@ mod auto;
 mod components;
 mod error;
 mod precision;
+mod presets;
 mod refine;
 mod solve;
 mod storage;
@@ -36,6 +37,7 @@ pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use error::ConfigError;
 pub use precision::{Precision, Unit};
+pub use presets::Preset;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 pub use solve::{Solution, solve};
@@ -75,6 +77,9 @@ pub struct StopConfig {
     pub reduction: Option<f64>,
     /// Or residual norm.
     pub atol: Option<f64>,
+    /// Whether the recurrence of the method is believed when it has reached a tolerance, and the
+    /// true residual only told.
+    pub trust_recurrence: bool,
     /// At most this many iterations.
     pub max_iterations: usize,
     /// At most this many seconds.
@@ -87,6 +92,7 @@ impl Default for StopConfig {
             rtol: Stop::default().rhs_tolerance,
             reduction: None,
             atol: None,
+            trust_recurrence: false,
             max_iterations: Stop::default().iterations,
             time_limit: None,
         }
@@ -117,6 +123,7 @@ impl StopConfig {
         stop.rhs_tolerance = self.rtol;
         stop.initial_tolerance = self.reduction;
         stop.absolute_tolerance = self.atol;
+        stop.trust_recurrence = self.trust_recurrence;
         if let Some(seconds) = self.time_limit {
             let time = Duration::try_from_secs_f64(seconds)
                 .map_err(|error| bad_stop("time-limit", seconds, &error.to_string()))?;

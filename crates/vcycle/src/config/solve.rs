@@ -12,6 +12,7 @@ use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
 use crate::multigrid::Report;
+use crate::scalar::Real;
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status, Stop};
 use crate::vector::Vector;
@@ -127,6 +128,9 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             };
             let mut x = Vector::zeros_like(b)?;
             let outcome = self.iterate(&solver, b, &mut x)?;
+            if outcome.status == Status::NonFinite {
+                self.messages.extend(origin(&solver, b, &x));
+            }
             match self.next(place, outcome.status) {
                 Some(next) => {
                     let name = attempt.solver.name();
@@ -162,6 +166,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
                 let hierarchy = amg.hierarchy(&self.matrix.entries, self.ws)?;
                 self.multigrid = Some(hierarchy.report().clone());
                 self.messages.extend(hierarchy.report().stalled.clone());
+                self.messages.extend(hierarchy.report().scaling_note());
                 solver.with_preconditioner(Arc::new(hierarchy))
             }
             (Some(factory), _) => {
@@ -219,6 +224,18 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             multigrid: self.multigrid,
         }
     }
+}
+
+/// Where an infinity or NaN comes from, if the preconditioner can tell.
+fn origin<T: Wide, W: Working>(solver: &Solver<W>, b: &Vector<T>, x: &Vector<T>) -> Option<String> {
+    let any: &dyn std::any::Any = solver;
+    let solver = any.downcast_ref::<Solver<T>>()?;
+    let ws = Workspace::watchful();
+    let (mut r, mut z) = (b.clone(), b.clone());
+    solver.matrix().residual(b, x, &mut r, &ws).ok()?;
+    let sound = r.norms().ok()?.iter().all(|norm| norm.to_f64().is_finite());
+    let failed = solver.preconditioner().apply(&r, &mut z, &ws).err();
+    failed.filter(|_| sound).map(|error| error.to_string())
 }
 
 impl From<ConfigError> for crate::Error {

@@ -31,6 +31,7 @@ use crate::vector::{Scalars, Vector};
 pub struct Workspace {
     pool: RefCell<HashMap<Key, Vec<Box<dyn Any>>>>,
     log: Log,
+    watchful: bool,
 }
 
 /// Scratch is interchangeable when type and shape are the same. One solve uses one executor.
@@ -56,6 +57,20 @@ impl Workspace {
             log,
             ..Self::default()
         }
+    }
+
+    /// A workspace for finding out where infinities come from: composed operators look for them
+    /// after every stage, and fail naming it.
+    pub fn watchful() -> Self {
+        Self {
+            watchful: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether operators are to look for infinities.
+    pub fn is_watchful(&self) -> bool {
+        self.watchful
     }
 
     /// The observers of the run.

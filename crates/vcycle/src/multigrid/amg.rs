@@ -7,6 +7,7 @@ use super::cycle::Cycle;
 use super::hierarchy::Hierarchy;
 use super::interpolate::Truncation;
 use super::precision::LevelPrecisions;
+use super::scaling::LevelScaling;
 use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
 use super::strength::Strength;
@@ -45,6 +46,8 @@ pub struct Amg {
     pub strength: Strength,
     /// Which unknowns the next level has.
     pub coarsening: Coarsening,
+    /// Members of a group of the coarsening `pgm`: 2, 4 or 8.
+    pub aggregate_size: usize,
     /// How the prolongation is made.
     pub interpolation: Interpolation,
     /// How many entries a row of the prolongation keeps.
@@ -59,8 +62,15 @@ pub struct Amg {
     pub cycle: Cycle,
     /// Of vectors and matrices, level by level; never wider than the solver's own.
     pub precision: LevelPrecisions,
+    /// What keeps narrow precisions within their range.
+    pub scaling: LevelScaling,
+    /// The restriction is the transposed prolongation times this. Less than one, a half for
+    /// groups of two, keeps the entries of coarse matrices from growing; corrections stay the same.
+    pub restriction_scaling: f64,
     /// What solves the coarsest level.
     pub coarsest: Coarsest,
+    /// Sweeps on the coarsest level, where the smoother is what solves it.
+    pub coarsest_sweeps: usize,
     /// At most this many levels.
     pub max_levels: usize,
     /// A matrix of at most this many rows is not coarsened.
@@ -74,6 +84,7 @@ impl Default for Amg {
         Self {
             strength: Strength::default(),
             coarsening: Coarsening::default(),
+            aggregate_size: 8,
             interpolation: Interpolation::default(),
             truncation: Truncation::default(),
             smoother: Smoother::default(),
@@ -81,7 +92,10 @@ impl Default for Amg {
             post_sweeps: 1,
             cycle: Cycle::default(),
             precision: LevelPrecisions::default(),
+            scaling: LevelScaling::default(),
+            restriction_scaling: 1.0,
             coarsest: Coarsest::default(),
+            coarsest_sweeps: 2,
             max_levels: 25,
             coarsest_rows: 200,
             seed: 1,
@@ -107,6 +121,9 @@ impl Amg {
         }
         if self.pre_sweeps + self.post_sweeps == 0 {
             return Err(bad("pre-sweeps", "one sweep is needed, before or after"));
+        }
+        if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
+            return Err(bad("restriction-scaling", "must be a positive number"));
         }
         Hierarchy::new(self, a, ws)
     }

@@ -7,6 +7,7 @@ use super::amg::Amg;
 use super::clock::Clock;
 use super::precision::{LevelPrecisions, of_transfer};
 use super::report::{LevelFacts, Report};
+use super::scaling::{Normalised, scale_levels};
 use super::stages::Coarsened;
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::config::Unit;
@@ -52,14 +53,20 @@ impl<T: Scalar> Hierarchy<T> {
         let precisions = amg.precision.capped(widest);
         let symmetric = !amg.smoother.is_symmetric() && finest.facts().symmetric;
         drop(analysis);
-        let (levels, stalled) = coarsen(amg, finest, &clock)?;
+        let (mut levels, stalled) = coarsen(amg, finest, &clock)?;
         let mut report = report(amg, &levels, &precisions, stalled);
+        let precisions: Vec<_> = report.levels.iter().map(|level| level.precision).collect();
+        let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
+        for (level, factors) in report.levels.iter_mut().zip(&factors) {
+            level.scaled = factors.is_some();
+        }
         let mut plan = Plan {
             amg,
             given: a,
             symmetric,
-            precisions: report.levels.iter().map(|level| level.precision).collect(),
+            precisions,
             levels,
+            factors,
             ws,
             clock: &clock,
         };
@@ -155,7 +162,7 @@ fn step(
     };
     let coarsened = {
         let _stage = stage("coarsening");
-        Coarsened::new(amg.coarsening, level, a, &strength, amg.seed)?
+        Coarsened::new(amg, level, a, &strength)?
     };
     let (rows, count) = (a.size().rows, coarsened.count());
     if count == 0 || count as f64 > STALLED * rows as f64 {
@@ -168,7 +175,11 @@ fn step(
         coarsened.prolongation(interpolation, a, &strength, &amg.truncation, modes)?
     };
     let _stage = stage("galerkin");
-    let restriction = prolongation.transpose()?;
+    let transposed = prolongation.transpose()?;
+    let restriction = match amg.restriction_scaling {
+        1.0 => transposed,
+        factor => transposed.scale(factor)?,
+    };
     let coarse = galerkin(&restriction, a, &prolongation)?;
     let transfer = Transfer {
         restriction,
@@ -199,6 +210,7 @@ fn report(
                 None => coarsest.to_owned(),
                 Some(_) => format!("{} {}+{}", amg.smoother, amg.pre_sweeps, amg.post_sweeps),
             },
+            scaled: false,
             bytes: stored_bytes(&level.a, precision.matrix)
                 + ways.map_or(0, |ways| {
                     stored_bytes(&ways.prolongation, transfer_unit)
@@ -231,10 +243,15 @@ fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<Arc<dyn LinOp<T>>> {
 
 fn converted<W: Working, T: Scalar>(plan: &mut Plan<'_>) -> Result<Arc<dyn LinOp<T>>> {
     let cycle = W::cycles(plan, 0)?.shaped;
+    let cycle = plan.rescaled(cycle)?;
     let any: &dyn std::any::Any = &cycle;
-    match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
-        Some(same) => Ok(Arc::clone(same)),
-        None => Ok(Arc::new(Converted::new(cycle)?)),
+    let inner: Arc<dyn LinOp<T>> = match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
+        Some(same) => return Ok(Arc::clone(same)),
+        None => Arc::new(Converted::new(cycle)?),
+    };
+    match plan.amg.scaling.normalises(T::KIND, W::KIND) {
+        true => Ok(Arc::new(Normalised { inner })),
+        false => Ok(inner),
     }
 }
 

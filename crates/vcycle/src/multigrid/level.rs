@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::smooth::Relaxation;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::scalar::Scalar;
+use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Vector};
 
 /// A multigrid cycle from this level down: smooth, correct by the coarser level, smooth.
@@ -29,25 +29,56 @@ pub struct Level<W: Scalar, C: Scalar> {
     pub post: Relaxation<W>,
     /// Approximates the inverse of the next level's matrix.
     pub coarse: Arc<dyn LinOp<C>>,
+    /// Whether residuals are divided by their norm on the way to the next level, and corrections
+    /// multiplied by it: small ones would become zero in half precision.
+    pub normalised: bool,
+    /// 0 for the finest level.
+    pub number: usize,
     /// What profiles call the next level.
     pub below: String,
 }
 
 impl<W: Scalar, C: Scalar> Level<W, C> {
+    /// Fails where a [watchful](Workspace::watchful) workspace finds no numbers after a stage.
+    fn check<T: Scalar>(
+        &self,
+        below: usize,
+        stage: &'static str,
+        v: &Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        if !ws.is_watchful() || v.host()?.iter().all(|value| value.load().is_finite()) {
+            return Ok(());
+        }
+        let level = self.number + below;
+        Err(Error::NonFiniteStage { level, stage })
+    }
+
     /// `x += P coarse(R (b - A x))`.
     fn correct(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
         let rows = self.coarse.size().rows;
         let mut restricted = ws.vector::<C>(self.executor(), rows, b.cols())?;
         let mut correction = ws.vector::<C>(self.executor(), rows, b.cols())?;
-        if self.pre.sweeps == 0 {
+        let mut norms = ws.scalars(b)?;
+        if self.pre.sweeps == 0 && !self.normalised {
             self.restrict(b, &mut restricted, ws)?;
         } else {
             let mut r = ws.vector_like::<W, W>(b)?;
             self.residual(b, x, &mut r, ws)?;
+            if self.normalised {
+                r.norm(&mut norms)?;
+                r.scale(Coefficient::one().over(&norms))?;
+            }
             self.restrict(&r, &mut restricted, ws)?;
         }
+        self.check(0, "restriction", &restricted, ws)?;
         self.visit(&restricted, &mut correction, ws)?;
-        self.prolong(&correction, x, ws)
+        self.check(1, "coarsest solver", &correction, ws)?;
+        let size = match self.normalised {
+            true => Coefficient::of(&norms),
+            false => Coefficient::one(),
+        };
+        self.prolong(size, &correction, x, ws)
     }
 
     fn residual(
@@ -72,11 +103,18 @@ impl<W: Scalar, C: Scalar> Level<W, C> {
         self.coarse.apply(b, x, ws)
     }
 
-    fn prolong(&self, correction: &Vector<C>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
+    /// `x += size P correction`.
+    fn prolong(
+        &self,
+        size: Coefficient<'_, W>,
+        correction: &Vector<C>,
+        x: &mut Vector<W>,
+        ws: &Workspace,
+    ) -> Result<()> {
         let moved = || self.prolong.footprint().moved + correction.bytes() + 2 * x.bytes();
         let _stage = ws.stage_of("prolongation", moved);
-        let one = Coefficient::one;
-        self.prolong.apply_advanced(one(), correction, one(), x, ws)
+        self.prolong
+            .apply_advanced(size, correction, Coefficient::one(), x, ws)
     }
 
     fn smooth_before(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
@@ -104,8 +142,11 @@ impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
     fn apply(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
         check_apply("multigrid cycle", self.size(), self.executor(), b, x)?;
         self.smooth_before(b, x, ws)?;
+        self.check(0, "smoothing before the correction", x, ws)?;
         self.correct(b, x, ws)?;
-        self.smooth_after(b, x, ws)
+        self.check(0, "prolongation", x, ws)?;
+        self.smooth_after(b, x, ws)?;
+        self.check(0, "smoothing after the correction", x, ws)
     }
 
     /// What is held beside the matrix of this level itself.

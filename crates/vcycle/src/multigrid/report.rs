@@ -20,6 +20,8 @@ pub struct LevelFacts {
     pub precision: Precision,
     /// What smooths, with the sweeps before and after; on the coarsest level what solves.
     pub smoother: String,
+    /// Whether the matrix was [scaled](super::LevelScaling) into the range of its precision.
+    pub scaled: bool,
     /// Bytes of the stored matrix and of both transfer operators.
     pub bytes: usize,
     /// How long the stages of the set-up took.
@@ -90,6 +92,20 @@ impl Report {
             }
         }
         sums
+    }
+
+    /// Which levels were scaled, in words; nothing if none was.
+    pub fn scaling_note(&self) -> Option<String> {
+        let levels = self.levels.iter().enumerate();
+        let scaled = levels.filter(|(_, level)| level.scaled);
+        let names: Vec<String> = scaled
+            .map(|(number, level)| format!("{number} ({})", level.precision.matrix.name()))
+            .collect();
+        let note = format!(
+            "scaled into the range of their precision: levels {}",
+            names.join(", ")
+        );
+        (!names.is_empty()).then_some(note)
     }
 
     fn over_finest(&self, number: impl Fn(&LevelFacts) -> usize) -> f64 {

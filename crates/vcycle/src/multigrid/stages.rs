@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::amg::Amg;
 use super::coarsen::{self, Aggregates, Splitting};
 use super::interpolate::{self, Truncation};
 use super::serde_text;
@@ -139,8 +140,6 @@ impl Interpolation {
 
 serde_text::named!(Interpolation, "interpolation");
 
-/// The members of a group of [`coarsen::pgm`].
-const GROUP_SIZE: usize = 8;
 /// Damping of the smoothing of a tentative prolongation.
 const SMOOTHING: f64 = 4.0 / 3.0;
 /// Paths that make two coarse unknowns neighbours in aggressive coarsening.
@@ -156,14 +155,9 @@ pub(super) enum Coarsened {
 
 impl Coarsened {
     /// Chooses or groups the unknowns of `level`.
-    pub fn new(
-        coarsening: Coarsening,
-        level: usize,
-        a: &Csr<f64>,
-        strength: &Arc<Pattern>,
-        seed: u64,
-    ) -> Result<Self> {
-        Ok(match coarsening {
+    pub fn new(amg: &Amg, level: usize, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
+        let seed = amg.seed;
+        Ok(match amg.coarsening {
             Coarsening::PmisAggressive if level == 0 => {
                 Self::Twice(coarsen::aggressive(strength, seed, PATHS)?)
             }
@@ -172,7 +166,7 @@ impl Coarsened {
             }
             Coarsening::Hmis => Self::Chosen(coarsen::hmis(strength, seed)?),
             Coarsening::RugeStueben => Self::Chosen(coarsen::ruge_stueben(strength)?),
-            Coarsening::Pgm => Self::Grouped(coarsen::pgm(a, GROUP_SIZE, seed)?),
+            Coarsening::Pgm => Self::Grouped(coarsen::pgm(a, amg.aggregate_size, seed)?),
             Coarsening::Mis2 => Self::Grouped(coarsen::mis2(strength, seed)?),
             Coarsening::Greedy => Self::Grouped(coarsen::greedy(strength)?),
         })

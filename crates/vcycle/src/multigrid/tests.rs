@@ -13,7 +13,7 @@ use crate::log::{Log, Profile};
 use crate::matrix::Csr;
 use crate::scalar::c64;
 use crate::solver::{Cg, Fcg, Method, Solver};
-use crate::stop::Outcome;
+use crate::stop::{Outcome, Status};
 use crate::vector::Vector;
 
 type Matrix = Arc<dyn LinOp<f64>>;
@@ -190,6 +190,109 @@ fn lower_precisions_need_about_the_same_iterations() {
     }
 }
 
+/// `poisson5:64` in units that half precision does not reach: `S A S` with `s_i` from 1e-6 to 1e6,
+/// or all of it times a number.
+fn out_of_range(varying: bool, factor: f64) -> Matrix {
+    let a = gallery::build("poisson5:64", &Executor::cpu()).unwrap();
+    let a = a.matrix.scale(factor).unwrap();
+    let scale = |row: usize| 10f64.powi((row / 64 % 13) as i32 - 6);
+    let s: Vec<f64> = (0..a.size().rows).map(scale).collect();
+    Arc::new(match varying {
+        true => a.scale_rows(&s).unwrap().scale_columns(&s).unwrap(),
+        false => a,
+    })
+}
+
+#[test]
+fn levels_out_of_range_are_scaled() {
+    let with = |precision: &str| Amg {
+        precision: precision.parse().unwrap(),
+        smoother: "jacobi".parse().unwrap(),
+        ..Amg::default()
+    };
+    for (varying, factor) in [(false, 1e9), (false, 1e-9), (true, 1.0)] {
+        let a = out_of_range(varying, factor);
+        let double = iterations(&with("dp"), &a);
+        for precision in ["dp/hp", "dp-sp/hp", "dp-sp-hp", "dp-hp"] {
+            let made = hierarchy(&with(precision), &a).unwrap();
+            let note = made.report().scaling_note().unwrap();
+            assert!(note.contains("(hp)"), "{note}");
+            let count = iterations(&with(precision), &a);
+            eprintln!("{varying} {factor}: {precision} {count} against {double}");
+            assert!(count <= double + 4, "{factor} {precision}: {count}");
+        }
+    }
+    let made = hierarchy(&with("dp-sp"), &out_of_range(false, 1e9)).unwrap();
+    assert_eq!(made.report().scaling_note(), None);
+}
+
+#[test]
+fn equilibrated_levels_are_the_same_method() {
+    let a = problem("poisson5:40");
+    let with = |scaling| Amg {
+        precision: "sp".parse().unwrap(),
+        smoother: "jacobi".parse().unwrap(),
+        scaling,
+        ..Amg::default()
+    };
+    let x = irregular(&a, 0.4);
+    let plain = apply(&hierarchy(&with(LevelScaling::None), &a).unwrap(), &x).to_vec();
+    let scaled = hierarchy(&with(LevelScaling::Equilibrate), &a).unwrap();
+    assert!(scaled.report().levels.iter().all(|level| level.scaled));
+    // Powers of two round nothing: only the order of magnitude differs, and with it nothing.
+    let scaled = apply(&scaled, &x).to_vec();
+    let error = |(x, y): (&f64, &f64)| (x - y).abs();
+    let worst = plain.iter().zip(&scaled).map(error).fold(0.0, f64::max);
+    assert!(worst < 1e-5, "{worst}");
+}
+
+#[test]
+fn a_scaled_restriction_changes_coarse_matrices_alone() {
+    let a = problem("poisson5:64");
+    let amg = Amg {
+        coarsening: Coarsening::Pgm,
+        aggregate_size: 2,
+        ..Amg::default()
+    };
+    let half = Amg {
+        restriction_scaling: 0.5,
+        ..amg.clone()
+    };
+    let x = irregular(&a, 0.6);
+    let [one, half] = [amg, half].map(|amg| apply(&hierarchy(&amg, &a).unwrap(), &x).to_vec());
+    for (one, half) in one.iter().zip(half) {
+        assert!((one - half).abs() < 1e-13);
+    }
+}
+
+#[test]
+fn the_coarsest_level_gets_its_own_sweeps() {
+    let a = problem("poisson5:64");
+    let with = |coarsest_sweeps| Amg {
+        coarsest: Coarsest::Smoother,
+        coarsest_sweeps,
+        max_levels: 2,
+        ..Amg::default()
+    };
+    assert!(iterations(&with(20), &a) < iterations(&with(2), &a));
+}
+
+#[test]
+fn overflow_of_vectors_is_an_outcome() {
+    let a = out_of_range(false, 1e-4);
+    let amg = Amg {
+        precision: "dp-hp".parse().unwrap(),
+        scaling: LevelScaling::None,
+        ..Amg::default()
+    };
+    let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
+    let solver = solver.preconditioned_by(&amg).unwrap();
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 100.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    assert_eq!(outcome.status, Status::NonFinite, "{outcome}");
+}
+
 #[test]
 fn precisions_save_bytes() {
     let a = problem("poisson5:40");
@@ -244,6 +347,7 @@ fn what_cannot_be_set_up_is_named() {
     large.values_mut()[7] = 1e5;
     let amg = Amg {
         precision: "dp/hp".parse().unwrap(),
+        scaling: LevelScaling::None,
         ..Amg::default()
     };
     let error = hierarchy(&amg, &(Arc::new(large) as Matrix)).unwrap_err();
@@ -251,6 +355,13 @@ fn what_cannot_be_set_up_is_named() {
         matches!(error, Error::LevelOverflow { level: 0, .. }),
         "{error}"
     );
+
+    let amg = Amg {
+        restriction_scaling: -1.0,
+        ..Amg::default()
+    };
+    let error = hierarchy(&amg, &problem("poisson5:30")).unwrap_err();
+    assert!(error.to_string().starts_with("restriction-scaling: "));
 
     let amg = Amg {
         interpolation: Interpolation::Smoothed,

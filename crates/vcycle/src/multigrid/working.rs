@@ -9,12 +9,13 @@ use super::coarsest::{Coarsest, DenseLu, Smoothed};
 use super::cycle::Cycles;
 use super::level::Level;
 use super::precision::of_transfer;
+use super::scaling::Factors;
 use super::smooth::Relaxation;
 use super::stages::Coarsened;
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::LinOp;
+use crate::linop::{LinOp, Product};
 use crate::matrix::Csr;
 use crate::scalar::{Mixes, Scalar, bf16, f16};
 
@@ -46,6 +47,8 @@ pub(super) struct Plan<'p> {
     pub precisions: Vec<Precision>,
     /// From the finest level down; taken from the end as their level is made.
     pub levels: Vec<Matrices>,
+    /// How they were scaled.
+    pub factors: Factors,
     pub ws: &'p Workspace,
     pub clock: &'p Clock<'p>,
 }
@@ -164,8 +167,10 @@ where
         level,
     };
     let a = plan.operator::<W>(&matrices.a, level)?;
-    let (pre, post) = plan.smoothers(&a)?;
+    let (pre, post) = plan.smoothers(&a, [plan.amg.pre_sweeps, plan.amg.post_sweeps])?;
     let shaped = Level {
+        number: level,
+        normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
         restrict: W::stored(rounded(&Arc::new(transfer.restriction)))?,
         prolong: C::stored(rounded(&Arc::new(transfer.prolongation)))?,
         pre,
@@ -195,7 +200,9 @@ fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> 
     let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.for_rows(rows) {
         Coarsest::Direct => direct(&matrices.a, plan.ws)?,
         Coarsest::Smoother => {
-            let (pre, post) = plan.smoothers(&a)?;
+            let after = plan.amg.coarsest_sweeps / 2;
+            let before = plan.amg.coarsest_sweeps - after;
+            let (pre, post) = plan.smoothers(&a, [before, after])?;
             Arc::new(Smoothed {
                 a: Arc::clone(&a),
                 pre,
@@ -242,10 +249,24 @@ impl Plan<'_> {
         }
     }
 
+    /// `D M D`: the cycle `M` of a scaled finest level for the matrix as it was given.
+    pub fn rescaled<W: Working>(&self, cycle: Arc<dyn LinOp<W>>) -> Result<Arc<dyn LinOp<W>>> {
+        let Some(factors) = &self.factors[0] else {
+            return Ok(cycle);
+        };
+        let d = W::stored(Rounded {
+            matrix: &Arc::new(Csr::diagonal_matrix(cycle.executor(), factors.clone())),
+            unit: self.precisions[0].working,
+            level: 0,
+        })?;
+        Ok(Arc::new(Product::new(vec![Arc::clone(&d), cycle, d])?))
+    }
+
     /// The sweeps before and after the coarse correction.
     fn smoothers<W: Mixes<W, W>>(
         &self,
         a: &Arc<dyn LinOp<W>>,
+        sweeps: [usize; 2],
     ) -> Result<(Relaxation<W>, Relaxation<W>)> {
         let smoother = &self.amg.smoother;
         let m = smoother.factory::<W>().generate(a, self.ws)?;
@@ -255,9 +276,6 @@ impl Plan<'_> {
             transposed,
         };
         let adjoint = self.symmetric && !smoother.is_symmetric();
-        Ok((
-            relaxation(self.amg.pre_sweeps, false),
-            relaxation(self.amg.post_sweeps, adjoint),
-        ))
+        Ok((relaxation(sweeps[0], false), relaxation(sweeps[1], adjoint)))
     }
 }

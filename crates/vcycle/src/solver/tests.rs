@@ -405,6 +405,25 @@ fn a_recurrence_that_lied_is_restarted_within_the_limits() {
 }
 
 #[test]
+fn a_trusted_recurrence_is_not_corrected_and_both_residuals_are_told() {
+    let host = Executor::reference();
+    let a = Arc::new(Csr::<f64>::identity(&host, 2));
+    let b = Vector::<f64>::filled(&host, 2, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let stop = Stop::reduction(1e-4).trusting_recurrence();
+    let solver = Solver::<f64>::new(Liar, a).unwrap().stopping(stop);
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    // Each iteration halves the residual and claims a twentieth.
+    assert_eq!((outcome.status, outcome.iterations), (Status::Converged, 4));
+    assert_eq!(outcome.relative_residual, 0.5_f64.powi(4));
+    assert!(outcome.recurrence_residual <= 1e-4 && outcome.recurrence_differs());
+    assert!(
+        outcome.to_string().contains("of the recurrence"),
+        "{outcome}"
+    );
+}
+
+#[test]
 fn bad_vectors_are_named() {
     let host = Executor::reference();
     let solver = Solver::<f64>::new(Cg::default(), testing::laplacian_1d::<f64>(&host, 3)).unwrap();

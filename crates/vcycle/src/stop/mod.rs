@@ -26,6 +26,10 @@ pub struct Stop {
     pub initial_tolerance: Option<f64>,
     /// Converged when the residual is at most this.
     pub absolute_tolerance: Option<f64>,
+    /// Whether the recurrence of the method is believed when it has reached a tolerance. If not,
+    /// the true residual decides, and the solve goes on while that helps. Beyond the accuracy of
+    /// the arithmetic only the recurrence gets on: papers that ask for it count so.
+    pub trust_recurrence: bool,
     /// At most this many iterations.
     pub iterations: usize,
     /// At most this much time.
@@ -42,6 +46,7 @@ impl Default for Stop {
             rhs_tolerance: Some(1e-8),
             initial_tolerance: None,
             absolute_tolerance: None,
+            trust_recurrence: false,
             iterations: 10_000,
             time: None,
             divergence: 1e10,
@@ -91,6 +96,13 @@ impl Stop {
     #[must_use]
     pub fn or_absolute(mut self, norm: f64) -> Self {
         self.absolute_tolerance = Some(norm);
+        self
+    }
+
+    /// Believes the recurrence of the method.
+    #[must_use]
+    pub fn trusting_recurrence(mut self) -> Self {
+        self.trust_recurrence = true;
         self
     }
 

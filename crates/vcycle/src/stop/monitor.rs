@@ -220,6 +220,7 @@ impl<T: Scalar> Monitor<T> {
         match state.status {
             _ if !norm.is_finite() => Status::NonFinite,
             _ if state.reached(norm) => Status::Converged,
+            Some(Status::Converged) if self.stop.trust_recurrence => Status::Converged,
             Some(Status::Converged) if state.target.is_some() => Status::Stagnated,
             Some(status) => status,
             None => Status::Breakdown,
@@ -230,7 +231,10 @@ impl<T: Scalar> Monitor<T> {
     /// down, or converged where the residual did not.
     pub(crate) fn restartable(&self, column: usize, norm: f64) -> bool {
         let state = &self.columns[column];
-        let claims = matches!(state.status, Some(Status::Converged | Status::Breakdown));
+        let claims = match state.status {
+            Some(Status::Converged) => !self.stop.trust_recurrence,
+            status => status == Some(Status::Breakdown),
+        };
         claims && norm.is_finite() && state.target.is_some() && !state.reached(norm)
     }
 

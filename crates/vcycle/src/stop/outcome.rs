@@ -7,7 +7,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// The true residual is below the tolerance.
+    /// The residual is below the tolerance: the true one, unless the criterion
+    /// [trusts](super::Stop::trust_recurrence) that of the recurrence.
     Converged,
     /// The iterations allowed were used up.
     IterationLimit,
@@ -53,7 +54,7 @@ impl Status {
     /// What happened and what to try, in a sentence.
     pub fn explanation(self) -> &'static str {
         match self {
-            Status::Converged => "the true residual is below the tolerance",
+            Status::Converged => "the residual is below the tolerance",
             Status::IterationLimit => {
                 "the iterations allowed are used up; allow more, or choose a stronger preconditioner"
             }
@@ -123,6 +124,11 @@ impl Outcome {
         self.status == Status::Converged
     }
 
+    /// Whether the recurrence believed less than half of the true residual: both are to be told.
+    pub fn recurrence_differs(&self) -> bool {
+        self.relative_residual > 2.0 * self.recurrence_residual
+    }
+
     pub(crate) fn from_columns(
         columns: Vec<ColumnOutcome>,
         history: Vec<f64>,
@@ -153,9 +159,13 @@ impl Outcome {
 
 impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let recurrence = match self.recurrence_differs() {
+            true => format!(" (of the recurrence {:.3e})", self.recurrence_residual),
+            false => String::new(),
+        };
         write!(
             f,
-            "{} after {} iterations, relative residual {:.3e}: {}",
+            "{} after {} iterations, relative residual {:.3e}{recurrence}: {}",
             self.status,
             self.iterations,
             self.relative_residual,

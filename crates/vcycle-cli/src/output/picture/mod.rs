@@ -150,7 +150,7 @@ mod tests {
             panic!("multigrid expected");
         };
         let ws = Workspace::new();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix);
+        let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix.clone());
         let maps = amg.coarse_maps(&a, &ws).unwrap();
         let points = problem.plane().unwrap();
         (points.len(), svg(&problem.name, &points, &maps))

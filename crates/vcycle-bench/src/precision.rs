@@ -1,0 +1,151 @@
+//! `vcycle-bench precision`: the iterations of mixed-precision multigrid beside those of the papers.
+
+use std::sync::Arc;
+
+use vcycle::config::{Config, PreconditionerConfig, solve};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::gallery::{self, Problem};
+use vcycle::matrix::Csr;
+use vcycle::multigrid::{Amg, LevelScaling};
+use vcycle::stop::Outcome;
+use vcycle::vector::Vector;
+
+use crate::{Result, table};
+
+/// Options of `precision`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// Problems of the gallery; the papers have iterations for the first two
+    #[arg(default_values_t = ["beam:o3,l3".to_owned(), "lshape:o3,l7".to_owned()])]
+    problems: Vec<String>,
+}
+
+/// A precision, and what it does to the two problems in tables 6.2 and 6.4 of the thesis.
+struct Row {
+    precision: &'static str,
+    beam: &'static str,
+    lshape: &'static str,
+    scaling: LevelScaling,
+    restriction: f64,
+}
+
+/// Plain, as the tables have it: without remedies.
+const fn row(precision: &'static str, beam: &'static str, lshape: &'static str) -> Row {
+    Row {
+        precision,
+        beam,
+        lshape,
+        scaling: LevelScaling::None,
+        restriction: 1.0,
+    }
+}
+
+/// With the remedies this library applies by itself.
+const fn cured(precision: &'static str) -> Row {
+    Row {
+        scaling: LevelScaling::Auto,
+        ..row(precision, "", "")
+    }
+}
+
+const ROWS: [Row; 18] = [
+    row("dp", "44", "160"),
+    row("dp-sp", "44", "171"),
+    row("dp-sp-hp", "86", "800: no"),
+    row("dp-hp", "127", "800: no"),
+    row("dp-sp-bf", "44", "186"),
+    row("dp-bf", "44", "192"),
+    row("dp/sp", "", ""),
+    row("dp/hp", "", ""),
+    row("dp/dp-sp-hp", "", ""),
+    row("dp-sp/sp", "", ""),
+    row("dp-sp/hp", "", ""),
+    row("dp-sp/dp-sp-hp", "", ""),
+    Row {
+        restriction: 0.5,
+        ..row("dp-sp-hp", "", "")
+    },
+    cured("dp-sp-hp"),
+    cured("dp-hp"),
+    cured("dp/hp"),
+    cured("dp-sp/hp"),
+    cured("dp-sp/dp-sp-hp"),
+];
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    for name in &arguments.problems {
+        let executor = Executor::cpu();
+        let Problem { matrix, rhs, .. } = gallery::build(name, &executor)?;
+        let (a, b) = (Arc::new(matrix), Vector::from_column(&executor, rhs));
+        let mut table = table(&[
+            "options",
+            "paper",
+            "iterations",
+            "status",
+            "recurrence",
+            "true residual",
+        ]);
+        for row in &ROWS {
+            let cells = cells(row, &a, &b)?;
+            eprintln!("{name} {}", cells.join(" "));
+            let paper = match name.split(':').next() {
+                Some("beam") => row.beam,
+                Some("lshape") => row.lshape,
+                _ => "",
+            };
+            let [options, numbers @ ..] = cells;
+            table.add_row([options, paper.to_owned()].into_iter().chain(numbers));
+        }
+        println!("{name}, --preset paper-pgm\n{table}\n");
+    }
+    Ok(())
+}
+
+/// The options of a row, and what a solve with them says.
+fn cells(row: &Row, a: &Arc<Csr<f64>>, b: &Vector<f64>) -> Result<[String; 5]> {
+    let mut config = Config::preset("paper-pgm")?;
+    if let PreconditionerConfig::Amg(amg) = &mut config.preconditioner {
+        row.choose(amg)?;
+    }
+    let solved = solve(&config, a, b, &Workspace::new());
+    let [iterations, status, recurrence, residual] = match solved {
+        Ok(solution) => numbers(&solution.outcome),
+        Err(error) => [
+            "".to_owned(),
+            error.to_string(),
+            "".to_owned(),
+            "".to_owned(),
+        ],
+    };
+    Ok([row.options(), iterations, status, recurrence, residual])
+}
+
+fn numbers(outcome: &Outcome) -> [String; 4] {
+    [
+        outcome.iterations.to_string(),
+        outcome.status.to_string(),
+        format!("{:.1e}", outcome.recurrence_residual),
+        format!("{:.1e}", outcome.relative_residual),
+    ]
+}
+
+impl Row {
+    fn choose(&self, amg: &mut Amg) -> Result<()> {
+        amg.precision = self.precision.parse()?;
+        amg.scaling = self.scaling;
+        amg.restriction_scaling = self.restriction;
+        Ok(())
+    }
+
+    /// As the command line has them.
+    fn options(&self) -> String {
+        let mut options = format!("--precision {}", self.precision);
+        if self.scaling != LevelScaling::default() {
+            options += &format!(" --scaling {}", self.scaling);
+        }
+        if self.restriction != 1.0 {
+            options += &format!(" --restriction-scaling {}", self.restriction);
+        }
+        options
+    }
+}
