@@ -8,6 +8,7 @@ use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
 use vcycle::matrix::{Csr, Duplicates};
+use vcycle::multigrid::NearNullspace;
 use vcycle::scalar::{Scalar, c64};
 use vcycle::vector::Vector;
 
@@ -19,6 +20,7 @@ use crate::output::progress::Progress;
 pub struct System<T> {
     pub name: String,
     pub a: Arc<Csr<T>>,
+    pub near_nullspace: Option<NearNullspace>,
     rhs: Option<Vec<T>>,
 }
 
@@ -48,6 +50,7 @@ impl AnySystem {
         Ok(AnySystem::Real(System {
             name: problem.name,
             a: Arc::new(problem.matrix),
+            near_nullspace: problem.near_nullspace,
             rhs: Some(problem.rhs),
         }))
     }
@@ -62,6 +65,7 @@ impl<T: Wide> System<T> {
         Self {
             name: name.to_owned(),
             a: Arc::new(a),
+            near_nullspace: None,
             rhs: None,
         }
     }

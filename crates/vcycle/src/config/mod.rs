@@ -27,6 +27,7 @@ mod precision;
 mod refine;
 mod solve;
 mod storage;
+mod system;
 mod value;
 
 use std::path::Path;
@@ -38,8 +39,9 @@ pub use error::ConfigError;
 pub use precision::{Precision, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-pub use solve::{Solution, solve};
+pub use solve::{Solution, solve, solve_system};
 pub use storage::{MatrixFormat, Wide};
+pub use system::System;
 use value::{Table, parameters};
 
 use crate::executor::Executor;

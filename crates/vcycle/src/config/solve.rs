@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use super::auto::{Attempt, attempts};
 use super::refine::refine;
 use super::storage::{StoredMatrix, Wide, Working};
-use super::{Config, ConfigError, PreconditionerConfig, RunConfig};
+use super::{Config, ConfigError, PreconditionerConfig, RunConfig, System};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
-use crate::multigrid::Report;
+use crate::multigrid::{NearNullspace, Report};
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status, Stop};
 use crate::vector::Vector;
@@ -68,13 +68,27 @@ pub fn solve<T: Wide>(
     b: &Vector<T>,
     ws: &Workspace,
 ) -> Result<Solution<T>> {
-    T::solve_system(config, a, b, ws)
+    solve_system(config, &System::new(Arc::clone(a)), b, ws)
+}
+
+/// [`solve`] for a system of which more is known than its matrix.
+///
+/// # Errors
+/// As [`solve`], and when what is known does not fit the matrix.
+pub fn solve_system<T: Wide>(
+    config: &Config,
+    system: &System<T>,
+    b: &Vector<T>,
+    ws: &Workspace,
+) -> Result<Solution<T>> {
+    T::solve_system(config, system, b, ws)
 }
 
 /// Tries one attempt after the other with vectors of `W`.
 pub(super) struct Driver<'d, T: Wide, W: Working> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
+    near_nullspace: Option<&'d NearNullspace>,
     matrix: StoredMatrix<W>,
     stop: Stop,
     attempts: Vec<Attempt>,
@@ -86,7 +100,12 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
 }
 
 impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
-    pub(super) fn new(config: &'d Config, a: &'d Arc<Csr<T>>, ws: &'d Workspace) -> Result<Self> {
+    pub(super) fn new(
+        config: &'d Config,
+        system: &'d System<T>,
+        ws: &'d Workspace,
+    ) -> Result<Self> {
+        let a = &system.matrix;
         let begin = Instant::now();
         let stage = ws.stage("analysis", 0);
         let stop = config.stop.stop()?;
@@ -96,6 +115,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         Ok(Self {
             config,
             a,
+            near_nullspace: system.near_nullspace.as_ref(),
             matrix,
             stop,
             attempts,
@@ -159,7 +179,10 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         match (attempt.preconditioner_factory()?, &attempt.preconditioner) {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
-                let hierarchy = amg.hierarchy(&self.matrix.entries, self.ws)?;
+                let hierarchy = match self.near_nullspace {
+                    None => amg.hierarchy(&self.matrix.entries, self.ws)?,
+                    Some(near) => amg.hierarchy_with(&self.matrix.entries, near, self.ws)?,
+                };
                 self.multigrid = Some(hierarchy.report().clone());
                 self.messages.extend(hierarchy.report().stalled.clone());
                 solver.with_preconditioner(Arc::new(hierarchy))

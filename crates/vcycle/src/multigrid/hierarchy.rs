@@ -4,9 +4,11 @@ use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use super::amg::Amg;
+use super::near_nullspace::NearNullspace;
 use super::precision::{LevelPrecisions, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::stages::Coarsened;
+use super::systems::{Unknowns, View};
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::config::Unit;
 use crate::error::{Error, Result};
@@ -43,12 +45,18 @@ pub struct Hierarchy<T: Scalar> {
 }
 
 impl<T: Scalar> Hierarchy<T> {
-    pub(super) fn new(amg: &Amg, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Self> {
+    pub(super) fn new(
+        amg: &Amg,
+        a: &Arc<dyn LinOp<T>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<Self> {
         let widest = unit_of(T::KIND)?;
         let finest = finest(a.as_ref())?;
+        near_nullspace.check(finest.size().rows)?;
         let precisions = amg.precision.capped(widest);
         let symmetric = !amg.smoother.is_symmetric() && finest.facts().symmetric;
-        let (levels, stalled) = coarsen(amg, finest, ws)?;
+        let (levels, stalled) = coarsen(amg, finest, near_nullspace, ws)?;
         let report = report(amg, &levels, &precisions, stalled);
         let mut plan = Plan {
             amg,
@@ -103,13 +111,18 @@ fn finest<T: Scalar>(a: &dyn LinOp<T>) -> Result<Csr<f64>> {
 }
 
 /// The matrices of all levels, and why there are no more if the last one is not small.
-fn coarsen(amg: &Amg, finest: Csr<f64>, ws: &Workspace) -> Result<(Vec<Matrices>, Option<String>)> {
-    let mut modes = Vec::new();
+fn coarsen(
+    amg: &Amg,
+    finest: Csr<f64>,
+    near_nullspace: &NearNullspace,
+    ws: &Workspace,
+) -> Result<(Vec<Matrices>, Option<String>)> {
+    let mut unknowns = Unknowns::new(near_nullspace);
     let mut a = Arc::new(finest);
     let mut levels = Vec::new();
     let mut stalled = None;
     while a.size().rows > amg.coarsest_rows && levels.len() + 1 < amg.max_levels {
-        match step(amg, levels.len(), &a, &mut modes, ws)? {
+        match step(amg, levels.len(), &a, &mut unknowns, ws)? {
             Err(reason) => {
                 stalled = Some(reason);
                 break;
@@ -130,20 +143,22 @@ fn step(
     amg: &Amg,
     level: usize,
     a: &Csr<f64>,
-    modes: &mut Vec<Vec<f64>>,
+    unknowns: &mut Unknowns,
     ws: &Workspace,
 ) -> Result<Result<(Transfer, Csr<f64>), String>> {
     let stage = |name: &str| ws.stage(&format!("level {level}/{name}"), 0);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
-    let strength = {
+    let view = {
         let _stage = stage("strength");
-        amg.strength.graph(a)?
+        View::new(amg.systems, amg.coarsening, amg.strength, a, unknowns)?
     };
     let coarsened = {
         let _stage = stage("coarsening");
-        Coarsened::new(amg.coarsening, level, a, &strength, amg.seed)?
+        let (seen, strength) = (view.matrix(), view.strength());
+        Coarsened::new(amg.coarsening, level, seen, strength, amg.seed)?
     };
-    let (rows, count) = (a.size().rows, coarsened.count());
+    let rows = a.size().rows;
+    let count = view.coarse_rows(coarsened.count(), unknowns);
     if count == 0 || count as f64 > STALLED * rows as f64 {
         return Ok(Err(format!(
             "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"
@@ -151,16 +166,28 @@ fn step(
     }
     let prolongation = {
         let _stage = stage("interpolation");
-        coarsened.prolongation(interpolation, a, &strength, &amg.truncation, modes)?
+        coarsened.prolongation(interpolation, view, &amg.truncation, unknowns)?
     };
     let _stage = stage("galerkin");
     let restriction = prolongation.transpose()?;
-    let coarse = galerkin(&restriction, a, &prolongation)?;
+    let coarse = without_empty_rows(galerkin(&restriction, a, &prolongation)?)?;
     let transfer = Transfer {
         restriction,
         prolongation,
     };
     Ok(Ok((transfer, coarse)))
+}
+
+/// Ones on the diagonal of rows without entries: those of modes that depend on others in their
+/// group, to which nothing is restricted.
+fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
+    let empty = |row: usize| coarse.pattern().range(row).is_empty();
+    let rows = coarse.size().rows;
+    if !(0..rows).any(empty) {
+        return Ok(coarse);
+    }
+    let ones = Csr::identity(coarse.executor(), rows).filter(|row, _, _: f64| empty(row))?;
+    coarse.add(1.0, 1.0, &ones)
 }
 
 fn report(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::coarsen::{self, Aggregates, Splitting};
 use super::interpolate::{self, Truncation};
 use super::serde_text;
+use super::systems::{Unknowns, View};
 use crate::config::ConfigError;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
@@ -181,27 +182,48 @@ impl Coarsened {
         }
     }
 
-    /// The prolongation; `modes` are the near-nullspace of this level and become that of the next.
+    /// All unknowns of the nodes that were chosen.
+    pub fn of_nodes(self, block_size: usize) -> Self {
+        match self {
+            Self::Chosen(splitting) => Self::Chosen(splitting.of_nodes(block_size)),
+            Self::Twice(both) => Self::Twice(coarsen::Aggressive {
+                first: both.first.of_nodes(block_size),
+                second: both.second.of_nodes(block_size),
+            }),
+            grouped @ Self::Grouped(_) => grouped,
+        }
+    }
+
+    /// The prolongation; what is known of the unknowns of this level becomes that of the next.
     pub fn prolongation(
+        self,
+        interpolation: Interpolation,
+        view: View<'_>,
+        truncation: &Truncation,
+        unknowns: &mut Unknowns,
+    ) -> Result<Csr<f64>> {
+        let (view, coarsened, node) = view.for_interpolation(self, unknowns)?;
+        let (a, strength) = (view.matrix(), view.strength());
+        let prolongation = match &coarsened {
+            Self::Grouped(groups) => {
+                aggregated(interpolation, a, groups, node, &mut unknowns.modes)?
+            }
+            chosen => chosen.interpolated(interpolation, a, strength, truncation)?,
+        };
+        let grouped = matches!(coarsened, Self::Grouped(_));
+        view.coarse_unknowns(&prolongation, unknowns, grouped);
+        Ok(prolongation)
+    }
+
+    fn interpolated(
         &self,
         interpolation: Interpolation,
         a: &Csr<f64>,
         strength: &Arc<Pattern>,
         truncation: &Truncation,
-        modes: &mut Vec<Vec<f64>>,
     ) -> Result<Csr<f64>> {
         let splitting = match self {
-            Self::Grouped(aggregates) => {
-                let (tentative, coarse) =
-                    interpolate::tentative(aggregates, modes, 1, a.executor())?;
-                *modes = coarse;
-                return match interpolation {
-                    Interpolation::Smoothed => {
-                        interpolate::smoothed(a, &tentative, SMOOTHING, None)
-                    }
-                    _ => Ok(tentative),
-                };
-            }
+            Self::Grouped(_) => unreachable!("groups have no chosen unknowns"),
             Self::Twice(both) => {
                 let (first, second) = (&both.first, &both.second);
                 return interpolate::two_stage(a, strength, first, second, truncation);
@@ -216,5 +238,21 @@ impl Coarsened {
             _ => interpolate::extended_i,
         };
         method(a, strength, splitting, truncation)
+    }
+}
+
+/// The prolongation from groups of nodes; `modes` become those of the next level.
+fn aggregated(
+    interpolation: Interpolation,
+    a: &Csr<f64>,
+    groups: &Aggregates,
+    block_size: usize,
+    modes: &mut Vec<Vec<f64>>,
+) -> Result<Csr<f64>> {
+    let (tentative, coarse) = interpolate::tentative(groups, modes, block_size, a.executor())?;
+    *modes = coarse;
+    match interpolation {
+        Interpolation::Smoothed => interpolate::smoothed(a, &tentative, SMOOTHING, None),
+        _ => Ok(tentative),
     }
 }
