@@ -23,6 +23,7 @@
 mod auto;
 mod components;
 mod error;
+mod nullspace;
 mod precision;
 mod refine;
 mod solve;
@@ -36,6 +37,7 @@ use std::time::Duration;
 pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use error::ConfigError;
+pub use nullspace::Nullspace;
 pub use precision::{Precision, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -62,6 +64,8 @@ pub struct Config {
     pub precision: Precision,
     /// In which format to store the matrix.
     pub format: MatrixFormat,
+    /// What a singular matrix annihilates.
+    pub nullspace: Nullspace,
     /// Where to run.
     pub run: RunConfig,
 }
@@ -258,6 +262,9 @@ impl Config {
         }
         if let Some(value) = take("format") {
             config.format = MatrixFormat::from_value(value)?;
+        }
+        if let Some(value) = take("nullspace") {
+            config.nullspace = Nullspace::from_value(value)?;
         }
         config.stop = parameters("stop", section("stop", take("stop"))?)?;
         config.run = parameters("run", section("run", take("run"))?)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::auto::{Attempt, attempts};
+use super::nullspace::Projection;
 use super::refine::refine;
 use super::storage::{StoredMatrix, Wide, Working};
 use super::{Config, ConfigError, PreconditionerConfig, RunConfig, System};
@@ -89,6 +90,7 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
     near_nullspace: Option<&'d NearNullspace>,
+    nullspace: Option<Projection>,
     matrix: StoredMatrix<W>,
     stop: Stop,
     attempts: Vec<Attempt>,
@@ -111,11 +113,13 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let stop = config.stop.stop()?;
         let matrix = W::store_matrix(a, config.precision.matrix, config.format)?;
         let attempts = attempts(config, || a.facts());
+        let nullspace = Projection::new(config.nullspace, a)?;
         drop(stage);
         Ok(Self {
             config,
             a,
             near_nullspace: system.near_nullspace.as_ref(),
+            nullspace,
             matrix,
             stop,
             attempts,
@@ -130,6 +134,8 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     pub(super) fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
         let fitting = Size::new(self.a.size().rows, b.cols());
         check_size("right-hand side", fitting, b.size())?;
+        let consistent = self.consistent(b)?;
+        let b = consistent.as_ref().unwrap_or(b);
         let mut place = 0;
         loop {
             let attempt = self.attempts[place].clone();
@@ -147,6 +153,9 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             };
             let mut x = Vector::zeros_like(b)?;
             let outcome = self.iterate(&solver, b, &mut x)?;
+            if let Some(nullspace) = &self.nullspace {
+                nullspace.project(&mut x)?;
+            }
             match self.next(place, outcome.status) {
                 Some(next) => {
                     let name = attempt.solver.name();
@@ -155,9 +164,22 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
                         .push(format!("{name}: {}: {why}", outcome.status));
                     place = next;
                 }
-                None => return Ok(self.finish(&attempt, &solver, x, outcome)),
+                None => {
+                    self.explain(&attempt, outcome.status);
+                    return Ok(self.finish(&attempt, &solver, x, outcome));
+                }
             }
         }
+    }
+
+    /// Of a singular system the part of `b` that has a solution.
+    fn consistent(&mut self, b: &Vector<T>) -> Result<Option<Vector<T>>> {
+        let Some(nullspace) = &self.nullspace else {
+            return Ok(None);
+        };
+        let (consistent, message) = nullspace.consistent(b)?;
+        self.messages.push(message);
+        Ok(Some(consistent))
     }
 
     fn set_up(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
@@ -217,6 +239,23 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         };
         (place + 1..self.attempts.len())
             .find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
+    }
+
+    /// Says what is wrong with the choice of the solver where the matrix shows it.
+    fn explain(&mut self, attempt: &Attempt, status: Status) {
+        let name = attempt.solver.name();
+        let symmetric_only = ["cg", "fcg", "pipecg", "minres", "chebyshev"].contains(&name);
+        if status == Status::Converged || !symmetric_only {
+            return;
+        }
+        let facts = self.a.facts();
+        if !facts.hermitian {
+            let asymmetry = facts.asymmetry;
+            self.messages.push(format!(
+                "{name} needs a symmetric matrix, this one is not: entries differ from those \
+                 opposite by up to {asymmetry:.1e}; try gmres or bicgstab"
+            ));
+        }
     }
 
     fn finish(

@@ -4,11 +4,12 @@ use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 use super::amg::Amg;
+use super::coarsest::is_diagonal;
 use super::near_nullspace::NearNullspace;
 use super::precision::{LevelPrecisions, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::stages::Coarsened;
-use super::systems::{Unknowns, View};
+use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::config::Unit;
 use crate::error::{Error, Result};
@@ -121,7 +122,8 @@ fn coarsen(
     let mut a = Arc::new(finest);
     let mut levels = Vec::new();
     let mut stalled = None;
-    while a.size().rows > amg.coarsest_rows && levels.len() + 1 < amg.max_levels {
+    let is_small = |a: &Csr<f64>| a.size().rows <= amg.coarsest_rows || is_diagonal(a);
+    while !is_small(&a) && levels.len() + 1 < amg.max_levels {
         match step(amg, levels.len(), &a, &mut unknowns, ws)? {
             Err(reason) => {
                 stalled = Some(reason);
@@ -164,18 +166,29 @@ fn step(
             "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"
         )));
     }
-    let prolongation = {
+    let (prolongation, block) = {
         let _stage = stage("interpolation");
         coarsened.prolongation(interpolation, view, &amg.truncation, unknowns)?
     };
     let _stage = stage("galerkin");
-    let restriction = prolongation.transpose()?;
-    let coarse = without_empty_rows(galerkin(&restriction, a, &prolongation)?)?;
+    let (restriction, coarse) = product(a, &prolongation, block)?;
+    let coarse = without_empty_rows(coarse)?;
     let transfer = Transfer {
         restriction,
         prolongation,
     };
     Ok(Ok((transfer, coarse)))
+}
+
+/// `R = P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of them.
+fn product(a: &Csr<f64>, p: &Csr<f64>, block: Size) -> Result<(Csr<f64>, Csr<f64>)> {
+    if let Some((a, p)) = in_blocks(a, p, block) {
+        let r = p.transpose()?;
+        return Ok((r.rows()?, r.multiply(&a.multiply(&p)?)?.rows()?));
+    }
+    let r = p.transpose()?;
+    let coarse = galerkin(&r, a, p)?;
+    Ok((r, coarse))
 }
 
 /// Ones on the diagonal of rows without entries: those of modes that depend on others in their
@@ -212,10 +225,10 @@ fn report(
                 }),
         }
     };
-    let rows = levels.last().map_or(0, |level| level.a.size().rows);
+    let last = levels.last().expect("there is a finest level");
     Report {
         levels: levels.iter().enumerate().map(facts).collect(),
-        coarsest: amg.coarsest.for_rows(rows).name(),
+        coarsest: amg.coarsest.of(&last.a).name(),
         stalled,
     }
 }

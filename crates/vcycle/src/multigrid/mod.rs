@@ -19,6 +19,7 @@ mod precision;
 mod report;
 mod serde_text;
 mod smooth;
+mod spectrum;
 mod stages;
 mod systems;
 #[cfg(test)]

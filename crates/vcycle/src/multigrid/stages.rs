@@ -8,6 +8,7 @@ use super::serde_text;
 use super::systems::{Unknowns, View};
 use crate::config::ConfigError;
 use crate::error::Result;
+use crate::linop::Size;
 use crate::matrix::{Csr, Pattern};
 
 /// How the unknowns of the next level are found.
@@ -169,7 +170,7 @@ impl Coarsened {
             Coarsening::Hmis => Self::Chosen(coarsen::hmis(strength, seed)?),
             Coarsening::RugeStueben => Self::Chosen(coarsen::ruge_stueben(strength)?),
             Coarsening::Pgm => Self::Grouped(coarsen::pgm(a, GROUP_SIZE, seed)?),
-            Coarsening::Mis2 => Self::Grouped(coarsen::mis2(strength, seed)?),
+            Coarsening::Mis2 => Self::Grouped(coarsen::mis2(strength)?),
         })
     }
 
@@ -194,25 +195,30 @@ impl Coarsened {
         }
     }
 
-    /// The prolongation; what is known of the unknowns of this level becomes that of the next.
+    /// The prolongation and the size of its blocks; what is known of the unknowns of this level becomes that of the next.
     pub fn prolongation(
         self,
         interpolation: Interpolation,
         view: View<'_>,
         truncation: &Truncation,
         unknowns: &mut Unknowns,
-    ) -> Result<Csr<f64>> {
+    ) -> Result<(Csr<f64>, Size)> {
         let (view, coarsened, node) = view.for_interpolation(self, unknowns)?;
         let (a, strength) = (view.matrix(), view.strength());
+        let grouped = matches!(coarsened, Self::Grouped(_));
+        let block = match unknowns.modes.len() {
+            _ if !grouped => Size::square(1),
+            0 => Size::square(node),
+            modes => Size::new(node, modes),
+        };
         let prolongation = match &coarsened {
             Self::Grouped(groups) => {
-                aggregated(interpolation, a, groups, node, &mut unknowns.modes)?
+                aggregated(interpolation, a, groups, block, &mut unknowns.modes)?
             }
             chosen => chosen.interpolated(interpolation, a, strength, truncation)?,
         };
-        let grouped = matches!(coarsened, Self::Grouped(_));
         view.coarse_unknowns(&prolongation, unknowns, grouped);
-        Ok(prolongation)
+        Ok((prolongation, block))
     }
 
     fn interpolated(
@@ -246,13 +252,13 @@ fn aggregated(
     interpolation: Interpolation,
     a: &Csr<f64>,
     groups: &Aggregates,
-    block_size: usize,
+    block: Size,
     modes: &mut Vec<Vec<f64>>,
 ) -> Result<Csr<f64>> {
-    let (tentative, coarse) = interpolate::tentative(groups, modes, block_size, a.executor())?;
+    let (tentative, coarse) = interpolate::tentative(groups, modes, block.rows, a.executor())?;
     *modes = coarse;
     match interpolation {
-        Interpolation::Smoothed => interpolate::smoothed(a, &tentative, SMOOTHING, None),
+        Interpolation::Smoothed => interpolate::smoothed(a, &tentative, SMOOTHING, None, block),
         _ => Ok(tentative),
     }
 }

@@ -11,7 +11,7 @@ use super::strength::{Classical, Strength};
 use crate::config::ConfigError;
 use crate::error::Result;
 use crate::linop::Size;
-use crate::matrix::{Csr, Pattern, Rows, balance, build};
+use crate::matrix::{Bsr, Csr, Pattern, Rows, balance, build};
 
 /// How matrices with several unknowns a node are coarsened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -190,6 +190,20 @@ impl<'a> View<'a> {
     }
 }
 
+/// A matrix of nodes and a prolongation to them in blocks of nodes; none for blocks of one entry
+/// or such that are nearly empty.
+pub(super) fn in_blocks(
+    a: &Csr<f64>,
+    prolongation: &Csr<f64>,
+    block: Size,
+) -> Option<(Bsr<f64>, Bsr<f64>)> {
+    if block == Size::square(1) {
+        return None;
+    }
+    let a = Bsr::from_csr(a, Size::square(block.rows)).ok()?;
+    Some((a, Bsr::from_csr(prolongation, block).ok()?))
+}
+
 /// Norms of blocks are not the entries of a matrix whose row sums say anything.
 fn without_row_sums(strength: Strength) -> Strength {
     match strength {
@@ -300,3 +314,6 @@ impl Splitting {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

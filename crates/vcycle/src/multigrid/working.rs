@@ -12,8 +12,9 @@ use super::smooth::Relaxation;
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::LinOp;
+use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
+use crate::precond::Jacobi;
 use crate::scalar::{Mixes, Scalar, bf16, f16};
 
 /// The matrices of one level, in double precision.
@@ -183,8 +184,8 @@ where
 fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> {
     let matrices = plan.take();
     let a = plan.operator::<W>(&matrices.a, level)?;
-    let rows = matrices.a.size().rows;
-    let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.for_rows(rows) {
+    let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.of(&matrices.a) {
+        Coarsest::Diagonal => Jacobi::default().generate(&a, plan.ws)?,
         Coarsest::Direct => direct(&matrices.a, plan.ws)?,
         Coarsest::Smoother => {
             let (pre, post) = plan.smoothers(&a)?;
@@ -201,7 +202,7 @@ fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> 
 
 #[cfg(feature = "direct")]
 fn direct<W: Working>(a: &Arc<Csr<f64>>, ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
-    use crate::linop::{Converted, Factory};
+    use crate::linop::Converted;
     let a: Arc<dyn LinOp<f64>> = Arc::clone(a) as _;
     let solver = crate::solver::Direct::default().generate(&a, ws)?;
     Ok(Arc::new(Converted::new(solver)?))

@@ -1,25 +1,21 @@
 //! Groups around roots that are more than two couplings apart.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
-use super::rounds::{Active, map_rows, neighbours, scramble};
+use super::rounds::{map_rows, neighbours};
 use super::{Aggregates, NONE, check_square, number};
 use crate::error::Result;
 use crate::matrix::Pattern;
 
-/// The rank of a root, above those of all open nodes.
-const ROOT: u64 = u64::MAX;
-/// The rank of a node that cannot become a root.
-const OUT: u64 = 0;
-
 /// Aggregation around a maximal independent set of distance two (Bell, Dalton and Olson 2012).
 ///
-/// Couplings count in both directions. In every round the open nodes whose random rank is the
-/// largest within distance two become roots, and those within distance two of a root are out. Then
-/// the neighbours of a root join it, and what is left joins the group that most of its neighbours
-/// belong to. A node without strong couplings is left out.
+/// Couplings count in both directions. A node becomes a root unless one before it within distance
+/// two is. Then the neighbours of a root join it, and what is left joins the group that most of
+/// its neighbours belong to. A node without strong couplings is left out.
+///
+/// Going by the numbering, and not by random ranks, is one pass and packs the roots more tightly:
+/// on a grid with 27 couplings a node, groups have 27 members and not 42. These are also the
+/// groups of Vanek, Mandel and Brezina (1996).
 ///
 /// **Choose it** for smoothed aggregation: groups have a diameter of about three, as one step of
 /// smoothing asks for. For matrices with several unknowns a node give the graph of nodes.
@@ -27,18 +23,18 @@ const OUT: u64 = 0;
 /// ```
 /// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::mis2, strength::Strength}};
 /// let a = gallery::build("poisson5:16", &Executor::cpu())?.matrix;
-/// let aggregates = mis2(&Strength::default().graph(&a)?, 1)?;
+/// let aggregates = mis2(&Strength::default().graph(&a)?)?;
 /// assert!((20..52).contains(&aggregates.count));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 ///
 /// # Errors
 /// For a graph that is not square, and when memory is short.
-pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
+pub fn mis2(strength: &Arc<Pattern>) -> Result<Aggregates> {
     check_square("mis2", strength.size())?;
     let graph = symmetric(strength)?;
-    let ranks = roots(&graph, seed);
-    let (mut aggregate, count) = number(ranks.len(), |row| ranks[row] == ROOT);
+    let is_root = roots(&graph);
+    let (mut aggregate, count) = number(is_root.len(), |row| is_root[row]);
     for join in [join_root, join_most] {
         aggregate = map_rows(&graph, |row| match aggregate[row] {
             NONE => join(&graph, &aggregate, row),
@@ -57,38 +53,21 @@ fn symmetric(graph: &Arc<Pattern>) -> Result<Arc<Pattern>> {
     graph.union(&transposed)
 }
 
-/// The final ranks: [`ROOT`] or [`OUT`].
-fn roots(graph: &Pattern, seed: u64) -> Vec<u64> {
-    let is_open = |row: usize| !graph.range(row).is_empty();
-    let ranks = map_rows(graph, |row| match is_open(row) {
-        true => AtomicU64::new(u64::from(scramble(row, seed)) + 1),
-        false => AtomicU64::new(OUT),
-    });
-    let nearby = map_rows(graph, |_| AtomicU64::new(OUT));
-    let largest = |of: &[AtomicU64], row: usize| {
-        let near = neighbours(graph, row).map(|other| of[other].load(Relaxed));
-        near.fold(of[row].load(Relaxed), u64::max)
-    };
-    let mut open = Active::new(graph, is_open);
-    let mut beside = open.clone();
-    while !open.is_empty() {
-        beside.retain(|row| {
-            let rank = largest(&ranks, row);
-            nearby[row].store(rank, Relaxed);
-            // Neither changes any more: nothing near is open, or a root is.
-            rank != OUT && rank != ROOT
-        });
-        open.retain(|row| {
-            let (mine, rank) = (ranks[row].load(Relaxed), largest(&nearby, row));
-            match rank {
-                ROOT => ranks[row].store(OUT, Relaxed),
-                rank if rank == mine => ranks[row].store(ROOT, Relaxed),
-                _ => return true,
-            }
-            false
-        });
+/// Which nodes are roots: the first set of its kind in the order of the numbering.
+fn roots(graph: &Pattern) -> Vec<bool> {
+    let rows = graph.size().rows;
+    let mut is_root = vec![false; rows];
+    let mut taken = vec![false; rows];
+    for row in 0..rows {
+        let alone = graph.range(row).is_empty();
+        if alone || taken[row] || neighbours(graph, row).any(|other| taken[other]) {
+            continue;
+        }
+        is_root[row] = true;
+        taken[row] = true;
+        neighbours(graph, row).for_each(|other| taken[other] = true);
     }
-    ranks.into_iter().map(AtomicU64::into_inner).collect()
+    is_root
 }
 
 /// The group of the root beside a node; there is one at most.
