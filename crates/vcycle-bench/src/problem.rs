@@ -6,6 +6,7 @@ use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::io::{AnyMatrix, load_matrix};
 use vcycle::matrix::Csr;
+use vcycle::multigrid::NearNullspace;
 
 use crate::Result;
 
@@ -14,9 +15,7 @@ pub(crate) struct System {
     pub(crate) matrix: Csr<f64>,
     pub(crate) rhs: Vec<f64>,
     /// Vectors the matrix nearly annihilates, where they are more than the constant.
-    pub(crate) modes: Vec<Vec<f64>>,
-    /// Unknowns of a node.
-    pub(crate) block_size: usize,
+    pub(crate) near_nullspace: Option<NearNullspace>,
 }
 
 impl System {
@@ -25,9 +24,22 @@ impl System {
         Self {
             matrix,
             rhs,
-            modes: Vec::new(),
-            block_size: 1,
+            near_nullspace: None,
         }
+    }
+
+    /// Unknowns of a node.
+    pub(crate) fn block_size(&self) -> usize {
+        self.near_nullspace
+            .as_ref()
+            .map_or(1, NearNullspace::block_size)
+    }
+
+    /// The vectors of the near-nullspace.
+    pub(crate) fn modes(&self) -> &[Vec<f64>] {
+        self.near_nullspace
+            .as_ref()
+            .map_or(&[], NearNullspace::vectors)
     }
 }
 
@@ -38,8 +50,7 @@ pub(crate) fn system(executor: &Executor, name: &str) -> Result<System> {
         return Ok(System {
             matrix: problem.matrix,
             rhs: problem.rhs,
-            modes: problem.near_nullspace.unwrap_or_default(),
-            block_size: problem.block_size,
+            near_nullspace: problem.near_nullspace,
         });
     }
     match load_matrix(Path::new(name), executor)? {

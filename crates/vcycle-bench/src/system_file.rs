@@ -20,8 +20,8 @@ pub(crate) fn write(path: &Path, system: &System) -> Result<()> {
     let sizes = [
         a.size().rows,
         a.nonzeros(),
-        system.block_size,
-        system.modes.len(),
+        system.block_size(),
+        system.modes().len(),
     ];
     for number in sizes.iter().chain(a.offsets()) {
         file.write_all(&(*number as u64).to_le_bytes())?;
@@ -32,7 +32,7 @@ pub(crate) fn write(path: &Path, system: &System) -> Result<()> {
     for values in [a.values(), &system.rhs] {
         write_doubles(&mut file, values)?;
     }
-    for mode in &system.modes {
+    for mode in system.modes() {
         write_doubles(&mut file, mode)?;
     }
     Ok(file.flush()?)
@@ -48,6 +48,7 @@ fn write_doubles(file: &mut impl Write, values: &[f64]) -> std::io::Result<()> {
 mod tests {
     use vcycle::executor::Executor;
     use vcycle::matrix::Csr;
+    use vcycle::multigrid::NearNullspace;
 
     use super::*;
     use crate::folder::Folder;
@@ -57,8 +58,7 @@ mod tests {
         let system = System {
             matrix: Csr::diagonal_matrix(&Executor::reference(), vec![2.0, 4.0]),
             rhs: vec![1.0, -1.0],
-            modes: vec![vec![0.5, 0.25]],
-            block_size: 2,
+            near_nullspace: Some(NearNullspace::new(2, vec![vec![0.5, 0.25]]).unwrap()),
         };
         let folder = Folder::new().unwrap();
         let path = folder.path().join("system");

@@ -62,6 +62,7 @@ Examples:
   vcycle solve poisson7:64 --solver cg --precond amg --smoother chebyshev:2
   vcycle solve poisson7:64 --precision dp/sp --json
   vcycle solve beam:o3,l3 --preset paper-pgm --precision dp-sp/dp-sp-hp
+  vcycle solve beam.mtx --coordinates nodes.mtx --solver cg --coarsening sa
 
 A parameter may follow a name after a colon, jacobi:0.9, or by its key, sor:omega=1.2,sweeps=2.
 `vcycle config` lists all names and keys.
@@ -114,6 +115,8 @@ pub struct SolveArgs {
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     #[command(flatten)]
+    pub known: KnownArgs,
+    #[command(flatten)]
     pub place: PlaceArgs,
     /// Residual to reach, relative to the right-hand side [default: 1e-8]
     #[arg(long, value_name = "TOLERANCE", allow_hyphen_values = true)]
@@ -152,6 +155,21 @@ pub struct InputArgs {
     /// Sum entries that a file gives more than once, instead of refusing them
     #[arg(long)]
     pub sum_duplicates: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct KnownArgs {
+    /// Vectors that the matrix nearly annihilates, one a column, for multigrid by aggregation
+    /// [default: the problem's own]
+    #[arg(long, value_name = "FILE", conflicts_with = "coordinates")]
+    pub near_nullspace: Option<PathBuf>,
+    /// Where the nodes of an elastic body lie, a row of 2 or 3 numbers each: its rigid-body modes
+    /// are the near-nullspace; unknowns are numbered dimension * node + component
+    #[arg(long, value_name = "FILE")]
+    pub coordinates: Option<PathBuf>,
+    /// Unknowns of a node, neighbours in the numbering [default: 1, or as many as coordinates]
+    #[arg(long, value_name = "N")]
+    pub block_size: Option<usize>,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
 use vcycle::matrix::{Csr, Duplicates};
+use vcycle::multigrid::NearNullspace;
 use vcycle::scalar::{Scalar, c64};
 use vcycle::vector::Vector;
 
@@ -21,6 +22,7 @@ pub struct System<T> {
     pub a: Arc<Csr<T>>,
     /// Where each unknown lies, of problems in the plane.
     pub plane: Option<Vec<[f64; 2]>>,
+    pub near_nullspace: Option<NearNullspace>,
     rhs: Option<Vec<T>>,
 }
 
@@ -51,6 +53,7 @@ impl AnySystem {
             plane: problem.plane(),
             name: problem.name,
             a: Arc::new(problem.matrix),
+            near_nullspace: problem.near_nullspace,
             rhs: Some(problem.rhs),
         }))
     }
@@ -66,6 +69,7 @@ impl<T: Wide> System<T> {
             name: name.to_owned(),
             a: Arc::new(a),
             plane: None,
+            near_nullspace: None,
             rhs: None,
         }
     }

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod error;
 mod input;
+mod known;
 mod output;
 
 use std::process::ExitCode;

@@ -258,6 +258,79 @@ fn matrices_that_are_not_positive_definite() {
     fails(&indefinite, "--solver cg --precond none", "indefinite");
 }
 
+/// The nodes 0 to `count` on a line, `columns` numbers each.
+fn columns(name: &str, count: usize, columns: usize) -> PathBuf {
+    let values: String = (0..count * columns).map(|v| format!("{v}\n")).collect();
+    file(name, format!("{ARRAY}{count} {columns}\n{values}"))
+}
+
+#[test]
+fn what_is_told_of_a_matrix_has_to_fit_it() {
+    let body = Path::new("elasticity:3x2x2");
+    let told = |option: &str, file: PathBuf| {
+        format!("--solver cg --precond amg --{option} {}", file.display())
+    };
+    let short = told("near-nullspace", columns("short.mtx", 80, 2));
+    refused(
+        body,
+        &short,
+        "near-nullspace: expected 81 x 1, found 80 x 1",
+    );
+    let few = told("coordinates", columns("few.mtx", 26, 3));
+    refused(body, &few, "near-nullspace: expected 81 x 1, found 78 x 1");
+    let wide = told("coordinates", columns("wide.mtx", 27, 4));
+    refused(body, &wide, "has 4 columns; a node has 2 or 3 coordinates");
+    let other = told("block-size 2 --coordinates", columns("other.mtx", 27, 3));
+    refused(body, &other, "a node with 3 coordinates has 3 unknowns");
+    let absent = told("near-nullspace", PathBuf::from("absent.mtx"));
+    refused(body, &absent, "absent.mtx");
+    let amg = "--solver cg --precond amg --block-size 2";
+    refused(
+        body,
+        amg,
+        "block-size: 81 rows are not made of nodes with 2",
+    );
+}
+
+#[test]
+fn a_matrix_of_zeros() {
+    let zeros = diagonal("zeros.mtx", ["0.0", "0.0"]);
+    refused(
+        &zeros,
+        "--solver cg --precond amg",
+        "amg: the matrix is singular: all entries are zero",
+    );
+    refused(
+        &zeros,
+        "--solver cg --precond jacobi",
+        "the diagonal entry of row 0 is zero",
+    );
+}
+
+#[test]
+fn a_nonsymmetric_matrix_under_cg() {
+    let path = general("turning.mtx", "2 2 4\n1 1 1\n1 2 50\n2 1 -50\n2 2 2\n");
+    let run = solve(
+        &path,
+        "--solver cg --precond none --rhs ones --max-iters 30",
+    );
+    assert_eq!(run.status, 1, "{}", run.stdout);
+    let told = "cg needs a symmetric matrix, this one is not";
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+}
+
+#[test]
+fn a_nullspace_that_is_none() {
+    let path = diagonal("full.mtx", ["1.0", "2.0"]);
+    let config = file("nullspace.toml", "nullspace = \"constant\"");
+    let option = format!("--config {}", config.display());
+    refused(
+        &path,
+        &option,
+        "nullspace: `constant`, but the matrix has no connected part",
+    );
+}
+
 #[test]
 fn output_that_cannot_be_written() {
     let matrix = diagonal("written.mtx", ["1.0", "2.0"]);

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use vcycle::config::{Config, PreconditionerConfig, Solution, Unit, solve};
+use vcycle::config::{self, Config, PreconditionerConfig, Solution, Unit, solve_system};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
-use vcycle::matrix::Csr;
 use vcycle::multigrid::{Amg, LevelPrecisions};
 use vcycle::vector::Vector;
 
@@ -73,22 +72,27 @@ pub(crate) fn in_double(config: &Config) -> Option<Config> {
 
 /// A system in the memory of an executor.
 pub(crate) struct Ours {
-    a: Arc<Csr<f64>>,
+    system: config::System<f64>,
     b: Vector<f64>,
 }
 
 impl Ours {
     pub(crate) fn new(system: &System, threads: usize) -> Result<Self> {
         let executor = Executor::cpu_with_threads(threads)?;
+        let matrix = Arc::new(system.matrix.copy_to(&executor)?);
+        let known = config::System::new(matrix);
         Ok(Self {
-            a: Arc::new(system.matrix.copy_to(&executor)?),
+            system: match system.near_nullspace.clone() {
+                Some(modes) => known.with_near_nullspace(modes),
+                None => known,
+            },
             b: Vector::from_column(&executor, system.rhs.clone()),
         })
     }
 
     /// A solve, and the configuration that was decided on.
     pub(crate) fn solve(&self, config: &Config) -> (Attempt, Option<Config>) {
-        match solve(config, &self.a, &self.b, &Workspace::new()) {
+        match solve_system(config, &self.system, &self.b, &Workspace::new()) {
             Ok(solution) => (
                 self.measured(&solution).map_err(|error| error.to_string()),
                 Some(solution.config),
@@ -99,8 +103,8 @@ impl Ours {
 
     fn measured(&self, solution: &Solution<f64>) -> Result<Measurement> {
         let mut r = Vector::zeros_like(&self.b)?;
-        self.a
-            .residual(&self.b, &solution.x, &mut r, &Workspace::new())?;
+        let a = self.system.matrix.as_ref();
+        a.residual(&self.b, &solution.x, &mut r, &Workspace::new())?;
         Ok(Measurement {
             setup: solution.setup.as_secs_f64(),
             solve: solution.solving.as_secs_f64(),

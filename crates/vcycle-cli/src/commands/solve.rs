@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vcycle::config::{self, Config, ConfigError, PreconditionerConfig, Solution, Wide};
@@ -18,6 +19,7 @@ use vcycle::multigrid::Amg;
 use crate::args::{PlaceArgs, SolveArgs};
 use crate::error::{CliError, Result};
 use crate::input::{AnySystem, System};
+use crate::known::near_nullspace;
 use crate::output::format::{bytes, count, duration};
 use crate::output::progress::Progress;
 use crate::output::report::Report;
@@ -177,7 +179,7 @@ impl Task<'_> {
         let profile = Rc::new(RefCell::new(Profile::default()));
         let trace = Rc::new(RefCell::new(ChromeTrace::default()));
         let ws = Workspace::with_log(self.log(&profile, &trace));
-        let solution = config::solve(&self.config, &system.a, &b, &ws);
+        let solution = config::solve_system(&self.config, &self.known(&system)?, &b, &ws);
         self.progress.end();
         let solution = solution?;
         let summary = Summary::new(
@@ -193,6 +195,14 @@ impl Task<'_> {
             true => ExitCode::SUCCESS,
             false => ExitCode::from(1),
         })
+    }
+
+    /// The matrix and what the options or else the problem tell of it.
+    fn known<T: Wide>(&self, system: &System<T>) -> Result<config::System<T>> {
+        let told = near_nullspace(&self.args.known, &self.executor)?;
+        let mut known = config::System::new(Arc::clone(&system.a));
+        known.near_nullspace = told.or_else(|| system.near_nullspace.clone());
+        Ok(known)
     }
 
     /// Observers cost a little in every iteration: only those whose output is asked for.

@@ -23,11 +23,13 @@
 mod auto;
 mod components;
 mod error;
+mod nullspace;
 mod precision;
 mod presets;
 mod refine;
 mod solve;
 mod storage;
+mod system;
 mod value;
 
 use std::path::Path;
@@ -36,12 +38,14 @@ use std::time::Duration;
 pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use error::ConfigError;
+pub use nullspace::Nullspace;
 pub use precision::{Precision, Unit};
 pub use presets::Preset;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-pub use solve::{Solution, solve};
+pub use solve::{Solution, solve, solve_system};
 pub use storage::{MatrixFormat, Wide};
+pub use system::System;
 use value::{Table, parameters};
 
 use crate::executor::Executor;
@@ -62,6 +66,8 @@ pub struct Config {
     pub precision: Precision,
     /// In which format to store the matrix.
     pub format: MatrixFormat,
+    /// What a singular matrix annihilates.
+    pub nullspace: Nullspace,
     /// Where to run.
     pub run: RunConfig,
 }
@@ -263,6 +269,9 @@ impl Config {
         }
         if let Some(value) = take("format") {
             config.format = MatrixFormat::from_value(value)?;
+        }
+        if let Some(value) = take("nullspace") {
+            config.nullspace = Nullspace::from_value(value)?;
         }
         config.stop = parameters("stop", section("stop", take("stop"))?)?;
         config.run = parameters("run", section("run", take("run"))?)?;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::auto::{Attempt, attempts};
+use super::nullspace::Projection;
 use super::refine::refine;
 use super::storage::{StoredMatrix, Wide, Working};
-use super::{Config, ConfigError, PreconditionerConfig, RunConfig};
+use super::{Config, ConfigError, PreconditionerConfig, RunConfig, System};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
-use crate::multigrid::Report;
+use crate::multigrid::{NearNullspace, Report};
 use crate::scalar::Real;
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status, Stop};
@@ -69,13 +70,28 @@ pub fn solve<T: Wide>(
     b: &Vector<T>,
     ws: &Workspace,
 ) -> Result<Solution<T>> {
-    T::solve_system(config, a, b, ws)
+    solve_system(config, &System::new(Arc::clone(a)), b, ws)
+}
+
+/// [`solve`] for a system of which more is known than its matrix.
+///
+/// # Errors
+/// As [`solve`], and when what is known does not fit the matrix.
+pub fn solve_system<T: Wide>(
+    config: &Config,
+    system: &System<T>,
+    b: &Vector<T>,
+    ws: &Workspace,
+) -> Result<Solution<T>> {
+    T::solve_system(config, system, b, ws)
 }
 
 /// Tries one attempt after the other with vectors of `W`.
 pub(super) struct Driver<'d, T: Wide, W: Working> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
+    near_nullspace: Option<&'d NearNullspace>,
+    nullspace: Option<Projection>,
     matrix: StoredMatrix<W>,
     stop: Stop,
     attempts: Vec<Attempt>,
@@ -87,16 +103,24 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
 }
 
 impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
-    pub(super) fn new(config: &'d Config, a: &'d Arc<Csr<T>>, ws: &'d Workspace) -> Result<Self> {
+    pub(super) fn new(
+        config: &'d Config,
+        system: &'d System<T>,
+        ws: &'d Workspace,
+    ) -> Result<Self> {
+        let a = &system.matrix;
         let begin = Instant::now();
         let stage = ws.stage("analysis", 0);
         let stop = config.stop.stop()?;
         let matrix = W::store_matrix(a, config.precision.matrix, config.format)?;
         let attempts = attempts(config, || a.facts());
+        let nullspace = Projection::new(config.nullspace, a)?;
         drop(stage);
         Ok(Self {
             config,
             a,
+            near_nullspace: system.near_nullspace.as_ref(),
+            nullspace,
             matrix,
             stop,
             attempts,
@@ -111,6 +135,8 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     pub(super) fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
         let fitting = Size::new(self.a.size().rows, b.cols());
         check_size("right-hand side", fitting, b.size())?;
+        let consistent = self.consistent(b)?;
+        let b = consistent.as_ref().unwrap_or(b);
         let mut place = 0;
         loop {
             let attempt = self.attempts[place].clone();
@@ -128,6 +154,9 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             };
             let mut x = Vector::zeros_like(b)?;
             let outcome = self.iterate(&solver, b, &mut x)?;
+            if let Some(nullspace) = &self.nullspace {
+                nullspace.project(&mut x)?;
+            }
             if outcome.status == Status::NonFinite {
                 self.messages.extend(origin(&solver, b, &x));
             }
@@ -139,9 +168,22 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
                         .push(format!("{name}: {}: {why}", outcome.status));
                     place = next;
                 }
-                None => return Ok(self.finish(&attempt, &solver, x, outcome)),
+                None => {
+                    self.explain(&attempt, outcome.status);
+                    return Ok(self.finish(&attempt, &solver, x, outcome));
+                }
             }
         }
+    }
+
+    /// Of a singular system the part of `b` that has a solution.
+    fn consistent(&mut self, b: &Vector<T>) -> Result<Option<Vector<T>>> {
+        let Some(nullspace) = &self.nullspace else {
+            return Ok(None);
+        };
+        let (consistent, message) = nullspace.consistent(b)?;
+        self.messages.push(message);
+        Ok(Some(consistent))
     }
 
     fn set_up(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
@@ -163,7 +205,10 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         match (attempt.preconditioner_factory()?, &attempt.preconditioner) {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
-                let hierarchy = amg.hierarchy(&self.matrix.entries, self.ws)?;
+                let hierarchy = match self.near_nullspace {
+                    None => amg.hierarchy(&self.matrix.entries, self.ws)?,
+                    Some(near) => amg.hierarchy_with(&self.matrix.entries, near, self.ws)?,
+                };
                 self.multigrid = Some(hierarchy.report().clone());
                 self.messages.extend(hierarchy.report().stalled.clone());
                 self.messages.extend(hierarchy.report().scaling_note());
@@ -199,6 +244,23 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         };
         (place + 1..self.attempts.len())
             .find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
+    }
+
+    /// Says what is wrong with the choice of the solver where the matrix shows it.
+    fn explain(&mut self, attempt: &Attempt, status: Status) {
+        let name = attempt.solver.name();
+        let symmetric_only = ["cg", "fcg", "pipecg", "minres", "chebyshev"].contains(&name);
+        if status == Status::Converged || !symmetric_only {
+            return;
+        }
+        let facts = self.a.facts();
+        if !facts.hermitian {
+            let asymmetry = facts.asymmetry;
+            self.messages.push(format!(
+                "{name} needs a symmetric matrix, this one is not: entries differ from those \
+                 opposite by up to {asymmetry:.1e}; try gmres or bicgstab"
+            ));
+        }
     }
 
     fn finish(

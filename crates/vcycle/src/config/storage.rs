@@ -12,7 +12,7 @@ use super::components::unknown_name;
 use super::error::ConfigError;
 use super::precision::{Unit, bad_precision};
 use super::solve::Driver;
-use super::{Config, Solution};
+use super::{Config, Solution, System};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -111,14 +111,14 @@ pub trait Working: Mixes<Self, Self> {
 
 /// A type systems are given in: `f64` or [`c64`].
 pub trait Wide: Working {
-    /// [`solve`](super::solve()) for this type. Being no generic function it is compiled here
+    /// [`solve_system`](super::solve_system) for this type. Being no generic function it is compiled here
     /// once, with all solvers, and not again by every crate that calls it.
     ///
     /// # Errors
-    /// As [`solve`](super::solve()).
+    /// As [`solve_system`](super::solve_system).
     fn solve_system(
         config: &Config,
-        a: &Arc<Csr<Self>>,
+        system: &System<Self>,
         b: &Vector<Self>,
         ws: &Workspace,
     ) -> Result<Solution<Self>>;
@@ -129,13 +129,13 @@ macro_rules! wide {
         impl Wide for $wide {
             fn solve_system(
                 config: &Config,
-                a: &Arc<Csr<Self>>,
+                system: &System<Self>,
                 b: &Vector<Self>,
                 ws: &Workspace,
             ) -> Result<Solution<Self>> {
                 match config.precision.working {
-                    Unit::Double => Driver::<Self, Self>::new(config, a, ws)?.solve(b),
-                    _ => Driver::<Self, $narrow>::new(config, a, ws)?.solve(b),
+                    Unit::Double => Driver::<Self, Self>::new(config, system, ws)?.solve(b),
+                    _ => Driver::<Self, $narrow>::new(config, system, ws)?.solve(b),
                 }
             }
         }

@@ -6,6 +6,7 @@ use super::grid::{Grid, check_rows, size_label};
 use super::{Entry, Problem};
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::multigrid::NearNullspace;
 
 /// Young's modulus.
 const YOUNG: f64 = 1.0;
@@ -36,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// [`coordinates`](Problem::coordinates) has a point for each node, in widths of a cube;
 /// [`near_nullspace`](Problem::near_nullspace) has the six rigid-body modes, neither normalised
 /// nor orthogonalised: the translations along x, y and z and the rotations about those axes
-/// through the middle of the block.
+/// through the mean of the nodes.
 ///
 /// ```
 /// use vcycle::{executor::Executor, gallery};
@@ -67,7 +68,7 @@ pub fn elasticity(size: [usize; 3], executor: &Executor) -> Result<Problem> {
     Ok(Problem {
         name: format!("elasticity:{}", size_label(&size)),
         rhs: vec![1.0; block.rows()],
-        near_nullspace: Some(rigid_body_modes(&coordinates, size.map(|n| n as f64 / 2.0))),
+        near_nullspace: Some(NearNullspace::rigid_body_modes(3, &coordinates)?),
         coordinates: Some(coordinates),
         block_size: COMPONENTS,
         grid: None,
@@ -161,25 +162,6 @@ fn slopes(basis: &Basis, a: usize, i: usize, b: usize, j: usize) -> f64 {
         .product()
 }
 
-/// Three translations, then the rotations `axis × (point - centre)`.
-fn rigid_body_modes(coordinates: &[[f64; 3]], centre: [f64; 3]) -> Vec<Vec<f64>> {
-    let mode = |displacement: &dyn Fn([f64; 3]) -> [f64; 3]| -> Vec<f64> {
-        let relative = |point: &[f64; 3]| [0, 1, 2].map(|axis| point[axis] - centre[axis]);
-        coordinates
-            .iter()
-            .flat_map(|point| displacement(relative(point)))
-            .collect()
-    };
-    vec![
-        mode(&|_| [1.0, 0.0, 0.0]),
-        mode(&|_| [0.0, 1.0, 0.0]),
-        mode(&|_| [0.0, 0.0, 1.0]),
-        mode(&|[_, y, z]| [0.0, -z, y]),
-        mode(&|[x, _, z]| [z, 0.0, -x]),
-        mode(&|[x, y, _]| [-y, x, 0.0]),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,7 +170,7 @@ mod tests {
     fn rigid_bodies_feel_no_force_away_from_the_clamp() {
         let problem = elasticity([3, 2, 2], &Executor::reference()).unwrap();
         let coordinates = problem.coordinates.unwrap();
-        for mode in problem.near_nullspace.unwrap() {
+        for mode in problem.near_nullspace.unwrap().vectors() {
             assert!(mode.iter().any(|&value| value != 0.0));
             for row in 0..mode.len() {
                 let (columns, values) = problem.matrix.row(row);

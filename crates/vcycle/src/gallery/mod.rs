@@ -40,6 +40,7 @@ use self::spec::Spec;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::matrix::Csr;
+use crate::multigrid::NearNullspace;
 
 /// A linear system, with what is known of where it comes from.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ pub struct Problem {
     /// says as much.
     pub coordinates: Option<Vec<[f64; 3]>>,
     /// Vectors the operator nearly annihilates, where they are more than the constant.
-    pub near_nullspace: Option<Vec<Vec<f64>>>,
+    pub near_nullspace: Option<NearNullspace>,
     /// Unknowns of a node, which are neighbours in the numbering.
     pub block_size: usize,
     /// Points along x, y and z of a stencil problem: row `i + nx (j + ny k)` is point `(i, j, k)`.

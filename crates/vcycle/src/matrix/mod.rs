@@ -3,6 +3,7 @@
 //! [`Csr`] is the format everything converts to and from; the others are for products. Which of
 //! them suits a matrix, [`choose_format`] tells from its row lengths.
 
+mod bsr;
 mod coo;
 mod csr;
 mod dense;
@@ -14,6 +15,7 @@ mod sellp;
 #[cfg(test)]
 mod tests;
 
+pub use bsr::Bsr;
 pub use coo::Coo;
 pub(crate) use csr::{
     Accumulator, Alike, Rows, RowsOf, Run, Slice, balance, build, check_product, cut_rows,

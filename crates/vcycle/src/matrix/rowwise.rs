@@ -31,6 +31,12 @@ pub(crate) trait Rowwise: Sync {
     /// Bounds of row ranges of about equal work.
     fn pieces(&self) -> &[usize];
 
+    /// Rows that are worked on together: what [`add`](Self::add) is asked for is made of whole
+    /// such groups.
+    fn rows_together(&self) -> usize {
+        1
+    }
+
     /// Adds one column of `A x` to the sums of the rows from `first` on.
     fn add<X: Scalar, Y: Scalar>(
         &self,
@@ -52,8 +58,9 @@ where
     F::Value: Mixes<X, Y>,
 {
     let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
+    let group = a.rows_together();
     let rows_from = |first: usize, y: &mut [Y]| {
-        reference::rows::product(first, y, cols, finish, |first, sums, column| {
+        reference::rows::product(first, y, (group, cols), finish, |first, sums, column| {
             let x = Column {
                 values,
                 column,
@@ -182,13 +189,8 @@ const SLOTS_PER_ENTRY: usize = 8;
 /// ... unless the matrix is so small that it does not matter.
 const SMALL_SLOTS: usize = 1 << 20;
 
-/// Arrays of padded columns and values, or an error before anything is allocated.
-pub(crate) fn padded<T: Scalar>(
-    format: &'static str,
-    executor: &Executor,
-    slots: usize,
-    entries: usize,
-) -> Result<(Buffer<u32>, Buffer<T>)> {
+/// Fails where padding would need far more memory than the entries.
+pub(crate) fn check_padding(format: &'static str, slots: usize, entries: usize) -> Result<()> {
     if slots > SMALL_SLOTS && slots / SLOTS_PER_ENTRY > entries {
         return Err(Error::TooMuchPadding {
             format,
@@ -196,6 +198,17 @@ pub(crate) fn padded<T: Scalar>(
             entries,
         });
     }
+    Ok(())
+}
+
+/// Arrays of padded columns and values, or an error before anything is allocated.
+pub(crate) fn padded<T: Scalar>(
+    format: &'static str,
+    executor: &Executor,
+    slots: usize,
+    entries: usize,
+) -> Result<(Buffer<u32>, Buffer<T>)> {
+    check_padding(format, slots, entries)?;
     Ok((
         Buffer::filled(executor, slots, reference::ell::PADDING)?,
         Buffer::filled(executor, slots, T::default())?,

@@ -6,11 +6,13 @@ use super::coarsest::Coarsest;
 use super::cycle::Cycle;
 use super::hierarchy::Hierarchy;
 use super::interpolate::Truncation;
+use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
 use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
 use super::strength::Strength;
+use super::systems::Systems;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -52,6 +54,10 @@ pub struct Amg {
     pub interpolation: Interpolation,
     /// How many entries a row of the prolongation keeps.
     pub truncation: Truncation,
+    /// How several unknowns a node are treated.
+    pub systems: Systems,
+    /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
+    pub block_size: usize,
     /// What smooths.
     pub smoother: Smoother,
     /// Sweeps before the coarse correction.
@@ -87,6 +93,8 @@ impl Default for Amg {
             aggregate_size: 8,
             interpolation: Interpolation::default(),
             truncation: Truncation::default(),
+            systems: Systems::default(),
+            block_size: 1,
             smoother: Smoother::default(),
             pre_sweeps: 1,
             post_sweeps: 1,
@@ -115,6 +123,33 @@ impl Amg {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
+        self.hierarchy_with(a, &NearNullspace::components(self.block_size)?, ws)
+    }
+
+    /// Sets up all levels for `a`, which nearly annihilates given vectors.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+    /// let problem = gallery::build("elasticity:12x6x6", &Executor::cpu())?;
+    /// let mut amg = Amg::default();
+    /// amg.coarsening = "sa".parse()?;
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix);
+    /// let modes = problem.near_nullspace.expect("rigid bodies");
+    /// let hierarchy = amg.hierarchy_with(&a, &modes, &Workspace::new())?;
+    /// assert_eq!(hierarchy.report().levels[1].rows % 6, 0);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`hierarchy`](Self::hierarchy), and when the vectors are of the wrong length or their
+    /// block size is not that of the parameters, where these have one.
+    pub fn hierarchy_with<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<Hierarchy<T>> {
         let _stage = ws.stage("amg set-up", 0);
         if self.max_levels == 0 {
             return Err(bad("max-levels", "must be at least 1"));
@@ -125,7 +160,15 @@ impl Amg {
         if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
             return Err(bad("restriction-scaling", "must be a positive number"));
         }
-        Hierarchy::new(self, a, ws)
+        let size = near_nullspace.block_size();
+        if self.block_size != 1 && self.block_size != size {
+            let reason = format!(
+                "{} is not that of the near-nullspace, {size}",
+                self.block_size
+            );
+            return Err(bad("block-size", &reason));
+        }
+        Hierarchy::new(self, a, near_nullspace, ws)
     }
 }
 

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
+use super::coarsest::is_diagonal;
+use super::near_nullspace::NearNullspace;
 use super::precision::{LevelPrecisions, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::scaling::{Normalised, scale_levels};
 use super::stages::Coarsened;
+use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::config::Unit;
 use crate::error::{Error, Result};
@@ -45,15 +48,21 @@ pub struct Hierarchy<T: Scalar> {
 }
 
 impl<T: Scalar> Hierarchy<T> {
-    pub(super) fn new(amg: &Amg, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Self> {
+    pub(super) fn new(
+        amg: &Amg,
+        a: &Arc<dyn LinOp<T>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<Self> {
         let widest = unit_of(T::KIND)?;
         let clock = Clock::new(ws);
         let analysis = clock.stage(0, "analysis");
         let finest = finest(a)?;
+        near_nullspace.check(finest.size().rows)?;
         let precisions = amg.precision.capped(widest);
         let symmetric = !amg.smoother.is_symmetric() && finest.facts().symmetric;
         drop(analysis);
-        let (mut levels, stalled) = coarsen(amg, finest, &clock)?;
+        let (mut levels, stalled) = coarsen(amg, finest, near_nullspace, &clock)?;
         let mut report = report(amg, &levels, &precisions, stalled);
         let precisions: Vec<_> = report.levels.iter().map(|level| level.precision).collect();
         let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
@@ -123,14 +132,16 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
 pub(super) fn coarsen(
     amg: &Amg,
     finest: Arc<Csr<f64>>,
+    near_nullspace: &NearNullspace,
     clock: &Clock<'_>,
 ) -> Result<(Vec<Matrices>, Option<String>)> {
-    let mut modes = Vec::new();
+    let mut unknowns = Unknowns::new(near_nullspace);
     let mut a = finest;
     let mut levels = Vec::new();
     let mut stalled = None;
-    while a.size().rows > amg.coarsest_rows && levels.len() + 1 < amg.max_levels {
-        match step(amg, levels.len(), &a, &mut modes, clock)? {
+    let is_small = |a: &Csr<f64>| a.size().rows <= amg.coarsest_rows || is_diagonal(a);
+    while !is_small(&a) && levels.len() + 1 < amg.max_levels {
+        match step(amg, levels.len(), &a, &mut unknowns, clock)? {
             Err(reason) => {
                 stalled = Some(reason);
                 break;
@@ -151,42 +162,68 @@ fn step(
     amg: &Amg,
     level: usize,
     a: &Csr<f64>,
-    modes: &mut Vec<Vec<f64>>,
+    unknowns: &mut Unknowns,
     clock: &Clock<'_>,
 ) -> Result<Result<(Transfer, Csr<f64>), String>> {
     let stage = |name| clock.stage(level, name);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
-    let strength = {
+    let view = {
         let _stage = stage("strength");
-        amg.strength.graph(a)?
+        View::new(amg.systems, amg.coarsening, amg.strength, a, unknowns)?
     };
     let coarsened = {
         let _stage = stage("coarsening");
-        Coarsened::new(amg, level, a, &strength)?
+        Coarsened::new(amg, level, view.matrix(), view.strength())?
     };
-    let (rows, count) = (a.size().rows, coarsened.count());
+    let rows = a.size().rows;
+    let count = view.coarse_rows(coarsened.count(), unknowns);
     if count == 0 || count as f64 > STALLED * rows as f64 {
         return Ok(Err(format!(
             "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"
         )));
     }
-    let prolongation = {
+    let map = coarsened.map();
+    let (prolongation, block) = {
         let _stage = stage("interpolation");
-        coarsened.prolongation(interpolation, a, &strength, &amg.truncation, modes)?
+        coarsened.prolongation(interpolation, view, &amg.truncation, unknowns)?
     };
     let _stage = stage("galerkin");
-    let transposed = prolongation.transpose()?;
-    let restriction = match amg.restriction_scaling {
-        1.0 => transposed,
-        factor => transposed.scale(factor)?,
-    };
-    let coarse = galerkin(&restriction, a, &prolongation)?;
+    let (restriction, coarse) = product(a, &prolongation, block, amg.restriction_scaling)?;
+    let coarse = without_empty_rows(coarse)?;
     let transfer = Transfer {
         restriction,
         prolongation,
-        coarsened,
+        map,
     };
     Ok(Ok((transfer, coarse)))
+}
+
+/// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of them.
+fn product(a: &Csr<f64>, p: &Csr<f64>, block: Size, scaling: f64) -> Result<(Csr<f64>, Csr<f64>)> {
+    let scaled = |r: Csr<f64>| match scaling {
+        1.0 => Ok(r),
+        factor => r.scale(factor),
+    };
+    if let Some((a, p)) = in_blocks(a, p, block) {
+        let r = p.transpose()?;
+        let coarse = r.multiply(&a.multiply(&p)?)?.rows()?;
+        return Ok((scaled(r.rows()?)?, scaled(coarse)?));
+    }
+    let r = scaled(p.transpose()?)?;
+    let coarse = galerkin(&r, a, p)?;
+    Ok((r, coarse))
+}
+
+/// Ones on the diagonal of rows without entries: those of modes that depend on others in their
+/// group, to which nothing is restricted.
+fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
+    let empty = |row: usize| coarse.pattern().range(row).is_empty();
+    let rows = coarse.size().rows;
+    if !(0..rows).any(empty) {
+        return Ok(coarse);
+    }
+    let ones = Csr::identity(coarse.executor(), rows).filter(|row, _, _: f64| empty(row))?;
+    coarse.add(1.0, 1.0, &ones)
 }
 
 fn report(
@@ -195,8 +232,8 @@ fn report(
     precisions: &LevelPrecisions,
     stalled: Option<String>,
 ) -> Report {
-    let rows = levels.last().map_or(0, |level| level.a.size().rows);
-    let coarsest = amg.coarsest.for_rows(rows).name();
+    let last = levels.last().expect("there is a finest level");
+    let coarsest = amg.coarsest.of(&last.a).name();
     let facts = |(number, level): (usize, &Matrices)| {
         let precision = precisions.at(number);
         let transfer_unit = of_transfer(precision, precisions.at(number + 1));

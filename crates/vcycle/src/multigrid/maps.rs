@@ -6,6 +6,7 @@ use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsen::NONE;
 use super::hierarchy::{coarsen, finest};
+use super::near_nullspace::NearNullspace;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -72,11 +73,12 @@ impl Amg {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<CoarseMaps> {
-        let (levels, _) = coarsen(self, finest(a)?, &Clock::new(ws))?;
+        let near = NearNullspace::components(self.block_size)?;
+        let (levels, _) = coarsen(self, finest(a)?, &near, &Clock::new(ws))?;
         let ways = levels.into_iter().filter_map(|level| level.transfer);
         Ok(CoarseMaps {
             grouped: self.coarsening.aggregates(),
-            maps: ways.map(|way| way.coarsened.map()).collect(),
+            maps: ways.map(|way| way.map).collect(),
         })
     }
 }

@@ -6,8 +6,10 @@ use super::amg::Amg;
 use super::coarsen::{self, Aggregates, Splitting};
 use super::interpolate::{self, Truncation};
 use super::serde_text;
+use super::systems::{Unknowns, View};
 use crate::config::ConfigError;
 use crate::error::Result;
+use crate::linop::Size;
 use crate::matrix::{Csr, Pattern};
 
 /// How the unknowns of the next level are found.
@@ -51,8 +53,8 @@ impl Coarsening {
             Self::PmisAggressive => "pmis-aggressive",
             Self::RugeStueben => "rs",
             Self::Pgm => "pgm",
-            Self::Mis2 => "sa",
-            Self::Greedy => "greedy",
+            Self::Mis2 => "mis2",
+            Self::Greedy => "sa",
         }
     }
 
@@ -69,7 +71,7 @@ serde_text::named!(Coarsening, "coarsening");
 #[non_exhaustive]
 pub enum Interpolation {
     /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `smoothed` after
-    /// `sa` and `greedy`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
+    /// `sa` and `mis2`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
     #[default]
     Auto,
     /// [`interpolate::direct`].
@@ -181,38 +183,71 @@ impl Coarsened {
         }
     }
 
-    /// For every unknown its number, or that of its group, on the next level.
-    pub fn map(self) -> Vec<u32> {
+    /// For every unknown (or node) its number, or that of its group, on the next level.
+    pub fn map(&self) -> Vec<u32> {
         match self {
-            Self::Chosen(splitting) => splitting.coarse_index,
-            Self::Twice(both) => both.second.coarse_index,
-            Self::Grouped(aggregates) => aggregates.aggregate,
+            Self::Chosen(splitting) => splitting.coarse_index.clone(),
+            Self::Twice(both) => both.second.coarse_index.clone(),
+            Self::Grouped(aggregates) => aggregates.aggregate.clone(),
         }
     }
 
-    /// The prolongation; `modes` are the near-nullspace of this level and become that of the next.
+    /// All unknowns of the nodes that were chosen.
+    pub fn of_nodes(self, block_size: usize) -> Self {
+        match self {
+            Self::Chosen(splitting) => Self::Chosen(splitting.of_nodes(block_size)),
+            Self::Twice(both) => Self::Twice(coarsen::Aggressive {
+                first: both.first.of_nodes(block_size),
+                second: both.second.of_nodes(block_size),
+            }),
+            grouped @ Self::Grouped(_) => grouped,
+        }
+    }
+
+    /// The prolongation and the size of its blocks; what is known of the unknowns of this level
+    /// becomes that of the next.
     pub fn prolongation(
+        self,
+        interpolation: Interpolation,
+        view: View<'_>,
+        truncation: &Truncation,
+        unknowns: &mut Unknowns,
+    ) -> Result<(Csr<f64>, Size)> {
+        let (view, coarsened, node) = view.for_interpolation(self, unknowns)?;
+        let (a, strength) = (view.matrix(), view.strength());
+        let grouped = matches!(coarsened, Self::Grouped(_));
+        let block = match unknowns.modes.len() {
+            _ if !grouped => Size::square(1),
+            0 => Size::square(node),
+            modes => Size::new(node, modes),
+        };
+        let prolongation = match &coarsened {
+            Self::Grouped(groups) => {
+                let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
+                let filter = (weak && node == 1).then_some(strength);
+                aggregated(
+                    interpolation,
+                    a,
+                    groups,
+                    (block, filter),
+                    &mut unknowns.modes,
+                )?
+            }
+            chosen => chosen.interpolated(interpolation, a, strength, truncation)?,
+        };
+        view.coarse_unknowns(&prolongation, unknowns, grouped);
+        Ok((prolongation, block))
+    }
+
+    fn interpolated(
         &self,
         interpolation: Interpolation,
         a: &Csr<f64>,
         strength: &Arc<Pattern>,
         truncation: &Truncation,
-        modes: &mut Vec<Vec<f64>>,
     ) -> Result<Csr<f64>> {
         let splitting = match self {
-            Self::Grouped(aggregates) => {
-                let (tentative, coarse) =
-                    interpolate::tentative(aggregates, modes, 1, a.executor())?;
-                *modes = coarse;
-                return match interpolation {
-                    Interpolation::Smoothed => {
-                        let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
-                        let filter = weak.then_some(strength);
-                        interpolate::smoothed(a, &tentative, SMOOTHING, filter)
-                    }
-                    _ => Ok(tentative),
-                };
-            }
+            Self::Grouped(_) => unreachable!("groups have no chosen unknowns"),
             Self::Twice(both) => {
                 let (first, second) = (&both.first, &both.second);
                 return interpolate::two_stage(a, strength, first, second, truncation);
@@ -227,5 +262,21 @@ impl Coarsened {
             _ => interpolate::extended_i,
         };
         method(a, strength, splitting, truncation)
+    }
+}
+
+/// The prolongation from groups of nodes; `modes` become those of the next level.
+fn aggregated(
+    interpolation: Interpolation,
+    a: &Csr<f64>,
+    groups: &Aggregates,
+    (block, filter): (Size, Option<&Arc<Pattern>>),
+    modes: &mut Vec<Vec<f64>>,
+) -> Result<Csr<f64>> {
+    let (tentative, coarse) = interpolate::tentative(groups, modes, block.rows, a.executor())?;
+    *modes = coarse;
+    match interpolation {
+        Interpolation::Smoothed => interpolate::smoothed(a, &tentative, SMOOTHING, filter, block),
+        _ => Ok(tentative),
     }
 }

@@ -8,9 +8,9 @@ use super::*;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::{Factory, LinOp};
+use crate::linop::{Factory, LinOp, Size};
 use crate::log::{Log, Profile};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Duplicates};
 use crate::scalar::c64;
 use crate::solver::{Cg, Fcg, Method, Solver};
 use crate::stop::{Outcome, Status};
@@ -312,8 +312,75 @@ fn a_diagonal_matrix_is_solved_by_one_level() {
     let a: Matrix = Arc::new(Csr::diagonal_matrix(&Executor::cpu(), values));
     let made = hierarchy(&Amg::default(), &a).unwrap();
     assert_eq!(made.report().levels.len(), 1);
-    assert!(made.report().stalled.as_ref().unwrap().contains("level 0"));
-    assert_eq!(iterations(&Amg::default(), &a), 1);
+    assert_eq!(made.report().stalled, None);
+    assert_eq!(made.report().coarsest, "diagonal");
+    for smoother in ["l1-jacobi", "jacobi:0.5", "chebyshev:2"] {
+        let amg = Amg {
+            smoother: smoother.parse().unwrap(),
+            ..Amg::default()
+        };
+        assert_eq!(iterations(&amg, &a), 1);
+    }
+}
+
+/// Two grids and a few unknowns by themselves, one after the other.
+fn in_pieces() -> Csr<f64> {
+    let host = Executor::cpu();
+    let grids = ["poisson5:30", "aniso5:25,0.01"].map(|spec| gallery::build(spec, &host).unwrap());
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for grid in grids {
+        let first = offsets.len() as u32 - 1;
+        for row in 0..grid.matrix.size().rows {
+            columns.extend(grid.matrix.row(row).0.iter().map(|column| first + column));
+            values.extend_from_slice(grid.matrix.row(row).1);
+            offsets.push(columns.len());
+        }
+    }
+    for alone in 0..5 {
+        columns.push(offsets.len() as u32 - 1);
+        values.push(1e-3 + f64::from(alone));
+        offsets.push(columns.len());
+    }
+    let size = Size::square(offsets.len() - 1);
+    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
+#[test]
+fn disconnected_parts_and_unknowns_by_themselves_are_solved() {
+    let a: Matrix = Arc::new(in_pieces());
+    for coarsening in Coarsening::ALL {
+        let amg = Amg {
+            coarsening,
+            ..Amg::default()
+        };
+        let count = iterations(&amg, &a);
+        eprintln!("{coarsening}: {count}");
+        assert!(
+            count <= if coarsening.aggregates() { 50 } else { 20 },
+            "{count}"
+        );
+    }
+}
+
+#[test]
+fn coarsening_that_stalls_is_told_and_the_smoother_solves() {
+    // No coupling is strong.
+    let a = problem("poisson5:40");
+    let amg = Amg {
+        strength: strength::Strength::Symmetric(strength::Symmetric {
+            threshold: 2.0,
+            connections: None,
+        }),
+        ..Amg::default()
+    };
+    let made = hierarchy(&amg, &a).unwrap();
+    let stalled = made.report().stalled.clone().unwrap();
+    assert_eq!(
+        stalled,
+        "coarsening stalled on level 0: 0 of 1600 unknowns are coarse"
+    );
+    assert_eq!(made.report().coarsest, "smoother");
+    assert!(iterations(&amg, &a) > 16);
 }
 
 #[test]
@@ -338,6 +405,11 @@ fn what_cannot_be_set_up_is_named() {
             ..
         }
     ));
+
+    let mut holed = gallery::build("poisson5:5", &host).unwrap().matrix;
+    holed.values_mut()[3] = f64::NAN;
+    let error = hierarchy(&Amg::default(), &(Arc::new(holed) as Matrix)).unwrap_err();
+    assert!(matches!(error, Error::NonFiniteEntry { row: 1, column: 0 }));
 
     let complex: Arc<dyn LinOp<c64>> = Arc::new(Csr::<c64>::identity(&host, 3));
     let error = Factory::generate(&Amg::default(), &complex, &Workspace::new()).unwrap_err();

@@ -11,12 +11,12 @@ use super::level::Level;
 use super::precision::of_transfer;
 use super::scaling::Factors;
 use super::smooth::Relaxation;
-use super::stages::Coarsened;
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::{LinOp, Product};
+use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::Csr;
+use crate::precond::Jacobi;
 use crate::scalar::{Mixes, Scalar, bf16, f16};
 
 /// The matrices of one level, in double precision.
@@ -33,8 +33,8 @@ pub(super) struct Matrices {
 pub(super) struct Transfer {
     pub restriction: Csr<f64>,
     pub prolongation: Csr<f64>,
-    /// What they were made by.
-    pub coarsened: Coarsened,
+    /// For every unknown (or node) its number, or that of its group, on the next level.
+    pub map: Vec<u32>,
 }
 
 /// What the cycles are made of and by.
@@ -196,8 +196,8 @@ fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> 
     let _stage = plan.clock.stage(level, "coarsest solver");
     let matrices = plan.take();
     let a = plan.operator::<W>(&matrices.a, level)?;
-    let rows = matrices.a.size().rows;
-    let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.for_rows(rows) {
+    let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.of(&matrices.a) {
+        Coarsest::Diagonal => Jacobi::default().generate(&a, plan.ws)?,
         Coarsest::Direct => direct(&matrices.a, plan.ws)?,
         Coarsest::Smoother => {
             let after = plan.amg.coarsest_sweeps / 2;
@@ -216,7 +216,7 @@ fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> 
 
 #[cfg(feature = "direct")]
 fn direct<W: Working>(a: &Arc<Csr<f64>>, ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
-    use crate::linop::{Converted, Factory};
+    use crate::linop::Converted;
     let a: Arc<dyn LinOp<f64>> = Arc::clone(a) as _;
     let solver = crate::solver::Direct::default().generate(&a, ws)?;
     Ok(Arc::new(Converted::new(solver)?))

@@ -4,6 +4,7 @@
 //! threads or on timing, so results are the same bits on any number of threads.
 
 pub(crate) mod blocks;
+pub(crate) mod bsr;
 pub(crate) mod csr;
 pub(crate) mod dense;
 pub(crate) mod ell;

@@ -1,6 +1,7 @@
 //! Plain serial loops: the oracle.
 
 pub(crate) mod blocks;
+pub(crate) mod bsr;
 pub(crate) mod coo;
 pub(crate) mod csr;
 pub(crate) mod dense;

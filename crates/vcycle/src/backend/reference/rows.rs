@@ -73,17 +73,18 @@ impl<S: Field, Y: Scalar> Finish<'_, S, Y> {
 /// A product over the rows from `first` on, which `y` holds.
 ///
 /// `add(first, sums, column)` adds the entries of one column of `A x` to the sums of the rows
-/// from its `first` on.
+/// from its `first` on; it gets whole groups of `group` rows.
 pub(crate) fn product<S: Field, Y: Scalar>(
     first: usize,
     y: &mut [Y],
-    cols: usize,
+    (group, cols): (usize, usize),
     finish: Finish<'_, S, Y>,
     add: impl Fn(usize, &mut [S], usize),
 ) {
     let mut sums = [S::zero(); BLOCK];
-    for (block, y) in y.chunks_mut(BLOCK * cols.max(1)).enumerate() {
-        let first = first + block * BLOCK;
+    let rows = BLOCK / group * group;
+    for (block, y) in y.chunks_mut(rows * cols.max(1)).enumerate() {
+        let first = first + block * rows;
         let sums = &mut sums[..y.len() / cols];
         for column in 0..cols {
             sums.fill(S::zero());

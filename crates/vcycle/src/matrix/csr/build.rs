@@ -184,7 +184,7 @@ pub(crate) fn fill_rows<V: Send>(
 }
 
 /// [`fill_rows`] with scratch memory, the rows cut at `bounds`.
-pub(super) fn fill_rows_with<V: Send, S: Send>(
+pub(crate) fn fill_rows_with<V: Send, S: Send>(
     executor: &Executor,
     offsets: &[usize],
     bounds: &[usize],

@@ -97,23 +97,32 @@ impl Pattern {
     /// # Errors
     /// When the pattern is not square.
     pub fn components(&self) -> Result<usize> {
+        let parts = self.parts()?;
+        let first_of_its_own = |(row, &part): (usize, &u32)| row == part as usize;
+        let parts = parts.iter().enumerate();
+        Ok(parts.filter(|one| first_of_its_own(*one)).count())
+    }
+
+    /// For every vertex the smallest one of its connected component in the graph of `A + A^T`.
+    pub(crate) fn parts(&self) -> Result<Vec<u32>> {
         let size = self.size();
         if size.rows != size.cols {
             let component = "connected components";
             return Err(Error::NotSquare { component, size });
         }
         let mut parents: Vec<u32> = (0..self.size().rows as u32).collect();
-        let mut components = parents.len();
         for row in 0..parents.len() {
             for &column in &self.columns()[self.range(row)] {
                 let (a, b) = (root(&mut parents, row as u32), root(&mut parents, column));
                 if a != b {
                     parents[a.max(b) as usize] = a.min(b);
-                    components -= 1;
                 }
             }
         }
-        Ok(components)
+        for row in 0..parents.len() {
+            parents[row] = root(&mut parents, row as u32);
+        }
+        Ok(parents)
     }
 }
 

@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use accumulator::Accumulator;
-pub(crate) use build::{Rows, RowsOf, build, cut_rows, fill_rows, ranges, zeroed};
+pub(crate) use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
 pub(crate) use cut::{Slice, balance};
 pub use equilibrate::{Equilibrated, Scaling};
 pub use facts::Facts;

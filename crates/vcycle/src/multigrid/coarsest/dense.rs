@@ -10,8 +10,8 @@ use crate::vector::Vector;
 /// The diagonal is the pivot unless another entry of its column is larger by this factor: so
 /// symmetric matrices keep a symmetric inverse.
 const PIVOTING: f64 = 10.0;
-/// Pivots that are less than this, relative to the largest entry of the matrix, are rounding
-/// errors of zero.
+/// Pivots that are less than this, relative to the largest entry of their row before, are
+/// rounding errors of zero.
 const ZERO_PIVOT: f64 = 1e-13;
 
 /// `P A = L U` in double precision, for vectors of any real precision.
@@ -52,16 +52,23 @@ impl DenseLu {
             order: (0..n).collect(),
             inverse_pivots: vec![0.0; n],
         };
-        let tiny = ZERO_PIVOT * a.norm_max();
+        let largest = |row: &[f64]| row.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let tiny: Vec<f64> = lu
+            .factors
+            .chunks(n.max(1))
+            .map(|row| ZERO_PIVOT * largest(row))
+            .collect();
         for step in 0..n {
-            lu.eliminate(step, tiny);
+            lu.eliminate(step, &tiny);
         }
         lu
     }
 
-    fn eliminate(&mut self, step: usize, tiny: f64) {
+    /// `tiny` are the pivots that count as zero, by the row of the matrix.
+    fn eliminate(&mut self, step: usize, tiny: &[f64]) {
         let n = self.n;
         self.swap(step, self.pivot_row(step));
+        let tiny = tiny[self.order[step]];
         let (above, below) = self.factors.split_at_mut((step + 1) * n);
         let pivot_row = &above[step * n + step..];
         if pivot_row[0].abs() <= tiny {
@@ -214,5 +221,10 @@ mod tests {
             &[1.0, 0.0, -1.0],
         );
         assert_eq!(x, [2.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn small_rows_beside_large_ones_are_not_singular() {
+        assert_eq!(solve(2, &[1e20, 0.0, 0.0, 2.0], &[1e20, 1.0]), [1.0, 0.5]);
     }
 }

@@ -12,6 +12,7 @@ use crate::config::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size};
+use crate::matrix::Csr;
 use crate::scalar::Scalar;
 use crate::vector::Vector;
 
@@ -22,7 +23,7 @@ const DENSE_ROWS: usize = 1000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Coarsest {
-    /// `dense` up to 1000 rows, else `smoother`.
+    /// `diagonal` for a diagonal matrix, else `dense` up to 1000 rows, else `smoother`.
     #[default]
     Auto,
     /// [`DenseLu`].
@@ -31,11 +32,19 @@ pub enum Coarsest {
     Direct,
     /// The sweeps of the other levels, before and after.
     Smoother,
+    /// The inverse of the diagonal, exact for a diagonal matrix.
+    Diagonal,
 }
 
 impl Coarsest {
     /// Every choice.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::Dense, Self::Direct, Self::Smoother];
+    pub const ALL: [Self; 5] = [
+        Self::Auto,
+        Self::Dense,
+        Self::Direct,
+        Self::Smoother,
+        Self::Diagonal,
+    ];
 
     /// The name in options and files.
     pub fn name(self) -> &'static str {
@@ -44,13 +53,15 @@ impl Coarsest {
             Self::Dense => "dense",
             Self::Direct => "direct",
             Self::Smoother => "smoother",
+            Self::Diagonal => "diagonal",
         }
     }
 
-    /// What `auto` means for so many rows.
-    pub(super) fn for_rows(self, rows: usize) -> Self {
+    /// What `auto` means for a matrix.
+    pub(super) fn of(self, a: &Csr<f64>) -> Self {
         match self {
-            Self::Auto if rows <= DENSE_ROWS => Self::Dense,
+            Self::Auto if is_diagonal(a) => Self::Diagonal,
+            Self::Auto if a.size().rows <= DENSE_ROWS => Self::Dense,
             Self::Auto => Self::Smoother,
             given => given,
         }
@@ -58,6 +69,12 @@ impl Coarsest {
 }
 
 serde_text::named!(Coarsest, "coarsest");
+
+/// Whether a matrix couples no two unknowns.
+pub(super) fn is_diagonal(a: &Csr<f64>) -> bool {
+    let rows = a.size().rows;
+    a.nonzeros() == rows && (0..rows).all(|row| *a.row(row).0 == [row as u32])
+}
 
 /// Smoothing alone, from a zero guess.
 #[derive(Debug)]

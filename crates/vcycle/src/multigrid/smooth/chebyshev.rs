@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use num_traits::Zero;
-
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, entries};
-use crate::matrix::Csr;
+use crate::multigrid::spectrum::{largest_row_sum, spectral_radius};
 use crate::precond::Jacobi;
-use crate::scalar::{Field, Mixes, Real, Scalar};
-use crate::vector::{Coefficient, Scalars, Vector};
+use crate::scalar::{Mixes, Scalar};
+use crate::vector::{Coefficient, Vector};
 
-/// Steps of the power method.
-const POWER_STEPS: usize = 10;
 /// The smoothed part of the spectrum, relative to its estimated upper end.
 const INTERVAL: (f64, f64) = (0.3, 1.1);
 
@@ -62,7 +58,8 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
             });
         }
         let inverse = Jacobi::default().generate(a, ws)?;
-        let bound = largest_row_sum(&*entries(a.as_ref(), "chebyshev")?);
+        let matrix = entries(a.as_ref(), "chebyshev")?;
+        let bound = largest_row_sum(&matrix, &matrix.diagonal());
         let radius = spectral_radius(a.as_ref(), inverse.as_ref(), ws)?.min(bound);
         Ok(Arc::new(Polynomial {
             a: Arc::clone(a),
@@ -72,39 +69,6 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
             upper: (INTERVAL.1 * radius).min(bound),
         }))
     }
-}
-
-/// The largest absolute row sum of `D^-1 A`.
-fn largest_row_sum<T: Scalar>(a: &Csr<T>) -> f64 {
-    let sum = |(row, diagonal): (usize, T)| {
-        let moduli = a.row(row).1.iter().map(|v| v.load().modulus().to_f64());
-        moduli.sum::<f64>() / diagonal.load().modulus().to_f64()
-    };
-    let diagonal = a.diagonal().into_iter();
-    diagonal.enumerate().map(sum).fold(0.0, f64::max)
-}
-
-/// The spectral radius of `M A` by the power method, from a vector that is the same every time.
-fn spectral_radius<T: Scalar>(a: &dyn LinOp<T>, m: &dyn LinOp<T>, ws: &Workspace) -> Result<f64> {
-    let start = (0..a.size().rows).map(|row| T::store(T::Arith::from_f64(scattered(row))));
-    let mut v = Vector::<T>::from_column(a.executor(), start.collect());
-    let mut product = ws.vector_like::<T, T>(&v)?;
-    let mut norm = Scalars::filled(a.executor(), 1, T::Arith::zero())?;
-    v.norm(&mut norm)?;
-    for _ in 0..POWER_STEPS {
-        v.scale(Coefficient::one().over(&norm))?;
-        a.apply(&v, &mut product, ws)?;
-        m.apply(&product, &mut v, ws)?;
-        v.norm(&mut norm)?;
-    }
-    Ok(norm.get(0)?.real().to_f64())
-}
-
-/// A number in -1..1 that looks random (the fractional parts of multiples of the golden ratio,
-/// squared index against resonance with a grid).
-fn scattered(row: usize) -> f64 {
-    let row = row as f64 + 1.0;
-    2.0 * (row * row * 0.618_033_988_749_895).fract() - 1.0
 }
 
 #[derive(Debug)]
@@ -154,21 +118,5 @@ impl<T: Scalar> LinOp<T> for Polynomial<T> {
             held: inverse.held,
             moved: self.degree * inverse.moved + (self.degree - 1) * a.moved,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gallery;
-
-    #[test]
-    fn the_spectral_radius_of_a_laplacian_is_found() {
-        let problem = gallery::build("poisson5:20", &Executor::reference()).unwrap();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix);
-        let ws = Workspace::new();
-        let m = Jacobi::default().generate(&a, &ws).unwrap();
-        let radius = spectral_radius(a.as_ref(), m.as_ref(), &ws).unwrap();
-        assert!((1.8..2.0).contains(&radius), "{radius}");
     }
 }

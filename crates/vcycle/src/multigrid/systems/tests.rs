@@ -1,0 +1,236 @@
+//! Several unknowns a node, from matrices to iterations.
+
+use super::*;
+use crate::error::Error;
+use crate::executor::{Executor, Workspace};
+use crate::gallery::{self, Problem};
+use crate::linop::LinOp;
+use crate::multigrid::strength::Symmetric;
+use crate::multigrid::{Amg, Hierarchy};
+use crate::solver::{Cg, Solver};
+use crate::vector::Vector;
+
+/// Smoothed aggregation in which all couplings are strong.
+fn aggregation(smoother: &str) -> Amg {
+    Amg {
+        coarsening: Coarsening::Mis2,
+        strength: Strength::Symmetric(Symmetric {
+            threshold: 0.0,
+            connections: None,
+        }),
+        smoother: smoother.parse().unwrap(),
+        ..Amg::default()
+    }
+}
+
+fn set_up(amg: &Amg, a: &Arc<dyn LinOp<f64>>, near: &NearNullspace) -> Result<Hierarchy<f64>> {
+    amg.hierarchy_with(a, near, &Workspace::new())
+}
+
+/// Iterations of conjugate gradients for ones on the right, and the hierarchy.
+fn solve(amg: &Amg, a: Csr<f64>, near: &NearNullspace) -> (usize, Hierarchy<f64>) {
+    let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+    let hierarchy = set_up(amg, &a, near).unwrap();
+    let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
+    let solver = solver
+        .with_preconditioner(Arc::new(hierarchy.clone()))
+        .unwrap();
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    assert!(outcome.converged(), "{amg:?}: {outcome}");
+    (outcome.iterations, hierarchy)
+}
+
+fn body(spec: &str, executor: &Executor) -> (Csr<f64>, NearNullspace) {
+    let Problem {
+        matrix,
+        near_nullspace,
+        ..
+    } = gallery::build(spec, executor).unwrap();
+    (matrix, near_nullspace.unwrap())
+}
+
+/// `count` copies of a scalar matrix, their unknowns numbered in turn, coupled by `coupling` on
+/// the diagonal blocks.
+fn interleaved(a: &Csr<f64>, count: usize, coupling: f64) -> Csr<f64> {
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut push = |row: usize, column: usize, value: f64| {
+        rows.push(row as u32);
+        columns.push(column as u32);
+        values.push(value);
+    };
+    for row in 0..a.size().rows {
+        for part in 0..count {
+            for (&column, &value) in a.row(row).0.iter().zip(a.row(row).1) {
+                push(count * row + part, count * column as usize + part, value);
+            }
+            let others = (0..count).filter(|&other| other != part && coupling != 0.0);
+            others.for_each(|other| push(count * row + part, count * row + other, coupling));
+        }
+    }
+    let size = Size::square(count * a.size().rows);
+    let duplicates = crate::matrix::Duplicates::Refuse;
+    Csr::from_triplets(a.executor(), size, rows, columns, values, duplicates).unwrap()
+}
+
+#[test]
+fn rigid_body_modes_make_elasticity_easy() {
+    let cpu = Executor::cpu();
+    for (smoother, limit) in [("sgs", 16), ("chebyshev:2", 18)] {
+        let amg = aggregation(smoother);
+        let (a, near) = body("elasticity:18x8x8", &cpu);
+        let (with, made) = solve(&amg, a.clone(), &near);
+        let (without, _) = solve(&amg, a, &NearNullspace::components(3).unwrap());
+        eprintln!("{smoother}: {with} against {without}");
+        assert!(with <= limit, "{smoother}: {with}");
+        assert!(
+            3 * with < 2 * without,
+            "{smoother}: {with} against {without}"
+        );
+        assert!(made.report().operator_complexity() < 1.2);
+        assert!(
+            made.report().levels[1..]
+                .iter()
+                .all(|level| level.rows % 6 == 0)
+        );
+    }
+}
+
+#[test]
+fn every_treatment_converges_on_coupled_components() {
+    let scalar = gallery::build("poisson5:32", &Executor::cpu())
+        .unwrap()
+        .matrix;
+    let a = interleaved(&scalar, 2, -0.1);
+    let near = NearNullspace::components(2).unwrap();
+    for coarsening in Coarsening::ALL {
+        for systems in Systems::ALL {
+            let amg = Amg {
+                coarsening,
+                systems,
+                ..Amg::default()
+            };
+            let (count, _) = solve(&amg, a.clone(), &near);
+            eprintln!("{coarsening} {systems}: {count}");
+            let limit = if coarsening.aggregates() { 45 } else { 20 };
+            assert!(count <= limit, "{coarsening} {systems}: {count}");
+        }
+    }
+}
+
+#[test]
+fn components_apart_are_coarsened_as_if_alone() {
+    let scalar = gallery::build("poisson5:40", &Executor::cpu())
+        .unwrap()
+        .matrix;
+    let a = interleaved(&scalar, 2, 0.0);
+    let alone = solve(
+        &Amg::default(),
+        scalar,
+        &NearNullspace::components(1).unwrap(),
+    );
+    let both = solve(&Amg::default(), a, &NearNullspace::components(2).unwrap());
+    assert!(both.0 <= alone.0 + 1);
+    let complexity = |made: &Hierarchy<f64>| made.report().operator_complexity();
+    assert!((complexity(&both.1) / complexity(&alone.1) - 1.0).abs() < 0.1);
+}
+
+#[test]
+fn groups_with_fewer_unknowns_than_modes_are_solved() {
+    // Bars of two nodes each: six unknowns, of which rigid bodies take five.
+    let cpu = Executor::cpu();
+    let (bar, _) = body("elasticity:2x1x1", &cpu);
+    let node = |row: usize| &bar.row(row).0[..3];
+    assert_eq!(node(0), [0, 1, 2]);
+    let mut triplets = Vec::new();
+    for copy in 0..60_u32 {
+        for row in 0..6 {
+            let entries = bar.row(row).0.iter().zip(bar.row(row).1);
+            for (&column, &value) in entries.filter(|(column, _)| **column < 6) {
+                triplets.push((6 * copy + row as u32, 6 * copy + column, value));
+            }
+        }
+    }
+    let a = Csr::from_triplets(
+        &cpu,
+        Size::square(360),
+        triplets.iter().map(|entry| entry.0).collect(),
+        triplets.iter().map(|entry| entry.1).collect(),
+        triplets.iter().map(|entry| entry.2).collect(),
+        crate::matrix::Duplicates::Refuse,
+    );
+    let points: Vec<[f64; 3]> = (0..120).map(|node| [f64::from(node), 0.0, 0.0]).collect();
+    let near = NearNullspace::rigid_body_modes(3, &points).unwrap();
+    // 60 groups of 2 nodes with 6 modes each coarsen nothing; without vectors they halve.
+    let amg = aggregation("l1-jacobi");
+    let a = a.unwrap();
+    let (_, stalled) = solve(&amg, a.clone(), &near);
+    assert!(stalled.report().stalled.is_some());
+    let (_, halved) = solve(&amg, a, &NearNullspace::components(3).unwrap());
+    assert_eq!(halved.report().levels[1].rows, 180);
+}
+
+#[test]
+fn modes_that_depend_on_each_other_leave_no_empty_row() {
+    let a = gallery::build("poisson5:20", &Executor::cpu())
+        .unwrap()
+        .matrix;
+    let constant = vec![1.0; 400];
+    let near = NearNullspace::new(1, vec![constant.clone(), constant]).unwrap();
+    let amg = aggregation("l1-jacobi");
+    let (count, made) = solve(&amg, a, &near);
+    assert!(made.report().levels.len() > 1 && count <= 25, "{count}");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let with = |threads: usize| {
+        let cpu = Executor::cpu_with_threads(threads).unwrap();
+        let (a, near) = body("elasticity:20x10x10", &cpu);
+        let rows = a.size().rows;
+        let made = set_up(&aggregation("chebyshev:2"), &(Arc::new(a) as _), &near).unwrap();
+        let b = Vector::from_column(&cpu, (0..rows).map(|row| (row % 7) as f64).collect());
+        let mut x = Vector::<f64>::zeros_like(&b).unwrap();
+        made.apply(&b, &mut x, &Workspace::new()).unwrap();
+        x.to_vec()
+    };
+    assert!(with(1) == with(3));
+}
+
+#[test]
+fn norms_of_blocks_make_the_matrix_of_nodes() {
+    let scalar = gallery::build("poisson5:3", &Executor::reference()).unwrap();
+    let a = interleaved(&scalar.matrix, 2, 1.0);
+    let nodes = condensed(&a, 2).unwrap();
+    assert_eq!(nodes.columns(), scalar.matrix.columns());
+    assert_eq!(nodes.entry(0, 0), Some(34_f64.sqrt()));
+    assert_eq!(nodes.entry(0, 1), Some(-2_f64.sqrt()));
+}
+
+#[test]
+fn wrong_sizes_are_named() {
+    let (a, near) = body("elasticity:3x2x2", &Executor::reference());
+    let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+    let short = NearNullspace::new(3, vec![vec![1.0; 78]]).unwrap();
+    let error = set_up(&Amg::default(), &a, &short).unwrap_err().to_string();
+    assert_eq!(error, "near-nullspace: expected 81 x 1, found 78 x 1");
+    let pairs = NearNullspace::components(2).unwrap();
+    let error = set_up(&Amg::default(), &a, &pairs).unwrap_err().to_string();
+    assert!(
+        error.starts_with("block-size: 81 rows are not made of"),
+        "{error}"
+    );
+    let other = Amg {
+        block_size: 9,
+        ..Amg::default()
+    };
+    let error = set_up(&other, &a, &near).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::BadParameter {
+            parameter: "block-size",
+            ..
+        }
+    ));
+}
