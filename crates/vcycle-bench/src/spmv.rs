@@ -180,7 +180,7 @@ fn peers(arguments: &Arguments, threads: usize) -> Result<()> {
         }
         let mkl = RefCell::new(mkl);
         for threads in [1, threads] {
-            eprintln!("{name}, {threads} threads");
+            eprintln!("{name}, threads {threads}");
             let executor = Executor::cpu_with_threads(threads)?;
             let mut ours = Operation::<f64, f64>::new(&system.matrix, &executor)?;
             let candidates: [&mut dyn Candidate; 4] = [

@@ -127,10 +127,10 @@ impl Race<'_> {
         let (name, threads) = (self.name, self.threads);
         match attempt {
             Ok(m) => eprintln!(
-                "{name}, {threads} threads, round {round}: {who} {:.3} + {:.3} s",
+                "{name}, threads {threads}, round {round}: {who} {:.3} + {:.3} s",
                 m.setup, m.solve
             ),
-            Err(why) => eprintln!("{name}, {threads} threads, round {round}: {who} {why}"),
+            Err(why) => eprintln!("{name}, threads {threads}, round {round}: {who} {why}"),
         }
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn text(groups: &[Group]) -> String {
         let (problem, threads) = (&group.problem, group.threads);
         let gain = group.gain()?;
         Some(format!(
-            "\n{problem}, {threads} threads: mixed precision solves {gain:.2} times as fast as dp"
+            "\n{problem}, threads {threads}: mixed precision solves {gain:.2} times as fast as dp"
         ))
     });
     format!("{table}{}", gains.collect::<String>())
