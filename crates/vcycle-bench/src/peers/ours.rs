@@ -40,7 +40,7 @@ impl Choices {
             Some(text) if text.contains('-') => {
                 set_levels(&mut config.preconditioner, text.parse()?)?
             }
-            Some(text) => config.precision = text.parse()?,
+            Some(text) => config.precision = Some(text.parse()?),
             None => {}
         }
         config.stop.rtol = Some(TOLERANCE);

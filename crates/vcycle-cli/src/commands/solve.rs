@@ -84,7 +84,7 @@ fn configuration(args: &SolveArgs) -> Result<Config> {
     }
     match args.precision.as_deref() {
         Some(text) if !of_levels(text, &config.preconditioner) => {
-            config.precision = text.parse()?;
+            config.precision = Some(text.parse()?);
             multigrid(args, None, &mut config.preconditioner)?;
         }
         levels => multigrid(args, levels, &mut config.preconditioner)?,
@@ -291,7 +291,10 @@ fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
             "runs on",
             format!(
                 "{}, {} threads, precision {}, format {}",
-                summary.device, summary.threads, config.precision, config.format
+                summary.device,
+                summary.threads,
+                config.precision.unwrap_or_default(),
+                config.format
             ),
         ),
         (

@@ -70,7 +70,10 @@ impl Report<'_> {
         let mut rows = vec![
             ("solver", s.config.solver.name().to_owned()),
             ("preconditioner", s.config.preconditioner.name().to_owned()),
-            ("precision", s.config.precision.to_string()),
+            (
+                "precision",
+                s.config.precision.unwrap_or_default().to_string(),
+            ),
             ("device", format!("{}, {} threads", s.device, s.threads)),
             (
                 "true relative residual",

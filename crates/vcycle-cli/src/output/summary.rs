@@ -117,11 +117,12 @@ fn unit_name(unit: Unit, complex: bool) -> &'static str {
 fn level<T: Wide>(a: &Csr<T>, config: &Config) -> Level {
     let complex = T::KIND.is_complex();
     let name = |unit| unit_name(unit, complex);
+    let precision = config.precision.unwrap_or_default();
     Level {
         rows: a.size().rows,
         nonzeros: a.nonzeros(),
-        working_precision: name(config.precision.working),
-        matrix_precision: name(config.precision.matrix),
+        working_precision: name(precision.working),
+        matrix_precision: name(precision.matrix),
         smoother: None,
         bytes: a.bytes(),
         setup: Vec::new(),

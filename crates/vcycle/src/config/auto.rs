@@ -6,8 +6,11 @@ use super::components::{NoParameters, PreconditionerConfig, SolverConfig};
 use super::{Config, ConfigError};
 use crate::linop::Factory;
 use crate::matrix::Facts;
+use crate::multigrid::Amg;
 use crate::scalar::Mixes;
 
+/// This part of the rows has to be diagonally dominant for multigrid without symmetry.
+const DOMINANT: f64 = 0.9;
 /// Up to this many rows a factorisation is quicker than thinking about it.
 const DIRECT_FIRST: usize = 2_000;
 /// Up to this many rows a factorisation is worth its memory when the first choice has failed.
@@ -56,17 +59,18 @@ impl Attempt {
 ///
 /// | matrix | solvers |
 /// |---|---|
-/// | at most 2000 rows | `direct`, then as below |
-/// | Hermitian, positive diagonal | `cg`, `minres`, `direct`, `gmres` |
-/// | Hermitian otherwise | `minres`, `direct`, `gmres` |
-/// | any other | `gmres`, `direct`, `bicgstab` |
+/// | Hermitian, positive diagonal | `cg`, `minres`, `gmres` |
+/// | Hermitian otherwise | `minres`, `gmres` |
+/// | any other | `gmres`, `bicgstab` |
 ///
-/// `direct` is left out beyond 50,000 rows and where a preconditioner is given.
+/// Preconditioners, by what the solver bears: `amg`, `ic0`, `ssor`, `jacobi` for `cg` and its kin;
+/// `l1-jacobi`, none for `minres`; `amg` if nearly all rows are diagonally dominant, `ilu0`,
+/// `jacobi`, none for all others; none of those that divide by the diagonal where it has zeros, or,
+/// for `cg` and its kin, negative entries. A preconditioner whose set-up fails gives way to the
+/// next one, and so does multigrid that has not converged after 200 iterations.
 ///
-/// Preconditioners, by what the solver bears: `ic0`, `ssor`, `jacobi` for `cg` and its kin;
-/// `l1-jacobi`, none for `minres`; `ilu0`, `jacobi`, none for all others; none of those that
-/// divide by the diagonal where it has zeros, or, for `cg` and its kin, negative entries. A
-/// preconditioner whose set-up fails gives way to the next one.
+/// Where solver and preconditioner are free, `direct` comes first up to 2000 rows and second up to
+/// 50,000.
 ///
 /// Without `auto` there is exactly one attempt, and the facts are not asked for.
 pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> {
@@ -84,10 +88,15 @@ pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> 
         false => vec![solver.clone()],
     };
     let pairs = solvers.into_iter().flat_map(|solver| {
-        let chain = preconditioner_chain(&solver, preconditioner, &facts);
+        let chain = preconditioner_chain(&solver, config, &facts);
         chain.into_iter().map(move |p| (solver.clone(), p))
     });
+    let mut pairs: Vec<_> = pairs.collect();
+    if solver.is_auto() && preconditioner.is_auto() && cfg!(feature = "direct") {
+        insert_direct(facts.rows, &mut pairs);
+    }
     pairs
+        .into_iter()
         .map(|(solver, preconditioner)| Attempt {
             reason: reason(&facts, &solver, &preconditioner),
             solver,
@@ -99,43 +108,69 @@ pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> 
 fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<SolverConfig> {
     let definite = facts.hermitian && facts.positive_diagonal();
     // A one-sided sweep is not symmetric, which the short recurrences need.
-    let mut names: Vec<&str> = if preconditioner.name() == "sor" || !facts.hermitian {
-        vec!["gmres", "bicgstab"]
+    let names: &[&str] = if preconditioner.name() == "sor" || !facts.hermitian {
+        &["gmres", "bicgstab"]
     } else if definite {
-        vec!["cg", "minres", "gmres"]
+        &["cg", "minres", "gmres"]
     } else {
-        vec!["minres", "gmres"]
+        &["minres", "gmres"]
     };
-    let direct = cfg!(feature = "direct") && preconditioner.is_auto();
-    if direct && facts.rows <= DIRECT_FIRST {
-        names.insert(0, "direct");
-    } else if direct && facts.rows <= DIRECT_SECOND {
-        names.insert(names.len() - 1, "direct");
-    }
-    names.into_iter().map(named_solver).collect()
+    names.iter().map(|name| named_solver(name)).collect()
+}
+
+fn insert_direct(rows: usize, pairs: &mut Vec<(SolverConfig, PreconditionerConfig)>) {
+    let place = match rows {
+        ..=DIRECT_FIRST => 0,
+        ..=DIRECT_SECOND => 1,
+        _ => return,
+    };
+    pairs.insert(
+        place,
+        (named_solver("direct"), named_preconditioner("none")),
+    );
 }
 
 fn preconditioner_chain(
     solver: &SolverConfig,
-    preconditioner: &PreconditionerConfig,
+    config: &Config,
     facts: &Facts,
 ) -> Vec<PreconditionerConfig> {
-    if !preconditioner.is_auto() {
-        return vec![preconditioner.clone()];
+    match &config.preconditioner {
+        PreconditionerConfig::Auto(_) => {}
+        PreconditionerConfig::Amg(amg) => {
+            return vec![PreconditionerConfig::Amg(amg.decided(|| facts.clone()))];
+        }
+        given => return vec![given.clone()],
     }
+    let dominant = !facts.complex && facts.symmetric_pattern && facts.dominant_rows >= DOMINANT;
     let names: &[&str] = match solver.name() {
         "direct" => &["none"],
+        "cg" | "fcg" | "pipecg" if facts.positive_diagonal() && !facts.complex => {
+            &["amg", "ic0", "ssor", "jacobi"]
+        }
         "cg" | "fcg" | "pipecg" if facts.positive_diagonal() => &["ic0", "ssor", "jacobi"],
         "minres" => &["l1-jacobi", "none"],
         "cg" | "fcg" | "pipecg" => &["none"],
         "chebyshev" => &["jacobi", "none"],
+        _ if facts.full_diagonal() && dominant => &["amg", "ilu0", "jacobi", "none"],
         _ if facts.full_diagonal() => &["ilu0", "jacobi", "none"],
         _ => &["none"],
     };
     names
         .iter()
-        .map(|name| named_preconditioner(name))
+        .map(|name| match *name {
+            "amg" => multigrid(config, facts),
+            other => named_preconditioner(other),
+        })
         .collect()
+}
+
+fn multigrid(config: &Config, facts: &Facts) -> PreconditionerConfig {
+    let amg = Amg {
+        precision: config.precision.map_or_else(Default::default, Into::into),
+        ..Amg::default()
+    };
+    PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
 }
 
 fn named_solver(name: &str) -> SolverConfig {
@@ -163,9 +198,13 @@ fn reason(facts: &Facts, solver: &SolverConfig, preconditioner: &PreconditionerC
     } else {
         "negative entries on the diagonal"
     };
-    let with = match preconditioner.name() {
-        "none" => String::new(),
-        name => format!(" with {name}"),
+    let with = match preconditioner {
+        PreconditionerConfig::None(_) => String::new(),
+        PreconditionerConfig::Amg(amg) => format!(
+            " with amg: {} coarsening, {} smoother, cycles in {}",
+            amg.coarsening, amg.smoother, amg.precision
+        ),
+        other => format!(" with {}", other.name()),
     };
     format!(
         "auto: {} rows, {symmetry}, {diagonal} → {}{with}",
@@ -196,11 +235,15 @@ mod tests {
     fn the_matrix_decides() {
         let auto = Config::default();
         let definite = chain(&auto, |_| {});
-        assert_eq!(definite[..3], ["cg+ic0", "cg+ssor", "cg+jacobi"]);
+        assert_eq!(definite[..4], ["cg+amg", "cg+ic0", "cg+ssor", "cg+jacobi"]);
         let indefinite = chain(&auto, |facts| facts.negative_diagonal = 1);
         assert_eq!(indefinite[0], "minres+l1-jacobi");
         let general = chain(&auto, |facts| facts.hermitian = false);
-        assert_eq!(general[0], "gmres+ilu0");
+        assert_eq!(general[..2], ["gmres+amg", "gmres+ilu0"]);
+        let loose = chain(&auto, |facts| {
+            (facts.hermitian, facts.dominant_rows) = (false, 0.5);
+        });
+        assert_eq!(loose[0], "gmres+ilu0");
         let saddle = chain(&auto, |facts| {
             (facts.hermitian, facts.zero_diagonal) = (false, 3);
         });
@@ -213,8 +256,7 @@ mod tests {
         let auto = Config::default();
         assert_eq!(chain(&auto, |facts| facts.rows = 100)[0], "direct+none");
         let medium = chain(&auto, |facts| facts.rows = 10_000);
-        let place = |name: &str| medium.iter().position(|t| t.starts_with(name));
-        assert!(place("minres") < place("direct") && place("direct") < place("gmres"));
+        assert_eq!(medium[..3], ["cg+amg", "direct+none", "cg+ic0"]);
         assert!(!chain(&auto, |_| {}).contains(&"direct+none".to_owned()));
     }
 

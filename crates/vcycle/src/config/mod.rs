@@ -62,8 +62,9 @@ pub struct Config {
     pub preconditioner: PreconditionerConfig,
     /// When to stop.
     pub stop: StopConfig,
-    /// In which precision to compute and to store the matrix.
-    pub precision: Precision,
+    /// In which precision to compute and to store the matrix; without one all is done in double
+    /// precision, but the cycles of multigrid in single.
+    pub precision: Option<Precision>,
     /// In which format to store the matrix.
     pub format: MatrixFormat,
     /// What a singular matrix annihilates.
@@ -265,7 +266,7 @@ impl Config {
             config.preconditioner = PreconditionerConfig::from_value(value)?;
         }
         if let Some(value) = take("precision") {
-            config.precision = Precision::from_value(value)?;
+            config.precision = Some(Precision::from_value(value)?);
         }
         if let Some(value) = take("format") {
             config.format = MatrixFormat::from_value(value)?;

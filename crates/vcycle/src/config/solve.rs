@@ -12,11 +12,14 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
-use crate::multigrid::{NearNullspace, Report};
+use crate::multigrid::{Amg, NearNullspace, Report};
 use crate::scalar::Real;
 use crate::solver::{Solver, SolverFactory};
-use crate::stop::{Outcome, Status, Stop};
+use crate::stop::{Outcome, Part, Status, Stop};
 use crate::vector::Vector;
+
+/// Iterations after which multigrid that has not converged is given up, if there is a choice.
+const TRIAL_ITERATIONS: usize = 200;
 
 /// A solved system and how it was solved.
 #[derive(Clone, Debug)]
@@ -100,6 +103,8 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     begin: Instant,
     setup: Duration,
     multigrid: Option<Report>,
+    /// The parameters of multigrid with every `auto` decided.
+    decided: Option<Amg>,
 }
 
 impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
@@ -112,7 +117,8 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let begin = Instant::now();
         let stage = ws.stage("analysis", 0);
         let stop = config.stop.stop()?;
-        let matrix = W::store_matrix(a, config.precision.matrix, config.format)?;
+        let precision = config.precision.unwrap_or_default();
+        let matrix = W::store_matrix(a, precision.matrix, config.format)?;
         let attempts = attempts(config, || a.facts());
         let nullspace = Projection::new(config.nullspace, a)?;
         drop(stage);
@@ -129,6 +135,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             begin,
             setup: begin.elapsed(),
             multigrid: None,
+            decided: None,
         })
     }
 
@@ -153,7 +160,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
                 Err(error) => return Err(error),
             };
             let mut x = Vector::zeros_like(b)?;
-            let outcome = self.iterate(&solver, b, &mut x)?;
+            let outcome = self.iterate(place, &solver, b, &mut x)?;
             if let Some(nullspace) = &self.nullspace {
                 nullspace.project(&mut x)?;
             }
@@ -164,8 +171,11 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
                 Some(next) => {
                     let name = attempt.solver.name();
                     let why = outcome.status.explanation();
-                    self.messages
-                        .push(format!("{name}: {}: {why}", outcome.status));
+                    let (count, residual) = (outcome.iterations, outcome.relative_residual);
+                    self.messages.push(format!(
+                        "{name}: {} after {count} iterations, residual {residual:.1e}: {why}",
+                        outcome.status
+                    ));
                     place = next;
                 }
                 None => {
@@ -201,7 +211,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             stop: self.stop.clone(),
         };
         let solver = factory.solver(&self.matrix.operator, self.ws)?;
-        self.multigrid = None;
+        (self.multigrid, self.decided) = (None, None);
         match (attempt.preconditioner_factory()?, &attempt.preconditioner) {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
@@ -209,6 +219,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
                     None => amg.hierarchy(&self.matrix.entries, self.ws)?,
                     Some(near) => amg.hierarchy_with(&self.matrix.entries, near, self.ws)?,
                 };
+                self.decided = Some(hierarchy.amg().clone());
                 self.multigrid = Some(hierarchy.report().clone());
                 self.messages.extend(hierarchy.report().stalled.clone());
                 self.messages.extend(hierarchy.report().scaling_note());
@@ -220,15 +231,31 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         }
     }
 
-    fn iterate(&self, solver: &Solver<W>, b: &Vector<T>, x: &mut Vector<T>) -> Result<Outcome> {
+    /// Whether there is something to try if multigrid converges slowly.
+    fn is_trial(&self, place: usize) -> bool {
+        let tried = &self.attempts[place].preconditioner;
+        matches!(tried, PreconditionerConfig::Amg(_)) && place + 1 < self.attempts.len()
+    }
+
+    fn iterate(
+        &self,
+        place: usize,
+        solver: &Solver<W>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+    ) -> Result<Outcome> {
         let mut stop = self.stop.clone();
+        if self.is_trial(place) {
+            stop.iterations = stop.iterations.min(TRIAL_ITERATIONS);
+        }
         let solving = self.begin.elapsed().saturating_sub(self.setup);
         stop.time = stop.time.map(|time| time.saturating_sub(solving));
         let any: &dyn std::any::Any = solver;
+        let precision = self.config.precision.unwrap_or_default();
         match any.downcast_ref::<Solver<T>>() {
-            Some(same) if self.config.precision.is_double() => same.solve_in(b, x, &stop, self.ws),
+            Some(same) if precision.is_double() => same.solve_in(b, x, &stop, self.ws),
             _ => {
-                let accuracy = 64.0 * self.config.precision.roundoff();
+                let accuracy = 64.0 * precision.roundoff();
                 refine(self.a, solver, b, x, &stop, accuracy, self.ws)
             }
         }
@@ -238,9 +265,11 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     fn next(&self, place: usize, status: Status) -> Option<usize> {
         let tried = &self.attempts[place];
         let another_solver = match status {
-            Status::Converged | Status::IterationLimit | Status::TimeLimit => return None,
-            Status::Indefinite(crate::stop::Part::Preconditioner) => false,
-            _ => true,
+            Status::Converged | Status::TimeLimit => return None,
+            Status::IterationLimit if !self.is_trial(place) => return None,
+            Status::Indefinite(Part::Operator) => true,
+            Status::Indefinite(Part::Preconditioner) => false,
+            _ => !self.is_trial(place),
         };
         (place + 1..self.attempts.len())
             .find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
@@ -272,7 +301,11 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     ) -> Solution<T> {
         let mut config = self.config.clone();
         config.solver = attempt.solver.clone();
-        config.preconditioner = attempt.preconditioner.clone();
+        config.preconditioner = match self.decided {
+            Some(amg) => PreconditionerConfig::Amg(amg),
+            None => attempt.preconditioner.clone(),
+        };
+        config.precision = Some(config.precision.unwrap_or_default());
         config.format = self.matrix.format;
         config.run = RunConfig::of(self.a.executor());
         Solution {

@@ -133,7 +133,7 @@ macro_rules! wide {
                 b: &Vector<Self>,
                 ws: &Workspace,
             ) -> Result<Solution<Self>> {
-                match config.precision.working {
+                match config.precision.unwrap_or_default().working {
                     Unit::Double => Driver::<Self, Self>::new(config, system, ws)?.solve(b),
                     _ => Driver::<Self, $narrow>::new(config, system, ws)?.solve(b),
                 }

@@ -11,18 +11,21 @@ use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
 use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
-use super::strength::Strength;
+use super::strength::{Classical, Strength, Symmetric};
 use super::systems::Systems;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
+use crate::matrix::Facts;
 use crate::scalar::Scalar;
 
 /// Algebraic multigrid: every stage, by name and parameters.
 ///
-/// By default PMIS coarsening (De Sterck, Yang and Heys 2006), extended+i interpolation with at
-/// most four entries a row (De Sterck, Falgout, Nolting and Yang 2008), one sweep of l1-Jacobi
-/// before and after, V-cycles, all in double precision.
+/// By default the matrix decides. A symmetric one gets smoothed aggregation (Vaněk, Mandel and
+/// Brezina 1996) with Chebyshev polynomials of degree two as smoothers. Any other gets PMIS
+/// coarsening (De Sterck, Yang and Heys 2006), extended+i interpolation with at most four entries
+/// a row (De Sterck, Falgout, Nolting and Yang 2008) and l1-Jacobi. One sweep before and one after,
+/// V-cycles; the cycle is computed in single precision, whatever the solver around it has.
 ///
 /// **Choose it** for matrices of elliptic problems: the number of iterations hardly grows with
 /// the size. With conjugate gradients the cycle has to be symmetric: as many sweeps after as
@@ -112,6 +115,41 @@ impl Default for Amg {
 }
 
 impl Amg {
+    /// The same with every `auto` decided for a matrix; the facts are asked for only if needed.
+    #[must_use]
+    pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
+        let mut amg = self.clone();
+        if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
+            let definite = |facts: Facts| facts.symmetric && facts.positive_diagonal();
+            amg.decide(definite(facts()));
+        }
+        if self.strength == Strength::Auto && amg.coarsening.aggregates() {
+            amg.strength = Strength::Symmetric(Symmetric::default());
+        } else if self.strength == Strength::Auto {
+            amg.strength = Strength::Classical(Classical::default());
+        }
+        amg
+    }
+
+    fn decide(&mut self, definite: bool) {
+        if self.coarsening == Coarsening::Auto {
+            let grouped = matches!(
+                self.interpolation,
+                Interpolation::Auto | Interpolation::Tentative | Interpolation::Smoothed
+            );
+            self.coarsening = match definite && grouped {
+                true => Coarsening::Greedy,
+                false => Coarsening::Pmis,
+            };
+        }
+        if self.smoother == Smoother::Auto {
+            self.smoother = match definite && self.coarsening.aggregates() {
+                true => Smoother::Chebyshev { degree: 2 },
+                false => Smoother::L1Jacobi { weight: 1.0 },
+            };
+        }
+    }
+
     /// Sets up all levels for `a`.
     ///
     /// # Errors

@@ -41,6 +41,7 @@ const STALLED: f64 = 0.9;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Hierarchy<T: Scalar> {
+    amg: Amg,
     cycle: Arc<dyn LinOp<T>>,
     report: Report,
     /// Bytes of all levels, without a finest matrix that is the caller's own.
@@ -58,6 +59,7 @@ impl<T: Scalar> Hierarchy<T> {
         let clock = Clock::new(ws);
         let analysis = clock.stage(0, "analysis");
         let finest = finest(a)?;
+        let amg = &amg.decided(|| finest.facts());
         near_nullspace.check(finest.size().rows)?;
         let precisions = amg.precision.capped(widest);
         let symmetric = !amg.smoother.is_symmetric() && finest.facts().symmetric;
@@ -84,10 +86,16 @@ impl<T: Scalar> Hierarchy<T> {
         let cycle = outermost(&mut plan)?;
         clock.tell(&mut report);
         Ok(Self {
+            amg: amg.clone(),
             cycle,
             held: report.bytes().saturating_sub(own),
             report,
         })
+    }
+
+    /// The parameters, every `auto` decided.
+    pub fn amg(&self) -> &Amg {
+        &self.amg
     }
 
     /// The levels in numbers.
@@ -169,7 +177,13 @@ fn step(
     let interpolation = amg.interpolation.after(amg.coarsening)?;
     let view = {
         let _stage = stage("strength");
-        View::new(amg.systems, amg.coarsening, amg.strength, a, unknowns)?
+        View::new(
+            amg.systems,
+            amg.coarsening,
+            amg.strength.at_level(level),
+            a,
+            unknowns,
+        )?
     };
     let coarsened = {
         let _stage = stage("coarsening");

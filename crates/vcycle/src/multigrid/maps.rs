@@ -74,10 +74,12 @@ impl Amg {
         ws: &Workspace,
     ) -> Result<CoarseMaps> {
         let near = NearNullspace::components(self.block_size)?;
-        let (levels, _) = coarsen(self, finest(a)?, &near, &Clock::new(ws))?;
+        let finest = finest(a)?;
+        let amg = self.decided(|| finest.facts());
+        let (levels, _) = coarsen(&amg, finest, &near, &Clock::new(ws))?;
         let ways = levels.into_iter().filter_map(|level| level.transfer);
         Ok(CoarseMaps {
-            grouped: self.coarsening.aggregates(),
+            grouped: amg.coarsening.aggregates(),
             maps: ways.map(|way| way.map).collect(),
         })
     }

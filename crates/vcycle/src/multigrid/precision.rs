@@ -28,7 +28,17 @@ pub struct LevelPrecisions {
 
 impl Default for LevelPrecisions {
     fn default() -> Self {
-        Self::uniform(Unit::Double)
+        Self::uniform(Unit::Single)
+    }
+}
+
+impl From<Precision> for LevelPrecisions {
+    /// The same on every level.
+    fn from(precision: Precision) -> Self {
+        Self {
+            working: vec![precision.working],
+            matrix: vec![precision.matrix],
+        }
     }
 }
 

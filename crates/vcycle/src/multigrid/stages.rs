@@ -16,8 +16,10 @@ use crate::matrix::{Csr, Pattern};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Coarsening {
-    /// [`coarsen::pmis`].
+    /// What suits the matrix: `sa` for symmetric ones, else `pmis`.
     #[default]
+    Auto,
+    /// [`coarsen::pmis`].
     Pmis,
     /// [`coarsen::hmis`].
     Hmis,
@@ -35,7 +37,8 @@ pub enum Coarsening {
 
 impl Coarsening {
     /// Every coarsening.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
+        Self::Auto,
         Self::Pmis,
         Self::Hmis,
         Self::PmisAggressive,
@@ -48,6 +51,7 @@ impl Coarsening {
     /// The name in options and files.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Pmis => "pmis",
             Self::Hmis => "hmis",
             Self::PmisAggressive => "pmis-aggressive",
@@ -163,7 +167,7 @@ impl Coarsened {
             Coarsening::PmisAggressive if level == 0 => {
                 Self::Twice(coarsen::aggressive(strength, seed, PATHS)?)
             }
-            Coarsening::Pmis | Coarsening::PmisAggressive => {
+            Coarsening::Auto | Coarsening::Pmis | Coarsening::PmisAggressive => {
                 Self::Chosen(coarsen::pmis(strength, seed)?)
             }
             Coarsening::Hmis => Self::Chosen(coarsen::hmis(strength, seed)?),

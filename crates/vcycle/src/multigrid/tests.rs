@@ -369,7 +369,7 @@ fn coarsening_that_stalls_is_told_and_the_smoother_solves() {
     let amg = Amg {
         strength: strength::Strength::Symmetric(strength::Symmetric {
             threshold: 2.0,
-            connections: None,
+            ..strength::Symmetric::default()
         }),
         ..Amg::default()
     };

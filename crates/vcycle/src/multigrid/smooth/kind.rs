@@ -18,7 +18,8 @@ const BLOCK_WEIGHT: f64 = 2.0 / 3.0;
 ///
 /// | | parameter | choose it |
 /// |---|---|---|
-/// | `l1-jacobi` | weight, 1 | by default: converges for every symmetric positive definite matrix |
+/// | `auto` | | by default: `chebyshev` or `l1-jacobi`, as the matrix asks for |
+/// | `l1-jacobi` | weight, 1 | for nonsymmetric and classical hierarchies: converges for every symmetric positive definite matrix |
 /// | `jacobi` | weight, 2/3 | for Poisson-like problems, where it is a little faster |
 /// | `chebyshev` | degree, 2 | for few, strong sweeps on many threads |
 /// | `gs`, `sor` | omega, 1 | on few threads; backward after the correction if the matrix is symmetric |
@@ -32,9 +33,13 @@ const BLOCK_WEIGHT: f64 = 2.0 / 3.0;
 /// assert_eq!(smoother, Smoother::Chebyshev { degree: 3 });
 /// # Ok::<(), vcycle::config::ConfigError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Smoother {
+    /// What suits matrix and coarsening: `chebyshev` for groups of a symmetric matrix, else
+    /// `l1-jacobi`, which [`factory`](Self::factory) takes it for.
+    #[default]
+    Auto,
     /// [`Jacobi`].
     Jacobi {
         /// The damping.
@@ -69,15 +74,10 @@ pub enum Smoother {
     },
 }
 
-impl Default for Smoother {
-    fn default() -> Self {
-        Self::L1Jacobi { weight: 1.0 }
-    }
-}
-
 impl Smoother {
     /// Every name, as options and files spell it.
     pub const NAMES: &[&str] = &[
+        "auto",
         "jacobi",
         "l1-jacobi",
         "chebyshev",
@@ -92,6 +92,7 @@ impl Smoother {
     /// Makes the operator of one sweep.
     pub fn factory<T: Mixes<T, T>>(&self) -> Arc<dyn Factory<T>> {
         match *self {
+            Self::Auto => Arc::new(L1Jacobi::default()),
             Self::Jacobi { weight } => Arc::new(Jacobi { weight }),
             Self::L1Jacobi { weight } => Arc::new(L1Jacobi { weight }),
             Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial { degree }),
@@ -119,6 +120,7 @@ impl Smoother {
 
     fn named(name: &str) -> Option<Self> {
         Some(match name {
+            "auto" => Self::Auto,
             "jacobi" => Self::Jacobi { weight: 2.0 / 3.0 },
             "l1-jacobi" => Self::L1Jacobi { weight: 1.0 },
             "chebyshev" => Self::Chebyshev { degree: 2 },
@@ -140,7 +142,7 @@ impl Smoother {
             Self::Chebyshev { degree: value } | Self::BlockJacobi { block_size: value } => {
                 *value = number(text)?
             }
-            Self::Ilu0 => return Err("it has no parameter".to_owned()),
+            Self::Auto | Self::Ilu0 => return Err("it has no parameter".to_owned()),
         }
         Ok(())
     }
@@ -177,6 +179,7 @@ impl FromStr for Smoother {
 impl Display for Smoother {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let text = match self {
+            Self::Auto => "auto".to_owned(),
             Self::Jacobi { weight } => format!("jacobi:{weight}"),
             Self::L1Jacobi { weight } if *weight == 1.0 => "l1-jacobi".to_owned(),
             Self::L1Jacobi { weight } => format!("l1-jacobi:{weight}"),

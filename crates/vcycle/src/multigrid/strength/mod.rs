@@ -27,10 +27,14 @@ use crate::matrix::{Csr, Pattern, Rows, build, ranges};
 /// assert_eq!(strong.columns()[strong.range(9)], [8, 10]);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Strength {
+    /// What suits the coarsening: classical where unknowns are chosen, symmetric where they are
+    /// grouped. [`graph`](Self::graph) takes it for classical.
+    #[default]
+    Auto,
     /// Negative couplings against the largest of the row.
     Classical(Classical),
     /// Couplings against the diagonal entries of both unknowns.
@@ -39,13 +43,19 @@ pub enum Strength {
     Absolute(Absolute),
 }
 
-impl Default for Strength {
-    fn default() -> Self {
-        Strength::Classical(Classical::default())
-    }
-}
-
 impl Strength {
+    /// The same with the threshold of a level; 0 is the finest.
+    #[must_use]
+    pub fn at_level(self, level: usize) -> Self {
+        match self {
+            Strength::Symmetric(measure) => Strength::Symmetric(Symmetric {
+                threshold: measure.threshold * measure.decay.powi(level as i32),
+                ..measure
+            }),
+            same => same,
+        }
+    }
+
     /// For every row the columns it strongly depends on, never the diagonal nor a stored zero.
     ///
     /// # Errors
@@ -53,6 +63,7 @@ impl Strength {
     /// not a number, and when memory is short.
     pub fn graph(&self, a: &Csr<f64>) -> Result<Arc<Pattern>> {
         match self {
+            Strength::Auto => graph(a, &Classical::default()),
             Strength::Classical(measure) => graph(a, measure),
             Strength::Symmetric(measure) => graph(a, measure),
             Strength::Absolute(measure) => graph(a, measure),

@@ -8,13 +8,16 @@ use crate::matrix::Csr;
 /// A symmetric matrix gives a symmetric graph.
 ///
 /// **Choose it** for smoothed aggregation and for structural problems, whose couplings have either
-/// sign. Let the threshold fall from level to level: coarse matrices have smaller `s_ij`.
+/// sign.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Symmetric {
     /// The smallest strong `s_ij`.
     pub threshold: f64,
+    /// Each level has this times the threshold of the one above: coarse matrices have smaller
+    /// `s_ij`.
+    pub decay: f64,
     /// The mean number of strong couplings a row, in place of the threshold.
     pub connections: Option<f64>,
 }
@@ -23,6 +26,7 @@ impl Default for Symmetric {
     fn default() -> Self {
         Self {
             threshold: 0.08,
+            decay: 0.5,
             connections: None,
         }
     }

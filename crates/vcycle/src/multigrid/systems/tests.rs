@@ -16,7 +16,7 @@ fn aggregation(smoother: &str) -> Amg {
         coarsening: Coarsening::Mis2,
         strength: Strength::Symmetric(Symmetric {
             threshold: 0.0,
-            connections: None,
+            ..Symmetric::default()
         }),
         smoother: smoother.parse().unwrap(),
         ..Amg::default()
