@@ -134,6 +134,8 @@ pub trait Field:
     fn is_finite(self) -> bool;
     /// `self * a + b`.
     fn multiply_add(self, a: Self, b: Self) -> Self;
+    /// `self * a + b`, in real fields rounded once: slow where the processor cannot do that.
+    fn fused_multiply_add(self, a: Self, b: Self) -> Self;
 }
 
 /// A real field: `f64` or `f32`.
@@ -204,6 +206,10 @@ macro_rules! real_field {
             #[inline(always)]
             fn multiply_add(self, a: $t, b: $t) -> $t {
                 self * a + b
+            }
+            #[inline(always)]
+            fn fused_multiply_add(self, a: $t, b: $t) -> $t {
+                self.mul_add(a, b)
             }
         }
     };
@@ -290,6 +296,10 @@ macro_rules! complex_field {
             #[inline(always)]
             fn multiply_add(self, a: Self, b: Self) -> Self {
                 self * a + b
+            }
+            #[inline(always)]
+            fn fused_multiply_add(self, a: Self, b: Self) -> Self {
+                self.multiply_add(a, b)
             }
         }
     };

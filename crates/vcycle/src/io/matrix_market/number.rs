@@ -105,7 +105,9 @@ fn scaled_integer(mantissa: u64, divide: bool, five: u64, power: i32) -> Option<
     let (shift, shift_five) = (mantissa.leading_zeros(), five.leading_zeros());
     let numerator = u128::from(mantissa << shift) << 63;
     let five = u128::from(five << shift_five);
-    let quotient = (numerator / five) as u64 | u64::from(numerator % five != 0);
+    let quotient = numerator / five;
+    let inexact = quotient * five != numerator;
+    let quotient = quotient as u64 | u64::from(inexact);
     let exponent = shift_five as i32 - shift as i32 - 63 - power;
     Some(quotient as f64 * power_of_two(exponent))
 }

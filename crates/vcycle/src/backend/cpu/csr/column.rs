@@ -26,11 +26,8 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     for (alike, rows) in runs_within(runs, first..first + y.len()) {
         let y = &mut y[rows.start - first..rows.end - first];
         match alike {
-            Alike::Equal if const { short::suits::<M, X>() } => {
-                short::equal(product, &by, rows.start, y);
-            }
-            Alike::Short if const { short::suits::<M, X>() } => {
-                short::any(product, &by, rows.start, y);
+            Alike::Equal | Alike::Short if const { short::suits::<M, X>() } => {
+                short::rows(product, &by, alike == Alike::Equal, rows.start, y);
             }
             _ => other_rows(product, &by, alike == Alike::Moved, rows.start, y),
         }

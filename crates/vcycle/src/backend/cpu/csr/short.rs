@@ -6,8 +6,9 @@
 use num_traits::Zero;
 
 use super::{Combination, Product};
-use crate::backend::cpu::simd::multiversion;
-use crate::scalar::{Kind, Mixes, Scalar};
+#[cfg(target_arch = "x86_64")]
+use crate::backend::cpu::simd::{Level, level};
+use crate::scalar::{Field, Kind, Mixes, Scalar};
 
 /// Calls a function with the length, at most eight, as its last
 /// parameter; a length of zero is that of `$empty`.
@@ -15,14 +16,14 @@ macro_rules! by_length {
     ($length:expr, $call:ident($($argument:expr),*), $empty:expr) => {
         match $length {
             0 => $empty,
-            1 => $call::<M, X, Y, 1>($($argument),*),
-            2 => $call::<M, X, Y, 2>($($argument),*),
-            3 => $call::<M, X, Y, 3>($($argument),*),
-            4 => $call::<M, X, Y, 4>($($argument),*),
-            5 => $call::<M, X, Y, 5>($($argument),*),
-            6 => $call::<M, X, Y, 6>($($argument),*),
-            7 => $call::<M, X, Y, 7>($($argument),*),
-            8 => $call::<M, X, Y, 8>($($argument),*),
+            1 => $call::<M, X, Y, FUSED, 1>($($argument),*),
+            2 => $call::<M, X, Y, FUSED, 2>($($argument),*),
+            3 => $call::<M, X, Y, FUSED, 3>($($argument),*),
+            4 => $call::<M, X, Y, FUSED, 4>($($argument),*),
+            5 => $call::<M, X, Y, FUSED, 5>($($argument),*),
+            6 => $call::<M, X, Y, FUSED, 6>($($argument),*),
+            7 => $call::<M, X, Y, FUSED, 7>($($argument),*),
+            8 => $call::<M, X, Y, FUSED, 8>($($argument),*),
             _ => unreachable!("rows of this run are short"),
         }
     };
@@ -33,38 +34,58 @@ pub(super) const fn suits<M: Scalar, X: Scalar>() -> bool {
     !matches!(M::KIND, Kind::F16 | Kind::Bf16) && !matches!(X::KIND, Kind::F16 | Kind::Bf16)
 }
 
-multiversion! {
-    /// Rows of equal length from `first` on. Of the offsets only the first is read.
-    pub(super) fn equal[M: Mixes<X, Y>, X: Scalar, Y: Scalar](
-        product: &Product<'_, M, X, Y>,
-        by: &Combination<M::Accumulator>,
-        first: usize,
-        y: &mut [Y],
-    ) {
-        let (columns, _) = product.row(first);
-        by_length!(columns.len(), rows_of(product, by, first, y), ());
+/// Short rows from `first` on; `equal` says that all have the same length.
+pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    equal: bool,
+    first: usize,
+    y: &mut [Y],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if level() != Level::Portable {
+        // SAFETY: the other levels have these features.
+        return unsafe { fused_rows(product, by, equal, first, y) };
     }
+    rows_with::<M, X, Y, false>(product, by, equal, first, y);
 }
 
-multiversion! {
-    /// Rows of any short length from `first` on.
-    pub(super) fn any[M: Mixes<X, Y>, X: Scalar, Y: Scalar](
-        product: &Product<'_, M, X, Y>,
-        by: &Combination<M::Accumulator>,
-        first: usize,
-        y: &mut [Y],
-    ) {
-        for (row, y) in (first..).zip(y) {
-            let (columns, values) = product.row(row);
-            let none = M::Accumulator::zero();
-            let sum = by_length!(columns.len(), sum_of(columns, values, product.x), none);
-            product.store(by, sum, row, y);
-        }
-    }
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn fused_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    equal: bool,
+    first: usize,
+    y: &mut [Y],
+) {
+    rows_with::<M, X, Y, true>(product, by, equal, first, y);
 }
 
 #[inline(always)]
-fn rows_of<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const N: usize>(
+fn rows_with<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const FUSED: bool>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    equal: bool,
+    first: usize,
+    y: &mut [Y],
+) {
+    if equal {
+        let (columns, _) = product.row(first);
+        by_length!(columns.len(), rows_of(product, by, first, y), ());
+        return;
+    }
+    for (row, y) in (first..).zip(y) {
+        let (columns, values) = product.row(row);
+        let none = M::Accumulator::zero();
+        let sum = by_length!(columns.len(), sum_of(columns, values, product.x), none);
+        product.store(by, sum, row, y);
+    }
+}
+
+/// Rows of `N` entries. Of the offsets only the first is read.
+#[inline(always)]
+fn rows_of<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const FUSED: bool, const N: usize>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<M::Accumulator>,
     first: usize,
@@ -75,24 +96,27 @@ fn rows_of<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const N: usize>(
     let columns = product.a.columns[entries.clone()].chunks_exact(N);
     let values = product.a.values[entries].chunks_exact(N);
     for (index, (y, (columns, values))) in y.iter_mut().zip(columns.zip(values)).enumerate() {
-        let sum = sum_of::<M, X, Y, N>(columns, values, product.x);
+        let sum = sum_of::<M, X, Y, FUSED, N>(columns, values, product.x);
         product.store(by, sum, first + index, y);
     }
 }
 
-/// The sum of `N` products, in two parts that do not wait for each other.
+/// The sum of `N` products, one after the other: it is the rows that do not wait for each other.
 #[inline(always)]
-fn sum_of<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const N: usize>(
+fn sum_of<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const FUSED: bool, const N: usize>(
     columns: &[u32],
     values: &[M],
     x: &[X],
 ) -> M::Accumulator {
-    let mut sums = [M::Accumulator::zero(); 2];
-    let entries = columns[..N].iter().zip(&values[..N]);
-    for (entry, (&column, &value)) in entries.enumerate() {
+    let mut sum = M::Accumulator::zero();
+    for (&column, &value) in columns[..N].iter().zip(&values[..N]) {
         // SAFETY: columns of the matrix are rows of `x`.
         let x = unsafe { *x.get_unchecked(column as usize) };
-        sums[entry % 2] += value.matrix() * M::input(x);
+        let (value, x) = (value.matrix(), M::input(x));
+        sum = match FUSED {
+            true => value.fused_multiply_add(x, sum),
+            false => value.multiply_add(x, sum),
+        };
     }
-    sums[0] + sums[1]
+    sum
 }
