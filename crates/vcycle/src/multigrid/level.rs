@@ -29,10 +29,9 @@ pub struct Level<W: Scalar, C: Scalar> {
     pub post: Relaxation<W>,
     /// Approximates the inverse of the next level's matrix.
     pub coarse: Arc<dyn LinOp<C>>,
-    /// Where residuals are divided by their norm and this on the way to the next level, and
-    /// corrections multiplied by both: else they would become zero or infinite in half precision.
-    /// It is about the largest entry of the restriction.
-    pub normalised: Option<f64>,
+    /// Whether residuals are divided by their norm on the way to the next level, and corrections
+    /// multiplied by it: small ones would become zero in half precision.
+    pub normalised: bool,
     /// 0 for the finest level.
     pub number: usize,
     /// What profiles call the next level.
@@ -61,14 +60,14 @@ impl<W: Scalar, C: Scalar> Level<W, C> {
         let mut restricted = ws.vector::<C>(self.executor(), rows, b.cols())?;
         let mut correction = ws.vector::<C>(self.executor(), rows, b.cols())?;
         let mut norms = ws.scalars(b)?;
-        if self.pre.sweeps == 0 && self.normalised.is_none() {
+        if self.pre.sweeps == 0 && !self.normalised {
             self.restrict(b, &mut restricted, ws)?;
         } else {
             let mut r = ws.vector_like::<W, W>(b)?;
             self.residual(b, x, &mut r, ws)?;
-            if let Some(largest) = self.normalised {
+            if self.normalised {
                 r.norm(&mut norms)?;
-                r.scale(Coefficient::real(1.0 / largest).over(&norms))?;
+                r.scale(Coefficient::one().over(&norms))?;
             }
             self.restrict(&r, &mut restricted, ws)?;
         }
@@ -76,8 +75,8 @@ impl<W: Scalar, C: Scalar> Level<W, C> {
         self.visit(&restricted, &mut correction, ws)?;
         self.check(1, "coarsest solver", &correction, ws)?;
         let size = match self.normalised {
-            Some(largest) => Coefficient::real(largest).times(&norms),
-            None => Coefficient::one(),
+            true => Coefficient::of(&norms),
+            false => Coefficient::one(),
         };
         self.prolong(size, &correction, x, ws)
     }

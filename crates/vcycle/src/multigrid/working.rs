@@ -166,13 +166,11 @@ where
         unit,
         level,
     };
-    let normalises = plan.amg.scaling.normalises(W::KIND, C::KIND);
-    let largest = transfer.restriction.norm_max().log2().ceil().exp2();
     let a = plan.operator::<W>(&matrices.a, level)?;
     let (pre, post) = plan.smoothers(&a, [plan.amg.pre_sweeps, plan.amg.post_sweeps])?;
     let shaped = Level {
         number: level,
-        normalised: normalises.then_some(largest),
+        normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
         restrict: W::stored(rounded(&Arc::new(transfer.restriction)))?,
         prolong: C::stored(rounded(&Arc::new(transfer.prolongation)))?,
         pre,
