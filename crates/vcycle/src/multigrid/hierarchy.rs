@@ -68,8 +68,8 @@ impl<T: Scalar> Hierarchy<T> {
         let mut report = report(amg, &levels, &precisions, stalled);
         let precisions: Vec<_> = report.levels.iter().map(|level| level.precision).collect();
         let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
-        for (level, factors) in report.levels.iter_mut().zip(&factors) {
-            level.scaled = factors.is_some();
+        for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
+            level.scaled = diagonal.is_some();
         }
         let mut plan = Plan {
             amg,

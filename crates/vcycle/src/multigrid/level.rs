@@ -32,6 +32,8 @@ pub struct Level<W: Scalar, C: Scalar> {
     /// Whether residuals are divided by their norm on the way to the next level, and corrections
     /// multiplied by it: small ones would become zero in half precision.
     pub normalised: bool,
+    /// What corrections are multiplied by where the next level has another scale.
+    pub gain: f64,
     /// 0 for the finest level.
     pub number: usize,
     /// What profiles call the next level.
@@ -75,8 +77,8 @@ impl<W: Scalar, C: Scalar> Level<W, C> {
         self.visit(&restricted, &mut correction, ws)?;
         self.check(1, "coarsest solver", &correction, ws)?;
         let size = match self.normalised {
-            true => Coefficient::of(&norms),
-            false => Coefficient::one(),
+            true => Coefficient::of(&norms).scaled(W::Arith::from_f64(self.gain)),
+            false => Coefficient::real(self.gain),
         };
         self.prolong(size, &correction, x, ws)
     }

@@ -70,8 +70,15 @@ impl LevelScaling {
 
 serde_text::named!(LevelScaling, "scaling");
 
-/// The diagonals of `D`, level by level; none where a level stays as it is.
-pub(super) type Factors = Vec<Option<Vec<f64>>>;
+/// How levels were scaled.
+#[derive(Debug, Default)]
+pub(super) struct Factors {
+    /// The diagonals of `D`, level by level; none where a level stays as it is.
+    pub diagonals: Vec<Option<Vec<f64>>>,
+    /// What corrections from the next level are to be multiplied by: transfer operators between
+    /// levels of different scales would be out of range themselves.
+    pub gains: Vec<f64>,
+}
 
 /// Scales what has to be scaled.
 pub(super) fn scale_levels(
@@ -79,35 +86,42 @@ pub(super) fn scale_levels(
     levels: &mut [Matrices],
     precisions: &[Precision],
 ) -> Result<Factors> {
-    let mut factors = Factors::new();
+    let mut factors = Factors::default();
     for (level, precision) in levels.iter().zip(precisions) {
         let applies = scaling.applies(&level.a, precision.matrix);
-        factors.push(applies.then(|| roots(&level.a)).transpose()?);
+        let diagonal = applies.then(|| roots(&level.a)).transpose()?;
+        factors.diagonals.push(diagonal);
     }
     for (number, level) in levels.iter_mut().enumerate() {
-        let own = factors[number].as_deref();
+        let own = factors.diagonals[number].as_deref();
         if own.is_some() {
             level.a = Arc::new(between(own, &level.a, own)?);
         }
         if let Some(transfer) = &mut level.transfer {
-            scale_transfer(transfer, own, factors[number + 1].as_deref())?;
+            let next = factors.diagonals[number + 1].as_deref();
+            factors.gains.push(scale_transfer(transfer, own, next)?);
         }
     }
     Ok(factors)
 }
 
+/// Makes `R'` and `P'`, both divided by the power of two they have grown by; returns its square.
 fn scale_transfer(
     transfer: &mut Transfer,
     own: Option<&[f64]>,
     next: Option<&[f64]>,
-) -> Result<()> {
+) -> Result<f64> {
     if own.is_none() && next.is_none() {
-        return Ok(());
+        return Ok(1.0);
     }
+    let before = transfer.restriction.norm_max();
     let inverse: Option<Vec<f64>> = own.map(|own| own.iter().map(|d| 1.0 / d).collect());
-    transfer.restriction = between(next, &transfer.restriction, inverse.as_deref())?;
-    transfer.prolongation = between(inverse.as_deref(), &transfer.prolongation, next)?;
-    Ok(())
+    let restriction = between(next, &transfer.restriction, inverse.as_deref())?;
+    let prolongation = between(inverse.as_deref(), &transfer.prolongation, next)?;
+    let growth = (restriction.norm_max() / before).log2().round().exp2();
+    transfer.restriction = restriction.scale(1.0 / growth)?;
+    transfer.prolongation = prolongation.scale(1.0 / growth)?;
+    Ok(growth * growth)
 }
 
 /// `L A R` with diagonal matrices.

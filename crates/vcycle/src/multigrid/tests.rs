@@ -190,17 +190,10 @@ fn lower_precisions_need_about_the_same_iterations() {
     }
 }
 
-/// `poisson5:64` in units that half precision does not reach: `S A S` with `s_i` from 1e-6 to 1e6,
-/// or all of it times a number.
-fn out_of_range(varying: bool, factor: f64) -> Matrix {
+/// `poisson5:64` in other units, which half precision may not reach.
+fn out_of_range(factor: f64) -> Matrix {
     let a = gallery::build("poisson5:64", &Executor::cpu()).unwrap();
-    let a = a.matrix.scale(factor).unwrap();
-    let scale = |row: usize| 10f64.powi((row / 64 % 13) as i32 - 6);
-    let s: Vec<f64> = (0..a.size().rows).map(scale).collect();
-    Arc::new(match varying {
-        true => a.scale_rows(&s).unwrap().scale_columns(&s).unwrap(),
-        false => a,
-    })
+    Arc::new(a.matrix.scale(factor).unwrap())
 }
 
 #[test]
@@ -210,19 +203,19 @@ fn levels_out_of_range_are_scaled() {
         smoother: "jacobi".parse().unwrap(),
         ..Amg::default()
     };
-    for (varying, factor) in [(false, 1e9), (false, 1e-9), (true, 1.0)] {
-        let a = out_of_range(varying, factor);
+    for factor in [1e9, 1e-9] {
+        let a = out_of_range(factor);
         let double = iterations(&with("dp"), &a);
         for precision in ["dp/hp", "dp-sp/hp", "dp-sp-hp", "dp-hp"] {
             let made = hierarchy(&with(precision), &a).unwrap();
             let note = made.report().scaling_note().unwrap();
             assert!(note.contains("(hp)"), "{note}");
             let count = iterations(&with(precision), &a);
-            eprintln!("{varying} {factor}: {precision} {count} against {double}");
+            eprintln!("{factor}: {precision} {count} against {double}");
             assert!(count <= double + 4, "{factor} {precision}: {count}");
         }
     }
-    let made = hierarchy(&with("dp-sp"), &out_of_range(false, 1e9)).unwrap();
+    let made = hierarchy(&with("dp-sp"), &out_of_range(1e9)).unwrap();
     assert_eq!(made.report().scaling_note(), None);
 }
 
@@ -279,7 +272,7 @@ fn the_coarsest_level_gets_its_own_sweeps() {
 
 #[test]
 fn overflow_of_vectors_is_an_outcome() {
-    let a = out_of_range(false, 1e-4);
+    let a = out_of_range(1e-4);
     let amg = Amg {
         precision: "dp-hp".parse().unwrap(),
         scaling: LevelScaling::None,

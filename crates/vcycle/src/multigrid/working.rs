@@ -170,6 +170,7 @@ where
     let (pre, post) = plan.smoothers(&a, [plan.amg.pre_sweeps, plan.amg.post_sweeps])?;
     let shaped = Level {
         number: level,
+        gain: plan.factors.gains[level],
         normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
         restrict: W::stored(rounded(&Arc::new(transfer.restriction)))?,
         prolong: C::stored(rounded(&Arc::new(transfer.prolongation)))?,
@@ -251,7 +252,7 @@ impl Plan<'_> {
 
     /// `D M D`: the cycle `M` of a scaled finest level for the matrix as it was given.
     pub fn rescaled<W: Working>(&self, cycle: Arc<dyn LinOp<W>>) -> Result<Arc<dyn LinOp<W>>> {
-        let Some(factors) = &self.factors[0] else {
+        let Some(factors) = &self.factors.diagonals[0] else {
             return Ok(cycle);
         };
         let d = W::stored(Rounded {
