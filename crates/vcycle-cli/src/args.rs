@@ -95,7 +95,7 @@ pub struct SolveArgs {
     /// that of the levels of multigrid: dp-sp-hp, dp-sp/dp-sp-hp
     #[arg(long, value_name = "WORKING[/MATRIX]")]
     pub precision: Option<String>,
-    /// Format of the stored matrix: csr, ell, sellp, hybrid or auto [default: csr]
+    /// Format of the stored matrix: csr, ell, sellp, hybrid, bsr or auto [default: csr]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     #[command(flatten)]

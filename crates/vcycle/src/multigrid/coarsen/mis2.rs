@@ -14,7 +14,7 @@ use crate::matrix::Pattern;
 /// its neighbours belong to. A node without strong couplings is left out.
 ///
 /// Going by the numbering, and not by random ranks, is one pass and packs the roots more tightly:
-/// on a grid with 27 couplings a node, groups have 27 members and not 42. These are also the
+/// on a grid with 27 couplings a node, groups have 27 members on average and not 42. These are also the
 /// groups of Vanek, Mandel and Brezina (1996).
 ///
 /// **Choose it** for smoothed aggregation: groups have a diameter of about three, as one step of
