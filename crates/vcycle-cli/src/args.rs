@@ -111,7 +111,7 @@ pub struct SolveArgs {
     /// Restriction of multigrid: transposed prolongation times this [default: 1]
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub restriction_scaling: Option<f64>,
-    /// Format of the stored matrix: csr, ell, sellp, hybrid or auto [default: csr]
+    /// Format of the stored matrix: csr, ell, sellp, hybrid, bsr or auto [default: csr]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     #[command(flatten)]

@@ -1,9 +1,13 @@
 //! Reads the shared collection of real matrices and compares with its manifest.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use vcycle::executor::Executor;
+use vcycle::config::{self, Config};
+use vcycle::executor::{Executor, Workspace};
 use vcycle::io::{self, AnyMatrix, AnyVector};
+use vcycle::linop::LinOp;
+use vcycle::vector::Vector;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices");
 
@@ -75,6 +79,32 @@ fn a_right_hand_side_is_read() {
     assert_eq!((vector.rows(), vector.cols()), (2597, 1));
 }
 
+#[test]
+fn singular_matrices_are_solved_for_what_is_in_their_range() {
+    if manifest().is_none() {
+        eprintln!("skipped: no shared matrices");
+        return;
+    }
+    let config = "solver = \"cg\"\npreconditioner = \"amg\"";
+    let config = Config::from_toml(config).unwrap();
+    for name in ["amg_match_poisson4009", "pyamg_unit_square"] {
+        let cpu = Executor::cpu();
+        let AnyMatrix::Real(a) = io::load_matrix(file(name), &cpu).unwrap() else {
+            panic!("{name} is real");
+        };
+        let guess = (0..a.size().rows).map(|row| (row * row % 101) as f64 - 50.0);
+        let guess = Vector::from_column(&cpu, guess.collect());
+        let (mut b, ws) = (Vector::<f64>::zeros_like(&guess).unwrap(), Workspace::new());
+        a.apply(&guess, &mut b, &ws).unwrap();
+        let solution = config::solve(&config, &Arc::new(a), &b, &ws).unwrap();
+        let (outcome, told) = (&solution.outcome, solution.messages.join("; "));
+        eprintln!("{name}: {outcome}: {told}");
+        assert!(outcome.converged(), "{name}: {outcome}");
+        let constant = name == "pyamg_unit_square";
+        assert_eq!(told.contains("annihilates constants"), constant, "{told}");
+    }
+}
+
 /// The larger ones, and iterative methods, are left to the benchmarks.
 #[cfg(feature = "direct")]
 #[test]
@@ -100,10 +130,9 @@ fn small_definite_matrices_are_solved_by_factorisation() {
 #[cfg(feature = "direct")]
 fn direct<T: vcycle::scalar::Mixes<T, T>>(a: vcycle::matrix::Csr<T>) -> vcycle::stop::Outcome {
     use vcycle::solver::{Direct, Ir, Solver};
-    use vcycle::vector::Vector;
     let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
     let mut x = Vector::zeros_like(&b).unwrap();
-    let solver = Solver::<T>::new(Ir::default(), std::sync::Arc::new(a)).unwrap();
+    let solver = Solver::<T>::new(Ir::default(), Arc::new(a)).unwrap();
     let solver = solver.preconditioned_by(&Direct::default()).unwrap();
     let stop = vcycle::stop::Stop::relative(1e-8).max_iterations(10);
     solver.stopping(stop).solve(&b, &mut x).unwrap()

@@ -117,15 +117,17 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let begin = Instant::now();
         let stage = ws.stage("analysis", 0);
         let stop = config.stop.stop()?;
-        let precision = config.precision.unwrap_or_default();
-        let matrix = W::store_matrix(a, precision.matrix, config.format)?;
+        let near_nullspace = system.near_nullspace.as_ref();
+        let block_size = near_nullspace.map_or(1, NearNullspace::block_size);
+        let unit = config.precision.unwrap_or_default().matrix;
+        let matrix = W::store_matrix(a, unit, config.format, block_size)?;
         let attempts = attempts(config, || a.facts());
         let nullspace = Projection::new(config.nullspace, a)?;
         drop(stage);
         Ok(Self {
             config,
             a,
-            near_nullspace: system.near_nullspace.as_ref(),
+            near_nullspace,
             nullspace,
             matrix,
             stop,

@@ -15,8 +15,8 @@ use super::solve::Driver;
 use super::{Config, Solution, System};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::LinOp;
-use crate::matrix::{Csr, Ell, Format, Hybrid, SellP, choose_format};
+use crate::linop::{LinOp, Size};
+use crate::matrix::{Bsr, Csr, Ell, Format, Hybrid, SellP, choose_format};
 use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use crate::vector::Vector;
 
@@ -36,6 +36,8 @@ pub enum MatrixFormat {
     Sellp,
     /// Rows of equal length, and what is longer apart.
     Hybrid,
+    /// Dense blocks of the unknowns of a node, of a system that has several.
+    Bsr,
 }
 
 impl FromStr for MatrixFormat {
@@ -48,9 +50,10 @@ impl FromStr for MatrixFormat {
             "ell" => Ok(Self::Ell),
             "sellp" => Ok(Self::Sellp),
             "hybrid" => Ok(Self::Hybrid),
+            "bsr" => Ok(Self::Bsr),
             _ => {
-                let known = ["auto", "csr", "ell", "sellp", "hybrid"];
-                Err(unknown_name("format", text, &known, &["bsr", "stencil"]))
+                let known = ["auto", "csr", "ell", "sellp", "hybrid", "bsr"];
+                Err(unknown_name("format", text, &known, &["stencil"]))
             }
         }
     }
@@ -64,6 +67,7 @@ impl Display for MatrixFormat {
             Self::Ell => "ell",
             Self::Sellp => "sellp",
             Self::Hybrid => "hybrid",
+            Self::Bsr => "bsr",
         })
     }
 }
@@ -98,6 +102,7 @@ pub struct StoredMatrix<W: Scalar> {
 /// A type solvers work in, with the matrix stored in any precision.
 pub trait Working: Mixes<Self, Self> {
     /// `a` for vectors of this type, stored in `unit` and `format`; shared where it is already.
+    /// A node has `block_size` unknowns.
     ///
     /// # Errors
     /// For an entry that does not fit, a format that would need too much padding, and complex
@@ -106,6 +111,7 @@ pub trait Working: Mixes<Self, Self> {
         a: &Arc<Csr<S>>,
         unit: Unit,
         format: MatrixFormat,
+        block_size: usize,
     ) -> Result<StoredMatrix<Self>>;
 }
 
@@ -151,12 +157,13 @@ macro_rules! working {
                 a: &Arc<Csr<S>>,
                 unit: Unit,
                 format: MatrixFormat,
+                block_size: usize,
             ) -> Result<StoredMatrix<Self>> {
                 match unit {
-                    Unit::Double => arrange(rounded::<S, f64>(a)?, format),
-                    Unit::Single => arrange(rounded::<S, f32>(a)?, format),
-                    Unit::Half => arrange(rounded::<S, f16>(a)?, format),
-                    Unit::Bfloat => arrange(rounded::<S, bf16>(a)?, format),
+                    Unit::Double => arrange(rounded::<S, f64>(a)?, format, block_size),
+                    Unit::Single => arrange(rounded::<S, f32>(a)?, format, block_size),
+                    Unit::Half => arrange(rounded::<S, f16>(a)?, format, block_size),
+                    Unit::Bfloat => arrange(rounded::<S, bf16>(a)?, format, block_size),
                 }
             }
         }
@@ -166,10 +173,11 @@ macro_rules! working {
                 a: &Arc<Csr<S>>,
                 unit: Unit,
                 format: MatrixFormat,
+                block_size: usize,
             ) -> Result<StoredMatrix<Self>> {
                 match unit {
-                    Unit::Double => arrange(rounded::<S, c64>(a)?, format),
-                    Unit::Single => arrange(rounded::<S, c32>(a)?, format),
+                    Unit::Double => arrange(rounded::<S, c64>(a)?, format, block_size),
+                    Unit::Single => arrange(rounded::<S, c32>(a)?, format, block_size),
                     Unit::Half | Unit::Bfloat => Err(bad_precision(
                         unit.name(),
                         "complex matrices are stored in dp or sp",
@@ -201,7 +209,11 @@ fn rounded<S: Scalar, M: Scalar>(a: &Arc<Csr<S>>) -> Result<Arc<Csr<M>>> {
 }
 
 /// The entries in `format`.
-fn arrange<M, W>(entries: Arc<Csr<M>>, format: MatrixFormat) -> Result<StoredMatrix<W>>
+fn arrange<M, W>(
+    entries: Arc<Csr<M>>,
+    format: MatrixFormat,
+    block_size: usize,
+) -> Result<StoredMatrix<W>>
 where
     M: Mixes<W, W>,
     W: Scalar,
@@ -215,6 +227,11 @@ where
         MatrixFormat::Ell => Arc::new(Ell::from_csr(&entries)?),
         MatrixFormat::Sellp => Arc::new(SellP::from_csr(&entries)?),
         MatrixFormat::Hybrid => Arc::new(Hybrid::from_csr(&entries)?),
+        MatrixFormat::Bsr if block_size == 1 => {
+            let reason = "format: `bsr` is for several unknowns a node; tell how many (block size)";
+            return Err(ConfigError::Conflict(reason.to_owned()).into());
+        }
+        MatrixFormat::Bsr => Arc::new(Bsr::from_csr(&entries, Size::square(block_size))?),
     };
     Ok(StoredMatrix {
         operator,
@@ -231,7 +248,7 @@ mod tests {
     #[test]
     fn overflow_is_named_and_equal_storage_is_shared() {
         let a = Arc::new(Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 1e6]));
-        let store = |unit| <f64 as Working>::store_matrix(&a, unit, MatrixFormat::Csr);
+        let store = |unit| <f64 as Working>::store_matrix(&a, unit, MatrixFormat::Csr, 1);
         let error = store(Unit::Half).err().unwrap().to_string();
         assert!(error.starts_with("entry (1, 1) overflows in f16"));
         assert!(store(Unit::Bfloat).is_ok());
@@ -241,7 +258,7 @@ mod tests {
     #[test]
     fn auto_is_decided() {
         let a = Arc::new(Csr::<f64>::identity(&Executor::reference(), 100));
-        let stored = <f32 as Working>::store_matrix(&a, Unit::Half, MatrixFormat::Auto).unwrap();
+        let stored = <f32 as Working>::store_matrix(&a, Unit::Half, MatrixFormat::Auto, 1).unwrap();
         assert_eq!(stored.format, MatrixFormat::Ell);
         assert!(
             "elll"

@@ -11,7 +11,7 @@ use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
 use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
-use super::strength::{Classical, Strength, Symmetric};
+use super::strength::{Classical, Mutual, Strength};
 use super::systems::Systems;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -124,7 +124,7 @@ impl Amg {
             amg.decide(definite(facts()));
         }
         if self.strength == Strength::Auto && amg.coarsening.aggregates() {
-            amg.strength = Strength::Symmetric(Symmetric::default());
+            amg.strength = Strength::Mutual(Mutual::default());
         } else if self.strength == Strength::Auto {
             amg.strength = Strength::Classical(Classical::default());
         }

@@ -36,7 +36,8 @@ impl Bsr<f64> {
         let block = Size::new(self.block.rows, b.block.cols);
         let entries = block.rows * block.cols;
         let mut values = zeroed(pattern.executor(), pattern.nonzeros() * entries)?;
-        let multiply = small_product(block.rows, self.block.cols, block.cols);
+        let shape = (self.block.cols, block.cols);
+        let multiply = small_product(block.rows, shape.0, shape.1);
         fill_rows_with(
             pattern.executor(),
             &value_offsets(&pattern, entries),
@@ -50,7 +51,7 @@ impl Bsr<f64> {
                 }
                 self.each_product(b, node, |left, column, right| {
                     let place = places[column as usize] as usize * entries;
-                    multiply(left, right, &mut out[place..place + entries]);
+                    multiply(shape, left, right, &mut out[place..place + entries]);
                 });
                 Ok(())
             },
@@ -112,15 +113,13 @@ impl Bsr<f64> {
     }
 }
 
-type SmallProduct = fn(&[f64], &[f64], &mut [f64]);
+/// Adds the product of two blocks, the first with `shape.0` columns and the second with `shape.1`,
+/// to a third.
+type SmallProduct = fn(shape: (usize, usize), a: &[f64], b: &[f64], c: &mut [f64]);
 
-/// Adds the product of two blocks to a third, `rows x inner` times `inner x cols`.
-fn small_product(
-    rows: usize,
-    inner: usize,
-    cols: usize,
-) -> Box<dyn Fn(&[f64], &[f64], &mut [f64]) + Sync + Send> {
-    let sized: SmallProduct = match (rows, inner, cols) {
+/// The product of blocks of `rows x inner` and `inner x cols`.
+fn small_product(rows: usize, inner: usize, cols: usize) -> SmallProduct {
+    match (rows, inner, cols) {
         (2, 2, 2) => sized_product::<2, 2, 2>,
         (2, 2, 3) => sized_product::<2, 2, 3>,
         (3, 2, 3) => sized_product::<3, 2, 3>,
@@ -128,12 +127,12 @@ fn small_product(
         (3, 3, 6) => sized_product::<3, 3, 6>,
         (6, 3, 6) => sized_product::<6, 3, 6>,
         (6, 6, 6) => sized_product::<6, 6, 6>,
-        _ => return Box::new(move |a, b, c| any_product(inner, cols, a, b, c)),
-    };
-    Box::new(sized)
+        _ => any_product,
+    }
 }
 
 fn sized_product<const ROWS: usize, const INNER: usize, const COLS: usize>(
+    _shape: (usize, usize),
     a: &[f64],
     b: &[f64],
     c: &mut [f64],
@@ -156,7 +155,7 @@ fn sized_product<const ROWS: usize, const INNER: usize, const COLS: usize>(
     }
 }
 
-fn any_product(inner: usize, cols: usize, a: &[f64], b: &[f64], c: &mut [f64]) {
+fn any_product((inner, cols): (usize, usize), a: &[f64], b: &[f64], c: &mut [f64]) {
     for (a, c) in a.chunks_exact(inner).zip(c.chunks_exact_mut(cols)) {
         for (factor, b) in a.iter().zip(b.chunks_exact(cols)) {
             c.iter_mut().zip(b).for_each(|(c, b)| *c += factor * b);

@@ -35,11 +35,11 @@ impl Measure for Absolute {
         self.connections
     }
 
-    fn reference(&self, a: &Csr<f64>, diagonal: &[f64], row: usize) -> f64 {
-        largest(a, diagonal, self, row)
+    fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
+        largest(a, scales, self, row)
     }
 
-    fn coupling(&self, _diagonal: &[f64], _row: usize, _column: usize, value: f64) -> f64 {
+    fn coupling(&self, _scales: &[f64], _row: usize, _column: usize, value: f64) -> f64 {
         value.abs()
     }
 }

@@ -43,15 +43,15 @@ impl Measure for Classical {
         self.connections
     }
 
-    fn reference(&self, a: &Csr<f64>, diagonal: &[f64], row: usize) -> f64 {
+    fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
         let sum = || a.row(row).1.iter().sum::<f64>();
-        if self.max_row_sum < 1.0 && sum().abs() > self.max_row_sum * diagonal[row].abs() {
+        if self.max_row_sum < 1.0 && sum().abs() > self.max_row_sum * scales[row].abs() {
             return f64::INFINITY;
         }
-        largest(a, diagonal, self, row)
+        largest(a, scales, self, row)
     }
 
-    fn coupling(&self, diagonal: &[f64], row: usize, _column: usize, value: f64) -> f64 {
-        if diagonal[row] < 0.0 { value } else { -value }
+    fn coupling(&self, scales: &[f64], row: usize, _column: usize, value: f64) -> f64 {
+        if scales[row] < 0.0 { value } else { -value }
     }
 }

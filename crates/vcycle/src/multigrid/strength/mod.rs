@@ -7,12 +7,14 @@
 
 mod absolute;
 mod classical;
+mod mutual;
 mod symmetric;
 
 use std::sync::Arc;
 
 pub use absolute::Absolute;
 pub use classical::Classical;
+pub use mutual::Mutual;
 pub use symmetric::Symmetric;
 
 use crate::error::{Error, Result};
@@ -31,7 +33,7 @@ use crate::matrix::{Csr, Pattern, Rows, build, ranges};
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Strength {
-    /// What suits the coarsening: classical where unknowns are chosen, symmetric where they are
+    /// What suits the coarsening: classical where unknowns are chosen, mutual where they are
     /// grouped. [`graph`](Self::graph) takes it for classical.
     #[default]
     Auto,
@@ -41,6 +43,8 @@ pub enum Strength {
     Symmetric(Symmetric),
     /// Couplings of either sign against the largest of the row.
     Absolute(Absolute),
+    /// Couplings of either sign against the largest of both rows.
+    Mutual(Mutual),
 }
 
 impl Strength {
@@ -67,6 +71,7 @@ impl Strength {
             Strength::Classical(measure) => graph(a, measure),
             Strength::Symmetric(measure) => graph(a, measure),
             Strength::Absolute(measure) => graph(a, measure),
+            Strength::Mutual(measure) => graph(a, measure),
         }
     }
 }
@@ -76,12 +81,17 @@ trait Measure: Sync {
     fn threshold(&self) -> f64;
     fn connections(&self) -> Option<f64>;
 
+    /// One number a row that the other functions are given.
+    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
+        a.diagonal()
+    }
+
     /// What the couplings of row `i` are divided by: `s_ij` is [`coupling`](Self::coupling) over
     /// this. Infinite for a row that has no strong ones.
-    fn reference(&self, a: &Csr<f64>, diagonal: &[f64], row: usize) -> f64;
+    fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64;
 
     /// The size of the coupling `a_ij`; not positive where it is weak in any case.
-    fn coupling(&self, diagonal: &[f64], row: usize, column: usize, value: f64) -> f64;
+    fn coupling(&self, scales: &[f64], row: usize, column: usize, value: f64) -> f64;
 }
 
 fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
@@ -92,16 +102,16 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     }
     not_negative("threshold", measure.threshold())?;
     not_negative("connections", measure.connections().unwrap_or(0.0))?;
-    let diagonal = a.diagonal();
+    let scales = measure.scales(a);
     let threshold = match measure.connections() {
-        Some(mean) => quantile(a, &diagonal, measure, mean),
+        Some(mean) => quantile(a, &scales, measure, mean),
         None => measure.threshold(),
     };
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
         let columns = a.row(row).0;
         rows.reserve(a.executor(), columns.len())?;
-        let strong = threshold * measure.reference(a, &diagonal, row);
-        for_each_coupling(a, &diagonal, measure, row, |column, coupling| {
+        let strong = threshold * measure.reference(a, &scales, row);
+        for_each_coupling(a, &scales, measure, row, |column, coupling| {
             if coupling >= strong {
                 rows.push(column, ());
             }
@@ -124,14 +134,14 @@ fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
 /// `visit(j, size)` for the couplings of row `i` that are not weak in any case.
 fn for_each_coupling(
     a: &Csr<f64>,
-    diagonal: &[f64],
+    scales: &[f64],
     measure: &impl Measure,
     row: usize,
     mut visit: impl FnMut(u32, f64),
 ) {
     let (columns, values) = a.row(row);
     for (&column, &value) in columns.iter().zip(values) {
-        let coupling = measure.coupling(diagonal, row, column as usize, value);
+        let coupling = measure.coupling(scales, row, column as usize, value);
         if column as usize != row && coupling > 0.0 {
             visit(column, coupling);
         }
@@ -139,12 +149,12 @@ fn for_each_coupling(
 }
 
 /// The threshold that keeps `mean` couplings a row on average; equal couplings are kept together.
-fn quantile(a: &Csr<f64>, diagonal: &[f64], measure: &impl Measure, mean: f64) -> f64 {
+fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> f64 {
     let piece = |rows: std::ops::Range<usize>| {
         let mut all = Vec::new();
         for row in rows {
-            let reference = measure.reference(a, diagonal, row);
-            for_each_coupling(a, diagonal, measure, row, |_, c| all.push(c / reference));
+            let reference = measure.reference(a, scales, row);
+            for_each_coupling(a, scales, measure, row, |_, c| all.push(c / reference));
         }
         all
     };
@@ -161,9 +171,9 @@ fn quantile(a: &Csr<f64>, diagonal: &[f64], measure: &impl Measure, mean: f64) -
 }
 
 /// The largest coupling of a row.
-fn largest(a: &Csr<f64>, diagonal: &[f64], measure: &impl Measure, row: usize) -> f64 {
+fn largest(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, row: usize) -> f64 {
     let mut largest = 0.0_f64;
-    for_each_coupling(a, diagonal, measure, row, |_, c| largest = largest.max(c));
+    for_each_coupling(a, scales, measure, row, |_, c| largest = largest.max(c));
     largest
 }
 

@@ -41,11 +41,16 @@ impl Measure for Symmetric {
         self.connections
     }
 
-    fn reference(&self, _a: &Csr<f64>, diagonal: &[f64], row: usize) -> f64 {
-        diagonal[row].abs().sqrt()
+    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
+        let diagonal = a.diagonal().into_iter();
+        diagonal.map(|entry| entry.abs().sqrt()).collect()
     }
 
-    fn coupling(&self, diagonal: &[f64], _row: usize, column: usize, value: f64) -> f64 {
-        value.abs() / diagonal[column].abs().sqrt()
+    fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
+        scales[row]
+    }
+
+    fn coupling(&self, scales: &[f64], _row: usize, column: usize, value: f64) -> f64 {
+        value.abs() / scales[column]
     }
 }

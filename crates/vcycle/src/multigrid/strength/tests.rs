@@ -8,8 +8,9 @@ fn matrix(spec: &str) -> Csr<f64> {
     gallery::build(spec, &Executor::reference()).unwrap().matrix
 }
 
-fn all() -> [Strength; 3] {
+fn all() -> [Strength; 4] {
     [
+        Strength::Mutual(Mutual::default()),
         Strength::default(),
         Strength::Symmetric(Symmetric::default()),
         Strength::Absolute(Absolute::default()),
@@ -144,4 +145,14 @@ fn wrong_parameters_and_unknown_keys_are_refused() {
         Strength::Symmetric(Symmetric::default())
     );
     assert!(read(r#"{"kind": "classical", "max-row": 1}"#).is_err());
+}
+
+#[test]
+fn couplings_across_a_jump_are_weak_on_both_sides() {
+    // A chain of three whose last coupling is a thousand times smaller.
+    let a = dense([1e3, -1e3, 0.0, -1e3, 1e3, -1.0, 0.0, -1.0, 2.0]);
+    let mutual = Strength::Mutual(Mutual::default());
+    assert_eq!(row(mutual, &a, 1), [0]);
+    assert!(row(mutual, &a, 2).is_empty());
+    assert_eq!(row(Strength::default(), &a, 2), [1]);
 }

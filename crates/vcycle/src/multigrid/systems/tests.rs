@@ -102,7 +102,7 @@ fn every_treatment_converges_on_coupled_components() {
     let scalar = gallery::build("poisson5:32", &Executor::cpu())
         .unwrap()
         .matrix;
-    let a = interleaved(&scalar, 2, -0.1);
+    let a = interleaved(&scalar, 2, 0.01);
     let near = NearNullspace::components(2).unwrap();
     for coarsening in Coarsening::ALL {
         for systems in Systems::ALL {
@@ -113,7 +113,11 @@ fn every_treatment_converges_on_coupled_components() {
             };
             let (count, _) = solve(&amg, a.clone(), &near);
             eprintln!("{coarsening} {systems}: {count}");
-            let limit = if coarsening.aggregates() { 45 } else { 20 };
+            let limit = match coarsening {
+                _ if coarsening.aggregates() => 60,
+                Coarsening::PmisAggressive => 35,
+                _ => 20,
+            };
             assert!(count <= limit, "{coarsening} {systems}: {count}");
         }
     }

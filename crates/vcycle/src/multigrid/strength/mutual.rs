@@ -1,0 +1,55 @@
+//! Couplings relative to the largest of both rows.
+
+use super::{Absolute, Measure, largest};
+use crate::matrix::Csr;
+
+/// `s_ij = |a_ij| / sqrt(m_i m_j)` with `m_i = max_k |a_ik|` over `k` other than `i`.
+///
+/// A symmetric matrix gives a symmetric graph, as [`Symmetric`](super::Symmetric) does, but it does
+/// not matter how many couplings share the diagonal: all of a Laplacian are strong, with seven or
+/// with 27 entries a row. Where a coefficient jumps, the couplings across are weak: next to them
+/// those of one side are large.
+///
+/// **Choose it** for aggregation.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Mutual {
+    /// The smallest strong `s_ij`.
+    pub threshold: f64,
+    /// The mean number of strong couplings a row, in place of the threshold.
+    pub connections: Option<f64>,
+}
+
+impl Default for Mutual {
+    fn default() -> Self {
+        Self {
+            threshold: 0.1,
+            connections: None,
+        }
+    }
+}
+
+impl Measure for Mutual {
+    fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    fn connections(&self) -> Option<f64> {
+        self.connections
+    }
+
+    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
+        let root = |row: usize| largest(a, &[], &Absolute::default(), row).sqrt();
+        a.map_pieces(|rows| rows.map(root).collect::<Vec<_>>())
+            .concat()
+    }
+
+    fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
+        scales[row]
+    }
+
+    fn coupling(&self, scales: &[f64], _row: usize, column: usize, value: f64) -> f64 {
+        value.abs() / scales[column]
+    }
+}
