@@ -145,13 +145,21 @@ impl Display for Report {
             self.bytes() as f64 * 1e-6,
         )?;
         write!(f, "set-up {:.2} ms", self.setup_seconds() * 1e3)?;
-        for (place, stage) in self.setup_by_stage().iter().enumerate() {
-            let before = if place == 0 { ": " } else { ", " };
-            write!(f, "{before}{} {:.2}", stage.name, stage.seconds * 1e3)?;
+        for (place, line) in self.setup_by_stage().chunks(STAGES_A_LINE).enumerate() {
+            let before = if place == 0 { ": " } else { ",\n    " };
+            write!(f, "{before}{}", milliseconds(line))?;
         }
         match &self.stalled {
             None => Ok(()),
             Some(reason) => write!(f, "\n{reason}"),
         }
     }
+}
+
+/// Keeps lines within 100 columns.
+const STAGES_A_LINE: usize = 4;
+
+fn milliseconds(times: &[StageTime]) -> String {
+    let text = |time: &StageTime| format!("{} {:.2}", time.name, time.seconds * 1e3);
+    times.iter().map(text).collect::<Vec<_>>().join(", ")
 }

@@ -54,10 +54,9 @@ fn cells(lattice: &Lattice, groups: &[u32]) -> String {
             group => colours[group as usize],
         };
         let [left, right, top, bottom] = lattice.cell(point);
-        let (width, height) = (right - left, bottom - top);
         let _ = write!(
             paths[colour],
-            "M{left:.1} {top:.1}h{width:.1}v{height:.1}h-{width:.1}z"
+            "M{left:.1} {top:.1}H{right:.1}V{bottom:.1}H{left:.1}z"
         );
     }
     let fills = COLOURS.iter().chain(&["#fff"]);
