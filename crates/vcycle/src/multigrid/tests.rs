@@ -351,7 +351,7 @@ fn disconnected_parts_and_unknowns_by_themselves_are_solved() {
         let limit = match coarsening {
             Coarsening::Pmis | Coarsening::Hmis | Coarsening::RugeStueben => 16,
             Coarsening::PmisAggressive => 32,
-            _ => 50,
+            _ => 64,
         };
         assert!(count <= limit, "{coarsening}: {count}");
     }
