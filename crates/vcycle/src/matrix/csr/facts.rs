@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::norms::modulus;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
-use crate::scalar::{Field, Scalar, convert, f16};
+use crate::scalar::{Field, Real, Scalar, convert, f16};
 
 /// Entries that differ by less than this, relatively, count as equal: assembly rounds.
 const SYMMETRY_TOLERANCE: f64 = 1e-10;
@@ -264,13 +264,11 @@ impl Seen {
     /// An entry and what stands at the mirrored position.
     fn opposite<T: Scalar>(&mut self, value: T, opposite: Option<T>) {
         self.alone += usize::from(opposite.is_none());
-        let (value, opposite) = (value.to_c64(), opposite.unwrap_or_default().to_c64());
-        let tolerance = SYMMETRY_TOLERANCE * value.norm().max(opposite.norm());
-        let asymmetry = (value - opposite.conj()).norm();
-        let (symmetric, hermitian) = (
-            (value - opposite).norm() <= tolerance,
-            asymmetry <= tolerance,
-        );
+        let (value, opposite) = (value.load(), opposite.unwrap_or_default().load());
+        let size = |value: T::Arith| value.modulus().to_f64();
+        let tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
+        let asymmetry = size(value - opposite.conj());
+        let (symmetric, hermitian) = (size(value - opposite) <= tolerance, asymmetry <= tolerance);
         self.not_symmetric += usize::from(!symmetric);
         self.not_hermitian += usize::from(!hermitian);
         self.asymmetry = self.asymmetry.max(asymmetry);
