@@ -1,5 +1,7 @@
 //! `vcycle-bench matrices`: every positive definite matrix of a folder, with every method that
-//! should solve it.
+//! should solve it; or every matrix, with what `auto` chooses.
+
+mod auto;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use vcycle::vector::Vector;
 use crate::{Result, table};
 
 /// Preconditioners of conjugate gradients, as the command line names them.
-const PRECONDITIONERS: [&str; 7] = [
+const PRECONDITIONERS: [&str; 8] = [
     "none",
     "jacobi",
     "l1-jacobi",
@@ -23,11 +25,15 @@ const PRECONDITIONERS: [&str; 7] = [
     "ssor",
     "ic0",
     "isai:kind=spd",
+    "amg",
 ];
 
 /// Options of `matrices`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
+    /// All matrices, without any option
+    #[arg(long)]
+    auto: bool,
     /// Folder of the matrices, with a MANIFEST.tsv
     #[arg(long, default_value = "../shared/matrices")]
     folder: PathBuf,
@@ -40,6 +46,9 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.auto {
+        return auto::run(arguments);
+    }
     let mut header = vec!["matrix", "rows", "direct"];
     header.extend(PRECONDITIONERS.map(|name| name.split(':').next().unwrap_or(name)));
     let mut table = table(&header);
@@ -60,16 +69,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// A line of the manifest.
+struct Entry {
+    name: String,
+    /// What is known of its eigenvalues.
+    definite: String,
+}
+
+fn manifest(folder: &Path) -> Result<Vec<Entry>> {
+    let text = std::fs::read_to_string(folder.join("MANIFEST.tsv"))?;
+    let fields = text.lines().skip(1).map(|line| line.split('\t'));
+    let entry = |mut fields: std::str::Split<'_, char>| {
+        Some(Entry {
+            name: fields.next()?.to_owned(),
+            definite: fields.nth(4)?.to_owned(),
+        })
+    };
+    Ok(fields.filter_map(entry).collect())
+}
+
 /// The names the manifest calls SPD.
 fn positive_definite(folder: &Path) -> Result<Vec<String>> {
-    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv"))?;
-    let fields = manifest.lines().skip(1).map(|line| line.split('\t'));
-    let names = fields.filter_map(|mut fields| {
-        let name = fields.next()?;
-        let definite = fields.nth(4)?;
-        definite.starts_with("SPD").then(|| name.to_owned())
-    });
-    Ok(names.collect())
+    let definite = |entry: Entry| entry.definite.starts_with("SPD").then_some(entry.name);
+    Ok(manifest(folder)?.into_iter().filter_map(definite).collect())
 }
 
 /// What each method says of a matrix.

@@ -265,7 +265,7 @@ impl Config {
         if let Some(value) = take("preconditioner") {
             config.preconditioner = PreconditionerConfig::from_value(value)?;
         }
-        if let Some(value) = take("precision") {
+        if let Some(value) = take("precision").filter(|value| !value.is_null()) {
             config.precision = Some(Precision::from_value(value)?);
         }
         if let Some(value) = take("format") {

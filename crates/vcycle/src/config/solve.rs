@@ -7,12 +7,12 @@ use super::auto::{Attempt, attempts};
 use super::nullspace::Projection;
 use super::refine::refine;
 use super::storage::{StoredMatrix, Wide, Working};
-use super::{Config, ConfigError, PreconditionerConfig, RunConfig, System};
+use super::{Config, ConfigError, PreconditionerConfig, RunConfig, System, Unit};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
-use crate::multigrid::{Amg, NearNullspace, Report};
+use crate::multigrid::{Amg, Hierarchy, LevelPrecisions, NearNullspace, Report};
 use crate::scalar::Real;
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Part, Status, Stop};
@@ -217,20 +217,31 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         match (attempt.preconditioner_factory()?, &attempt.preconditioner) {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
-                let hierarchy = match self.near_nullspace {
-                    None => amg.hierarchy(&self.matrix.entries, self.ws)?,
-                    Some(near) => amg.hierarchy_with(&self.matrix.entries, near, self.ws)?,
-                };
-                self.decided = Some(hierarchy.amg().clone());
-                self.multigrid = Some(hierarchy.report().clone());
-                self.messages.extend(hierarchy.report().stalled.clone());
-                self.messages.extend(hierarchy.report().scaling_note());
+                let hierarchy = self.multigrid(amg.clone())?;
                 solver.with_preconditioner(Arc::new(hierarchy))
             }
             (Some(factory), _) => {
                 solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
             }
         }
+    }
+
+    fn multigrid(&mut self, mut amg: Amg) -> Result<Hierarchy<W>> {
+        let double = LevelPrecisions::uniform(Unit::Double);
+        if self.nullspace.is_some() && amg.precision != double {
+            let why = "singular: cycles in double precision, lest rounding adds what is taken out";
+            self.messages.push(why.to_owned());
+            amg.precision = double;
+        }
+        let hierarchy = match self.near_nullspace {
+            None => amg.hierarchy(&self.matrix.entries, self.ws)?,
+            Some(near) => amg.hierarchy_with(&self.matrix.entries, near, self.ws)?,
+        };
+        self.decided = Some(hierarchy.amg().clone());
+        self.multigrid = Some(hierarchy.report().clone());
+        self.messages.extend(hierarchy.report().stalled.clone());
+        self.messages.extend(hierarchy.report().scaling_note());
+        Ok(hierarchy)
     }
 
     /// Whether there is something to try if multigrid converges slowly.

@@ -18,6 +18,31 @@ use crate::vector::Vector;
 
 type Matrix = Arc<dyn LinOp<f64>>;
 
+/// Stages that the matrix has no say in, in double precision.
+fn classical() -> Amg {
+    Amg {
+        coarsening: Coarsening::Pmis,
+        smoother: Smoother::L1Jacobi { weight: 1.0 },
+        precision: "dp".parse().unwrap(),
+        ..Amg::default()
+    }
+}
+
+#[test]
+fn the_matrix_decides_by_default() {
+    let made = hierarchy(&Amg::default(), &problem("poisson5:40")).unwrap();
+    assert_eq!(made.amg().coarsening, Coarsening::Greedy);
+    assert_eq!(made.amg().smoother, Smoother::Chebyshev { degree: 2 });
+    assert_eq!(made.amg().precision.to_string(), "sp");
+    let made = hierarchy(&Amg::default(), &problem("convdiff7:8,10")).unwrap();
+    assert_eq!(made.amg().coarsening, Coarsening::Pmis);
+    assert_eq!(made.amg().smoother, Smoother::L1Jacobi { weight: 1.0 });
+    for spec in ["poisson27:20", "jump7:24,1e6", "aniso5:100,0.001"] {
+        let count = iterations(&Amg::default(), &problem(spec));
+        assert!(count <= 25, "{spec}: {count}");
+    }
+}
+
 fn problem(spec: &str) -> Matrix {
     Arc::new(gallery::build(spec, &Executor::cpu()).unwrap().matrix)
 }
@@ -68,7 +93,7 @@ fn every_pair_of_coarsening_and_interpolation_converges() {
             let amg = Amg {
                 coarsening,
                 interpolation,
-                ..Amg::default()
+                ..classical()
             };
             let count = iterations(&amg, &a);
             eprintln!("{coarsening} {interpolation}: {count}");
@@ -81,7 +106,8 @@ fn every_pair_of_coarsening_and_interpolation_converges() {
             let limit = match coarsening {
                 _ if interpolation == Interpolation::Tentative => 60,
                 Coarsening::Pgm => 60,
-                Coarsening::Mis2 | Coarsening::PmisAggressive => 30,
+                Coarsening::Auto | Coarsening::Mis2 | Coarsening::Greedy => 30,
+                Coarsening::PmisAggressive => 30,
                 Coarsening::Pmis | Coarsening::Hmis if near => 30,
                 _ => 16,
             };
@@ -96,11 +122,11 @@ fn two_levels_and_many_are_alike() {
     let two = Amg {
         max_levels: 2,
         coarsest: Coarsest::Dense,
-        ..Amg::default()
+        ..classical()
     };
     let many = Amg {
         coarsest_rows: 10,
-        ..Amg::default()
+        ..classical()
     };
     assert_eq!(hierarchy(&two, &a).unwrap().report().levels.len(), 2);
     assert!(hierarchy(&many, &a).unwrap().report().levels.len() >= 4);
@@ -127,7 +153,7 @@ fn cycles_are_symmetric() {
                 pre_sweeps: 2,
                 post_sweeps: 2,
                 cycle,
-                ..Amg::default()
+                ..classical()
             };
             let m = hierarchy(&amg, &a).unwrap();
             let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
@@ -143,7 +169,7 @@ fn more_visits_need_no_more_iterations() {
     let with = |cycle| Amg {
         cycle,
         coarsest_rows: 20,
-        ..Amg::default()
+        ..classical()
     };
     let v = iterations(&with(Cycle::V), &a);
     for cycle in [Cycle::W, Cycle::F, Cycle::K] {
@@ -159,7 +185,7 @@ fn every_smoother_converges() {
     for name in Smoother::NAMES {
         let amg = Amg {
             smoother: name.parse().unwrap(),
-            ..Amg::default()
+            ..classical()
         };
         let count = iterations(&amg, &a);
         eprintln!("{name}: {count}");
@@ -172,7 +198,7 @@ fn lower_precisions_need_about_the_same_iterations() {
     let a = problem("poisson5:64");
     let with = |precision: &str| Amg {
         precision: precision.parse().unwrap(),
-        ..Amg::default()
+        ..classical()
     };
     let double = iterations(&with("dp"), &a);
     for precision in [
@@ -201,7 +227,7 @@ fn levels_out_of_range_are_scaled() {
     let with = |precision: &str| Amg {
         precision: precision.parse().unwrap(),
         smoother: "jacobi".parse().unwrap(),
-        ..Amg::default()
+        ..classical()
     };
     for factor in [1e9, 1e-9] {
         let a = out_of_range(factor);
@@ -226,7 +252,7 @@ fn equilibrated_levels_are_the_same_method() {
         precision: "sp".parse().unwrap(),
         smoother: "jacobi".parse().unwrap(),
         scaling,
-        ..Amg::default()
+        ..classical()
     };
     let x = irregular(&a, 0.4);
     let plain = apply(&hierarchy(&with(LevelScaling::None), &a).unwrap(), &x).to_vec();
@@ -245,7 +271,7 @@ fn a_scaled_restriction_changes_coarse_matrices_alone() {
     let amg = Amg {
         coarsening: Coarsening::Pgm,
         aggregate_size: 2,
-        ..Amg::default()
+        ..classical()
     };
     let half = Amg {
         restriction_scaling: 0.5,
@@ -265,7 +291,7 @@ fn the_coarsest_level_gets_its_own_sweeps() {
         coarsest: Coarsest::Smoother,
         coarsest_sweeps,
         max_levels: 2,
-        ..Amg::default()
+        ..classical()
     };
     assert!(iterations(&with(20), &a) < iterations(&with(2), &a));
 }
@@ -276,7 +302,7 @@ fn overflow_of_vectors_is_an_outcome() {
     let amg = Amg {
         precision: "dp-hp".parse().unwrap(),
         scaling: LevelScaling::None,
-        ..Amg::default()
+        ..classical()
     };
     let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
     let solver = solver.preconditioned_by(&amg).unwrap();
@@ -292,7 +318,7 @@ fn precisions_save_bytes() {
     let bytes = |precision: &str| {
         let amg = Amg {
             precision: precision.parse().unwrap(),
-            ..Amg::default()
+            ..classical()
         };
         hierarchy(&amg, &a).unwrap().report().bytes()
     };
@@ -303,14 +329,14 @@ fn precisions_save_bytes() {
 fn a_diagonal_matrix_is_solved_by_one_level() {
     let values = (1..=2000).map(f64::from).collect();
     let a: Matrix = Arc::new(Csr::diagonal_matrix(&Executor::cpu(), values));
-    let made = hierarchy(&Amg::default(), &a).unwrap();
+    let made = hierarchy(&classical(), &a).unwrap();
     assert_eq!(made.report().levels.len(), 1);
     assert_eq!(made.report().stalled, None);
     assert_eq!(made.report().coarsest, "diagonal");
     for smoother in ["l1-jacobi", "jacobi:0.5", "chebyshev:2"] {
         let amg = Amg {
             smoother: smoother.parse().unwrap(),
-            ..Amg::default()
+            ..classical()
         };
         assert_eq!(iterations(&amg, &a), 1);
     }
@@ -344,7 +370,7 @@ fn disconnected_parts_and_unknowns_by_themselves_are_solved() {
     for coarsening in Coarsening::ALL {
         let amg = Amg {
             coarsening,
-            ..Amg::default()
+            ..classical()
         };
         let count = iterations(&amg, &a);
         eprintln!("{coarsening}: {count}");
@@ -366,7 +392,7 @@ fn coarsening_that_stalls_is_told_and_the_smoother_solves() {
             threshold: 2.0,
             ..strength::Symmetric::default()
         }),
-        ..Amg::default()
+        ..classical()
     };
     let made = hierarchy(&amg, &a).unwrap();
     let stalled = made.report().stalled.clone().unwrap();
@@ -382,17 +408,17 @@ fn coarsening_that_stalls_is_told_and_the_smoother_solves() {
 fn a_small_matrix_is_solved_directly() {
     let a = problem("poisson5:10");
     assert_eq!(
-        hierarchy(&Amg::default(), &a).unwrap().report().coarsest,
+        hierarchy(&classical(), &a).unwrap().report().coarsest,
         "dense"
     );
-    assert_eq!(iterations(&Amg::default(), &a), 1);
+    assert_eq!(iterations(&classical(), &a), 1);
 }
 
 #[test]
 fn what_cannot_be_set_up_is_named() {
     let host = Executor::reference();
     let zero: Matrix = Arc::new(Csr::diagonal_matrix(&host, vec![0.0; 3]));
-    let error = hierarchy(&Amg::default(), &zero).unwrap_err();
+    let error = hierarchy(&classical(), &zero).unwrap_err();
     assert!(matches!(
         error,
         Error::Singular {
@@ -403,11 +429,11 @@ fn what_cannot_be_set_up_is_named() {
 
     let mut holed = gallery::build("poisson5:5", &host).unwrap().matrix;
     holed.values_mut()[3] = f64::NAN;
-    let error = hierarchy(&Amg::default(), &(Arc::new(holed) as Matrix)).unwrap_err();
+    let error = hierarchy(&classical(), &(Arc::new(holed) as Matrix)).unwrap_err();
     assert!(matches!(error, Error::NonFiniteEntry { row: 1, column: 0 }));
 
     let complex: Arc<dyn LinOp<c64>> = Arc::new(Csr::<c64>::identity(&host, 3));
-    let error = Factory::generate(&Amg::default(), &complex, &Workspace::new()).unwrap_err();
+    let error = Factory::generate(&classical(), &complex, &Workspace::new()).unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }));
 
     let mut large = gallery::build("poisson5:30", &host).unwrap().matrix;
@@ -415,7 +441,7 @@ fn what_cannot_be_set_up_is_named() {
     let amg = Amg {
         precision: "dp/hp".parse().unwrap(),
         scaling: LevelScaling::None,
-        ..Amg::default()
+        ..classical()
     };
     let error = hierarchy(&amg, &(Arc::new(large) as Matrix)).unwrap_err();
     assert!(
@@ -425,14 +451,14 @@ fn what_cannot_be_set_up_is_named() {
 
     let amg = Amg {
         restriction_scaling: -1.0,
-        ..Amg::default()
+        ..classical()
     };
     let error = hierarchy(&amg, &problem("poisson5:30")).unwrap_err();
     assert!(error.to_string().starts_with("restriction-scaling: "));
 
     let amg = Amg {
         interpolation: Interpolation::Smoothed,
-        ..Amg::default()
+        ..classical()
     };
     let error = hierarchy(&amg, &problem("poisson5:30")).unwrap_err();
     assert!(
@@ -448,14 +474,14 @@ fn single_precision_solvers_get_hierarchies_of_their_own() {
         .unwrap()
         .matrix;
     let a: Arc<dyn LinOp<f32>> = Arc::new(a.convert::<f32>().unwrap());
-    let made = Amg::default().hierarchy(&a, &Workspace::new()).unwrap();
+    let made = classical().hierarchy(&a, &Workspace::new()).unwrap();
     assert_eq!(made.report().levels[0].precision.to_string(), "sp");
 }
 
 #[test]
 fn two_threads_get_the_bits_of_one() {
     let a = problem("poisson5:64");
-    let made = hierarchy(&Amg::default(), &a).unwrap();
+    let made = hierarchy(&classical(), &a).unwrap();
     let rhs = [irregular(&a, 0.2), irregular(&a, 0.9)];
     let alone = [0, 1].map(|k| apply(&made, &rhs[k]).to_vec());
     let together = std::thread::scope(|scope| {
@@ -473,7 +499,7 @@ fn two_threads_get_the_bits_of_one() {
 #[test]
 fn columns_are_solved_as_if_alone() {
     let a = problem("poisson5:40");
-    let made = hierarchy(&Amg::default(), &a).unwrap();
+    let made = hierarchy(&classical(), &a).unwrap();
     let (x, y) = (irregular(&a, 0.3), irregular(&a, 0.8));
     let pairs = x.to_vec().into_iter().zip(y.to_vec());
     let both = pairs.flat_map(|(x, y)| [x, y]).collect();
@@ -487,7 +513,7 @@ fn columns_are_solved_as_if_alone() {
 
 #[test]
 fn a_report_shows_every_level() {
-    let made = hierarchy(&Amg::default(), &problem("poisson5:64")).unwrap();
+    let made = hierarchy(&classical(), &problem("poisson5:64")).unwrap();
     let text = made.to_string();
     assert_eq!(text.lines().count(), made.report().levels.len() + 4);
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
@@ -510,7 +536,7 @@ fn a_report_shows_every_level() {
 #[test]
 fn a_profile_shows_the_stages_of_every_level() {
     let a = problem("poisson5:64");
-    let made = hierarchy(&Amg::default(), &a).unwrap();
+    let made = hierarchy(&classical(), &a).unwrap();
     let profile = Rc::new(RefCell::new(Profile::default()));
     let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
     let (b, mut x) = (irregular(&a, 0.3), irregular(&a, 0.0));
@@ -544,11 +570,11 @@ fn maps_lead_every_unknown_to_the_levels_it_is_on() {
     for coarsening in Coarsening::ALL {
         let amg = Amg {
             coarsening,
-            ..Amg::default()
+            ..classical()
         };
         let maps = amg.coarse_maps(&a, &Workspace::new()).unwrap();
         let made = hierarchy(&amg, &a).unwrap();
-        assert_eq!(maps.grouped, coarsening.aggregates());
+        assert_eq!(maps.grouped, made.amg().coarsening.aggregates());
         for (level, facts) in made.report().levels.iter().enumerate() {
             let mut numbers = maps.numbers(level);
             numbers.retain(|&number| number != coarsen::NONE);
