@@ -67,7 +67,8 @@ impl Attempt {
 /// `l1-jacobi`, none for `minres`; `amg` if nearly all rows are diagonally dominant, `ilu0`,
 /// `jacobi`, none for all others; none of those that divide by the diagonal where it has zeros, or,
 /// for `cg` and its kin, negative entries. A preconditioner whose set-up fails gives way to the
-/// next one, and so does multigrid that has not converged after 200 iterations.
+/// next one, and so does multigrid that has not converged after 200 iterations, or what comes before
+/// `direct` after 1000.
 ///
 /// Where solver and preconditioner are free, `direct` comes first up to 2000 rows and second up to
 /// 50,000.

@@ -7,7 +7,7 @@ use super::auto::{Attempt, attempts};
 use super::nullspace::Projection;
 use super::refine::refine;
 use super::storage::{StoredMatrix, Wide, Working};
-use super::{Config, ConfigError, PreconditionerConfig, RunConfig, System, Unit};
+use super::{Config, ConfigError, PreconditionerConfig, RunConfig, SolverConfig, System, Unit};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
@@ -19,7 +19,9 @@ use crate::stop::{Outcome, Part, Status, Stop};
 use crate::vector::Vector;
 
 /// Iterations after which multigrid that has not converged is given up, if there is a choice.
-const TRIAL_ITERATIONS: usize = 200;
+const MULTIGRID_TRIAL: usize = 200;
+/// Iterations after which anything else is given up if a factorisation can be tried.
+const TRIAL: usize = 1000;
 
 /// A solved system and how it was solved.
 #[derive(Clone, Debug)]
@@ -244,10 +246,14 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         Ok(hierarchy)
     }
 
-    /// Whether there is something to try if multigrid converges slowly.
-    fn is_trial(&self, place: usize) -> bool {
-        let tried = &self.attempts[place].preconditioner;
-        matches!(tried, PreconditionerConfig::Amg(_)) && place + 1 < self.attempts.len()
+    /// How many iterations an attempt has before the next one is tried instead.
+    fn trial(&self, place: usize) -> Option<usize> {
+        let next = self.attempts.get(place + 1)?;
+        match (&self.attempts[place].preconditioner, &next.solver) {
+            (PreconditionerConfig::Amg(_), _) => Some(MULTIGRID_TRIAL),
+            (_, SolverConfig::Direct(_)) => Some(TRIAL),
+            _ => None,
+        }
     }
 
     fn iterate(
@@ -258,8 +264,8 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         x: &mut Vector<T>,
     ) -> Result<Outcome> {
         let mut stop = self.stop.clone();
-        if self.is_trial(place) {
-            stop.iterations = stop.iterations.min(TRIAL_ITERATIONS);
+        if let Some(trial) = self.trial(place) {
+            stop.iterations = stop.iterations.min(trial);
         }
         let solving = self.begin.elapsed().saturating_sub(self.setup);
         stop.time = stop.time.map(|time| time.saturating_sub(solving));
@@ -279,10 +285,10 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let tried = &self.attempts[place];
         let another_solver = match status {
             Status::Converged | Status::TimeLimit => return None,
-            Status::IterationLimit if !self.is_trial(place) => return None,
+            Status::IterationLimit if self.trial(place).is_none() => return None,
             Status::Indefinite(Part::Operator) => true,
             Status::Indefinite(Part::Preconditioner) => false,
-            _ => !self.is_trial(place),
+            _ => self.trial(place).is_none(),
         };
         (place + 1..self.attempts.len())
             .find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
