@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::norms::modulus;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
-use crate::scalar::{Field, Real, Scalar, convert, f16};
+use crate::scalar::{Field, Real, Scalar, f16};
 
 /// Entries that differ by less than this, relatively, count as equal: assembly rounds.
 const SYMMETRY_TOLERANCE: f64 = 1e-10;
@@ -188,14 +188,14 @@ impl<T: Scalar> Csr<T> {
             let (columns, values) = self.row(row);
             seen.length(columns.len());
             let (mut diagonal, mut beside) = (None, 0.0);
-            for (&column, &value) in columns.iter().zip(values) {
+            for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
                 let modulus = seen.value(value);
                 match column as usize == row {
                     true => diagonal = Some((value.to_c64().re, modulus)),
                     false => beside += modulus,
                 }
                 if size.rows == size.cols {
-                    seen.opposite(value, self.entry(column as usize, row));
+                    seen.opposite(value, self.mirrored(row, place, column as usize));
                 }
             }
             if row < size.cols {
@@ -205,7 +205,21 @@ impl<T: Scalar> Csr<T> {
         }
         seen
     }
+
+    /// The entry at (`column`, `row`). In rows of a stencil the first has its opposite in the last
+    /// place, and so on: that is looked at before searching.
+    fn mirrored(&self, row: usize, place: usize, column: usize) -> Option<T> {
+        let (columns, values) = self.row(column);
+        let guess = columns.len().wrapping_sub(place + 1);
+        match columns.get(guess) {
+            Some(&found) if found as usize == row => Some(values[guess]),
+            _ => self.entry(column, row),
+        }
+    }
 }
+
+/// What is smaller rounds to less than the smallest normal number of half precision, `2^-14`.
+const F16_UNDERFLOW: f64 = 1.0 / 16_384.0 - 1.0 / 33_554_432.0;
 
 /// What is counted row by row and entry by entry.
 #[derive(Default)]
@@ -246,8 +260,7 @@ impl Seen {
         } else {
             self.largest = self.largest.max(modulus);
             self.smallest = least(self.smallest, Some(modulus));
-            let half: f16 = convert(modulus);
-            self.f16_underflows += usize::from(!half.is_normal() && half.is_finite());
+            self.f16_underflows += usize::from(modulus < F16_UNDERFLOW);
         }
         modulus
     }
