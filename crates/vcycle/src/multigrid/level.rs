@@ -157,8 +157,9 @@ impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
         let smoothing = self.pre.footprint().moved + self.post.footprint().moved;
         let (r, p) = (self.restrict.footprint(), self.prolong.footprint());
         let coarse = self.coarse.footprint();
+        let smoothers = self.pre.footprint().held + self.post.held_beside(&self.pre);
         Footprint {
-            held: r.held + p.held + self.pre.footprint().held + coarse.held,
+            held: r.held + p.held + smoothers + coarse.held,
             moved: products * self.a.footprint().moved
                 + smoothing
                 + r.moved

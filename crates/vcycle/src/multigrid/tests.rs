@@ -148,6 +148,7 @@ fn cycles_are_symmetric() {
         "mcgs",
         "mcsgs",
         "chebyshev:3",
+        "chebyshev-l1:2",
         "ilu0",
         "block-jacobi",
     ] {
@@ -195,6 +196,56 @@ fn every_smoother_converges() {
         eprintln!("{name}: {count}");
         assert!(count <= 16, "{name}: {count}");
     }
+}
+
+#[test]
+fn levels_and_sides_may_be_smoothed_differently() {
+    let a = problem("poisson5:64");
+    let mut coarse = LevelSmoothing {
+        from: 1,
+        smoother: "gs".parse().unwrap(),
+        ..LevelSmoothing::default()
+    };
+    let with = |coarse: &LevelSmoothing| Amg {
+        smoother: "chebyshev:2".parse().unwrap(),
+        post_smoother: "hgs:512".parse().unwrap(),
+        levels: vec![coarse.clone()],
+        coarsest_rows: 20,
+        ..Amg::default()
+    };
+    let made = hierarchy(&with(&coarse), &a).unwrap();
+    let levels = &made.report().levels;
+    assert_eq!(levels[0].smoother, "chebyshev:2 1, hgs:512 1");
+    assert_eq!(levels[1].smoother, "gs 1+1");
+    let outcome = solve_with(Fcg::default(), &with(&coarse), &a);
+    assert!(outcome.converged() && outcome.iterations <= 16, "{outcome}");
+
+    (coarse.pre_sweeps, coarse.post_sweeps) = (Some(0), Some(0));
+    let error = hierarchy(&with(&coarse), &a).unwrap_err();
+    assert!(
+        error.to_string().contains("level 1 needs a sweep"),
+        "{error}"
+    );
+}
+
+#[test]
+fn cycles_stay_symmetric_where_coarse_levels_sweep_one_way() {
+    let a = problem("poisson5:40");
+    let (x, y) = (irregular(&a, 0.1), irregular(&a, 0.7));
+    let coarse = LevelSmoothing {
+        below_rows: Some(1000),
+        smoother: "mcgs".parse().unwrap(),
+        ..LevelSmoothing::default()
+    };
+    let amg = Amg {
+        levels: vec![coarse],
+        coarsest_rows: 20,
+        precision: "dp".parse().unwrap(),
+        ..Amg::default()
+    };
+    let m = hierarchy(&amg, &a).unwrap();
+    let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
+    assert!((left - right).abs() < 1e-12 * dot(&apply(&m, &x), &x));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::ChebyshevPolynomial;
+use super::{ChebyshevBase, ChebyshevPolynomial};
 use crate::config::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::serde_text;
@@ -22,6 +22,7 @@ const BLOCK_WEIGHT: f64 = 2.0 / 3.0;
 /// | `l1-jacobi` | weight, 1 | for nonsymmetric and classical hierarchies: converges for every symmetric positive definite matrix |
 /// | `jacobi` | weight, 2/3 | for Poisson-like problems, where it is a little faster |
 /// | `chebyshev` | degree, 2 | for few, strong sweeps on many threads |
+/// | `chebyshev-l1` | degree, 2 | where the rows of a matrix are of very different sums |
 /// | `gs`, `sor` | omega, 1 | on few threads; backward after the correction if the matrix is symmetric |
 /// | `sgs`, `ssor` | omega, 1 | on few threads, where one sweep has to be symmetric |
 /// | `hgs` | rows of a block, 4096 | in place of `gs` on more threads; converges as `l1-jacobi` does |
@@ -55,6 +56,11 @@ pub enum Smoother {
     },
     /// [`ChebyshevPolynomial`].
     Chebyshev {
+        /// Of the polynomial.
+        degree: usize,
+    },
+    /// [`ChebyshevPolynomial`] over `l1-jacobi`.
+    ChebyshevL1 {
         /// Of the polynomial.
         degree: usize,
     },
@@ -98,6 +104,7 @@ impl Smoother {
         "jacobi",
         "l1-jacobi",
         "chebyshev",
+        "chebyshev-l1",
         "gs",
         "sor",
         "sgs",
@@ -116,7 +123,14 @@ impl Smoother {
             Self::Auto => Arc::new(L1Jacobi::default()),
             Self::Jacobi { weight } => Arc::new(Jacobi { weight }),
             Self::L1Jacobi { weight } => Arc::new(L1Jacobi { weight }),
-            Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial { degree }),
+            Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial {
+                degree,
+                ..ChebyshevPolynomial::default()
+            }),
+            Self::ChebyshevL1 { degree } => Arc::new(ChebyshevPolynomial {
+                degree,
+                base: ChebyshevBase::L1Jacobi,
+            }),
             Self::Sor { omega } => Arc::new(Sor {
                 omega,
                 ..Sor::default()
@@ -162,6 +176,7 @@ impl Smoother {
             "jacobi" => Self::Jacobi { weight: 2.0 / 3.0 },
             "l1-jacobi" => Self::L1Jacobi { weight: 1.0 },
             "chebyshev" => Self::Chebyshev { degree: 2 },
+            "chebyshev-l1" => Self::ChebyshevL1 { degree: 2 },
             "gs" | "sor" => Self::Sor { omega: 1.0 },
             "sgs" | "ssor" => Self::Ssor { omega: 1.0 },
             "hgs" | "hsgs" => Self::HybridGs {
@@ -187,6 +202,7 @@ impl Smoother {
             | Self::Ssor { omega: value }
             | Self::MulticolourGs { omega: value, .. } => *value = number(text)?,
             Self::Chebyshev { degree: value }
+            | Self::ChebyshevL1 { degree: value }
             | Self::HybridGs {
                 block_rows: value, ..
             }
@@ -233,6 +249,7 @@ impl Display for Smoother {
             Self::L1Jacobi { weight } if *weight == 1.0 => "l1-jacobi".to_owned(),
             Self::L1Jacobi { weight } => format!("l1-jacobi:{weight}"),
             Self::Chebyshev { degree } => format!("chebyshev:{degree}"),
+            Self::ChebyshevL1 { degree } => format!("chebyshev-l1:{degree}"),
             Self::Sor { omega } if *omega == 1.0 => "gs".to_owned(),
             Self::Sor { omega } => format!("sor:{omega}"),
             Self::Ssor { omega } if *omega == 1.0 => "sgs".to_owned(),
