@@ -43,6 +43,8 @@ macro_rules! components {
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "name")]
         #[non_exhaustive]
+        // A program holds few of them.
+        #[allow(clippy::large_enum_variant)]
         pub enum $family {
             $(
                 $(#[$variant_doc])*

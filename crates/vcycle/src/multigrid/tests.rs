@@ -211,7 +211,7 @@ fn levels_and_sides_may_be_smoothed_differently() {
         post_smoother: "hgs:512".parse().unwrap(),
         levels: vec![coarse.clone()],
         coarsest_rows: 20,
-        ..Amg::default()
+        ..classical()
     };
     let made = hierarchy(&with(&coarse), &a).unwrap();
     let levels = &made.report().levels;
@@ -240,8 +240,7 @@ fn cycles_stay_symmetric_where_coarse_levels_sweep_one_way() {
     let amg = Amg {
         levels: vec![coarse],
         coarsest_rows: 20,
-        precision: "dp".parse().unwrap(),
-        ..Amg::default()
+        ..classical()
     };
     let m = hierarchy(&amg, &a).unwrap();
     let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
