@@ -41,6 +41,20 @@ pub struct Level<W: Scalar, C: Scalar> {
 }
 
 impl<W: Scalar, C: Scalar> Level<W, C> {
+    /// A correction by another solver of the next level alone.
+    pub(super) fn unsmoothed(self, coarse: Arc<dyn LinOp<C>>) -> Self {
+        let none = |relaxation| Relaxation {
+            sweeps: 0,
+            ..relaxation
+        };
+        Self {
+            coarse,
+            pre: none(self.pre),
+            post: none(self.post),
+            ..self
+        }
+    }
+
     /// Fails where a [watchful](Workspace::watchful) workspace finds no numbers after a stage.
     fn check<T: Scalar>(
         &self,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsest::{Coarsest, DenseLu, Smoothed};
-use super::cycle::Cycles;
+use super::cycle::{Cycle, Cycles, Twice};
 use super::level::Level;
 use super::precision::of_transfer;
 use super::scaling::Factors;
@@ -187,14 +187,22 @@ where
         a: Arc::clone(&a),
         below: format!("level {}", level + 1),
     };
-    let v = Level {
-        coarse: below.v,
+    let v: Arc<dyn LinOp<W>> = Arc::new(Level {
+        coarse: Arc::clone(&below.v),
         ..shaped.clone()
+    });
+    let shaped: Arc<dyn LinOp<W>> = match plan.amg.cycle {
+        Cycle::Full => Arc::new(Twice {
+            a: Arc::clone(&a),
+            first: Arc::new(shaped.unsmoothed(below.shaped)),
+            second: Arc::clone(&v),
+        }),
+        _ => Arc::new(shaped),
     };
     Ok(Cycles {
         a,
-        shaped: Arc::new(shaped),
-        v: Arc::new(v),
+        shaped,
+        v,
         last: false,
     })
 }
