@@ -95,10 +95,10 @@ pub struct SolveArgs {
     /// Interpolation of multigrid: direct, classical, extended, extended+i, hybrid, tentative, smoothed
     #[arg(long, value_name = "NAME")]
     pub interpolation: Option<String>,
-    /// Smoother of multigrid: l1-jacobi, jacobi, chebyshev, gs, sgs, ilu0, block-jacobi
+    /// Smoother of multigrid: l1-jacobi, jacobi, chebyshev, gs, sgs, hgs, mcgs, ilu0, block-jacobi
     #[arg(long, value_name = "NAME[:PARAMETER]")]
     pub smoother: Option<String>,
-    /// Cycle of multigrid: v, w, f or k
+    /// Cycle of multigrid: v, w, f, k or full
     #[arg(long, value_name = "NAME")]
     pub cycle: Option<String>,
     /// Precision of vectors and stored matrix: dp, sp, dp/sp, dp/hp, dp/bf, sp/hp...; where multigrid

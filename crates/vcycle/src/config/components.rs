@@ -9,7 +9,9 @@ use super::error::ConfigError;
 use super::value::{Table, arguments, key_values, parameters};
 use crate::linop::Factory;
 use crate::multigrid::Amg;
-use crate::precond::{BlockJacobi, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
+use crate::precond::{
+    BlockJacobi, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor, Ssor,
+};
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
 use crate::solver::Direct;
@@ -41,6 +43,8 @@ macro_rules! components {
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "name")]
         #[non_exhaustive]
+        // A program holds few of them.
+        #[allow(clippy::large_enum_variant)]
         pub enum $family {
             $(
                 $(#[$variant_doc])*
@@ -188,6 +192,10 @@ components! {
         "sor" => Sor(Sor) ["omega", "sweeps"],
         /// Symmetric successive over-relaxation.
         "ssor" => Ssor(Ssor) ["omega", "sweeps"],
+        /// Gauss-Seidel colour by colour.
+        "multicolour-gs" => MulticolourGs(MulticolourGs) ["omega", "sweeps"],
+        /// Gauss-Seidel within blocks of rows.
+        "hybrid-gs" => HybridGs(HybridGs) ["block-rows", "sweeps"],
         /// Incomplete Cholesky factorisation.
         "ic0" => Ic0(Ic0) ["shift"],
         /// Incomplete LU factorisation.
@@ -264,6 +272,8 @@ impl PreconditionerConfig {
             Self::BlockJacobi(p) => Arc::new(p.to_owned()),
             Self::Sor(p) => Arc::new(p.to_owned()),
             Self::Ssor(p) => Arc::new(p.to_owned()),
+            Self::MulticolourGs(p) => Arc::new(p.to_owned()),
+            Self::HybridGs(p) => Arc::new(p.to_owned()),
             Self::Ic0(p) => Arc::new(p.to_owned()),
             Self::Ilu0(p) => Arc::new(p.to_owned()),
             Self::ParIlu(p) => Arc::new(p.to_owned()),

@@ -9,7 +9,7 @@ use super::interpolate::Truncation;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
-use super::smooth::Smoother;
+use super::smooth::{LevelSmoothing, Smoother};
 use super::stages::{Coarsening, Interpolation};
 use super::strength::{Classical, Mutual, Strength};
 use super::systems::Systems;
@@ -63,10 +63,15 @@ pub struct Amg {
     pub block_size: usize,
     /// What smooths.
     pub smoother: Smoother,
+    /// What smooths after the coarse correction; `auto` for the same as before it.
+    pub post_smoother: Smoother,
     /// Sweeps before the coarse correction.
     pub pre_sweeps: usize,
     /// Sweeps after the coarse correction.
     pub post_sweeps: usize,
+    /// Levels that are smoothed in another way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<LevelSmoothing>,
     /// How often a level visits the next one.
     pub cycle: Cycle,
     /// Of vectors and matrices, level by level; never wider than the solver's own.
@@ -99,8 +104,10 @@ impl Default for Amg {
             systems: Systems::default(),
             block_size: 1,
             smoother: Smoother::default(),
+            post_smoother: Smoother::default(),
             pre_sweeps: 1,
             post_sweeps: 1,
+            levels: Vec::new(),
             cycle: Cycle::default(),
             precision: LevelPrecisions::default(),
             scaling: LevelScaling::default(),

@@ -31,11 +31,15 @@ pub enum Cycle {
     /// Two iterations of flexible conjugate gradients preconditioned by a K-cycle (Notay and
     /// Vassilevski 2008). No fixed linear operator: choose a flexible solver.
     K,
+    /// Full multigrid (Brandt 1977): the next level solves first, by full multigrid; a V-cycle
+    /// improves what it found. One cycle solves a smooth problem about as well as it is
+    /// discretised. Not symmetric: choose it for iterative refinement or GMRES.
+    Full,
 }
 
 impl Cycle {
     /// Every shape.
-    pub const ALL: [Self; 4] = [Self::V, Self::W, Self::F, Self::K];
+    pub const ALL: [Self; 5] = [Self::V, Self::W, Self::F, Self::K, Self::Full];
 
     /// The name in options and files.
     pub fn name(self) -> &'static str {
@@ -44,6 +48,7 @@ impl Cycle {
             Self::W => "w",
             Self::F => "f",
             Self::K => "k",
+            Self::Full => "full",
         }
     }
 }
@@ -88,6 +93,7 @@ impl<T: Scalar> Cycles<T> {
         Ok(match cycle {
             _ if self.last => shaped,
             Cycle::V => shaped,
+            Cycle::Full => Arc::clone(&self.v),
             Cycle::W => Arc::new(twice(&shaped)),
             Cycle::F => Arc::new(twice(&self.v)),
             Cycle::K => Arc::new(
@@ -101,10 +107,10 @@ impl<T: Scalar> Cycles<T> {
 
 /// `x = M b`, then `x += N (b - A x)`.
 #[derive(Debug)]
-struct Twice<T: Scalar> {
-    a: Arc<dyn LinOp<T>>,
-    first: Arc<dyn LinOp<T>>,
-    second: Arc<dyn LinOp<T>>,
+pub(super) struct Twice<T: Scalar> {
+    pub a: Arc<dyn LinOp<T>>,
+    pub first: Arc<dyn LinOp<T>>,
+    pub second: Arc<dyn LinOp<T>>,
 }
 
 impl<T: Scalar> LinOp<T> for Twice<T> {

@@ -62,7 +62,7 @@ impl<T: Scalar> Hierarchy<T> {
         let amg = &amg.decided(|| finest.facts());
         near_nullspace.check(finest.size().rows)?;
         let precisions = amg.precision.capped(widest);
-        let symmetric = !amg.smoother.is_symmetric() && finest.facts().symmetric;
+        let symmetric = amg.has_one_way_sweeps() && finest.facts().symmetric;
         drop(analysis);
         let (mut levels, stalled) = coarsen(amg, finest, near_nullspace, &clock)?;
         let mut report = report(amg, &levels, &precisions, stalled);
@@ -259,7 +259,7 @@ fn report(
             precision,
             smoother: match ways {
                 None => coarsest.to_owned(),
-                Some(_) => format!("{} {}+{}", amg.smoother, amg.pre_sweeps, amg.post_sweeps),
+                Some(_) => amg.smoothing(number, level.a.size().rows).to_string(),
             },
             scaled: false,
             bytes: stored_bytes(&level.a, precision.matrix)

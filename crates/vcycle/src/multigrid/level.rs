@@ -41,6 +41,20 @@ pub struct Level<W: Scalar, C: Scalar> {
 }
 
 impl<W: Scalar, C: Scalar> Level<W, C> {
+    /// A correction by another solver of the next level alone.
+    pub(super) fn unsmoothed(self, coarse: Arc<dyn LinOp<C>>) -> Self {
+        let none = |relaxation| Relaxation {
+            sweeps: 0,
+            ..relaxation
+        };
+        Self {
+            coarse,
+            pre: none(self.pre),
+            post: none(self.post),
+            ..self
+        }
+    }
+
     /// Fails where a [watchful](Workspace::watchful) workspace finds no numbers after a stage.
     fn check<T: Scalar>(
         &self,
@@ -157,8 +171,9 @@ impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
         let smoothing = self.pre.footprint().moved + self.post.footprint().moved;
         let (r, p) = (self.restrict.footprint(), self.prolong.footprint());
         let coarse = self.coarse.footprint();
+        let smoothers = self.pre.footprint().held + self.post.held_beside(&self.pre);
         Footprint {
-            held: r.held + p.held + self.pre.footprint().held + coarse.held,
+            held: r.held + p.held + smoothers + coarse.held,
             moved: products * self.a.footprint().moved
                 + smoothing
                 + r.moved

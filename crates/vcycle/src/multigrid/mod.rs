@@ -43,6 +43,8 @@ pub use near_nullspace::NearNullspace;
 pub use precision::LevelPrecisions;
 pub use report::{LevelFacts, Report, StageTime};
 pub use scaling::LevelScaling;
-pub use smooth::{ChebyshevPolynomial, Relaxation, Smoother};
+pub use smooth::{
+    ChebyshevBase, ChebyshevPolynomial, LevelSmoothing, Relaxation, Smoother, Smoothing,
+};
 pub use stages::{Coarsening, Interpolation};
 pub use systems::Systems;

@@ -12,9 +12,9 @@ use crate::linop::{Factory, LinOp, Size};
 use crate::log::{Log, Profile};
 use crate::matrix::{Csr, Duplicates};
 use crate::scalar::c64;
-use crate::solver::{Cg, Fcg, Method, Solver};
+use crate::solver::{Cg, Fcg, Ir, Method, Solver};
 use crate::stop::{Outcome, Status};
-use crate::vector::Vector;
+use crate::vector::{Coefficient, Vector};
 
 type Matrix = Arc<dyn LinOp<f64>>;
 
@@ -143,7 +143,12 @@ fn cycles_are_symmetric() {
         "jacobi",
         "gs",
         "sgs",
+        "hgs:100",
+        "hsgs:100",
+        "mcgs",
+        "mcsgs",
         "chebyshev:3",
+        "chebyshev-l1:2",
         "ilu0",
         "block-jacobi",
     ] {
@@ -180,6 +185,35 @@ fn more_visits_need_no_more_iterations() {
 }
 
 #[test]
+fn full_multigrid_starts_close_to_the_solution() {
+    let a = problem("poisson5:100");
+    let with = |cycle| Amg {
+        cycle,
+        coarsest_rows: 20,
+        ..classical()
+    };
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let mut exact = Vector::zeros_like(&b).unwrap();
+    let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
+    let solver = solver.preconditioned_by(&classical()).unwrap();
+    assert!(solver.solve(&b, &mut exact).unwrap().converged());
+    let error = |cycle| {
+        let mut e = apply(&hierarchy(&with(cycle), &a).unwrap(), &b);
+        e.axpy(Coefficient::real(-1.0), &exact).unwrap();
+        (dot(&e, &apply(a.as_ref(), &e)) / dot(&exact, &b)).sqrt()
+    };
+    let (v, full) = (error(Cycle::V), error(Cycle::Full));
+    eprintln!("full {full} against {v}");
+    assert!(full < 0.5 * v, "{full} {v}");
+    let [v, full] = [Cycle::V, Cycle::Full].map(|cycle| {
+        let outcome = solve_with(Ir::default(), &with(cycle), &a);
+        assert!(outcome.converged(), "{cycle}: {outcome}");
+        outcome.iterations
+    });
+    assert!(full <= v, "{full} {v}");
+}
+
+#[test]
 fn every_smoother_converges() {
     let a = problem("poisson5:64");
     for name in Smoother::NAMES {
@@ -191,6 +225,55 @@ fn every_smoother_converges() {
         eprintln!("{name}: {count}");
         assert!(count <= 16, "{name}: {count}");
     }
+}
+
+#[test]
+fn levels_and_sides_may_be_smoothed_differently() {
+    let a = problem("poisson5:64");
+    let mut coarse = LevelSmoothing {
+        from: 1,
+        smoother: "gs".parse().unwrap(),
+        ..LevelSmoothing::default()
+    };
+    let with = |coarse: &LevelSmoothing| Amg {
+        smoother: "chebyshev:2".parse().unwrap(),
+        post_smoother: "hgs:512".parse().unwrap(),
+        levels: vec![coarse.clone()],
+        coarsest_rows: 20,
+        ..classical()
+    };
+    let made = hierarchy(&with(&coarse), &a).unwrap();
+    let levels = &made.report().levels;
+    assert_eq!(levels[0].smoother, "chebyshev:2 1, hgs:512 1");
+    assert_eq!(levels[1].smoother, "gs 1+1");
+    let outcome = solve_with(Fcg::default(), &with(&coarse), &a);
+    assert!(outcome.converged() && outcome.iterations <= 16, "{outcome}");
+
+    (coarse.pre_sweeps, coarse.post_sweeps) = (Some(0), Some(0));
+    let error = hierarchy(&with(&coarse), &a).unwrap_err();
+    assert!(
+        error.to_string().contains("needs a sweep, before or after"),
+        "{error}"
+    );
+}
+
+#[test]
+fn cycles_stay_symmetric_where_coarse_levels_sweep_one_way() {
+    let a = problem("poisson5:40");
+    let (x, y) = (irregular(&a, 0.1), irregular(&a, 0.7));
+    let coarse = LevelSmoothing {
+        below_rows: Some(1000),
+        smoother: "mcgs".parse().unwrap(),
+        ..LevelSmoothing::default()
+    };
+    let amg = Amg {
+        levels: vec![coarse],
+        coarsest_rows: 20,
+        ..classical()
+    };
+    let m = hierarchy(&amg, &a).unwrap();
+    let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
+    assert!((left - right).abs() < 1e-12 * dot(&apply(&m, &x), &x));
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsest::{Coarsest, DenseLu, Smoothed};
-use super::cycle::Cycles;
+use super::cycle::{Cycle, Cycles, Twice};
 use super::level::Level;
 use super::precision::of_transfer;
 use super::scaling::Factors;
-use super::smooth::Relaxation;
+use super::smooth::{Relaxation, Smoothing};
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -167,7 +167,14 @@ where
         level,
     };
     let a = plan.operator::<W>(&matrices.a, level)?;
-    let (pre, post) = plan.smoothers(&a, [plan.amg.pre_sweeps, plan.amg.post_sweeps])?;
+    let smoothing = plan.amg.smoothing(level, a.size().rows);
+    if smoothing.sweeps == [0, 0] {
+        return Err(Error::BadParameter {
+            parameter: "levels",
+            reason: format!("level {level} needs a sweep, before or after"),
+        });
+    }
+    let (pre, post) = plan.smoothers(&a, smoothing)?;
     let shaped = Level {
         number: level,
         gain: plan.factors.gains[level],
@@ -180,14 +187,22 @@ where
         a: Arc::clone(&a),
         below: format!("level {}", level + 1),
     };
-    let v = Level {
-        coarse: below.v,
+    let v: Arc<dyn LinOp<W>> = Arc::new(Level {
+        coarse: Arc::clone(&below.v),
         ..shaped.clone()
+    });
+    let shaped: Arc<dyn LinOp<W>> = match plan.amg.cycle {
+        Cycle::Full => Arc::new(Twice {
+            a: Arc::clone(&a),
+            first: Arc::new(shaped.unsmoothed(below.shaped)),
+            second: Arc::clone(&v),
+        }),
+        _ => Arc::new(shaped),
     };
     Ok(Cycles {
         a,
-        shaped: Arc::new(shaped),
-        v: Arc::new(v),
+        shaped,
+        v,
         last: false,
     })
 }
@@ -203,7 +218,15 @@ fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> 
         Coarsest::Smoother => {
             let after = plan.amg.coarsest_sweeps / 2;
             let before = plan.amg.coarsest_sweeps - after;
-            let (pre, post) = plan.smoothers(&a, [before, after])?;
+            let smoothing = plan.amg.smoothing(level, a.size().rows);
+            let sweeps = [before, after];
+            let (pre, post) = plan.smoothers(
+                &a,
+                Smoothing {
+                    sweeps,
+                    ..smoothing
+                },
+            )?;
             Arc::new(Smoothed {
                 a: Arc::clone(&a),
                 pre,
@@ -267,16 +290,21 @@ impl Plan<'_> {
     fn smoothers<W: Mixes<W, W>>(
         &self,
         a: &Arc<dyn LinOp<W>>,
-        sweeps: [usize; 2],
+        smoothing: Smoothing,
     ) -> Result<(Relaxation<W>, Relaxation<W>)> {
-        let smoother = &self.amg.smoother;
-        let m = smoother.factory::<W>().generate(a, self.ws)?;
-        let relaxation = |sweeps, transposed| Relaxation {
-            m: Arc::clone(&m),
+        let Smoothing { pre, post, sweeps } = smoothing;
+        let m = pre.factory::<W>().generate(a, self.ws)?;
+        let after = match pre == post {
+            true => Arc::clone(&m),
+            false => post.factory::<W>().generate(a, self.ws)?,
+        };
+        let relaxation = |m, sweeps, transposed| Relaxation {
+            m,
             sweeps,
             transposed,
         };
-        let adjoint = self.symmetric && !smoother.is_symmetric();
-        Ok((relaxation(sweeps[0], false), relaxation(sweeps[1], adjoint)))
+        let adjoint = self.symmetric && !post.is_symmetric();
+        let post = relaxation(after, sweeps[1], adjoint);
+        Ok((relaxation(m, sweeps[0], false), post))
     }
 }

@@ -6,7 +6,10 @@ use super::testing::{
     assemble, assemble_transposed, complex_convection, convection, from_dense, hermitian,
     laplacian, largest_difference, red_black, values_for,
 };
-use super::{BlockJacobi, Ic0, Ilu0, Isai, IsaiKind, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
+use super::{
+    BlockJacobi, HybridGs, Ic0, Ilu0, Isai, IsaiKind, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor,
+    Ssor,
+};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, LinOp, Size, Transpose};
@@ -19,6 +22,7 @@ use crate::vector::Vector;
 fn symmetric<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
     let (omega, sweeps, kind) = (1.3, 2, IsaiKind::Spd);
     let (block_size, adaptive) = (5, true);
+    let (block_rows, symmetric) = (6, true);
     vec![
         Box::new(Jacobi { weight: 0.9 }),
         Box::new(L1Jacobi::default()),
@@ -30,6 +34,16 @@ fn symmetric<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
         }),
         Box::new(Ssor::default()),
         Box::new(Ssor { omega, sweeps }),
+        Box::new(MulticolourGs {
+            omega,
+            sweeps,
+            symmetric,
+        }),
+        Box::new(HybridGs {
+            block_rows,
+            sweeps: 1,
+            symmetric,
+        }),
         Box::new(Ic0::default()),
         Box::new(Isai { kind, power: 1 }),
         Box::new(Isai { kind, power: 2 }),
@@ -46,6 +60,17 @@ fn general<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
         Box::new(Sor::default()),
         Box::new(Sor { omega, sweeps }),
         Box::new(Ssor { omega, sweeps }),
+        Box::new(MulticolourGs::default()),
+        Box::new(HybridGs {
+            block_rows: 500,
+            sweeps: 1,
+            symmetric: false,
+        }),
+        Box::new(HybridGs {
+            block_rows: 4,
+            sweeps,
+            symmetric: false,
+        }),
         Box::new(Ilu0::default()),
         Box::new(ParIlu::default()),
         Box::new(Isai::default()),

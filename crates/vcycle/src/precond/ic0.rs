@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use num_traits::{Float, One};
 
-use super::triangular::{Factors, Side, Triangle};
+use super::order::Side;
+use super::triangular::{Factors, Triangle};
 use super::{bad_pivot, diagonal_places, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;

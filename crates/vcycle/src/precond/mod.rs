@@ -5,6 +5,7 @@
 //! | [`Jacobi`], [`L1Jacobi`] | yes | parallel | a scaling |
 //! | [`BlockJacobi`] | yes | parallel | small dense products |
 //! | [`Sor`] | no | serial | a triangular solve |
+//! | [`MulticolourGs`], [`HybridGs`] | if asked for | serial | one or two parallel triangular solves |
 //! | [`Ssor`], [`Ic0`] | yes | serial | two triangular solves |
 //! | [`Ilu0`], [`ParIlu`] | no | serial, parallel | two triangular solves |
 //! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
@@ -32,11 +33,14 @@ mod block_jacobi;
 #[cfg(test)]
 mod conformance;
 mod dense;
+mod hybrid_gs;
 mod ic0;
 mod ilu0;
 mod isai;
 mod jacobi;
 mod l1_jacobi;
+mod multicolour;
+mod order;
 mod par_ilu;
 mod sor;
 mod ssor;
@@ -48,11 +52,13 @@ mod triangular;
 use std::borrow::Cow;
 
 pub use block_jacobi::BlockJacobi;
+pub use hybrid_gs::HybridGs;
 pub use ic0::Ic0;
 pub use ilu0::Ilu0;
 pub use isai::{Isai, IsaiKind};
 pub use jacobi::Jacobi;
 pub use l1_jacobi::L1Jacobi;
+pub use multicolour::MulticolourGs;
 use num_traits::Zero;
 pub use par_ilu::ParIlu;
 pub use sor::Sor;

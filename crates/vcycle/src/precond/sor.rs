@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::order::{Rows, Side};
 use super::sweeps::repeated;
-use super::triangular::{Side, Triangle};
+use super::triangular::Triangle;
 use super::{check_omega, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -61,14 +62,15 @@ impl<T: Mixes<T, T>> Factory<T> for Sor {
         check_omega(self.omega)?;
         let entries = square_entries(a.as_ref(), "sor")?;
         let diagonal = nonzero_diagonal(&entries, "sor")?;
-        let once = relaxation_triangle("sor", &entries, &diagonal, self.omega)?;
+        let once = relaxation_triangle("sor", &Rows::Natural, &entries, &diagonal, self.omega)?;
         repeated("sor", a, Arc::new(once), self.sweeps)
     }
 }
 
-/// `D / omega + L`.
+/// `D / omega + L`, with the rows in any order.
 pub(super) fn relaxation_triangle<T: Scalar>(
     component: &'static str,
+    rows: &Rows,
     a: &Csr<T>,
     diagonal: &[T::Arith],
     omega: f64,
@@ -76,7 +78,8 @@ pub(super) fn relaxation_triangle<T: Scalar>(
     let omega = T::Arith::from_f64(omega);
     let relaxed = diagonal.iter().map(|&value| value / omega).collect();
     let value = |_, place: usize| a.values()[place].load();
-    Triangle::new(component, Side::Lower, a.pattern(), Some(relaxed), value)
+    let pattern = a.pattern();
+    Triangle::of_rows(component, rows, Side::Lower, pattern, Some(relaxed), value)
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use num_traits::One;
 
+use super::order::{Rows, Side};
 use super::sor::relaxation_triangle;
 use super::sweeps::repeated;
-use super::triangular::{Factors, Side, Triangle};
+use super::triangular::{Factors, Triangle};
 use super::{check_omega, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -62,23 +63,47 @@ impl<T: Mixes<T, T>> Factory<T> for Ssor {
         check_omega(self.omega)?;
         let entries = square_entries(a.as_ref(), "ssor")?;
         let diagonal = nonzero_diagonal(&entries, "ssor")?;
-        let once = Factors {
-            label: format!("ssor (omega {})", self.omega),
-            lower: relaxation_triangle("ssor", &entries, &diagonal, self.omega)?,
-            upper: scaled_upper(&entries, &diagonal, self.omega)?,
-        };
+        let once = both_ways("ssor", &Rows::Natural, &entries, &diagonal, self.omega)?;
         repeated("ssor", a, Arc::new(once), self.sweeps)
     }
 }
 
+/// A sweep through the rows, in any order, and one back.
+pub(super) fn both_ways<T: Scalar>(
+    component: &'static str,
+    rows: &Rows,
+    a: &Csr<T>,
+    diagonal: &[T::Arith],
+    omega: f64,
+) -> Result<Factors<T>> {
+    Ok(Factors {
+        label: format!("{component} (omega {omega})"),
+        lower: relaxation_triangle(component, rows, a, diagonal, omega)?,
+        upper: scaled_upper(component, rows, a, diagonal, omega)?,
+    })
+}
+
 /// `omega / (2 - omega) D^-1 (D / omega + U)`: the scaling between the two sweeps joined to the
 /// second of them.
-fn scaled_upper<T: Scalar>(a: &Csr<T>, diagonal: &[T::Arith], omega: f64) -> Result<Triangle<T>> {
+fn scaled_upper<T: Scalar>(
+    component: &'static str,
+    rows: &Rows,
+    a: &Csr<T>,
+    diagonal: &[T::Arith],
+    omega: f64,
+) -> Result<Triangle<T>> {
     let on_diagonal = T::Arith::one() / T::Arith::from_f64(2.0 - omega);
     let scale = T::Arith::from_f64(omega / (2.0 - omega));
     let value = |row: usize, place: usize| scale * a.values()[place].load() / diagonal[row];
-    let on_diagonal = vec![on_diagonal; diagonal.len()];
-    Triangle::new("ssor", Side::Upper, a.pattern(), Some(on_diagonal), value)
+    let on_diagonal = Some(vec![on_diagonal; diagonal.len()]);
+    Triangle::of_rows(
+        component,
+        rows,
+        Side::Upper,
+        a.pattern(),
+        on_diagonal,
+        value,
+    )
 }
 
 #[cfg(test)]

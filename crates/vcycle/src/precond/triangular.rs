@@ -4,7 +4,7 @@ use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 
 use super::bad_pivot;
-use crate::backend::cpu::triangular::Levels;
+use super::order::{Groups, Rows, Schedule, Side};
 use crate::backend::reference::triangular::TriangleArrays;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
@@ -14,42 +14,14 @@ use crate::matrix::{Csr, Pattern};
 use crate::scalar::{Field, Scalar};
 use crate::vector::Vector;
 
-/// Which triangle of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    Lower,
-    Upper,
-}
-
-impl Side {
-    fn holds(self, row: usize, column: usize) -> bool {
-        match self {
-            Side::Lower => column < row,
-            Side::Upper => column > row,
-        }
-    }
-
-    fn opposite(self) -> Self {
-        match self {
-            Side::Lower => Side::Upper,
-            Side::Upper => Side::Lower,
-        }
-    }
-}
-
 /// The inverse of a triangular matrix, applied by substitution.
 ///
-/// The rows are stored in the order they are solved in. On `cpu`, where the levels of
-/// independent rows are wide enough for its threads, that is level after level, each by all
-/// threads; a solve then costs one pass over the entries and one synchronisation a level.
-/// Elsewhere it is the order of the rows, by one thread. The adjoint is made when a transposed solve first asks for it.
+/// The rows are stored in the order they are solved in. On `cpu` that may be level after level,
+/// each by all threads; a solve then costs one pass over the entries and one synchronisation a
+/// level. The adjoint is made when a transposed solve first asks for it.
 #[derive(Clone)]
 pub(super) struct Triangle<T: Scalar> {
-    side: Side,
-    /// The row that each step solves.
-    order: Vec<u32>,
-    /// Where the levels begin in the order; none where one thread solves.
-    levels: Vec<usize>,
+    schedule: Schedule,
     off_diagonal: Csr<T>,
     inverse_diagonal: Option<Buffer<T::Arith>>,
     adjoint: OnceLock<Box<Self>>,
@@ -68,27 +40,42 @@ impl<T: Scalar> Triangle<T> {
         diagonal: Option<Vec<T::Arith>>,
         value: impl Fn(usize, usize) -> T::Arith,
     ) -> Result<Self> {
+        Self::of_rows(component, &Rows::Natural, side, pattern, diagonal, value)
+    }
+
+    /// The same where `rows` says which entries are on which side of the diagonal.
+    ///
+    /// # Errors
+    /// When a diagonal entry is zero or a value cannot be stored.
+    pub(super) fn of_rows(
+        component: &'static str,
+        rows: &Rows,
+        side: Side,
+        pattern: &Pattern,
+        diagonal: Option<Vec<T::Arith>>,
+        value: impl Fn(usize, usize) -> T::Arith,
+    ) -> Result<Self> {
         let inverse = diagonal.map(|diagonal| invert(component, diagonal));
         let inverse = inverse.transpose()?;
-        let off_diagonal = off_diagonal::<T>(side, pattern, value);
+        let holds = |row, column| rows.holds(side, row, column);
+        let off_diagonal = off_diagonal::<T>(pattern, holds, value);
         if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
             return Err(bad_pivot(component, row, "not finite"));
         }
-        Ok(Self::from_rows(side, &off_diagonal, inverse.as_deref()))
+        let schedule = rows.schedule(side, &off_diagonal);
+        Ok(Self::scheduled(schedule, &off_diagonal, inverse.as_deref()))
     }
 
-    /// Schedules a triangle given in the order of its rows.
-    fn from_rows(side: Side, rows: &Csr<T>, inverse_diagonal: Option<&[T::Arith]>) -> Self {
+    /// A triangle given in the order of its rows.
+    fn scheduled(schedule: Schedule, rows: &Csr<T>, inverse_diagonal: Option<&[T::Arith]>) -> Self {
         let executor = rows.executor();
-        let (order, levels) = schedule(side, rows);
+        let order = &schedule.order;
         let in_order = |d: &[T::Arith]| order.iter().map(|&row| d[row as usize]).collect();
         let inverse_diagonal = inverse_diagonal.map(in_order);
         Self {
-            side,
-            off_diagonal: take_rows(rows, &order),
+            off_diagonal: take_rows(rows, order),
             inverse_diagonal: inverse_diagonal.map(|d| Buffer::from_vec(executor, d)),
-            order,
-            levels,
+            schedule,
             adjoint: OnceLock::new(),
         }
     }
@@ -98,16 +85,16 @@ impl<T: Scalar> Triangle<T> {
     /// # Errors
     /// When memory is short.
     pub(super) fn adjoint(&self) -> Result<Self> {
-        let mut steps = vec![0; self.order.len()];
-        for (step, &row) in self.order.iter().enumerate() {
+        let mut steps = vec![0; self.schedule.order.len()];
+        for (step, &row) in self.schedule.order.iter().enumerate() {
             steps[row as usize] = step as u32;
         }
         let diagonal = self.inverse_diagonal.as_ref().map(Buffer::to_vec);
         let by_row = |d: Vec<T::Arith>| steps.iter().map(|&step| d[step as usize].conj()).collect();
         let diagonal: Option<Vec<T::Arith>> = diagonal.map(by_row);
         let transposed = take_rows(&self.off_diagonal, &steps).adjoint()?;
-        let diagonal = diagonal.as_deref();
-        Ok(Self::from_rows(self.side.opposite(), &transposed, diagonal))
+        let schedule = self.schedule.reversed();
+        Ok(Self::scheduled(schedule, &transposed, diagonal.as_deref()))
     }
 
     /// The conjugate transpose, kept for the next time.
@@ -123,7 +110,7 @@ impl<T: Scalar> Triangle<T> {
     fn solve(&self, conjugate: bool, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         check_apply("triangular solve", self.size(), self.executor(), b, y)?;
         let a = TriangleArrays {
-            order: &self.order,
+            order: &self.schedule.order,
             off_diagonal: self.off_diagonal.arrays()?,
             inverse_diagonal: match &self.inverse_diagonal {
                 Some(diagonal) => Some(diagonal.host()?),
@@ -133,11 +120,14 @@ impl<T: Scalar> Triangle<T> {
         };
         let cols = b.cols();
         let (b, y) = (b.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Cpu(threads) if !self.levels.is_empty() => {
-                cpu::triangular::solve(threads, &self.levels, a, b, y, cols);
+        match (self.executor(), &self.schedule.groups) {
+            (Executor::Cpu(threads), Groups::Levels(bounds)) => {
+                cpu::triangular::solve(threads, bounds, a, b, y, cols);
             }
-            Executor::Reference | Executor::Cpu(_) => {
+            (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
+                cpu::triangular::solve_blocks(threads, bounds, a, b, y, cols);
+            }
+            (Executor::Reference, _) | (_, Groups::Serial) => {
                 reference::triangular::solve(a, b, y, cols);
             }
         }
@@ -147,26 +137,6 @@ impl<T: Scalar> Triangle<T> {
     /// Entries off the diagonal.
     pub(super) fn nonzeros(&self) -> usize {
         self.off_diagonal.nonzeros()
-    }
-}
-
-/// The order the rows are solved in, and the bounds of its levels where they are worth it.
-fn schedule<T: Scalar>(side: Side, rows: &Csr<T>) -> (Vec<u32>, Vec<usize>) {
-    let n = rows.size().rows as u32;
-    let step = |step: u32| match side {
-        Side::Lower => step,
-        Side::Upper => n - 1 - step,
-    };
-    let natural = (0..n).map(step);
-    let levels = match rows.executor() {
-        Executor::Cpu(threads) => {
-            Levels::wide(threads, natural.clone(), rows.offsets(), rows.columns())
-        }
-        Executor::Reference => None,
-    };
-    match levels {
-        Some(levels) => (levels.order, levels.bounds),
-        None => (natural.collect(), Vec::new()),
     }
 }
 
@@ -199,8 +169,8 @@ fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) -> Result<Vec
 }
 
 fn off_diagonal<T: Scalar>(
-    side: Side,
     pattern: &Pattern,
+    holds: impl Fn(usize, usize) -> bool,
     value: impl Fn(usize, usize) -> T::Arith,
 ) -> Csr<T> {
     let (mut columns, mut values) = (Vec::new(), Vec::new());
@@ -208,7 +178,7 @@ fn off_diagonal<T: Scalar>(
     for row in 0..pattern.size().rows {
         for place in pattern.range(row) {
             let column = pattern.columns()[place];
-            if side.holds(row, column as usize) {
+            if holds(row, column as usize) {
                 columns.push(column);
                 values.push(T::store(value(row, place)));
             }
@@ -222,11 +192,7 @@ impl<T: Scalar> Debug for Triangle<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let rows = self.off_diagonal.size().rows;
         let entries = self.nonzeros();
-        write!(
-            f,
-            "{:?} triangle of {rows} rows, {entries} entries",
-            self.side
-        )
+        write!(f, "triangle of {rows} rows, {entries} entries")
     }
 }
 
@@ -256,8 +222,7 @@ impl<T: Scalar> LinOp<T> for Triangle<T> {
 
     fn footprint(&self) -> Footprint {
         let diagonal = self.inverse_diagonal.as_ref().map_or(0, Buffer::bytes);
-        let order = size_of_val(&self.order[..]) + size_of_val(&self.levels[..]);
-        let moved = self.off_diagonal.bytes() + diagonal + order;
+        let moved = self.off_diagonal.bytes() + diagonal + self.schedule.bytes();
         let adjoint = self
             .adjoint
             .get()
@@ -364,7 +329,8 @@ mod tests {
         for threads in [1, 2, 3] {
             let cpu = Executor::cpu_with_threads(threads).unwrap();
             for (serial, parallel) in triangles(&host).into_iter().zip(triangles(&cpu)) {
-                assert_eq!(parallel.levels.is_empty(), threads == 1);
+                let serial_steps = matches!(parallel.schedule.groups, Groups::Serial);
+                assert_eq!(serial_steps, threads == 1);
                 let b = Vector::from_rows(&host, 2, values_for(20_000)).unwrap();
                 let mut expected = Vector::zeros_like(&b).unwrap();
                 serial.apply(&b, &mut expected, &ws).unwrap();

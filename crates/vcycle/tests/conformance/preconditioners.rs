@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{Factory, LinOp, Transpose};
-use vcycle::precond::{BlockJacobi, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, ParIlu, Sor, Ssor};
+use vcycle::precond::{
+    BlockJacobi, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor, Ssor,
+};
 use vcycle::scalar::{Field, Mixes, c64};
 use vcycle::vector::Vector;
 
@@ -19,6 +21,8 @@ fn factories<T: Mixes<T, T>>() -> Vec<Arc<dyn Factory<T>>> {
         Arc::new(BlockJacobi::default()),
         Arc::new(Sor::default()),
         Arc::new(Ssor::default()),
+        Arc::new(MulticolourGs::default()),
+        Arc::new(HybridGs::default()),
         Arc::new(Ilu0::default()),
         Arc::new(Ic0::default()),
         Arc::new(ParIlu::default()),

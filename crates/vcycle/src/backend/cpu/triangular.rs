@@ -1,4 +1,4 @@
-//! Triangular solves by levels: rows that do not depend on each other, side by side.
+//! Triangular solves by levels or blocks: what does not depend on each other, side by side.
 
 use std::ops::Range;
 
@@ -85,11 +85,7 @@ pub(crate) fn solve<T: Scalar>(
     y: &mut [T],
     cols: usize,
 ) {
-    let entry = size_of::<T>() + size_of::<u32>();
-    let bytes = |steps: &Range<usize>| {
-        let offsets = a.off_diagonal.offsets;
-        (offsets[steps.end] - offsets[steps.start] + steps.len() * cols) * entry
-    };
+    let bytes = |steps: &Range<usize>| bytes(&a, steps, cols);
     let Some(pool) = threads.worth(bytes(&(0..a.order.len()))) else {
         return reference::triangular::solve(a, b, y, cols);
     };
@@ -110,6 +106,29 @@ pub(crate) fn solve<T: Scalar>(
     });
 }
 
+/// `A y = b` where the steps between consecutive `bounds` depend on each other alone.
+pub(crate) fn solve_blocks<T: Scalar>(
+    threads: &Threads,
+    bounds: &[usize],
+    a: TriangleArrays<'_, T>,
+    b: &[T],
+    y: &mut [T],
+    cols: usize,
+) {
+    let y = SharedRows::new(y);
+    let bytes = bytes(&a, &(0..a.order.len()), cols);
+    threads.for_each(bounds.len() - 1, bytes, &|block| {
+        (bounds[block]..bounds[block + 1]).for_each(|step| solve_step(a, step, b, &y, cols));
+    });
+}
+
+/// What some steps move.
+fn bytes<T: Scalar>(a: &TriangleArrays<'_, T>, steps: &Range<usize>, cols: usize) -> usize {
+    let offsets = a.off_diagonal.offsets;
+    let entries = offsets[steps.end] - offsets[steps.start] + steps.len() * cols;
+    entries * (size_of::<T>() + size_of::<u32>())
+}
+
 fn solve_step<T: Scalar>(
     a: TriangleArrays<'_, T>,
     step: usize,
@@ -118,8 +137,8 @@ fn solve_step<T: Scalar>(
     cols: usize,
 ) {
     for column in 0..cols {
-        // SAFETY: the rows read belong to earlier levels, which are complete; the row written is
-        // that of this step alone.
+        // SAFETY: the rows read belong to earlier levels, which are complete, or to earlier steps
+        // of the same block, which one thread makes; the row written is that of this step alone.
         unsafe {
             let value = a.solution(step, b, |place| y.read(place), column, cols);
             y.write(a.place(step, column, cols), value);

@@ -102,7 +102,7 @@ impl<T: Scalar> LinOp<T> for Smoothed<T> {
         let products = self.pre.sweeps + self.post.sweeps;
         let (pre, post) = (self.pre.footprint(), self.post.footprint());
         Footprint {
-            held: pre.held,
+            held: pre.held + self.post.held_beside(&self.pre),
             moved: pre.moved + post.moved + products.saturating_sub(1) * self.a.footprint().moved,
         }
     }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::config::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, entries};
+use crate::multigrid::serde_text;
 use crate::multigrid::spectrum::{largest_row_sum, spectral_radius};
-use crate::precond::Jacobi;
+use crate::precond::{Jacobi, L1Jacobi};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -17,7 +19,8 @@ const INTERVAL: (f64, f64) = (0.3, 1.1);
 /// from 0.3 to 1.1 times the estimated spectral radius (Adams, Brezina, Hu and Tuminaro 2003).
 ///
 /// The radius is estimated by the power method at set-up, and never taken to be more than the
-/// largest absolute row sum of `D^-1 A`, which bounds it.
+/// largest absolute row sum of `D^-1 A`, which bounds it. With the base `l1-jacobi` the absolute
+/// row sums of the matrix take the place of its diagonal `D` (Baker, Falgout, Kolev and Yang 2011).
 ///
 /// **Choose it** for symmetric positive definite matrices and many threads: it is as strong as
 /// Gauss-Seidel and consists of products with the matrix alone.
@@ -40,13 +43,62 @@ const INTERVAL: (f64, f64) = (0.3, 1.1);
 pub struct ChebyshevPolynomial {
     /// Applications of `D^-1` that one sweep makes.
     pub degree: usize,
+    /// What `D` is.
+    pub base: ChebyshevBase,
 }
 
 impl Default for ChebyshevPolynomial {
     fn default() -> Self {
-        Self { degree: 2 }
+        Self {
+            degree: 2,
+            base: ChebyshevBase::default(),
+        }
     }
 }
+
+/// What a [`ChebyshevPolynomial`] is a polynomial over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChebyshevBase {
+    /// The diagonal.
+    #[default]
+    Jacobi,
+    /// The absolute row sums: no row is stepped too far, also where the rows of a level are of
+    /// very different sums.
+    L1Jacobi,
+}
+
+impl ChebyshevBase {
+    /// Every choice.
+    pub const ALL: [Self; 2] = [Self::Jacobi, Self::L1Jacobi];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jacobi => "jacobi",
+            Self::L1Jacobi => "l1-jacobi",
+        }
+    }
+
+    /// `D^-1`, and a bound of the spectral radius of `D^-1 A`.
+    fn inverse<T: Mixes<T, T>>(
+        self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<(Arc<dyn LinOp<T>>, f64)> {
+        match self {
+            Self::Jacobi => {
+                let inverse = Jacobi::default().generate(a, ws)?;
+                let matrix = entries(a.as_ref(), "chebyshev")?;
+                let bound = largest_row_sum(&matrix, &matrix.diagonal());
+                Ok((inverse, bound))
+            }
+            Self::L1Jacobi => Ok((L1Jacobi::default().generate(a, ws)?, 1.0)),
+        }
+    }
+}
+
+serde_text::named!(ChebyshevBase, "base");
 
 impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -57,9 +109,7 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
                 reason: "must be at least 1".to_owned(),
             });
         }
-        let inverse = Jacobi::default().generate(a, ws)?;
-        let matrix = entries(a.as_ref(), "chebyshev")?;
-        let bound = largest_row_sum(&matrix, &matrix.diagonal());
+        let (inverse, bound) = self.base.inverse(a, ws)?;
         let radius = spectral_radius(a.as_ref(), inverse.as_ref(), ws)?.min(bound);
         Ok(Arc::new(Polynomial {
             a: Arc::clone(a),

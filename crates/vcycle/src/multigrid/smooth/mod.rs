@@ -5,11 +5,13 @@
 
 mod chebyshev;
 mod kind;
+mod levels;
 
 use std::sync::Arc;
 
-pub use chebyshev::ChebyshevPolynomial;
+pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial};
 pub use kind::Smoother;
+pub use levels::{LevelSmoothing, Smoothing};
 
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -112,6 +114,14 @@ impl<T: Scalar> Relaxation<T> {
         Footprint {
             held: once.held,
             moved: self.sweeps * once.moved,
+        }
+    }
+
+    /// Bytes held where `other` is held already.
+    pub(super) fn held_beside(&self, other: &Self) -> usize {
+        match Arc::ptr_eq(&self.m, &other.m) {
+            true => 0,
+            false => self.m.footprint().held,
         }
     }
 }
