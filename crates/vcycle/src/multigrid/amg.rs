@@ -196,6 +196,12 @@ impl Amg {
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
         let _stage = ws.stage("amg set-up", 0);
+        self.check(near_nullspace)?;
+        Hierarchy::new(self, a, near_nullspace, ws)
+    }
+
+    /// Whether the parameters go with each other and with the near-nullspace.
+    pub(super) fn check(&self, near_nullspace: &NearNullspace) -> Result<()> {
         if self.max_levels == 0 {
             return Err(bad("max-levels", "must be at least 1"));
         }
@@ -213,11 +219,11 @@ impl Amg {
             );
             return Err(bad("block-size", &reason));
         }
-        Hierarchy::new(self, a, near_nullspace, ws)
+        Ok(())
     }
 }
 
-fn bad(parameter: &'static str, reason: &str) -> Error {
+pub(super) fn bad(parameter: &'static str, reason: &str) -> Error {
     Error::BadParameter {
         parameter,
         reason: reason.to_owned(),

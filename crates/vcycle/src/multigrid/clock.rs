@@ -9,7 +9,7 @@ use crate::log::StageGuard;
 
 /// Times every stage for the report of the hierarchy, and tells the observers of the run.
 pub(super) struct Clock<'w> {
-    ws: &'w Workspace,
+    pub ws: &'w Workspace,
     times: RefCell<Vec<(usize, StageTime)>>,
 }
 

@@ -17,7 +17,7 @@ use crate::config::Unit;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Footprint, LinOp, Size, Transpose, check_square, entries};
-use crate::matrix::{Csr, galerkin};
+use crate::matrix::{Csr, Galerkin, galerkin};
 use crate::scalar::{Kind, Scalar, bf16, f16};
 use crate::vector::Vector;
 
@@ -55,30 +55,40 @@ impl<T: Scalar> Hierarchy<T> {
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<Self> {
-        let widest = unit_of(T::KIND)?;
         let clock = Clock::new(ws);
-        let analysis = clock.stage(0, "analysis");
-        let finest = finest(a)?;
-        let amg = &amg.decided(|| finest.facts());
-        near_nullspace.check(finest.size().rows)?;
-        let precisions = amg.precision.capped(widest);
-        let symmetric = amg.has_one_way_sweeps() && finest.facts().symmetric;
-        drop(analysis);
-        let (mut levels, stalled) = coarsen(amg, finest, near_nullspace, &clock)?;
-        let mut report = report(amg, &levels, &precisions, stalled);
+        let (amg, mut levels) = analysed(amg, a, near_nullspace, &clock)?;
+        let unknowns = Unknowns::new(near_nullspace);
+        let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
+        Self::of_levels(amg, a, levels, stalled, clock)
+    }
+
+    /// Makes smoothers and the coarsest solver for matrices that are there.
+    pub(super) fn of_levels(
+        amg: Amg,
+        a: &Arc<dyn LinOp<T>>,
+        mut levels: Vec<Matrices>,
+        stalled: Option<String>,
+        clock: Clock<'_>,
+    ) -> Result<Self> {
+        let precisions = amg.precision.capped(unit_of(T::KIND)?);
+        let symmetric = {
+            let _stage = clock.stage(0, "analysis");
+            amg.has_one_way_sweeps() && levels[0].a.facts().symmetric
+        };
+        let mut report = report(&amg, &levels, &precisions, stalled);
         let precisions: Vec<_> = report.levels.iter().map(|level| level.precision).collect();
         let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
         for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
             level.scaled = diagonal.is_some();
         }
         let mut plan = Plan {
-            amg,
+            amg: &amg,
             given: a,
             symmetric,
             precisions,
             levels,
             factors,
-            ws,
+            ws: clock.ws,
             clock: &clock,
         };
         let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
@@ -86,7 +96,7 @@ impl<T: Scalar> Hierarchy<T> {
         let cycle = outermost(&mut plan)?;
         clock.tell(&mut report);
         Ok(Self {
-            amg: amg.clone(),
+            amg,
             cycle,
             held: report.bytes().saturating_sub(own),
             report,
@@ -118,8 +128,23 @@ fn unit_of(kind: Kind) -> Result<Unit> {
     }
 }
 
+/// The parameters, every `auto` decided, and the finest level.
+pub(super) fn analysed<T: Scalar>(
+    amg: &Amg,
+    a: &Arc<dyn LinOp<T>>,
+    near_nullspace: &NearNullspace,
+    clock: &Clock<'_>,
+) -> Result<(Amg, Vec<Matrices>)> {
+    let _stage = clock.stage(0, "analysis");
+    let a = finest(a)?;
+    let amg = amg.decided(|| a.facts());
+    near_nullspace.check(a.size().rows)?;
+    Ok((amg, vec![Matrices { a, transfer: None }]))
+}
+
 /// The matrix in double precision, checked: the given one itself if it is that already.
 pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
+    unit_of(T::KIND)?;
     check_square(a.as_ref(), "amg")?;
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
     let finest = match shared.downcast::<Csr<f64>>() {
@@ -136,33 +161,45 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
     Ok(finest)
 }
 
-/// The matrices of all levels, and why there are no more if the last one is not small.
+/// What a step to the next level leaves for those who ask for it.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// For every unknown (or node) its number, or that of its group, on the next level.
+    pub map: Vec<u32>,
+    /// The blocks of the prolongation.
+    pub block: Size,
+    /// The symbolic phase of the product, unless that was formed by blocks.
+    pub product: Option<Galerkin>,
+    /// What is known of the unknowns of the next level.
+    pub unknowns: Unknowns,
+}
+
+/// Adds all levels below the last one; why there are no more if that is not small then.
 pub(super) fn coarsen(
     amg: &Amg,
-    finest: Arc<Csr<f64>>,
-    near_nullspace: &NearNullspace,
+    levels: &mut Vec<Matrices>,
+    mut unknowns: Unknowns,
     clock: &Clock<'_>,
-) -> Result<(Vec<Matrices>, Option<String>)> {
-    let mut unknowns = Unknowns::new(near_nullspace);
-    let mut a = finest;
-    let mut levels = Vec::new();
-    let mut stalled = None;
+    mut records: Option<&mut Vec<Record>>,
+) -> Result<Option<String>> {
     let is_small = |a: &Csr<f64>| a.size().rows <= amg.coarsest_rows || is_diagonal(a);
-    while !is_small(&a) && levels.len() + 1 < amg.max_levels {
-        match step(amg, levels.len(), &a, &mut unknowns, clock)? {
-            Err(reason) => {
-                stalled = Some(reason);
-                break;
-            }
+    while levels.len() < amg.max_levels {
+        let number = levels.len() - 1;
+        let last = &mut levels[number];
+        if is_small(&last.a) {
+            break;
+        }
+        let records = records.as_deref_mut();
+        match step(amg, number, &last.a, &mut unknowns, clock, records)? {
+            Err(reason) => return Ok(Some(reason)),
             Ok((transfer, coarse)) => {
-                let transfer = Some(transfer);
+                last.transfer = Some(transfer);
+                let (a, transfer) = (Arc::new(coarse), None);
                 levels.push(Matrices { a, transfer });
-                a = Arc::new(coarse);
             }
         }
     }
-    levels.push(Matrices { a, transfer: None });
-    Ok((levels, stalled))
+    Ok(None)
 }
 
 /// The way to the next level and its matrix, or why there is none.
@@ -172,6 +209,7 @@ fn step(
     a: &Csr<f64>,
     unknowns: &mut Unknowns,
     clock: &Clock<'_>,
+    records: Option<&mut Vec<Record>>,
 ) -> Result<Result<(Transfer, Csr<f64>), String>> {
     let stage = |name| clock.stage(level, name);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
@@ -202,18 +240,33 @@ fn step(
         coarsened.prolongation(interpolation, view, &amg.truncation, unknowns)?
     };
     let _stage = stage("galerkin");
-    let (restriction, coarse) = product(a, &prolongation, block, amg.restriction_scaling)?;
-    let coarse = without_empty_rows(coarse)?;
+    let keep = records.is_some();
+    let (restriction, coarse, product) =
+        product(a, &prolongation, block, amg.restriction_scaling, keep)?;
+    if let Some(records) = records {
+        records.push(Record {
+            map,
+            block,
+            product,
+            unknowns: unknowns.clone(),
+        });
+    }
     let transfer = Transfer {
-        restriction,
-        prolongation,
-        map,
+        restriction: Arc::new(restriction),
+        prolongation: Arc::new(prolongation),
     };
-    Ok(Ok((transfer, coarse)))
+    Ok(Ok((transfer, without_empty_rows(coarse)?)))
 }
 
-/// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of them.
-fn product(a: &Csr<f64>, p: &Csr<f64>, block: Size, scaling: f64) -> Result<(Csr<f64>, Csr<f64>)> {
+/// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of
+/// them; else with the symbolic phase if it is to be kept.
+pub(super) fn product(
+    a: &Csr<f64>,
+    p: &Csr<f64>,
+    block: Size,
+    scaling: f64,
+    keep: bool,
+) -> Result<(Csr<f64>, Csr<f64>, Option<Galerkin>)> {
     let scaled = |r: Csr<f64>| match scaling {
         1.0 => Ok(r),
         factor => r.scale(factor),
@@ -221,16 +274,21 @@ fn product(a: &Csr<f64>, p: &Csr<f64>, block: Size, scaling: f64) -> Result<(Csr
     if let Some((a, p)) = in_blocks(a, p, block) {
         let r = p.transpose()?;
         let coarse = r.multiply(&a.multiply(&p)?)?.rows()?;
-        return Ok((scaled(r.rows()?)?, scaled(coarse)?));
+        return Ok((scaled(r.rows()?)?, scaled(coarse)?, None));
     }
     let r = scaled(p.transpose()?)?;
-    let coarse = galerkin(&r, a, p)?;
-    Ok((r, coarse))
+    if !keep {
+        let coarse = galerkin(&r, a, p)?;
+        return Ok((r, coarse, None));
+    }
+    let symbolic = Galerkin::symbolic(&r, a, p)?;
+    let coarse = symbolic.numeric(&r, a, p)?;
+    Ok((r, coarse, Some(symbolic)))
 }
 
 /// Ones on the diagonal of rows without entries: those of modes that depend on others in their
 /// group, to which nothing is restricted.
-fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
+pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
     let empty = |row: usize| coarse.pattern().range(row).is_empty();
     let rows = coarse.size().rows;
     if !(0..rows).any(empty) {

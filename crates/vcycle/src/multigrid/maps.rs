@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsen::NONE;
-use super::hierarchy::{coarsen, finest};
+use super::hierarchy::{analysed, coarsen};
 use super::near_nullspace::NearNullspace;
+use super::systems::Unknowns;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -74,13 +75,14 @@ impl Amg {
         ws: &Workspace,
     ) -> Result<CoarseMaps> {
         let near = NearNullspace::components(self.block_size)?;
-        let finest = finest(a)?;
-        let amg = self.decided(|| finest.facts());
-        let (levels, _) = coarsen(&amg, finest, &near, &Clock::new(ws))?;
-        let ways = levels.into_iter().filter_map(|level| level.transfer);
+        let clock = Clock::new(ws);
+        let (amg, mut levels) = analysed(self, a, &near, &clock)?;
+        let mut records = Vec::new();
+        let unknowns = Unknowns::new(&near);
+        coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
         Ok(CoarseMaps {
             grouped: amg.coarsening.aggregates(),
-            maps: ways.map(|way| way.map).collect(),
+            maps: records.into_iter().map(|record| record.map).collect(),
         })
     }
 }

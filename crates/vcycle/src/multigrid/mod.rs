@@ -19,6 +19,7 @@ mod maps;
 mod near_nullspace;
 mod precision;
 mod report;
+mod reuse;
 mod scaling;
 mod serde_text;
 mod smooth;
@@ -42,6 +43,7 @@ pub use maps::CoarseMaps;
 pub use near_nullspace::NearNullspace;
 pub use precision::LevelPrecisions;
 pub use report::{LevelFacts, Report, StageTime};
+pub use reuse::Setup;
 pub use scaling::LevelScaling;
 pub use smooth::{
     ChebyshevBase, ChebyshevPolynomial, LevelSmoothing, Relaxation, Smoother, Smoothing,

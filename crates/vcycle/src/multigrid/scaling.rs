@@ -119,8 +119,8 @@ fn scale_transfer(
     let restriction = between(next, &transfer.restriction, inverse.as_deref())?;
     let prolongation = between(inverse.as_deref(), &transfer.prolongation, next)?;
     let growth = (restriction.norm_max() / before).log2().round().exp2();
-    transfer.restriction = restriction.scale(1.0 / growth)?;
-    transfer.prolongation = prolongation.scale(1.0 / growth)?;
+    transfer.restriction = Arc::new(restriction.scale(1.0 / growth)?);
+    transfer.prolongation = Arc::new(prolongation.scale(1.0 / growth)?);
     Ok(growth * growth)
 }
 

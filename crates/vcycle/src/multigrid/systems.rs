@@ -60,6 +60,7 @@ impl Systems {
 serde_text::named!(Systems, "treatment of systems");
 
 /// What is known of the unknowns of a level.
+#[derive(Clone, Debug)]
 pub(super) struct Unknowns {
     /// Unknowns of a node, or components.
     block_size: usize,

@@ -29,12 +29,10 @@ pub(super) struct Matrices {
 }
 
 /// The ways to the next level and back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Transfer {
-    pub restriction: Csr<f64>,
-    pub prolongation: Csr<f64>,
-    /// For every unknown (or node) its number, or that of its group, on the next level.
-    pub map: Vec<u32>,
+    pub restriction: Arc<Csr<f64>>,
+    pub prolongation: Arc<Csr<f64>>,
 }
 
 /// What the cycles are made of and by.
@@ -179,8 +177,8 @@ where
         number: level,
         gain: plan.factors.gains[level],
         normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
-        restrict: W::stored(rounded(&Arc::new(transfer.restriction)))?,
-        prolong: C::stored(rounded(&Arc::new(transfer.prolongation)))?,
+        restrict: W::stored(rounded(&transfer.restriction))?,
+        prolong: C::stored(rounded(&transfer.prolongation))?,
         pre,
         post,
         coarse: below.visited(plan.amg.cycle)?,

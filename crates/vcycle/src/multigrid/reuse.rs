@@ -1,0 +1,221 @@
+//! Hierarchies for matrices whose values change.
+
+use std::sync::Arc;
+
+use super::amg::{Amg, bad};
+use super::clock::Clock;
+use super::hierarchy::{Hierarchy, Record, analysed, coarsen, finest, product, without_empty_rows};
+use super::near_nullspace::NearNullspace;
+use super::systems::Unknowns;
+use super::working::{Matrices, Transfer};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::{LinOp, Size, check_size};
+use crate::matrix::{Csr, Galerkin, Pattern};
+use crate::scalar::Scalar;
+
+/// What a hierarchy can share with those of other matrices that have the same pattern.
+///
+/// Made by [`Amg::setup`] together with the first hierarchy. For other values
+/// [`update_values`](Self::update_values) keeps the transfer operators and the places of the
+/// entries of coarse matrices, and makes anew what depends on values: coarse matrices, smoothers,
+/// coarsest solver, scaling. Whatever `auto` has decided for the first matrix stays so.
+///
+/// **Choose it** for time steps and Newton iterations in which the matrix changes little by little:
+/// the transfer operators of one matrix then suit the next. Where iterations grow,
+/// [keep fewer levels](Self::keeping) or set up anew. It holds the transfer operators in double
+/// precision, beside what the hierarchies hold themselves.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, matrix::Csr, multigrid::Amg};
+/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+/// let k = gallery::build("poisson5:64", &cpu)?.matrix;
+/// let implicit = |dt| k.add(dt, 1.0, &Csr::identity(&cpu, 64 * 64));
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(implicit(10.0)?);
+/// let (setup, first) = Amg::default().setup(&a, &ws)?;
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(implicit(20.0)?);
+/// let second = setup.update_values(&a, &ws)?;
+/// assert_eq!(second.report().levels.len(), first.report().levels.len());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Setup {
+    amg: Amg,
+    /// Of the finest matrix.
+    pattern: Arc<Pattern>,
+    steps: Vec<Step>,
+    /// Whether the levels below the steps are coarsened anew.
+    anew: bool,
+    /// Why there are no levels below the steps, if that is not for being small.
+    stalled: Option<String>,
+}
+
+/// What is kept of the way from one level to the next.
+#[derive(Clone, Debug)]
+struct Step {
+    transfer: Transfer,
+    block: Size,
+    /// None where the patterns depend on values: products by blocks leave out zeros.
+    product: Option<Galerkin>,
+    /// Of the next level.
+    unknowns: Unknowns,
+}
+
+impl Amg {
+    /// Sets up all levels for `a` as [`hierarchy`](Amg::hierarchy) does, and keeps what
+    /// hierarchies for matrices with other values can share.
+    ///
+    /// # Errors
+    /// As those of [`hierarchy`](Amg::hierarchy).
+    pub fn setup<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<(Setup, Hierarchy<T>)> {
+        self.setup_with(a, &NearNullspace::components(self.block_size)?, ws)
+    }
+
+    /// [`setup`](Amg::setup) for a matrix that nearly annihilates given vectors.
+    ///
+    /// # Errors
+    /// As those of [`hierarchy_with`](Amg::hierarchy_with).
+    pub fn setup_with<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<(Setup, Hierarchy<T>)> {
+        let _stage = ws.stage("amg set-up", 0);
+        self.check(near_nullspace)?;
+        let clock = Clock::new(ws);
+        let (amg, mut levels) = analysed(self, a, near_nullspace, &clock)?;
+        let unknowns = Unknowns::new(near_nullspace);
+        let mut records = Vec::new();
+        let stalled = coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
+        let setup = Setup {
+            amg: amg.clone(),
+            pattern: Arc::clone(levels[0].a.pattern()),
+            steps: steps(&levels, records),
+            anew: false,
+            stalled: stalled.clone(),
+        };
+        let hierarchy = Hierarchy::of_levels(amg, a, levels, stalled, clock)?;
+        Ok((setup, hierarchy))
+    }
+}
+
+fn steps(levels: &[Matrices], records: Vec<Record>) -> Vec<Step> {
+    let ways = levels.iter().filter_map(|level| level.transfer.clone());
+    let mut by_rows = true;
+    let step = |(transfer, record): (Transfer, Record)| {
+        by_rows &= record.product.is_some();
+        Step {
+            transfer,
+            block: record.block,
+            product: record.product.filter(|_| by_rows),
+            unknowns: record.unknowns,
+        }
+    };
+    ways.zip(records).map(step).collect()
+}
+
+impl Setup {
+    /// Keeps the transfer operators from the finest `levels` levels alone: those below are
+    /// coarsened anew for every matrix. More than there are keep everything, as without this.
+    ///
+    /// # Errors
+    /// For no levels: [`Amg::hierarchy`] is what keeps nothing.
+    pub fn keeping(mut self, levels: usize) -> Result<Self> {
+        if levels == 0 {
+            return Err(bad("levels", "at least one is kept"));
+        }
+        if levels < self.steps.len() {
+            self.steps.truncate(levels);
+            self.anew = true;
+        }
+        Ok(self)
+    }
+
+    /// The hierarchy for a matrix with the pattern of the first one, stored zeros included.
+    ///
+    /// # Errors
+    /// For a matrix of another size or pattern or on another executor, and as those of
+    /// [`Amg::hierarchy`].
+    pub fn update_values<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Hierarchy<T>> {
+        let _stage = ws.stage("amg update", 0);
+        let clock = Clock::new(ws);
+        let finest = {
+            let _stage = clock.stage(0, "analysis");
+            let finest = finest(a)?;
+            self.check(finest.pattern())?;
+            finest
+        };
+        let mut levels = self.renewed(finest, &clock)?;
+        let stalled = match self.steps.last() {
+            Some(last) if self.anew => {
+                coarsen(&self.amg, &mut levels, last.unknowns.clone(), &clock, None)?
+            }
+            _ => self.stalled.clone(),
+        };
+        Hierarchy::of_levels(self.amg.clone(), a, levels, stalled, clock)
+    }
+
+    fn check(&self, found: &Pattern) -> Result<()> {
+        let operation = "update of values";
+        let kept = &self.pattern;
+        check_size(operation, kept.size(), found.size())?;
+        kept.executor().check_same(found.executor(), operation)?;
+        if kept.same_as(found) {
+            return Ok(());
+        }
+        let columns = |pattern: &Pattern, row| pattern.columns()[pattern.range(row)].to_vec();
+        let differs = |row: &usize| columns(kept, *row) != columns(found, *row);
+        let row = (0..found.size().rows).find(differs);
+        let row = row.expect("patterns differ in a row");
+        Err(Error::InvalidStructure {
+            format: operation,
+            reason: format!("row {row} has not the pattern of the matrix that was set up"),
+        })
+    }
+
+    /// The levels that the transfer operators lead to.
+    fn renewed(&self, finest: Arc<Csr<f64>>, clock: &Clock<'_>) -> Result<Vec<Matrices>> {
+        let mut levels = Vec::new();
+        let mut a = finest;
+        for (number, step) in self.steps.iter().enumerate() {
+            let _stage = clock.stage(number, "galerkin");
+            let coarse = step.coarse(&a, self.amg.restriction_scaling)?;
+            let transfer = Some(step.transfer.clone());
+            levels.push(Matrices { a, transfer });
+            a = Arc::new(coarse);
+        }
+        levels.push(Matrices { a, transfer: None });
+        Ok(levels)
+    }
+}
+
+impl Step {
+    fn coarse(&self, a: &Csr<f64>, scaling: f64) -> Result<Csr<f64>> {
+        let Transfer {
+            restriction: r,
+            prolongation: p,
+        } = &self.transfer;
+        without_empty_rows(match &self.product {
+            Some(symbolic) => symbolic.numeric(r, a, p)?,
+            None => product(a, p, self.block, scaling, false)?.1,
+        })
+    }
+}
+
+/// The example of the guide, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/reuse.md")]
+struct Guide;
+
+#[cfg(test)]
+mod tests;
