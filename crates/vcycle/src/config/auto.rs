@@ -120,11 +120,10 @@ fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<Sol
 }
 
 fn insert_direct(rows: usize, pairs: &mut Vec<(SolverConfig, PreconditionerConfig)>) {
-    let place = match rows {
-        ..=DIRECT_FIRST => 0,
-        ..=DIRECT_SECOND => 1,
-        _ => return,
-    };
+    if rows > DIRECT_SECOND {
+        return;
+    }
+    let place = usize::from(rows > DIRECT_FIRST);
     pairs.insert(
         place,
         (named_solver("direct"), named_preconditioner("none")),

@@ -128,6 +128,7 @@ fn check(r: &Pattern, a: &Pattern, p: &Pattern) -> Result<Size> {
 
 /// What is added to a sum of `R A` at places of `R` and `A`, and to one of `(R A) P` for a sum of
 /// `R A` and a place of `P`.
+#[allow(clippy::type_complexity)] // opaque types have no other name
 fn arithmetic<T: Scalar>(
     r: &Csr<T>,
     a: &Csr<T>,
