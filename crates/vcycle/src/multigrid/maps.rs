@@ -61,7 +61,9 @@ impl Amg {
     /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
     /// let a = gallery::build("poisson5:32", &Executor::cpu())?.matrix;
     /// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-    /// let maps = Amg::default().coarse_maps(&a, &Workspace::new())?;
+    /// let mut amg = Amg::default();
+    /// amg.coarsening = "pmis".parse()?;
+    /// let maps = amg.coarse_maps(&a, &Workspace::new())?;
     /// let coarse = maps.depths().iter().filter(|depth| **depth > 0).count();
     /// assert!(coarse < 512);
     /// # Ok::<(), vcycle::Error>(())

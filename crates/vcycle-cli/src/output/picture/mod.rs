@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn every_point_is_drawn_once() {
         for spec in ["poisson5:24x16", "aniso5:20,0.01,30", "lshape:o2,l3"] {
-            let (count, svg) = picture(spec, "amg:coarsest-rows=10");
+            let (count, svg) = picture(spec, "amg:pmis,coarsest-rows=10");
             assert_well_formed(&svg);
             assert_eq!(svg.matches("h0").count(), count, "{spec}");
             assert!(svg.contains("fine only") && svg.contains("down to level 2"));

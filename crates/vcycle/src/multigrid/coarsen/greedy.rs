@@ -28,7 +28,7 @@ const ROUNDS: usize = 2;
 ///
 /// ```
 /// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::greedy, strength::Strength}};
-/// let a = gallery::build("poisson5:15", &Executor::cpu())?.matrix;
+/// let a = gallery::build("poisson5:14", &Executor::cpu())?.matrix;
 /// assert_eq!(greedy(&Strength::default().graph(&a)?)?.count, 25);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
