@@ -1,0 +1,63 @@
+//! What a device was asked to do, counted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts since the device was opened; differences of two tell what happened in between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Kernels launched one by one.
+    pub launches: u64,
+    /// Graphs replayed.
+    pub replays: u64,
+    /// Allocations that went to the driver.
+    pub allocations: u64,
+    /// Times the host waited until the device was idle.
+    pub synchronizations: u64,
+    /// Bytes copied to the device.
+    pub uploaded: u64,
+    /// Bytes copied from the device.
+    pub downloaded: u64,
+}
+
+impl std::ops::Sub for Counts {
+    type Output = Self;
+    fn sub(self, before: Self) -> Self {
+        Self {
+            launches: self.launches - before.launches,
+            replays: self.replays - before.replays,
+            allocations: self.allocations - before.allocations,
+            synchronizations: self.synchronizations - before.synchronizations,
+            uploaded: self.uploaded - before.uploaded,
+            downloaded: self.downloaded - before.downloaded,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub launches: AtomicU64,
+    pub replays: AtomicU64,
+    pub allocations: AtomicU64,
+    pub synchronizations: AtomicU64,
+    pub uploaded: AtomicU64,
+    pub downloaded: AtomicU64,
+}
+
+impl Counters {
+    pub fn read(&self) -> Counts {
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            launches: value(&self.launches),
+            replays: value(&self.replays),
+            allocations: value(&self.allocations),
+            synchronizations: value(&self.synchronizations),
+            uploaded: value(&self.uploaded),
+            downloaded: value(&self.downloaded),
+        }
+    }
+}
+
+/// Adds to one counter.
+pub(crate) fn add(counter: &AtomicU64, amount: usize) {
+    counter.fetch_add(amount as u64, Ordering::Relaxed);
+}

@@ -1,0 +1,360 @@
+//! A device: its memory, its programs and its stream.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::cache;
+use crate::counters::{Counters, Counts, add};
+use crate::discovery;
+use crate::driver::{Driver, Handle};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::kernel::{Argument, Kernel, Shape, Source};
+use crate::memory::Memory;
+use crate::pool::Pool;
+use crate::properties::Properties;
+use crate::readback::Readback;
+
+/// Bytes that travel at a time through pinned memory.
+const STAGE: usize = 16 << 20;
+
+/// One GPU, or a processor that plays one.
+///
+/// Work is queued in order in one stream and runs asynchronously. Any number of threads may use a
+/// device at once.
+#[derive(Debug)]
+pub struct Device {
+    driver: Box<dyn Driver>,
+    pool: Mutex<Pool>,
+    modules: Mutex<HashMap<Source, Handle>>,
+    kernels: Mutex<HashMap<(Handle, String), Kernel>>,
+    staging: Mutex<Option<Staging>>,
+    capturing: Mutex<()>,
+    counters: Counters,
+}
+
+/// Two pinned blocks: one is filled while the other travels.
+#[derive(Debug)]
+struct Staging {
+    blocks: [*mut u8; 2],
+}
+
+// SAFETY: the blocks are reached through the mutex of the device alone.
+unsafe impl Send for Staging {}
+
+impl Device {
+    /// The device of a name such as `cuda:0`. Every call returns the same one.
+    ///
+    /// # Errors
+    /// When there is none, or its vendor's library cannot be used; the message says what to do.
+    pub fn open(name: &str) -> Result<Arc<Self>> {
+        static OPEN: OnceLock<Mutex<HashMap<String, Arc<Device>>>> = OnceLock::new();
+        let mut open = lock(OPEN.get_or_init(Mutex::default));
+        if let Some(device) = open.get(name) {
+            return Ok(Arc::clone(device));
+        }
+        let device = Arc::new(Self::new(discovery::driver(name)?));
+        open.insert(name.to_owned(), Arc::clone(&device));
+        Ok(device)
+    }
+
+    fn new(driver: Box<dyn Driver>) -> Self {
+        Self {
+            driver,
+            pool: Mutex::default(),
+            modules: Mutex::default(),
+            kernels: Mutex::default(),
+            staging: Mutex::default(),
+            capturing: Mutex::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// What the device is.
+    pub fn properties(&self) -> &Properties {
+        self.driver.properties()
+    }
+
+    /// What it was asked to do so far.
+    pub fn counts(&self) -> Counts {
+        self.counters.read()
+    }
+
+    /// Bytes of memory that are free now, those of the pool among them.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn free_memory(&self) -> Result<usize> {
+        Ok(self.driver.free_memory()? + lock(&self.pool).held())
+    }
+
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        self.driver.as_ref()
+    }
+
+    /// Memory of unspecified contents.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when there is not enough; nothing else is affected.
+    pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Memory> {
+        let size = Pool::rounded(bytes);
+        let address = match lock(&self.pool).take(size) {
+            Some(address) => address,
+            None => self.allocate_new(size)?,
+        };
+        Ok(Memory {
+            device: Arc::clone(self),
+            address,
+            bytes,
+        })
+    }
+
+    fn allocate_new(&self, size: usize) -> Result<u64> {
+        add(&self.counters.allocations, 1);
+        match self.driver.allocate(size) {
+            Err(Error::OutOfMemory { .. }) => {
+                self.release_pool();
+                self.driver.allocate(size)
+            }
+            result => result,
+        }
+    }
+
+    /// Gives memory that nobody uses back to the driver.
+    pub fn release_pool(&self) {
+        for address in lock(&self.pool).drain() {
+            self.driver.free(address);
+        }
+    }
+
+    pub(crate) fn give_back(&self, address: u64, bytes: usize) {
+        lock(&self.pool).give(Pool::rounded(bytes), address);
+    }
+
+    /// Copies from the host; `from` may change as soon as this returns.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+        assert!(from.len() <= to.bytes, "more bytes than the memory has");
+        add(&self.counters.uploaded, from.len());
+        let mut staging = lock(&self.staging);
+        let blocks = self.staging(&mut staging)?;
+        let mut events = [None, None];
+        for (number, part) in from.chunks(STAGE).enumerate() {
+            let turn = number % 2;
+            self.finish(events[turn].take())?;
+            let to = to.address + (number * STAGE) as u64;
+            // SAFETY: the block is pinned, as large as a part, and no copy uses it any more.
+            unsafe {
+                std::ptr::copy_nonoverlapping(part.as_ptr(), blocks[turn], part.len());
+                self.driver.upload(to, blocks[turn], part.len())?;
+            }
+            events[turn] = Some(self.driver.record()?);
+        }
+        events.into_iter().try_for_each(|event| self.finish(event))
+    }
+
+    /// Copies to the host, waiting for what was queued before.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn download(&self, to: &mut [u8], from: &Memory) -> Result<()> {
+        assert!(to.len() <= from.bytes, "more bytes than the memory has");
+        add(&self.counters.downloaded, to.len());
+        add(&self.counters.synchronizations, 1);
+        let mut staging = lock(&self.staging);
+        let [block, _] = self.staging(&mut staging)?;
+        for (number, part) in to.chunks_mut(STAGE).enumerate() {
+            let from = from.address + (number * STAGE) as u64;
+            // SAFETY: the block is pinned and as large as a part; the copy is done when it is read.
+            unsafe {
+                self.driver.download(block, from, part.len())?;
+                let event = self.driver.record()?;
+                self.finish(Some(event))?;
+                std::ptr::copy_nonoverlapping(block, part.as_mut_ptr(), part.len());
+            }
+        }
+        Ok(())
+    }
+
+    fn staging(&self, staging: &mut Option<Staging>) -> Result<[*mut u8; 2]> {
+        if let Some(staging) = staging {
+            return Ok(staging.blocks);
+        }
+        let first = self.driver.allocate_pinned(STAGE)?;
+        let second = self.driver.allocate_pinned(STAGE)?;
+        let blocks = [first, second];
+        *staging = Some(Staging { blocks });
+        Ok(blocks)
+    }
+
+    fn finish(&self, event: Option<Handle>) -> Result<()> {
+        let Some(event) = event else { return Ok(()) };
+        let waited = self.driver.wait(event);
+        self.driver.free_event(event);
+        waited
+    }
+
+    /// Queues a copy within the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When one of the two is smaller.
+    pub fn copy(&self, to: &Memory, from: &Memory, bytes: usize) -> Result<()> {
+        assert!(bytes <= to.bytes.min(from.bytes), "more bytes than the memory has");
+        self.driver.copy(to.address, from.address, bytes)
+    }
+
+    /// Queues setting all bytes to zero.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn clear(&self, memory: &Memory) -> Result<()> {
+        self.driver.clear(memory.address, memory.bytes)
+    }
+
+    /// A place for results of up to `bytes` bytes.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn readback(self: &Arc<Self>, bytes: usize) -> Result<Readback> {
+        Ok(Readback {
+            device: Arc::clone(self),
+            pointer: self.driver.allocate_pinned(bytes)?,
+            bytes,
+            event: None,
+        })
+    }
+
+    /// Queues a copy of the first bytes of `from` to the host, as many as `to` has; the host does
+    /// not wait before [`Readback::wait`].
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn read_begin(&self, to: &mut Readback, from: &Memory) -> Result<()> {
+        assert!(to.bytes <= from.bytes, "more bytes than the memory has");
+        to.wait()?;
+        add(&self.counters.downloaded, to.bytes);
+        // SAFETY: pinned memory of that size, not touched before the event has passed.
+        unsafe { self.driver.download(to.pointer, from.address, to.bytes)? };
+        to.event = Some(self.driver.record()?);
+        Ok(())
+    }
+
+    /// A kernel, compiled on first use, or loaded from the disk where it was compiled before.
+    ///
+    /// # Errors
+    /// When it does not compile, with the compiler's log; when there is none of that name.
+    pub fn kernel(&self, source: &Source, name: &str) -> Result<Kernel> {
+        let module = self.module(source)?;
+        let key = (module, name.to_owned());
+        let mut kernels = lock(&self.kernels);
+        if let Some(kernel) = kernels.get(&key) {
+            return Ok(kernel.clone());
+        }
+        let handle = self.driver.kernel(module, name)?;
+        let handle = handle.ok_or_else(|| Error::NoKernel {
+            file: source.file.clone(),
+            kernel: name.to_owned(),
+        })?;
+        let kernel = Kernel {
+            handle,
+            name: name.into(),
+        };
+        kernels.insert(key, kernel.clone());
+        Ok(kernel)
+    }
+
+    fn module(&self, source: &Source) -> Result<Handle> {
+        let mut modules = lock(&self.modules);
+        if let Some(module) = modules.get(source) {
+            return Ok(*module);
+        }
+        let module = cache::load(self.driver.as_ref(), source)?;
+        modules.insert(source.clone(), module);
+        Ok(module)
+    }
+
+    /// Queues a kernel.
+    ///
+    /// # Errors
+    /// When the device refuses it. What goes wrong while it runs is told by a later call.
+    pub fn launch(&self, kernel: &Kernel, shape: Shape, arguments: &[Argument]) -> Result<()> {
+        add(&self.counters.launches, 1);
+        self.driver.launch(kernel.handle, shape, arguments)
+    }
+
+    /// Records what `work` queues on this thread, without running it.
+    ///
+    /// # Errors
+    /// Those of `work`, and when something cannot be recorded: memory was allocated, or the host
+    /// waited for the device.
+    pub fn capture<E: From<Error>>(
+        self: &Arc<Self>,
+        work: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Graph, E> {
+        let _alone = lock(&self.capturing);
+        let before = self.counts();
+        self.driver.begin_capture()?;
+        let worked = work();
+        let graph = self.driver.end_capture();
+        worked?;
+        let handle = graph?;
+        let done = self.counts() - before;
+        Ok(Graph {
+            device: Arc::clone(self),
+            handle,
+            launches: done.launches,
+        })
+    }
+
+    /// Queues recorded work.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn replay(&self, graph: &Graph) -> Result<()> {
+        add(&self.counters.replays, 1);
+        self.driver.replay(graph.handle)
+    }
+
+    /// Milliseconds of device time that queued work takes.
+    ///
+    /// # Errors
+    /// Those of `work`, and when the device fails.
+    pub fn time<E: From<Error>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<f64, E> {
+        let from = self.driver.record()?;
+        let worked = work();
+        let to = self.driver.record()?;
+        let elapsed = self.driver.wait(to).and_then(|()| self.driver.elapsed(from, to));
+        self.driver.free_event(from);
+        self.driver.free_event(to);
+        worked?;
+        Ok(elapsed?)
+    }
+
+    /// Waits until everything queued is done.
+    ///
+    /// # Errors
+    /// When the device fails, or something queued before did.
+    pub fn synchronize(&self) -> Result<()> {
+        add(&self.counters.synchronizations, 1);
+        self.driver.synchronize()
+    }
+}
+
+/// A panic in another thread leaves these maps as they were.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

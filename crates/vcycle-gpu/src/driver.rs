@@ -1,0 +1,79 @@
+//! What a vendor's run-time library has to offer: one small trait, three implementations.
+
+use std::fmt::Debug;
+
+use crate::error::Result;
+use crate::kernel::{Argument, Shape, Source};
+use crate::properties::Properties;
+
+/// A device address. Kernels do arithmetic with it as with any pointer.
+pub type Address = u64;
+
+/// A driver's own handle of a module, kernel, graph or event: a pointer or an index.
+pub(crate) type Handle = u64;
+
+/// One device of one vendor. Work is queued in one stream, in order, and runs asynchronously.
+///
+/// Any thread may call any method. Between [`begin_capture`](Self::begin_capture) and
+/// [`end_capture`](Self::end_capture) what the capturing thread queues is recorded, not run;
+/// other threads' work is not affected.
+pub(crate) trait Driver: Debug + Send + Sync {
+    /// What the device is.
+    fn properties(&self) -> &Properties;
+
+    /// Bytes of memory that are free now.
+    fn free_memory(&self) -> Result<usize>;
+    /// New memory, aligned to 256 bytes. `OutOfMemory` where there is not enough.
+    fn allocate(&self, bytes: usize) -> Result<Address>;
+    /// Gives memory back, once queued work that may use it is done.
+    fn free(&self, address: Address);
+    /// Host memory that the device copies to and from without staging.
+    fn allocate_pinned(&self, bytes: usize) -> Result<*mut u8>;
+    /// Gives pinned memory back.
+    fn free_pinned(&self, pointer: *mut u8);
+
+    /// Queues a copy from pinned host memory, which must stay as it is until the copy is done.
+    ///
+    /// # Safety
+    /// `from` is pinned memory of this driver of at least `bytes`, `to` device memory likewise.
+    unsafe fn upload(&self, to: Address, from: *const u8, bytes: usize) -> Result<()>;
+    /// Queues a copy to pinned host memory.
+    ///
+    /// # Safety
+    /// As [`upload`](Self::upload).
+    unsafe fn download(&self, to: *mut u8, from: Address, bytes: usize) -> Result<()>;
+    /// Queues a copy within the device.
+    fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<()>;
+    /// Queues setting memory to zero.
+    fn clear(&self, address: Address, bytes: usize) -> Result<()>;
+
+    /// Compiles to the device's own code, to be kept on disk.
+    fn compile(&self, source: &Source) -> Result<Vec<u8>>;
+    /// Loads what [`compile`](Self::compile) made; the module is never unloaded.
+    fn load(&self, code: &[u8], source: &Source) -> Result<Handle>;
+    /// A kernel of a module; `None` where there is none of that name.
+    fn kernel(&self, module: Handle, name: &str) -> Result<Option<Handle>>;
+    /// Queues a kernel.
+    fn launch(&self, kernel: Handle, shape: Shape, arguments: &[Argument]) -> Result<()>;
+
+    /// Starts recording what this thread queues. One capture at a time: the caller sees to it.
+    fn begin_capture(&self) -> Result<()>;
+    /// Ends recording. An error (with nothing left recording) where something was queued that
+    /// cannot be recorded.
+    fn end_capture(&self) -> Result<Handle>;
+    /// Queues all that was recorded.
+    fn replay(&self, graph: Handle) -> Result<()>;
+    /// Forgets a graph.
+    fn free_graph(&self, graph: Handle);
+
+    /// Marks this place of the stream.
+    fn record(&self) -> Result<Handle>;
+    /// Waits until the stream has come to an event.
+    fn wait(&self, event: Handle) -> Result<()>;
+    /// Milliseconds of device time between two events that have passed.
+    fn elapsed(&self, from: Handle, to: Handle) -> Result<f64>;
+    /// Forgets an event.
+    fn free_event(&self, event: Handle);
+    /// Waits until everything queued is done.
+    fn synchronize(&self) -> Result<()>;
+}

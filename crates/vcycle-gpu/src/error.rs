@@ -1,0 +1,92 @@
+//! What can go wrong with a device.
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything a device, its driver or its compiler can refuse.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A vendor's library is not installed, or too old.
+    #[error("{driver}: {library} {problem}; {advice}")]
+    Library {
+        /// `cuda`, `hip` or `opencl`.
+        driver: &'static str,
+        /// The library that was looked for.
+        library: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What to install or do.
+        advice: String,
+    },
+    /// No device of that name.
+    #[error("there is no device `{name}`; {known}")]
+    NoDevice {
+        /// As it was asked for.
+        name: String,
+        /// The devices there are, or why there are none.
+        known: String,
+    },
+    /// The device has not enough memory.
+    #[error("out of memory on {device}: {bytes} bytes asked for, {free} free of {total}")]
+    OutOfMemory {
+        /// Where.
+        device: String,
+        /// Bytes of the request.
+        bytes: usize,
+        /// Bytes that are free.
+        free: usize,
+        /// Bytes the device has.
+        total: usize,
+    },
+    /// Something that this device cannot do.
+    #[error("{device} does not support {what}")]
+    Unsupported {
+        /// Which device.
+        device: String,
+        /// What was asked.
+        what: String,
+    },
+    /// A kernel does not compile: the compiler's own words, with file and line.
+    #[error("kernels of {file} do not compile for {device} with {options}:\n{log}")]
+    Compile {
+        /// The source file.
+        file: String,
+        /// For which device.
+        device: String,
+        /// Options and definitions.
+        options: String,
+        /// What the compiler says.
+        log: String,
+    },
+    /// A program has no kernel of that name.
+    #[error("{file} has no kernel `{kernel}`")]
+    NoKernel {
+        /// The source file.
+        file: String,
+        /// The kernel asked for.
+        kernel: String,
+    },
+    /// The device has failed or was taken away; what it held is gone.
+    #[error("{device} was lost in {call}: {meaning}; restart the program")]
+    Lost {
+        /// Which device.
+        device: String,
+        /// The call that noticed.
+        call: &'static str,
+        /// The driver's own words.
+        meaning: String,
+    },
+    /// A call of the vendor's library failed.
+    #[error("{device}: {call} failed with {code}: {meaning}")]
+    Call {
+        /// Which device, or which driver where there is no device yet.
+        device: String,
+        /// The function.
+        call: &'static str,
+        /// Its error code.
+        code: i64,
+        /// The driver's own words.
+        meaning: String,
+    },
+}

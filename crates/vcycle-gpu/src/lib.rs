@@ -1,0 +1,41 @@
+//! The run-time layer of vcycle's GPU backend.
+//!
+//! Three vendors' libraries (CUDA, HIP, OpenCL 3), loaded when a device is asked for, behind one
+//! small interface: memory, kernels compiled at run time from one source, a stream, events and
+//! graphs. It knows nothing of matrices.
+//!
+//! ```no_run
+//! use vcycle_gpu::{Argument, Device, Shape, Source};
+//! let device = Device::open("cuda:0")?;
+//! let memory = device.allocate(1024)?;
+//! let source = Source { file: "one.c".into(), text: "...".into(), defines: vec![] };
+//! let kernel = device.kernel(&source, "one")?;
+//! device.launch(&kernel, Shape { blocks: 1, threads: 128 }, &[Argument::from(&memory)])?;
+//! # Ok::<(), vcycle_gpu::Error>(())
+//! ```
+
+mod cache;
+mod counters;
+mod cuda;
+mod device;
+mod discovery;
+mod driver;
+mod error;
+mod graph;
+mod kernel;
+mod memory;
+mod opencl;
+mod pool;
+mod properties;
+mod readback;
+
+pub use counters::Counts;
+pub use device::Device;
+pub use discovery::{Found, discover};
+pub use driver::Address;
+pub use error::{Error, Result};
+pub use graph::Graph;
+pub use kernel::{Argument, Kernel, Shape, Source};
+pub use memory::Memory;
+pub use properties::Properties;
+pub use readback::Readback;
