@@ -57,6 +57,7 @@ where
         let (a, cols) = (self.arrays()?, x.cols());
         let (x, y) = (x.host()?, y.host_mut()?);
         match self.executor() {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
             Executor::Reference => reference::csr::apply(a, x, y, cols),
             Executor::Cpu(threads) => {
                 Product::new(a, x, cols).run(threads, &self.pattern, y)?;
@@ -77,6 +78,7 @@ where
         let (a, cols) = (self.arrays()?, x.cols());
         let (x, y) = (x.host()?, y.host_mut()?);
         match self.executor() {
+            Executor::Gpu(gpu) => Err(gpu.lacks("csr", "products")),
             Executor::Reference => reference::csr::apply_advanced(alpha, a, x, beta, y, cols),
             Executor::Cpu(threads) => {
                 let product = Product {
@@ -101,6 +103,7 @@ where
         let (a, cols) = (self.arrays()?, x.cols());
         let (b, x, r) = (b.host()?, x.host()?, r.host_mut()?);
         match self.executor() {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
             Executor::Reference => reference::csr::residual(b, a, x, r, cols),
             Executor::Cpu(threads) => {
                 let product = Product {
@@ -128,6 +131,7 @@ where
         let (x, y) = (x.host()?, y.host_mut()?);
         let conjugate = mode == Transpose::Conjugate;
         match self.executor() {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
             Executor::Reference => {
                 let mut sums = self.sums::<Y, X>(size.rows, cols, ws)?;
                 let sums = sums.host_mut()?;
