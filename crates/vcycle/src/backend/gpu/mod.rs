@@ -4,6 +4,8 @@
 //! time for the types they are used with; the files here launch them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
+pub(crate) mod monitor;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
