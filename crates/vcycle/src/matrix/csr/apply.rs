@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::Csr;
 use crate::backend::cpu::csr::Product;
-use crate::backend::reference::csr::CsrArrays;
+use crate::backend::reference::csr::{CsrArrays, SweepArrays};
 use crate::backend::{cpu, reference};
 use crate::error::Result;
 use crate::executor::{Executor, Scratch, Workspace};
-use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -113,6 +113,34 @@ where
                     ..Product::new(a, x, cols)
                 };
                 product.run(threads, &self.pattern, r)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn relax(
+        &self,
+        sweep: Sweep<'_, Y>,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        _ws: &Workspace,
+    ) -> Result<()>
+    where
+        Y: Mixes<Y, Y>,
+    {
+        self.executor().check_same(x.executor(), "csr relaxation")?;
+        sweep.check(self.size(), x, y)?;
+        let (a, cols) = (self.arrays()?, x.cols());
+        let sweep = SweepArrays::new(&sweep)?;
+        let (x, y) = (x.host()?, y.host_mut()?);
+        match self.executor() {
+            Executor::Reference => reference::csr::relax(sweep, a, x, y, cols),
+            Executor::Cpu(threads) => {
+                let product = Product {
+                    sweep: Some(sweep),
+                    ..Product::new(a, x, cols)
+                };
+                product.run(threads, &self.pattern, y)?;
             }
         }
         Ok(())
