@@ -35,6 +35,11 @@ pub trait Observer {
     fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {}
     /// A solver has done an iteration.
     fn iteration(&mut self, _event: &IterationEvent<'_>) {}
+    /// Whether the time of stages is of interest. On a device that has a price: the host then
+    /// waits for each stage to end.
+    fn times_stages(&self) -> bool {
+        false
+    }
 }
 
 impl<O: Observer> Observer for Rc<RefCell<O>> {
@@ -46,6 +51,9 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
     }
     fn iteration(&mut self, event: &IterationEvent<'_>) {
         self.borrow_mut().iteration(event);
+    }
+    fn times_stages(&self) -> bool {
+        self.borrow().times_stages()
     }
 }
 
@@ -71,6 +79,12 @@ impl Log {
     /// Whether nobody listens.
     pub fn is_empty(&self) -> bool {
         self.observers.borrow().is_empty()
+    }
+
+    /// Whether an observer wants the time of stages.
+    pub fn times_stages(&self) -> bool {
+        let observers = self.observers.borrow();
+        observers.iter().any(|observer| observer.times_stages())
     }
 
     /// Begins a stage that ends with the guard.

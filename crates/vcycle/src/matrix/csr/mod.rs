@@ -238,15 +238,12 @@ impl<T: Scalar> Csr<T> {
                 to: S::KIND,
             });
         }
-        let mut values = Buffer::filled(self.executor(), self.nonzeros(), S::default())?;
-        match self.executor() {
-            Executor::Reference => reference::vector::copy(self.values(), values.host_mut()?),
-            Executor::Cpu(threads) => {
-                cpu::vector::copy(threads, self.values(), values.host_mut()?);
-            }
+        let mut values: Vec<S> = zeroed(self.executor(), self.nonzeros())?;
+        match self.executor().on_host() {
+            Executor::Cpu(threads) => cpu::vector::copy(&threads, self.values(), &mut values),
+            _ => reference::vector::copy(self.values(), &mut values),
         }
-        let pattern = Arc::clone(&self.pattern);
-        Ok(Csr { pattern, values })
+        Csr::with_pattern(&self.pattern, values)
     }
 
     /// The same matrix on another executor.
