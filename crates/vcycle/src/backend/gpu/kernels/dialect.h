@@ -2,10 +2,30 @@
 //
 // Kernels are C99 plus these words. Compile-time constants come as definitions:
 //   WIDTH   threads of a sub-group (32 on NVIDIA, 64 on AMD, 16 or 32 elsewhere)
-//   BLOCK   threads of a block
+//   BLOCK   threads of a block, a power of two, at most the square of WIDTH
 //   and the value types of a program, each one of f64 f32 f16 bf16.
+//
+// Values are stored in one of these types and computed in f64 or f32, their arithmetic type:
+//   ARITH(T)                    the arithmetic type of a storage type
+//   WIDER(A, B)                 the wider of two arithmetic types
+//   LOAD(T, p, i)               p[i] in the arithmetic type of T; exact
+//   STORE(A, T, p, i, value)    p[i] = value of arithmetic type A, rounded to nearest even, once
+//   LOADS(N, T, p, i, values)   N neighbours, the i-th such group of an aligned array, in as few
+//   STORES(N, A, T, p, i, values)   instructions as there can be; N = 2, 4, of halves also 8
+//   GROUP(T), COMMON_GROUP(S, T)    the N of 16 bytes; of the wider one of two types
+//   ROUND(A, T, value)          the value as LOAD gives it after STORE
+// Threads work together with
+//   TILE_SUM(A, value, width, scratch)   the sum over `width` neighbouring threads, in each of them;
+//                               `width` is a power of two, at most WIDTH
+//   BLOCK_SUM(A, value, scratch)         the sum over the block, in its first thread
+//   LAST_BLOCK(counter, scratch)         whether all other blocks have come here before
+// which all threads of a block have to call, with `scratch` an array of BLOCK values in local
+// memory. Sums are always formed in the same order, the same one for any WIDTH.
 
-#if defined(__CUDACC__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)
+#if defined(__HIP__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)
+#define DIALECT_HIP 1
+#endif
+#if defined(DIALECT_HIP) || defined(__CUDACC__)
 #define DIALECT_CUDA 1
 #endif
 
@@ -17,12 +37,14 @@ typedef int i32;
 typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
+#define FP64 1
 
 #define GLOBAL
 #define LOCAL
+#define PRIVATE
 #define LOCAL_ARRAY(type, name, size) __shared__ type name[size]
 #define RESTRICT __restrict__
-#define FUNCTION static __device__ __forceinline__
+#define FUNCTION static __device__ __forceinline__ __attribute__((unused))
 #define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)
 
 FUNCTION u32 thread_of_block(void) { return threadIdx.x; }
@@ -31,15 +53,32 @@ FUNCTION u32 blocks_of_grid(void) { return gridDim.x; }
 #define BARRIER() __syncthreads()
 #define FENCE() __threadfence()
 FUNCTION u32 atomic_increment(GLOBAL u32 *counter) { return atomicAdd(counter, 1u); }
+FUNCTION u32 bits_of_f32(float value) { return __float_as_uint(value); }
+FUNCTION float f32_of_bits(u32 bits) { return __uint_as_float(bits); }
+FUNCTION float square_root_f32(float value) { return sqrtf(value); }
+FUNCTION double square_root_f64(double value) { return sqrt(value); }
 
-#ifdef __HIP_DEVICE_COMPILE__
+#define SHUFFLES 1
+#ifdef DIALECT_HIP
 #define SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down(value, distance)
 #define SHUFFLE(value, lane) __shfl(value, lane)
+FUNCTION float widen_f16(u16 bits) { return (float)__builtin_bit_cast(_Float16, bits); }
+FUNCTION u16 narrow_f32_f16(float value) { return __builtin_bit_cast(u16, (_Float16)value); }
 #else
 #define SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffu, value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down_sync(0xffffffffu, value, distance)
 #define SHUFFLE(value, lane) __shfl_sync(0xffffffffu, value, lane)
+FUNCTION float widen_f16(u16 bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+FUNCTION u16 narrow_f32_f16(float value) {
+    u16 bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
 #endif
 
 #else // OpenCL C 3
@@ -50,14 +89,17 @@ typedef int i32;
 typedef uint u32;
 typedef long i64;
 typedef ulong u64;
-
+#ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define FP64 1
+#endif
 
 #define GLOBAL __global
 #define LOCAL __local
+#define PRIVATE __private
 #define LOCAL_ARRAY(type, name, size) __local type name[size]
 #define RESTRICT restrict
-#define FUNCTION static inline
+#define FUNCTION static inline __attribute__((unused))
 #define KERNEL __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) SUB_GROUP void
 #ifdef cl_intel_required_subgroup_size
 #define SUB_GROUP __attribute__((intel_reqd_sub_group_size(WIDTH)))
@@ -69,15 +111,344 @@ FUNCTION u32 thread_of_block(void) { return (u32)get_local_id(0); }
 FUNCTION u32 block_of_grid(void) { return (u32)get_group_id(0); }
 FUNCTION u32 blocks_of_grid(void) { return (u32)get_num_groups(0); }
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define FENCE() atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device)
-FUNCTION u32 atomic_increment(GLOBAL u32 *counter) { return atomic_inc(counter); }
+FUNCTION u32 atomic_increment(volatile GLOBAL u32 *counter) { return atomic_inc(counter); }
+FUNCTION u32 bits_of_f32(float value) { return as_uint(value); }
+FUNCTION float f32_of_bits(u32 bits) { return as_float(bits); }
+FUNCTION float square_root_f32(float value) { return sqrt(value); }
+#ifdef FP64
+FUNCTION double square_root_f64(double value) { return sqrt(value); }
+#endif
+FUNCTION float widen_f16(u16 bits) { return vload_half(0, (const PRIVATE half *)&bits); }
+FUNCTION u16 narrow_f32_f16(float value) {
+    u16 bits;
+    vstore_half_rte(value, 0, (PRIVATE half *)&bits);
+    return bits;
+}
 
+#if defined(__NV_CL_C_VERSION) // no sub-groups and no fences, but inline assembly
+#define FENCE() asm volatile("membar.gl;" ::: "memory")
+#define SHUFFLES 1
+#define SHUFFLE_OF_WORDS(name, mode)                                                               \
+    FUNCTION u32 __attribute__((overloadable)) name(u32 value, u32 which) {                        \
+        u32 out;                                                                                   \
+        asm volatile("shfl.sync." mode ".b32 %0, %1, %2, 0x1f, 0xffffffff;"                        \
+                     : "=r"(out) : "r"(value), "r"(which));                                        \
+        return out;                                                                                \
+    }                                                                                              \
+    FUNCTION i32 __attribute__((overloadable)) name(i32 value, u32 which) {                        \
+        return as_int(name(as_uint(value), which));                                                \
+    }                                                                                              \
+    FUNCTION float __attribute__((overloadable)) name(float value, u32 which) {                    \
+        return as_float(name(as_uint(value), which));                                              \
+    }                                                                                              \
+    FUNCTION double __attribute__((overloadable)) name(double value, u32 which) {                  \
+        uint2 words = as_uint2(value);                                                             \
+        return as_double((uint2)(name(words.x, which), name(words.y, which)));                     \
+    }
+SHUFFLE_OF_WORDS(shuffle_xor, "bfly")
+SHUFFLE_OF_WORDS(shuffle_down, "down")
+SHUFFLE_OF_WORDS(shuffle_from, "idx")
+#define SHUFFLE_XOR(value, mask) shuffle_xor(value, mask)
+#define SHUFFLE_DOWN(value, distance) shuffle_down(value, distance)
+#define SHUFFLE(value, lane) shuffle_from(value, lane)
+#else
+#define FENCE() atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device)
+#if defined(cl_khr_subgroup_shuffle) && defined(cl_intel_required_subgroup_size)
+#define SHUFFLES 1
 #define SHUFFLE_XOR(value, mask) sub_group_shuffle_xor(value, mask)
 #define SHUFFLE_DOWN(value, distance) sub_group_shuffle_down(value, distance)
 #define SHUFFLE(value, lane) sub_group_shuffle(value, lane)
+#endif
+#endif
 
 #endif
 
 FUNCTION u64 thread_of_grid(void) { return (u64)block_of_grid() * BLOCK + thread_of_block(); }
 FUNCTION u64 threads_of_grid(void) { return (u64)blocks_of_grid() * BLOCK; }
 FUNCTION u32 lane(void) { return thread_of_block() & (WIDTH - 1); }
+
+// ---- types by name
+
+typedef float f32;
+typedef u16 f16;
+typedef u16 bf16;
+#ifdef FP64
+typedef double f64;
+#endif
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define PASTE3_(a, b, c) a##b##_##c
+#define PASTE3(a, b, c) PASTE3_(a, b, c)
+
+#define arith_f64 f64
+#define arith_f32 f32
+#define arith_f16 f32
+#define arith_bf16 f32
+#define ARITH(T) PASTE(arith_, T)
+
+#define wider_f32_f32 f32
+#define wider_f32_f64 f64
+#define wider_f64_f32 f64
+#define wider_f64_f64 f64
+#define WIDER(A, B) PASTE3(wider_, A, B)
+
+#define group_f64 2
+#define group_f32 4
+#define group_f16 8
+#define group_bf16 8
+#define GROUP(T) PASTE(group_, T)
+#define common_2_2 2
+#define common_2_4 2
+#define common_2_8 2
+#define common_4_2 2
+#define common_4_4 4
+#define common_4_8 4
+#define common_8_2 2
+#define common_8_4 4
+#define common_8_8 8
+#define COMMON_GROUP(S, T) PASTE3(common_, GROUP(S), GROUP(T))
+
+#define LOAD(T, pointer, index) PASTE(widen_, T)((pointer)[index])
+#define STORE(A, T, pointer, index, value) ((pointer)[index] = PASTE3(narrow_, A, T)(value))
+#define ROUND(A, T, value) PASTE(widen_, T)(PASTE3(narrow_, A, T)(value))
+#define LOADS(N, T, pointer, index, values) PASTE3(loads_, T, N)(pointer, index, values)
+#define STORES(N, A, T, pointer, index, values) \
+    PASTE(PASTE3(stores_, A, T), PASTE(_, N))(pointer, index, values)
+#define SQUARE_ROOT(A, value) PASTE(square_root_, A)(value)
+#define TILE_SUM(A, value, width, scratch) PASTE(tile_sum_, A)(value, width, scratch)
+#define BLOCK_SUM(A, value, scratch) PASTE(block_sum_, A)(value, scratch)
+#define LAST_BLOCK(counter, scratch) last_block(counter, (LOCAL u32 *)(scratch))
+
+// ---- loops
+
+// With a constant `count`: without branches, so that arrays indexed with `k` stay in registers.
+#define FOR(k, count) _Pragma("unroll") for (u32 k = 0; k < (count); k++)
+
+// Blocks take turns at tiles of an array: STEPS groups a thread. In a tile
+//   FOR_STEPS(step, group, first, groups) load...
+//   FOR_STEPS(step, group, first, groups) compute and store...
+// has all loads on their way before the first value is used.
+#define STEPS 2
+#define FOR_TILES(first, groups)                                                                   \
+    for (u64 first = (u64)block_of_grid() * (STEPS * BLOCK) + thread_of_block(); first < groups;   \
+         first += (u64)blocks_of_grid() * (STEPS * BLOCK))
+#define FOR_STEPS(step, group, first, groups)                                                      \
+    FOR(step, STEPS)                                                                               \
+    for (u64 group = first + step * BLOCK, once = 1; once && group < groups; once = 0)
+
+// ---- conversions of one value
+
+FUNCTION f32 widen_f32(f32 value) { return value; }
+FUNCTION f32 widen_bf16(u16 bits) { return f32_of_bits((u32)bits << 16); }
+FUNCTION f32 narrow_f32_f32(f32 value) { return value; }
+FUNCTION u16 narrow_f32_bf16(f32 value) {
+    u32 bits = bits_of_f32(value);
+    u32 nearest = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    return (u16)((bits & 0x7fffffff) > 0x7f800000 ? (bits >> 16) | 0x40 : nearest);
+}
+
+#ifdef FP64
+FUNCTION f64 widen_f64(f64 value) { return value; }
+FUNCTION f64 narrow_f64_f64(f64 value) { return value; }
+FUNCTION f64 narrow_f32_f64(f32 value) { return value; }
+FUNCTION f32 narrow_f64_f32(f64 value) { return (f32)value; }
+// With the last bit set where something was cut off, so that only the next rounding counts.
+FUNCTION f32 round_to_odd(f64 value) {
+    f32 nearest = (f32)value;
+    f64 back = nearest;
+    u32 bits = bits_of_f32(nearest);
+    u32 finite = (bits & 0x7fffffff) < 0x7f800000;
+    u32 away = (back < 0 ? -back : back) > (value < 0 ? -value : value);
+    return f32_of_bits(finite && back != value ? (bits - away) | 1 : bits);
+}
+FUNCTION u16 narrow_f64_f16(f64 value) { return narrow_f32_f16(round_to_odd(value)); }
+FUNCTION u16 narrow_f64_bf16(f64 value) { return narrow_f32_bf16(round_to_odd(value)); }
+#endif
+
+// ---- groups of neighbours
+
+#define LOADS_2(T, V)                                                                              \
+    FUNCTION void loads_##T##_2(GLOBAL const T *p, u64 i, PRIVATE T *v) {                          \
+        V pair = ((GLOBAL const V *)p)[i];                                                         \
+        v[0] = pair.x;                                                                             \
+        v[1] = pair.y;                                                                             \
+    }
+#define STORES_2(A, T, V)                                                                          \
+    FUNCTION void stores_##A##_##T##_2(GLOBAL T *p, u64 i, const PRIVATE A *v) {                   \
+        V pair;                                                                                    \
+        pair.x = (T)v[0];                                                                          \
+        pair.y = (T)v[1];                                                                          \
+        ((GLOBAL V *)p)[i] = pair;                                                                 \
+    }
+
+LOADS_2(f32, float2)
+FUNCTION void loads_f32_4(GLOBAL const f32 *p, u64 i, PRIVATE f32 *v) {
+    float4 four = ((GLOBAL const float4 *)p)[i];
+    v[0] = four.x;
+    v[1] = four.y;
+    v[2] = four.z;
+    v[3] = four.w;
+}
+
+#define STORES_OF_SINGLES(A)                                                                       \
+    STORES_2(A, f32, float2)                                                                       \
+    FUNCTION void stores_##A##_f32_4(GLOBAL f32 *p, u64 i, const PRIVATE A *v) {                   \
+        float4 four;                                                                               \
+        four.x = (f32)v[0];                                                                        \
+        four.y = (f32)v[1];                                                                        \
+        four.z = (f32)v[2];                                                                        \
+        four.w = (f32)v[3];                                                                        \
+        ((GLOBAL float4 *)p)[i] = four;                                                            \
+    }
+
+#define LOADS_OF_HALVES(T)                                                                         \
+    FUNCTION void unpack_##T(u32 word, PRIVATE f32 *v) {                                           \
+        v[0] = widen_##T((u16)word);                                                               \
+        v[1] = widen_##T((u16)(word >> 16));                                                       \
+    }                                                                                              \
+    FUNCTION void loads_##T##_2(GLOBAL const T *p, u64 i, PRIVATE f32 *v) {                        \
+        unpack_##T(((GLOBAL const u32 *)p)[i], v);                                                 \
+    }                                                                                              \
+    FUNCTION void loads_##T##_4(GLOBAL const T *p, u64 i, PRIVATE f32 *v) {                        \
+        uint2 words = ((GLOBAL const uint2 *)p)[i];                                                \
+        unpack_##T(words.x, v);                                                                    \
+        unpack_##T(words.y, v + 2);                                                                \
+    }                                                                                              \
+    FUNCTION void loads_##T##_8(GLOBAL const T *p, u64 i, PRIVATE f32 *v) {                        \
+        uint4 words = ((GLOBAL const uint4 *)p)[i];                                                \
+        unpack_##T(words.x, v);                                                                    \
+        unpack_##T(words.y, v + 2);                                                                \
+        unpack_##T(words.z, v + 4);                                                                \
+        unpack_##T(words.w, v + 6);                                                                \
+    }
+LOADS_OF_HALVES(f16)
+LOADS_OF_HALVES(bf16)
+
+#define STORES_OF_HALVES(A, T)                                                                     \
+    FUNCTION u32 pack_##A##_##T(const PRIVATE A *v) {                                              \
+        return narrow_##A##_##T(v[0]) | (u32)narrow_##A##_##T(v[1]) << 16;                         \
+    }                                                                                              \
+    FUNCTION void stores_##A##_##T##_2(GLOBAL T *p, u64 i, const PRIVATE A *v) {                   \
+        ((GLOBAL u32 *)p)[i] = pack_##A##_##T(v);                                                  \
+    }                                                                                              \
+    FUNCTION void stores_##A##_##T##_4(GLOBAL T *p, u64 i, const PRIVATE A *v) {                   \
+        uint2 words;                                                                               \
+        words.x = pack_##A##_##T(v);                                                               \
+        words.y = pack_##A##_##T(v + 2);                                                           \
+        ((GLOBAL uint2 *)p)[i] = words;                                                            \
+    }                                                                                              \
+    FUNCTION void stores_##A##_##T##_8(GLOBAL T *p, u64 i, const PRIVATE A *v) {                   \
+        uint4 words;                                                                               \
+        words.x = pack_##A##_##T(v);                                                               \
+        words.y = pack_##A##_##T(v + 2);                                                           \
+        words.z = pack_##A##_##T(v + 4);                                                           \
+        words.w = pack_##A##_##T(v + 6);                                                           \
+        ((GLOBAL uint4 *)p)[i] = words;                                                            \
+    }
+
+STORES_OF_SINGLES(f32)
+STORES_OF_HALVES(f32, f16)
+STORES_OF_HALVES(f32, bf16)
+#ifdef FP64
+LOADS_2(f64, double2)
+FUNCTION void loads_f64_4(GLOBAL const f64 *p, u64 i, PRIVATE f64 *v) {
+    loads_f64_2(p, 2 * i, v);
+    loads_f64_2(p, 2 * i + 1, v + 2);
+}
+#define STORES_OF_DOUBLES(A)                                                                       \
+    STORES_2(A, f64, double2)                                                                      \
+    FUNCTION void stores_##A##_f64_4(GLOBAL f64 *p, u64 i, const PRIVATE A *v) {                   \
+        stores_##A##_f64_2(p, 2 * i, v);                                                           \
+        stores_##A##_f64_2(p, 2 * i + 1, v + 2);                                                   \
+    }
+STORES_OF_DOUBLES(f32)
+STORES_OF_DOUBLES(f64)
+STORES_OF_SINGLES(f64)
+STORES_OF_HALVES(f64, f16)
+STORES_OF_HALVES(f64, bf16)
+#endif
+
+// ---- sums over threads
+
+// Neighbours are added first, then pairs of neighbours, and so on: one tree for every WIDTH.
+#ifdef SHUFFLES
+#define TILE_SUM_OF(A)                                                                             \
+    FUNCTION A tile_sum_##A(A value, u32 width, LOCAL A *scratch) {                                \
+        for (u32 mask = 1; mask < width; mask *= 2)                                                \
+            value += SHUFFLE_XOR(value, mask);                                                     \
+        return value;                                                                              \
+    }                                                                                              \
+    FUNCTION A block_sum_##A(A value, LOCAL A *scratch) {                                          \
+        value = tile_sum_##A(value, WIDTH, scratch);                                               \
+        BARRIER();                                                                                 \
+        if (lane() == 0)                                                                           \
+            scratch[thread_of_block() / WIDTH] = value;                                            \
+        BARRIER();                                                                                 \
+        value = lane() < BLOCK / WIDTH ? scratch[lane()] : (A)0;                                   \
+        return tile_sum_##A(value, WIDTH, scratch);                                                \
+    }
+#else
+#define TILE_SUM_OF(A)                                                                             \
+    FUNCTION A tile_sum_##A(A value, u32 width, LOCAL A *scratch) {                                \
+        for (u32 mask = 1; mask < width; mask *= 2) {                                              \
+            BARRIER();                                                                             \
+            scratch[thread_of_block()] = value;                                                    \
+            BARRIER();                                                                             \
+            value += scratch[thread_of_block() ^ mask];                                            \
+        }                                                                                          \
+        return value;                                                                              \
+    }                                                                                              \
+    FUNCTION A block_sum_##A(A value, LOCAL A *scratch) {                                          \
+        return tile_sum_##A(value, BLOCK, scratch);                                                \
+    }
+#endif
+TILE_SUM_OF(f32)
+#ifdef FP64
+TILE_SUM_OF(f64)
+#endif
+
+// What the block wrote before is seen by the block that is last, which sets the counter back.
+FUNCTION bool last_block(GLOBAL u32 *counter, LOCAL u32 *scratch) {
+    FENCE();
+    BARRIER();
+    if (thread_of_block() == 0) {
+        scratch[0] = atomic_increment(counter) == blocks_of_grid() - 1;
+        if (scratch[0])
+            *counter = 0;
+    }
+    BARRIER();
+    bool last = scratch[0];
+    BARRIER();
+    FENCE();
+    return last;
+}
+
+// ---- coefficients of vector operations
+
+// The parameters of a coefficient `factor * (n0 * n1 * n2) / (d0 * d1)`: pointers to one number
+// of arithmetic type A per column, or null.
+#define COEFFICIENT(A, name)                                                                       \
+    A name##_factor, GLOBAL const A *name##_n0, GLOBAL const A *name##_n1,                         \
+        GLOBAL const A *name##_n2, GLOBAL const A *name##_d0, GLOBAL const A *name##_d1
+// The coefficient of one column. A zero numerator or divisor makes it zero, whatever the rest is.
+#define EVALUATE(A, name, column)                                                                  \
+    PASTE(evaluate_, A)(name##_factor, name##_n0, name##_n1, name##_n2, name##_d0, name##_d1, column)
+
+#define EVALUATE_OF(A)                                                                             \
+    FUNCTION A part_##A(GLOBAL const A *values, u32 column) {                                      \
+        return values ? values[column] : (A)1;                                                     \
+    }                                                                                              \
+    FUNCTION A evaluate_##A(A factor, GLOBAL const A *n0, GLOBAL const A *n1,                      \
+                            GLOBAL const A *n2, GLOBAL const A *d0, GLOBAL const A *d1,            \
+                            u32 column) {                                                          \
+        A a = part_##A(n0, column), b = part_##A(n1, column), c = part_##A(n2, column);            \
+        A divisor = part_##A(d0, column) * part_##A(d1, column);                                   \
+        A value = factor * a * b * c;                                                              \
+        bool zero = a == 0 || b == 0 || c == 0 || value == 0 || divisor == 0;                      \
+        return zero ? (A)0 : value / divisor;                                                      \
+    }
+EVALUATE_OF(f32)
+#ifdef FP64
+EVALUATE_OF(f64)
+#endif
