@@ -1,9 +1,10 @@
 //! Which devices there are.
 
+use crate::cuda::{self, Vendor};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::opencl;
 use crate::properties::Properties;
-use crate::{cuda, opencl};
 
 const DRIVERS: [&str; 3] = ["cuda", "hip", "opencl"];
 
@@ -36,8 +37,9 @@ pub fn discover() -> Vec<Found> {
 
 fn devices(driver: &'static str) -> Result<Vec<Properties>> {
     match driver {
-        "opencl" => opencl::devices(),
-        vendor => cuda::devices(vendor),
+        "cuda" => cuda::devices(Vendor::Cuda),
+        "hip" => cuda::devices(Vendor::Hip),
+        _ => opencl::devices(),
     }
 }
 
@@ -52,8 +54,9 @@ pub(crate) fn driver(name: &str) -> Result<Box<dyn Driver>> {
         return Err(no_device(name, &discover()));
     };
     match driver {
-        "opencl" => opencl::open(index),
-        vendor => cuda::open(vendor, index),
+        "cuda" => cuda::open(Vendor::Cuda, index),
+        "hip" => cuda::open(Vendor::Hip, index),
+        _ => opencl::open(index),
     }
 }
 
