@@ -1,10 +1,10 @@
 //! Which devices there are.
 
-use crate::cuda::Vendor;
+use crate::cuda::{self, Vendor};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::opencl;
 use crate::properties::Properties;
-use crate::{cuda, opencl};
 
 const DRIVERS: [&str; 3] = ["cuda", "hip", "opencl"];
 
@@ -37,9 +37,9 @@ pub fn discover() -> Vec<Found> {
 
 fn devices(driver: &'static str) -> Result<Vec<Properties>> {
     match driver {
-        "opencl" => opencl::devices(),
+        "cuda" => cuda::devices(Vendor::Cuda),
         "hip" => cuda::devices(Vendor::Hip),
-        _ => cuda::devices(Vendor::Cuda),
+        _ => opencl::devices(),
     }
 }
 
@@ -54,9 +54,9 @@ pub(crate) fn driver(name: &str) -> Result<Box<dyn Driver>> {
         return Err(no_device(name, &discover()));
     };
     match driver {
-        "opencl" => opencl::open(index),
+        "cuda" => cuda::open(Vendor::Cuda, index),
         "hip" => cuda::open(Vendor::Hip, index),
-        _ => cuda::open(Vendor::Cuda, index),
+        _ => opencl::open(index),
     }
 }
 

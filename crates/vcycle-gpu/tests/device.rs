@@ -161,6 +161,8 @@ fn kernels_compute() {
             1.0,
         )
         .unwrap();
+        let nothing = Shape { blocks: 0, ..SHAPE };
+        device.launch(&adder(device), nothing, &[]).unwrap();
         assert_eq!(floats(device, &memory), vec![3.5; COUNT]);
     });
 }

@@ -1,5 +1,6 @@
 //! The part of OpenCL that is used, as the C header declares it, loaded from the ICD loader.
 
+use std::error::Error as _;
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 
@@ -142,11 +143,18 @@ fn load(names: &[&str]) -> Result<Api> {
         // SAFETY: loading an OpenCL loader runs no code of ours; the user names it.
         match unsafe { Library::new(*name).and_then(|library| Api::from(library)) } {
             Ok(api) => return Ok(api),
-            Err(problem) => problems.push(problem.to_string()),
+            Err(problem) => problems.push(cause(&problem)),
         }
     }
     let problem = format!("cannot be loaded ({})", problems.join("; "));
     Err(library_error(&names.join(", "), &problem, ADVICE))
+}
+
+/// The system's own words, where there are any.
+fn cause(problem: &libloading::Error) -> String {
+    problem
+        .source()
+        .map_or_else(|| problem.to_string(), ToString::to_string)
 }
 
 pub(crate) fn library_error(library: &str, problem: &str, advice: &str) -> Error {
@@ -165,6 +173,8 @@ mod tests {
     #[test]
     fn missing_library_says_what_to_install() {
         let message = load(&["libno-such-opencl.so"]).unwrap_err().to_string();
+        let told = message.contains("No such file") || !cfg!(target_os = "linux");
+        assert!(told, "{message}");
         assert!(
             message.starts_with("opencl: libno-such-opencl.so cannot be loaded"),
             "{message}"

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::api::{self, Api, Object, library_error};
 use super::status::check;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::properties::Properties;
 
 const NVIDIA: u32 = 0x10DE;
@@ -16,28 +16,37 @@ pub(crate) struct Listed {
     pub properties: Properties,
 }
 
-/// All devices of all platforms, numbered in the order they are found.
+/// All devices of all platforms, numbered in the order they are found. A platform that fails hides
+/// no other.
 pub(crate) fn list(api: &Api) -> Result<Vec<Listed>> {
     let mut listed = Vec::new();
+    let mut failed = None;
     for platform in platforms(api)? {
-        for device in devices(api, platform)? {
-            let properties = properties(api, platform, device, listed.len())?;
-            listed.push(Listed {
-                platform,
-                device,
-                properties,
-            });
+        if let Err(error) = list_platform(api, platform, &mut listed) {
+            failed = Some(error);
         }
     }
     if listed.is_empty() {
-        let advice = "install the OpenCL driver of your device and see that `clinfo` lists it";
-        return Err(library_error(
-            "the OpenCL loader",
-            "finds no device",
-            advice,
-        ));
+        return Err(failed.unwrap_or_else(nothing_found));
     }
     Ok(listed)
+}
+
+fn list_platform(api: &Api, platform: Object, listed: &mut Vec<Listed>) -> Result<()> {
+    for device in devices(api, platform)? {
+        let properties = properties(api, platform, device, listed.len())?;
+        listed.push(Listed {
+            platform,
+            device,
+            properties,
+        });
+    }
+    Ok(())
+}
+
+fn nothing_found() -> Error {
+    let advice = "install the OpenCL driver of your device and see that `clinfo` lists it";
+    library_error("the OpenCL loader", "finds no device", advice)
 }
 
 fn platforms(api: &Api) -> Result<Vec<Object>> {
