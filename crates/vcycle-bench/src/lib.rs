@@ -12,6 +12,7 @@ mod precision;
 mod problem;
 mod read;
 mod spmv;
+mod structured;
 mod system_file;
 mod timing;
 mod triad;
@@ -35,6 +36,8 @@ pub enum Command {
     Matrices(matrices::Arguments),
     /// Iterations of mixed-precision multigrid beside those of the papers
     Precision(precision::Arguments),
+    /// Structured multigrid: kernels, preconditioner and solve in three storage precisions
+    Struct(structured::Arguments),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::Arguments),
 }
@@ -50,6 +53,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Precision(arguments) => precision::run(arguments),
+        Command::Struct(arguments) => structured::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
     }
 }

@@ -18,6 +18,7 @@ use crate::solver::Direct;
 use crate::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
 };
+use crate::structured::StructMg;
 
 /// Stands in where the library is built without the direct solver.
 #[cfg(not(feature = "direct"))]
@@ -206,8 +207,10 @@ components! {
         "isai" => Isai(Isai) ["kind", "power"],
         /// Algebraic multigrid.
         "amg" => Amg(Amg) ["coarsening", "interpolation", "smoother", "cycle"],
+        /// Multigrid on structured grids, in half precision.
+        "struct-mg" => StructMg(StructMg) ["precision"],
     }
-    later &["struct-mg", "fsai"]
+    later &["fsai"]
 }
 
 impl Default for SolverConfig {
@@ -279,6 +282,7 @@ impl PreconditionerConfig {
             Self::ParIlu(p) => Arc::new(p.to_owned()),
             Self::Isai(p) => Arc::new(p.to_owned()),
             Self::Amg(p) => Arc::new(p.to_owned()),
+            Self::StructMg(p) => Arc::new(p.to_owned()),
         }))
     }
 }
