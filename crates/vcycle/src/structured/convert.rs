@@ -171,14 +171,6 @@ impl<T: Storage> StencilMatrix<T> {
     }
 }
 
-impl<T: Storage> StencilMatrix<T> {
-    /// The largest absolute value.
-    pub fn largest(&self) -> f64 {
-        let modulus = |value: &T| value.to_c64().re.abs();
-        self.values().iter().map(modulus).fold(0.0, f64::max)
-    }
-}
-
 /// The values of a stencil matrix, line by line.
 fn lines_of<T: Storage>(a: &Csr<T>, decoder: &Decoder, stencil: &Stencil) -> Result<Vec<T>> {
     let (grid, points) = (decoder.grid, stencil.points());

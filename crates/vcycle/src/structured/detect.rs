@@ -144,8 +144,8 @@ mod tests {
             ("poisson7:5x4x3", "5x4x3", "3d7"),
             ("poisson27:3", "3x3x3", "3d27"),
             ("poisson27:2x3x4", "2x3x4", "3d27"),
-            ("poisson7:7x1x1", "7", "1d3"),
-            ("poisson7:1", "1", "1d1"),
+            ("poisson7:7x1x1", "7x1", "1d3"),
+            ("poisson7:1", "1x1", "1d1"),
             ("jump7:6x5x4,100", "6x5x4", "3d7"),
             ("convdiff7:6x5x4,10", "6x5x4", "3d7"),
         ] {

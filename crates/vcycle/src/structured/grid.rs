@@ -1,6 +1,7 @@
 //! Box-shaped grids of cells.
 
 use crate::error::{Error, Result};
+use crate::multigrid::serde_text;
 
 /// Cells along x, y and z, numbered with x fastest: cell `(x, y, z)` is row `x + nx (y + ny z)`.
 ///
@@ -97,18 +98,33 @@ impl Grid {
     }
 }
 
-/// `64x32x16`, without axes of one cell at the end.
+/// `64x32x16`, without a last axis of one cell.
 impl std::fmt::Display for Grid {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let used = self
-            .size
-            .iter()
-            .rposition(|&extent| extent > 1)
-            .map_or(1, |last| last + 1);
+        let used = if self.size[2] > 1 { 3 } else { 2 };
         let extents: Vec<String> = self.size[..used].iter().map(usize::to_string).collect();
         f.pad(&extents.join("x"))
     }
 }
+
+impl std::str::FromStr for Grid {
+    type Err = Error;
+
+    /// Two or three numbers with an `x` between them.
+    fn from_str(text: &str) -> Result<Self> {
+        let extents: Option<Vec<usize>> = text.split('x').map(|part| part.parse().ok()).collect();
+        match extents.as_deref() {
+            Some(&[nx, ny]) => Self::new([nx, ny, 1]),
+            Some(&[nx, ny, nz]) => Self::new([nx, ny, nz]),
+            _ => Err(Error::BadParameter {
+                parameter: "grid",
+                reason: format!("`{text}` is not of the form 64x32x16"),
+            }),
+        }
+    }
+}
+
+serde_text::as_text!(Grid);
 
 #[cfg(test)]
 mod tests {
@@ -128,6 +144,15 @@ mod tests {
         assert_eq!(grid.neighbour(2, [0, 1, 0]), None);
         assert_eq!(grid.neighbour(0, [0, 0, -1]), None);
         assert_eq!(grid.distance([1, -1, 1]), 1 - 5 + 15);
-        assert_eq!(grid.to_string(), "5x3x2");
+    }
+
+    #[test]
+    fn grids_are_read_and_written() {
+        for text in ["5x3x2", "5x1", "1x1", "1x1x7"] {
+            assert_eq!(text.parse::<Grid>().unwrap().to_string(), text);
+        }
+        for text in ["", "5", "5x", "0x3", "axb", "2x2x2x2"] {
+            assert!(text.parse::<Grid>().is_err(), "{text}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
 use crate::backend::cpu::stencil::Vectors;
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::LinOp;
 use crate::scalar::{Kind, Mixes, convert};
 use crate::vector::Vector;
@@ -47,20 +47,29 @@ pub(super) struct Stored<M, V> {
     pub(super) scales: Option<Scales<V>>,
 }
 
-/// The numbers of a scaled level: `scales` and their inverses.
+/// The numbers of a scaled level: `scales` and, where the levels below are those of the matrix before
+/// it was scaled, their inverses.
 #[derive(Debug)]
 pub(super) struct Scales<V> {
     pub(super) scales: Vector<V>,
-    pub(super) inverses: Vector<V>,
+    pub(super) inverses: Option<Vector<V>>,
 }
 
 impl<V: Vectors> Scales<V> {
-    pub(super) fn new(executor: &crate::executor::Executor, scales: &[f64]) -> Self {
-        let vector = |values: Vec<V>| Vector::from_column(executor, values);
+    /// `alone` says that the levels below are not scaled with it.
+    pub(super) fn new(executor: &Executor, scales: &[f64], alone: bool) -> Self {
+        let vector = |of: fn(f64) -> f64| {
+            let values = scales.iter().map(|&scale| convert(of(scale))).collect();
+            Vector::from_column(executor, values)
+        };
         Self {
-            scales: vector(scales.iter().map(|&scale| convert(scale)).collect()),
-            inverses: vector(scales.iter().map(|&scale| convert(1.0 / scale)).collect()),
+            scales: vector(|scale| scale),
+            inverses: alone.then(|| vector(|scale| 1.0 / scale)),
         }
+    }
+
+    fn bytes(&self) -> usize {
+        self.scales.bytes() + self.inverses.as_ref().map_or(0, Vector::bytes)
     }
 }
 
@@ -92,13 +101,19 @@ where
 
     fn restrict(&self, r: &Vector<V>, coarse: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let _stage = ws.stage_of("restriction", || self.bytes().1 + r.bytes());
-        let q = self.scales.as_ref().map(|scales| &scales.inverses);
+        let q = self
+            .scales
+            .as_ref()
+            .and_then(|scales| scales.inverses.as_ref());
         restrict_through(&self.transfers, q, r, coarse, ws)
     }
 
     fn prolong(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let _stage = ws.stage_of("prolongation", || self.bytes().1 + 2 * x.bytes());
-        let q = self.scales.as_ref().map(|scales| &scales.inverses);
+        let q = self
+            .scales
+            .as_ref()
+            .and_then(|scales| scales.inverses.as_ref());
         prolong_through(&self.transfers, q, coarse, (x, true), ws)
     }
 
@@ -125,10 +140,7 @@ where
 
     fn bytes(&self) -> (usize, usize) {
         let transfers: usize = self.transfers.iter().map(Transfer::bytes).sum();
-        let scales = self
-            .scales
-            .as_ref()
-            .map_or(0, |scales| 2 * scales.scales.bytes());
+        let scales = self.scales.as_ref().map_or(0, Scales::bytes);
         (self.a.bytes(), transfers + scales)
     }
 }

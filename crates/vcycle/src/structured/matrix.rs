@@ -9,6 +9,9 @@ use crate::linop::Size;
 use crate::matrix::zeroed;
 use crate::scalar::{Field, Scalar, bf16, f16};
 
+/// Values that one task looks at.
+const PART: usize = 64 * 1024;
+
 /// Types the entries of a [`StencilMatrix`] can be stored in: `f64`, `f32`, `f16`, `bf16`.
 pub trait Storage: Scalar {}
 impl Storage for f64 {}
@@ -143,13 +146,33 @@ impl<T: Storage> StencilMatrix<T> {
         })
     }
 
+    /// `part(place of the first, values)` for consecutive parts of the values, in order.
+    pub(crate) fn map_values<R: Send>(
+        &self,
+        part: impl Fn(usize, &[T]) -> R + Sync + Send,
+    ) -> Vec<R> {
+        let tasks = self.values().chunks(PART).enumerate().collect();
+        let work = |(number, values): (usize, &[T])| part(number * PART, values);
+        self.executor().run(self.bytes(), tasks, work)
+    }
+
+    /// The largest absolute value.
+    pub fn largest(&self) -> f64 {
+        let modulus = |value: &T| value.to_c64().re.abs();
+        let parts = self.map_values(|_, values| values.iter().map(modulus).fold(0.0, f64::max));
+        parts.into_iter().fold(0.0, f64::max)
+    }
+
     /// Fails, naming it, if an entry is infinite or NaN.
+    ///
+    /// # Errors
+    /// [`NonFiniteEntry`](Error::NonFiniteEntry).
     pub fn check_finite(&self) -> Result<()> {
-        match self
-            .values()
-            .iter()
-            .position(|value| !value.load().is_finite())
-        {
+        let parts = self.map_values(|first, values| {
+            let place = values.iter().position(|value| !value.load().is_finite())?;
+            Some(first + place)
+        });
+        match parts.into_iter().flatten().next() {
             None => Ok(()),
             Some(place) => {
                 let (row, column) = self.position(place);

@@ -57,7 +57,7 @@ pub struct StructMg {
     /// Up to this many cells a level is solved by a dense factorisation.
     pub coarsest_cells: usize,
     /// Cells along x, y and z; found out from the matrix unless given.
-    pub grid: Option<[usize; 3]>,
+    pub grid: Option<Grid>,
 }
 
 impl Default for StructMg {
@@ -117,7 +117,7 @@ impl StructMg {
         }
         let parameters = Self {
             precision: Some(triple),
-            grid: Some(a.grid().size()),
+            grid: Some(a.grid()),
             ..self.clone()
         };
         let (operator, report) = match triple.compute {
@@ -153,7 +153,7 @@ impl StructMg {
 
     fn converted(&self, a: &Csr<f64>) -> Result<StencilMatrix<f64>> {
         match self.grid {
-            Some(size) => StencilMatrix::from_csr_on(a, Grid::new(size)?),
+            Some(grid) => StencilMatrix::from_csr_on(a, grid),
             None => StencilMatrix::from_csr(a),
         }
     }

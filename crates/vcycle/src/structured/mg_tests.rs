@@ -210,7 +210,7 @@ fn what_cannot_be_preconditioned_is_named() {
         Err(Error::Config(_))
     ));
     let other = StructMg {
-        grid: Some([36, 6, 1]),
+        grid: Some("36x6".parse().unwrap()),
         ..StructMg::default()
     };
     assert!(matches!(made(&a, &other), Err(Error::NotAStencil { .. })));

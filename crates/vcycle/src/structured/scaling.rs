@@ -54,21 +54,23 @@ pub(super) fn leaves_range(a: &StencilMatrix<f64>, kind: Kind) -> bool {
 /// Which part of the entries that are not zero lose digits in a type because they are small.
 pub(super) fn underflowing(a: &StencilMatrix<f64>, kind: Kind) -> f64 {
     let smallest = range(kind).1;
-    let (mut entries, mut small) = (0_usize, 0_usize);
-    for value in a.values().iter().filter(|value| **value != 0.0) {
-        entries += 1;
-        small += usize::from(value.abs() < smallest);
-    }
+    let parts = a.map_values(|_, values| {
+        let entries = values.iter().filter(|value| **value != 0.0);
+        let small = entries.clone().filter(|value| value.abs() < smallest);
+        (entries.count(), small.count())
+    });
+    let entries: usize = parts.iter().map(|part| part.0).sum();
+    let small: usize = parts.iter().map(|part| part.1).sum();
     small as f64 / entries.max(1) as f64
 }
 
 /// Makes `S A S` of `A` with the diagonal matrix `S` that is returned, so that the diagonal becomes
 /// `G` and no entry overflows: `G` is below `G_max = F min sqrt(a_ii a_jj) / |a_ij|`, `F` the largest
-/// number of the type (Zong et al. 2024, theorem 4.1), by enough for sums of entries to be told apart.
+/// number of the type (Zong et al. 2024, theorem 4.1), by the factor `room` at least.
 ///
 /// # Errors
 /// For a diagonal entry that is not positive: it has no root.
-pub(super) fn scale(a: &mut StencilMatrix<f64>, kind: Kind) -> Result<Vec<f64>> {
+pub(super) fn scale(a: &mut StencilMatrix<f64>, kind: Kind, room: f64) -> Result<Vec<f64>> {
     let mut roots = a.diagonal();
     if let Some(row) = roots
         .iter()
@@ -81,37 +83,46 @@ pub(super) fn scale(a: &mut StencilMatrix<f64>, kind: Kind) -> Result<Vec<f64>> 
         });
     }
     roots.iter_mut().for_each(|value| *value = value.sqrt());
-    let mut ratio = 1_f64;
-    each_entry(a, &roots, |value, root, other| {
-        ratio = ratio.max((*value / root / other).abs())
-    });
+    let relative = |value: &mut f64, root: f64, other: f64| (*value / root / other).abs();
+    let ratio = each_entry(a, &roots, relative).max(1.0);
     let limit = range(kind).0.min(f64::from(f32::MAX)) / ratio;
     // A power of two: not even the last digit changes by it.
-    let g = 2f64.powi((limit / 2.0).log2().floor() as i32);
+    let g = 2f64.powi((limit / room).log2().floor() as i32);
     let scales: Vec<f64> = roots.iter().map(|root| g.sqrt() / root).collect();
-    each_entry(a, &scales, |value, scale, other| *value *= scale * other);
+    each_entry(a, &scales, |value, scale, other| {
+        *value *= scale * other;
+        0.0
+    });
     Ok(scales)
 }
 
-/// `visit(value, number of its row, number of its column)` for every entry inside the grid.
-fn each_entry(a: &mut StencilMatrix<f64>, by: &[f64], mut visit: impl FnMut(&mut f64, f64, f64)) {
-    let (grid, stencil) = (a.grid(), a.stencil().clone());
-    let (length, points) = (grid.length(), stencil.points());
-    let values = a.values_mut();
-    for line in 0..grid.lines() {
-        for (point, &offset) in stencil.offsets().iter().enumerate() {
+/// The largest of `visit(value, number of its row, number of its column)` over all entries inside the
+/// grid.
+fn each_entry(
+    a: &mut StencilMatrix<f64>,
+    by: &[f64],
+    visit: impl Fn(&mut f64, f64, f64) -> f64 + Sync + Send,
+) -> f64 {
+    let (grid, stencil, executor) = (a.grid(), a.stencil().clone(), a.executor().clone());
+    let (length, bytes) = (grid.length(), a.bytes());
+    let lines = a.values_mut().chunks_mut(length * stencil.points());
+    let largest = executor.run(bytes, lines.enumerate().collect(), |(line, values)| {
+        let rows = &by[line * length..(line + 1) * length];
+        let mut largest = 0_f64;
+        for (&offset, values) in stencil.offsets().iter().zip(values.chunks_mut(length)) {
             let Some(other) = grid.neighbour(line, offset) else {
                 continue;
             };
-            let first = (line * points + point) * length;
             let columns = &by[other * length..(other + 1) * length];
             let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
             for x in skipped..length - dropped {
                 let column = columns[x.wrapping_add_signed(offset[0].into())];
-                visit(&mut values[first + x], by[line * length + x], column);
+                largest = largest.max(visit(&mut values[x], rows[x], column));
             }
         }
-    }
+        largest
+    });
+    largest.into_iter().fold(0.0, f64::max)
 }
 
 /// The matrix in another type; an error names the first entry that overflows there.
@@ -159,7 +170,7 @@ mod tests {
             let a = matrix(factor);
             assert!(leaves_range(&a, Kind::F16));
             let mut scaled = a.clone();
-            let scales = scale(&mut scaled, Kind::F16).unwrap();
+            let scales = scale(&mut scaled, Kind::F16, 2.0).unwrap();
             assert!(!leaves_range(&scaled, Kind::F16));
             assert!(scaled.largest() > 1e4);
             stored::<f16>(&scaled, 0).unwrap();
@@ -179,7 +190,7 @@ mod tests {
     fn what_cannot_be_scaled_or_stored_is_named() {
         let mut a = matrix(-1.0);
         assert!(matches!(
-            scale(&mut a, Kind::F16),
+            scale(&mut a, Kind::F16, 2.0),
             Err(Error::BadPivot { row: 0, .. })
         ));
         let refused = stored::<f16>(&matrix(1e8), 3);

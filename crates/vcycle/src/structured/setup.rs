@@ -17,6 +17,9 @@ use crate::scalar::{Kind, Mixes, bf16, f16};
 
 /// From this part of entries that lose digits on, a level is kept in the precision of vectors.
 const UNDERFLOW: f64 = 0.05;
+/// How far below the range a matrix is scaled whose coarse levels are made of the scaled one: their
+/// entries are larger.
+const ROOM_FOR_SUMS: f64 = 1024.0;
 /// Lines that tell how strongly the cells of a grid are coupled along each axis, at most.
 const SAMPLE: usize = 4096;
 
@@ -127,14 +130,13 @@ where
 {
     let (executor, rows) = (a.executor().clone(), a.grid().cells());
     a.check_diagonal("struct-mg")?;
-    let first = parameters.scaling == Strategy::ScaleThenSetup && leaves_range(&a, M::KIND);
-    let outer = if first {
-        Some(scale(&mut a, M::KIND)?)
-    } else {
-        None
+    let first = parameters.scaling == Strategy::ScaleThenSetup && rows > parameters.coarsest_cells;
+    let mut outer = match first && leaves_range(&a, M::KIND) {
+        true => Some(scale(&mut a, M::KIND, ROOM_FOR_SUMS)?),
+        false => None,
     };
     let rounded = |a: &mut StencilMatrix<f64>| {
-        if parameters.scaling == Strategy::ScaleThenSetup {
+        if first {
             round::<M>(a);
         }
     };
@@ -144,27 +146,22 @@ where
     let mut report = Report::default();
     let mut levels: Vec<Box<dyn Level<V>>> = Vec::new();
     let mut narrow = true;
-    for (number, level) in made.into_iter().enumerate() {
-        let begin = Instant::now();
-        let scales = if number == 0 { outer.clone() } else { None };
-        let (products, transfers) = (level.seconds, level.transfers);
-        let scaled = match scales {
-            Some(scales) => (level.a, Some(scales)),
-            None => in_range::<M>(parameters, level.a)?,
+    for (number, made) in made.into_iter().enumerate() {
+        let (products, begin) = (made.seconds, Instant::now());
+        let (a, scales) = match outer.take() {
+            Some(scales) => (made.a, Some(scales)),
+            None => in_range::<M>(parameters, made.a)?,
         };
-        let shifted = parameters.shift_level.map_or_else(
-            || underflowing(&scaled.0, M::KIND) > UNDERFLOW,
-            |shift| number >= shift,
-        );
-        narrow = narrow && !shifted;
+        narrow = narrow && !is_shifted::<M>(parameters, number, &a);
+        let scales = scales.map(|scales| Scales::new(&executor, &scales, !first));
         let level: Box<dyn Level<V>> = match narrow {
-            true => Box::new(store::<M, V>(number, scaled, transfers)?),
-            false => Box::new(store::<V, V>(number, scaled, transfers)?),
+            true => Box::new(store::<M, V>(number, &a, &made.transfers, scales)?),
+            false => Box::new(store::<V, V>(number, &a, &made.transfers, scales)?),
         };
-        let storing = begin.elapsed().as_secs_f64();
+        let seconds = [products, begin.elapsed().as_secs_f64()];
         report
             .levels
-            .push(facts(level.as_ref(), parameters, [products, storing]));
+            .push(facts(level.as_ref(), parameters, seconds));
         levels.push(level);
     }
     report.coarsest = "dense";
@@ -179,27 +176,36 @@ where
     Ok(Ready { cycle, report })
 }
 
+/// Whether a level is to be stored in the precision of vectors.
+fn is_shifted<M: Storage>(parameters: &StructMg, number: usize, a: &StencilMatrix<f64>) -> bool {
+    match parameters.shift_level {
+        Some(shift) => number >= shift,
+        None => underflowing(a, M::KIND) > UNDERFLOW,
+    }
+}
+
 /// A matrix brought into the range of `M` where it is not and may be, with the numbers that did it.
 fn in_range<M: Storage>(
     parameters: &StructMg,
     mut a: StencilMatrix<f64>,
 ) -> Result<(StencilMatrix<f64>, Option<Vec<f64>>)> {
-    if parameters.scaling == Strategy::None || !leaves_range(&a, M::KIND) {
+    if parameters.scaling != Strategy::SetupThenScale || !leaves_range(&a, M::KIND) {
         return Ok((a, None));
     }
-    let scales = scale(&mut a, M::KIND)?;
+    let scales = scale(&mut a, M::KIND, 2.0)?;
     Ok((a, Some(scales)))
 }
 
 fn store<M: Storage, V: Vectors>(
     number: usize,
-    (a, scales): (StencilMatrix<f64>, Option<Vec<f64>>),
-    transfers: Vec<Transfer<f64>>,
+    a: &StencilMatrix<f64>,
+    transfers: &[Transfer<f64>],
+    scales: Option<Scales<V>>,
 ) -> Result<Stored<M, V>> {
     Ok(Stored {
-        scales: scales.map(|scales| Scales::new(a.executor(), &scales)),
-        a: stored(&a, number)?,
+        a: stored(a, number)?,
         transfers: transfers.iter().map(Transfer::convert).collect(),
+        scales,
     })
 }
 

@@ -37,6 +37,15 @@ enum Part {
     Own,
 }
 
+/// What is done with sums. No closure: those are not always inlined, and then have no instructions.
+trait Finish<V: Vectors> {
+    /// Takes the sums of `count` rows of a line from `at` on.
+    ///
+    /// # Safety
+    /// As for [`Simd`].
+    unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sums: S::Register);
+}
+
 /// One line of a matrix: for every offset where its entries begin, and the numbers they multiply.
 struct Line<M, V> {
     a: [*const M; POINTS],
@@ -44,7 +53,7 @@ struct Line<M, V> {
     dx: [i8; POINTS],
     count: usize,
     length: usize,
-    /// Entries to the same ones of the next line.
+    /// Entries to the same ones of the line that is done next.
     ahead: usize,
 }
 
@@ -59,7 +68,8 @@ impl<M: Scalar, V> Line<M, V> {
             dx: [0; POINTS],
             count: 0,
             length,
-            ahead: length * points,
+            // Sweeps leave out every second line.
+            ahead: length * points * if part == Part::All { 1 } else { 2 },
         };
         for (point, &offset) in matrix.offsets.iter().enumerate() {
             let own = offset[1] == 0 && offset[2] == 0;
@@ -131,35 +141,35 @@ impl<M: Scalar, V> Line<M, V> {
         }
     }
 
-    /// Hands the sums of all rows to `finish(row of the line, lanes, sums)`.
+    /// Hands the sums of all rows over.
     ///
     /// # Safety
     /// As for [`Simd`].
     #[inline(always)]
-    unsafe fn each_sum<S: Simd>(&self, mut finish: impl FnMut(usize, usize, S::Register))
+    unsafe fn each_sum<S: Simd<Real = V>>(&self, mut to: impl Finish<V>)
     where
-        V: Scalar,
+        V: Vectors,
     {
         let (mut at, end) = (1, self.length - 1);
         // SAFETY: the caller's; `sums` gets inner rows only.
         unsafe {
-            finish(0, 1, self.edge_sum::<S>(0));
+            to.finish::<S>(0, 1, self.edge_sum::<S>(0));
             while at + UNROLL * S::LANES <= end {
                 let sums = self.sums::<S, UNROLL>(at, S::LANES);
                 for (block, sum) in sums.into_iter().enumerate() {
-                    finish(at + block * S::LANES, S::LANES, sum);
+                    to.finish::<S>(at + block * S::LANES, S::LANES, sum);
                 }
                 at += UNROLL * S::LANES;
             }
             while at + S::LANES <= end {
-                finish(at, S::LANES, self.sums::<S, 1>(at, S::LANES)[0]);
+                to.finish::<S>(at, S::LANES, self.sums::<S, 1>(at, S::LANES)[0]);
                 at += S::LANES;
             }
             if at < end {
-                finish(at, end - at, self.sums::<S, 1>(at, end - at)[0]);
+                to.finish::<S>(at, end - at, self.sums::<S, 1>(at, end - at)[0]);
             }
             if end > 0 {
-                finish(end, 1, self.edge_sum::<S>(end));
+                to.finish::<S>(end, 1, self.edge_sum::<S>(end));
             }
         }
     }

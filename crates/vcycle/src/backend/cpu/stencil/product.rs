@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use num_traits::Zero;
 
-use super::{Kernel, Line, Part, Vectors, dispatch, store};
+use super::{Finish, Kernel, Line, Part, Vectors, dispatch, store};
 use crate::backend::cpu::simd::Simd;
 use crate::backend::cpu::{Shared, Threads};
 use crate::backend::reference::stencil::{Form, StencilArrays};
@@ -58,18 +58,36 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Lines<'_, M, V> {
     #[inline(always)]
     unsafe fn run<S: Simd<Real = V>>(self) {
         let length = self.a.grid.length();
-        let first = self.lines.start * length;
-        for line in self.lines {
+        for (line, y) in self.lines.zip(self.y.chunks_mut(length)) {
             let sums = Line::new(&self.a, line, self.x.as_ptr(), Part::All);
+            let rows = Rows {
+                form: self.form,
+                first: line * length,
+                x: self.x,
+                y,
+            };
             // SAFETY: the caller's; vectors have a number for every row.
-            unsafe {
-                sums.each_sum::<S>(|at, count, sum| {
-                    let row = line * length + at;
-                    let y = self.y.as_mut_ptr().add(row - first);
-                    let value = finish::<S>(&self.form, row, self.x, y, count, sum);
-                    store::<S>(value, y, count);
-                });
-            }
+            unsafe { sums.each_sum::<S>(rows) };
+        }
+    }
+}
+
+/// The rows of a line; `y` are theirs, all else is of the whole grid.
+struct Rows<'a, V> {
+    form: Form<'a, V>,
+    first: usize,
+    x: &'a [V],
+    y: &'a mut [V],
+}
+
+impl<V: Vectors> Finish<V> for Rows<'_, V> {
+    #[inline(always)]
+    unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sum: S::Register) {
+        // SAFETY: the caller's; the rows are in all vectors.
+        unsafe {
+            let y = self.y.as_mut_ptr().add(at);
+            let value = finish::<S>(&self.form, self.first + at, self.x, y, count, sum);
+            store::<S>(value, y, count);
         }
     }
 }
@@ -89,10 +107,9 @@ unsafe fn finish<S: Simd>(
 ) -> S::Register {
     // SAFETY: the caller's.
     unsafe {
-        let at = |vector: &[S::Real]| S::load(vector.as_ptr().add(row), count);
         match *form {
             Form::Product => sum,
-            Form::Residual { b } => S::subtract(at(b), sum),
+            Form::Residual { b } => S::subtract(S::load(b.as_ptr().add(row), count), sum),
             Form::Advanced { alpha, beta } => {
                 let scaled = scale::<S>(alpha, sum);
                 weighted::<S>(beta, y, count, scaled)
@@ -104,9 +121,14 @@ unsafe fn finish<S: Simd>(
                 beta,
                 gamma,
             } => {
-                let residual = S::subtract(at(b), sum);
-                let step = S::multiply_add(at(d), scale::<S>(alpha, residual), S::zero());
-                let moved = S::multiply_add(splat::<S>(beta), at(x), step);
+                let residual = S::subtract(S::load(b.as_ptr().add(row), count), sum);
+                let step = S::multiply_add(
+                    S::load(d.as_ptr().add(row), count),
+                    scale::<S>(alpha, residual),
+                    S::zero(),
+                );
+                let moved =
+                    S::multiply_add(splat::<S>(beta), S::load(x.as_ptr().add(row), count), step);
                 weighted::<S>(gamma, y, count, moved)
             }
         }

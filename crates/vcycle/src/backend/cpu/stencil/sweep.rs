@@ -4,7 +4,7 @@
 //! the odd ones; in a line what other lines contribute is summed up once, then the even cells change,
 //! then the odd ones. Nothing has to wait for its neighbour inside a register.
 
-use super::{Kernel, Line, Part, Vectors, dispatch, store};
+use super::{Finish, Kernel, Line, Part, Vectors, dispatch, prefetch, store};
 use crate::backend::cpu::simd::Simd;
 use crate::backend::cpu::{Shared, Threads};
 use crate::backend::reference::stencil::{Order, StencilArrays};
@@ -91,10 +91,8 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Plane<'_, M, V> {
                 // planes that it reads have the other parity.
                 unsafe {
                     let b = self.b.as_ptr().add(line * length);
-                    others.each_sum::<S>(|at, count, sum| {
-                        let rest = S::subtract(S::load(b.add(at), count), sum);
-                        store::<S>(rest, outer.as_mut_ptr().add(at), count);
-                    });
+                    let out = outer.as_mut_ptr();
+                    others.each_sum::<S>(Rest { b, out });
                     let own = std::slice::from_raw_parts_mut(self.x.add(line * length), length);
                     padded[1..=length].copy_from_slice(own);
                     (padded[0], padded[length + 1]) = (V::zero(), V::zero());
@@ -105,6 +103,23 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Plane<'_, M, V> {
                     own.copy_from_slice(&padded[1..=length]);
                 }
             }
+        }
+    }
+}
+
+/// What the cells of a line themselves have to make up for.
+struct Rest<V> {
+    b: *const V,
+    out: *mut V,
+}
+
+impl<V: Vectors> Finish<V> for Rest<V> {
+    #[inline(always)]
+    unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sum: S::Register) {
+        // SAFETY: the caller's; both have a number for every row of the line.
+        unsafe {
+            let rest = S::subtract(S::load(self.b.add(at), count), sum);
+            store::<S>(rest, self.out.add(at), count);
         }
     }
 }
@@ -120,33 +135,50 @@ unsafe fn relax<S: Simd, M: Scalar>(
     rest: &[S::Real],
     padded: &mut [S::Real],
 ) {
-    let length = matrix.length;
+    let (length, mut at) = (matrix.length, 0);
     // SAFETY: the caller's; loads end with the line, or with the number behind it.
     unsafe {
         let colour = S::load(colour.as_ptr(), S::LANES);
-        let mut step = |at: usize, count: usize| {
-            let mut residual = S::load(rest.as_ptr().add(at), count);
-            let mut diagonal = S::zero();
-            for point in 0..matrix.count {
-                let a = S::load(matrix.a[point].add(at), count);
-                let dx = isize::from(matrix.dx[point]);
-                let x = S::load(padded.as_ptr().add(at + 1).offset(dx), count);
-                residual = S::subtract(residual, S::multiply_add(a, x, S::zero()));
-                if dx == 0 {
-                    diagonal = a;
-                }
-            }
-            let change = S::multiply_add(colour, S::divide(residual, diagonal), S::zero());
-            let to = padded.as_mut_ptr().add(at + 1);
-            store::<S>(S::add(S::load(to, count), change), to, count);
-        };
-        let mut at = 0;
+        let (rest, padded) = (rest.as_ptr(), padded.as_mut_ptr());
         while at + S::LANES <= length {
-            step(at, S::LANES);
+            relax_cells::<S, M>(matrix, colour, rest, padded, at, S::LANES);
             at += S::LANES;
         }
         if at < length {
-            step(at, length - at);
+            relax_cells::<S, M>(matrix, colour, rest, padded, at, length - at);
         }
+    }
+}
+
+/// [`relax`] for `count` cells from `at` on.
+///
+/// # Safety
+/// As for [`relax`].
+#[inline(always)]
+unsafe fn relax_cells<S: Simd, M: Scalar>(
+    matrix: &Line<M, S::Real>,
+    colour: S::Register,
+    rest: *const S::Real,
+    padded: *mut S::Real,
+    at: usize,
+    count: usize,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut residual = S::load(rest.add(at), count);
+        let mut diagonal = S::zero();
+        for point in 0..matrix.count {
+            let a = matrix.a[point].add(at);
+            prefetch(a.wrapping_add(matrix.ahead), S::LANES);
+            let (a, dx) = (S::load(a, count), isize::from(matrix.dx[point]));
+            let x = S::load(padded.add(at + 1).offset(dx).cast_const(), count);
+            residual = S::subtract(residual, S::multiply_add(a, x, S::zero()));
+            if dx == 0 {
+                diagonal = a;
+            }
+        }
+        let change = S::multiply_add(colour, S::divide(residual, diagonal), S::zero());
+        let to = padded.add(at + 1);
+        store::<S>(S::add(S::load(to.cast_const(), count), change), to, count);
     }
 }
