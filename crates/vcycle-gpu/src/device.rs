@@ -210,7 +210,10 @@ impl Device {
     /// # Panics
     /// When one of the two is smaller.
     pub fn copy(&self, to: &Memory, from: &Memory, bytes: usize) -> Result<()> {
-        assert!(bytes <= to.bytes.min(from.bytes), "more bytes than the memory has");
+        assert!(
+            bytes <= to.bytes.min(from.bytes),
+            "more bytes than the memory has"
+        );
         self.driver.copy(to.address, from.address, bytes)
     }
 
@@ -337,7 +340,10 @@ impl Device {
         let from = self.driver.record()?;
         let worked = work();
         let to = self.driver.record()?;
-        let elapsed = self.driver.wait(to).and_then(|()| self.driver.elapsed(from, to));
+        let elapsed = self
+            .driver
+            .wait(to)
+            .and_then(|()| self.driver.elapsed(from, to));
         self.driver.free_event(from);
         self.driver.free_event(to);
         worked?;

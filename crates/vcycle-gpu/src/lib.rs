@@ -30,6 +30,7 @@ mod properties;
 mod readback;
 
 pub use counters::Counts;
+pub use cuda::compile_only;
 pub use device::Device;
 pub use discovery::{Found, discover};
 pub use driver::Address;

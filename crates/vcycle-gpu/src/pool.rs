@@ -60,7 +60,10 @@ mod tests {
     fn what_was_given_is_taken_again() {
         let mut pool = Pool::default();
         pool.give(256, 7);
-        assert_eq!((pool.held(), pool.take(512), pool.take(256)), (256, None, Some(7)));
+        assert_eq!(
+            (pool.held(), pool.take(512), pool.take(256)),
+            (256, None, Some(7))
+        );
         assert_eq!((pool.held(), pool.take(256)), (0, None));
     }
 }

@@ -55,6 +55,9 @@ pub enum Error {
         /// Where.
         executor: String,
     },
+    /// A GPU, its driver or its compiler refuses.
+    #[error(transparent)]
+    Device(vcycle_gpu::Error),
     /// An operator that has no entries was given to a component that needs them.
     #[error("{component} needs the entries of a matrix, but this operator is matrix-free")]
     NeedsEntries {
@@ -229,4 +232,16 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
+}
+
+impl From<vcycle_gpu::Error> for Error {
+    fn from(error: vcycle_gpu::Error) -> Self {
+        match error {
+            vcycle_gpu::Error::OutOfMemory { device, bytes, .. } => Error::OutOfMemory {
+                bytes,
+                executor: device,
+            },
+            other => Error::Device(other),
+        }
+    }
 }

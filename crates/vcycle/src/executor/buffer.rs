@@ -1,12 +1,14 @@
 //! Memory that knows its executor.
 
-use super::{Executor, check_memory};
-use crate::error::Result;
+use super::mirrored::Mirrored;
+use super::{Element, Executor, check_memory};
+use crate::error::{Error, Result};
 
 /// A run of values in the memory of an [`Executor`].
 ///
-/// Host executors give their memory as slices; a device executor refuses with
-/// [`Error::NotAddressable`](crate::Error::NotAddressable) and offers [`Buffer::to_vec`].
+/// Values of a host executor are in place. Those of a device are copied when somebody asks for
+/// them on the other side, and not before: what a set-up makes and never uses on the device never
+/// travels. The side that was written to last counts.
 #[derive(Clone, Debug)]
 pub struct Buffer<T> {
     executor: Executor,
@@ -17,11 +19,18 @@ pub struct Buffer<T> {
 #[derive(Clone, Debug)]
 enum Memory<T> {
     Host(Vec<T>),
+    Device(Mirrored<T>),
 }
 
-impl<T: Copy + Send + Sync> Buffer<T> {
+impl<T: Element> Buffer<T> {
     /// `len` copies of `value`.
     pub fn filled(executor: &Executor, len: usize, value: T) -> Result<Self> {
+        if let Executor::Gpu(gpu) = executor {
+            return Ok(Self::on_device(
+                executor,
+                Mirrored::filled(gpu, len, value)?,
+            ));
+        }
         check_memory(executor, len, size_of::<T>())?;
         // Zeros come from the system: their pages are touched by the threads that write them.
         Ok(Self::from_vec(executor, vec![value; len]))
@@ -29,29 +38,54 @@ impl<T: Copy + Send + Sync> Buffer<T> {
 
     /// Takes over host memory; no copy on host executors.
     pub fn from_vec(executor: &Executor, values: Vec<T>) -> Self {
+        let memory = match executor {
+            Executor::Gpu(gpu) => Memory::Device(Mirrored::from_host(gpu, values)),
+            _ => Memory::Host(values),
+        };
         Self {
             executor: executor.clone(),
-            memory: Memory::Host(values),
+            memory,
+        }
+    }
+
+    fn on_device(executor: &Executor, memory: Mirrored<T>) -> Self {
+        Self {
+            executor: executor.clone(),
+            memory: Memory::Device(memory),
         }
     }
 
     /// The values, copied to the host.
+    ///
+    /// # Panics
+    /// When a device fails; [`host`](Self::host) says so as an error.
     pub fn to_vec(&self) -> Vec<T> {
         match &self.memory {
             Memory::Host(values) => values.clone(),
+            Memory::Device(memory) => memory.to_vec().expect("the device still answers"),
         }
     }
 
     /// The values, copied only where they are not on the host already.
+    ///
+    /// # Panics
+    /// As [`to_vec`](Self::to_vec).
     pub fn into_vec(self) -> Vec<T> {
         match self.memory {
             Memory::Host(values) => values,
+            Memory::Device(memory) => memory.to_vec().expect("the device still answers"),
         }
     }
 
     /// The same values on another executor.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
-        Ok(Self::from_vec(executor, self.to_vec()))
+        match executor {
+            Executor::Gpu(gpu) => Ok(Self::on_device(
+                executor,
+                Mirrored::copied(gpu, self.host()?)?,
+            )),
+            _ => Ok(Self::from_vec(executor, self.host()?.to_vec())),
+        }
     }
 
     /// Where the values live.
@@ -63,6 +97,7 @@ impl<T: Copy + Send + Sync> Buffer<T> {
     pub fn len(&self) -> usize {
         match &self.memory {
             Memory::Host(values) => values.len(),
+            Memory::Device(memory) => memory.len(),
         }
     }
 
@@ -76,17 +111,63 @@ impl<T: Copy + Send + Sync> Buffer<T> {
         self.len() * size_of::<T>()
     }
 
-    /// The values in place, on host executors.
+    /// The values on the host: in place, or copied from the device where that has newer ones.
     pub fn host(&self) -> Result<&[T]> {
         match &self.memory {
             Memory::Host(values) => Ok(values),
+            Memory::Device(memory) => memory.host(),
         }
     }
 
-    /// The values in place, to be changed, on host executors.
+    /// The values on the host, to be changed there.
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
         match &mut self.memory {
             Memory::Host(values) => Ok(values),
+            Memory::Device(memory) => memory.host_mut(),
+        }
+    }
+
+    /// The values in place, on host executors only: kernels never copy behind one's back.
+    pub(crate) fn in_place(&self) -> Result<&[T]> {
+        match &self.memory {
+            Memory::Host(values) => Ok(values),
+            Memory::Device(_) => Err(self.not_addressable()),
+        }
+    }
+
+    /// The values in place, to be changed, on host executors only.
+    pub(crate) fn in_place_mut(&mut self) -> Result<&mut [T]> {
+        if let Memory::Device(_) = self.memory {
+            return Err(self.not_addressable());
+        }
+        self.host_mut()
+    }
+
+    fn not_addressable(&self) -> Error {
+        Error::NotAddressable {
+            executor: self.executor.name().to_owned(),
+        }
+    }
+
+    /// The address on the device, with the newest values there.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn device(&self) -> Result<vcycle_gpu::Address> {
+        match &self.memory {
+            Memory::Device(memory) => memory.device(),
+            Memory::Host(_) => panic!("memory of a host executor has no device address"),
+        }
+    }
+
+    /// The address on the device, where kernels are about to write.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
+        match &mut self.memory {
+            Memory::Device(memory) => memory.device_mut(),
+            Memory::Host(_) => panic!("memory of a host executor has no device address"),
         }
     }
 }
@@ -104,7 +185,7 @@ mod tests {
 
     #[test]
     fn moving_between_executors_keeps_values() {
-        let here = Buffer::from_vec(&Executor::reference(), vec![1, 2, 3]);
+        let here = Buffer::from_vec(&Executor::reference(), vec![1_u32, 2, 3]);
         let there = here.copy_to(&Executor::cpu()).unwrap();
         assert_eq!(there.executor().name(), "cpu");
         assert_eq!(there.into_vec(), vec![1, 2, 3]);

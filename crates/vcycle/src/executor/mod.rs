@@ -6,6 +6,7 @@
 //!
 //! - `reference`: one thread, plain loops, written to be read. The oracle of every test.
 //! - `cpu`: threads and SIMD. Results do not depend on the number of threads.
+//! - `cuda:0`, `hip:0`, `opencl:0` and so on: a GPU. Its driver is loaded when it is asked for.
 //!
 //! ```
 //! use vcycle::executor::Executor;
@@ -15,18 +16,23 @@
 //! ```
 
 mod buffer;
+mod element;
 mod memory;
+mod mirrored;
 mod tasks;
 mod workspace;
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use buffer::Buffer;
+pub use element::Element;
 pub(crate) use memory::{check_memory, fits};
 pub(crate) use tasks::cut;
 pub use workspace::{Pooled, Scratch, Workspace};
 
 use crate::backend::cpu::Threads;
+use crate::backend::gpu::Gpu;
 use crate::error::{Error, Result};
 
 /// A place with memory and kernels; see the [module](self).
@@ -37,6 +43,8 @@ pub enum Executor {
     Reference,
     /// Threads and SIMD on the host.
     Cpu(Arc<Threads>),
+    /// A GPU. Set-ups that have no kernels run on all cores of the host.
+    Gpu(Arc<Gpu>),
 }
 
 impl Executor {
@@ -47,10 +55,12 @@ impl Executor {
 
     /// All cores of the host (or `RAYON_NUM_THREADS` of them). Every call returns the same executor.
     pub fn cpu() -> Self {
+        Executor::Cpu(Arc::clone(Self::all_cores()))
+    }
+
+    fn all_cores() -> &'static Arc<Threads> {
         static ALL_CORES: OnceLock<Arc<Threads>> = OnceLock::new();
-        Executor::Cpu(Arc::clone(
-            ALL_CORES.get_or_init(|| Arc::new(Threads::all_cores())),
-        ))
+        ALL_CORES.get_or_init(|| Arc::new(Threads::all_cores()))
     }
 
     /// A given number of threads of the host, its own.
@@ -58,19 +68,45 @@ impl Executor {
         Ok(Executor::Cpu(Arc::new(Threads::new(threads)?)))
     }
 
-    /// The name on the command line: `reference` or `cpu`.
-    pub fn name(&self) -> &'static str {
+    /// A GPU by its name: `cuda:0`, `hip:0`, `opencl:0`. Every call returns the same executor.
+    ///
+    /// # Errors
+    /// When there is no such device, or its driver cannot be used; the message says what to do.
+    pub fn gpu(name: &str) -> Result<Self> {
+        static OPEN: OnceLock<Mutex<HashMap<String, Arc<Gpu>>>> = OnceLock::new();
+        let open = OPEN.get_or_init(Mutex::default);
+        let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(gpu) = open.get(name) {
+            return Ok(Executor::Gpu(Arc::clone(gpu)));
+        }
+        let gpu = Arc::new(Gpu::open(name)?);
+        open.insert(name.to_owned(), Arc::clone(&gpu));
+        Ok(Executor::Gpu(gpu))
+    }
+
+    /// The name on the command line: `reference`, `cpu`, `cuda:0` ...
+    pub fn name(&self) -> &str {
         match self {
             Executor::Reference => "reference",
             Executor::Cpu(_) => "cpu",
+            Executor::Gpu(gpu) => &gpu.device().properties().name,
         }
     }
 
-    /// How many threads work on one operation.
+    /// How many threads of the host work on one operation.
     pub fn threads(&self) -> usize {
-        match self {
-            Executor::Reference => 1,
+        match self.on_host() {
             Executor::Cpu(threads) => threads.count(),
+            _ => 1,
+        }
+    }
+
+    /// The executor of the host that does what has no kernel on a device: set-ups. Itself, if it is
+    /// one of the host.
+    pub fn on_host(&self) -> Self {
+        match self {
+            Executor::Gpu(_) => Self::cpu(),
+            host => host.clone(),
         }
     }
 
@@ -79,6 +115,7 @@ impl Executor {
         match (self, other) {
             (Executor::Reference, Executor::Reference) => true,
             (Executor::Cpu(a), Executor::Cpu(b)) => Arc::ptr_eq(a, b),
+            (Executor::Gpu(a), Executor::Gpu(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }

@@ -10,6 +10,7 @@ impl Executor {
         match self {
             Executor::Reference => None,
             Executor::Cpu(threads) => threads.worth(bytes),
+            Executor::Gpu(_) => Self::all_cores().worth(bytes),
         }
     }
 
@@ -26,7 +27,12 @@ impl Executor {
         work: impl Fn(&mut S, I) -> R + Sync + Send,
     ) -> Vec<R> {
         let threads = match self {
-            Executor::Cpu(threads) if tasks.len() > 1 && threads.worth(bytes).is_some() => threads,
+            Executor::Cpu(threads) => Some(threads.as_ref()),
+            Executor::Gpu(_) => Some(Self::all_cores().as_ref()),
+            Executor::Reference => None,
+        };
+        let threads = match threads {
+            Some(threads) if tasks.len() > 1 && threads.worth(bytes).is_some() => threads,
             _ => {
                 let mut scratch = scratch();
                 return tasks.into_iter().map(|t| work(&mut scratch, t)).collect();

@@ -53,6 +53,7 @@ mod factory_fn;
 mod identity;
 mod matrix_free;
 mod product;
+mod relax;
 mod scaled;
 mod size;
 mod sum;
@@ -69,6 +70,7 @@ pub use factory_fn::FactoryFn;
 pub use identity::Identity;
 pub use matrix_free::MatrixFree;
 pub use product::Product;
+pub use relax::Sweep;
 pub use scaled::Scaled;
 pub use size::Size;
 pub use sum::Sum;
@@ -77,7 +79,7 @@ pub use transposed::Transposed;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::matrix::Csr;
-use crate::scalar::Scalar;
+use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
 /// A linear map from vectors of `X` to vectors of `Y`.
@@ -120,6 +122,39 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
     ) -> Result<()> {
         r.copy_from(b)?;
         self.apply_advanced(Coefficient::real(-1.0), x, Coefficient::one(), r, ws)
+    }
+
+    /// `y = alpha d (b - A x) + beta x + gamma y` with the diagonal matrix, the right-hand side and
+    /// the weights of a [`Sweep`].
+    fn relax(
+        &self,
+        sweep: Sweep<'_, Y>,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()>
+    where
+        Y: Mixes<Y, Y>,
+    {
+        sweep.compose(self, x, y, ws)
+    }
+
+    /// `sweeps` times `x += M (b - A x)`, with this operator as `M`: steps towards the solution of
+    /// `A x = b`.
+    fn improve(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<Y, X>,
+        b: &Vector<X>,
+        x: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut r = ws.vector_like::<X, X>(b)?;
+        for _ in 0..sweeps {
+            a.residual(b, x, &mut r, ws)?;
+            self.apply_advanced(Coefficient::one(), &r, Coefficient::one(), x, ws)?;
+        }
+        Ok(())
     }
 
     /// `y = A^T x`, or `A^H x` for [`Transpose::Conjugate`].

@@ -10,11 +10,15 @@ mod profile;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use chrome_trace::ChromeTrace;
 pub use history::History;
 pub use profile::{Profile, Stage};
+use vcycle_gpu::Device;
+
+use crate::executor::Executor;
 
 /// One iteration of a solver, as it is announced.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +39,11 @@ pub trait Observer {
     fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {}
     /// A solver has done an iteration.
     fn iteration(&mut self, _event: &IterationEvent<'_>) {}
+    /// Whether the time of stages is of interest. On a device that has a price: the host then
+    /// waits for each stage to end.
+    fn times_stages(&self) -> bool {
+        false
+    }
 }
 
 impl<O: Observer> Observer for Rc<RefCell<O>> {
@@ -47,12 +56,16 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
     fn iteration(&mut self, event: &IterationEvent<'_>) {
         self.borrow_mut().iteration(event);
     }
+    fn times_stages(&self) -> bool {
+        self.borrow().times_stages()
+    }
 }
 
 /// The observers of one run.
 #[derive(Default)]
 pub struct Log {
     observers: RefCell<Vec<Box<dyn Observer>>>,
+    device: RefCell<Option<Arc<Device>>>,
 }
 
 impl Log {
@@ -73,6 +86,26 @@ impl Log {
         self.observers.borrow().is_empty()
     }
 
+    /// Whether an observer wants the time of stages.
+    pub fn times_stages(&self) -> bool {
+        let observers = self.observers.borrow();
+        observers.iter().any(|observer| observer.times_stages())
+    }
+
+    /// Has the stages of a device's work end when the device is done, if somebody times them.
+    pub(crate) fn follow(&self, executor: &Executor) {
+        if let (Executor::Gpu(gpu), true) = (executor, self.times_stages()) {
+            self.device.replace(Some(Arc::clone(gpu.device())));
+        }
+    }
+
+    /// Waits for the device that is followed. What fails there is told by the next operation.
+    fn catch_up(&self) {
+        if let Some(device) = self.device.borrow().as_ref() {
+            let _ = device.synchronize();
+        }
+    }
+
     /// Begins a stage that ends with the guard.
     pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
         self.stage_of(name, || bytes)
@@ -83,6 +116,7 @@ impl Log {
         if self.is_empty() {
             return StageGuard { open: None };
         }
+        self.catch_up();
         self.each(|observer| observer.stage_begins(name));
         let open = OpenStage {
             log: self,
@@ -121,6 +155,7 @@ struct OpenStage<'l> {
 impl Drop for StageGuard<'_> {
     fn drop(&mut self) {
         if let Some(stage) = &self.open {
+            stage.log.catch_up();
             let elapsed = stage.start.elapsed();
             let tell = |observer: &mut dyn Observer| {
                 observer.stage_ends(&stage.name, elapsed, stage.bytes);

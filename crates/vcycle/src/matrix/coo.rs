@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::csr::{balance, compress, offsets};
+use super::csr::{balance, compress, offsets, zeroed};
 use super::rowwise::{self, Rowwise, rowwise_operator};
 use super::{Csr, Duplicates};
 use crate::backend::reference;
@@ -74,7 +74,7 @@ impl<T: Scalar> Coo<T> {
         columns: Vec<u32>,
         values: Vec<T>,
     ) -> Result<Self> {
-        let mut rows = Buffer::filled(executor, columns.len(), 0_u32)?.into_vec();
+        let mut rows: Vec<u32> = zeroed(executor, columns.len())?;
         for (row, range) in offsets.windows(2).enumerate() {
             rows[range[0]..range[1]].fill(row as u32);
         }

@@ -161,6 +161,7 @@ impl<T: Scalar> Rowwise for Dense<T> {
         };
         match self.executor() {
             Executor::Reference => reference::dense::add::<T, X, Y>(a, first, sums, x),
+            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
             Executor::Cpu(_) => cpu::dense::add::<T, X, Y>(a, first, sums, x),
         }
     }

@@ -154,6 +154,7 @@ impl<T: Scalar> Rowwise for Ell<T> {
         let a = self.host_arrays();
         match self.executor() {
             Executor::Reference => reference::ell::add::<T, X, Y>(a, first, sums, x),
+            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
             Executor::Cpu(_) => cpu::ell::add::<T, X, Y>(a, first, sums, x),
         }
     }

@@ -57,6 +57,9 @@ fn product<F: Rowwise, X: Scalar, Y: Scalar>(
 where
     F::Value: Mixes<X, Y>,
 {
+    if let Executor::Gpu(gpu) = a.executor() {
+        return Err(gpu.lacks(F::NAME, "products"));
+    }
     let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
     let group = a.rows_together();
     let rows_from = |first: usize, y: &mut [Y]| {
@@ -70,7 +73,7 @@ where
         });
     };
     match a.executor() {
-        Executor::Reference => rows_from(0, y),
+        Executor::Reference | Executor::Gpu(_) => rows_from(0, y),
         Executor::Cpu(threads) => {
             threads.for_row_ranges(a.pieces(), y, cols, a.bytes(), rows_from);
         }

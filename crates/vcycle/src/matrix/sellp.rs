@@ -168,6 +168,7 @@ impl<T: Scalar> Rowwise for SellP<T> {
         let a = self.arrays().expect("matrix on a host executor");
         a.for_each_slice(first, sums, |slice, first, sums| match self.executor() {
             Executor::Reference => reference::ell::add::<T, X, Y>(slice, first, sums, x),
+            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
             Executor::Cpu(_) => cpu::ell::add::<T, X, Y>(slice, first, sums, x),
         });
     }

@@ -190,6 +190,7 @@ impl<T: Scalar> Blocks<T> {
         let cols = x.cols();
         let (x, y) = (x.host()?, y.host_mut()?);
         match &self.executor {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("block-jacobi", "application")),
             Executor::Reference => reference::blocks::apply(transpose, self.arrays(), x, y, cols),
             Executor::Cpu(threads) => {
                 let pieces = &self.pieces;

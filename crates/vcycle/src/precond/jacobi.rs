@@ -7,7 +7,7 @@ use num_traits::One;
 use super::{bad_pivot, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
+use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -45,10 +45,16 @@ impl Default for Jacobi {
 impl<T: Mixes<T, T>> Factory<T> for Jacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("jacobi set-up", 0);
-        let entries = square_entries(a.as_ref(), "jacobi")?;
+        Ok(Arc::new(self.inverse(a.as_ref())?))
+    }
+}
+
+impl Jacobi {
+    /// `omega D^-1`.
+    pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
+        let entries = square_entries(a, "jacobi")?;
         let diagonal = nonzero_diagonal(&entries, "jacobi")?;
-        let inverse = Diagonal::<T>::inverse("jacobi", a.executor(), &diagonal, self.weight)?;
-        Ok(Arc::new(inverse))
+        Diagonal::of_inverses("jacobi", a.executor(), &diagonal, self.weight)
     }
 }
 
@@ -59,8 +65,13 @@ pub struct Diagonal<T> {
 }
 
 impl<T: Scalar> Diagonal<T> {
+    /// The entries of the diagonal.
+    pub(crate) fn values(&self) -> &Vector<T> {
+        &self.values
+    }
+
     /// `weight` over the entries of `diagonal`, none of which is zero.
-    pub(super) fn inverse(
+    pub(super) fn of_inverses(
         component: &'static str,
         executor: &Executor,
         diagonal: &[T::Arith],
@@ -78,7 +89,7 @@ impl<T: Scalar> Diagonal<T> {
     }
 }
 
-impl<D: Mixes<T, T>, T: Scalar> LinOp<T> for Diagonal<D> {
+impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
     fn size(&self) -> Size {
         Size::square(self.values.rows())
     }
@@ -100,6 +111,36 @@ impl<D: Mixes<T, T>, T: Scalar> LinOp<T> for Diagonal<D> {
         _ws: &Workspace,
     ) -> Result<()> {
         y.combine_rows(alpha, (&self.values, false), x, beta)
+    }
+
+    /// Two sweeps at a time write to scratch and back; one alone has to keep `x` until all of the
+    /// residual is known.
+    fn improve(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut scratch = ws.vector_like::<T, T>(b)?;
+        if sweeps % 2 == 1 {
+            a.residual(b, x, &mut scratch, ws)?;
+            let one = Coefficient::one;
+            x.combine_rows(one(), (&self.values, false), &scratch, one())?;
+        }
+        let sweep = Sweep {
+            b,
+            d: &self.values,
+            alpha: 1.0,
+            beta: 1.0,
+            gamma: 0.0,
+        };
+        for _ in 0..sweeps / 2 {
+            a.relax(sweep, x, &mut scratch, ws)?;
+            a.relax(sweep, &scratch, x, ws)?;
+        }
+        Ok(())
     }
 
     fn apply_transposed(
@@ -142,5 +183,21 @@ mod tests {
         let a: Arc<dyn LinOp<f16>> = Arc::new(a);
         let result = Jacobi::default().generate(&a, &Workspace::new());
         assert!(matches!(result, Err(Error::BadPivot { row: 1, .. })));
+    }
+
+    #[test]
+    fn many_sweeps_are_single_ones() {
+        let (host, ws) = (Executor::reference(), Workspace::new());
+        let a = crate::gallery::poisson5([4, 3], &host).unwrap().matrix;
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let m = Jacobi { weight: 0.5 }.generate(&a, &ws).unwrap();
+        let b = Vector::filled(&host, 12, 1, 1.0).unwrap();
+        let mut expected = Vector::zeros_like(&b).unwrap();
+        for sweeps in 1..5 {
+            let mut x = Vector::zeros_like(&b).unwrap();
+            m.improve(1, a.as_ref(), &b, &mut expected, &ws).unwrap();
+            m.improve(sweeps, a.as_ref(), &b, &mut x, &ws).unwrap();
+            assert_eq!(x.to_vec(), expected.to_vec(), "{sweeps} sweeps");
+        }
     }
 }

@@ -52,14 +52,20 @@ impl Default for L1Jacobi {
 impl<T: Mixes<T, T>> Factory<T> for L1Jacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("l1-jacobi set-up", 0);
-        let entries = square_entries(a.as_ref(), "l1-jacobi")?;
+        Ok(Arc::new(self.inverse(a.as_ref())?))
+    }
+}
+
+impl L1Jacobi {
+    /// `omega D^-1`.
+    pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
+        let entries = square_entries(a, "l1-jacobi")?;
         let sums = absolute_sums(&entries);
         if let Some(row) = sums.iter().position(Zero::is_zero) {
             let component = "l1-jacobi";
             return Err(Error::ZeroDiagonal { component, row });
         }
-        let inverse = Diagonal::<T>::inverse("l1-jacobi", a.executor(), &sums, self.weight)?;
-        Ok(Arc::new(inverse))
+        Diagonal::of_inverses("l1-jacobi", a.executor(), &sums, self.weight)
     }
 }
 

@@ -56,6 +56,7 @@ pub use hybrid_gs::HybridGs;
 pub use ic0::Ic0;
 pub use ilu0::Ilu0;
 pub use isai::{Isai, IsaiKind};
+pub(crate) use jacobi::Diagonal;
 pub use jacobi::Jacobi;
 pub use l1_jacobi::L1Jacobi;
 pub use multicolour::MulticolourGs;

@@ -111,7 +111,7 @@ fn natural<T: Scalar>(side: Side, rows: &Csr<T>) -> Schedule {
         Executor::Cpu(threads) => {
             Levels::wide(threads, steps.clone(), rows.offsets(), rows.columns())
         }
-        Executor::Reference => None,
+        Executor::Reference | Executor::Gpu(_) => None,
     };
     match levels {
         Some(levels) => Schedule {

@@ -127,6 +127,7 @@ impl<T: Scalar> Triangle<T> {
             (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
                 cpu::triangular::solve_blocks(threads, bounds, a, b, y, cols);
             }
+            (Executor::Gpu(gpu), _) => return Err(gpu.lacks("triangular solve", "application")),
             (Executor::Reference, _) | (_, Groups::Serial) => {
                 reference::triangular::solve(a, b, y, cols);
             }

@@ -28,6 +28,8 @@ pub use mixes::Mixes;
 use num_complex::Complex;
 use num_traits::{Float, NumAssign, Zero};
 
+use crate::executor::Element;
+
 /// A complex number of two `f64`.
 #[allow(non_camel_case_types)]
 pub type c64 = Complex<f64>;
@@ -88,7 +90,7 @@ impl Display for Kind {
 }
 
 /// A type values are stored in.
-pub trait Scalar: Copy + Default + PartialEq + Debug + Send + Sync + 'static {
+pub trait Scalar: Element {
     /// The type a stored value has in a register.
     type Arith: Field;
     /// This type, as data.

@@ -46,10 +46,10 @@ impl<T: Scalar> Method<T> for Bicgstab {
         // Over a zero the first direction's coefficient is zero: p = r.
         old_rho.assign(Coefficient::zero())?;
         omega.assign(Coefficient::zero())?;
-        loop {
+        run.repeat(|run| {
             shadow.dot(&r, &mut rho)?;
             if run.require_nonzero(&rho)? {
-                return Ok(());
+                return Ok(true);
             }
             // p = r + beta (p - omega v) with beta = rho / old_rho * alpha / omega.
             beta.assign(Coefficient::ratio(&rho, &old_rho))?;
@@ -61,7 +61,7 @@ impl<T: Scalar> Method<T> for Bicgstab {
             run.multiply(y, &mut v)?;
             shadow.dot(&v, &mut divisor)?;
             if run.require_nonzero(&divisor)? {
-                return Ok(());
+                return Ok(true);
             }
             alpha.assign(Coefficient::ratio(&rho, &divisor))?;
             r.axpy(-Coefficient::of(&alpha), &v)?;
@@ -71,17 +71,15 @@ impl<T: Scalar> Method<T> for Bicgstab {
             t.dot2(&r, &t, &mut beta, &mut divisor)?;
             omega.assign(Coefficient::ratio(&beta, &divisor))?;
             if run.require_finite(&omega)? {
-                return Ok(());
+                return Ok(true);
             }
             let active = run.monitor.active();
             run.x.axpy(Coefficient::of(&alpha).times(active), y)?;
             run.x.axpy(Coefficient::of(&omega).times(active), z)?;
             r.axpy_norm(-Coefficient::of(&omega), &t, &mut divisor)?;
-            if run.done(&divisor)? || run.require_nonzero(&omega)? {
-                return Ok(());
-            }
-            std::mem::swap(&mut rho, &mut old_rho);
-        }
+            old_rho.assign(Coefficient::of(&rho))?;
+            Ok(run.done(&divisor)? || run.require_nonzero(&omega)?)
+        })
     }
 }
 

@@ -45,24 +45,22 @@ impl<T: Scalar> Method<T> for Cg {
         }
         // Over a zero the first direction's coefficient is zero: p = z.
         old_rho.assign(Coefficient::zero())?;
-        loop {
+        run.repeat(|run| {
             let z = run.preconditioned(&r, &mut z)?;
             r.dot(z, &mut rho)?;
             if run.require_positive(&rho, Part::Preconditioner)? {
-                return Ok(());
+                return Ok(true);
             }
             p.axpby(Coefficient::one(), z, Coefficient::ratio(&rho, &old_rho))?;
             run.multiply(&p, &mut q)?;
             p.dot(&q, &mut curvature)?;
             if run.require_positive(&curvature, Part::Operator)? {
-                return Ok(());
+                return Ok(true);
             }
+            old_rho.assign(Coefficient::of(&rho))?;
             let alpha = Coefficient::ratio(&rho, &curvature);
-            if run.advance(alpha, &p, &q, &mut r, &mut norm)? {
-                return Ok(());
-            }
-            std::mem::swap(&mut rho, &mut old_rho);
-        }
+            run.advance(alpha, &p, &q, &mut r, &mut norm)
+        })
     }
 }
 

@@ -46,11 +46,11 @@ impl<T: Scalar> Method<T> for Fcg {
         // Over a zero the first direction's coefficient is zero: p = z.
         curvature.assign(Coefficient::zero())?;
         q.fill(T::default())?;
-        loop {
+        run.repeat(|run| {
             let z = run.preconditioned(&r, &mut z)?;
             z.dot(&r, &mut rho)?;
             if run.require_positive(&rho, Part::Preconditioner)? {
-                return Ok(());
+                return Ok(true);
             }
             q.dot(z, &mut overlap)?;
             let repeat = -Coefficient::ratio(&overlap, &curvature);
@@ -58,13 +58,11 @@ impl<T: Scalar> Method<T> for Fcg {
             run.multiply(&p, &mut q)?;
             p.dot(&q, &mut curvature)?;
             if run.require_positive(&curvature, Part::Operator)? {
-                return Ok(());
+                return Ok(true);
             }
             let alpha = Coefficient::ratio(&rho, &curvature);
-            if run.advance(alpha, &p, &q, &mut r, &mut norm)? {
-                return Ok(());
-            }
-        }
+            run.advance(alpha, &p, &q, &mut r, &mut norm)
+        })
     }
 }
 

@@ -53,15 +53,16 @@ impl<T: Scalar> Method<T> for Ir {
         let [mut r, mut z] = run.vectors()?;
         let [mut norm] = run.scalars()?;
         let relaxation = Coefficient::real(self.relaxation);
-        let mut ended = run.start(&mut r, &mut norm)?;
-        while !ended {
+        if run.start(&mut r, &mut norm)? {
+            return Ok(());
+        }
+        run.repeat(|run| {
             let z = run.preconditioned(&r, &mut z)?;
             run.x.axpy(relaxation.times(run.monitor.active()), z)?;
             run.residual(&mut r)?;
             r.norm(&mut norm)?;
-            ended = run.done(&norm)?;
-        }
-        Ok(())
+            run.done(&norm)
+        })
     }
 }
 

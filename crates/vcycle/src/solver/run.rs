@@ -1,7 +1,8 @@
 //! What a method works on.
 
-use crate::error::Result;
-use crate::executor::{Scratch, Workspace};
+use crate::backend::gpu::Gpu;
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Scratch, Workspace};
 use crate::linop::{LinOp, Transpose};
 use crate::scalar::Scalar;
 use crate::stop::{Monitor, Part};
@@ -40,6 +41,51 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// When memory is short.
     pub fn scalars<const N: usize>(&self) -> Result<[Scratch<'r, Scalars<T>>; N]> {
         take_all(|| self.ws.scalars(self.b))
+    }
+
+    /// Does iterations until `body` says that all columns have ended.
+    ///
+    /// `body` queues one iteration: operator applications, vector operations and questions to the
+    /// monitor, the same ones on the same memory every time, and no decision of the host but to
+    /// stop. On a device it is called twice, run once, recorded once, and then replayed while the
+    /// device judges the residual itself and the host looks at what it says one iteration later.
+    ///
+    /// # Errors
+    /// Those of `body`, and when the executor fails.
+    pub fn repeat(&mut self, mut body: impl FnMut(&mut Self) -> Result<bool>) -> Result<()> {
+        let Executor::Gpu(gpu) = self.b.executor().clone() else {
+            while !body(self)? {}
+            return Ok(());
+        };
+        self.monitor.defer(&gpu)?;
+        let repeated = self.repeat_on(&gpu, &mut body);
+        self.monitor.resume()?;
+        repeated
+    }
+
+    fn repeat_on(
+        &mut self,
+        gpu: &Gpu,
+        body: &mut dyn FnMut(&mut Self) -> Result<bool>,
+    ) -> Result<()> {
+        body(self)?;
+        if self.monitor.look(self.ws.log())? {
+            return Ok(());
+        }
+        // What waits for the host cannot be recorded; it is queued anew each time.
+        let graph = match self.ws.log().times_stages() {
+            true => None,
+            false => gpu.device().capture::<Error>(|| body(self).map(drop)).ok(),
+        };
+        loop {
+            match &graph {
+                Some(graph) => gpu.device().replay(graph)?,
+                None => drop(body(self)?),
+            }
+            if self.monitor.look(self.ws.log())? {
+                return Ok(());
+            }
+        }
     }
 
     /// Forms `r = b - A x` of the guess, without a product when that is zero, and announces its

@@ -1,5 +1,6 @@
 //! When a solver stops, and what it says then.
 
+mod deferred;
 mod monitor;
 mod outcome;
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use num_traits::{One, Zero};
 
+use super::deferred::Deferred;
 use super::{Part, Status, Stop};
 use crate::error::Result;
 use crate::executor::{Executor, Pooled};
@@ -22,31 +23,34 @@ const HISTORY_RESERVED: usize = 4096;
 /// has ended keeps its solution.
 #[derive(Debug)]
 pub struct Monitor<T: Scalar> {
-    stop: Stop,
-    columns: Vec<Column>,
-    active: Scalars<T>,
+    pub(super) stop: Stop,
+    pub(super) columns: Vec<Column>,
+    pub(super) active: Scalars<T>,
     norms: Vec<T::Arith>,
-    residuals: Vec<f64>,
+    pub(super) residuals: Vec<f64>,
     history: Vec<f64>,
-    iteration: usize,
+    pub(super) iteration: usize,
     start: Instant,
     announced: bool,
+    pub(super) deferred: Option<Deferred>,
 }
 
 /// The state of one right-hand side.
 #[derive(Clone, Debug, Default)]
-struct Column {
-    status: Option<Status>,
+pub(super) struct Column {
+    pub status: Option<Status>,
     begun: bool,
-    scale: f64,
+    pub scale: f64,
     target: Option<f64>,
     /// What the recurrence is to reach: the target, or less once it was wrong about that.
-    goal: Option<f64>,
-    initial: f64,
-    norm: f64,
-    best: f64,
-    best_iteration: usize,
-    iterations: usize,
+    pub goal: Option<f64>,
+    pub initial: f64,
+    pub norm: f64,
+    /// The norm one iteration earlier, where the host looked.
+    pub before: f64,
+    pub best: f64,
+    pub best_iteration: usize,
+    pub iterations: usize,
 }
 
 impl<T: Scalar> Monitor<T> {
@@ -98,6 +102,9 @@ impl<T: Scalar> Monitor<T> {
     /// # Errors
     /// When the executor fails.
     pub fn done(&mut self, norms: &Scalars<T>, log: &Log) -> Result<bool> {
+        if self.is_deferred() {
+            return self.judge_later(norms);
+        }
         norms.read(&mut self.norms)?;
         self.iteration += 1;
         self.judge(log)
@@ -149,6 +156,9 @@ impl<T: Scalar> Monitor<T> {
         status: Status,
         bad: impl Fn(T::Arith) -> bool,
     ) -> Result<bool> {
+        if self.is_deferred() {
+            return self.require_later(values, status, &bad);
+        }
         values.read(&mut self.norms)?;
         let iteration = self.iteration;
         for (column, &value) in self.columns.iter_mut().zip(&self.norms) {
@@ -253,10 +263,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     fn judge(&mut self, log: &Log) -> Result<bool> {
-        let out_of_time = self
-            .stop
-            .time
-            .is_some_and(|time| self.start.elapsed() >= time);
+        let out_of_time = self.is_out_of_time();
         for (index, column) in self.columns.iter_mut().enumerate() {
             if column.status.is_none() {
                 let norm = self.norms[index].real().to_f64();
@@ -264,6 +271,13 @@ impl<T: Scalar> Monitor<T> {
             }
             self.residuals[index] = column.relative(column.norm);
         }
+        self.announce(log);
+        self.activate()?;
+        Ok(self.all_ended())
+    }
+
+    /// Tells observers of the residuals after an iteration, and keeps the worst.
+    pub(super) fn announce(&mut self, log: &Log) {
         // A restart judges an iteration again: the later word counts.
         self.history.truncate(self.iteration);
         self.history
@@ -275,11 +289,15 @@ impl<T: Scalar> Monitor<T> {
                 tolerance: self.stop.rhs_tolerance.unwrap_or(0.0),
             });
         }
-        self.activate()?;
-        Ok(self.all_ended())
     }
 
-    fn activate(&mut self) -> Result<()> {
+    /// Whether the time allowed is used up.
+    pub(super) fn is_out_of_time(&self) -> bool {
+        let time = self.stop.time;
+        time.is_some_and(|time| self.start.elapsed() >= time)
+    }
+
+    pub(super) fn activate(&mut self) -> Result<()> {
         for (flag, column) in self.norms.iter_mut().zip(&self.columns) {
             *flag = match column.status {
                 None => T::Arith::one(),
@@ -335,14 +353,14 @@ impl Column {
         self.status = ending;
     }
 
-    fn end(&mut self, status: Status, iteration: usize) {
+    pub fn end(&mut self, status: Status, iteration: usize) {
         if self.status.is_none() {
             self.status = Some(status);
             self.iterations = iteration;
         }
     }
 
-    fn relative(&self, norm: f64) -> f64 {
+    pub fn relative(&self, norm: f64) -> f64 {
         if self.scale > 0.0 {
             norm / self.scale
         } else {
@@ -363,6 +381,7 @@ impl<T: Scalar> Pooled for Monitor<T> {
             iteration: 0,
             start: Instant::now(),
             announced: true,
+            deferred: None,
         })
     }
 

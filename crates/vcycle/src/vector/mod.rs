@@ -42,6 +42,7 @@ macro_rules! dispatch {
         match $executor {
             Executor::Reference => reference::vector::$kernel($($argument),*),
             Executor::Cpu(threads) => cpu::vector::$kernel(threads, $($argument),*),
+            Executor::Gpu(gpu) => return Err(gpu.lacks("vectors", stringify!($kernel))),
         }
     };
 }
@@ -135,18 +136,28 @@ impl<T: Scalar> Vector<T> {
 
     /// The values row after row, in place, on host executors.
     pub fn host(&self) -> Result<&[T]> {
-        self.values.host()
+        self.values.in_place()
     }
 
     /// The values row after row, to be changed in place, on host executors.
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
-        self.values.host_mut()
+        self.values.in_place_mut()
+    }
+
+    /// The address on a device, for its kernels.
+    pub(crate) fn device(&self) -> Result<vcycle_gpu::Address> {
+        self.values.device()
+    }
+
+    /// The address on a device, for kernels that write there.
+    pub(crate) fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
+        self.values.device_mut()
     }
 
     /// Sets every entry to `value`.
     pub fn fill(&mut self, value: T) -> Result<()> {
         let executor = self.values.executor().clone();
-        dispatch!(&executor, fill(value, self.values.host_mut()?));
+        dispatch!(&executor, fill(value, self.host_mut()?));
         Ok(())
     }
 

@@ -37,14 +37,24 @@ impl<T: Scalar> Scalars<T> {
         self.values.is_empty()
     }
 
-    /// The numbers in place, on host executors.
+    /// The numbers on the host, waiting for the executor where it is asynchronous.
     pub fn host(&self) -> Result<&[T::Arith]> {
         self.values.host()
     }
 
-    /// The numbers in place, to be changed, on host executors.
+    /// The numbers on the host, to be changed there.
     pub fn host_mut(&mut self) -> Result<&mut [T::Arith]> {
         self.values.host_mut()
+    }
+
+    /// The address on a device, for its kernels.
+    pub(crate) fn device(&self) -> Result<vcycle_gpu::Address> {
+        self.values.device()
+    }
+
+    /// The address on a device, for kernels that write there.
+    pub(crate) fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
+        self.values.device_mut()
     }
 
     /// Copies the numbers into `out`, waiting for the executor where it is asynchronous.

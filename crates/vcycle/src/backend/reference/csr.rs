@@ -5,6 +5,7 @@ use std::ops::Range;
 use num_traits::Zero;
 
 use crate::error::Result;
+use crate::linop::Sweep;
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::Coefficient;
 
@@ -42,6 +43,28 @@ impl<'a, M: Scalar> CsrArrays<'a, M> {
             sum += self.values[entry].matrix() * M::input(x[place]);
         }
         sum
+    }
+}
+
+/// A sweep `y = alpha d (b - A x) + beta x + gamma y`.
+#[derive(Clone, Copy)]
+pub(crate) struct SweepArrays<'a, Y> {
+    pub(crate) b: &'a [Y],
+    pub(crate) d: &'a [Y],
+    pub(crate) alpha: f64,
+    pub(crate) beta: f64,
+    pub(crate) gamma: f64,
+}
+
+impl<'a, Y: Scalar> SweepArrays<'a, Y> {
+    pub(crate) fn new(sweep: &Sweep<'a, Y>) -> Result<Self> {
+        Ok(Self {
+            b: sweep.b.host()?,
+            d: sweep.d.host()?,
+            alpha: sweep.alpha,
+            beta: sweep.beta,
+            gamma: sweep.gamma,
+        })
     }
 }
 
@@ -98,6 +121,29 @@ pub(crate) fn residual<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         for column in 0..cols {
             let place = row * cols + column;
             r[place] = M::result(M::output(b[place]) - a.product::<X, Y>(row, x, column, cols));
+        }
+    }
+}
+
+/// `y = alpha d (b - A x) + beta x + gamma y`; a zero `gamma` does not read `y`.
+pub(crate) fn relax<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    sweep: SweepArrays<'_, Y>,
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    y: &mut [Y],
+    cols: usize,
+) {
+    let [alpha, beta, gamma] = [sweep.alpha, sweep.beta, sweep.gamma].map(M::Accumulator::from_f64);
+    for row in 0..a.offsets.len() - 1 {
+        for column in 0..cols {
+            let place = row * cols + column;
+            let residual = M::output(sweep.b[place]) - a.product::<X, Y>(row, x, column, cols);
+            let step = alpha * (M::output(sweep.d[row]) * residual);
+            let mut value = step + beta * M::input(x[place]);
+            if !gamma.is_zero() {
+                value += gamma * M::output(y[place]);
+            }
+            y[place] = M::result(value);
         }
     }
 }

@@ -210,6 +210,7 @@ impl<T: Scalar> Rowwise for Bsr<T> {
         let a = self.arrays();
         match self.executor() {
             Executor::Reference => reference::bsr::add::<T, X, Y>(a, first, sums, x),
+            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
             Executor::Cpu(_) => cpu::bsr::add::<T, X, Y>(a, first, sums, x),
         }
     }

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::Csr;
 use crate::backend::cpu::csr::Product;
-use crate::backend::reference::csr::CsrArrays;
+use crate::backend::reference::csr::{CsrArrays, SweepArrays};
 use crate::backend::{cpu, reference};
 use crate::error::Result;
 use crate::executor::{Executor, Scratch, Workspace};
-use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -57,6 +57,7 @@ where
         let (a, cols) = (self.arrays()?, x.cols());
         let (x, y) = (x.host()?, y.host_mut()?);
         match self.executor() {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
             Executor::Reference => reference::csr::apply(a, x, y, cols),
             Executor::Cpu(threads) => {
                 Product::new(a, x, cols).run(threads, &self.pattern, y)?;
@@ -77,6 +78,7 @@ where
         let (a, cols) = (self.arrays()?, x.cols());
         let (x, y) = (x.host()?, y.host_mut()?);
         match self.executor() {
+            Executor::Gpu(gpu) => Err(gpu.lacks("csr", "products")),
             Executor::Reference => reference::csr::apply_advanced(alpha, a, x, beta, y, cols),
             Executor::Cpu(threads) => {
                 let product = Product {
@@ -101,6 +103,7 @@ where
         let (a, cols) = (self.arrays()?, x.cols());
         let (b, x, r) = (b.host()?, x.host()?, r.host_mut()?);
         match self.executor() {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
             Executor::Reference => reference::csr::residual(b, a, x, r, cols),
             Executor::Cpu(threads) => {
                 let product = Product {
@@ -110,6 +113,35 @@ where
                     ..Product::new(a, x, cols)
                 };
                 product.run(threads, &self.pattern, r)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn relax(
+        &self,
+        sweep: Sweep<'_, Y>,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        _ws: &Workspace,
+    ) -> Result<()>
+    where
+        Y: Mixes<Y, Y>,
+    {
+        self.executor().check_same(x.executor(), "csr relaxation")?;
+        sweep.check(self.size(), x, y)?;
+        let (a, cols) = (self.arrays()?, x.cols());
+        let sweep = SweepArrays::new(&sweep)?;
+        let (x, y) = (x.host()?, y.host_mut()?);
+        match self.executor() {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "sweeps")),
+            Executor::Reference => reference::csr::relax(sweep, a, x, y, cols),
+            Executor::Cpu(threads) => {
+                let product = Product {
+                    sweep: Some(sweep),
+                    ..Product::new(a, x, cols)
+                };
+                product.run(threads, &self.pattern, y)?;
             }
         }
         Ok(())
@@ -128,6 +160,7 @@ where
         let (x, y) = (x.host()?, y.host_mut()?);
         let conjugate = mode == Transpose::Conjugate;
         match self.executor() {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
             Executor::Reference => {
                 let mut sums = self.sums::<Y, X>(size.rows, cols, ws)?;
                 let sums = sums.host_mut()?;

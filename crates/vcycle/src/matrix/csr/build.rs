@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::cut::balance;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor, cut};
+use crate::executor::{Executor, check_memory, cut};
 use crate::linop::Size;
 use crate::scalar::Scalar;
 
@@ -77,7 +77,8 @@ fn out_of_memory<V>(executor: &Executor, entries: usize) -> Error {
 
 /// Default values, or a typed error.
 pub(crate) fn zeroed<V: Value>(executor: &Executor, len: usize) -> Result<Vec<V>> {
-    Ok(Buffer::filled(executor, len, V::default())?.into_vec())
+    check_memory(executor, len, size_of::<V>())?;
+    Ok(vec![V::default(); len])
 }
 
 /// The ranges between consecutive bounds.

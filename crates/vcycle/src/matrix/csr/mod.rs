@@ -238,15 +238,12 @@ impl<T: Scalar> Csr<T> {
                 to: S::KIND,
             });
         }
-        let mut values = Buffer::filled(self.executor(), self.nonzeros(), S::default())?;
-        match self.executor() {
-            Executor::Reference => reference::vector::copy(self.values(), values.host_mut()?),
-            Executor::Cpu(threads) => {
-                cpu::vector::copy(threads, self.values(), values.host_mut()?);
-            }
+        let mut values: Vec<S> = zeroed(self.executor(), self.nonzeros())?;
+        match self.executor().on_host() {
+            Executor::Cpu(threads) => cpu::vector::copy(&threads, self.values(), &mut values),
+            _ => reference::vector::copy(self.values(), &mut values),
         }
-        let pattern = Arc::clone(&self.pattern);
-        Ok(Csr { pattern, values })
+        Csr::with_pattern(&self.pattern, values)
     }
 
     /// The same matrix on another executor.
@@ -254,6 +251,17 @@ impl<T: Scalar> Csr<T> {
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
             values: self.values.copy_to(executor)?,
+        })
+    }
+
+    /// The same matrix on another executor; values of the host are handed over, not copied.
+    pub(crate) fn into_executor(self, executor: &Executor) -> Result<Self> {
+        if self.executor().shares_memory_with(executor) {
+            return Ok(self);
+        }
+        Ok(Self {
+            pattern: Arc::new(self.pattern.copy_to(executor)?),
+            values: Buffer::from_vec(executor, self.values.into_vec()),
         })
     }
 

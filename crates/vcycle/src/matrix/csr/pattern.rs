@@ -43,8 +43,8 @@ impl Pattern {
     pub(super) fn copy_to(&self, executor: &Executor) -> Result<Self> {
         Ok(Self {
             size: self.size,
-            offsets: self.offsets.copy_to(executor)?,
-            columns: self.columns.copy_to(executor)?,
+            offsets: Buffer::from_vec(executor, self.offsets.host()?.to_vec()),
+            columns: Buffer::from_vec(executor, self.columns.host()?.to_vec()),
             pieces: self.pieces.clone(),
             slices: self.slices.clone(),
             runs: self.runs.clone(),

@@ -1,8 +1,8 @@
 //! CSR from triplets in any order.
 
-use super::{Csr, Duplicates, pattern};
+use super::{Csr, Duplicates, pattern, zeroed};
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::executor::Executor;
 use crate::linop::Size;
 use crate::scalar::Scalar;
 
@@ -97,7 +97,7 @@ fn check(size: Size, rows: &[u32], columns: &[u32], values: usize) -> Result<()>
 
 /// For every row the number of entries in the rows before it, and at the end that of all.
 pub(crate) fn offsets(executor: &Executor, count: usize, rows: &[u32]) -> Result<Vec<usize>> {
-    let mut offsets = Buffer::filled(executor, count.saturating_add(1), 0)?.into_vec();
+    let mut offsets = zeroed(executor, count.saturating_add(1))?;
     for &row in rows {
         offsets[row as usize + 1] += 1;
     }
@@ -115,7 +115,7 @@ fn by_row<T: Copy + Default + Send + Sync>(
     items: &[T],
 ) -> Result<Vec<T>> {
     let mut next = offsets.to_vec();
-    let mut sorted = Buffer::filled(executor, items.len(), T::default())?.into_vec();
+    let mut sorted = zeroed(executor, items.len())?;
     for (&row, &item) in rows.iter().zip(items) {
         sorted[next[row as usize]] = item;
         next[row as usize] += 1;

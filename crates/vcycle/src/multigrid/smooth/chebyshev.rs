@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::config::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, entries};
+use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, entries};
 use crate::multigrid::serde_text;
 use crate::multigrid::spectrum::{largest_row_sum, spectral_radius};
-use crate::precond::{Jacobi, L1Jacobi};
+use crate::precond::{Diagonal, Jacobi, L1Jacobi};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -81,19 +81,14 @@ impl ChebyshevBase {
     }
 
     /// `D^-1`, and a bound of the spectral radius of `D^-1 A`.
-    fn inverse<T: Mixes<T, T>>(
-        self,
-        a: &Arc<dyn LinOp<T>>,
-        ws: &Workspace,
-    ) -> Result<(Arc<dyn LinOp<T>>, f64)> {
+    fn inverse<T: Scalar>(self, a: &dyn LinOp<T>) -> Result<(Diagonal<T>, f64)> {
         match self {
             Self::Jacobi => {
-                let inverse = Jacobi::default().generate(a, ws)?;
-                let matrix = entries(a.as_ref(), "chebyshev")?;
+                let matrix = entries(a, "chebyshev")?;
                 let bound = largest_row_sum(&matrix, &matrix.diagonal());
-                Ok((inverse, bound))
+                Ok((Jacobi::default().inverse(a)?, bound))
             }
-            Self::L1Jacobi => Ok((L1Jacobi::default().generate(a, ws)?, 1.0)),
+            Self::L1Jacobi => Ok((L1Jacobi::default().inverse(a)?, 1.0)),
         }
     }
 }
@@ -109,8 +104,8 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
                 reason: "must be at least 1".to_owned(),
             });
         }
-        let (inverse, bound) = self.base.inverse(a, ws)?;
-        let radius = spectral_radius(a.as_ref(), inverse.as_ref(), ws)?.min(bound);
+        let (inverse, bound) = self.base.inverse(a.as_ref())?;
+        let radius = spectral_radius(a.as_ref(), &inverse, ws)?.min(bound);
         Ok(Arc::new(Polynomial {
             a: Arc::clone(a),
             inverse,
@@ -124,13 +119,56 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
 #[derive(Debug)]
 struct Polynomial<T: Scalar> {
     a: Arc<dyn LinOp<T>>,
-    inverse: Arc<dyn LinOp<T>>,
+    inverse: Diagonal<T>,
     degree: usize,
     lower: f64,
     upper: f64,
 }
 
-impl<T: Scalar> LinOp<T> for Polynomial<T> {
+impl<T: Mixes<T, T>> Polynomial<T> {
+    fn centre(&self) -> f64 {
+        0.5 * (self.upper + self.lower)
+    }
+
+    /// The weights of the sweeps after the first: of the residual, and of the step before.
+    fn weights(&self) -> impl Iterator<Item = (f64, f64)> {
+        let (centre, radius) = (self.centre(), 0.5 * (self.upper - self.lower));
+        let mut rho = radius / centre;
+        (1..self.degree).map(move |_| {
+            let next = 1.0 / (2.0 * centre / radius - rho);
+            let weights = (2.0 * next / radius, next * rho);
+            rho = next;
+            weights
+        })
+    }
+
+    /// All sweeps after the first, of which the guesses before and after are given; where none is
+    /// before, that was zero. The last guess is in `after` for an odd degree, else in `before`.
+    fn sweep(
+        &self,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        (mut before, mut after): (&mut Vector<T>, &mut Vector<T>),
+        mut from_zero: bool,
+        ws: &Workspace,
+    ) -> Result<()> {
+        for (alpha, momentum) in self.weights() {
+            let sweep = Sweep {
+                b,
+                d: self.inverse.values(),
+                alpha,
+                beta: 1.0 + momentum,
+                gamma: if from_zero { 0.0 } else { -momentum },
+            };
+            a.relax(sweep, after, before, ws)?;
+            std::mem::swap(&mut before, &mut after);
+            from_zero = false;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Mixes<T, T>> LinOp<T> for Polynomial<T> {
     fn size(&self) -> Size {
         self.a.size()
     }
@@ -140,24 +178,46 @@ impl<T: Scalar> LinOp<T> for Polynomial<T> {
     }
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let (centre, radius) = (
-            0.5 * (self.upper + self.lower),
-            0.5 * (self.upper - self.lower),
-        );
-        self.inverse.apply(b, x, ws)?;
-        x.scale(Coefficient::real(1.0 / centre))?;
-        let mut r = ws.vector_like::<T, T>(b)?;
-        let mut step = ws.vector_like::<T, T>(b)?;
-        step.copy_from(x)?;
-        let mut rho = radius / centre;
-        for _ in 1..self.degree {
-            let next = 1.0 / (2.0 * centre / radius - rho);
-            self.a.residual(b, x, &mut r, ws)?;
-            let new = Coefficient::real(2.0 * next / radius);
-            let old = Coefficient::real(next * rho);
-            self.inverse.apply_advanced(new, &r, old, &mut step, ws)?;
-            x.axpy(Coefficient::one(), &step)?;
-            rho = next;
+        let mut scratch = ws.vector_like::<T, T>(b)?;
+        let (before, after) = match self.degree % 2 {
+            1 => (&mut *scratch, x),
+            _ => (x, &mut *scratch),
+        };
+        let first = Coefficient::real(1.0 / self.centre());
+        after.combine_rows(
+            first,
+            (self.inverse.values(), false),
+            b,
+            Coefficient::zero(),
+        )?;
+        self.sweep(self.a.as_ref(), b, (before, after), true, ws)
+    }
+
+    fn improve(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let first = Sweep {
+            b,
+            d: self.inverse.values(),
+            alpha: 1.0 / self.centre(),
+            beta: 1.0,
+            gamma: 0.0,
+        };
+        let mut scratch = ws.vector_like::<T, T>(b)?;
+        for _ in 0..sweeps {
+            if self.degree % 2 == 1 {
+                scratch.copy_from(x)?;
+                a.relax(first, &scratch, x, ws)?;
+                self.sweep(a, b, (&mut scratch, x), false, ws)?;
+            } else {
+                a.relax(first, x, &mut scratch, ws)?;
+                self.sweep(a, b, (x, &mut scratch), false, ws)?;
+            }
         }
         Ok(())
     }
@@ -167,6 +227,38 @@ impl<T: Scalar> LinOp<T> for Polynomial<T> {
         Footprint {
             held: inverse.held,
             moved: self.degree * inverse.moved + (self.degree - 1) * a.moved,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery;
+
+    /// From a zero guess a sweep is the polynomial itself; from any other it adds that of the
+    /// residual.
+    #[test]
+    fn sweeps_add_the_polynomial_of_the_residual() {
+        let (host, ws) = (Executor::reference(), Workspace::new());
+        let a: Arc<dyn LinOp<f64>> = Arc::new(gallery::poisson5([9, 7], &host).unwrap().matrix);
+        let wave = |step: f64| (0..63).map(|i| (step * i as f64).sin()).collect();
+        let b = Vector::from_column(&host, wave(0.7));
+        for degree in 1..5 {
+            let base = ChebyshevBase::Jacobi;
+            let m = ChebyshevPolynomial { degree, base };
+            let m = Factory::<f64>::generate(&m, &a, &ws).unwrap();
+            let mut x = Vector::from_column(&host, wave(0.3));
+            let (mut r, mut expected) = (x.clone(), x.clone());
+            for _ in 0..2 {
+                a.residual(&b, &expected, &mut r, &ws).unwrap();
+                let one = Coefficient::one;
+                m.apply_advanced(one(), &r, one(), &mut expected, &ws)
+                    .unwrap();
+            }
+            m.improve(2, a.as_ref(), &b, &mut x, &ws).unwrap();
+            x.axpy(Coefficient::real(-1.0), &expected).unwrap();
+            assert!(x.norms().unwrap()[0] < 1e-13, "degree {degree}");
         }
     }
 }

@@ -71,26 +71,17 @@ impl<T: Scalar> Relaxation<T> {
         x: &mut Vector<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        if sweeps == 0 {
-            return Ok(());
+        if !self.transposed {
+            return self.m.improve(sweeps, a, b, x, ws);
         }
-        let mut r = ws.vector_like::<T, T>(b)?;
         for _ in 0..sweeps {
+            let mut r = ws.vector_like::<T, T>(b)?;
+            let mut step = ws.vector_like::<T, T>(b)?;
             a.residual(b, x, &mut r, ws)?;
-            self.add_step(&r, x, ws)?;
+            self.step(&r, &mut step, ws)?;
+            x.axpy(Coefficient::one(), &step)?;
         }
         Ok(())
-    }
-
-    /// `x += M r`.
-    fn add_step(&self, r: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let one = Coefficient::one;
-        if !self.transposed {
-            return self.m.apply_advanced(one(), r, one(), x, ws);
-        }
-        let mut step = ws.vector_like::<T, T>(r)?;
-        self.step(r, &mut step, ws)?;
-        x.axpy(one(), &step)
     }
 
     /// `z = M r`.

@@ -55,7 +55,8 @@ multiversion! {
             }
             for lane in 0..COLS {
                 let place = column + lane;
-                product.store(&by[lane], sums[lane], row * cols + place, &mut y[place]);
+                let y = std::array::from_mut(&mut y[place]);
+                product.store(&by[lane], [sums[lane]], (row, place), y);
             }
         }
         COLS

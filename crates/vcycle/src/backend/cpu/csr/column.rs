@@ -58,7 +58,7 @@ fn other_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             true => sum(columns, values),
             false => long_sum(columns, values, &sum),
         };
-        product.store(by, value, row, y);
+        product.store(by, [value], (row, 0), std::array::from_mut(y));
     }
 }
 

@@ -119,7 +119,8 @@ fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     for (row, y) in (first..).zip(y) {
         let (columns, values) = product.row(row);
         let value = long_sum(columns, values, sum);
-        product.store(by, M::Accumulator::from_f64(value.to_f64()), row, y);
+        let sum = M::Accumulator::from_f64(value.to_f64());
+        product.store(by, [sum], (row, 0), std::array::from_mut(y));
     }
 }
 
@@ -139,12 +140,12 @@ unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usiz
     // SAFETY: the caller's.
     unsafe { S::store(register, &mut sums) };
     let sums = sums.map(|sum| M::Accumulator::from_f64(sum.to_f64()));
-    if let (true, Ok(y)) = (by.plain, <&mut [Y; LANES]>::try_from(&mut *y)) {
-        *y = sums.map(M::result);
+    if let Ok(y) = <&mut [Y; LANES]>::try_from(&mut *y) {
+        product.store(by, sums, (first, 0), y);
         return;
     }
     for (index, (y, sum)) in y.iter_mut().zip(sums).enumerate() {
-        product.store(by, sum, first + index, y);
+        product.store(by, [sum], (first + index, 0), std::array::from_mut(y));
     }
 }
 

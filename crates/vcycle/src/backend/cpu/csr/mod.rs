@@ -1,6 +1,7 @@
 //! CSR kernels over row ranges of equal work.
 //!
-//! A product, its scaled form and the residual are one kernel: `y = alpha A x + beta z`.
+//! A product, its scaled form and the residual are one kernel: `y = alpha A x + beta z`. So is a
+//! sweep of a relaxation, which makes more of the same sums.
 
 mod block;
 mod column;
@@ -14,14 +15,14 @@ mod transposed;
 use num_traits::{One, Zero};
 
 use super::Threads;
-pub(crate) use crate::backend::reference::csr::CsrArrays;
+pub(crate) use crate::backend::reference::csr::{CsrArrays, SweepArrays};
 use crate::error::Result;
 use crate::matrix::Pattern;
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::Coefficient;
 pub(crate) use transposed::apply_transposed;
 
-/// `y = alpha A x + beta z`, where `z` is the old `y` unless something else is given.
+/// `y = alpha A x + beta z`, where `z` is the old `y` unless something else is given; or a sweep.
 #[derive(Clone, Copy)]
 pub(crate) struct Product<'a, M, X, Y: Scalar> {
     pub(crate) a: CsrArrays<'a, M>,
@@ -30,6 +31,7 @@ pub(crate) struct Product<'a, M, X, Y: Scalar> {
     pub(crate) alpha: Coefficient<'a, Y>,
     pub(crate) beta: Coefficient<'a, Y>,
     pub(crate) z: Option<&'a [Y]>,
+    pub(crate) sweep: Option<SweepArrays<'a, Y>>,
 }
 
 impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
@@ -42,6 +44,7 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
             alpha: Coefficient::one(),
             beta: Coefficient::zero(),
             z: None,
+            sweep: None,
         }
     }
 
@@ -72,38 +75,70 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     /// What becomes of the sums of one column.
     #[inline(always)]
     fn combination(&self, column: usize) -> Combination<M::Accumulator> {
+        let number = M::Accumulator::from_f64;
+        if let Some(sweep) = &self.sweep {
+            return Combination {
+                alpha: number(sweep.alpha),
+                beta: number(sweep.beta),
+                gamma: number(sweep.gamma),
+                plain: false,
+            };
+        }
         let readable = "the coefficients were read before";
         let alpha = M::coefficient(self.alpha.evaluate(column).expect(readable));
         let beta = M::coefficient(self.beta.evaluate(column).expect(readable));
         Combination {
             alpha,
             beta,
+            gamma: number(0.0),
             plain: alpha.is_one() && beta.is_zero(),
         }
     }
 
-    /// Stores `alpha sum + beta z` at `place` of the whole result; parts that are multiplied by
-    /// zero do not count.
+    /// Stores what the sums of one column for `N` rows from `row` on become in `y`; parts that are
+    /// multiplied by zero do not count. More than one row belong to vectors of one column.
     #[inline(always)]
-    fn store(
+    fn store<const N: usize>(
         &self,
         by: &Combination<M::Accumulator>,
-        sum: M::Accumulator,
-        place: usize,
-        y: &mut Y,
+        sums: [M::Accumulator; N],
+        (row, column): (usize, usize),
+        y: &mut [Y; N],
     ) {
+        let place = row * self.cols + column;
         if by.plain {
-            *y = M::result(sum);
-            return;
+            *y = sums.map(M::result);
+        } else if let Some(sweep) = &self.sweep {
+            *y = self.swept(by, sweep, sums, (row, place), y).map(M::result);
+        } else {
+            let z = self.z.map_or(&*y, |z| part(z, place));
+            *y = combined::<M, X, Y, N>(by, sums, z).map(M::result);
         }
-        let mut value = M::Accumulator::zero();
-        if !by.alpha.is_zero() {
-            value = by.alpha * sum;
+    }
+
+    /// `alpha d (b - sum) + beta x + gamma y`.
+    #[inline(always)]
+    fn swept<const N: usize>(
+        &self,
+        by: &Combination<M::Accumulator>,
+        sweep: &SweepArrays<'_, Y>,
+        sums: [M::Accumulator; N],
+        (row, place): (usize, usize),
+        y: &[Y; N],
+    ) -> [M::Accumulator; N] {
+        let (d, b, x) = (
+            part::<Y, N>(sweep.d, row),
+            part::<Y, N>(sweep.b, place),
+            part::<X, N>(self.x, place),
+        );
+        let next = |lane: usize| {
+            let step = by.alpha * (M::output(d[lane]) * (M::output(b[lane]) - sums[lane]));
+            step + by.beta * M::input(x[lane])
+        };
+        match by.gamma.is_zero() {
+            true => std::array::from_fn(next),
+            false => std::array::from_fn(|lane| next(lane) + by.gamma * M::output(y[lane])),
         }
-        if !by.beta.is_zero() {
-            value += by.beta * M::output(self.z.map_or(*y, |z| z[place]));
-        }
-        *y = M::result(value);
     }
 
     /// The columns and values of a row.
@@ -128,6 +163,31 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
 struct Combination<A> {
     alpha: A,
     beta: A,
+    gamma: A,
     /// Whether the sums are the result.
     plain: bool,
+}
+
+/// `alpha sum + beta z`.
+#[inline(always)]
+fn combined<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const N: usize>(
+    by: &Combination<M::Accumulator>,
+    sums: [M::Accumulator; N],
+    z: &[Y; N],
+) -> [M::Accumulator; N] {
+    let mut values = [M::Accumulator::zero(); N];
+    if !by.alpha.is_zero() {
+        values = sums.map(|sum| by.alpha * sum);
+    }
+    if !by.beta.is_zero() {
+        values = std::array::from_fn(|lane| values[lane] + by.beta * M::output(z[lane]));
+    }
+    values
+}
+
+/// `N` of the values, from one on.
+#[inline(always)]
+fn part<T, const N: usize>(values: &[T], from: usize) -> &[T; N] {
+    let values = &values[from..from + N];
+    values.try_into().expect("as many as were taken")
 }

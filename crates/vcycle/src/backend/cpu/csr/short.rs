@@ -79,7 +79,7 @@ fn rows_with<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const FUSED: bool>(
         let (columns, values) = product.row(row);
         let none = M::Accumulator::zero();
         let sum = by_length!(columns.len(), sum_of(columns, values, product.x), none);
-        product.store(by, sum, row, y);
+        product.store(by, [sum], (row, 0), std::array::from_mut(y));
     }
 }
 
@@ -97,7 +97,7 @@ fn rows_of<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const FUSED: bool, const N: usi
     let values = product.a.values[entries].chunks_exact(N);
     for (index, (y, (columns, values))) in y.iter_mut().zip(columns.zip(values)).enumerate() {
         let sum = sum_of::<M, X, Y, FUSED, N>(columns, values, product.x);
-        product.store(by, sum, first + index, y);
+        product.store(by, [sum], (first + index, 0), std::array::from_mut(y));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::backend::cpu::simd::{Level, testing::at_every_level};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{LinOp, Size, Transpose};
+use crate::linop::{LinOp, Size, Sweep, Transpose};
 use crate::matrix::{Csr, Duplicates};
 use crate::scalar::{Field, Mixes, Scalar, bf16, c32, c64, convert, f16};
 use crate::vector::{Coefficient, Vector};
@@ -205,4 +205,55 @@ fn padding_does_not_read_the_first_value() {
     let mut y = Vector::<f64>::zeros_like(&x).unwrap();
     a.unwrap().apply(&x, &mut y, &Workspace::new()).unwrap();
     assert_eq!(y.to_vec(), [0.0, 1.0, 5.0]);
+}
+
+/// Two sweeps, the first of which must not read what its target held.
+fn sweeps<M, X>(a: &Csr<f64>, executor: &Executor, cols: usize) -> Vec<c64>
+where
+    M: Mixes<X, X>,
+    X: Mixes<X, X>,
+{
+    let a: Csr<M> = a.copy_to(executor).unwrap().convert().unwrap();
+    let a: &dyn LinOp<X> = &a;
+    let (rows, ws) = (a.size().rows, Workspace::new());
+    let (b, d) = (
+        wave::<X>(executor, rows, cols),
+        wave::<X>(executor, rows, 1),
+    );
+    let x = Vector::<X>::filled(executor, rows, cols, 0.5).unwrap();
+    let mut y = Vector::<X>::filled(executor, rows, cols, f64::NAN).unwrap();
+    let sweep = |alpha, beta, gamma| Sweep {
+        b: &b,
+        d: &d,
+        alpha,
+        beta,
+        gamma,
+    };
+    a.relax(sweep(0.125, 2.0, 0.0), &x, &mut y, &ws).unwrap();
+    a.relax(sweep(0.25, 1.5, -0.5), &x, &mut y, &ws).unwrap();
+    y.to_vec().into_iter().map(Scalar::to_c64).collect()
+}
+
+fn check_sweeps<M, X>(a: &Csr<f64>, cols: usize)
+where
+    M: Mixes<X, X>,
+    X: Mixes<X, X>,
+{
+    let expected = sweeps::<M, X>(a, &Executor::reference(), cols);
+    let on = |threads| sweeps::<M, X>(a, &Executor::cpu_with_threads(threads).unwrap(), cols);
+    assert_eq!(on(1), on(3), "the same bits on any number of threads");
+    at_every_level(|level| assert_close::<M, X, X>(&on(1), &expected, level));
+}
+
+#[test]
+fn sweeps_agree_with_the_reference() {
+    let grid = crate::gallery::build("poisson7:20x9x8", &Executor::reference()).unwrap();
+    for a in [matrix(301, 301, 60), grid.matrix] {
+        for cols in [1, 3] {
+            check_sweeps::<f64, f64>(&a, cols);
+            check_sweeps::<f32, f32>(&a, cols);
+            check_sweeps::<f16, f32>(&a, cols);
+            check_sweeps::<c64, c64>(&a, cols);
+        }
+    }
 }

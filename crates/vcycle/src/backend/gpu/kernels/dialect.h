@@ -12,7 +12,7 @@
 //   STORE(A, T, p, i, value)    p[i] = value of arithmetic type A, rounded to nearest even, once
 //   LOADS(N, T, p, i, values)   N neighbours, the i-th such group of an aligned array, in as few
 //   STORES(N, A, T, p, i, values)   instructions as there can be; N = 2, 4, of halves also 8
-//   GROUP(T)                    the N of 16 bytes
+//   GROUP(T), COMMON_GROUP(S, T)    the N of 16 bytes; of the wider one of two types
 //   ROUND(A, T, value)          the value as LOAD gives it after STORE
 // Threads work together with
 //   TILE_SUM(A, value, width, scratch)   the sum over `width` neighbouring threads, in each of them;
@@ -55,6 +55,8 @@ FUNCTION u32 blocks_of_grid(void) { return gridDim.x; }
 FUNCTION u32 atomic_increment(GLOBAL u32 *counter) { return atomicAdd(counter, 1u); }
 FUNCTION u32 bits_of_f32(float value) { return __float_as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return __uint_as_float(bits); }
+FUNCTION float square_root_f32(float value) { return sqrtf(value); }
+FUNCTION double square_root_f64(double value) { return sqrt(value); }
 
 #define SHUFFLES 1
 #ifdef DIALECT_HIP
@@ -112,6 +114,10 @@ FUNCTION u32 blocks_of_grid(void) { return (u32)get_num_groups(0); }
 FUNCTION u32 atomic_increment(volatile GLOBAL u32 *counter) { return atomic_inc(counter); }
 FUNCTION u32 bits_of_f32(float value) { return as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return as_float(bits); }
+FUNCTION float square_root_f32(float value) { return sqrt(value); }
+#ifdef FP64
+FUNCTION double square_root_f64(double value) { return sqrt(value); }
+#endif
 FUNCTION float widen_f16(u16 bits) { return vload_half(0, (const PRIVATE half *)&bits); }
 FUNCTION u16 narrow_f32_f16(float value) {
     u16 bits;
@@ -192,6 +198,16 @@ typedef double f64;
 #define group_f16 8
 #define group_bf16 8
 #define GROUP(T) PASTE(group_, T)
+#define common_2_2 2
+#define common_2_4 2
+#define common_2_8 2
+#define common_4_2 2
+#define common_4_4 4
+#define common_4_8 4
+#define common_8_2 2
+#define common_8_4 4
+#define common_8_8 8
+#define COMMON_GROUP(S, T) PASTE3(common_, GROUP(S), GROUP(T))
 
 #define LOAD(T, pointer, index) PASTE(widen_, T)((pointer)[index])
 #define STORE(A, T, pointer, index, value) ((pointer)[index] = PASTE3(narrow_, A, T)(value))
@@ -199,9 +215,27 @@ typedef double f64;
 #define LOADS(N, T, pointer, index, values) PASTE3(loads_, T, N)(pointer, index, values)
 #define STORES(N, A, T, pointer, index, values) \
     PASTE(PASTE3(stores_, A, T), PASTE(_, N))(pointer, index, values)
+#define SQUARE_ROOT(A, value) PASTE(square_root_, A)(value)
 #define TILE_SUM(A, value, width, scratch) PASTE(tile_sum_, A)(value, width, scratch)
 #define BLOCK_SUM(A, value, scratch) PASTE(block_sum_, A)(value, scratch)
 #define LAST_BLOCK(counter, scratch) last_block(counter, (LOCAL u32 *)(scratch))
+
+// ---- loops
+
+// With a constant `count`: without branches, so that arrays indexed with `k` stay in registers.
+#define FOR(k, count) _Pragma("unroll") for (u32 k = 0; k < (count); k++)
+
+// Blocks take turns at tiles of an array: STEPS groups a thread. In a tile
+//   FOR_STEPS(step, group, first, groups) load...
+//   FOR_STEPS(step, group, first, groups) compute and store...
+// has all loads on their way before the first value is used.
+#define STEPS 2
+#define FOR_TILES(first, groups)                                                                   \
+    for (u64 first = (u64)block_of_grid() * (STEPS * BLOCK) + thread_of_block(); first < groups;   \
+         first += (u64)blocks_of_grid() * (STEPS * BLOCK))
+#define FOR_STEPS(step, group, first, groups)                                                      \
+    FOR(step, STEPS)                                                                               \
+    for (u64 group = first + step * BLOCK, once = 1; once && group < groups; once = 0)
 
 // ---- conversions of one value
 

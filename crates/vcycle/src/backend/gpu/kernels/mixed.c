@@ -1,0 +1,69 @@
+// Vector operations of two storage types: S of what is read beside, T of the vector.
+//
+// Products are formed in the narrowest type that holds both; coefficients come in the arithmetic
+// type of T.
+
+#define A WIDER(ARITH(S), ARITH(T))
+#define N COMMON_GROUP(S, T)
+
+// y = x, rounded once
+KERNEL mixed_copy(u64 n, GLOBAL const S *RESTRICT x, GLOBAL T *RESTRICT y) {
+    u64 groups = n / N;
+    FOR_TILES(first, groups) {
+        ARITH(S) xs[STEPS][N];
+        FOR_STEPS(step, group, first, groups) LOADS(N, S, x, group, xs[step]);
+        FOR_STEPS(step, group, first, groups) STORES(N, ARITH(S), T, y, group, xs[step]);
+    }
+    u64 rest = groups * N + thread_of_grid();
+    if (rest < n)
+        STORE(ARITH(S), T, y, rest, LOAD(S, x, rest));
+}
+
+FUNCTION void combine_one(A a, A d, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
+    A left = a != 0 ? a * (d * LOAD(T, x, i)) : 0;
+    A right = b != 0 ? b * LOAD(T, y, i) : 0;
+    STORE(A, T, y, i, left + right);
+}
+
+// y = alpha d x + beta y with one number d a row
+KERNEL mixed_combine_rows(u64 n, COEFFICIENT(ARITH(T), alpha), GLOBAL const S *RESTRICT d,
+                          GLOBAL const T *RESTRICT x, COEFFICIENT(ARITH(T), beta),
+                          GLOBAL T *RESTRICT y) {
+    A a = EVALUATE(ARITH(T), alpha, 0), b = EVALUATE(ARITH(T), beta, 0);
+    u64 groups = n / N;
+    FOR_TILES(first, groups) {
+        ARITH(S) ds[STEPS][N] = {{0}};
+        ARITH(T) xs[STEPS][N] = {{0}}, ys[STEPS][N] = {{0}};
+        FOR_STEPS(step, group, first, groups) {
+            if (a != 0) {
+                LOADS(N, S, d, group, ds[step]);
+                LOADS(N, T, x, group, xs[step]);
+            }
+            if (b != 0)
+                LOADS(N, T, y, group, ys[step]);
+        }
+        FOR_STEPS(step, group, first, groups) {
+            A values[N];
+            FOR(k, N) values[k] = a * ((A)ds[step][k] * xs[step][k]) + b * ys[step][k];
+            STORES(N, A, T, y, group, values);
+        }
+    }
+    u64 rest = groups * N + thread_of_grid();
+    if (rest < n)
+        combine_one(a, LOAD(S, d, rest), x, b, y, rest);
+}
+
+// The same for many columns, each with its own coefficients. A thread stays in its column; there
+// are at least as many threads as columns.
+KERNEL mixed_combine_rows_columns(u64 n, u32 cols, COEFFICIENT(ARITH(T), alpha),
+                                  GLOBAL const S *RESTRICT d, GLOBAL const T *RESTRICT x,
+                                  COEFFICIENT(ARITH(T), beta), GLOBAL T *RESTRICT y) {
+    u64 stride = threads_of_grid() / cols * cols;
+    u64 i = thread_of_grid();
+    if (i >= stride)
+        return;
+    u32 column = (u32)(i % cols);
+    A a = EVALUATE(ARITH(T), alpha, column), b = EVALUATE(ARITH(T), beta, column);
+    for (; i < n; i += stride)
+        combine_one(a, LOAD(S, d, i / cols), x, b, y, i);
+}

@@ -1,0 +1,273 @@
+// Vector operations of one storage type T, computed in its arithmetic type.
+//
+// A vector of one column is read and written in groups of 16 bytes. An operand whose coefficient is
+// zero is not read: it counts as zero.
+
+#define A ARITH(T)
+#define N GROUP(T)
+#define FOR_VALUES(k) FOR(k, N)
+
+KERNEL vector_fill(u64 n, A value, GLOBAL T *RESTRICT y) {
+    A values[N];
+    FOR_VALUES(k) values[k] = value;
+    for (u64 group = thread_of_grid(); group < n / N; group += threads_of_grid())
+        STORES(N, A, T, y, group, values);
+    u64 rest = n / N * N + thread_of_grid();
+    if (rest < n)
+        STORE(A, T, y, rest, value);
+}
+
+FUNCTION void combine_one(A a, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
+    A left = a != 0 ? a * LOAD(T, x, i) : 0;
+    A right = b != 0 ? b * LOAD(T, y, i) : 0;
+    STORE(A, T, y, i, left + right);
+}
+
+// y = alpha x + beta y
+KERNEL vector_axpby(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT x, COEFFICIENT(A, beta),
+                    GLOBAL T *RESTRICT y) {
+    A a = EVALUATE(A, alpha, 0), b = EVALUATE(A, beta, 0);
+    if (a == 0 && b == 1)
+        return;
+    u64 groups = n / N;
+    FOR_TILES(first, groups) {
+        A xs[STEPS][N] = {{0}}, ys[STEPS][N] = {{0}};
+        FOR_STEPS(step, group, first, groups) {
+            if (a != 0)
+                LOADS(N, T, x, group, xs[step]);
+            if (b != 0)
+                LOADS(N, T, y, group, ys[step]);
+        }
+        FOR_STEPS(step, group, first, groups) {
+            FOR_VALUES(k) ys[step][k] = a * xs[step][k] + b * ys[step][k];
+            STORES(N, A, T, y, group, ys[step]);
+        }
+    }
+    u64 rest = groups * N + thread_of_grid();
+    if (rest < n)
+        combine_one(a, x, b, y, rest);
+}
+
+// The same for many columns, each with its own coefficients. A thread stays in its column; there
+// are at least as many threads as columns.
+KERNEL vector_axpby_columns(u64 n, u32 cols, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT x,
+                            COEFFICIENT(A, beta), GLOBAL T *RESTRICT y) {
+    u64 stride = threads_of_grid() / cols * cols;
+    u64 i = thread_of_grid();
+    if (i >= stride)
+        return;
+    u32 column = (u32)(i % cols);
+    A a = EVALUATE(A, alpha, column), b = EVALUATE(A, beta, column);
+    if (a == 0 && b == 1)
+        return;
+    for (; i < n; i += stride)
+        combine_one(a, x, b, y, i);
+}
+
+// ---- reductions
+//
+// The number of blocks follows from the size of the operands alone. Every block leaves its sum in
+// `partials`; the block that ends last adds them.
+
+FUNCTION A sum_of_group(const PRIVATE A *values) {
+    A sum = 0;
+    FOR_VALUES(k) sum += values[k];
+    return sum;
+}
+
+FUNCTION void leave(u32 which, A value, GLOBAL A *partials, LOCAL A *scratch) {
+    value = BLOCK_SUM(A, value, scratch);
+    if (thread_of_block() == 0)
+        partials[which * blocks_of_grid() + block_of_grid()] = value;
+}
+
+FUNCTION A total(u32 which, volatile GLOBAL A *partials, LOCAL A *scratch) {
+    A sum = 0;
+    for (u32 block = thread_of_block(); block < blocks_of_grid(); block += BLOCK)
+        sum += partials[which * blocks_of_grid() + block];
+    return BLOCK_SUM(A, sum, scratch);
+}
+
+FUNCTION void leave_norm(A square, GLOBAL A *out, GLOBAL A *partials, GLOBAL u32 *counter,
+                         LOCAL A *scratch) {
+    leave(0, square, partials, scratch);
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    square = total(0, partials, scratch);
+    if (thread_of_block() == 0)
+        out[0] = SQUARE_ROOT(A, square);
+}
+
+KERNEL vector_dot(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL A *out, GLOBAL A *partials,
+                  GLOBAL u32 *counter) {
+    LOCAL_ARRAY(A, scratch, BLOCK);
+    u64 groups = n / N;
+    A sums[N] = {0};
+    FOR_TILES(first, groups) {
+        A xs[STEPS][N] = {{0}}, ys[STEPS][N] = {{0}};
+        FOR_STEPS(step, group, first, groups) {
+            LOADS(N, T, x, group, xs[step]);
+            LOADS(N, T, y, group, ys[step]);
+        }
+        FOR(step, STEPS)
+            FOR_VALUES(k) sums[k] += xs[step][k] * ys[step][k];
+    }
+    u64 rest = groups * N + thread_of_grid();
+    if (rest < n)
+        sums[0] += LOAD(T, x, rest) * LOAD(T, y, rest);
+    leave(0, sum_of_group(sums), partials, scratch);
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    A sum = total(0, partials, scratch);
+    if (thread_of_block() == 0)
+        out[0] = sum;
+}
+
+// The products of x with y and with z.
+KERNEL vector_dot2(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL const T *z,
+                   GLOBAL A *with_y, GLOBAL A *with_z, GLOBAL A *partials, GLOBAL u32 *counter) {
+    LOCAL_ARRAY(A, scratch, BLOCK);
+    u64 groups = n / N;
+    A y_sums[N] = {0}, z_sums[N] = {0};
+    FOR_TILES(first, groups) {
+        A xs[STEPS][N] = {{0}}, ys[STEPS][N] = {{0}}, zs[STEPS][N] = {{0}};
+        FOR_STEPS(step, group, first, groups) {
+            LOADS(N, T, x, group, xs[step]);
+            LOADS(N, T, y, group, ys[step]);
+            LOADS(N, T, z, group, zs[step]);
+        }
+        FOR(step, STEPS) FOR_VALUES(k) {
+            y_sums[k] += xs[step][k] * ys[step][k];
+            z_sums[k] += xs[step][k] * zs[step][k];
+        }
+    }
+    u64 rest = groups * N + thread_of_grid();
+    if (rest < n) {
+        y_sums[0] += LOAD(T, x, rest) * LOAD(T, y, rest);
+        z_sums[0] += LOAD(T, x, rest) * LOAD(T, z, rest);
+    }
+    leave(0, sum_of_group(y_sums), partials, scratch);
+    leave(1, sum_of_group(z_sums), partials, scratch);
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    A y_sum = total(0, partials, scratch), z_sum = total(1, partials, scratch);
+    if (thread_of_block() == 0) {
+        with_y[0] = y_sum;
+        with_z[0] = z_sum;
+    }
+}
+
+// The products of `count` columns of x and y, from column `first` on, or their square roots. At
+// most BLOCK columns: a thread stays in its column.
+KERNEL vector_dot_columns(u64 rows, u32 cols, u32 first, u32 count, u32 root, GLOBAL const T *x,
+                          GLOBAL const T *y, GLOBAL A *out, GLOBAL A *partials,
+                          GLOBAL u32 *counter) {
+    LOCAL_ARRAY(A, scratch, BLOCK);
+    u32 thread = thread_of_block(), together = BLOCK / count;
+    A sum = 0;
+    if (thread < together * count) {
+        u64 stride = (u64)blocks_of_grid() * together;
+        for (u64 row = (u64)block_of_grid() * together + thread / count; row < rows; row += stride) {
+            u64 i = row * cols + first + thread % count;
+            sum += LOAD(T, x, i) * LOAD(T, y, i);
+        }
+    }
+    scratch[thread] = sum;
+    BARRIER();
+    if (thread < count) {
+        for (u32 other = 1; other < together; other++)
+            sum += scratch[other * count + thread];
+        partials[thread * blocks_of_grid() + block_of_grid()] = sum;
+    }
+    BARRIER();
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    for (u32 column = 0; column < count; column++) {
+        sum = total(column, partials, scratch);
+        if (thread == 0)
+            out[first + column] = root ? SQUARE_ROOT(A, sum) : sum;
+    }
+}
+
+// ---- updates with the norm of what they give
+
+// y += a x for values in registers, rounded as they are stored; adds the squares.
+FUNCTION void step_group(A a, const PRIVATE A *xs, PRIVATE A *ys, PRIVATE A *squares) {
+    FOR_VALUES(k) {
+        if (a != 0)
+            ys[k] = ROUND(A, T, a * xs[k] + ys[k]);
+        squares[k] += ys[k] * ys[k];
+    }
+}
+
+FUNCTION A step_one(A a, GLOBAL const T *x, GLOBAL T *y, u64 i) {
+    if (a != 0)
+        combine_one(a, x, 1, y, i);
+    return LOAD(T, y, i) * LOAD(T, y, i);
+}
+
+// y += alpha x and the norm of y; with a zero alpha just that.
+KERNEL vector_axpy_norm(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT x,
+                        GLOBAL T *RESTRICT y, GLOBAL A *out, GLOBAL A *partials,
+                        GLOBAL u32 *counter) {
+    LOCAL_ARRAY(A, scratch, BLOCK);
+    A a = EVALUATE(A, alpha, 0);
+    u64 groups = n / N;
+    A squares[N] = {0};
+    FOR_TILES(first, groups) {
+        A xs[STEPS][N] = {{0}}, ys[STEPS][N];
+        FOR_STEPS(step, group, first, groups) {
+            if (a != 0)
+                LOADS(N, T, x, group, xs[step]);
+            LOADS(N, T, y, group, ys[step]);
+        }
+        FOR_STEPS(step, group, first, groups) {
+            step_group(a, xs[step], ys[step], squares);
+            if (a != 0)
+                STORES(N, A, T, y, group, ys[step]);
+        }
+    }
+    u64 rest = groups * N + thread_of_grid();
+    if (rest < n)
+        squares[0] += step_one(a, x, y, rest);
+    leave_norm(sum_of_group(squares), out, partials, counter, scratch);
+}
+
+// x += alpha p, r += beta q and the norm of r: the end of an iteration of conjugate gradients.
+KERNEL vector_advance(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT p,
+                      GLOBAL T *RESTRICT x, COEFFICIENT(A, beta), GLOBAL const T *RESTRICT q,
+                      GLOBAL T *RESTRICT r, GLOBAL A *out, GLOBAL A *partials,
+                      GLOBAL u32 *counter) {
+    LOCAL_ARRAY(A, scratch, BLOCK);
+    A a = EVALUATE(A, alpha, 0), b = EVALUATE(A, beta, 0);
+    u64 groups = n / N;
+    A squares[N] = {0};
+    FOR_TILES(first, groups) {
+        A ps[STEPS][N], xs[STEPS][N], qs[STEPS][N] = {{0}}, rs[STEPS][N];
+        FOR_STEPS(step, group, first, groups) {
+            if (a != 0) {
+                LOADS(N, T, p, group, ps[step]);
+                LOADS(N, T, x, group, xs[step]);
+            }
+            if (b != 0)
+                LOADS(N, T, q, group, qs[step]);
+            LOADS(N, T, r, group, rs[step]);
+        }
+        FOR_STEPS(step, group, first, groups) {
+            if (a != 0) {
+                FOR_VALUES(k) xs[step][k] += a * ps[step][k];
+                STORES(N, A, T, x, group, xs[step]);
+            }
+            step_group(b, qs[step], rs[step], squares);
+            if (b != 0)
+                STORES(N, A, T, r, group, rs[step]);
+        }
+    }
+    u64 rest = groups * N + thread_of_grid();
+    if (rest < n) {
+        if (a != 0)
+            combine_one(a, p, 1, x, rest);
+        squares[0] += step_one(b, q, r, rest);
+    }
+    leave_norm(sum_of_group(squares), out, partials, counter, scratch);
+}

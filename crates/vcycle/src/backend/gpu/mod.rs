@@ -1,0 +1,149 @@
+//! Kernels on GPUs, from one source for three vendors.
+//!
+//! `kernels/` holds the sources, written in the words of `kernels/dialect.h` and compiled at run
+//! time for the types they are used with; the files here launch them. The run-time layer below is
+//! the crate `vcycle-gpu`.
+
+pub(crate) mod monitor;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use vcycle_gpu::{Argument, Device, Kernel, Shape, Source};
+
+use crate::error::{Error, Result};
+use crate::scalar::Kind;
+
+/// Threads of a block, in all kernels.
+pub(crate) const BLOCK: u32 = 256;
+
+/// A device and the kernels of this backend.
+pub struct Gpu {
+    device: Arc<Device>,
+    kernels: Mutex<HashMap<Key, Kernel>>,
+}
+
+/// File, kernel and definitions.
+type Key = (&'static str, &'static str, Vec<Define>);
+
+/// A compile-time constant of a program: name and value.
+pub(crate) type Define = (&'static str, &'static str);
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.device.properties().name)
+    }
+}
+
+/// A file of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct File {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// Its text, without the words it is written in.
+    pub text: &'static str,
+}
+
+/// Includes a file of `kernels/`.
+macro_rules! kernel_file {
+    ($name:literal) => {
+        crate::backend::gpu::File {
+            name: $name,
+            text: include_str!(concat!("kernels/", $name)),
+        }
+    };
+}
+pub(crate) use kernel_file;
+
+const DIALECT: &str = include_str!("kernels/dialect.h");
+
+impl Gpu {
+    /// Opens a device by its name, such as `cuda:0`.
+    pub fn open(name: &str) -> Result<Self> {
+        let device = Device::open(name)?;
+        let properties = device.properties();
+        if !properties.fp64 {
+            return Err(Error::Unsupported {
+                component: format!("{} ({})", properties.name, properties.model),
+                operation: "double precision, which solves are judged in".to_owned(),
+            });
+        }
+        Ok(Self {
+            device,
+            kernels: Mutex::default(),
+        })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// A kernel of a file, compiled with the given definitions.
+    pub(crate) fn kernel(
+        &self,
+        file: File,
+        name: &'static str,
+        defines: &[Define],
+    ) -> Result<Kernel> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file.name, name, defines.to_vec());
+        if let Some(kernel) = kernels.get(&key) {
+            return Ok(kernel.clone());
+        }
+        let kernel = self.device.kernel(&self.source(file, defines), name)?;
+        kernels.insert(key, kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Queues a kernel with blocks of [`BLOCK`] threads.
+    pub(crate) fn launch(
+        &self,
+        kernel: &Kernel,
+        blocks: u32,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let shape = Shape {
+            blocks,
+            threads: BLOCK,
+        };
+        Ok(self.device.launch(kernel, shape, arguments)?)
+    }
+
+    fn source(&self, file: File, defines: &[Define]) -> Source {
+        let width = self
+            .device
+            .properties()
+            .sub_groups
+            .first()
+            .copied()
+            .unwrap_or(1);
+        let mut all = vec![format!("WIDTH={width}"), format!("BLOCK={BLOCK}")];
+        all.extend(
+            defines
+                .iter()
+                .map(|(name, value)| format!("{name}={value}")),
+        );
+        Source {
+            file: file.name.to_owned(),
+            text: format!("{DIALECT}\n#line 1 \"{}\"\n{}", file.name, file.text),
+            defines: all,
+        }
+    }
+
+    /// An error for what this backend has no kernel for.
+    pub(crate) fn lacks(&self, component: &str, operation: &str) -> Error {
+        Error::Unsupported {
+            component: format!("{component} on {}", self.device.properties().name),
+            operation: operation.to_owned(),
+        }
+    }
+
+    /// The type a kernel has to be compiled for; complex numbers have no kernels.
+    pub(crate) fn real(&self, kind: Kind) -> Result<&'static str> {
+        match kind.is_complex() {
+            true => Err(self.lacks("arithmetic", "complex numbers")),
+            false => Ok(kind.name()),
+        }
+    }
+}
