@@ -224,6 +224,8 @@ typedef double f64;
 
 // With a constant `count`: without branches, so that arrays indexed with `k` stay in registers.
 #define FOR(k, count) _Pragma("unroll") for (u32 k = 0; k < (count); k++)
+// Before a loop: four turns at a time, so that their loads are on their way together.
+#define UNROLL_4 _Pragma("unroll 4")
 
 // Blocks take turns at tiles of an array: STEPS groups a thread. In a tile
 //   FOR_STEPS(step, group, first, groups) load...

@@ -1,37 +1,34 @@
 // What becomes of the row sums of a product with a matrix.
 //
-// Definitions: the storage types M of the matrix, X of the input, Y of the output and D of a
-// diagonal, the arithmetic type ACC, and FINISH, one of
+// Definitions: the storage types M of the matrix, X of the input and Y of the output, the
+// arithmetic type ACC, and FINISH, one of
 //   APPLY    y = A x
 //   COMBINE  y = alpha A x + beta z, where z may be y
 //   REDUCE   the same, and `product` is that of y with w (with itself without w), or its root
-//   STEP     step = alpha d (z - A x) + beta step and y = x + step; step may be absent
+//   RELAX    y = alpha d (z - A x) + beta x + gamma y, with one number d a row
 // A part with a zero coefficient does not count, whatever it holds.
-
-#define UNROLL _Pragma("unroll")
-#define UNROLL_4 _Pragma("unroll 4")
 
 #define APPLY 0
 #define COMBINE 1
 #define REDUCE 2
-#define STEP 3
+#define RELAX 3
 
 // `partials` has room for one value a block, `counter` is zero before and after.
 #define FINISH_PARAMETERS                                                                          \
-    COEFFICIENT(ARITH(Y), alpha), COEFFICIENT(ARITH(Y), beta), GLOBAL const Y *z,                  \
-        GLOBAL const D *RESTRICT d, GLOBAL Y *step, GLOBAL const Y *w, GLOBAL Y *y, GLOBAL ACC *partials,                      \
-        GLOBAL u32 *counter, GLOBAL ARITH(Y) *product, u32 root
+    COEFFICIENT(ARITH(Y), alpha), COEFFICIENT(ARITH(Y), beta), ARITH(Y) gamma,                     \
+        GLOBAL const Y *z, GLOBAL const Y *RESTRICT d, GLOBAL const Y *w, GLOBAL Y *y,             \
+        GLOBAL ACC *partials, GLOBAL u32 *counter, GLOBAL ARITH(Y) *product, u32 root
 
 typedef struct {
     GLOBAL const X *x;
     GLOBAL const Y *z;
-    GLOBAL const D *d;
-    GLOBAL Y *step;
+    GLOBAL const Y *d;
     GLOBAL const Y *w;
     GLOBAL Y *y;
+    ACC gamma;
 } Finish;
 
-#define FINISH_OPERANDS {x, z, d, step, w, y}
+#define FINISH_OPERANDS {x, z, d, w, y, gamma}
 
 #if FINISH == APPLY
 #define ALPHA(column) 1
@@ -42,19 +39,19 @@ typedef struct {
 #endif
 
 // Writes the result of one row and column; gives what it adds to the product of y with w.
-FUNCTION ACC finish(const Finish *f, u64 row, u64 place, ACC alpha, ACC beta, ACC sum) {
+FUNCTION ACC finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC beta, ACC sum) {
 #if FINISH == APPLY
     STORE(ACC, Y, f->y, place, sum);
     return 0;
-#elif FINISH == STEP
-    ACC change = 0;
+#elif FINISH == RELAX
+    ACC value = 0;
     if (alpha != 0)
-        change = alpha * LOAD(D, f->d, row) * (LOAD(Y, f->z, place) - sum);
+        value = alpha * LOAD(Y, f->d, row) * (LOAD(Y, f->z, place) - sum);
     if (beta != 0)
-        change += beta * LOAD(Y, f->step, place);
-    if (f->step)
-        STORE(ACC, Y, f->step, place, change);
-    STORE(ACC, Y, f->y, place, LOAD(X, f->x, place) + change);
+        value += beta * LOAD(X, f->x, place);
+    if (f->gamma != 0)
+        value += f->gamma * LOAD(Y, f->y, place);
+    STORE(ACC, Y, f->y, place, value);
     return 0;
 #else
     ACC value = 0;
@@ -85,7 +82,7 @@ FUNCTION ACC finish(const Finish *f, u64 row, u64 place, ACC alpha, ACC beta, AC
                 total += partials[i];                                                              \
             total = BLOCK_SUM(ACC, total, scratch);                                                \
             if (thread_of_block() == 0)                                                            \
-                *product = (ARITH(Y))(root ? sqrt(total) : total);                                 \
+                *product = (ARITH(Y))(root ? SQUARE_ROOT(ACC, total) : total);                                 \
         }                                                                                          \
     } while (0)
 #else
