@@ -174,7 +174,10 @@ impl RunConfig {
     pub fn of(executor: &Executor) -> Self {
         Self {
             device: executor.name().to_owned(),
-            threads: Some(executor.threads()),
+            threads: match executor {
+                Executor::Gpu(_) => None,
+                _ => Some(executor.threads()),
+            },
         }
     }
 
@@ -191,21 +194,22 @@ impl RunConfig {
             .into()),
             ("cpu", None) => Ok(Executor::cpu()),
             ("cpu", Some(threads)) => Executor::cpu_with_threads(threads),
-            (name, _) => Err(unknown_device(name).into()),
+            (name, None) if is_gpu(name) => Executor::gpu(name),
+            (name, Some(threads)) if is_gpu(name) => Err(ConfigError::Conflict(format!(
+                "device `{name}` is no processor, it cannot use {threads} threads"
+            ))
+            .into()),
+            (name, _) => {
+                let known = ["reference", "cpu", "cuda:0", "hip:0", "opencl:0"];
+                Err(components::unknown_name("device", name, &known, &[]).into())
+            }
         }
     }
 }
 
-fn unknown_device(name: &str) -> ConfigError {
-    let kind = name.split(':').next().unwrap_or(name);
-    let later = ["cuda", "hip", "opencl"];
-    if later.contains(&kind) {
-        return ConfigError::NotAvailable {
-            family: "device",
-            name: name.to_owned(),
-        };
-    }
-    components::unknown_name("device", name, &["reference", "cpu"], &[])
+fn is_gpu(name: &str) -> bool {
+    let drivers = ["cuda:", "hip:", "opencl:"];
+    drivers.iter().any(|driver| name.starts_with(driver))
 }
 
 impl Config {

@@ -130,7 +130,7 @@ impl Projection {
     /// Takes the mean of each part from every column.
     pub fn project<T: Scalar>(&self, x: &mut Vector<T>) -> Result<()> {
         let cols = x.cols();
-        let values = x.host_mut()?;
+        let mut values = x.to_vec();
         for column in 0..cols {
             let mut means = vec![c64::new(0.0, 0.0); self.sizes.len()];
             let entries = || (column..).step_by(cols.max(1)).zip(&self.parts);
@@ -142,6 +142,7 @@ impl Projection {
                 values[place] = T::from_c64(values[place].to_c64() - means[part as usize]);
             }
         }
+        *x = Vector::from_rows(x.executor(), cols, values)?;
         Ok(())
     }
 

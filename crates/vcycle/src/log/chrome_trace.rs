@@ -109,6 +109,10 @@ impl Observer for ChromeTrace {
             residual: event.residuals.iter().copied().fold(0.0, f64::max),
         });
     }
+
+    fn times_stages(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

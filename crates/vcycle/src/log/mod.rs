@@ -10,11 +10,15 @@ mod profile;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use chrome_trace::ChromeTrace;
 pub use history::History;
 pub use profile::{Profile, Stage};
+use vcycle_gpu::Device;
+
+use crate::executor::Executor;
 
 /// One iteration of a solver, as it is announced.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +65,7 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
 #[derive(Default)]
 pub struct Log {
     observers: RefCell<Vec<Box<dyn Observer>>>,
+    device: RefCell<Option<Arc<Device>>>,
 }
 
 impl Log {
@@ -87,6 +92,20 @@ impl Log {
         observers.iter().any(|observer| observer.times_stages())
     }
 
+    /// Has the stages of a device's work end when the device is done, if somebody times them.
+    pub(crate) fn follow(&self, executor: &Executor) {
+        if let (Executor::Gpu(gpu), true) = (executor, self.times_stages()) {
+            self.device.replace(Some(Arc::clone(gpu.device())));
+        }
+    }
+
+    /// Waits for the device that is followed. What fails there is told by the next operation.
+    fn catch_up(&self) {
+        if let Some(device) = self.device.borrow().as_ref() {
+            let _ = device.synchronize();
+        }
+    }
+
     /// Begins a stage that ends with the guard.
     pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
         self.stage_of(name, || bytes)
@@ -97,6 +116,7 @@ impl Log {
         if self.is_empty() {
             return StageGuard { open: None };
         }
+        self.catch_up();
         self.each(|observer| observer.stage_begins(name));
         let open = OpenStage {
             log: self,
@@ -135,6 +155,7 @@ struct OpenStage<'l> {
 impl Drop for StageGuard<'_> {
     fn drop(&mut self) {
         if let Some(stage) = &self.open {
+            stage.log.catch_up();
             let elapsed = stage.start.elapsed();
             let tell = |observer: &mut dyn Observer| {
                 observer.stage_ends(&stage.name, elapsed, stage.bytes);

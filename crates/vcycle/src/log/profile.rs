@@ -115,6 +115,10 @@ impl Observer for Profile {
         }
         self.open = path;
     }
+
+    fn times_stages(&self) -> bool {
+        true
+    }
 }
 
 impl Display for Profile {

@@ -13,6 +13,7 @@ use super::scaling::{Normalised, scale_levels};
 use super::stages::Coarsened;
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
+use crate::backend::gpu::Gpu;
 use crate::config::Unit;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -84,6 +85,7 @@ impl<T: Scalar> Hierarchy<T> {
         let mut plan = Plan {
             amg: &amg,
             given: a,
+            executor: a.executor(),
             symmetric,
             precisions,
             levels,
@@ -94,6 +96,10 @@ impl<T: Scalar> Hierarchy<T> {
         let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
         let own = if shared { a.footprint().held } else { 0 };
         let cycle = outermost(&mut plan)?;
+        if let Executor::Gpu(gpu) = a.executor() {
+            let _stage = clock.stage(0, "first cycle");
+            first_cycle(cycle.as_ref(), gpu)?;
+        }
         clock.tell(&mut report);
         Ok(Self {
             amg,
@@ -112,6 +118,14 @@ impl<T: Scalar> Hierarchy<T> {
     pub fn report(&self) -> &Report {
         &self.report
     }
+}
+
+/// Applies a cycle once, so that matrices travel to the device and kernels are compiled now.
+fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>, gpu: &Gpu) -> Result<()> {
+    let b = Vector::<T>::zeros(cycle.executor(), cycle.size().rows, 1)?;
+    let mut x = Vector::zeros_like(&b)?;
+    cycle.apply(&b, &mut x, &Workspace::new())?;
+    Ok(gpu.device().synchronize()?)
 }
 
 /// The real storage types, as precisions.
@@ -150,6 +164,10 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
     let finest = match shared.downcast::<Csr<f64>>() {
         Ok(same) => same,
         Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
+    };
+    let finest = match a.executor() {
+        Executor::Gpu(_) => Arc::new(finest.copy_to(&a.executor().on_host())?),
+        _ => finest,
     };
     finest.check_finite()?;
     if finest.size().rows > 0 && finest.norm_max() == 0.0 {

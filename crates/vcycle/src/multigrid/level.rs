@@ -63,7 +63,7 @@ impl<W: Scalar, C: Scalar> Level<W, C> {
         v: &Vector<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        if !ws.is_watchful() || v.host()?.iter().all(|value| value.load().is_finite()) {
+        if !ws.is_watchful() || v.to_vec().iter().all(|value| value.load().is_finite()) {
             return Ok(());
         }
         let level = self.number + below;

@@ -13,11 +13,11 @@ use super::scaling::Factors;
 use super::smooth::{Relaxation, Smoothing};
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::Csr;
 use crate::precond::Jacobi;
-use crate::scalar::{Mixes, Scalar, bf16, f16};
+use crate::scalar::{Kind, Mixes, Scalar, bf16, f16};
 
 /// The matrices of one level, in double precision.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(super) struct Plan<'p> {
     pub amg: &'p Amg,
     /// The finest matrix as it was given: an `Arc<dyn LinOp<T>>`, shared where it fits.
     pub given: &'p dyn Any,
+    /// Where the cycles run; matrices of a set-up are on the host.
+    pub executor: &'p Executor,
     /// Whether sweeps after the correction have to be the adjoint of those before.
     pub symmetric: bool,
     pub precisions: Vec<Precision>,
@@ -68,14 +70,21 @@ pub(super) struct Rounded<'m> {
     pub matrix: &'m Arc<Csr<f64>>,
     pub unit: Unit,
     pub level: usize,
+    pub executor: &'m Executor,
 }
 
 impl Rounded<'_> {
     /// Itself if it is of that type already.
     fn to<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
         let shared: Arc<dyn Any + Send + Sync> = Arc::clone(self.matrix) as _;
-        if let Ok(same) = shared.downcast::<Csr<M>>() {
-            return Ok(same);
+        match shared.downcast::<Csr<M>>() {
+            Ok(same) if same.executor().shares_memory_with(self.executor) => return Ok(same),
+            Ok(same) => {
+                return Ok(Arc::new(
+                    same.as_ref().clone().into_executor(self.executor)?,
+                ));
+            }
+            Err(_) => {}
         }
         let narrow = self.matrix.convert::<M>()?;
         match narrow.check_finite() {
@@ -86,7 +95,7 @@ impl Rounded<'_> {
                 kind: M::KIND,
             }),
             Err(other) => Err(other),
-            Ok(()) => Ok(Arc::new(narrow)),
+            Ok(()) => Ok(Arc::new(narrow.into_executor(self.executor)?)),
         }
     }
 }
@@ -159,10 +168,12 @@ where
     let transfer = matrices
         .transfer
         .expect("levels above the coarsest have one");
+    let executor = plan.executor;
     let rounded = |matrix| Rounded {
         matrix,
         unit,
         level,
+        executor,
     };
     let a = plan.operator::<W>(&matrices.a, level)?;
     let smoothing = plan.amg.smoothing(level, a.size().rows);
@@ -206,13 +217,22 @@ where
 }
 
 /// The level that has none below.
-fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> {
+fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>>
+where
+    f32: Mixes<W, W>,
+    f64: Mixes<W, W>,
+{
     let _stage = plan.clock.stage(level, "coarsest solver");
     let matrices = plan.take();
     let a = plan.operator::<W>(&matrices.a, level)?;
     let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.of(&matrices.a) {
         Coarsest::Diagonal => Jacobi::default().generate(&a, plan.ws)?,
-        Coarsest::Direct => direct(&matrices.a, plan.ws)?,
+        Coarsest::Direct => {
+            if let Executor::Gpu(gpu) = plan.executor {
+                return Err(gpu.lacks("coarsest = direct", "application; use dense"));
+            }
+            direct(&matrices.a, plan.ws)?
+        }
         Coarsest::Smoother => {
             let after = plan.amg.coarsest_sweeps / 2;
             let before = plan.amg.coarsest_sweeps - after;
@@ -231,9 +251,23 @@ fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> 
                 post,
             })
         }
-        Coarsest::Auto | Coarsest::Dense => Arc::new(DenseLu::new(&matrices.a)),
+        Coarsest::Auto | Coarsest::Dense => dense(&matrices.a, plan.executor)?,
     };
     Ok(Cycles::coarsest(a, solver))
+}
+
+/// The dense factorisation; on a device the inverse, at least in single precision.
+fn dense<W: Working>(a: &Csr<f64>, executor: &Executor) -> Result<Arc<dyn LinOp<W>>>
+where
+    f32: Mixes<W, W>,
+    f64: Mixes<W, W>,
+{
+    let lu = DenseLu::new(a);
+    Ok(match (executor, W::KIND) {
+        (Executor::Gpu(_), Kind::F64) => Arc::new(lu.inverse::<f64>(executor)?),
+        (Executor::Gpu(_), _) => Arc::new(lu.inverse::<f32>(executor)?),
+        _ => Arc::new(lu),
+    })
 }
 
 #[cfg(feature = "direct")]
@@ -267,6 +301,7 @@ impl Plan<'_> {
                 matrix: a,
                 unit,
                 level,
+                executor: self.executor,
             }),
         }
     }
@@ -280,6 +315,7 @@ impl Plan<'_> {
             matrix: &Arc::new(Csr::diagonal_matrix(cycle.executor(), factors.clone())),
             unit: self.precisions[0].working,
             level: 0,
+            executor: self.executor,
         })?;
         Ok(Arc::new(Product::new(vec![Arc::clone(&d), cycle, d])?))
     }

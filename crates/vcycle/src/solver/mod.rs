@@ -182,6 +182,7 @@ impl<T: Scalar> Solver<T> {
         check_size("right-hand side", fitting, b.size())?;
         check_apply(self.method.name(), self.a.size(), self.a.executor(), b, x)?;
         let start = Instant::now();
+        ws.log().follow(b.executor());
         let _stage = ws.stage("solve", 0);
         let mut norms = ws.scalars(b)?;
         let zero_guess = prepare_guess(x, &mut norms)?;
@@ -321,7 +322,8 @@ fn check_finite<T: Scalar>(what: &'static str, v: &Vector<T>, norms: &Scalars<T>
     if norms.host()?.iter().all(|norm| Field::is_finite(*norm)) {
         return Ok(());
     }
-    let place = v.host()?.iter().position(|value| !value.load().is_finite());
+    let values = v.to_vec();
+    let place = values.iter().position(|value| !value.load().is_finite());
     match place {
         // Only the sum of the squares is too large.
         None => Ok(()),

@@ -114,7 +114,9 @@ impl<T: Scalar> Monitor<T> {
         let going = self.columns.iter().filter(|column| column.status.is_none());
         left && going.into_iter().all(|column| {
             let rate = (column.norm / column.before).min(1.0);
-            column.goal.is_none_or(|goal| column.norm * rate * rate > goal)
+            column
+                .goal
+                .is_none_or(|goal| column.norm * rate * rate > goal)
         })
     }
 

@@ -106,7 +106,9 @@ impl DeviceMonitor {
 
     /// Counts an iteration and judges its norms.
     pub fn judge(&self, kind: Kind, norms: Address, active: Address, limits: Limits) -> Result<()> {
-        let kernel = self.gpu.kernel(FILE, "judge", &[("A", self.gpu.real(kind)?)])?;
+        let kernel = self
+            .gpu
+            .kernel(FILE, "judge", &[("A", self.gpu.real(kind)?)])?;
         self.gpu.launch(
             &kernel,
             1,
@@ -130,7 +132,9 @@ impl DeviceMonitor {
         active: Address,
         condition: Condition,
     ) -> Result<()> {
-        let kernel = self.gpu.kernel(FILE, "require", &[("A", self.gpu.real(kind)?)])?;
+        let kernel = self
+            .gpu
+            .kernel(FILE, "require", &[("A", self.gpu.real(kind)?)])?;
         self.gpu.launch(
             &kernel,
             1,
@@ -165,9 +169,8 @@ impl DeviceMonitor {
         self.received += 1;
         let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
         let numbers: Vec<f64> = bytes.chunks_exact(8).map(number).collect();
-        let column = |index| {
-            ColumnState::from_fields(|field| numbers[HEAD + field * self.cols + index])
-        };
+        let column =
+            |index| ColumnState::from_fields(|field| numbers[HEAD + field * self.cols + index]);
         Ok(Snapshot {
             iteration: numbers[0] as usize,
             columns: (0..self.cols).map(column).collect(),

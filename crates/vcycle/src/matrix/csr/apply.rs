@@ -134,6 +134,7 @@ where
         let sweep = SweepArrays::new(&sweep)?;
         let (x, y) = (x.host()?, y.host_mut()?);
         match self.executor() {
+            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "sweeps")),
             Executor::Reference => reference::csr::relax(sweep, a, x, y, cols),
             Executor::Cpu(threads) => {
                 let product = Product {

@@ -254,6 +254,17 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// The same matrix on another executor; values of the host are handed over, not copied.
+    pub(crate) fn into_executor(self, executor: &Executor) -> Result<Self> {
+        if self.executor().shares_memory_with(executor) {
+            return Ok(self);
+        }
+        Ok(Self {
+            pattern: Arc::new(self.pattern.copy_to(executor)?),
+            values: Buffer::from_vec(executor, self.values.into_vec()),
+        })
+    }
+
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
         let first = |rows: Range<usize>| {

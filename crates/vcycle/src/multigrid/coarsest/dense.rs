@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::matrix::Csr;
-use crate::scalar::Mixes;
+use crate::matrix::{Csr, Dense};
+use crate::scalar::{Mixes, Scalar};
 use crate::vector::Vector;
 
 /// The diagonal is the pivot unless another entry of its column is larger by this factor: so
@@ -62,6 +62,25 @@ impl DenseLu {
             lu.eliminate(step, &tiny);
         }
         lu
+    }
+
+    /// The inverse, row after row, for devices: a product has no order to keep.
+    pub(in crate::multigrid) fn inverse<T: Scalar>(&self, executor: &Executor) -> Result<Dense<T>> {
+        let n = self.n;
+        let mut values = vec![T::default(); n * n];
+        let mut column = vec![0.0; n];
+        for place in 0..n {
+            let unit = |&row: &usize| f64::from(u8::from(row == place));
+            column
+                .iter_mut()
+                .zip(&self.order)
+                .for_each(|(v, row)| *v = unit(row));
+            self.solve(&mut column);
+            for (row, &value) in column.iter().enumerate() {
+                values[row * n + place] = T::from_c64(value.into());
+            }
+        }
+        Dense::from_rows(executor, Size::square(n), values)
     }
 
     /// `tiny` are the pivots that count as zero, by the row of the matrix.

@@ -1,0 +1,225 @@
+//! The functions of the driver libraries. HIP mirrors CUDA's driver interface: one table, two
+//! columns of names.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use crate::cuda::Vendor;
+use crate::cuda::library::Function;
+use crate::driver::Address;
+use crate::error::{Error, Result};
+
+/// Whatever the vendor hides behind a pointer: contexts, streams, modules, graphs, events.
+pub(super) type Opaque = *mut c_void;
+
+/// The functions of a table return an error code, 0 where all is well.
+macro_rules! table {
+    ($($field:ident($($argument:ty),*) = $cuda:literal | $hip:literal;)*) => {
+        /// Functions that both vendors have, by what they do.
+        #[derive(Debug)]
+        pub(super) struct Api {
+            pub vendor: Vendor,
+            pub current: Current,
+            $(pub $field: Function<unsafe extern "system" fn($($argument),*) -> i32>,)*
+        }
+
+        impl Api {
+            fn load(vendor: Vendor) -> Result<Self> {
+                let wanted = vendor.driver_library();
+                // The driver does not survive being unloaded.
+                let library: &'static Library = Box::leak(Box::new(vendor.load_driver()?));
+                // SAFETY: both vendors document these functions with these arguments.
+                unsafe {
+                    Ok(Self {
+                        vendor,
+                        current: Current::load(vendor, library)?,
+                        $($field: wanted.function(library, match vendor {
+                            Vendor::Cuda => $cuda,
+                            Vendor::Hip => $hip,
+                        })?,)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+table! {
+    init(u32) = "cuInit" | "hipInit";
+    version(*mut i32) = "cuDriverGetVersion" | "hipRuntimeGetVersion";
+    error_string(i32, *mut *const c_char) = "cuGetErrorString" | "hipDrvGetErrorString";
+    device_count(*mut i32) = "cuDeviceGetCount" | "hipGetDeviceCount";
+    device_get(*mut i32, i32) = "cuDeviceGet" | "hipDeviceGet";
+    device_name(*mut c_char, i32, i32) = "cuDeviceGetName" | "hipDeviceGetName";
+    device_memory(*mut usize, i32) = "cuDeviceTotalMem_v2" | "hipDeviceTotalMem";
+    device_attribute(*mut i32, i32, i32) = "cuDeviceGetAttribute" | "hipDeviceGetAttribute";
+    memory_info(*mut usize, *mut usize) = "cuMemGetInfo_v2" | "hipMemGetInfo";
+    allocate(*mut Address, usize) = "cuMemAlloc_v2" | "hipMalloc";
+    free(Address) = "cuMemFree_v2" | "hipFree";
+    allocate_host(*mut Opaque, usize, u32) = "cuMemHostAlloc" | "hipHostMalloc";
+    free_host(Opaque) = "cuMemFreeHost" | "hipHostFree";
+    upload(Address, *const c_void, usize, Opaque) = "cuMemcpyHtoDAsync_v2" | "hipMemcpyHtoDAsync";
+    download(Opaque, Address, usize, Opaque) = "cuMemcpyDtoHAsync_v2" | "hipMemcpyDtoHAsync";
+    copy(Address, Address, usize, Opaque) = "cuMemcpyDtoDAsync_v2" | "hipMemcpyDtoDAsync";
+    fill(Address, u8, usize, Opaque) = "cuMemsetD8Async" | "hipMemsetD8Async";
+    module_load(*mut Opaque, *const c_void) = "cuModuleLoadData" | "hipModuleLoadData";
+    module_function(*mut Opaque, Opaque, *const c_char) =
+        "cuModuleGetFunction" | "hipModuleGetFunction";
+    launch(Opaque, u32, u32, u32, u32, u32, u32, u32, Opaque, *mut Opaque, *mut Opaque) =
+        "cuLaunchKernel" | "hipModuleLaunchKernel";
+    stream_create(*mut Opaque, u32) = "cuStreamCreate" | "hipStreamCreateWithFlags";
+    stream_wait(Opaque) = "cuStreamSynchronize" | "hipStreamSynchronize";
+    capture_begin(Opaque, i32) = "cuStreamBeginCapture_v2" | "hipStreamBeginCapture";
+    capture_end(Opaque, *mut Opaque) = "cuStreamEndCapture" | "hipStreamEndCapture";
+    capture_mode(*mut i32) =
+        "cuThreadExchangeStreamCaptureMode" | "hipThreadExchangeStreamCaptureMode";
+    graph_instantiate(*mut Opaque, Opaque, u64) =
+        "cuGraphInstantiateWithFlags" | "hipGraphInstantiateWithFlags";
+    graph_free(Opaque) = "cuGraphDestroy" | "hipGraphDestroy";
+    graph_launch(Opaque, Opaque) = "cuGraphLaunch" | "hipGraphLaunch";
+    graph_exec_free(Opaque) = "cuGraphExecDestroy" | "hipGraphExecDestroy";
+    event_create(*mut Opaque, u32) = "cuEventCreate" | "hipEventCreateWithFlags";
+    event_record(Opaque, Opaque) = "cuEventRecord" | "hipEventRecord";
+    event_wait(Opaque) = "cuEventSynchronize" | "hipEventSynchronize";
+    event_elapsed(*mut f32, Opaque, Opaque) = "cuEventElapsedTime" | "hipEventElapsedTime";
+}
+
+/// Calls a function of a table; the device, or the vendor, is named where it fails.
+macro_rules! call {
+    ($api:expr, $device:expr, $function:ident($($argument:expr),* $(,)?)) => {{
+        let function = &$api.$function;
+        // SAFETY: the pointer has the signature of the table; what the arguments point to is as
+        // large as the function expects and outlives the call.
+        let code = unsafe { (function.pointer)($($argument),*) };
+        $api.check($device, function.name, code)
+    }};
+}
+pub(super) use call;
+
+/// How a thread says which device it means: the one thing the vendors do differently.
+#[derive(Debug)]
+pub(super) enum Current {
+    Cuda {
+        retain: Function<unsafe extern "system" fn(*mut Opaque, i32) -> i32>,
+        set: Function<unsafe extern "system" fn(Opaque) -> i32>,
+    },
+    Hip {
+        set: Function<unsafe extern "system" fn(i32) -> i32>,
+        properties: Function<unsafe extern "system" fn(*mut c_void, i32) -> i32>,
+    },
+}
+
+impl Current {
+    fn load(vendor: Vendor, library: &Library) -> Result<Self> {
+        let wanted = vendor.driver_library();
+        // SAFETY: documented with these arguments.
+        unsafe {
+            Ok(match vendor {
+                Vendor::Cuda => Self::Cuda {
+                    retain: wanted.function(library, "cuDevicePrimaryCtxRetain")?,
+                    set: wanted.function(library, "cuCtxSetCurrent")?,
+                },
+                Vendor::Hip => Self::Hip {
+                    set: wanted.function(library, "hipSetDevice")?,
+                    properties: wanted.function(library, "hipGetDevicePropertiesR0600")?,
+                },
+            })
+        }
+    }
+}
+
+impl Api {
+    /// A vendor's functions, loaded and initialized on first use.
+    pub fn of(vendor: Vendor) -> Result<&'static Self> {
+        static CUDA: OnceLock<Api> = OnceLock::new();
+        static HIP: OnceLock<Api> = OnceLock::new();
+        let place = match vendor {
+            Vendor::Cuda => &CUDA,
+            Vendor::Hip => &HIP,
+        };
+        if let Some(api) = place.get() {
+            return Ok(api);
+        }
+        let api = Self::load(vendor)?;
+        api.initialize()?;
+        Ok(place.get_or_init(|| api))
+    }
+
+    fn initialize(&self) -> Result<()> {
+        let (major, minor) = self.version()?;
+        let needed = self.vendor.oldest();
+        if major < needed {
+            let problem = format!("is of version {major}.{minor}, {needed}.0 is needed");
+            return Err(self.vendor.driver_library().unfit(problem));
+        }
+        match call!(self, self.vendor.name(), init(0)) {
+            Err(Error::Call {
+                code: NO_DEVICE, ..
+            }) => Err(self.vendor.no_device()),
+            Err(error) => Err(self
+                .vendor
+                .driver_library()
+                .unfit(format!("does not start ({error})"))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// The version of CUDA or HIP that the library implements.
+    pub fn version(&self) -> Result<(i32, i32)> {
+        let mut version = 0;
+        call!(self, self.vendor.name(), version(&mut version))?;
+        Ok(match self.vendor {
+            Vendor::Cuda => (version / 1000, version % 1000 / 10),
+            Vendor::Hip => (version / 10_000_000, version / 100_000 % 100),
+        })
+    }
+
+    /// The result that an error code means.
+    pub fn check(&self, device: &str, call: &'static str, code: i32) -> Result<()> {
+        if code == 0 {
+            return Ok(());
+        }
+        let (device, meaning) = (device.to_owned(), self.meaning(code));
+        Err(if LOST.contains(&code) {
+            Error::Lost {
+                device,
+                call,
+                meaning,
+            }
+        } else {
+            Error::Call {
+                device,
+                call,
+                code: code.into(),
+                meaning,
+            }
+        })
+    }
+
+    fn meaning(&self, code: i32) -> String {
+        let mut text = ptr::null();
+        // SAFETY: gives a text that is never freed, or null.
+        let known = unsafe { (self.error_string.pointer)(code, &mut text) };
+        if known != 0 || text.is_null() {
+            return "an error without a name".into();
+        }
+        // SAFETY: a text that ends with a zero.
+        unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned()
+    }
+}
+
+/// Error codes, of the same value and meaning in CUDA and HIP.
+pub(super) const OUT_OF_MEMORY: i64 = 2;
+pub(super) const NO_DEVICE: i64 = 100;
+pub(super) const NOT_FOUND: i64 = 500;
+
+/// Codes after which every further call fails: the context is gone, memory or a link has an error
+/// that cannot be corrected, or a kernel did what it may not.
+const LOST: [i32; 18] = [
+    4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 806, 810, 911,
+];

@@ -1,0 +1,336 @@
+//! One GPU.
+
+use std::cell::Cell;
+use std::ffi::{CString, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use crate::cuda::api::{self, Api, Current, Opaque, call};
+use crate::cuda::compiler::Compiler;
+use crate::cuda::properties;
+use crate::driver::{Address, Driver, Handle};
+use crate::error::{Error, Result};
+use crate::kernel::{Argument, Shape, Source};
+use crate::properties::Properties;
+
+/// A stream that does not wait for the null stream.
+const NON_BLOCKING: u32 = 1;
+/// Only calls of the capturing thread can spoil a capture.
+const THREAD_LOCAL: i32 = 1;
+/// Nothing spoils a capture.
+const RELAXED: i32 = 2;
+/// More arguments than any kernel has.
+const MOST_ARGUMENTS: usize = 64;
+
+thread_local! {
+    /// The stream that this thread records into; null where it records nothing.
+    static RECORDING: Cell<Opaque> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// A device, its context and its two streams.
+#[derive(Debug)]
+pub(super) struct Gpu {
+    api: &'static Api,
+    compiler: &'static Compiler,
+    properties: Properties,
+    device: i32,
+    context: Opaque,
+    stream: Opaque,
+    recording: Opaque,
+    /// Events that nobody uses, to be used again.
+    events: Mutex<Vec<Handle>>,
+}
+
+// SAFETY: the pointers are handles of the driver, which any thread may use at any time.
+unsafe impl Send for Gpu {}
+// SAFETY: as above.
+unsafe impl Sync for Gpu {}
+
+/// Calls a function with the device's context current.
+macro_rules! on {
+    ($gpu:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        $gpu.enter()
+            .and_then(|()| call!($gpu.api, &$gpu.properties.name, $function($($argument),*)))
+    };
+}
+
+impl Gpu {
+    pub fn open(api: &'static Api, index: usize) -> Result<Self> {
+        let compiler = Compiler::of(api.vendor)?;
+        let mut gpu = Self {
+            api,
+            compiler,
+            properties: properties::read(api, index)?,
+            device: properties::device(api, index)?,
+            context: ptr::null_mut(),
+            stream: ptr::null_mut(),
+            recording: ptr::null_mut(),
+            events: Mutex::default(),
+        };
+        gpu.retain()?;
+        on!(gpu, stream_create(&mut gpu.stream, NON_BLOCKING))?;
+        on!(gpu, stream_create(&mut gpu.recording, NON_BLOCKING))?;
+        Ok(gpu)
+    }
+
+    /// Takes part in the context that all users of the device in this process share. HIP does so
+    /// by itself.
+    fn retain(&mut self) -> Result<()> {
+        let Current::Cuda { retain, .. } = &self.api.current else {
+            return Ok(());
+        };
+        // SAFETY: writes one handle.
+        let code = unsafe { (retain.pointer)(&mut self.context, self.device) };
+        self.api.check(&self.properties.name, retain.name, code)
+    }
+
+    /// Makes the device the current one of this thread. Asked for every time, as others in this
+    /// process may have chosen another; the driver does nothing where it is current already.
+    fn enter(&self) -> Result<()> {
+        let (name, code) = match &self.api.current {
+            // SAFETY: the context was retained and is never released.
+            Current::Cuda { set, .. } => (set.name, unsafe { (set.pointer)(self.context) }),
+            // SAFETY: the number of an existing device.
+            Current::Hip { set, .. } => (set.name, unsafe { (set.pointer)(self.device) }),
+        };
+        self.api.check(&self.properties.name, name, code)
+    }
+
+    fn is_recording(&self) -> bool {
+        RECORDING.get() == self.recording
+    }
+
+    /// Where this thread's work goes.
+    fn queue(&self) -> Opaque {
+        if self.is_recording() {
+            self.recording
+        } else {
+            self.stream
+        }
+    }
+
+    /// Refuses what cannot be recorded, before the driver does: that would spoil the capture.
+    fn not_recorded(&self, what: &str) -> Result<()> {
+        if !self.is_recording() {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            device: self.properties.name.clone(),
+            what: format!("{what} while work is recorded"),
+        })
+    }
+
+    /// Does what is no part of the recorded work but may be done meanwhile.
+    fn aside<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if !self.is_recording() {
+            return work();
+        }
+        let mut mode = RELAXED;
+        on!(self, capture_mode(&mut mode))?;
+        let result = work();
+        on!(self, capture_mode(&mut mode))?;
+        result
+    }
+
+    fn out_of_memory(&self, bytes: usize) -> Error {
+        Error::OutOfMemory {
+            device: self.properties.name.clone(),
+            bytes,
+            free: self.free_memory().unwrap_or(0),
+            total: self.properties.memory,
+        }
+    }
+
+    fn new_event(&self) -> Result<Handle> {
+        let kept = self
+            .events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        if let Some(event) = kept {
+            return Ok(event);
+        }
+        let mut event = ptr::null_mut();
+        on!(self, event_create(&mut event, 0))?;
+        Ok(event as Handle)
+    }
+}
+
+fn pointer(handle: Handle) -> Opaque {
+    handle as usize as Opaque
+}
+
+/// Where the value of an argument is.
+fn place(argument: &Argument) -> Opaque {
+    let place: *const c_void = match argument {
+        Argument::Address(value) | Argument::U64(value) => ptr::from_ref(value).cast(),
+        Argument::I32(value) => ptr::from_ref(value).cast(),
+        Argument::U32(value) => ptr::from_ref(value).cast(),
+        Argument::I64(value) => ptr::from_ref(value).cast(),
+        Argument::F32(value) => ptr::from_ref(value).cast(),
+        Argument::F64(value) => ptr::from_ref(value).cast(),
+    };
+    place.cast_mut()
+}
+
+impl Driver for Gpu {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn free_memory(&self) -> Result<usize> {
+        let (mut free, mut total) = (0, 0);
+        self.aside(|| on!(self, memory_info(&mut free, &mut total)))?;
+        Ok(free)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Address> {
+        self.not_recorded("allocating memory")?;
+        let mut address = 0;
+        match on!(self, allocate(&mut address, bytes)) {
+            Err(Error::Call {
+                code: api::OUT_OF_MEMORY,
+                ..
+            }) => Err(self.out_of_memory(bytes)),
+            result => result.map(|()| address),
+        }
+    }
+
+    fn free(&self, address: Address) {
+        // There is nobody to tell; a lost device says so in the next call.
+        let _ = self.aside(|| on!(self, free(address)));
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> Result<*mut u8> {
+        self.not_recorded("allocating pinned memory")?;
+        let mut place = ptr::null_mut();
+        on!(self, allocate_host(&mut place, bytes, 0))?;
+        Ok(place.cast())
+    }
+
+    fn free_pinned(&self, pointer: *mut u8) {
+        let _ = self.aside(|| on!(self, free_host(pointer.cast())));
+    }
+
+    unsafe fn upload(&self, to: Address, from: *const u8, bytes: usize) -> Result<()> {
+        on!(self, upload(to, from.cast(), bytes, self.queue()))
+    }
+
+    unsafe fn download(&self, to: *mut u8, from: Address, bytes: usize) -> Result<()> {
+        on!(self, download(to.cast(), from, bytes, self.queue()))
+    }
+
+    fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<()> {
+        on!(self, copy(to, from, bytes, self.queue()))
+    }
+
+    fn clear(&self, address: Address, bytes: usize) -> Result<()> {
+        on!(self, fill(address, 0, bytes, self.queue()))
+    }
+
+    fn compile(&self, source: &Source) -> Result<Vec<u8>> {
+        self.compiler.compile(&self.properties.architecture, source)
+    }
+
+    fn load(&self, code: &[u8], _source: &Source) -> Result<Handle> {
+        let mut module = ptr::null_mut();
+        self.aside(|| on!(self, module_load(&mut module, code.as_ptr().cast())))?;
+        Ok(module as Handle)
+    }
+
+    fn kernel(&self, module: Handle, name: &str) -> Result<Option<Handle>> {
+        let Ok(name) = CString::new(name) else {
+            return Ok(None);
+        };
+        let mut kernel = ptr::null_mut();
+        let found = self.aside(|| {
+            on!(
+                self,
+                module_function(&mut kernel, pointer(module), name.as_ptr())
+            )
+        });
+        match found {
+            Err(Error::Call {
+                code: api::NOT_FOUND,
+                ..
+            }) => Ok(None),
+            result => result.map(|()| Some(kernel as Handle)),
+        }
+    }
+
+    fn launch(&self, kernel: Handle, shape: Shape, arguments: &[Argument]) -> Result<()> {
+        let mut places = [ptr::null_mut(); MOST_ARGUMENTS];
+        assert!(
+            arguments.len() <= MOST_ARGUMENTS,
+            "a kernel of that many arguments"
+        );
+        for (to, argument) in places.iter_mut().zip(arguments) {
+            *to = place(argument);
+        }
+        let Shape { blocks, threads } = shape;
+        let (kernel, queue) = (pointer(kernel), self.queue());
+        let (places, none) = (places.as_mut_ptr(), ptr::null_mut());
+        on!(
+            self,
+            launch(kernel, blocks, 1, 1, threads, 1, 1, 0, queue, places, none)
+        )
+    }
+
+    fn begin_capture(&self) -> Result<()> {
+        on!(self, capture_begin(self.recording, THREAD_LOCAL))?;
+        RECORDING.set(self.recording);
+        Ok(())
+    }
+
+    fn end_capture(&self) -> Result<Handle> {
+        RECORDING.set(ptr::null_mut());
+        let mut recorded = ptr::null_mut();
+        on!(self, capture_end(self.recording, &mut recorded))?;
+        let mut graph = ptr::null_mut();
+        let instantiated = on!(self, graph_instantiate(&mut graph, recorded, 0));
+        on!(self, graph_free(recorded))?;
+        instantiated?;
+        Ok(graph as Handle)
+    }
+
+    fn replay(&self, graph: Handle) -> Result<()> {
+        on!(self, graph_launch(pointer(graph), self.queue()))
+    }
+
+    fn free_graph(&self, graph: Handle) {
+        let _ = self.aside(|| on!(self, graph_exec_free(pointer(graph))));
+    }
+
+    fn record(&self) -> Result<Handle> {
+        self.not_recorded("marking a place of the stream")?;
+        let event = self.new_event()?;
+        on!(self, event_record(pointer(event), self.stream))?;
+        Ok(event)
+    }
+
+    fn wait(&self, event: Handle) -> Result<()> {
+        self.not_recorded("waiting")?;
+        on!(self, event_wait(pointer(event)))
+    }
+
+    fn elapsed(&self, from: Handle, to: Handle) -> Result<f64> {
+        let mut milliseconds = 0.0;
+        on!(
+            self,
+            event_elapsed(&mut milliseconds, pointer(from), pointer(to))
+        )?;
+        Ok(milliseconds.into())
+    }
+
+    fn free_event(&self, event: Handle) {
+        self.events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(event);
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.not_recorded("waiting")?;
+        on!(self, stream_wait(self.stream))
+    }
+}

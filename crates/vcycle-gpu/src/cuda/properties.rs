@@ -1,0 +1,150 @@
+//! What a device says about itself.
+
+use std::ffi::CStr;
+
+use crate::cuda::Vendor;
+use crate::cuda::api::{Api, Current, call};
+use crate::cuda::compiler::Compiler;
+use crate::error::Result;
+use crate::properties::Properties;
+
+/// Numbers of the attributes that are asked for.
+struct Attributes {
+    max_block: i32,
+    local_memory: i32,
+    sub_group: i32,
+    compute_units: i32,
+}
+
+const CUDA: Attributes = Attributes {
+    max_block: 1,
+    local_memory: 8,
+    sub_group: 10,
+    compute_units: 16,
+};
+const CUDA_MAJOR: i32 = 75;
+const CUDA_MINOR: i32 = 76;
+const HIP: Attributes = Attributes {
+    max_block: 56,
+    local_memory: 74,
+    sub_group: 87,
+    compute_units: 63,
+};
+
+/// The properties of a device by its number.
+pub(super) fn read(api: &Api, index: usize) -> Result<Properties> {
+    let asked = Asked {
+        api,
+        name: format!("{}:{index}", api.vendor.name()),
+        device: device(api, index)?,
+    };
+    let attributes = match api.vendor {
+        Vendor::Cuda => CUDA,
+        Vendor::Hip => HIP,
+    };
+    Ok(Properties {
+        model: asked.model()?,
+        driver: driver(api)?,
+        architecture: asked.architecture()?,
+        memory: asked.memory()?,
+        compute_units: asked.attribute(attributes.compute_units)? as usize,
+        local_memory: asked.attribute(attributes.local_memory)? as usize,
+        max_block: asked.attribute(attributes.max_block)? as usize,
+        sub_groups: vec![asked.attribute(attributes.sub_group)? as usize],
+        fp64: true,
+        fp16: true,
+        is_cpu: false,
+        name: asked.name,
+    })
+}
+
+/// The vendor's own number of a device.
+pub(super) fn device(api: &Api, index: usize) -> Result<i32> {
+    let mut device = 0;
+    call!(
+        api,
+        api.vendor.name(),
+        device_get(&mut device, index as i32)
+    )?;
+    Ok(device)
+}
+
+/// Versions of driver and compiler. Devices are listed even where the compiler is absent.
+fn driver(api: &Api) -> Result<String> {
+    let (major, minor) = api.version()?;
+    let (driver, none) = match api.vendor {
+        Vendor::Cuda => ("CUDA driver", "no NVRTC"),
+        Vendor::Hip => ("HIP", "no HIPRTC"),
+    };
+    let compiler = Compiler::of(api.vendor).and_then(Compiler::version);
+    let compiler = compiler.unwrap_or_else(|_| none.into());
+    Ok(format!("{driver} {major}.{minor}, {compiler}"))
+}
+
+struct Asked<'a> {
+    api: &'a Api,
+    name: String,
+    device: i32,
+}
+
+impl Asked<'_> {
+    fn attribute(&self, number: i32) -> Result<i32> {
+        let mut value = 0;
+        call!(
+            self.api,
+            &self.name,
+            device_attribute(&mut value, number, self.device)
+        )?;
+        Ok(value)
+    }
+
+    fn memory(&self) -> Result<usize> {
+        let mut bytes = 0;
+        call!(self.api, &self.name, device_memory(&mut bytes, self.device))?;
+        Ok(bytes)
+    }
+
+    fn model(&self) -> Result<String> {
+        let mut text = [0u8; 256];
+        let length = text.len() as i32;
+        call!(
+            self.api,
+            &self.name,
+            device_name(text.as_mut_ptr().cast(), length, self.device)
+        )?;
+        Ok(start(&text))
+    }
+
+    fn architecture(&self) -> Result<String> {
+        match &self.api.current {
+            Current::Cuda { .. } => {
+                let major = self.attribute(CUDA_MAJOR)?;
+                let minor = self.attribute(CUDA_MINOR)?;
+                Ok(format!("sm_{major}{minor}"))
+            }
+            Current::Hip { properties, .. } => {
+                // Ten times what the structure takes, aligned as it is.
+                let mut bytes = [0u64; 2048];
+                // SAFETY: writes a structure of fewer bytes.
+                let code = unsafe { (properties.pointer)(bytes.as_mut_ptr().cast(), self.device) };
+                self.api.check(&self.name, properties.name, code)?;
+                let bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                Ok(amd_architecture(&bytes))
+            }
+        }
+    }
+}
+
+/// The text `gfx...` of HIP's property structure, whose layout differs among versions. It begins
+/// with the model, 256 bytes that may hold such a text too.
+pub(super) fn amd_architecture(structure: &[u8]) -> String {
+    let rest = &structure[256..];
+    let found = rest.windows(3).position(|bytes| bytes == b"gfx");
+    found.map_or_else(|| "unknown".into(), |place| start(&rest[place..]))
+}
+
+/// The text up to the first zero.
+fn start(bytes: &[u8]) -> String {
+    let text = CStr::from_bytes_until_nul(bytes).unwrap_or_default();
+    text.to_string_lossy().trim().to_owned()
+}
