@@ -1,10 +1,265 @@
 //! Compiled kernels, kept on disk.
+//!
+//! One file per program, named after a hash of all that decides what the compiler makes of it. A
+//! file that cannot be read, was cut short or is refused by the driver is written anew; a disk that
+//! cannot be written costs a compilation the next time, nothing else.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use crate::driver::{Driver, Handle};
 use crate::error::Result;
 use crate::kernel::Source;
+use crate::properties::Properties;
+use crate::sync::lock;
+
+const MAGIC: &[u8; 8] = b"vcycleK1";
+const HEADER: usize = MAGIC.len() + size_of::<u128>();
+
+/// Programs that a device was given, and the time it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Builds {
+    /// Programs that had to be compiled.
+    pub compiled: u64,
+    /// Programs that were loaded from the disk.
+    pub loaded: u64,
+    /// Seconds spent with both.
+    pub seconds: f64,
+}
 
 /// Loads a program, from the disk if it was compiled before for this device and driver.
-pub(crate) fn load(driver: &dyn Driver, source: &Source) -> Result<Handle> {
-    driver.load(&driver.compile(source)?, source)
+pub(crate) fn load(driver: &dyn Driver, source: &Source, builds: &Mutex<Builds>) -> Result<Handle> {
+    let begin = Instant::now();
+    let path = folder().map(|folder| folder.join(file_name(driver.properties(), source)));
+    let kept = path.as_deref().and_then(read);
+    let loaded = kept.and_then(|code| driver.load(&code, source).ok());
+    let module = match loaded {
+        Some(module) => module,
+        None => compile(driver, source, path.as_deref())?,
+    };
+    let mut builds = lock(builds);
+    match loaded {
+        Some(_) => builds.loaded += 1,
+        None => builds.compiled += 1,
+    }
+    builds.seconds += begin.elapsed().as_secs_f64();
+    Ok(module)
+}
+
+fn compile(driver: &dyn Driver, source: &Source, path: Option<&Path>) -> Result<Handle> {
+    let code = driver.compile(source)?;
+    if let Some(path) = path {
+        // See above: a disk that is full or read-only is no error.
+        let _ = write(path, &code);
+    }
+    driver.load(&code, source)
+}
+
+/// Where compiled kernels are kept: `VCYCLE_CACHE`, or the user's folder for such things.
+fn folder() -> Option<PathBuf> {
+    folder_of(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+}
+
+fn folder_of(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if let Some(folder) = variable("VCYCLE_CACHE") {
+        return Some(folder.into());
+    }
+    let home = |below: &str| variable("HOME").map(|home| Path::new(&home).join(below));
+    let caches = if cfg!(windows) {
+        variable("LOCALAPPDATA").map(PathBuf::from)
+    } else if cfg!(target_os = "macos") {
+        home("Library/Caches")
+    } else {
+        variable("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .or_else(|| home(".cache"))
+    };
+    caches.map(|caches| caches.join("vcycle"))
+}
+
+fn file_name(properties: &Properties, source: &Source) -> String {
+    let mut hash = Hash::default();
+    let device = [
+        &properties.model,
+        &properties.architecture,
+        &properties.driver,
+    ];
+    let fixed = [env!("CARGO_PKG_VERSION"), &source.file, &source.text];
+    let all = fixed.into_iter().chain(
+        device
+            .into_iter()
+            .chain(&source.defines)
+            .map(String::as_str),
+    );
+    for part in all {
+        hash.add(&part.len().to_le_bytes());
+        hash.add(part.as_bytes());
+    }
+    format!("{:032x}.kernel", hash.0)
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = fs::read(path).ok()?;
+    let code = bytes.get(HEADER..)?;
+    if bytes[..HEADER] != header(code) {
+        return None;
+    }
+    bytes.drain(..HEADER);
+    Some(bytes)
+}
+
+/// Under a name of its own first, so that nobody reads half a file.
+fn write(path: &Path, code: &[u8]) -> std::io::Result<()> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let own = path.with_extension(format!("{}-{number}", std::process::id()));
+    let written =
+        fs::write(&own, [&header(code), code].concat()).and_then(|()| fs::rename(&own, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&own);
+    }
+    written
+}
+
+/// What a file with this code begins with.
+fn header(code: &[u8]) -> Vec<u8> {
+    let mut hash = Hash::default();
+    hash.add(code);
+    [MAGIC.as_slice(), &hash.0.to_le_bytes()].concat()
+}
+
+/// FNV-1a of 128 bits: the same everywhere and in every version.
+struct Hash(u128);
+
+impl Default for Hash {
+    fn default() -> Self {
+        Self(0x6c62272e07bb014262b821756295c58d)
+    }
+}
+
+impl Hash {
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000000001000000000000000000013b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn properties() -> Properties {
+        Properties {
+            name: "opencl:0".into(),
+            model: "model".into(),
+            driver: "1".into(),
+            architecture: "CL3.0".into(),
+            memory: 0,
+            compute_units: 1,
+            local_memory: 0,
+            max_block: 1,
+            sub_groups: vec![],
+            fp64: true,
+            fp16: true,
+            is_cpu: true,
+        }
+    }
+
+    fn source() -> Source {
+        Source {
+            file: "one.c".into(),
+            text: "text".into(),
+            defines: vec!["A=1".into(), "B=2".into()],
+        }
+    }
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("vcycle-gpu-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn hash_is_fnv_1a() {
+        let mut hash = Hash::default();
+        hash.add(b"a");
+        assert_eq!(hash.0, 0xd228cb696f1a8caf78912b704e4a8964);
+    }
+
+    #[test]
+    fn all_that_matters_changes_the_name() {
+        let before = file_name(&properties(), &source());
+        assert_eq!(before, file_name(&properties(), &source()));
+        let device = |change: fn(&mut Properties)| {
+            let mut properties = properties();
+            change(&mut properties);
+            file_name(&properties, &source())
+        };
+        let text = |change: fn(&mut Source)| {
+            let mut source = source();
+            change(&mut source);
+            file_name(&properties(), &source)
+        };
+        let changed = [
+            device(|properties| properties.model.push('x')),
+            device(|properties| properties.driver.push('x')),
+            device(|properties| properties.architecture.push('x')),
+            text(|source| source.text.push('x')),
+            text(|source| source.defines = vec!["A=1B=2".into()]),
+        ];
+        assert!(changed.iter().all(|name| *name != before));
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = scratch("whole");
+        let path = folder.join("below/a.kernel");
+        write(&path, b"code").unwrap();
+        assert_eq!(read(&path).unwrap(), b"code");
+        assert_eq!(fs::read_dir(folder.join("below")).unwrap().count(), 1);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn damaged_files_are_ignored() {
+        let folder = scratch("damaged");
+        let path = folder.join("a.kernel");
+        write(&path, b"code").unwrap();
+        let whole = fs::read(&path).unwrap();
+        for damaged in [
+            &whole[..whole.len() - 1],
+            &whole[..5],
+            b"",
+            &[&whole[..], b"x"].concat(),
+        ] {
+            fs::write(&path, damaged).unwrap();
+            assert!(read(&path).is_none());
+        }
+        assert!(read(&folder.join("missing.kernel")).is_none());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn folder_follows_the_environment() {
+        let set = |names: &'static [&str]| {
+            folder_of(|name| names.contains(&name).then(|| format!("/{name}").into()))
+        };
+        assert_eq!(set(&["VCYCLE_CACHE", "HOME"]), Some("/VCYCLE_CACHE".into()));
+        assert_eq!(set(&[]), None);
+        if cfg!(target_os = "linux") {
+            assert_eq!(
+                set(&["XDG_CACHE_HOME", "HOME"]),
+                Some("/XDG_CACHE_HOME/vcycle".into())
+            );
+            assert_eq!(set(&["HOME"]), Some("/HOME/.cache/vcycle".into()));
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What a device was asked to do, counted.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts since the device was opened; differences of two tell what happened in between.
@@ -60,4 +61,28 @@ impl Counters {
 /// Adds to one counter.
 pub(crate) fn add(counter: &AtomicU64, amount: usize) {
     counter.fetch_add(amount as u64, Ordering::Relaxed);
+}
+
+thread_local! {
+    /// Kernels that this thread has recorded, while it records.
+    static RECORDED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Does recorded work; tells how many kernels were in it.
+pub(crate) fn recorded<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    RECORDED.set(Some(0));
+    let result = work();
+    (result, RECORDED.take().unwrap_or(0))
+}
+
+/// Whether this thread's work is recorded.
+pub(crate) fn is_recording() -> bool {
+    RECORDED.get().is_some()
+}
+
+/// Counts a kernel if this thread records.
+pub(crate) fn count_recorded() -> bool {
+    let count = RECORDED.get();
+    RECORDED.set(count.map(|count| count + 1));
+    count.is_some()
 }

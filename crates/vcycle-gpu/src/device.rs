@@ -1,10 +1,10 @@
 //! A device: its memory, its programs and its stream.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::cache;
-use crate::counters::{Counters, Counts, add};
+use crate::cache::{self, Builds};
+use crate::counters::{Counters, Counts, add, count_recorded, is_recording, recorded};
 use crate::discovery;
 use crate::driver::{Driver, Handle};
 use crate::error::{Error, Result};
@@ -14,6 +14,7 @@ use crate::memory::Memory;
 use crate::pool::Pool;
 use crate::properties::Properties;
 use crate::readback::Readback;
+use crate::sync::lock;
 
 /// Bytes that travel at a time through pinned memory.
 const STAGE: usize = 16 << 20;
@@ -31,6 +32,7 @@ pub struct Device {
     staging: Mutex<Option<Staging>>,
     capturing: Mutex<()>,
     counters: Counters,
+    builds: Mutex<Builds>,
 }
 
 /// Two pinned blocks: one is filled while the other travels.
@@ -67,6 +69,7 @@ impl Device {
             staging: Mutex::default(),
             capturing: Mutex::default(),
             counters: Counters::default(),
+            builds: Mutex::default(),
         }
     }
 
@@ -78,6 +81,11 @@ impl Device {
     /// What it was asked to do so far.
     pub fn counts(&self) -> Counts {
         self.counters.read()
+    }
+
+    /// Programs it was given so far, and the time that took.
+    pub fn builds(&self) -> Builds {
+        *lock(&self.builds)
     }
 
     /// Bytes of memory that are free now, those of the pool among them.
@@ -98,7 +106,8 @@ impl Device {
     /// [`Error::OutOfMemory`] when there is not enough; nothing else is affected.
     pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Memory> {
         let size = Pool::rounded(bytes);
-        let address = match lock(&self.pool).take(size) {
+        let kept = lock(&self.pool).take(size);
+        let address = match kept {
             Some(address) => address,
             None => self.allocate_new(size)?,
         };
@@ -110,6 +119,7 @@ impl Device {
     }
 
     fn allocate_new(&self, size: usize) -> Result<u64> {
+        self.check_recording("allocation")?;
         add(&self.counters.allocations, 1);
         match self.driver.allocate(size) {
             Err(Error::OutOfMemory { .. }) => {
@@ -122,9 +132,9 @@ impl Device {
 
     /// Gives memory that nobody uses back to the driver.
     pub fn release_pool(&self) {
-        for address in lock(&self.pool).drain() {
-            self.driver.free(address);
-        }
+        let kept = lock(&self.pool).drain();
+        kept.into_iter()
+            .for_each(|address| self.driver.free(address));
     }
 
     pub(crate) fn give_back(&self, address: u64, bytes: usize) {
@@ -140,6 +150,7 @@ impl Device {
     /// When the memory is smaller.
     pub fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
         assert!(from.len() <= to.bytes, "more bytes than the memory has");
+        self.check_recording("copies from the host")?;
         add(&self.counters.uploaded, from.len());
         let mut staging = lock(&self.staging);
         let blocks = self.staging(&mut staging)?;
@@ -167,6 +178,7 @@ impl Device {
     /// When the memory is smaller.
     pub fn download(&self, to: &mut [u8], from: &Memory) -> Result<()> {
         assert!(to.len() <= from.bytes, "more bytes than the memory has");
+        self.check_recording("waiting")?;
         add(&self.counters.downloaded, to.len());
         add(&self.counters.synchronizations, 1);
         let mut staging = lock(&self.staging);
@@ -280,22 +292,38 @@ impl Device {
         Ok(kernel)
     }
 
+    /// Fails while this thread records: what cannot be replayed must not happen.
+    fn check_recording(&self, what: &str) -> Result<()> {
+        match is_recording() {
+            false => Ok(()),
+            true => Err(Error::Unsupported {
+                device: self.properties().name.clone(),
+                what: format!("{what} while work is recorded"),
+            }),
+        }
+    }
+
     fn module(&self, source: &Source) -> Result<Handle> {
         let mut modules = lock(&self.modules);
         if let Some(module) = modules.get(source) {
             return Ok(*module);
         }
-        let module = cache::load(self.driver.as_ref(), source)?;
+        let module = cache::load(self.driver.as_ref(), source, &self.builds)?;
         modules.insert(source.clone(), module);
         Ok(module)
     }
 
-    /// Queues a kernel.
+    /// Queues a kernel; none where there are no blocks, which CUDA would refuse.
     ///
     /// # Errors
     /// When the device refuses it. What goes wrong while it runs is told by a later call.
     pub fn launch(&self, kernel: &Kernel, shape: Shape, arguments: &[Argument]) -> Result<()> {
-        add(&self.counters.launches, 1);
+        if shape.blocks == 0 {
+            return Ok(());
+        }
+        if !count_recorded() {
+            add(&self.counters.launches, 1);
+        }
         self.driver.launch(kernel.handle, shape, arguments)
     }
 
@@ -309,18 +337,15 @@ impl Device {
         work: impl FnOnce() -> Result<(), E>,
     ) -> Result<Graph, E> {
         let _alone = lock(&self.capturing);
-        let before = self.counts();
         self.driver.begin_capture()?;
-        let worked = work();
-        let graph = self.driver.end_capture();
-        worked?;
-        let handle = graph?;
-        let done = self.counts() - before;
-        Ok(Graph {
+        let (worked, launches) = recorded(work);
+        let ended = self.driver.end_capture().map(|handle| Graph {
             device: Arc::clone(self),
             handle,
-            launches: done.launches,
-        })
+            launches,
+        });
+        worked?;
+        Ok(ended?)
     }
 
     /// Queues recorded work.
@@ -355,12 +380,8 @@ impl Device {
     /// # Errors
     /// When the device fails, or something queued before did.
     pub fn synchronize(&self) -> Result<()> {
+        self.check_recording("waiting")?;
         add(&self.counters.synchronizations, 1);
         self.driver.synchronize()
     }
-}
-
-/// A panic in another thread leaves these maps as they were.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

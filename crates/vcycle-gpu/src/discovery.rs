@@ -3,7 +3,10 @@
 use crate::cuda::{self, Vendor};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::opencl;
 use crate::properties::Properties;
+
+const DRIVERS: [&str; 3] = ["cuda", "hip", "opencl"];
 
 /// A vendor's devices, or why there are none.
 #[derive(Debug)]
@@ -15,23 +18,104 @@ pub struct Found {
 }
 
 /// Asks every vendor's library.
+///
+/// ```
+/// for found in vcycle_gpu::discover() {
+///     match found.devices {
+///         Ok(devices) => devices.iter().for_each(|device| println!("{}: {}", device.name, device.model)),
+///         Err(missing) => println!("{missing}"),
+///     }
+/// }
+/// ```
 pub fn discover() -> Vec<Found> {
-    let found = |vendor: Vendor| Found {
-        driver: vendor.name(),
-        devices: cuda::devices(vendor),
-    };
-    vec![found(Vendor::Cuda), found(Vendor::Hip)]
+    let found = DRIVERS.map(|driver| Found {
+        driver,
+        devices: devices(driver),
+    });
+    found.into()
+}
+
+fn devices(driver: &'static str) -> Result<Vec<Properties>> {
+    match driver {
+        "cuda" => cuda::devices(Vendor::Cuda),
+        "hip" => cuda::devices(Vendor::Hip),
+        _ => opencl::devices(),
+    }
 }
 
 /// The driver of a device by its name.
 pub(crate) fn driver(name: &str) -> Result<Box<dyn Driver>> {
-    let (vendor, index) = name.split_once(':').unwrap_or((name, "0"));
-    match (vendor, index.parse()) {
-        ("cuda", Ok(index)) => cuda::open(Vendor::Cuda, index),
-        ("hip", Ok(index)) => cuda::open(Vendor::Hip, index),
-        _ => Err(Error::NoDevice {
-            name: name.to_owned(),
-            known: "names are like cuda:0".into(),
-        }),
+    let asked = name.split(':').next();
+    let Some(driver) = DRIVERS.into_iter().find(|&driver| asked == Some(driver)) else {
+        return Err(no_device(name, &discover()));
+    };
+    let listed = devices(driver)?;
+    let Some(index) = listed.iter().position(|device| device.name == name) else {
+        return Err(no_device(name, &discover()));
+    };
+    match driver {
+        "cuda" => cuda::open(Vendor::Cuda, index),
+        "hip" => cuda::open(Vendor::Hip, index),
+        _ => opencl::open(index),
+    }
+}
+
+fn no_device(name: &str, found: &[Found]) -> Error {
+    Error::NoDevice {
+        name: name.to_owned(),
+        known: known(found),
+    }
+}
+
+fn known(found: &[Found]) -> String {
+    let devices = found
+        .iter()
+        .filter_map(|found| found.devices.as_ref().ok())
+        .flatten();
+    let names: Vec<String> = devices
+        .map(|device| format!("{} ({})", device.name, device.model))
+        .collect();
+    if !names.is_empty() {
+        return format!("there are {}", names.join(", "));
+    }
+    let reasons = found
+        .iter()
+        .filter_map(|found| found.devices.as_ref().err());
+    let reasons: Vec<String> = reasons.map(ToString::to_string).collect();
+    format!("none was found: {}", reasons.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_driver_answers() {
+        let drivers: Vec<&str> = discover().iter().map(|found| found.driver).collect();
+        assert_eq!(drivers, DRIVERS);
+    }
+
+    #[test]
+    fn unknown_names_get_a_list() {
+        for name in ["gpu:0", "", "cpu", "openclx:0"] {
+            let error = driver(name).unwrap_err();
+            assert!(matches!(error, Error::NoDevice { .. }), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn reasons_are_told_where_nothing_is() {
+        let missing = |driver| Found {
+            driver,
+            devices: Err(Error::Library {
+                driver,
+                library: "lib.so".into(),
+                problem: "is missing".into(),
+                advice: "install it".into(),
+            }),
+        };
+        let known = known(&[missing("cuda"), missing("hip")]);
+        let words = "none was found: cuda: lib.so is missing; install it; hip: lib.so is missing; install it";
+        assert_eq!(known, words);
     }
 }

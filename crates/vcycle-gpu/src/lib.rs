@@ -14,6 +14,7 @@
 //! # Ok::<(), vcycle_gpu::Error>(())
 //! ```
 
+mod bandwidth;
 mod cache;
 mod counters;
 mod cuda;
@@ -28,7 +29,9 @@ mod opencl;
 mod pool;
 mod properties;
 mod readback;
+mod sync;
 
+pub use cache::Builds;
 pub use counters::Counts;
 pub use cuda::compile_only;
 pub use device::Device;

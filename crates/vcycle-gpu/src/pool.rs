@@ -51,7 +51,7 @@ mod tests {
     fn rounding_wastes_little() {
         for bytes in [1, 255, 256, 257, 5000, 1 << 20, (1 << 20) + 1, 123_456_789] {
             let rounded = Pool::rounded(bytes);
-            assert!(rounded >= bytes && rounded % 256 == 0);
+            assert!(rounded >= bytes && rounded.is_multiple_of(256));
             assert!(rounded - bytes < 256.max(bytes / 7));
         }
     }

@@ -1,6 +1,7 @@
 //! Vendors' libraries, looked for when they are needed.
 
 use std::env;
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
@@ -166,7 +167,10 @@ impl Wanted {
 fn open(path: &Path) -> Result<Library, String> {
     path.parent().into_iter().for_each(open_builtins);
     // SAFETY: what these libraries run when they are loaded asks nothing of us.
-    unsafe { Library::new(path) }.map_err(|error| format!("cannot be loaded ({error})"))
+    unsafe { Library::new(path) }.map_err(|error| match error.source() {
+        Some(loader) => format!("cannot be loaded ({loader})"),
+        None => format!("cannot be loaded ({error})"),
+    })
 }
 
 /// Compilers open a second library by its bare name, which the loader finds in a folder it does

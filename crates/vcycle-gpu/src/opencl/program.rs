@@ -1,0 +1,177 @@
+//! Programs: compiled from source, kept as binaries.
+
+use std::ffi::CString;
+use std::fmt::Write;
+use std::ptr::{null, null_mut};
+
+use super::platform::{info, text};
+use super::{OpenCl, api, api::Object};
+use crate::driver::Handle;
+use crate::error::{Error, Result};
+use crate::kernel::Source;
+
+const BUILD_PROGRAM_FAILURE: i32 = -11;
+
+impl OpenCl {
+    pub(super) fn compile_to_binary(&self, source: &Source) -> Result<Vec<u8>> {
+        let program = self.program_of_source(source)?;
+        let binary = self.binary(program);
+        self.release(program);
+        binary
+    }
+
+    pub(super) fn program_of_source(&self, source: &Source) -> Result<Object> {
+        let whole = whole_text(source);
+        let (pointer, length) = (whole.as_ptr().cast(), whole.len());
+        let mut code = 0;
+        // SAFETY: one text with its length, copied before the call returns.
+        let program = unsafe {
+            (self.api.create_program_with_source)(self.context, 1, &pointer, &length, &mut code)
+        };
+        self.check("clCreateProgramWithSource", code)?;
+        let built = match self.build(program) {
+            BUILD_PROGRAM_FAILURE => Err(self.compile_error(program, source)),
+            code => self.check("clBuildProgram", code),
+        };
+        if let Err(error) = built {
+            self.release(program);
+            return Err(error);
+        }
+        Ok(program)
+    }
+
+    /// `None` where the driver refuses the binary, as after an update.
+    pub(super) fn program_of_binary(&self, binary: &[u8]) -> Option<Object> {
+        if binary.is_empty() {
+            return None;
+        }
+        let (pointer, length) = (binary.as_ptr(), binary.len());
+        let (mut status, mut code) = (0, 0);
+        // SAFETY: one device, one binary with its length, copied before the call returns.
+        let program = unsafe {
+            (self.api.create_program_with_binary)(
+                self.context,
+                1,
+                &self.device,
+                &length,
+                &pointer,
+                &mut status,
+                &mut code,
+            )
+        };
+        if code != api::SUCCESS {
+            return None;
+        }
+        if status != api::SUCCESS || self.build(program) != api::SUCCESS {
+            self.release(program);
+            return None;
+        }
+        Some(program)
+    }
+
+    fn options(&self) -> String {
+        format!("-cl-std={}", self.properties.architecture)
+    }
+
+    fn build(&self, program: Object) -> i32 {
+        let options = CString::new(self.options()).expect("options have no zero byte");
+        // SAFETY: one device, options that end with zero, no callback: the call waits.
+        unsafe {
+            (self.api.build_program)(
+                program,
+                1,
+                &self.device,
+                options.as_ptr(),
+                null(),
+                null_mut(),
+            )
+        }
+    }
+
+    fn compile_error(&self, program: Object, source: &Source) -> Error {
+        let log = info("clGetProgramBuildInfo", |size, out, needed| {
+            // SAFETY: `out` has room for `size` bytes.
+            unsafe {
+                (self.api.get_program_build_info)(
+                    program,
+                    self.device,
+                    api::PROGRAM_BUILD_LOG,
+                    size,
+                    out,
+                    needed,
+                )
+            }
+        });
+        Error::Compile {
+            file: source.file.clone(),
+            device: self.properties.name.clone(),
+            options: format!("{} and {:?}", self.options(), source.defines),
+            log: log.map_or_else(|error| error.to_string(), |log| text(&log)),
+        }
+    }
+
+    /// The binary for the one device; empty where the driver gives none.
+    fn binary(&self, program: Object) -> Result<Vec<u8>> {
+        let mut size = 0_usize;
+        self.program_info(program, api::PROGRAM_BINARY_SIZES, &mut size)?;
+        let mut binary = vec![0; size];
+        self.program_info(program, api::PROGRAM_BINARIES, &mut binary.as_mut_ptr())?;
+        Ok(binary)
+    }
+
+    fn program_info<T>(&self, program: Object, what: u32, value: &mut T) -> Result<()> {
+        let place = (&raw mut *value).cast();
+        // SAFETY: the context has one device, hence one size, and one pointer to room for as much.
+        let code = unsafe {
+            (self.api.get_program_info)(program, what, size_of::<T>(), place, null_mut())
+        };
+        self.check("clGetProgramInfo", code)
+    }
+
+    fn release(&self, program: Object) {
+        // SAFETY: a program that nobody else has. Its code tells of bugs of ours only.
+        unsafe { (self.api.release_program)(program) };
+    }
+
+    pub(super) fn kernel_of_program(&self, program: Object, name: &str) -> Result<Option<Handle>> {
+        let Ok(name) = CString::new(name) else {
+            return Ok(None);
+        };
+        let mut code = 0;
+        // SAFETY: a name that ends with zero.
+        let kernel = unsafe { (self.api.create_kernel)(program, name.as_ptr(), &mut code) };
+        if code == api::INVALID_KERNEL_NAME {
+            return Ok(None);
+        }
+        self.check("clCreateKernel", code)?;
+        Ok(Some(kernel as Handle))
+    }
+}
+
+/// The text after its definitions, which may have spaces, unlike those of the command line; lines
+/// are counted from where the file begins.
+fn whole_text(source: &Source) -> String {
+    let mut whole = String::new();
+    for define in &source.defines {
+        let (name, value) = define.split_once('=').unwrap_or((define, "1"));
+        writeln!(whole, "#define {name} {value}").expect("strings can be written to");
+    }
+    writeln!(whole, "#line 1 \"{}\"", source.file).expect("strings can be written to");
+    whole + &source.text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_go_before_the_first_line() {
+        let source = Source {
+            file: "one.c".into(),
+            text: "A b;\n".into(),
+            defines: vec!["A=unsigned int".into(), "F".into()],
+        };
+        let whole = "#define A unsigned int\n#define F 1\n#line 1 \"one.c\"\nA b;\n";
+        assert_eq!(whole_text(&source), whole);
+    }
+}

@@ -1,0 +1,267 @@
+//! What is queued: at once, or recorded and queued again and again.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+use std::sync::Arc;
+use std::thread::{self, ThreadId};
+
+use super::{OpenCl, api};
+use crate::driver::{Address, Handle};
+use crate::error::{Error, Result};
+use crate::kernel::{Argument, Shape};
+use crate::opencl::api::Object;
+use crate::sync::lock;
+
+/// Something that can be queued.
+#[derive(Debug)]
+pub(super) enum Command {
+    Copy {
+        to: Address,
+        from: Address,
+        bytes: usize,
+    },
+    Clear {
+        address: Address,
+        bytes: usize,
+    },
+    Launch {
+        kernel: Handle,
+        shape: Shape,
+        arguments: Vec<Argument>,
+    },
+}
+
+/// What one thread has queued since it began to record.
+#[derive(Debug)]
+pub(super) struct Recording {
+    thread: ThreadId,
+    commands: Vec<Command>,
+    refused: Option<&'static str>,
+}
+
+/// Recorded work by its handle.
+#[derive(Debug, Default)]
+pub(super) struct Graphs {
+    by_handle: HashMap<Handle, Arc<Vec<Command>>>,
+    last: Handle,
+}
+
+impl OpenCl {
+    /// Queues a command, or records it if this thread is recording.
+    pub(super) fn submit(&self, command: Command) -> Result<()> {
+        let mut recording = lock(&self.recording);
+        if let Some(recording) = mine(&mut recording) {
+            recording.commands.push(command);
+            return Ok(());
+        }
+        drop(recording);
+        let _together = lock(&self.queueing);
+        self.enqueue(&command)
+    }
+
+    pub(super) fn begin_recording(&self) {
+        *lock(&self.recording) = Some(Recording {
+            thread: thread::current().id(),
+            commands: Vec::new(),
+            refused: None,
+        });
+    }
+
+    pub(super) fn end_recording(&self) -> Result<Handle> {
+        let recording = lock(&self.recording).take();
+        let recording = recording.expect("a recording ends after it began");
+        if let Some(what) = recording.refused {
+            return Err(self.unsupported_in_recording(what));
+        }
+        let mut graphs = lock(&self.graphs);
+        graphs.last += 1;
+        let handle = graphs.last;
+        graphs
+            .by_handle
+            .insert(handle, Arc::new(recording.commands));
+        Ok(handle)
+    }
+
+    /// An error if this thread is recording, which then fails as a whole.
+    pub(super) fn refuse_recording(&self, what: &'static str) -> Result<()> {
+        let mut recording = lock(&self.recording);
+        let Some(recording) = mine(&mut recording) else {
+            return Ok(());
+        };
+        recording.refused = Some(what);
+        Err(self.unsupported_in_recording(what))
+    }
+
+    fn unsupported_in_recording(&self, what: &str) -> Error {
+        let device = self.properties.name.clone();
+        let what = format!("{what} while work is recorded");
+        Error::Unsupported { device, what }
+    }
+
+    pub(super) fn submit_graph(&self, graph: Handle) -> Result<()> {
+        self.refuse_recording("replaying")?;
+        let commands = lock(&self.graphs).by_handle.get(&graph).cloned();
+        let commands = commands.expect("a graph is replayed before it is forgotten");
+        let _together = lock(&self.queueing);
+        commands
+            .iter()
+            .try_for_each(|command| self.enqueue(command))?;
+        self.flush()
+    }
+
+    pub(super) fn forget_graph(&self, graph: Handle) {
+        lock(&self.graphs).by_handle.remove(&graph);
+    }
+
+    fn enqueue(&self, command: &Command) -> Result<()> {
+        match command {
+            Command::Copy { bytes: 0, .. } | Command::Clear { bytes: 0, .. } => Ok(()),
+            Command::Copy { to, from, bytes } => self.enqueue_copy(*to, *from, *bytes),
+            Command::Clear { address, bytes } => self.enqueue_clear(*address, *bytes),
+            Command::Launch {
+                kernel,
+                shape,
+                arguments,
+            } => self.enqueue_launch(*kernel as Object, *shape, arguments),
+        }
+    }
+
+    fn enqueue_copy(&self, to: Address, from: Address, bytes: usize) -> Result<()> {
+        let (to, from) = (to as *mut c_void, from as *const c_void);
+        // SAFETY: memory of the device or of the host that lives until the copy is done, as the
+        // callers of the driver see to; not blocking; no events.
+        let code = unsafe {
+            (self.api.enqueue_svm_memcpy)(self.queue, 0, to, from, bytes, 0, null(), null_mut())
+        };
+        self.check("clEnqueueSVMMemcpy", code)
+    }
+
+    fn enqueue_clear(&self, address: Address, bytes: usize) -> Result<()> {
+        let pattern = [0_u8; 16];
+        let whole = bytes.is_multiple_of(16) && address.is_multiple_of(16);
+        let width = if whole { 16 } else { 1 };
+        let (to, pattern) = (address as *mut c_void, pattern.as_ptr().cast());
+        // SAFETY: memory of the device; address and size are multiples of the pattern's, which is
+        // copied before the call returns.
+        let code = unsafe {
+            (self.api.enqueue_svm_mem_fill)(
+                self.queue,
+                to,
+                pattern,
+                width,
+                bytes,
+                0,
+                null(),
+                null_mut(),
+            )
+        };
+        self.check("clEnqueueSVMMemFill", code)
+    }
+
+    fn enqueue_launch(&self, kernel: Object, shape: Shape, arguments: &[Argument]) -> Result<()> {
+        for (number, argument) in arguments.iter().enumerate() {
+            self.set_argument(kernel, number, argument)?;
+        }
+        let threads = shape.threads as usize;
+        let all = shape.blocks as usize * threads;
+        // SAFETY: one dimension, no offset, no events.
+        let code = unsafe {
+            (self.api.enqueue_nd_range_kernel)(
+                self.queue,
+                kernel,
+                1,
+                null(),
+                &all,
+                &threads,
+                0,
+                null(),
+                null_mut(),
+            )
+        };
+        self.check("clEnqueueNDRangeKernel", code)
+    }
+
+    fn set_argument(&self, kernel: Object, number: usize, argument: &Argument) -> Result<()> {
+        let (call, code) = match argument {
+            Argument::Address(0) => self.set_value(kernel, number, &null::<c_void>()),
+            Argument::Address(address) => {
+                let pointer = *address as *const c_void;
+                // SAFETY: memory of this device.
+                let code = unsafe {
+                    (self.api.set_kernel_arg_svm_pointer)(kernel, number as u32, pointer)
+                };
+                ("clSetKernelArgSVMPointer", code)
+            }
+            Argument::I32(value) => self.set_value(kernel, number, value),
+            Argument::U32(value) => self.set_value(kernel, number, value),
+            Argument::I64(value) => self.set_value(kernel, number, value),
+            Argument::U64(value) => self.set_value(kernel, number, value),
+            Argument::F32(value) => self.set_value(kernel, number, value),
+            Argument::F64(value) => self.set_value(kernel, number, value),
+        };
+        self.check(call, code)
+            .map_err(|error| with_number(error, number))
+    }
+
+    fn set_value<T>(&self, kernel: Object, number: usize, value: &T) -> (&'static str, i32) {
+        let place = (&raw const *value).cast();
+        // SAFETY: the value is copied before the call returns.
+        let code =
+            unsafe { (self.api.set_kernel_arg)(kernel, number as u32, size_of::<T>(), place) };
+        ("clSetKernelArg", code)
+    }
+
+    /// An event that passes when all that was queued before is done. What was queued is begun.
+    pub(super) fn marker(&self) -> Result<Handle> {
+        let mut event = null_mut();
+        // SAFETY: one event comes back.
+        let code = unsafe { (self.api.enqueue_marker)(self.queue, 0, null(), &mut event) };
+        self.check("clEnqueueMarkerWithWaitList", code)?;
+        self.flush()?;
+        Ok(event as Handle)
+    }
+
+    /// Nanoseconds on the device's clock when an event passed.
+    pub(super) fn ended(&self, event: Handle) -> Result<u64> {
+        let mut time = 0_u64;
+        let place = (&raw mut time).cast();
+        let end = api::PROFILING_COMMAND_END;
+        // SAFETY: an event that was not forgotten, and room for the number.
+        let code = unsafe {
+            (self.api.get_event_profiling_info)(
+                event as Object,
+                end,
+                size_of::<u64>(),
+                place,
+                null_mut(),
+            )
+        };
+        self.check("clGetEventProfilingInfo", code)?;
+        Ok(time)
+    }
+
+    fn flush(&self) -> Result<()> {
+        // SAFETY: the queue lives as long as the device.
+        self.check("clFlush", unsafe { (self.api.flush)(self.queue) })
+    }
+
+    pub(super) fn finish(&self) -> Result<()> {
+        // SAFETY: the queue lives as long as the device.
+        self.check("clFinish", unsafe { (self.api.finish)(self.queue) })
+    }
+}
+
+/// The recording of this thread.
+fn mine(recording: &mut Option<Recording>) -> Option<&mut Recording> {
+    recording
+        .as_mut()
+        .filter(|recording| recording.thread == thread::current().id())
+}
+
+fn with_number(mut error: Error, number: usize) -> Error {
+    if let Error::Call { meaning, .. } = &mut error {
+        *meaning = format!("argument {number}: {meaning}");
+    }
+    error
+}
