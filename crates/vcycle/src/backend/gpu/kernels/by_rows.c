@@ -14,7 +14,6 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
     const Matrix a = MATRIX;
     const Finish f = FINISH_OPERANDS;
     const u32 part = thread_of_block() % THREADS, together = BLOCK / THREADS;
-    ACC mine = 0;
     for (u64 first = (u64)block_of_grid() * together; first < rows;
          first += (u64)blocks_of_grid() * together) {
         const u64 row = first + thread_of_block() / THREADS;
@@ -35,10 +34,9 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
             FOR(i, COLUMNS) {
                 const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);
                 if (part == i % THREADS && row < rows && column + i < cols)
-                    mine += finish(&f, row, row * cols + column + i, ALPHA(column + i),
-                                   BETA(column + i), sum);
+                    finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i),
+                           sum);
             }
         }
     }
-    FINISH_PRODUCT(mine, scratch);
 }
