@@ -17,7 +17,7 @@ const ROUNDS: usize = 5;
 
 #[derive(Serialize)]
 struct Device {
-    name: &'static str,
+    name: String,
     threads: usize,
     features: Vec<&'static str>,
     copy_gigabytes_per_second: f64,
@@ -35,7 +35,7 @@ pub fn run(args: &DevicesArgs) -> Result<ExitCode> {
     }
     let rows = devices.iter().map(|device| {
         [
-            device.name.to_owned(),
+            device.name.clone(),
             device.threads.to_string(),
             format!("{:.1}", device.copy_gigabytes_per_second),
             device.features.join(" "),
@@ -50,7 +50,7 @@ pub fn run(args: &DevicesArgs) -> Result<ExitCode> {
 
 fn look_at(executor: &Executor, features: Vec<&'static str>) -> Result<Device> {
     Ok(Device {
-        name: executor.name(),
+        name: executor.name().to_owned(),
         threads: executor.threads(),
         features,
         copy_gigabytes_per_second: bandwidth(executor)?,
