@@ -5,11 +5,13 @@
 //! the crate `vcycle-gpu`.
 
 pub(crate) mod monitor;
+pub(crate) mod scalars;
+pub(crate) mod vector;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vcycle_gpu::{Argument, Device, Kernel, Shape, Source};
+use vcycle_gpu::{Argument, Device, Kernel, Memory, Shape, Source};
 
 use crate::error::{Error, Result};
 use crate::scalar::Kind;
@@ -17,10 +19,16 @@ use crate::scalar::Kind;
 /// Threads of a block, in all kernels.
 pub(crate) const BLOCK: u32 = 256;
 
+/// Most partial sums of a reduction, over all blocks and columns.
+pub(crate) const PARTIAL_SUMS: usize = 2048;
+
 /// A device and the kernels of this backend.
 pub struct Gpu {
     device: Arc<Device>,
     kernels: Mutex<HashMap<Key, Kernel>>,
+    /// Partial sums of reductions and a counter, zero between them. Kernels run one after the
+    /// other, so that all share it.
+    reduction: Memory,
 }
 
 /// File, kernel and definitions.
@@ -68,15 +76,24 @@ impl Gpu {
                 operation: "double precision, which solves are judged in".to_owned(),
             });
         }
+        let reduction = device.allocate(8 * PARTIAL_SUMS + 8)?;
+        device.clear(&reduction)?;
         Ok(Self {
             device,
             kernels: Mutex::default(),
+            reduction,
         })
     }
 
     /// The device.
     pub fn device(&self) -> &Arc<Device> {
         &self.device
+    }
+
+    /// The last arguments of a reduction: partial sums and the counter of blocks.
+    pub(crate) fn reduction(&self) -> [Argument; 2] {
+        let partials = self.reduction.address();
+        [partials, partials + 8 * PARTIAL_SUMS as u64].map(Argument::Address)
     }
 
     /// A kernel of a file, compiled with the given definitions.

@@ -2,7 +2,7 @@
 //
 // Kernels are C99 plus these words. Compile-time constants come as definitions:
 //   WIDTH   threads of a sub-group (32 on NVIDIA, 64 on AMD, 16 or 32 elsewhere)
-//   BLOCK   threads of a block, a power of two, at most the square of WIDTH
+//   BLOCK   threads of a block, a power of two
 //   and the value types of a program, each one of f64 f32 f16 bf16.
 //
 // Values are stored in one of these types and computed in f64 or f32, their arithmetic type:
@@ -372,7 +372,7 @@ STORES_OF_HALVES(f64, bf16)
 // ---- sums over threads
 
 // Neighbours are added first, then pairs of neighbours, and so on: one tree for every WIDTH.
-#ifdef SHUFFLES
+#if defined(SHUFFLES) && BLOCK <= WIDTH * WIDTH
 #define TILE_SUM_OF(A)                                                                             \
     FUNCTION A tile_sum_##A(A value, u32 width, LOCAL A *scratch) {                                \
         for (u32 mask = 1; mask < width; mask *= 2)                                                \
