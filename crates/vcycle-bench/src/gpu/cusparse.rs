@@ -1,8 +1,8 @@
 //! NVIDIA cuSPARSE, asked for the same products.
 
-use std::env;
-use std::ffi::{c_int, c_void};
-use std::path::PathBuf;
+mod api;
+
+use std::ffi::c_int;
 use std::ptr;
 use std::sync::Arc;
 
@@ -11,20 +11,12 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::Scalar;
 use vcycle_gpu::{Device, Memory};
 
+use self::api::{
+    ALGORITHMS, BASE_ZERO, BufferSize, Create, CreateCsr, CreateVector, Destroy, INDEX_32,
+    Multiply, NOT_TRANSPOSED, Opaque, SetStream, check, open,
+};
 use super::timing::microseconds;
 use crate::Result;
-
-/// A handle or descriptor of the library.
-type Opaque = *mut c_void;
-
-/// Of the enumerations of cuSPARSE and CUDA.
-const INDEX_32: c_int = 2;
-const BASE_ZERO: c_int = 0;
-const NOT_TRANSPOSED: c_int = 0;
-const ALGORITHMS: [c_int; 2] = [
-    0, // CUSPARSE_SPMV_ALG_DEFAULT
-    3, // CUSPARSE_SPMV_CSR_ALG2
-];
 
 /// Precisions that are compared.
 pub(super) trait Real: Scalar {
@@ -46,48 +38,6 @@ impl Real for f32 {
         self.into()
     }
 }
-
-type Create = unsafe extern "C" fn(*mut Opaque) -> c_int;
-type Destroy = unsafe extern "C" fn(Opaque) -> c_int;
-type SetStream = unsafe extern "C" fn(Opaque, Opaque) -> c_int;
-type CreateCsr = unsafe extern "C" fn(
-    *mut Opaque,
-    i64,
-    i64,
-    i64,
-    u64,
-    u64,
-    u64,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-) -> c_int;
-type CreateVector = unsafe extern "C" fn(*mut Opaque, i64, u64, c_int) -> c_int;
-type BufferSize = unsafe extern "C" fn(
-    Opaque,
-    c_int,
-    *const c_void,
-    Opaque,
-    Opaque,
-    *const c_void,
-    Opaque,
-    c_int,
-    c_int,
-    *mut usize,
-) -> c_int;
-type Multiply = unsafe extern "C" fn(
-    Opaque,
-    c_int,
-    *const c_void,
-    Opaque,
-    Opaque,
-    *const c_void,
-    Opaque,
-    c_int,
-    c_int,
-    u64,
-) -> c_int;
 
 /// The library, with a handle of its own.
 pub(super) struct Cusparse {
@@ -337,30 +287,4 @@ fn factors<V: Real>() -> (Vec<u8>, Vec<u8>) {
         _ => 1.0_f32.to_ne_bytes().to_vec(),
     };
     (one, vec![0; size_of::<V>()])
-}
-
-fn check(call: &str, code: c_int) -> Result<()> {
-    match code {
-        0 => Ok(()),
-        code => Err(format!("{call} failed with {code}").into()),
-    }
-}
-
-/// The library that is named, or else the first that is found.
-fn open() -> Result<Library> {
-    const NAMES: [&str; 2] = ["libcusparse.so.12", "libcusparse.so"];
-    if let Some(path) = env::var_os("VCYCLE_CUSPARSE") {
-        // SAFETY: what the library runs when it is loaded asks nothing of us.
-        return Ok(unsafe { Library::new(path) }?);
-    }
-    let named = ["CUDA_PATH", "CUDA_HOME"].iter().filter_map(env::var_os);
-    let roots = named.map(PathBuf::from).chain(["/usr/local/cuda".into()]);
-    let folders = roots.map(|root| root.join("lib64"));
-    let folders = [PathBuf::new()].into_iter().chain(folders);
-    let paths = folders.flat_map(|folder| NAMES.map(|name| folder.join(name)));
-    // SAFETY: as above.
-    let mut opened = paths.map(|path| unsafe { Library::new(path) });
-    opened
-        .find_map(|library| library.ok())
-        .ok_or_else(|| "libcusparse.so.12 was not found; name the file in VCYCLE_CUSPARSE".into())
 }

@@ -3,6 +3,7 @@
 mod cusparse;
 mod kernels;
 mod latency;
+mod measure;
 mod precision;
 mod problems;
 mod published;

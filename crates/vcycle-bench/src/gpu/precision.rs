@@ -11,9 +11,9 @@ use vcycle::solver::{Cg, Solver};
 use vcycle::vector::Vector;
 
 use super::Bench;
+use super::measure::{Solved, iterations, solved};
 use super::published::paper;
 use super::report::{Report, cell};
-use super::solve::{Solved, iterations, solved};
 use crate::precision::{ROWS, Row};
 use crate::{Result, table};
 

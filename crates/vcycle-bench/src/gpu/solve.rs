@@ -8,19 +8,17 @@ use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, Hierarchy, LevelScaling, Setup};
 use vcycle::solver::{Cg, Solver};
-use vcycle::stop::{Outcome, Stop};
+use vcycle::stop::Stop;
 use vcycle::vector::Vector;
-use vcycle_gpu::{Counts, Device};
+use vcycle_gpu::Device;
 
 use super::Bench;
+use super::measure::{Each, Solved, iterations, solved};
 use super::published::peers;
 use super::report::{Report, cell};
 use crate::{Result, table};
 
 const TOLERANCE: f64 = 1e-8;
-/// Solves of which the best counts, after one that is not timed.
-const ROUNDS: usize = 3;
-
 /// Problems of the issue, and smaller ones that the largest have ten times the rows of.
 const FULL: [&str; 8] = [
     "poisson7:128",
@@ -58,24 +56,6 @@ pub(super) fn hierarchies() -> Result<[(&'static str, Amg); 2]> {
         ("pmis, extended+i(4), l1-jacobi", classical),
         ("vcycle's own", Amg::default()),
     ])
-}
-
-/// How a solve went.
-#[derive(Clone, Debug)]
-pub(super) struct Solved {
-    pub milliseconds: f64,
-    pub outcome: Outcome,
-    /// Bytes of matrices that an iteration moves.
-    moved: usize,
-    each: Option<Each>,
-}
-
-/// What one iteration asks of the device, on average.
-#[derive(Clone, Copy, Debug)]
-struct Each {
-    launches: f64,
-    allocations: f64,
-    synchronizations: f64,
 }
 
 /// A solve in its row of the table.
@@ -200,61 +180,6 @@ impl<'p> Prepared<'p> {
     }
 }
 
-/// The best of some solves.
-pub(super) fn solved(device: &Device, solver: &Solver<f64>, b: &Vector<f64>) -> Result<Solved> {
-    let (_, outcome) = solve(device, solver, b)?;
-    let mut best = f64::INFINITY;
-    for _ in 0..ROUNDS {
-        best = best.min(solve(device, solver, b)?.0);
-    }
-    Ok(Solved {
-        milliseconds: best,
-        moved: solver.footprint().moved,
-        each: each(device, solver, b, outcome.iterations)?,
-        outcome,
-    })
-}
-
-fn solve(device: &Device, solver: &Solver<f64>, b: &Vector<f64>) -> Result<(f64, Outcome)> {
-    let mut x = Vector::zeros_like(b)?;
-    device.synchronize()?;
-    let begin = Instant::now();
-    let outcome = solver.solve(b, &mut x)?;
-    Ok((begin.elapsed().as_secs_f64() * 1e3, outcome))
-}
-
-fn each(
-    device: &Device,
-    solver: &Solver<f64>,
-    b: &Vector<f64>,
-    iterations: usize,
-) -> Result<Option<Each>> {
-    let half = iterations / 2;
-    if half == 0 {
-        return Ok(None);
-    }
-    let (few, many) = (
-        counted(device, solver, b, half)?,
-        counted(device, solver, b, iterations)?,
-    );
-    let per_iteration = |number: fn(&Counts) -> u64| {
-        (number(&many) as f64 - number(&few) as f64) / (iterations - half) as f64
-    };
-    Ok(Some(Each {
-        launches: per_iteration(|counts| counts.launches + counts.replayed),
-        allocations: per_iteration(|counts| counts.allocations),
-        synchronizations: per_iteration(|counts| counts.synchronizations),
-    }))
-}
-
-fn counted(device: &Device, solver: &Solver<f64>, b: &Vector<f64>, most: usize) -> Result<Counts> {
-    let stop = solver.stop().clone().max_iterations(most);
-    let mut x = Vector::zeros_like(b)?;
-    let before = device.counts();
-    solver.solve_in(b, &mut x, &stop, &Workspace::new())?;
-    Ok(device.counts() - before)
-}
-
 fn solves(rows: &[Row]) -> Table {
     let mut table = table(&[
         "problem",
@@ -301,14 +226,6 @@ impl Row {
             each(|each| each.allocations),
             each(|each| each.synchronizations),
         ]
-    }
-}
-
-/// Iterations, and how they ended if that is not as it should be.
-pub(super) fn iterations(outcome: &Outcome) -> String {
-    match outcome.converged() {
-        true => outcome.iterations.to_string(),
-        false => format!("{}: {}", outcome.iterations, outcome.status),
     }
 }
 

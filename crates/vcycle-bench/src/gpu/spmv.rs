@@ -21,7 +21,7 @@ const FULL: [&str; 4] = ["poisson7:256", "poisson27:200", "beam:o3,l3", "G2_circ
 const SMALL: [&str; 4] = ["poisson7:24", "poisson27:16", "beam:o3,l1", "G2_circuit"];
 
 /// One way to do a product.
-struct Row {
+pub(super) struct Row {
     values: &'static str,
     vectors: &'static str,
     bytes: usize,

@@ -162,11 +162,7 @@ impl<T: Scalar> Vector<T> {
     /// Sets every entry to `value`.
     pub fn fill(&mut self, value: T) -> Result<()> {
         let executor = self.values.executor().clone();
-        dispatch!(
-            &executor,
-            fill(value, self.host_mut()?),
-            fill(value, self)
-        );
+        dispatch!(&executor, fill(value, self.host_mut()?), fill(value, self));
         Ok(())
     }
 

@@ -38,7 +38,11 @@ fn launch<T: Scalar>(
     arguments: &[Argument],
 ) -> Result<()> {
     let kernel = gpu.kernel(FILE, name, &[("T", gpu.real(T::Arith::KIND)?)])?;
-    gpu.launch(&kernel, length.div_ceil(BLOCK as usize).max(1) as u32, arguments)
+    gpu.launch(
+        &kernel,
+        length.div_ceil(BLOCK as usize).max(1) as u32,
+        arguments,
+    )
 }
 
 /// A number as a kernel takes it, in its own type.

@@ -156,7 +156,15 @@ pub(crate) fn advance<T: Scalar>(
 ) -> Result<()> {
     let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
     let (first, second) = ([read(p)?, write(x)?], [read(q)?, write(r)?]);
-    let arguments = [&[values(p)][..], &alpha, &first, &beta, &second, &[result(out)?]].concat();
+    let arguments = [
+        &[values(p)][..],
+        &alpha,
+        &first,
+        &beta,
+        &second,
+        &[result(out)?],
+    ]
+    .concat();
     reduction(gpu, &kernel::<T>(gpu, "vector_advance")?, p, &arguments)
 }
 
