@@ -4,6 +4,7 @@
 //! that a busy machine slows all of them down alike. The best time of each is reported.
 
 mod folder;
+mod gpu;
 mod install;
 mod matrices;
 mod mkl;
@@ -37,6 +38,8 @@ pub enum Command {
     Precision(precision::Arguments),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::Arguments),
+    /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
+    Gpu(gpu::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -51,6 +54,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Precision(arguments) => precision::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
+        Command::Gpu(arguments) => gpu::run(arguments),
     }
 }
 

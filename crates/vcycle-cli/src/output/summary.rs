@@ -28,7 +28,7 @@ pub struct Summary {
     /// Held by matrix and preconditioner.
     pub bytes: usize,
     pub peak_memory_bytes: Option<usize>,
-    pub device: &'static str,
+    pub device: String,
     pub threads: usize,
     pub config: Config,
     pub messages: Vec<String>,
@@ -84,7 +84,7 @@ impl Summary {
             },
             bytes: solution.bytes,
             peak_memory_bytes: peak_memory(),
-            device: executor.name(),
+            device: executor.name().to_owned(),
             threads: executor.threads(),
             config: solution.config.clone(),
             messages: solution.messages.clone(),

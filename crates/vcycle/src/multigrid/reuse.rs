@@ -6,6 +6,8 @@ use super::amg::{Amg, bad};
 use super::clock::Clock;
 use super::hierarchy::{Hierarchy, Record, analysed, coarsen, finest, product, without_empty_rows};
 use super::near_nullspace::NearNullspace;
+use super::precision::LevelPrecisions;
+use super::scaling::LevelScaling;
 use super::systems::Unknowns;
 use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};
@@ -135,6 +137,27 @@ impl Setup {
             self.anew = true;
         }
         Ok(self)
+    }
+
+    /// Stores the hierarchies to come in other precisions: one coarsening serves them all.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+    /// use vcycle::multigrid::LevelScaling;
+    /// let ws = Workspace::new();
+    /// let a = gallery::build("poisson5:64", &Executor::cpu())?.matrix;
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+    /// let (setup, single) = Amg::default().setup(&a, &ws)?;
+    /// let halves = setup.storing("sp/hp".parse()?, LevelScaling::Auto).update_values(&a, &ws)?;
+    /// assert!(halves.report().bytes() < single.report().bytes());
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    #[must_use]
+    pub fn storing(mut self, precision: LevelPrecisions, scaling: LevelScaling) -> Self {
+        self.amg.precision = precision;
+        self.amg.scaling = scaling;
+        self
     }
 
     /// The hierarchy for a matrix with the pattern of the first one, stored zeros included.
