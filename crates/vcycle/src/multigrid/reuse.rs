@@ -191,10 +191,13 @@ impl Setup {
             let _stage = clock.stage(number, "galerkin");
             let coarse = step.coarse(&a, self.amg.restriction_scaling)?;
             let transfer = Some(step.transfer.clone());
-            levels.push(Matrices { a, transfer });
+            levels.push(Matrices {
+                transfer,
+                ..Matrices::new(a)
+            });
             a = Arc::new(coarse);
         }
-        levels.push(Matrices { a, transfer: None });
+        levels.push(Matrices::new(a));
         Ok(levels)
     }
 }

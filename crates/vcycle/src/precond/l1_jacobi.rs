@@ -65,7 +65,7 @@ impl L1Jacobi {
             let component = "l1-jacobi";
             return Err(Error::ZeroDiagonal { component, row });
         }
-        Diagonal::of_inverses("l1-jacobi", a.executor(), &sums, self.weight)
+        Diagonal::of_inverses("l1-jacobi", a.executor(), sums, self.weight)
     }
 }
 

@@ -80,9 +80,67 @@ impl<V: Value> Accumulator<V> {
     }
 }
 
+/// A row of few columns with their sums, always in order: a search from the end is quicker than a
+/// table, as what is added next mostly belongs to a column met just before.
+pub(crate) struct ShortRow<V> {
+    columns: [u32; LONGEST],
+    values: [V; LONGEST],
+    len: usize,
+}
+
+/// Of a [`ShortRow`].
+const LONGEST: usize = 32;
+
+impl<V: Value> Default for ShortRow<V> {
+    fn default() -> Self {
+        Self {
+            columns: [0; LONGEST],
+            values: [V::default(); LONGEST],
+            len: 0,
+        }
+    }
+}
+
+impl<V: Value + std::ops::AddAssign> ShortRow<V> {
+    /// How many columns it can have.
+    pub(crate) const LONGEST: usize = LONGEST;
+
+    /// Adds to the sum of `column`.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, column: u32, value: V) {
+        let mut place = self.len;
+        while place > 0 && self.columns[place - 1] > column {
+            place -= 1;
+        }
+        if place > 0 && self.columns[place - 1] == column {
+            self.values[place - 1] += value;
+            return;
+        }
+        self.columns.copy_within(place..self.len, place + 1);
+        self.values.copy_within(place..self.len, place + 1);
+        (self.columns[place], self.values[place]) = (column, value);
+        self.len += 1;
+    }
+
+    /// The columns and their sums.
+    pub(crate) fn entries(&self) -> (&[u32], &[V]) {
+        (&self.columns[..self.len], &self.values[..self.len])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_rows_are_in_order() {
+        let mut row = ShortRow::<f64>::default();
+        for (column, value) in [(4, 1.0), (0, 2.0), (4, 3.0), (2, 0.5), (0, 1.0), (9, 1.0)] {
+            row.add(column, value);
+        }
+        let expected: (&[u32], &[f64]) = (&[0, 2, 4, 9], &[3.0, 0.5, 4.0, 1.0]);
+        assert_eq!(row.entries(), expected);
+    }
 
     #[test]
     fn rows_do_not_mix() {

@@ -58,6 +58,46 @@ impl<V: Value> Rows<V> {
             .map_err(|_| out_of_memory::<V>(executor, self.columns.len() + entries))
     }
 
+    /// Appends entries to the current row.
+    pub(crate) fn append(
+        &mut self,
+        executor: &Executor,
+        (columns, values): (&[u32], &[V]),
+    ) -> Result<()> {
+        self.reserve(executor, columns.len())?;
+        self.columns.extend_from_slice(columns);
+        self.values.extend_from_slice(values);
+        Ok(())
+    }
+
+    /// Appends those of at most so many entries that are to be kept; says where the first stands.
+    /// Which these are is as good as random, so that there is no branch on it.
+    pub(crate) fn append_kept(
+        &mut self,
+        executor: &Executor,
+        most: usize,
+        entries: impl Iterator<Item = (bool, u32, V)>,
+    ) -> Result<usize> {
+        let first = self.columns.len();
+        self.reserve(executor, most + 1)?;
+        self.columns.resize(first + most + 1, 0);
+        self.values.resize(first + most + 1, V::default());
+        let (columns, values) = (&mut self.columns[first..], &mut self.values[first..]);
+        let mut kept = 0;
+        for (keep, column, value) in entries {
+            (columns[kept], values[kept]) = (column, value);
+            kept += usize::from(keep);
+        }
+        self.columns.truncate(first + kept);
+        self.values.truncate(first + kept);
+        Ok(first)
+    }
+
+    /// The value at a place, to be changed.
+    pub(crate) fn value_mut(&mut self, place: usize) -> &mut V {
+        &mut self.values[place]
+    }
+
     pub(crate) fn push(&mut self, column: u32, value: V) {
         self.columns.push(column);
         self.values.push(value);

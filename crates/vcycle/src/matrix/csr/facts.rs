@@ -184,8 +184,13 @@ impl<T: Scalar> Csr<T> {
     fn see_rows(&self, rows: Range<usize>) -> Seen {
         let mut seen = Seen::default();
         let size = self.size();
+        let arrays = Arrays {
+            offsets: self.offsets(),
+            columns: self.columns(),
+            values: self.values(),
+        };
         for row in rows {
-            let (columns, values) = self.row(row);
+            let (columns, values) = arrays.row(row);
             seen.length(columns.len());
             let (mut diagonal, mut beside) = (None, 0.0);
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
@@ -195,7 +200,7 @@ impl<T: Scalar> Csr<T> {
                     false => beside += modulus,
                 }
                 if size.rows == size.cols {
-                    seen.opposite(value, self.mirrored(row, place, column as usize));
+                    seen.opposite(value, arrays.mirrored(row, place, column as usize));
                 }
             }
             if row < size.cols {
@@ -205,6 +210,20 @@ impl<T: Scalar> Csr<T> {
         }
         seen
     }
+}
+
+/// The arrays of a matrix, at hand.
+struct Arrays<'a, T> {
+    offsets: &'a [usize],
+    columns: &'a [u32],
+    values: &'a [T],
+}
+
+impl<'a, T: Scalar> Arrays<'a, T> {
+    fn row(&self, row: usize) -> (&'a [u32], &'a [T]) {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
 
     /// The entry at (`column`, `row`). In rows of a stencil the first has its opposite in the last
     /// place, and so on: that is looked at before searching.
@@ -213,7 +232,10 @@ impl<T: Scalar> Csr<T> {
         let guess = columns.len().wrapping_sub(place + 1);
         match columns.get(guess) {
             Some(&found) if found as usize == row => Some(values[guess]),
-            _ => self.entry(column, row),
+            _ => {
+                let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
+                Some(values[place])
+            }
         }
     }
 }
@@ -253,14 +275,17 @@ impl Seen {
     /// Returns the absolute value.
     fn value<T: Scalar>(&mut self, value: T) -> f64 {
         let modulus = modulus(value);
-        if !modulus.is_finite() {
-            self.non_finite += 1;
-        } else if modulus == 0.0 {
-            self.zeros += 1;
+        let ordinary = modulus > 0.0 && modulus < f64::INFINITY;
+        self.zeros += usize::from(modulus == 0.0);
+        self.non_finite += usize::from(!ordinary && modulus != 0.0);
+        self.f16_underflows += usize::from(ordinary && modulus < F16_UNDERFLOW);
+        self.largest = if ordinary && modulus > self.largest {
+            modulus
         } else {
-            self.largest = self.largest.max(modulus);
-            self.smallest = least(self.smallest, Some(modulus));
-            self.f16_underflows += usize::from(modulus < F16_UNDERFLOW);
+            self.largest
+        };
+        if ordinary && self.smallest.is_none_or(|smallest| modulus < smallest) {
+            self.smallest = Some(modulus);
         }
         modulus
     }
@@ -277,6 +302,9 @@ impl Seen {
     /// An entry and what stands at the mirrored position.
     fn opposite<T: Scalar>(&mut self, value: T, opposite: Option<T>) {
         self.alone += usize::from(opposite.is_none());
+        if opposite == Some(value) && !T::KIND.is_complex() {
+            return;
+        }
         let (value, opposite) = (value.load(), opposite.unwrap_or_default().load());
         let size = |value: T::Arith| value.modulus().to_f64();
         let tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));

@@ -108,14 +108,14 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
         None => measure.threshold(),
     };
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
-        let columns = a.row(row).0;
-        rows.reserve(a.executor(), columns.len())?;
+        let (columns, values) = a.row(row);
         let strong = threshold * measure.reference(a, &scales, row);
-        for_each_coupling(a, &scales, measure, row, |column, coupling| {
-            if coupling >= strong {
-                rows.push(column, ());
-            }
+        let couplings = columns.iter().zip(values).map(|(&column, &value)| {
+            let coupling = measure.coupling(&scales, row, column as usize, value);
+            let keep = column as usize != row && coupling > 0.0 && coupling >= strong;
+            (keep, column, ())
         });
+        rows.append_kept(a.executor(), columns.len(), couplings)?;
         Ok(())
     };
     let pieces = a.pattern().pieces();
