@@ -45,15 +45,16 @@ fn norm<T: Scalar>(v: &Vector<T>) -> Result<f64> {
     Ok(v.norms()?[0].to_f64())
 }
 
-/// Numbers in -1..1 that look random (the fractional parts of multiples of the golden ratio,
-/// squared index against resonance with a grid), as many as another vector has.
+/// Numbers in -1..1 that look random, as many as another vector has: bits of multiples of the golden
+/// ratio, of the squared index against resonance with a grid.
 fn scattered<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
-    let number = |row: usize| {
-        let row = row as f64 + 1.0;
-        let value = 2.0 * (row * row * 0.618_033_988_749_895).fract() - 1.0;
+    let number = |row: u64| {
+        let square = row.wrapping_add(1).wrapping_mul(row.wrapping_add(1));
+        let bits = square.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let value = bits as f64 / f64::from(1_u32 << 31) - 1.0;
         T::store(T::Arith::from_f64(value))
     };
-    let values = (0..like.rows()).map(number).collect();
+    let values = (0..like.rows() as u64).map(number).collect();
     Vector::from_rows(like.executor(), 1, values)
 }
 

@@ -53,16 +53,23 @@ impl<V: Value> Accumulator<V> {
     /// The sum of `column`, zero where it is met for the first time.
     #[inline(always)]
     pub(crate) fn sum(&mut self, column: u32) -> &mut V {
-        let place = &mut self.places[column as usize];
-        let known = place.wrapping_sub(self.base) as usize;
-        let new = known >= self.len;
-        let index = if new { self.len } else { known };
-        *place = self.base + index as u32;
-        self.len += usize::from(new);
-        self.columns[index] = column;
-        let value = &mut self.values[index];
-        *value = if new { V::default() } else { *value };
-        value
+        let index = self.with(|open| open.place(column));
+        &mut self.values[index]
+    }
+
+    /// What `work` returns, which has the row in registers.
+    #[inline(always)]
+    pub(super) fn with<R>(&mut self, work: impl FnOnce(&mut Open<'_, V>) -> R) -> R {
+        let mut open = Open {
+            columns: &mut self.columns,
+            values: &mut self.values,
+            places: &mut self.places,
+            base: self.base,
+            len: self.len,
+        };
+        let result = work(&mut open);
+        self.len = open.len;
+        result
     }
 
     /// The columns met so far and their sums, in the order they were met.
@@ -77,6 +84,38 @@ impl<V: Value> Accumulator<V> {
             let place = (self.places[column as usize] - self.base) as usize;
             (column, self.values[place])
         })
+    }
+}
+
+/// An [`Accumulator`] at work.
+pub(super) struct Open<'a, V> {
+    columns: &'a mut [u32],
+    values: &'a mut [V],
+    places: &'a mut [u32],
+    base: u32,
+    len: usize,
+}
+
+impl<V: Value> Open<'_, V> {
+    /// The sum of `column`, zero where it is met for the first time.
+    #[inline(always)]
+    pub(super) fn sum(&mut self, column: u32) -> &mut V {
+        let index = self.place(column);
+        &mut self.values[index]
+    }
+
+    #[inline(always)]
+    fn place(&mut self, column: u32) -> usize {
+        let place = &mut self.places[column as usize];
+        let known = place.wrapping_sub(self.base) as usize;
+        let new = known >= self.len;
+        let index = if new { self.len } else { known };
+        *place = self.base + index as u32;
+        self.len += usize::from(new);
+        self.columns[index] = column;
+        let value = &mut self.values[index];
+        *value = if new { V::default() } else { *value };
+        index
     }
 }
 

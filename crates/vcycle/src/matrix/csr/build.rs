@@ -34,6 +34,9 @@ impl Arrays<()> {
     }
 }
 
+/// What rows are expected to have at least: memory that is there from the start is not moved.
+const ENTRIES_A_ROW: usize = 4;
+
 /// Consecutive rows, to which entries are appended in increasing column.
 pub(crate) struct Rows<V> {
     ends: Vec<usize>,
@@ -45,8 +48,8 @@ impl<V: Value> Rows<V> {
     fn new(rows: usize) -> Self {
         Self {
             ends: Vec::with_capacity(rows),
-            columns: Vec::new(),
-            values: Vec::new(),
+            columns: Vec::with_capacity(ENTRIES_A_ROW * rows),
+            values: Vec::with_capacity(ENTRIES_A_ROW * rows),
         }
     }
 
@@ -265,6 +268,25 @@ impl<T: Scalar> Csr<T> {
             },
         );
         Self::with_pattern(pattern, values)
+    }
+
+    /// A number for every row: `of_row(scratch, row)`.
+    pub(crate) fn map_rows<V: Value, S: Send>(
+        &self,
+        scratch: impl Fn() -> S + Sync + Send,
+        of_row: impl Fn(&mut S, usize) -> V + Sync + Send,
+    ) -> Vec<V> {
+        let mut numbers = vec![V::default(); self.size().rows];
+        let rows = ranges(self.pattern.pieces());
+        let parts = cut(&mut numbers, rows.iter().map(|rows| rows.len()));
+        let tasks = rows.iter().cloned().zip(parts).collect();
+        let work = |scratch: &mut S, (rows, out): (Range<usize>, &mut [V])| {
+            for (row, out) in rows.zip(out) {
+                *out = of_row(scratch, row);
+            }
+        };
+        self.executor().run_with(self.bytes(), tasks, scratch, work);
+        numbers
     }
 
     /// `part(rows)` for ranges of rows of about equal work, in order; the ranges depend on the

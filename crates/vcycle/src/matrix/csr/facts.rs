@@ -146,12 +146,16 @@ impl<T: Scalar> Csr<T> {
     /// assert_eq!((facts.negative_diagonal, facts.bandwidth), (1, 0));
     /// ```
     pub fn facts(&self) -> Facts {
-        let seen = self
-            .map_pieces(|rows| self.see_rows(rows))
-            .into_iter()
-            .fold(Seen::default(), Seen::join);
+        let see = |part: &(dyn Fn(Range<usize>) -> Seen + Sync)| {
+            let parts = self.map_pieces(part).into_iter();
+            parts.fold(Seen::default(), Seen::join)
+        };
+        let mut seen = see(&|rows| self.see_rows(rows));
         let size = self.size();
         let square = size.rows == size.cols;
+        if square && seen.matched != seen.below {
+            seen = seen.join(see(&|rows| self.see_alone(rows)));
+        }
         Facts {
             rows: size.rows,
             columns: size.cols,
@@ -184,11 +188,7 @@ impl<T: Scalar> Csr<T> {
     fn see_rows(&self, rows: Range<usize>) -> Seen {
         let mut seen = Seen::default();
         let size = self.size();
-        let arrays = Arrays {
-            offsets: self.offsets(),
-            columns: self.columns(),
-            values: self.values(),
-        };
+        let arrays = Arrays::new(self);
         for row in rows {
             let (columns, values) = arrays.row(row);
             seen.length(columns.len());
@@ -199,14 +199,33 @@ impl<T: Scalar> Csr<T> {
                     true => diagonal = Some((value.to_c64().re, modulus)),
                     false => beside += modulus,
                 }
-                if size.rows == size.cols {
+                if size.rows == size.cols && column as usize > row {
                     seen.opposite(value, arrays.mirrored(row, place, column as usize));
+                } else if column as usize == row {
+                    seen.opposite(value, Some(value));
                 }
+                seen.below += usize::from((column as usize) <= row);
             }
             if row < size.cols {
                 seen.diagonal(diagonal);
             }
             seen.dominant += usize::from(diagonal.map_or(0.0, |(_, modulus)| modulus) >= beside);
+        }
+        seen
+    }
+
+    /// The entries below the diagonal that have none at the mirrored position.
+    fn see_alone(&self, rows: Range<usize>) -> Seen {
+        let mut seen = Seen::default();
+        let arrays = Arrays::new(self);
+        for row in rows {
+            let (columns, values) = arrays.row(row);
+            for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
+                let below = (column as usize) < row;
+                if below && arrays.mirrored(row, place, column as usize).is_none() {
+                    seen.opposite(value, None);
+                }
+            }
         }
         seen
     }
@@ -220,6 +239,14 @@ struct Arrays<'a, T> {
 }
 
 impl<'a, T: Scalar> Arrays<'a, T> {
+    fn new(a: &'a Csr<T>) -> Self {
+        Self {
+            offsets: a.offsets(),
+            columns: a.columns(),
+            values: a.values(),
+        }
+    }
+
     fn row(&self, row: usize) -> (&'a [u32], &'a [T]) {
         let range = self.offsets[row]..self.offsets[row + 1];
         (&self.columns[range.clone()], &self.values[range])
@@ -258,7 +285,11 @@ struct Seen {
     zero_diagonal: usize,
     negative_diagonal: usize,
     dominant: usize,
-    /// Entries without one at the mirrored position.
+    /// Entries not above the diagonal.
+    below: usize,
+    /// Entries not below the diagonal with one at the mirrored position.
+    matched: usize,
+    /// Entries without.
     alone: usize,
     not_symmetric: usize,
     not_hermitian: usize,
@@ -302,6 +333,7 @@ impl Seen {
     /// An entry and what stands at the mirrored position.
     fn opposite<T: Scalar>(&mut self, value: T, opposite: Option<T>) {
         self.alone += usize::from(opposite.is_none());
+        self.matched += usize::from(opposite.is_some());
         if opposite == Some(value) && !T::KIND.is_complex() {
             return;
         }
@@ -329,6 +361,8 @@ impl Seen {
             zero_diagonal: self.zero_diagonal + other.zero_diagonal,
             negative_diagonal: self.negative_diagonal + other.negative_diagonal,
             dominant: self.dominant + other.dominant,
+            below: self.below + other.below,
+            matched: self.matched + other.matched,
             alone: self.alone + other.alone,
             not_symmetric: self.not_symmetric + other.not_symmetric,
             not_hermitian: self.not_hermitian + other.not_hermitian,

@@ -218,21 +218,18 @@ impl<T: Scalar> Csr<T> {
 
     /// The diagonal; zero where no entry is stored.
     pub fn diagonal(&self) -> Vec<T> {
-        let n = self.size().rows.min(self.size().cols);
-        let parts = self.map_pieces(|rows| {
-            let mut place = 0;
-            let of_row = |row: usize| {
-                let (columns, values) = self.row(row);
-                // In most matrices it stands where it stood in the row before.
-                if columns.get(place) != Some(&(row as u32)) {
-                    place = columns.binary_search(&(row as u32)).ok()?;
-                }
-                Some(values[place])
-            };
-            let diagonal = (rows.start..rows.end.min(n)).map(of_row);
-            diagonal.map(Option::unwrap_or_default).collect::<Vec<_>>()
-        });
-        parts.concat()
+        let of_row = |place: &mut usize, row: usize| {
+            let (columns, values) = self.row(row);
+            // In most matrices it stands where it stood in the row before.
+            if columns.get(*place) != Some(&(row as u32)) {
+                *place = columns.binary_search(&(row as u32)).ok()?;
+            }
+            Some(values[*place])
+        };
+        let of_row = |place: &mut usize, row| of_row(place, row).unwrap_or_default();
+        let mut diagonal = self.map_rows(|| 0, of_row);
+        diagonal.truncate(self.size().cols);
+        diagonal
     }
 
     /// The same matrix with values of another type, on the same pattern.

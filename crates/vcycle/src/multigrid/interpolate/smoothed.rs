@@ -8,7 +8,7 @@ use crate::linop::{LinOp, Size, check_size, check_square};
 use crate::matrix::{Accumulator, Csr, Pattern, Rows, ShortRow, build, check_product};
 use crate::multigrid::spectrum;
 use crate::multigrid::systems::in_blocks;
-use crate::precond::Jacobi;
+use crate::vector::Vector;
 
 /// The name in messages.
 const COMPONENT: &str = "smoothed aggregation";
@@ -19,9 +19,23 @@ const COMPONENT: &str = "smoothed aggregation";
 /// # Errors
 /// A zero on the diagonal; when memory is short.
 pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
-    let inverse = Jacobi::default().inverse::<f64>(a)?;
+    let diagonal = nonzero_diagonal(a)?;
+    let inverse = diagonal.into_iter().map(|entry| 1.0 / entry).collect();
+    let inverse = Vector::from_column(a.executor(), inverse);
     let bound = spectrum::row_sum_bound(a);
-    spectrum::spectral_radius::<f64>(a, inverse.values(), bound, &Workspace::new())
+    spectrum::spectral_radius::<f64>(a, &inverse, bound, &Workspace::new())
+}
+
+/// The diagonal, or an error that names its first zero.
+fn nonzero_diagonal(a: &Csr<f64>) -> Result<Vec<f64>> {
+    let diagonal = a.diagonal();
+    match diagonal.iter().position(|&entry| entry == 0.0) {
+        None => Ok(diagonal),
+        Some(row) => Err(Error::ZeroDiagonal {
+            component: COMPONENT,
+            row,
+        }),
+    }
 }
 
 /// Smoothed aggregation (Vaněk, Mandel and Brezina 1996):
@@ -75,13 +89,7 @@ pub fn smoothed(
         });
     }
     let a = filtered.as_ref().unwrap_or(a);
-    let diagonal = a.diagonal();
-    if let Some(row) = diagonal.iter().position(|&entry| entry == 0.0) {
-        return Err(Error::ZeroDiagonal {
-            component: COMPONENT,
-            row,
-        });
-    }
+    let diagonal = nonzero_diagonal(a)?;
     let Some((blocks, wide)) = in_blocks(a, tentative, block) else {
         return product(a, &diagonal, tentative, factor);
     };

@@ -173,7 +173,13 @@ fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> 
 /// The largest coupling of a row.
 fn largest(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, row: usize) -> f64 {
     let mut largest = 0.0_f64;
-    for_each_coupling(a, scales, measure, row, |_, c| largest = largest.max(c));
+    for_each_coupling(a, scales, measure, row, |_, coupling| {
+        largest = if coupling > largest {
+            coupling
+        } else {
+            largest
+        };
+    });
     largest
 }
 

@@ -40,9 +40,8 @@ impl Measure for Mutual {
     }
 
     fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
-        let scale = |row: usize| 1.0 / largest(a, &[], &Absolute::default(), row).sqrt();
-        a.map_pieces(|rows| rows.map(scale).collect::<Vec<_>>())
-            .concat()
+        let measure = Absolute::default();
+        a.map_rows(|| (), |(), row| 1.0 / largest(a, &[], &measure, row).sqrt())
     }
 
     fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
