@@ -153,7 +153,7 @@ pub(super) fn analysed<T: Scalar>(
     let a = finest(a)?;
     let amg = amg.decided(|| a.facts());
     near_nullspace.check(a.size().rows)?;
-    Ok((amg, vec![Matrices { a, transfer: None }]))
+    Ok((amg, vec![Matrices::new(a)]))
 }
 
 /// The matrix in double precision, checked: the given one itself if it is that already.
@@ -170,7 +170,7 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
         _ => finest,
     };
     finest.check_finite()?;
-    if finest.size().rows > 0 && finest.norm_max() == 0.0 {
+    if finest.size().rows > 0 && finest.values().iter().all(|&value| value == 0.0) {
         return Err(Error::Singular {
             component: "amg",
             reason: "all entries are zero".to_owned(),
@@ -210,17 +210,17 @@ pub(super) fn coarsen(
         let records = records.as_deref_mut();
         match step(amg, number, &last.a, &mut unknowns, clock, records)? {
             Err(reason) => return Ok(Some(reason)),
-            Ok((transfer, coarse)) => {
-                last.transfer = Some(transfer);
-                let (a, transfer) = (Arc::new(coarse), None);
-                levels.push(Matrices { a, transfer });
+            Ok((transfer, radius, coarse)) => {
+                (last.transfer, last.radius) = (Some(transfer), radius);
+                levels.push(Matrices::new(Arc::new(coarse)));
             }
         }
     }
     Ok(None)
 }
 
-/// The way to the next level and its matrix, or why there is none.
+/// The way to the next level, the spectral radius found on it, and the matrix there; or why there is
+/// none.
 fn step(
     amg: &Amg,
     level: usize,
@@ -228,7 +228,7 @@ fn step(
     unknowns: &mut Unknowns,
     clock: &Clock<'_>,
     records: Option<&mut Vec<Record>>,
-) -> Result<Result<(Transfer, Csr<f64>), String>> {
+) -> Result<Result<(Transfer, Option<f64>, Csr<f64>), String>> {
     let stage = |name| clock.stage(level, name);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
     let view = {
@@ -253,7 +253,7 @@ fn step(
         )));
     }
     let map = coarsened.map();
-    let (prolongation, block) = {
+    let (prolongation, block, radius) = {
         let _stage = stage("interpolation");
         coarsened.prolongation(interpolation, view, &amg.truncation, unknowns)?
     };
@@ -273,7 +273,7 @@ fn step(
         restriction: Arc::new(restriction),
         prolongation: Arc::new(prolongation),
     };
-    Ok(Ok((transfer, without_empty_rows(coarse)?)))
+    Ok(Ok((transfer, radius, without_empty_rows(coarse)?)))
 }
 
 /// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of

@@ -208,15 +208,16 @@ impl Coarsened {
         }
     }
 
-    /// The prolongation and the size of its blocks; what is known of the unknowns of this level
-    /// becomes that of the next.
+    /// The prolongation, the size of its blocks, and the spectral radius of the level's matrix over
+    /// its diagonal if that was asked for; what is known of the unknowns of this level becomes that
+    /// of the next.
     pub fn prolongation(
         self,
         interpolation: Interpolation,
         view: View<'_>,
         truncation: &Truncation,
         unknowns: &mut Unknowns,
-    ) -> Result<(Csr<f64>, Size)> {
+    ) -> Result<(Csr<f64>, Size, Option<f64>)> {
         let (view, coarsened, node) = view.for_interpolation(self, unknowns)?;
         let (a, strength) = (view.matrix(), view.strength());
         let grouped = matches!(coarsened, Self::Grouped(_));
@@ -225,7 +226,7 @@ impl Coarsened {
             0 => Size::square(node),
             modes => Size::new(node, modes),
         };
-        let prolongation = match &coarsened {
+        let (prolongation, radius) = match &coarsened {
             Self::Grouped(groups) => {
                 let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
                 let filter = (weak && node == 1).then_some(strength);
@@ -237,10 +238,14 @@ impl Coarsened {
                     &mut unknowns.modes,
                 )?
             }
-            chosen => chosen.interpolated(interpolation, a, strength, truncation)?,
+            chosen => {
+                let p = chosen.interpolated(interpolation, a, strength, truncation)?;
+                (p, None)
+            }
         };
+        let radius = radius.filter(|_| view.shows_all());
         view.coarse_unknowns(&prolongation, unknowns, grouped);
-        Ok((prolongation, block))
+        Ok((prolongation, block, radius))
     }
 
     fn interpolated(
@@ -269,18 +274,21 @@ impl Coarsened {
     }
 }
 
-/// The prolongation from groups of nodes; `modes` become those of the next level.
+/// The prolongation from groups of nodes and the spectral radius it needed; `modes` become those of
+/// the next level.
 fn aggregated(
     interpolation: Interpolation,
     a: &Csr<f64>,
     groups: &Aggregates,
     (block, filter): (Size, Option<&Arc<Pattern>>),
     modes: &mut Vec<Vec<f64>>,
-) -> Result<Csr<f64>> {
+) -> Result<(Csr<f64>, Option<f64>)> {
     let (tentative, coarse) = interpolate::tentative(groups, modes, block.rows, a.executor())?;
     *modes = coarse;
-    match interpolation {
-        Interpolation::Smoothed => interpolate::smoothed(a, &tentative, SMOOTHING, filter, block),
-        _ => Ok(tentative),
+    if interpolation != Interpolation::Smoothed {
+        return Ok((tentative, None));
     }
+    let radius = interpolate::spectral_radius(a)?;
+    let p = interpolate::smoothed(a, &tentative, (SMOOTHING, radius), filter, block)?;
+    Ok((p, Some(radius)))
 }

@@ -26,6 +26,20 @@ pub(super) struct Matrices {
     pub a: Arc<Csr<f64>>,
     /// To and from the next one; none on the coarsest level.
     pub transfer: Option<Transfer>,
+    /// The spectral radius of `D^-1 A` with the diagonal `D`, if it is known. No scaling of rows
+    /// and columns changes it.
+    pub radius: Option<f64>,
+}
+
+impl Matrices {
+    /// A level without a next one yet.
+    pub fn new(a: Arc<Csr<f64>>) -> Self {
+        Self {
+            a,
+            transfer: None,
+            radius: None,
+        }
+    }
 }
 
 /// The ways to the next level and back.
@@ -183,7 +197,7 @@ where
             reason: format!("level {level} needs a sweep, before or after"),
         });
     }
-    let (pre, post) = plan.smoothers(&a, smoothing)?;
+    let (pre, post) = plan.smoothers(&a, smoothing, matrices.radius)?;
     let shaped = Level {
         number: level,
         gain: plan.factors.gains[level],
@@ -244,6 +258,7 @@ where
                     sweeps,
                     ..smoothing
                 },
+                matrices.radius,
             )?;
             Arc::new(Smoothed {
                 a: Arc::clone(&a),
@@ -325,12 +340,13 @@ impl Plan<'_> {
         &self,
         a: &Arc<dyn LinOp<W>>,
         smoothing: Smoothing,
+        radius: Option<f64>,
     ) -> Result<(Relaxation<W>, Relaxation<W>)> {
         let Smoothing { pre, post, sweeps } = smoothing;
-        let m = pre.factory::<W>().generate(a, self.ws)?;
+        let m = pre.factory_for::<W>(radius).generate(a, self.ws)?;
         let after = match pre == post {
             true => Arc::clone(&m),
-            false => post.factory::<W>().generate(a, self.ws)?,
+            false => post.factory_for::<W>(radius).generate(a, self.ws)?,
         };
         let relaxation = |m, sweeps, transposed| Relaxation {
             m,
