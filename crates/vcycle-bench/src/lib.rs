@@ -11,6 +11,7 @@ mod peers;
 mod precision;
 mod problem;
 mod read;
+mod reuse;
 mod spmv;
 mod system_file;
 mod timing;
@@ -35,6 +36,8 @@ pub enum Command {
     Matrices(matrices::Arguments),
     /// Iterations of mixed-precision multigrid beside those of the papers
     Precision(precision::Arguments),
+    /// Multigrid: a new set-up beside one that is reused for new values
+    Reuse(reuse::Arguments),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::Arguments),
 }
@@ -50,6 +53,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Precision(arguments) => precision::run(arguments),
+        Command::Reuse(arguments) => reuse::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
     }
 }

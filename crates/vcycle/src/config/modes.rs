@@ -42,26 +42,26 @@ pub(super) fn annihilated<T: Scalar>(
     tolerance: f64,
 ) -> Result<Vec<Vec<f64>>> {
     let rows = a.size().rows;
-    let mut vectors = near_nullspace.vectors().to_vec();
-    if vectors.is_empty() && near_nullspace.block_size() > 1 {
-        vectors = components(rows, near_nullspace.block_size());
+    let vanishes = |v: &Vec<f64>| {
+        let nonzero = v.iter().any(|value| *value != 0.0);
+        nonzero && rows_vanish(a, v, tolerance) && columns_vanish(a, v, tolerance)
+    };
+    let (vectors, block_size) = (near_nullspace.vectors(), near_nullspace.block_size());
+    if vectors.is_empty() && block_size > 1 {
+        let constants = (0..block_size).map(|part| constant(rows, block_size, part));
+        return Ok(constants.filter(vanishes).collect());
     }
-    for vector in &vectors {
+    for vector in vectors {
         let found = Size::new(vector.len(), 1);
         check_size("near-nullspace", Size::new(rows, 1), found)?;
     }
-    vectors.retain(|v| {
-        let nonzero = v.iter().any(|value| *value != 0.0);
-        nonzero && rows_vanish(a, v, tolerance) && columns_vanish(a, v, tolerance)
-    });
-    Ok(vectors)
+    Ok(vectors.iter().filter(|v| vanishes(v)).cloned().collect())
 }
 
-/// The constant of each component of a node.
-fn components(rows: usize, block_size: usize) -> Vec<Vec<f64>> {
-    let is = |component: usize| move |row: usize| f64::from(row % block_size == component);
-    let vector = |component| (0..rows).map(is(component)).collect();
-    (0..block_size).map(vector).collect()
+/// The constant of one component of a node.
+fn constant(rows: usize, block_size: usize, component: usize) -> Vec<f64> {
+    let is = |row: usize| f64::from(row % block_size == component);
+    (0..rows).map(is).collect()
 }
 
 /// Whether `A v` is zero; ends at the first row where it is not.
