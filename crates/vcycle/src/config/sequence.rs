@@ -9,6 +9,7 @@ use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::multigrid::{Amg, Hierarchy, NearNullspace, Setup};
 use crate::scalar::Scalar;
+use crate::stop::Status;
 use crate::vector::Vector;
 
 /// A set-up is given up when it needs this many times the iterations of its own matrix.
@@ -63,22 +64,23 @@ impl Sequence {
         ws: &Workspace,
     ) -> Result<Solution<T>> {
         let mut solution = T::solve_system(&self.config, system, b, Some(&mut self.kept), ws)?;
-        let iterations = solution.outcome.iterations;
+        let (iterations, status) = (solution.outcome.iterations, solution.outcome.status);
         if !self.kept.reused {
             self.kept.iterations = iterations;
-        } else if !solution.outcome.converged() {
+        } else if !matches!(status, Status::Converged | Status::TimeLimit) {
             self.kept = Kept::default();
             let first = solution;
             solution = T::solve_system(&self.config, system, b, Some(&mut self.kept), ws)?;
             self.kept.iterations = solution.outcome.iterations;
             solution.setup += first.setup;
             solution.solving += first.solving;
-            let told = format!("{}: set up anew", first.outcome.status);
+            let told = format!("{status}: set up anew");
             solution.messages = [first.messages, vec![told], solution.messages].concat();
         } else if iterations > TIRED * self.kept.iterations.max(1) {
             self.kept = Kept::default();
-            let why = "more than twice the iterations of the matrix that was set up: the next one is set up anew";
-            solution.messages.push(why.to_owned());
+            let why = "more than twice the iterations of the matrix that was set up";
+            let told = format!("{why}: the next one is set up anew");
+            solution.messages.push(told);
         }
         Ok(solution)
     }
