@@ -33,11 +33,13 @@ pub enum Coarsening {
     Mis2,
     /// [`coarsen::greedy`].
     Greedy,
+    /// [`coarsen::uniform`].
+    Uniform,
 }
 
 impl Coarsening {
     /// Every coarsening.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Auto,
         Self::Pmis,
         Self::Hmis,
@@ -46,6 +48,7 @@ impl Coarsening {
         Self::Pgm,
         Self::Mis2,
         Self::Greedy,
+        Self::Uniform,
     ];
 
     /// The name in options and files.
@@ -59,12 +62,13 @@ impl Coarsening {
             Self::Pgm => "pgm",
             Self::Mis2 => "mis2",
             Self::Greedy => "sa",
+            Self::Uniform => "uniform",
         }
     }
 
     /// Whether it groups unknowns, and does not choose among them.
     pub fn aggregates(self) -> bool {
-        matches!(self, Self::Pgm | Self::Mis2 | Self::Greedy)
+        matches!(self, Self::Pgm | Self::Mis2 | Self::Greedy | Self::Uniform)
     }
 }
 
@@ -74,8 +78,8 @@ serde_text::named!(Coarsening, "coarsening");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interpolation {
-    /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `smoothed` after
-    /// `sa` and `mis2`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
+    /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `uniform`, and
+    /// `smoothed` after `sa` and `mis2`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
     #[default]
     Auto,
     /// [`interpolate::direct`].
@@ -136,7 +140,7 @@ impl Interpolation {
             return Err(ConfigError::Conflict(format!("interpolation: {reason}")).into());
         }
         Ok(match (self, coarsening) {
-            (Self::Auto, Coarsening::Pgm) => Self::Tentative,
+            (Self::Auto, Coarsening::Pgm | Coarsening::Uniform) => Self::Tentative,
             (Self::Auto, Coarsening::Mis2 | Coarsening::Greedy) => Self::Smoothed,
             (Self::Auto, _) => Self::ExtendedI,
             (given, _) => given,
@@ -160,21 +164,20 @@ pub(super) enum Coarsened {
 }
 
 impl Coarsened {
-    /// Chooses or groups the unknowns of `level`.
-    pub fn new(amg: &Amg, level: usize, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
+    /// Chooses or groups the unknowns of a level that `amg` is [for](Amg::for_level).
+    pub fn new(amg: &Amg, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
         let seed = amg.seed;
         Ok(match amg.coarsening {
-            Coarsening::PmisAggressive if level == 0 => {
-                Self::Twice(coarsen::aggressive(strength, seed, PATHS)?)
-            }
-            Coarsening::Auto | Coarsening::Pmis | Coarsening::PmisAggressive => {
-                Self::Chosen(coarsen::pmis(strength, seed)?)
-            }
+            Coarsening::PmisAggressive => Self::Twice(coarsen::aggressive(strength, seed, PATHS)?),
+            Coarsening::Auto | Coarsening::Pmis => Self::Chosen(coarsen::pmis(strength, seed)?),
             Coarsening::Hmis => Self::Chosen(coarsen::hmis(strength, seed)?),
             Coarsening::RugeStueben => Self::Chosen(coarsen::ruge_stueben(strength)?),
             Coarsening::Pgm => Self::Grouped(coarsen::pgm(a, amg.aggregate_size, seed)?),
             Coarsening::Mis2 => Self::Grouped(coarsen::mis2(strength, seed)?),
             Coarsening::Greedy => Self::Grouped(coarsen::greedy(strength)?),
+            Coarsening::Uniform => {
+                Self::Grouped(coarsen::uniform(a.size().rows, amg.aggregate_size)?)
+            }
         })
     }
 

@@ -214,18 +214,25 @@ where
         coarse: Arc::clone(&below.v),
         ..shaped.clone()
     });
-    let shaped: Arc<dyn LinOp<W>> = match plan.amg.cycle {
-        Cycle::Full => Arc::new(Twice {
-            a: Arc::clone(&a),
-            first: Arc::new(shaped.unsmoothed(below.shaped)),
-            second: Arc::clone(&v),
-        }),
+    let unsmoothed = shaped.clone().unsmoothed(below.full);
+    let cycle: Arc<dyn LinOp<W>> = match plan.amg.cycle {
+        Cycle::Full => Arc::clone(&v),
         _ => Arc::new(shaped),
+    };
+    let full: Arc<dyn LinOp<W>> = Arc::new(Twice {
+        a: Arc::clone(&a),
+        first: Arc::new(unsmoothed),
+        second: Arc::clone(&cycle),
+    });
+    let shaped = match plan.amg.cycle {
+        Cycle::Full => Arc::clone(&full),
+        _ => cycle,
     };
     Ok(Cycles {
         a,
         shaped,
         v,
+        full,
         last: false,
     })
 }
@@ -239,7 +246,8 @@ where
     let _stage = plan.clock.stage(level, "coarsest solver");
     let matrices = plan.take();
     let a = plan.operator::<W>(&matrices.a, level)?;
-    let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.of(&matrices.a) {
+    let amg = plan.amg.for_level(level, a.size().rows);
+    let solver: Arc<dyn LinOp<W>> = match amg.coarsest.of(&matrices.a) {
         Coarsest::Diagonal => Jacobi::default().generate(&a, plan.ws)?,
         Coarsest::Direct => {
             if let Executor::Gpu(gpu) = plan.executor {
