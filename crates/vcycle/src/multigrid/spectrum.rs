@@ -5,12 +5,14 @@ use crate::executor::Workspace;
 use crate::linop::{LinOp, Sweep};
 use crate::matrix::Csr;
 use crate::scalar::{Field, Mixes, Real, Scalar};
-use crate::vector::Vector;
+use crate::vector::{Coefficient, Vector};
 
 /// Steps of the power method.
 const STEPS: usize = 6;
 /// What it finds then is less than the spectral radius, by a sixth at most as a rule.
 const SAFETY: f64 = 1.2;
+/// Steps for operators that are no diagonal matrices, of which no bound is known.
+const OPERATOR_STEPS: usize = 10;
 
 /// An estimate of the spectral radius of `D A` for a diagonal matrix `D`, rather too large than too
 /// small but not larger than a `bound`. By the power method, from a vector that is the same every
@@ -39,6 +41,24 @@ pub(super) fn spectral_radius<T: Mixes<T, T>>(
     }
     let found = SAFETY * norm;
     Ok(if found > 0.0 { found.min(bound) } else { bound })
+}
+
+/// An estimate from below of the spectral radius of `M A` for any operator `M`, a few percent too low
+/// as a rule.
+pub(super) fn radius_with<T: Scalar>(
+    a: &dyn LinOp<T>,
+    m: &dyn LinOp<T>,
+    ws: &Workspace,
+) -> Result<f64> {
+    let like = ws.vector::<T>(a.executor(), a.size().rows, 1)?;
+    let mut v = scattered::<T>(&like)?;
+    let mut product = ws.vector_like::<T, T>(&v)?;
+    for _ in 0..OPERATOR_STEPS {
+        v.scale(Coefficient::real(1.0 / norm(&v)?))?;
+        a.apply(&v, &mut product, ws)?;
+        m.apply(&product, &mut v, ws)?;
+    }
+    norm(&v)
 }
 
 fn norm<T: Scalar>(v: &Vector<T>) -> Result<f64> {
