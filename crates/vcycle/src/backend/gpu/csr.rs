@@ -6,12 +6,14 @@ use vcycle_gpu::Argument;
 
 use super::layout::{CHUNK, Entries, LANES, Slices};
 use super::rows::{Operand, columns_for, power, product_file};
-use super::{BLOCK, Define, File, Gpu};
+use super::{Define, File, Gpu};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::scalar::Scalar;
 
-const FILE: File = product_file!("sliced.c");
+/// Threads of a block: small ones make room for others sooner.
+const BLOCK: u32 = 128;
+const FILE: File = product_file!(BLOCK, "sliced.c");
 
 /// What a device needs to know of a pattern to multiply with matrices that have it.
 #[derive(Clone, Debug)]
