@@ -12,7 +12,7 @@ use crate::executor::{Buffer, Executor};
 use crate::scalar::Scalar;
 
 /// Threads of a block: small ones make room for others sooner.
-const BLOCK: u32 = 128;
+const BLOCK: u32 = 64;
 const FILE: File = product_file!(BLOCK, "sliced.c");
 
 /// What a device needs to know of a pattern to multiply with matrices that have it.
@@ -123,7 +123,6 @@ impl Layout {
                 length,
                 ("THREADS", power(self.slices.threads)),
                 ("COLUMNS", power(columns_for(cols))),
-                ("BATCH", "4"),
                 ("CHUNK", "2048"),
             ],
             blocks: blocks.max(self.slices.parts.len()),
