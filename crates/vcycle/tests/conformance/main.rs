@@ -4,6 +4,7 @@
 //! arithmetic: results must be equal to the reference's to the bit, in whatever order they are
 //! formed. What rounds is compared within a tolerance.
 
+mod devices;
 mod formats;
 mod matrices;
 mod precisions;
@@ -13,13 +14,32 @@ mod vectors;
 
 use vcycle::executor::Executor;
 
-/// Runs every case on one executor.
+/// Tests that call cases with what gives them executors.
+macro_rules! cases {
+    ($each:expr; $($module:ident::{$($case:ident),* $(,)?}),* $(,)?) => {
+        $(mod $module {
+            $(#[test]
+            fn $case() {
+                $each(crate::$module::$case);
+            })*
+        })*
+    };
+}
+
+/// Runs every case on one executor of the host.
 macro_rules! suite {
     ($name:ident, $executor:expr) => {
         mod $name {
             use super::*;
-            suite!(@cases $executor;
-                vectors::{axpby_scale_and_fill, reductions, conversions, zero_coefficients},
+            fn each(case: fn(&Executor)) {
+                case(&$executor);
+            }
+            cases!(super::each;
+                vectors::{
+                    axpby_scale_and_fill, complex_axpby_scale_and_fill,
+                    rows_of_other_types, reductions, complex_reductions,
+                    conversions, complex_conversions, zero_coefficients,
+                },
                 precisions::{all_real_combinations, complex_combinations},
                 formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
                 preconditioners::{every_preconditioner_matches_the_reference},
@@ -27,18 +47,18 @@ macro_rules! suite {
             );
         }
     };
-    (@cases $executor:expr; $($module:ident::{$($case:ident),* $(,)?}),* $(,)?) => {
-        $(mod $module {
-            use super::*;
-            $(#[test]
-            fn $case() {
-                crate::$module::$case(&$executor);
-            })*
-        })*
-    };
 }
 
 suite!(reference, Executor::reference());
 suite!(cpu_one_thread, Executor::cpu_with_threads(1).unwrap());
 suite!(cpu_two_threads, Executor::cpu_with_threads(2).unwrap());
 suite!(cpu_five_threads, Executor::cpu_with_threads(5).unwrap());
+
+mod on_devices {
+    cases!(crate::devices::on_each;
+        vectors::{
+            axpby_scale_and_fill, rows_of_other_types, reductions, conversions, zero_coefficients,
+        },
+        devices::{complex_numbers_are_refused},
+    );
+}

@@ -264,3 +264,53 @@ fn reduction<T: Scalar>(
     let arguments = [arguments, &gpu.reduction()].concat();
     gpu.launch(kernel, blocks as u32, &arguments)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::scalar::{bf16, convert, f16};
+
+    fn wave<T: Scalar>(executor: &Executor, rows: usize, shift: usize) -> Vector<T> {
+        let value = |i: usize| convert(((i * 7 + shift) % 17) as f64 * 0.25 - 2.0);
+        Vector::from_column(executor, (0..rows).map(value).collect())
+    }
+
+    /// `x += p / 2`, `r -= q` and the norm of `r`.
+    fn advanced<T: Scalar>(executor: &Executor, rows: usize) -> (Vec<T>, Vec<T>, T::Arith) {
+        let wave = |shift| wave::<T>(executor, rows, shift);
+        let (p, q, mut x, mut r) = (wave(1), wave(2), wave(3), wave(4));
+        let mut norm = Scalars::filled(executor, 1, T::default().load()).unwrap();
+        let (alpha, beta) = (Coefficient::real(0.5), Coefficient::real(-1.0));
+        x.advance((alpha, &p), (beta, &q), &mut r, &mut norm)
+            .unwrap();
+        (x.to_vec(), r.to_vec(), norm.get(0).unwrap())
+    }
+
+    fn check<T: Scalar>(executor: &Executor) {
+        for rows in [0, 1, 5, 20_011] {
+            let expected = advanced::<T>(&Executor::reference(), rows);
+            assert_eq!(
+                advanced::<T>(executor, rows),
+                expected,
+                "{rows} {}",
+                T::KIND
+            );
+        }
+    }
+
+    #[test]
+    fn one_pass_advances_as_three_do() {
+        let found = vcycle_gpu::discover().into_iter();
+        let devices = found.filter_map(|found| found.devices.ok()).flatten();
+        let Some(device) = devices.into_iter().find(|device| device.is_cpu) else {
+            eprintln!("skipped: no OpenCL processor here");
+            return;
+        };
+        let executor = Executor::gpu(&device.name).unwrap();
+        check::<f64>(&executor);
+        check::<f32>(&executor);
+        check::<f16>(&executor);
+        check::<bf16>(&executor);
+    }
+}

@@ -1,0 +1,34 @@
+//! Devices the suite runs on: those of `VCYCLE_TEST_DEVICES` (separated by commas), or all OpenCL
+//! processors where that is not set.
+
+use vcycle::Error;
+use vcycle::executor::Executor;
+use vcycle::scalar::c64;
+use vcycle::vector::{Coefficient, Vector};
+
+fn names() -> Vec<String> {
+    if let Ok(names) = std::env::var("VCYCLE_TEST_DEVICES") {
+        return names.split(',').map(|n| n.trim().to_owned()).collect();
+    }
+    let found = vcycle_gpu::discover().into_iter();
+    let devices = found.filter_map(|found| found.devices.ok()).flatten();
+    devices.filter(|d| d.is_cpu).map(|d| d.name).collect()
+}
+
+pub fn on_each(case: fn(&Executor)) {
+    let names = names();
+    if names.is_empty() {
+        eprintln!("skipped: no OpenCL processor here, and VCYCLE_TEST_DEVICES names no device");
+    }
+    for name in names {
+        eprintln!("on {name}");
+        case(&Executor::gpu(&name).unwrap());
+    }
+}
+
+pub fn complex_numbers_are_refused(executor: &Executor) {
+    let x = Vector::filled(executor, 3, 1, 1.0).unwrap();
+    let mut y = Vector::<c64>::zeros_like(&x).unwrap();
+    let refused = y.axpy(Coefficient::one(), &x);
+    assert!(matches!(refused, Err(Error::Unsupported { .. })));
+}
