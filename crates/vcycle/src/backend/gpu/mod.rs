@@ -4,8 +4,16 @@
 //! time for the types they are used with; the files here launch them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
+pub(crate) mod blocks;
+pub(crate) mod bsr;
+pub(crate) mod csr;
+pub(crate) mod dense;
+pub(crate) mod ell;
+mod layout;
 pub(crate) mod monitor;
+pub(crate) mod rows;
 pub(crate) mod scalars;
+pub(crate) mod triangular;
 pub(crate) mod vector;
 
 use std::collections::HashMap;
@@ -90,6 +98,12 @@ impl Gpu {
         &self.device
     }
 
+    /// Threads of a sub-group.
+    pub(crate) fn width(&self) -> usize {
+        let widths = &self.device.properties().sub_groups;
+        widths.first().map_or(1, |&width| width as usize)
+    }
+
     /// The last arguments of a reduction: partial sums and the counter of blocks.
     pub(crate) fn reduction(&self) -> [Argument; 2] {
         let partials = self.reduction.address();
@@ -128,14 +142,7 @@ impl Gpu {
     }
 
     fn source(&self, file: File, defines: &[Define]) -> Source {
-        let width = self
-            .device
-            .properties()
-            .sub_groups
-            .first()
-            .copied()
-            .unwrap_or(1);
-        let mut all = vec![format!("WIDTH={width}"), format!("BLOCK={BLOCK}")];
+        let mut all = vec![format!("WIDTH={}", self.width()), format!("BLOCK={BLOCK}")];
         all.extend(
             defines
                 .iter()

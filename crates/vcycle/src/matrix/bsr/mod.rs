@@ -9,9 +9,10 @@ use num_traits::Zero;
 
 use super::rowwise::{self, Rowwise, check_padding, rowwise_operator};
 use super::{Csr, Pattern, Rows, balance, build, fill_rows, zeroed};
+use crate::backend::gpu::rows::Operand;
 use crate::backend::reference::bsr::BsrArrays;
 use crate::backend::reference::rows::{Column, Sum};
-use crate::backend::{cpu, reference};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
@@ -201,6 +202,19 @@ impl<T: Scalar> Rowwise for Bsr<T> {
 
     fn rows_together(&self) -> usize {
         self.block.rows
+    }
+
+    fn operands(&self, on: &gpu::Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let [offsets, columns] = self.pattern.device()?;
+        let blocks = gpu::bsr::Blocks {
+            size: Rowwise::size(self),
+            block: self.block,
+            count: self.pattern.nonzeros(),
+            offsets,
+            columns,
+            values: self.values.device()?,
+        };
+        Ok(vec![gpu::bsr::rows(blocks).operand(on, cols)])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)

@@ -22,7 +22,7 @@ mod transpose;
 mod triplets;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub(crate) use accumulator::Accumulator;
 pub(crate) use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
@@ -62,6 +62,24 @@ use crate::scalar::{Field, Scalar};
 pub struct Csr<T> {
     pattern: Arc<Pattern>,
     values: Buffer<T>,
+    copies: Copies<T>,
+}
+
+/// Copies that devices multiply with, made when they are first needed.
+#[derive(Clone, Debug)]
+struct Copies<T> {
+    /// The values in the layout of the pattern.
+    placed: OnceLock<Buffer<T>>,
+    transposed: OnceLock<Arc<Csr<T>>>,
+}
+
+impl<T> Default for Copies<T> {
+    fn default() -> Self {
+        Self {
+            placed: OnceLock::new(),
+            transposed: OnceLock::new(),
+        }
+    }
 }
 
 /// What to do with a position that is given more than once.
@@ -109,6 +127,7 @@ impl<T: Scalar> Csr<T> {
         Self {
             pattern: Arc::new(Pattern::new(executor, size, offsets, columns)),
             values: Buffer::from_vec(executor, values),
+            copies: Copies::default(),
         }
     }
 
@@ -130,6 +149,7 @@ impl<T: Scalar> Csr<T> {
         Ok(Self {
             values: Buffer::from_vec(pattern.executor(), values),
             pattern: Arc::clone(pattern),
+            copies: Copies::default(),
         })
     }
 
@@ -200,6 +220,7 @@ impl<T: Scalar> Csr<T> {
     /// # Panics
     /// On an executor whose memory the host cannot address.
     pub fn values_mut(&mut self) -> &mut [T] {
+        self.copies = Copies::default();
         self.values.host_mut().expect("matrix on a host executor")
     }
 
@@ -250,7 +271,8 @@ impl<T: Scalar> Csr<T> {
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
-            values: self.values.copy_to(executor)?,
+            values: Buffer::from_vec(executor, self.values.host()?.to_vec()),
+            copies: Copies::default(),
         })
     }
 
@@ -262,6 +284,7 @@ impl<T: Scalar> Csr<T> {
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
             values: Buffer::from_vec(executor, self.values.into_vec()),
+            copies: Copies::default(),
         })
     }
 
