@@ -32,18 +32,18 @@ const FULL: [&str; 8] = [
 ];
 const SMALL: [&str; 6] = [
     "poisson7:30",
-    "poisson27:20",
+    "poisson27:30",
     "jump7:20,1e6",
     "aniso7:20,0.01",
     "poisson7:14",
-    "poisson27:9",
+    "poisson27:14",
 ];
 /// A problem, and one with ten times the rows.
 const GROWTH: [(&str, &str); 4] = [
     ("poisson7:119", "poisson7:256"),
     ("poisson27:93", "poisson27:200"),
     ("poisson7:14", "poisson7:30"),
-    ("poisson27:9", "poisson27:20"),
+    ("poisson27:14", "poisson27:30"),
 ];
 
 /// The hierarchies that are timed.
@@ -107,17 +107,16 @@ fn measure(
     let ws = Workspace::new();
     let prepared = Prepared::new(bench, problem, amg, &ws)?;
     let count = prepared.b.rows();
-    for (precision, setup, solved) in prepared.solve_all(&bench.precisions)? {
+    prepared.solve_all(&bench.precisions, |precision, setup, solved| {
         rows.push(Row {
             problem,
             hierarchy,
-            precision,
+            precision: precision.to_owned(),
             setup,
             solved,
             rows: count,
         });
-    }
-    Ok(())
+    })
 }
 
 /// A system on the device, and the stages it is to be set up with.
@@ -142,10 +141,13 @@ impl<'p> Prepared<'p> {
         })
     }
 
-    /// One coarsening for all precisions; seconds of the set-up, and the solve.
-    pub fn solve_all(&self, precisions: &[String]) -> Result<Vec<(String, f64, Solved)>> {
+    /// One coarsening for all precisions; tells of each the seconds of its set-up and the solve.
+    pub fn solve_all(
+        &self,
+        precisions: &[String],
+        mut tell: impl FnMut(&str, f64, Solved),
+    ) -> Result<()> {
         let mut shared: Option<Setup> = None;
-        let mut all = Vec::new();
         for precision in precisions {
             let begin = Instant::now();
             let (setup, hierarchy) = self.set_up(shared.take(), precision)?;
@@ -154,13 +156,9 @@ impl<'p> Prepared<'p> {
             let solver = Solver::<f64>::new(Cg::default(), Arc::clone(&self.a))?
                 .with_preconditioner(Arc::new(hierarchy))?
                 .stopping(Stop::relative(TOLERANCE));
-            all.push((
-                precision.clone(),
-                seconds,
-                solved(self.device, &solver, &self.b)?,
-            ));
+            tell(precision, seconds, solved(self.device, &solver, &self.b)?);
         }
-        Ok(all)
+        Ok(())
     }
 
     fn set_up(&self, shared: Option<Setup>, precision: &str) -> Result<(Setup, Hierarchy<f64>)> {
@@ -261,4 +259,32 @@ fn growth(rows: &[Row]) -> Table {
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(problem: &str) -> f64 {
+        let (_, side) = problem.split_once(':').unwrap();
+        side.parse::<f64>().unwrap().powi(3)
+    }
+
+    #[test]
+    fn growth_is_tenfold() {
+        for (from, to) in GROWTH {
+            let factor = rows(to) / rows(from);
+            assert!((9.5..10.5).contains(&factor), "{from} {to}: {factor}");
+            for list in [&FULL[..], &SMALL] {
+                assert_eq!(list.contains(&from), list.contains(&to), "{from} {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_hierarchy_is_that_of_the_peers() {
+        let [(name, classical), _] = hierarchies().unwrap();
+        assert!(name.starts_with("pmis"));
+        assert_eq!(classical.truncation.max_elements, 4);
+    }
 }
