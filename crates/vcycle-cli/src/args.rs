@@ -95,7 +95,7 @@ pub struct SolveArgs {
     /// Interpolation of multigrid: direct, classical, extended, extended+i, hybrid, tentative, smoothed
     #[arg(long, value_name = "NAME")]
     pub interpolation: Option<String>,
-    /// Smoother of multigrid: l1-jacobi, jacobi, chebyshev, gs, sgs, hgs, mcgs, ilu0, block-jacobi
+    /// Smoother of multigrid: l1-jacobi, jacobi, chebyshev, gs, sgs, hgs, mcgs, ilu0, block-jacobi, fsai
     #[arg(long, value_name = "NAME[:PARAMETER]")]
     pub smoother: Option<String>,
     /// Cycle of multigrid: v, w, f, k or full

@@ -151,6 +151,7 @@ fn cycles_are_symmetric() {
         "chebyshev-l1:2",
         "ilu0",
         "block-jacobi",
+        "fsai",
     ] {
         for cycle in [Cycle::V, Cycle::W] {
             let amg = Amg {

@@ -4,6 +4,7 @@
 //! [`Factory`].
 
 mod chebyshev;
+mod damped;
 mod kind;
 mod levels;
 
