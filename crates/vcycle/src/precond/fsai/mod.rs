@@ -54,7 +54,7 @@ const NOT_POSITIVE: &str = "not positive: the matrix is not positive definite";
 ///     let solver = Solver::<f64>::new(Cg::default(), Arc::clone(&a))?.preconditioned_by(&fsai)?;
 ///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
 /// };
-/// assert!(2 * iterations(8)? < iterations(0)?); // no step: Jacobi
+/// assert!(3 * iterations(8)? < 2 * iterations(0)?); // no step: Jacobi
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
