@@ -34,6 +34,9 @@ pub struct Summary {
     pub messages: Vec<String>,
     /// The status in a sentence, with what to try.
     pub explanation: &'static str,
+    /// Of further matrices that were solved for in turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<Summary>,
     #[serde(skip)]
     pub history: Vec<f64>,
     #[serde(skip)]
@@ -89,6 +92,7 @@ impl Summary {
             config: solution.config.clone(),
             messages: solution.messages.clone(),
             explanation: outcome.status.explanation(),
+            then: Vec::new(),
             history: outcome.history.clone(),
             multigrid: solution.multigrid.clone(),
         }

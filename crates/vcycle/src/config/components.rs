@@ -10,7 +10,8 @@ use super::value::{Table, arguments, key_values, parameters};
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{
-    BlockJacobi, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor, Ssor,
+    BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor,
+    Ssor,
 };
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
@@ -204,10 +205,12 @@ components! {
         "parilu" => ParIlu(ParIlu) ["sweeps"],
         /// Incomplete sparse approximate inverse.
         "isai" => Isai(Isai) ["kind", "power"],
+        /// Factorised sparse approximate inverse, its pattern found adaptively.
+        "fsai" => Fsai(Fsai) ["steps", "step-size", "tolerance"],
         /// Algebraic multigrid.
         "amg" => Amg(Amg) ["coarsening", "interpolation", "smoother", "cycle"],
     }
-    later &["struct-mg", "fsai"]
+    later &["struct-mg"]
 }
 
 impl Default for SolverConfig {
@@ -278,6 +281,7 @@ impl PreconditionerConfig {
             Self::Ilu0(p) => Arc::new(p.to_owned()),
             Self::ParIlu(p) => Arc::new(p.to_owned()),
             Self::Isai(p) => Arc::new(p.to_owned()),
+            Self::Fsai(p) => Arc::new(p.to_owned()),
             Self::Amg(p) => Arc::new(p.to_owned()),
         }))
     }
@@ -432,6 +436,9 @@ mod tests {
             matches!(error("jacobi:much"), ConfigError::BadValue { key, .. } if key == "weight")
         );
         assert!(matches!(error("jacobi:1,2"), ConfigError::BadValue { .. }));
-        assert!(matches!(error("fsai"), ConfigError::NotAvailable { .. }));
+        assert!(matches!(
+            error("struct-mg"),
+            ConfigError::NotAvailable { .. }
+        ));
     }
 }

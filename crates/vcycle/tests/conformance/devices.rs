@@ -2,7 +2,9 @@
 //! processors where that is not set.
 
 use vcycle::Error;
-use vcycle::executor::Executor;
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::LinOp;
+use vcycle::matrix::Csr;
 use vcycle::scalar::c64;
 use vcycle::vector::{Coefficient, Vector};
 
@@ -30,5 +32,13 @@ pub fn complex_numbers_are_refused(executor: &Executor) {
     let x = Vector::filled(executor, 3, 1, 1.0).unwrap();
     let mut y = Vector::<c64>::zeros_like(&x).unwrap();
     let refused = y.axpy(Coefficient::one(), &x);
+    assert!(matches!(refused, Err(Error::Unsupported { .. })));
+}
+
+pub fn complex_matrices_are_refused(executor: &Executor) {
+    let a = Csr::<c64>::identity(executor, 3);
+    let x = Vector::<c64>::zeros(executor, 3, 1).unwrap();
+    let mut y = Vector::zeros_like(&x).unwrap();
+    let refused = a.apply(&x, &mut y, &Workspace::new());
     assert!(matches!(refused, Err(Error::Unsupported { .. })));
 }

@@ -41,8 +41,14 @@ macro_rules! suite {
                     conversions, complex_conversions, zero_coefficients,
                 },
                 precisions::{all_real_combinations, complex_combinations},
-                formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
-                preconditioners::{every_preconditioner_matches_the_reference},
+                formats::{
+                    every_format_multiplies, every_format_multiplies_complex,
+                    advanced_and_residual, transposes, complex_transposes, round_trips,
+                },
+                preconditioners::{
+                    every_preconditioner_matches_the_reference,
+                    every_preconditioner_matches_the_reference_complex,
+                },
                 solvers::{every_solver_finds_a_known_solution, columns_stop_individually},
             );
         }
@@ -59,6 +65,9 @@ mod on_devices {
         vectors::{
             axpby_scale_and_fill, rows_of_other_types, reductions, conversions, zero_coefficients,
         },
-        devices::{complex_numbers_are_refused},
+        precisions::{all_real_combinations},
+        formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
+        preconditioners::{every_preconditioner_matches_the_reference},
+        devices::{complex_numbers_are_refused, complex_matrices_are_refused},
     );
 }

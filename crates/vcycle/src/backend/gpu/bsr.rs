@@ -2,11 +2,11 @@
 
 use vcycle_gpu::{Address, Argument};
 
-use super::File;
 use super::rows::{ByRows, product_file};
+use super::{BLOCK, File};
 use crate::linop::Size;
 
-const FILE: File = product_file!("bsr.c", "by_rows.c");
+const FILE: File = product_file!(BLOCK, "bsr.c", "by_rows.c");
 
 /// The arrays of a BSR matrix.
 pub(crate) struct Blocks {

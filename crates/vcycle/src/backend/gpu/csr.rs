@@ -6,12 +6,14 @@ use vcycle_gpu::Argument;
 
 use super::layout::{CHUNK, Entries, LANES, Slices};
 use super::rows::{Operand, columns_for, power, product_file};
-use super::{BLOCK, Define, File, Gpu};
+use super::{Define, File, Gpu};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::scalar::Scalar;
 
-const FILE: File = product_file!("sliced.c");
+/// Threads of a block: small ones make room for others sooner.
+const BLOCK: u32 = 64;
+const FILE: File = product_file!(BLOCK, "sliced.c");
 
 /// What a device needs to know of a pattern to multiply with matrices that have it.
 #[derive(Clone, Debug)]
@@ -121,7 +123,6 @@ impl Layout {
                 length,
                 ("THREADS", power(self.slices.threads)),
                 ("COLUMNS", power(columns_for(cols))),
-                ("BATCH", "4"),
                 ("CHUNK", "2048"),
             ],
             blocks: blocks.max(self.slices.parts.len()),

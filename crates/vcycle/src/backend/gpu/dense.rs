@@ -2,11 +2,11 @@
 
 use vcycle_gpu::{Address, Argument};
 
-use super::File;
 use super::rows::{ByRows, product_file};
+use super::{BLOCK, File};
 use crate::linop::Size;
 
-const FILE: File = product_file!("dense.c", "by_rows.c");
+const FILE: File = product_file!(BLOCK, "dense.c", "by_rows.c");
 
 /// A dense matrix as the kernel takes it.
 pub(crate) fn rows(size: Size, values: Address) -> ByRows {

@@ -2,11 +2,11 @@
 
 use vcycle_gpu::{Address, Argument};
 
-use super::File;
 use super::rows::{ByRows, product_file};
+use super::{BLOCK, File};
 use crate::linop::Size;
 
-const FILE: File = product_file!("ell.c", "by_rows.c");
+const FILE: File = product_file!(BLOCK, "ell.c", "by_rows.c");
 
 /// The arrays of an ELL or a SELL-P matrix.
 pub(crate) struct Slots {

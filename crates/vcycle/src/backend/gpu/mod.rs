@@ -24,7 +24,7 @@ use vcycle_gpu::{Argument, Device, Kernel, Memory, Shape, Source};
 use crate::error::{Error, Result};
 use crate::scalar::Kind;
 
-/// Threads of a block, in all kernels.
+/// Threads of a block, unless a file says otherwise.
 pub(crate) const BLOCK: u32 = 256;
 
 /// Most partial sums of a reduction, over all blocks and columns.
@@ -58,6 +58,8 @@ pub(crate) struct File {
     pub name: &'static str,
     /// Its text, without the words it is written in.
     pub text: &'static str,
+    /// Threads of a block.
+    pub block: u32,
 }
 
 /// Includes a file of `kernels/`.
@@ -66,6 +68,7 @@ macro_rules! kernel_file {
         crate::backend::gpu::File {
             name: $name,
             text: include_str!(concat!("kernels/", $name)),
+            block: crate::backend::gpu::BLOCK,
         }
     };
 }
@@ -134,15 +137,26 @@ impl Gpu {
         blocks: u32,
         arguments: &[Argument],
     ) -> Result<()> {
-        let shape = Shape {
-            blocks,
-            threads: BLOCK,
-        };
+        self.launch_blocks(kernel, blocks, BLOCK, arguments)
+    }
+
+    /// Queues a kernel with blocks of as many threads as its file says.
+    pub(crate) fn launch_blocks(
+        &self,
+        kernel: &Kernel,
+        blocks: u32,
+        threads: u32,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let shape = Shape { blocks, threads };
         Ok(self.device.launch(kernel, shape, arguments)?)
     }
 
     fn source(&self, file: File, defines: &[Define]) -> Source {
-        let mut all = vec![format!("WIDTH={}", self.width()), format!("BLOCK={BLOCK}")];
+        let mut all = vec![
+            format!("WIDTH={}", self.width()),
+            format!("BLOCK={}", file.block),
+        ];
         all.extend(
             defines
                 .iter()

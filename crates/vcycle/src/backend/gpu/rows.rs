@@ -126,7 +126,7 @@ where
     arguments.extend(finish.arguments(y)?);
     match a.blocks {
         0 => Ok(()),
-        blocks => gpu.launch(&kernel, blocks as u32, &arguments),
+        blocks => gpu.launch_blocks(&kernel, blocks as u32, a.file.block, &arguments),
     }
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn power(value: usize) -> &'static str {
 
 /// Includes the files of `kernels/` that make up a product by rows in a format.
 macro_rules! product_file {
-    ($name:literal $(, $more:literal)?) => {
+    ($block:expr, $name:literal $(, $more:literal)?) => {
         crate::backend::gpu::File {
             name: $name,
             text: concat!(
@@ -195,6 +195,7 @@ macro_rules! product_file {
                 include_str!(concat!("kernels/", $name)),
                 $(include_str!(concat!("kernels/", $more)),)?
             ),
+            block: $block,
         }
     };
 }

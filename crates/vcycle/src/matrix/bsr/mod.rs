@@ -233,7 +233,9 @@ impl<T: Scalar> Rowwise for Bsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::cpu::simd::testing::at_every_level;
     use crate::gallery;
+    use crate::scalar::f16;
 
     #[test]
     fn blocks_are_filled_and_zeros_left_out_again() {
@@ -253,6 +255,40 @@ mod tests {
         for block in [Size::square(3), Size::new(2, 0), Size::new(4, 3), large] {
             let error = Bsr::from_csr(&a, block).unwrap_err();
             assert!(matches!(error, Error::InvalidStructure { .. }));
+        }
+    }
+
+    fn product<M: Mixes<f32, f32>>(a: &Csr<f64>, executor: &Executor, size: usize) -> Vec<f32> {
+        let n = a.size().rows;
+        let blocks = Bsr::from_csr(&a.convert::<M>().unwrap(), Size::square(size)).unwrap();
+        let x = (0..n).map(|i| (i % 17) as f32 - 8.0).collect();
+        let mut y = Vector::<f32>::zeros(executor, n, 1).unwrap();
+        let x = Vector::<f32>::from_column(executor, x);
+        blocks.apply(&x, &mut y, &Workspace::new()).unwrap();
+        y.to_vec()
+    }
+
+    #[test]
+    fn every_instruction_set_agrees_with_the_reference() {
+        let serial = Executor::cpu_with_threads(1).unwrap();
+        let on = |executor: &Executor| gallery::elasticity([4, 3, 2], executor).unwrap().matrix;
+        let check = |product: &dyn Fn(&Csr<f64>, &Executor, usize) -> Vec<f32>, size| {
+            let host = Executor::reference();
+            let expected = product(&on(&host), &host, size);
+            at_every_level(|level| {
+                let found = product(&on(&serial), &serial, size);
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert!(
+                        (found - expected).abs() < 1e-4,
+                        "{level:?}: {found} {expected}"
+                    );
+                }
+            });
+        };
+        for size in [2, 3, 4, 6] {
+            check(&product::<f64>, size);
+            check(&product::<f32>, size);
+            check(&product::<f16>, size);
         }
     }
 

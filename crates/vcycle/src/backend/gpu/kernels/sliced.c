@@ -7,28 +7,20 @@
 // part has a block of its own.
 //
 // Definitions beside those of rows.h: THREADS, a power of two up to WIDTH and 32; LENGTH, u8 or
-// u32, the type of row lengths; COLUMNS columns of the vectors are done together; BATCH; CHUNK.
+// u32, the type of row lengths; COLUMNS columns of the vectors are done together; CHUNK.
 
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
 
-// Loads of BATCH steps are on their way together.
+// More loads on their way at once would take more registers than they are worth.
 #define SUM_OF_STEPS(code)                                                                         \
-    for (u32 first = 0; first < steps; first += BATCH) {                                           \
-        ACC held[BATCH];                                                                           \
-        u32 places[BATCH];                                                                         \
-        FOR(k, BATCH) {                                                                            \
-            const u32 s = first + k;                                                               \
-            if (s < steps) {                                                                       \
-                held[k] = LOAD(M, mine, s * LANES);                                                \
-                places[k] = base[s] + at + (code);                                                 \
-            }                                                                                      \
-        }                                                                                          \
-        FOR(k, BATCH)                                                                              \
-            if (first + k < steps)                                                                 \
-                FOR(i, COLUMNS)                                                                    \
-                    if (COLUMNS == 1 || column + i < cols)                                         \
-                        totals[i] += held[k] * LOAD(X, x, (u64)places[k] * cols + column + i);     \
+    UNROLL_4                                                                                       \
+    for (u32 s = 0; s < steps; s++) {                                                              \
+        const ACC value = LOAD(M, mine, s * LANES);                                                \
+        const u64 place = (u64)(base[s] + at + (code)) * cols + column;                            \
+        FOR(i, COLUMNS)                                                                            \
+            if (COLUMNS == 1 || column + i < cols)                                                 \
+                totals[i] += value * LOAD(X, x, place + i);                                        \
     }
 
 // Leaves the sum of part p, the `before`-th of `count` parts of a row. Whether all are there: then
