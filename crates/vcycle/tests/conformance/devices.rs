@@ -38,7 +38,7 @@ pub fn complex_numbers_are_refused(executor: &Executor) {
 pub fn complex_matrices_are_refused(executor: &Executor) {
     let a = Csr::<c64>::identity(executor, 3);
     let x = Vector::<c64>::zeros(executor, 3, 1).unwrap();
-    let mut y = Vector::zeros_like(&x).unwrap();
+    let mut y = Vector::<c64>::zeros_like(&x).unwrap();
     let refused = a.apply(&x, &mut y, &Workspace::new());
     assert!(matches!(refused, Err(Error::Unsupported { .. })));
 }

@@ -63,7 +63,8 @@ impl Slices {
     /// With at most `width` lanes for a row.
     pub(super) fn new(executor: &Executor, a: Entries<'_>, width: usize) -> Self {
         let mean = a.columns.len() / a.rows().max(1);
-        let threads = threads_for(a.rows(), mean, width);
+        let longest = (0..a.rows()).map(|row| a.length(row)).max();
+        let threads = threads_for(a.rows(), mean, longest.unwrap_or(0), width);
         let long = (64 * threads).max(4 * mean);
         let (rows, long): (Vec<u32>, Vec<u32>) =
             (0..a.rows() as u32).partition(|&row| a.length(row as usize) <= long);
@@ -268,12 +269,13 @@ impl Slices {
     }
 }
 
-/// Lanes for a row: few steps where rows are long, and enough lanes to keep a device busy. Measured
-/// on an H200.
-fn threads_for(rows: usize, mean: usize, width: usize) -> usize {
+/// Lanes for a row: few steps where rows are long, and enough lanes to keep a device busy; where
+/// there is little to do, few steps for the longest row, which all wait for. Measured on an H200.
+fn threads_for(rows: usize, mean: usize, longest: usize, width: usize) -> usize {
     let too_few = |threads: usize| {
         let (steps, lanes) = (mean / threads, rows * threads);
-        steps > 64 || steps > 12 && lanes < 1 << 20 || steps > 4 && lanes < 1 << 17
+        let small = lanes < 1 << 17;
+        steps > 64 || steps > 12 && lanes < 1 << 20 || small && longest > 8 * threads
     };
     let mut threads = 1;
     while threads < width.min(LANES) && too_few(threads) {

@@ -17,7 +17,7 @@ const MIXED: File = kernel_file!("mixed.c");
 /// Bytes of an operand that one block takes at a time, as in the kernels.
 const TILE: usize = 2 * 16 * BLOCK as usize;
 /// Most blocks of a reduction: enough for any device, few enough to run at once.
-const REDUCTION_BLOCKS: usize = 512;
+const REDUCTION_BLOCKS: usize = 1024;
 /// Most blocks of an elementwise operation, for each compute unit.
 const BLOCKS_PER_UNIT: usize = 16;
 

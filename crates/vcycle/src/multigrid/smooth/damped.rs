@@ -21,10 +21,10 @@ impl<T: Scalar, F: Factory<T>> Factory<T> for Damped<F> {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let m = self.0.generate(a, ws)?;
         let omega = MOST / radius_with(a.as_ref(), m.as_ref(), ws)?;
-        if !(omega < 1.0) {
-            return Ok(m);
+        if omega < 1.0 {
+            return Ok(Arc::new(Scaled::new(T::Arith::from_f64(omega), m)));
         }
-        Ok(Arc::new(Scaled::new(T::Arith::from_f64(omega), m)))
+        Ok(m)
     }
 }
 

@@ -12,10 +12,9 @@
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
 
-// More loads on their way at once would take more registers than they are worth.
 #define SUM_OF_STEPS(code)                                                                         \
     UNROLL_4                                                                                       \
-    for (u32 s = 0; s < steps; s++) {                                                              \
+    for (u32 s = 0; s < steps; ++s) {                                                              \
         const ACC value = LOAD(M, mine, s * LANES);                                                \
         const u64 place = (u64)(base[s] + at + (code)) * cols + column;                            \
         FOR(i, COLUMNS)                                                                            \
