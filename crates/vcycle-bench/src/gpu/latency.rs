@@ -62,21 +62,17 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         format!("one launch of {RECORDED} recorded ones, µs"),
         format!("{recorded:.2}"),
     ]);
-    for (run, taken) in ["first run", "warm run"].into_iter().zip(runs(bench)?) {
-        let Taken {
-            compiled,
-            loaded,
-            seconds,
-        } = taken;
-        table.add_row([
-            format!("{run}: {compiled} programs compiled, {loaded} loaded, s"),
-            format!("{seconds:.3}"),
-        ]);
+    let folder = Folder::new()?;
+    for name in ["first run", "warm run"] {
+        table.add_row(match kernels(bench, &folder) {
+            Ok(taken) => taken.row(name),
+            Err(error) => [name.to_owned(), format!("failed: {error}")],
+        });
     }
     report.add(&table)?;
     report.add(
         "A launch: an empty kernel, the wall clock over many of them. Runs: one process each, small \
-         products and solves in every precision; the first starts with an empty folder of compiled \
+         products and solves in every precision (with --small: solves in two); the first starts with an empty folder of compiled \
          kernels, the second finds all of them there.",
     )
 }
@@ -116,29 +112,33 @@ fn wall(bench: &Bench, pieces: usize, work: &dyn Fn() -> Result<()>) -> Result<f
     Ok(best * 1e6 / pieces as f64)
 }
 
-/// The kernels in two new processes that share a folder, empty at first.
-fn runs(bench: &Bench) -> Result<[Taken; 2]> {
-    let folder = Folder::new()?;
-    let run = || {
-        let own = std::env::args().skip(1);
-        let mut words: Vec<String> = own.take_while(|word| word != "gpu").collect();
-        words.push("gpu".to_owned());
-        let output = Command::new(std::env::current_exe()?)
-            .args(words)
-            .args([
-                "--device",
-                &bench.device.properties().name,
-                "--only",
-                "kernels",
-            ])
-            .env("VCYCLE_CACHE", folder.path())
-            .output()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        serde_json::from_str::<Taken>(text.trim()).map_err(|_| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            format!("the kernels in a process of their own: {}", said.trim()).into()
-        })
-    };
-    let first: Result<Taken> = run();
-    Ok([first?, run()?])
+/// The kernels in a new process, which keeps them in a folder.
+fn kernels(bench: &Bench, folder: &Folder) -> Result<Taken> {
+    let own = std::env::args().skip(1);
+    let mut words: Vec<String> = own.take_while(|word| word != "gpu").collect();
+    words.push("gpu".to_owned());
+    words.extend(bench.small.then(|| "--small".to_owned()));
+    let name = &bench.device.properties().name;
+    let output = Command::new(std::env::current_exe()?)
+        .args(words)
+        .args(["--only", "kernels", "--device", name])
+        .env("VCYCLE_CACHE", folder.path())
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(text.trim()).map_err(|_| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        said.trim().to_owned().into()
+    })
+}
+
+impl Taken {
+    fn row(&self, name: &str) -> [String; 2] {
+        let Self {
+            compiled, loaded, ..
+        } = self;
+        [
+            format!("{name}: {compiled} programs compiled, {loaded} loaded, s"),
+            format!("{:.3}", self.seconds),
+        ]
+    }
 }

@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let executor = Executor::gpu(&name)?;
     let device = Device::open(&name)?;
     if arguments.only.contains(&Part::Kernels) {
-        return kernels::run(&device, &executor);
+        return kernels::run(&device, &executor, arguments.small);
     }
     let bench = Bench {
         bandwidth: device.copy_bandwidth()?,

@@ -56,7 +56,8 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         skipped.push(format!("cuSPARSE was not measured: {error}."));
     }
     skipped.push(
-        "Bytes are counted once: values, columns and offsets of 4 bytes, x, y. Operands take turns \
+        "Bytes are counted once: values, columns and offsets of 4 bytes, x, y. A device may store \
+         columns in fewer, and so read less than what is counted. Operands take turns \
          where they would stay in a cache; medians of device time, recorded launches. cuSPARSE: the \
          better of CUSPARSE_SPMV_ALG_DEFAULT and CUSPARSE_SPMV_CSR_ALG2, preprocessed, in the same \
          stream."
