@@ -65,7 +65,7 @@ mod on_devices {
         vectors::{
             axpby_scale_and_fill, rows_of_other_types, reductions, conversions, zero_coefficients,
         },
-        precisions::{all_real_combinations},
+        precisions::{combinations_on_a_device},
         formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
         preconditioners::{every_preconditioner_matches_the_reference},
         devices::{complex_numbers_are_refused, complex_matrices_are_refused},

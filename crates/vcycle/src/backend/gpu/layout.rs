@@ -63,8 +63,7 @@ impl Slices {
     /// With at most `width` lanes for a row.
     pub(super) fn new(executor: &Executor, a: Entries<'_>, width: usize) -> Self {
         let mean = a.columns.len() / a.rows().max(1);
-        let longest = (0..a.rows()).map(|row| a.length(row)).max();
-        let threads = threads_for(a.rows(), mean, longest.unwrap_or(0), width);
+        let threads = threads_for(a, mean, width);
         let long = (64 * threads).max(4 * mean);
         let (rows, long): (Vec<u32>, Vec<u32>) =
             (0..a.rows() as u32).partition(|&row| a.length(row as usize) <= long);
@@ -270,12 +269,14 @@ impl Slices {
 }
 
 /// Lanes for a row: few steps where rows are long, and enough lanes to keep a device busy; where
-/// there is little to do, few steps for the longest row, which all wait for. Measured on an H200.
-fn threads_for(rows: usize, mean: usize, longest: usize, width: usize) -> usize {
+/// there is little to do, few steps also for the longer rows, which all wait for. Measured on an
+/// H200.
+fn threads_for(a: Entries<'_>, mean: usize, width: usize) -> usize {
+    let longer = |length: usize| (0..a.rows()).filter(move |&row| a.length(row) > length);
     let too_few = |threads: usize| {
-        let (steps, lanes) = (mean / threads, rows * threads);
-        let small = lanes < 1 << 17;
-        steps > 64 || steps > 12 && lanes < 1 << 20 || small && longest > 8 * threads
+        let (steps, lanes) = (mean / threads, a.rows() * threads);
+        let waits = || steps > 4 || 64 * longer(8 * threads).count() > a.rows();
+        steps > 64 || steps > 12 && lanes < 1 << 20 || lanes < 1 << 17 && waits()
     };
     let mut threads = 1;
     while threads < width.min(LANES) && too_few(threads) {
