@@ -63,10 +63,7 @@ fn bad_input_is_status_2_and_says_what_was_meant() {
             "solve poisson7:8 --precond struct-mg",
             "not available in this version",
         ),
-        (
-            "solve poisson7:8 --device cuda:0",
-            "not available in this version",
-        ),
+        ("solve poisson7:8 --device cuda:99", "cuda"),
         ("solve poisson7:8 --precision f16", "did you mean `hp`?"),
         ("solve poisson7:8 --rtol -1", "rtol"),
         ("solve poisson7:8 --rhs random:x", "random:1"),

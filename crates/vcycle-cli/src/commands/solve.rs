@@ -243,7 +243,7 @@ impl Task<'_> {
             reading.time,
         );
         if let Some(path) = &self.args.output {
-            write_vector(&numbered(path, number), &solution.x)?;
+            write_vector(numbered(path, number), &solution.x)?;
         }
         self.write_files(&system, &solution, &summary, &profile.borrow(), &trace)?;
         Ok(summary)

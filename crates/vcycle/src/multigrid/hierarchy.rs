@@ -249,8 +249,10 @@ pub(super) fn coarsen(
     Ok(None)
 }
 
-/// The way to the next level, the spectral radius found on it, and the matrix there; or why there is
-/// none.
+/// The way to the next level, the spectral radius of this one if it was found, the next matrix.
+type Step = (Transfer, Option<f64>, Csr<f64>);
+
+/// The step from a level to the next, or why there is none.
 fn step(
     amg: &Amg,
     level: usize,
@@ -258,7 +260,7 @@ fn step(
     unknowns: &mut Unknowns,
     clock: &Clock<'_>,
     records: Option<&mut Vec<Record>>,
-) -> Result<Result<(Transfer, Option<f64>, Csr<f64>), String>> {
+) -> Result<Result<Step, String>> {
     let stage = |name| clock.stage(level, name);
     let rows = a.size().rows;
     let amg = &amg.for_level(level, rows);

@@ -104,7 +104,7 @@ impl Gpu {
     /// Threads of a sub-group.
     pub(crate) fn width(&self) -> usize {
         let widths = &self.device.properties().sub_groups;
-        widths.first().map_or(1, |&width| width as usize)
+        widths.first().copied().unwrap_or(1)
     }
 
     /// The last arguments of a reduction: partial sums and the counter of blocks.

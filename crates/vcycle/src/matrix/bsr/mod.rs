@@ -272,7 +272,8 @@ mod tests {
     fn every_instruction_set_agrees_with_the_reference() {
         let serial = Executor::cpu_with_threads(1).unwrap();
         let on = |executor: &Executor| gallery::elasticity([4, 3, 2], executor).unwrap().matrix;
-        let check = |product: &dyn Fn(&Csr<f64>, &Executor, usize) -> Vec<f32>, size| {
+        type Multiply = fn(&Csr<f64>, &Executor, usize) -> Vec<f32>;
+        let check = |product: Multiply, size| {
             let host = Executor::reference();
             let expected = product(&on(&host), &host, size);
             at_every_level(|level| {
@@ -286,9 +287,9 @@ mod tests {
             });
         };
         for size in [2, 3, 4, 6] {
-            check(&product::<f64>, size);
-            check(&product::<f32>, size);
-            check(&product::<f16>, size);
+            check(product::<f64>, size);
+            check(product::<f32>, size);
+            check(product::<f16>, size);
         }
     }
 

@@ -260,8 +260,10 @@ mod tests {
         let wave = |step: f64| (0..63).map(|i| (step * i as f64).sin()).collect();
         let b = Vector::from_column(&host, wave(0.7));
         for degree in 1..5 {
-            let mut m = ChebyshevPolynomial::default();
-            m.degree = degree;
+            let m = ChebyshevPolynomial {
+                degree,
+                ..ChebyshevPolynomial::default()
+            };
             let m = Factory::<f64>::generate(&m, &a, &ws).unwrap();
             let mut x = Vector::from_column(&host, wave(0.3));
             let (mut r, mut expected) = (x.clone(), x.clone());

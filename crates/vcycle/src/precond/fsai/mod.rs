@@ -51,7 +51,7 @@ const NOT_POSITIVE: &str = "not positive: the matrix is not positive definite";
 /// let iterations = |steps: usize| {
 ///     let mut fsai = Fsai::default();
 ///     fsai.steps = steps;
-///     let solver = Solver::<f64>::new(Cg::default(), Arc::clone(&a))?.preconditioned_by(&fsai)?;
+///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&fsai)?;
 ///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
 /// };
 /// assert!(3 * iterations(8)? < 2 * iterations(0)?); // no step: Jacobi
