@@ -17,8 +17,7 @@ const fn peer(problem: &'static str, hypre: (f64, usize), amgx: (f64, usize)) ->
     }
 }
 
-/// Measured in November 2026 for the plan of the GPU backend, on the kind of machine its report in
-/// this repository comes from; both libraries as their projects distribute them.
+/// Measured in November 2026 on the kind of machine that the report in this repository comes from.
 const PEERS: [Peer; 6] = [
     peer("poisson7:128", (31.0, 18), (56.0, 51)),
     peer("poisson7:256", (163.0, 21), (507.0, 91)),
