@@ -199,7 +199,7 @@ impl RunConfig {
             ("cpu", Some(threads)) => Executor::cpu_with_threads(threads),
             (name, None) if is_gpu(name) => Executor::gpu(name),
             (name, Some(threads)) if is_gpu(name) => Err(ConfigError::Conflict(format!(
-                "device `{name}` is no processor, it cannot use {threads} threads"
+                "device `{name}` cannot use {threads} threads; its set-ups use all cores of the host"
             ))
             .into()),
             (name, _) => {

@@ -1,7 +1,10 @@
 //! Devices the suite runs on: those of `VCYCLE_TEST_DEVICES` (separated by commas), or all OpenCL
 //! processors where that is not set.
 
+use std::sync::Arc;
+
 use vcycle::Error;
+use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
@@ -41,4 +44,13 @@ pub fn complex_matrices_are_refused(executor: &Executor) {
     let mut y = Vector::<c64>::zeros_like(&x).unwrap();
     let refused = a.apply(&x, &mut y, &Workspace::new());
     assert!(matches!(refused, Err(Error::Unsupported { .. })));
+}
+
+pub fn a_factorisation_is_refused_by_its_name(executor: &Executor) {
+    let a = Arc::new(Csr::<f64>::identity(executor, 3));
+    let b = Vector::filled(executor, 3, 1, 1.0).unwrap();
+    let config = Config::from_toml("solver = \"direct\"").unwrap();
+    let refused = config::solve(&config, &a, &b, &Workspace::new());
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("direct"), "{message}");
 }

@@ -68,6 +68,9 @@ mod on_devices {
         precisions::{combinations_on_a_device},
         formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
         preconditioners::{every_preconditioner_matches_the_reference},
-        devices::{complex_numbers_are_refused, complex_matrices_are_refused},
+        devices::{
+            complex_numbers_are_refused, complex_matrices_are_refused,
+            a_factorisation_is_refused_by_its_name,
+        },
     );
 }
