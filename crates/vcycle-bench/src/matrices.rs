@@ -17,7 +17,7 @@ use vcycle::vector::Vector;
 use crate::{Result, table};
 
 /// Preconditioners of conjugate gradients, as the command line names them.
-const PRECONDITIONERS: [&str; 8] = [
+const PRECONDITIONERS: [&str; 9] = [
     "none",
     "jacobi",
     "l1-jacobi",
@@ -25,6 +25,7 @@ const PRECONDITIONERS: [&str; 8] = [
     "ssor",
     "ic0",
     "isai:kind=spd",
+    "fsai",
     "amg",
 ];
 
@@ -52,6 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut header = vec!["matrix", "rows", "direct"];
     header.extend(PRECONDITIONERS.map(|name| name.split(':').next().unwrap_or(name)));
     let mut table = table(&header);
+    let mut counts = Vec::new();
     for name in positive_definite(&arguments.folder)? {
         let file = arguments.folder.join(format!("{name}.mtx.xz"));
         let (rows, cells) = match load_matrix(&file, &Executor::cpu())? {
@@ -59,14 +61,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             AnyMatrix::Complex(a) => (a.size().rows, row(arguments, a)?),
         };
         eprintln!("{name}: {}", cells.join(", "));
+        counts.push(cells.iter().map(|cell| cell.parse().ok()).collect());
         table.add_row([name, rows.to_string()].into_iter().chain(cells));
     }
+    let last = [String::from("geometric mean to jacobi"), String::new()];
+    table.add_row(last.into_iter().chain(means(&counts)));
     println!("{table}");
     println!(
         "Iterations to a true relative residual of 1e-8 for b = ones; direct: with the steps of \
-         refinement."
+         refinement. Last line: iterations over those of jacobi, where both converged."
     );
     Ok(())
+}
+
+/// For every method the geometric mean of its iterations over those of Jacobi, where both are
+/// known.
+fn means(counts: &[Vec<Option<f64>>]) -> Vec<String> {
+    let jacobi = 1 + PRECONDITIONERS
+        .iter()
+        .position(|&name| name == "jacobi")
+        .unwrap_or(0);
+    let mean = |method: usize| {
+        let ratios = counts
+            .iter()
+            .filter_map(|row| Some(row[method]? / row[jacobi]?));
+        let logarithms: Vec<f64> = ratios.map(f64::ln).collect();
+        let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+        format!("{:.2}", mean.exp())
+    };
+    (0..=PRECONDITIONERS.len()).map(mean).collect()
 }
 
 /// A line of the manifest.

@@ -16,7 +16,7 @@ use vcycle::linop::{Factory, LinOp, Size};
 use vcycle::matrix::{
     Coo, Csr, Dense, Duplicates, Ell, Hybrid, Permutation, SellP, reverse_cuthill_mckee,
 };
-use vcycle::precond::{BlockJacobi, Ic0, Isai, IsaiKind, Jacobi, L1Jacobi, Ssor};
+use vcycle::precond::{BlockJacobi, Fsai, Ic0, Isai, IsaiKind, Jacobi, L1Jacobi, Ssor};
 use vcycle::scalar::{convert, convert_slice, f16};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::Stop;
@@ -355,6 +355,7 @@ fn symmetric_preconditioners() -> Vec<Box<dyn Factory<f64>>> {
         Box::new(Ssor::default()),
         Box::new(Ic0::default()),
         Box::new(isai),
+        Box::new(Fsai::default()),
     ]
 }
 

@@ -10,7 +10,8 @@ use super::value::{Table, arguments, key_values, parameters};
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{
-    BlockJacobi, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor, Ssor,
+    BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor,
+    Ssor,
 };
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
@@ -38,7 +39,6 @@ macro_rules! components {
         enum $family:ident($title:literal) {
             $($(#[$variant_doc:meta])* $name:literal => $variant:ident($parameters:ty) [$($key:literal),*],)*
         }
-        later $later:expr
     ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,7 +80,7 @@ macro_rules! components {
                 let place = format!("{} {name}", $title);
                 match name {
                     $($name => parameters(&place, table).map(Self::$variant),)*
-                    _ => Err(unknown_name($title, name, Self::NAMES, $later)),
+                    _ => Err(unknown_name($title, name, Self::NAMES, &[])),
                 }
             }
 
@@ -173,7 +173,6 @@ components! {
         /// A factorisation, refined.
         "direct" => Direct(Direct) [],
     }
-    later &[]
 }
 
 components! {
@@ -205,12 +204,13 @@ components! {
         "parilu" => ParIlu(ParIlu) ["sweeps"],
         /// Incomplete sparse approximate inverse.
         "isai" => Isai(Isai) ["kind", "power"],
+        /// Factorised sparse approximate inverse, its pattern found adaptively.
+        "fsai" => Fsai(Fsai) ["steps", "step-size", "tolerance"],
         /// Algebraic multigrid.
         "amg" => Amg(Amg) ["coarsening", "interpolation", "smoother", "cycle"],
         /// Multigrid on structured grids, in half precision.
         "struct-mg" => StructMg(StructMg) ["precision"],
     }
-    later &["fsai"]
 }
 
 impl Default for SolverConfig {
@@ -281,6 +281,7 @@ impl PreconditionerConfig {
             Self::Ilu0(p) => Arc::new(p.to_owned()),
             Self::ParIlu(p) => Arc::new(p.to_owned()),
             Self::Isai(p) => Arc::new(p.to_owned()),
+            Self::Fsai(p) => Arc::new(p.to_owned()),
             Self::Amg(p) => Arc::new(p.to_owned()),
             Self::StructMg(p) => Arc::new(p.to_owned()),
         }))
@@ -436,6 +437,5 @@ mod tests {
             matches!(error("jacobi:much"), ConfigError::BadValue { key, .. } if key == "weight")
         );
         assert!(matches!(error("jacobi:1,2"), ConfigError::BadValue { .. }));
-        assert!(matches!(error("fsai"), ConfigError::NotAvailable { .. }));
     }
 }

@@ -7,8 +7,8 @@ use super::testing::{
     laplacian, largest_difference, red_black, values_for,
 };
 use super::{
-    BlockJacobi, HybridGs, Ic0, Ilu0, Isai, IsaiKind, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor,
-    Ssor,
+    BlockJacobi, Fsai, FsaiSetup, HybridGs, Ic0, Ilu0, Isai, IsaiKind, Jacobi, L1Jacobi,
+    MulticolourGs, ParIlu, Sor, Ssor,
 };
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -47,6 +47,14 @@ fn symmetric<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
         Box::new(Ic0::default()),
         Box::new(Isai { kind, power: 1 }),
         Box::new(Isai { kind, power: 2 }),
+        Box::new(Fsai::default()),
+        Box::new(Fsai {
+            power: 1,
+            step_size: 3,
+            filter: 0.05,
+            setup: FsaiSetup::Single,
+            ..Fsai::default()
+        }),
     ]
 }
 
@@ -225,7 +233,7 @@ fn conjugate_gradients_need_fewer_iterations() {
 
 #[test]
 fn on_a_laplacian_the_stronger_ones_win() {
-    let strong: [&dyn Factory<f64>; 4] = [
+    let strong: [&dyn Factory<f64>; 5] = [
         &BlockJacobi::default(),
         &Ssor::default(),
         &Ic0::default(),
@@ -233,6 +241,7 @@ fn on_a_laplacian_the_stronger_ones_win() {
             kind: IsaiKind::Spd,
             power: 1,
         },
+        &Fsai::default(),
     ];
     let jacobi = cg_iterations(Some(&Jacobi::default()));
     for factory in strong {

@@ -1,28 +1,23 @@
 //! Incomplete sparse approximate inverses.
 
-use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
 use num_traits::Zero;
 
-use super::{bad_pivot, dense, nonzero_diagonal, square_entries};
+use super::pattern::{Structure, check_lengths, power_pattern};
+use super::{Fsai, bad_pivot, dense, nonzero_diagonal, square_entries};
 use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
-use crate::matrix::{Csr, Pattern, fill_rows};
-use crate::scalar::{Field, Mixes, Real, Scalar};
-use crate::vector::Vector;
-
-/// Rows of a pattern longer than this are refused: their dense systems cost the cube of it.
-const LONGEST_ROW: usize = 512;
+use crate::executor::Workspace;
+use crate::linop::{Factory, LinOp};
+use crate::matrix::{Csr, fill_rows};
+use crate::scalar::{Field, Mixes, Scalar};
 
 /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
 /// comes from a small dense system of its own.
 ///
 /// - `general` (Anzt, Huckle, Bräckle and Dongarra 2018): row `i` of `M A` is that of the identity
 ///   on the pattern of row `i`.
-/// - `spd` (Kolotilin and Yeremin 1993, "FSAI"): `M = G^H G` where the lower triangular `G`
-///   approximates the inverse of the Cholesky factor, scaled so that `G A G^H` has a unit diagonal.
+/// - `spd`: an [`Fsai`] on that pattern, which does not grow.
 ///
 /// **Choose it** where triangular solves are slow: an application is one or two products. Take
 /// `spd` with conjugate gradients; `general` is not symmetric. Rows whose pattern exceeds 512
@@ -58,8 +53,7 @@ pub enum IsaiKind {
     /// Any matrix; the preconditioner is not symmetric.
     #[default]
     General,
-    /// Hermitian positive definite matrices; so is the preconditioner. Reads the lower triangle
-    /// and what is symmetric to it.
+    /// Hermitian positive definite matrices; so is the preconditioner.
     Spd,
 }
 
@@ -81,76 +75,19 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
                 reason: "must be at least 1".to_owned(),
             });
         }
+        if self.kind == IsaiKind::Spd {
+            return Fsai::of_power(self.power).generate(a, ws);
+        }
         let entries = square_entries(a.as_ref(), "isai")?;
         nonzero_diagonal(&entries, "isai")?;
         let pattern = power_pattern(&entries, self.power);
-        match self.kind {
-            IsaiKind::General => Ok(Arc::new(fill(&entries, pattern, general_row)?)),
-            IsaiKind::Spd => {
-                let g = fill(&entries, lower_part(pattern), spd_row)?;
-                Ok(Arc::new(Gram {
-                    adjoint: g.adjoint()?,
-                    g,
-                }))
-            }
-        }
+        Ok(Arc::new(fill(&entries, pattern)?))
     }
 }
 
-/// Row offsets and columns.
-type Structure = (Vec<usize>, Vec<u32>);
-
-/// The values of a row of the inverse, given the matrix, the row and its columns; none if its
-/// system has no solution.
-type SolveRow<T> = fn(&Csr<T>, usize, &[u32]) -> Option<Vec<<T as Scalar>::Arith>>;
-
-/// The pattern of `a` to a power.
-fn power_pattern<T: Scalar>(a: &Csr<T>, power: usize) -> Structure {
-    let mut pattern = (a.offsets().to_vec(), a.columns().to_vec());
-    for _ in 1..power {
-        pattern = product_pattern(&pattern, a.pattern());
-    }
-    pattern
-}
-
-fn product_pattern((offsets, columns): &Structure, right: &Pattern) -> Structure {
-    let mut seen = vec![usize::MAX; right.size().cols];
-    let mut product: Structure = (vec![0], Vec::new());
-    for (row, ends) in offsets.windows(2).enumerate() {
-        let start = product.1.len();
-        for &middle in &columns[ends[0]..ends[1]] {
-            for &column in &right.columns()[right.range(middle as usize)] {
-                if std::mem::replace(&mut seen[column as usize], row) != row {
-                    product.1.push(column);
-                }
-            }
-        }
-        product.1[start..].sort_unstable();
-        product.0.push(product.1.len());
-    }
-    product
-}
-
-/// What stands on and below the diagonal.
-fn lower_part((offsets, columns): Structure) -> Structure {
-    let mut lower: Structure = (vec![0], Vec::new());
-    for (row, ends) in offsets.windows(2).enumerate() {
-        let of_row = columns[ends[0]..ends[1]].iter().copied();
-        lower
-            .1
-            .extend(of_row.filter(|&column| column as usize <= row));
-        lower.0.push(lower.1.len());
-    }
-    lower
-}
-
-/// A matrix of the given pattern whose every row is `solve_row(a, row, columns)`.
-fn fill<T: Scalar>(
-    a: &Csr<T>,
-    (offsets, columns): Structure,
-    solve_row: SolveRow<T>,
-) -> Result<Csr<T>> {
-    check_lengths(&offsets)?;
+/// A matrix of the given pattern, each of its rows solved for alone.
+fn fill<T: Scalar>(a: &Csr<T>, (offsets, columns): Structure) -> Result<Csr<T>> {
+    check_lengths("isai", &offsets)?;
     let mut values = vec![T::default(); columns.len()];
     fill_rows(a.executor(), &offsets, &mut values, |row, values| {
         let solution = solve_row(a, row, &columns[offsets[row]..offsets[row + 1]]);
@@ -169,44 +106,14 @@ fn fill<T: Scalar>(
     }
 }
 
-const UNSOLVABLE: &str = "unusable: the system of its row is singular or not positive definite";
+const UNSOLVABLE: &str = "unusable: the system of its row is singular";
 
-fn check_lengths(offsets: &[usize]) -> Result<()> {
-    let length = |row: usize| offsets[row + 1] - offsets[row];
-    match (0..offsets.len() - 1).find(|&row| length(row) > LONGEST_ROW) {
-        None => Ok(()),
-        Some(row) => Err(Error::Unsupported {
-            component: "isai".to_owned(),
-            operation: format!(
-                "patterns of more than {LONGEST_ROW} entries a row (row {row} has {})",
-                length(row)
-            ),
-        }),
-    }
-}
-
-/// `m A(J, J) = e_row` for the columns `J`.
-fn general_row<T: Scalar>(a: &Csr<T>, row: usize, columns: &[u32]) -> Option<Vec<T::Arith>> {
+/// `m A(J, J) = e_row` for the columns `J`; none if it has no solution.
+fn solve_row<T: Scalar>(a: &Csr<T>, row: usize, columns: &[u32]) -> Option<Vec<T::Arith>> {
     let n = columns.len();
     let mut transposed = vec![T::Arith::zero(); n * n];
     for_local_entries(a, columns, |i, j, value| transposed[j * n + i] = value);
     solve_unit(transposed, columns, row)
-}
-
-/// `y^H / sqrt(y_row)` with `A(J, J) y = e_row` for the columns `J`, the last of them `row`.
-fn spd_row<T: Scalar>(a: &Csr<T>, row: usize, columns: &[u32]) -> Option<Vec<T::Arith>> {
-    let n = columns.len();
-    let mut local = vec![T::Arith::zero(); n * n];
-    for_local_entries(a, columns, |i, j, value| {
-        if j <= i {
-            local[i * n + j] = value;
-            local[j * n + i] = value.conj();
-        }
-    });
-    let y = solve_unit(local, columns, row)?;
-    let scale = T::Arith::from_real(y[n - 1].real()).square_root();
-    let positive = y[n - 1].real().to_f64() > 0.0;
-    positive.then(|| y.into_iter().map(|value| value.conj() / scale).collect())
 }
 
 /// `visit(i, j, value)` for the entries of `a` in the rows and columns `columns`.
@@ -237,61 +144,11 @@ fn solve_unit<A: Field>(mut local: Vec<A>, columns: &[u32], row: usize) -> Optio
     dense::solve(n, &mut local, 1, &mut solution).then_some(solution)
 }
 
-/// `G^H G` as an operator.
-struct Gram<T> {
-    g: Csr<T>,
-    adjoint: Csr<T>,
-}
-
-impl<T: Scalar> Debug for Gram<T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let (rows, entries) = (self.g.size().rows, self.g.nonzeros());
-        write!(
-            f,
-            "isai (spd): {rows} rows, {entries} entries in each factor"
-        )
-    }
-}
-
-impl<T: Mixes<T, T>> LinOp<T> for Gram<T> {
-    fn size(&self) -> Size {
-        self.g.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.g.executor()
-    }
-
-    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let mut half_way = ws.vector_like::<T, T>(x)?;
-        self.g.apply(x, &mut half_way, ws)?;
-        self.adjoint.apply(&half_way, y, ws)
-    }
-
-    fn apply_transposed(
-        &self,
-        mode: Transpose,
-        x: &Vector<T>,
-        y: &mut Vector<T>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let mut half_way = ws.vector_like::<T, T>(x)?;
-        self.adjoint.apply_transposed(mode, x, &mut half_way, ws)?;
-        self.g.apply_transposed(mode, &half_way, y, ws)
-    }
-
-    fn footprint(&self) -> Footprint {
-        let bytes = self.g.bytes() + self.adjoint.bytes();
-        Footprint {
-            held: bytes,
-            moved: bytes,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::Executor;
+    use crate::precond::pattern::LONGEST_ROW;
     use crate::precond::testing::{assemble, convection, from_dense, identity_error, multiply};
 
     fn generate(isai: Isai, n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {

@@ -9,6 +9,7 @@
 //! | [`Ssor`], [`Ic0`] | yes | serial | two triangular solves |
 //! | [`Ilu0`], [`ParIlu`] | no | serial, parallel | two triangular solves |
 //! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
+//! | [`Fsai`] | yes | parallel | two sparse products |
 //!
 //! A symmetric one is Hermitian positive definite where the matrix is, so conjugate gradients may
 //! use it.
@@ -33,6 +34,7 @@ mod block_jacobi;
 #[cfg(test)]
 mod conformance;
 mod dense;
+mod fsai;
 mod hybrid_gs;
 mod ic0;
 mod ilu0;
@@ -42,6 +44,7 @@ mod l1_jacobi;
 mod multicolour;
 mod order;
 mod par_ilu;
+mod pattern;
 mod sor;
 mod ssor;
 mod sweeps;
@@ -52,6 +55,7 @@ mod triangular;
 use std::borrow::Cow;
 
 pub use block_jacobi::BlockJacobi;
+pub use fsai::{Fsai, FsaiSetup};
 pub use hybrid_gs::HybridGs;
 pub use ic0::Ic0;
 pub use ilu0::Ilu0;
@@ -83,7 +87,7 @@ fn square_entries<'a, T: Scalar>(
 
 /// The diagonal, or an error that names its first zero.
 fn nonzero_diagonal<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec<T::Arith>> {
-    let diagonal: Vec<T::Arith> = a.diagonal().iter().map(|value| value.load()).collect();
+    let diagonal: Vec<T::Arith> = a.diagonal().into_iter().map(T::load).collect();
     match diagonal.iter().position(Zero::is_zero) {
         Some(row) => Err(Error::ZeroDiagonal { component, row }),
         None => Ok(diagonal),

@@ -4,11 +4,14 @@ use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::damped::Damped;
 use super::{ChebyshevBase, ChebyshevPolynomial};
 use crate::config::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::serde_text;
-use crate::precond::{BlockJacobi, HybridGs, Ilu0, Jacobi, L1Jacobi, MulticolourGs, Sor, Ssor};
+use crate::precond::{
+    BlockJacobi, Fsai, HybridGs, Ilu0, Jacobi, L1Jacobi, MulticolourGs, Sor, Ssor,
+};
 use crate::scalar::Mixes;
 
 /// Undamped, blocks overcorrect as points do.
@@ -30,6 +33,7 @@ const BLOCK_WEIGHT: f64 = 2.0 / 3.0;
 /// | `mcgs`, `mcsgs` | omega, 1 | in place of both on many threads, where blocks are too few |
 /// | `ilu0` | | for anisotropy and convection |
 /// | `block-jacobi` | block size, 8 | for several unknowns a node; damped by 2/3 |
+/// | `fsai` | steps, 10 | for ill-conditioned symmetric positive definite matrices on many threads; damped by itself |
 ///
 /// ```
 /// use vcycle::multigrid::Smoother;
@@ -95,6 +99,11 @@ pub enum Smoother {
         /// Rows of the largest block.
         block_size: usize,
     },
+    /// [`Fsai`], damped so that it converges.
+    Fsai {
+        /// Entries of every row, at most, beside the diagonal.
+        steps: usize,
+    },
 }
 
 impl Smoother {
@@ -115,6 +124,7 @@ impl Smoother {
         "mcsgs",
         "ilu0",
         "block-jacobi",
+        "fsai",
     ];
 
     /// Makes the operator of one sweep.
@@ -123,13 +133,11 @@ impl Smoother {
             Self::Auto => Arc::new(L1Jacobi::default()),
             Self::Jacobi { weight } => Arc::new(Jacobi { weight }),
             Self::L1Jacobi { weight } => Arc::new(L1Jacobi { weight }),
-            Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial {
-                degree,
-                ..ChebyshevPolynomial::default()
-            }),
+            Self::Chebyshev { .. } => self.factory_for(None),
             Self::ChebyshevL1 { degree } => Arc::new(ChebyshevPolynomial {
                 degree,
                 base: ChebyshevBase::L1Jacobi,
+                radius: None,
             }),
             Self::Sor { omega } => Arc::new(Sor {
                 omega,
@@ -158,6 +166,26 @@ impl Smoother {
                 weight: BLOCK_WEIGHT,
                 ..BlockJacobi::default()
             }),
+            Self::Fsai { steps } => Arc::new(Damped(Fsai {
+                steps,
+                ..Fsai::default()
+            })),
+        }
+    }
+
+    /// Makes the operator of one sweep for a matrix of which the spectral radius of `D^-1 A` may be
+    /// known.
+    pub(in crate::multigrid) fn factory_for<T: Mixes<T, T>>(
+        &self,
+        radius: Option<f64>,
+    ) -> Arc<dyn Factory<T>> {
+        match *self {
+            Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial {
+                degree,
+                radius,
+                ..ChebyshevPolynomial::default()
+            }),
+            other => other.factory(),
         }
     }
 
@@ -189,6 +217,9 @@ impl Smoother {
             },
             "ilu0" => Self::Ilu0,
             "block-jacobi" => Self::BlockJacobi { block_size: 8 },
+            "fsai" => Self::Fsai {
+                steps: Fsai::default().steps,
+            },
             _ => return None,
         })
     }
@@ -206,7 +237,8 @@ impl Smoother {
             | Self::HybridGs {
                 block_rows: value, ..
             }
-            | Self::BlockJacobi { block_size: value } => *value = number(text)?,
+            | Self::BlockJacobi { block_size: value }
+            | Self::Fsai { steps: value } => *value = number(text)?,
             Self::Auto | Self::Ilu0 => return Err("it has no parameter".to_owned()),
         }
         Ok(())
@@ -267,6 +299,7 @@ impl Display for Smoother {
             }
             Self::Ilu0 => "ilu0".to_owned(),
             Self::BlockJacobi { block_size } => format!("block-jacobi:{block_size}"),
+            Self::Fsai { steps } => format!("fsai:{steps}"),
         };
         f.pad(&text)
     }

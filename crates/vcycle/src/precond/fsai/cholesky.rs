@@ -1,0 +1,128 @@
+//! Cholesky factors that grow row by row.
+
+use crate::scalar::Field;
+
+/// `A = L L^H` and the solution `y` of `L y = b`, to which a row and column of `A` are added at a
+/// time: what was factorised before stays.
+pub(super) struct Cholesky<A> {
+    /// The rows of `L` one after another, each up to its diagonal.
+    factor: Vec<A>,
+    y: Vec<A>,
+}
+
+impl<A> Default for Cholesky<A> {
+    fn default() -> Self {
+        Self {
+            factor: Vec::new(),
+            y: Vec::new(),
+        }
+    }
+}
+
+impl<A: Field> Cholesky<A> {
+    pub(super) fn clear(&mut self) {
+        self.factor.clear();
+        self.y.clear();
+    }
+
+    /// Rows so far.
+    pub(super) fn order(&self) -> usize {
+        self.y.len()
+    }
+
+    fn row(&self, k: usize) -> (&[A], A) {
+        let start = k * (k + 1) / 2;
+        (&self.factor[start..start + k], self.factor[start + k])
+    }
+
+    /// Turns the entries of a next row of `A` left of its diagonal into those of `L`, and gives
+    /// the pivot: what is left of the diagonal.
+    pub(super) fn eliminate(&self, next: &mut [A], diagonal: A::Real) -> A::Real {
+        for k in 0..self.order() {
+            let (row, on_diagonal) = self.row(k);
+            next[k] = (next[k] - dot(&next[..k], row)) / on_diagonal;
+        }
+        next.iter()
+            .fold(diagonal, |rest, value| rest - value.modulus_squared())
+    }
+
+    /// The next entry of `y` for a row of `L` and the next entry of `b`.
+    pub(super) fn forward(&self, next: &[A], on_diagonal: A, rhs: A) -> A {
+        let known: A = next.iter().zip(&self.y).map(|(&l, &y)| l * y).sum();
+        (rhs - known) / on_diagonal
+    }
+
+    /// Adds a row of `L` with its diagonal, and the entry of `y`.
+    pub(super) fn push(&mut self, next: &[A], on_diagonal: A, y: A) {
+        self.factor.extend_from_slice(next);
+        self.factor.push(on_diagonal);
+        self.y.push(y);
+    }
+
+    /// The solution of `A x = b`.
+    pub(super) fn solve(&self, x: &mut Vec<A>) {
+        x.clear();
+        x.extend_from_slice(&self.y);
+        for k in (0..self.order()).rev() {
+            let (row, on_diagonal) = self.row(k);
+            x[k] /= on_diagonal;
+            let value = x[k];
+            for (x, &l) in x.iter_mut().zip(row) {
+                *x -= l.conj() * value;
+            }
+        }
+    }
+}
+
+/// `x y^H`.
+fn dot<A: Field>(x: &[A], y: &[A]) -> A {
+    x.iter()
+        .zip(y)
+        .fold(A::zero(), |sum, (&x, &y)| sum + x * y.conj())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::c64;
+
+    fn c(re: f64, im: f64) -> c64 {
+        c64::new(re, im)
+    }
+
+    #[test]
+    fn a_hermitian_system_is_solved_as_it_grows() {
+        let rows = [
+            vec![],
+            vec![c(1.0, 0.5)],
+            vec![c(-0.5, 0.25), c(0.25, -1.0)],
+        ];
+        let rhs = [c(1.0, 0.0), c(0.0, 2.0), c(-1.0, 1.0)];
+        let mut cholesky = Cholesky::default();
+        let mut x = Vec::new();
+        for (n, row) in rows.iter().enumerate() {
+            let mut next = row.clone();
+            let pivot = cholesky.eliminate(&mut next, 4.0);
+            let on_diagonal = c(pivot.sqrt(), 0.0);
+            let y = cholesky.forward(&next, on_diagonal, rhs[n]);
+            cholesky.push(&next, on_diagonal, y);
+            cholesky.solve(&mut x);
+            let entry = |i: usize, j: usize| match i.cmp(&j) {
+                std::cmp::Ordering::Equal => c(4.0, 0.0),
+                std::cmp::Ordering::Greater => rows[i][j],
+                std::cmp::Ordering::Less => rows[j][i].conj(),
+            };
+            for i in 0..=n {
+                let product: c64 = (0..=n).map(|j| entry(i, j) * x[j]).sum();
+                assert!((product - rhs[i]).norm() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn the_pivot_of_an_indefinite_matrix_is_negative() {
+        let mut cholesky = Cholesky::default();
+        cholesky.push(&[], 1.0, 0.0);
+        assert_eq!(cholesky.eliminate(&mut [2.0], 1.0), -3.0);
+    }
+}
