@@ -51,6 +51,7 @@ fn half_precision_needs_no_more_iterations_than_double() {
         ("poisson9:40x1", 3),
         ("aniso7:20,0.001", 16),
         ("jump7:20,1e6", 40),
+        ("elasticity:8x5x6", 30),
     ] {
         let double = iterations(spec, &parameters("K64P64D64"));
         let half = iterations(spec, &parameters("K64P32D16"));
@@ -198,7 +199,7 @@ fn what_cannot_be_preconditioned_is_named() {
             .generate_with_report(a, &ws)
             .map(|made| made.note)
     };
-    let a = problem(&cpu, "elasticity:3x2x2");
+    let a = problem(&cpu, "lshape:o1,l2");
     let refused = made(&a, &StructMg::default());
     assert!(
         matches!(refused, Err(Error::NotAStencil { .. })),

@@ -88,9 +88,11 @@ fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Vec<usize> {
 fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
     let (grid, stencil) = (a.grid(), a.stencil());
     let mut strengths = [0.0; 3];
-    for line in (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE)) {
+    let sample = (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE));
+    let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
+    for (line, unknown) in sample.flat_map(unknowns) {
         let lines: Vec<&[f64]> = (0..stencil.points())
-            .map(|point| a.line(line, point))
+            .map(|point| a.line_of([unknown; 2], line, point))
             .collect();
         for x in 0..grid.length() {
             let diagonal = lines[stencil.centre()][x].abs();
@@ -128,9 +130,10 @@ where
     StencilMatrix<M>: LinOp<V>,
     StencilMatrix<V>: LinOp<V>,
 {
-    let (executor, rows) = (a.executor().clone(), a.grid().cells());
+    let (executor, unknowns) = (a.executor().clone(), a.unknowns());
+    let cells = a.grid().cells();
     a.check_diagonal("struct-mg")?;
-    let first = parameters.scaling == Strategy::ScaleThenSetup && rows > parameters.coarsest_cells;
+    let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
     let mut outer = match first && leaves_range(&a, M::KIND) {
         true => Some(scale(&mut a, M::KIND, ROOM_FOR_SUMS)?),
         false => None,
@@ -154,9 +157,18 @@ where
         };
         narrow = narrow && !is_shifted::<M>(parameters, number, &a);
         let scales = scales.map(|scales| Scales::new(&executor, &scales, !first));
-        let level: Box<dyn Level<V>> = match narrow {
-            true => Box::new(store::<M, V>(number, &a, &made.transfers, scales)?),
-            false => Box::new(store::<V, V>(number, &a, &made.transfers, scales)?),
+        let stored = match narrow {
+            true => Some(stored::<M>(&a, number)?),
+            false => None,
+        };
+        let stored = stored.filter(|stored| stored.check_diagonal("struct-mg").is_ok());
+        narrow = stored.is_some();
+        let level: Box<dyn Level<V>> = match stored {
+            Some(stored) => Box::new(level_of::<M, V>(stored, &made.transfers, scales)),
+            None => {
+                let stored = stored_safely::<V>(&a, number)?;
+                Box::new(level_of::<V, V>(stored, &made.transfers, scales))
+            }
         };
         let seconds = [products, begin.elapsed().as_secs_f64()];
         report
@@ -168,7 +180,8 @@ where
     report.levels.push(coarsest_facts::<V>(&coarsest));
     let cycle = VCycle {
         executor,
-        rows,
+        rows: cells * unknowns,
+        unknowns,
         levels,
         coarsest: DenseLu::new(&coarsest.a.to_csr()),
         sweeps: [parameters.pre_sweeps, parameters.post_sweeps],
@@ -196,17 +209,23 @@ fn in_range<M: Storage>(
     Ok((a, Some(scales)))
 }
 
-fn store<M: Storage, V: Vectors>(
-    number: usize,
-    a: &StencilMatrix<f64>,
+/// The matrix in the precision of vectors; there is no wider one if it cannot be smoothed with.
+fn stored_safely<V: Storage>(a: &StencilMatrix<f64>, number: usize) -> Result<StencilMatrix<V>> {
+    let stored = stored::<V>(a, number)?;
+    stored.check_diagonal("struct-mg")?;
+    Ok(stored)
+}
+
+fn level_of<M: Storage, V: Vectors>(
+    a: StencilMatrix<M>,
     transfers: &[Transfer<f64>],
     scales: Option<Scales<V>>,
-) -> Result<Stored<M, V>> {
-    Ok(Stored {
-        a: stored(a, number)?,
+) -> Stored<M, V> {
+    Stored {
+        a,
         transfers: transfers.iter().map(Transfer::convert).collect(),
         scales,
-    })
+    }
 }
 
 fn unit(kind: Kind) -> Unit {
@@ -226,8 +245,8 @@ fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64;
         matrix: unit(level.storage()),
     };
     LevelFacts {
-        rows: level.grid().cells(),
-        nonzeros: level.grid().cells() * level.points(),
+        rows: level.grid().cells() * level.unknowns(),
+        nonzeros: level.entries(),
         transfer_nonzeros: other / level.storage().bytes(),
         precision,
         smoother: format!(
@@ -252,19 +271,19 @@ fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64;
 }
 
 fn coarsest_facts<V: Vectors>(level: &Made) -> LevelFacts {
-    let cells = level.a.grid().cells();
+    let rows = level.a.size().rows;
     let precision = Precision {
         working: unit(V::KIND),
         matrix: Unit::Double,
     };
     LevelFacts {
-        rows: cells,
+        rows,
         nonzeros: level.a.entries(),
         transfer_nonzeros: 0,
         precision,
         smoother: format!("dense {}", level.a.grid()),
         scaled: false,
-        bytes: cells * cells * size_of::<f64>(),
+        bytes: rows * rows * size_of::<f64>(),
         setup: vec![StageTime {
             name: "galerkin products",
             seconds: level.seconds,
