@@ -1,5 +1,6 @@
 //! One level of structured multigrid, in the precision it is stored in.
 
+use super::factor::Factor;
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::reference::stencil::Form;
@@ -47,6 +48,8 @@ pub(super) struct Stored<M, V> {
     /// One axis after the other, from this level on.
     pub(super) transfers: Vec<Transfer<M>>,
     pub(super) scales: Option<Scales<V>>,
+    /// What smooths instead of Gauss-Seidel.
+    pub(super) factor: Option<Factor<M, V>>,
 }
 
 /// The numbers of a scaled level: `scales` and, where the levels below are those of the matrix before
@@ -84,7 +87,12 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         let _stage = ws.stage_of("smoothing", || self.a.bytes() + 3 * b.bytes());
-        self.a.sweep(direction, b, x, ws)
+        let Some(factor) = &self.factor else {
+            return self.a.sweep(direction, b, x, ws);
+        };
+        let mut r = ws.vector_like::<V, V>(b)?;
+        self.residual(b, x, &mut r, ws)?;
+        factor.correct(&r, x, ws)
     }
 
     fn residual(
@@ -146,7 +154,8 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
     fn bytes(&self) -> (usize, usize) {
         let transfers: usize = self.transfers.iter().map(Transfer::bytes).sum();
         let scales = self.scales.as_ref().map_or(0, Scales::bytes);
-        (self.a.bytes(), transfers + scales)
+        let factor = self.factor.as_ref().map_or(0, Factor::bytes);
+        (self.a.bytes(), transfers + scales + factor)
     }
 }
 

@@ -162,6 +162,12 @@ impl<T: Storage> StencilMatrix<T> {
         &self.values()[first..first + length]
     }
 
+    /// Where the entry of a row with one unknown a cell is.
+    pub(super) fn place(&self, row: usize, point: usize) -> usize {
+        let length = self.grid.length();
+        (row / length * self.stencil.points() + point) * length + row % length
+    }
+
     /// The diagonal, unknown by unknown: the order that kernels have.
     pub(crate) fn diagonal_fields(&self) -> Vec<T> {
         let centre = self.stencil.centre();

@@ -27,6 +27,7 @@ mod columns;
 mod convert;
 mod cycle;
 mod detect;
+mod factor;
 mod fields;
 mod galerkin;
 mod grid;
@@ -45,6 +46,7 @@ mod tests;
 mod transfer;
 
 pub use detect::{Structure, find_stencil};
+pub use factor::Smoother;
 pub use grid::Grid;
 pub use matrix::{StencilMatrix, Storage};
 pub use mg::{Generated, StructMg};

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use super::cycle::VCycle;
+use super::factor::{Factor, factorised};
 use super::galerkin::{galerkin, interpolation};
 use super::level::{Level, Scales, Stored};
 use super::scaling::{Strategy, leaves_range, round, scale, stored, underflowing};
-use super::{StencilMatrix, Storage, StructMg, Transfer};
+use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
 use crate::backend::cpu::stencil::Vectors;
 use crate::config::{Precision, Unit};
 use crate::error::Result;
@@ -164,11 +165,18 @@ where
         let stored = stored.filter(|stored| stored.check_diagonal("struct-mg").is_ok());
         narrow = stored.is_some();
         let level: Box<dyn Level<V>> = match stored {
-            Some(stored) => Box::new(level_of::<M, V>(stored, &made.transfers, scales)),
-            None => {
-                let stored = stored_safely::<V>(&a, number)?;
-                Box::new(level_of::<V, V>(stored, &made.transfers, scales))
-            }
+            Some(stored) => Box::new(Stored::<M, V> {
+                a: stored,
+                transfers: made.transfers.iter().map(Transfer::convert).collect(),
+                scales,
+                factor: factor(parameters.smoother, &a, number)?,
+            }),
+            None => Box::new(Stored::<V, V> {
+                a: stored_safely::<V>(&a, number)?,
+                transfers: made.transfers.iter().map(Transfer::convert).collect(),
+                scales,
+                factor: factor(parameters.smoother, &a, number)?,
+            }),
         };
         let seconds = [products, begin.elapsed().as_secs_f64()];
         report
@@ -216,16 +224,20 @@ fn stored_safely<V: Storage>(a: &StencilMatrix<f64>, number: usize) -> Result<St
     Ok(stored)
 }
 
-fn level_of<M: Storage, V: Vectors>(
-    a: StencilMatrix<M>,
-    transfers: &[Transfer<f64>],
-    scales: Option<Scales<V>>,
-) -> Stored<M, V> {
-    Stored {
-        a,
-        transfers: transfers.iter().map(Transfer::convert).collect(),
-        scales,
-    }
+/// What smooths on a level, unless it is Gauss-Seidel.
+fn factor<M: Storage, V: Vectors + Mixes<V, V>>(
+    smoother: Smoother,
+    a: &StencilMatrix<f64>,
+    number: usize,
+) -> Result<Option<Factor<M, V>>> {
+    let full = match smoother {
+        Smoother::GaussSeidel => return Ok(None),
+        Smoother::Dilu => false,
+        Smoother::Ilu0 => true,
+    };
+    let factor = stored(&factorised(a, full)?, number)?;
+    factor.check_diagonal("struct-mg (incomplete factorisation)")?;
+    Ok(Some(Factor::new(factor)))
 }
 
 fn unit(kind: Kind) -> Unit {
@@ -250,7 +262,8 @@ fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64;
         transfer_nonzeros: other / level.storage().bytes(),
         precision,
         smoother: format!(
-            "gs {}+{} {}",
+            "{} {}+{} {}",
+            parameters.smoother,
             parameters.pre_sweeps,
             parameters.post_sweeps,
             level.grid()

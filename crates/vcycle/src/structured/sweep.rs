@@ -131,7 +131,8 @@ impl<M: Storage> StencilMatrix<M> {
             .map(|i| (0..r).map(|j| entry(i, j)).collect())
             .collect();
         reference::stencil::eliminate(&mut block, &mut vec![0.0; r]);
-        let bad = (0..r).find(|&i| !(block[i][i].abs() > PIVOT * entry(i, i).abs()))?;
+        let safe = |i: usize| block[i][i].abs() > PIVOT * entry(i, i).abs();
+        let bad = (0..r).find(|&i| !safe(i))?;
         Some(cell * r + bad)
     }
 }

@@ -26,6 +26,8 @@ pub(in super::super) const OIL4C: Entry = Entry {
 
 /// Area over distance of the faces along the axes: cells of 20 by 10 by 2 feet.
 const SHAPE: [f64; 3] = [1.0, 4.0, 100.0];
+/// What a flow through one of these faces is in barrels a day, roughly.
+const BARRELS: f64 = 10.0;
 /// The diagonal that pressure equations are scaled to.
 const DIAGONAL: f64 = 1000.0;
 
@@ -106,7 +108,9 @@ pub(super) fn components(spec: &Spec<'_>, executor: &Executor) -> Result<Stencil
             .enumerate()
             .filter(|point| *point.1 != [0; 3])
         {
-            let flow = reservoir.transmissibility(cell, offset) * reservoir.mobility(cell, offset);
+            let flow = BARRELS
+                * reservoir.transmissibility(cell, offset)
+                * reservoir.mobility(cell, offset);
             for i in 0..4 {
                 let part = if i == 0 { 1.0 } else { 0.2 * share(cell, i) };
                 entries[at(i, point, 0)] -= part * flow;
