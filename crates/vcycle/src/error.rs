@@ -248,12 +248,6 @@ pub enum Error {
 
 impl From<vcycle_gpu::Error> for Error {
     fn from(error: vcycle_gpu::Error) -> Self {
-        match error {
-            vcycle_gpu::Error::OutOfMemory { device, bytes, .. } => Error::OutOfMemory {
-                bytes,
-                executor: device,
-            },
-            other => Error::Device(other),
-        }
+        Error::Device(error)
     }
 }
