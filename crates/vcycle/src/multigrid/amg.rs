@@ -13,6 +13,7 @@ use super::smooth::{LevelSmoothing, Smoother};
 use super::stages::{Coarsening, Interpolation};
 use super::strength::{Classical, Mutual, Strength};
 use super::systems::Systems;
+use super::test_space::TestSpaceSearch;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -61,6 +62,9 @@ pub struct Amg {
     pub systems: Systems,
     /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
     pub block_size: usize,
+    /// How the near-nullspace is found or improved; none to take it as given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_space: Option<TestSpaceSearch>,
     /// What smooths.
     pub smoother: Smoother,
     /// What smooths after the coarse correction; `auto` for the same as before it.
@@ -103,6 +107,7 @@ impl Default for Amg {
             truncation: Truncation::default(),
             systems: Systems::default(),
             block_size: 1,
+            test_space: None,
             smoother: Smoother::default(),
             post_smoother: Smoother::default(),
             pre_sweeps: 1,

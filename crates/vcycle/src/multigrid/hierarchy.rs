@@ -57,8 +57,7 @@ impl<T: Scalar> Hierarchy<T> {
         ws: &Workspace,
     ) -> Result<Self> {
         let clock = Clock::new(ws);
-        let (amg, mut levels) = analysed(amg, a, near_nullspace, &clock)?;
-        let unknowns = Unknowns::new(near_nullspace);
+        let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
         Self::of_levels(amg, a, levels, stalled, clock)
     }
@@ -142,18 +141,22 @@ fn unit_of(kind: Kind) -> Result<Unit> {
     }
 }
 
-/// The parameters, every `auto` decided, and the finest level.
+/// The parameters, every `auto` decided, the finest level, and what is known of its unknowns.
 pub(super) fn analysed<T: Scalar>(
     amg: &Amg,
-    a: &Arc<dyn LinOp<T>>,
+    given: &Arc<dyn LinOp<T>>,
     near_nullspace: &NearNullspace,
     clock: &Clock<'_>,
-) -> Result<(Amg, Vec<Matrices>)> {
+) -> Result<(Amg, Vec<Matrices>, Unknowns)> {
     let _stage = clock.stage(0, "analysis");
-    let a = finest(a)?;
+    let a = finest(given)?;
     let amg = amg.decided(|| a.facts());
     near_nullspace.check(a.size().rows)?;
-    Ok((amg, vec![Matrices { a, transfer: None }]))
+    let unknowns = match &amg.test_space {
+        None => Unknowns::new(near_nullspace),
+        Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
+    };
+    Ok((amg, vec![Matrices { a, transfer: None }], unknowns))
 }
 
 /// The matrix in double precision, checked: the given one itself if it is that already.

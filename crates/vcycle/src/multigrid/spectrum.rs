@@ -14,7 +14,10 @@ const STEPS: usize = 10;
 
 /// An estimate from below of the spectral radius of `M A` by the power method, from a vector that
 /// is the same every time.
-pub(super) fn spectral_radius<T: Scalar>(
+///
+/// # Errors
+/// When an operator fails.
+pub fn spectral_radius<T: Scalar>(
     a: &dyn LinOp<T>,
     m: &dyn LinOp<T>,
     ws: &Workspace,
@@ -35,7 +38,7 @@ pub(super) fn spectral_radius<T: Scalar>(
 
 /// A number in -1..1 that looks random (the fractional parts of multiples of the golden ratio,
 /// squared index against resonance with a grid).
-fn scattered(row: usize) -> f64 {
+pub(super) fn scattered(row: usize) -> f64 {
     let row = row as f64 + 1.0;
     2.0 * (row * row * 0.618_033_988_749_895).fract() - 1.0
 }
