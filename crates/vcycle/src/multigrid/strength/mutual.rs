@@ -1,6 +1,7 @@
 //! Couplings relative to the largest of both rows.
 
 use super::{Absolute, Measure, largest};
+use crate::error::Result;
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / sqrt(m_i m_j)` with `m_i = max_k |a_ik|` over `k` other than `i`.
@@ -39,10 +40,10 @@ impl Measure for Mutual {
         self.connections
     }
 
-    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
+    fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
         let root = |row: usize| largest(a, &[], &Absolute::default(), row).sqrt();
-        a.map_pieces(|rows| rows.map(root).collect::<Vec<_>>())
-            .concat()
+        let roots = a.map_pieces(|rows| rows.map(root).collect::<Vec<_>>());
+        Ok(roots.concat())
     }
 
     fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
