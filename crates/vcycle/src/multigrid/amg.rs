@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::coarsest::Coarsest;
 use super::cycle::Cycle;
 use super::hierarchy::Hierarchy;
-use super::interpolate::Truncation;
+use super::interpolate::{Bamg, Truncation};
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
@@ -58,6 +58,8 @@ pub struct Amg {
     pub interpolation: Interpolation,
     /// How many entries a row of the prolongation keeps.
     pub truncation: Truncation,
+    /// How test vectors are interpolated by `bamg`, `sbamg` and `fbamg`.
+    pub bamg: Bamg,
     /// How several unknowns a node are treated.
     pub systems: Systems,
     /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
@@ -105,6 +107,7 @@ impl Default for Amg {
             aggregate_size: 8,
             interpolation: Interpolation::default(),
             truncation: Truncation::default(),
+            bamg: Bamg::default(),
             systems: Systems::default(),
             block_size: 1,
             test_space: None,
@@ -134,6 +137,9 @@ impl Amg {
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
             let definite = |facts: Facts| facts.symmetric && facts.positive_diagonal();
             amg.decide(definite(facts()));
+        }
+        if self.systems == Systems::Auto && self.interpolation.fits_vectors() {
+            amg.systems = Systems::Scalar;
         }
         if self.strength == Strength::Auto && amg.coarsening.aggregates() {
             amg.strength = Strength::Mutual(Mutual::default());
@@ -215,6 +221,10 @@ impl Amg {
         }
         if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
             return Err(bad("restriction-scaling", "must be a positive number"));
+        }
+        if self.systems == Systems::Node && self.interpolation.fits_vectors() {
+            let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
+            return Err(bad("systems", &reason));
         }
         let size = near_nullspace.block_size();
         if self.block_size != 1 && self.block_size != size {

@@ -248,6 +248,13 @@ fn step(
         let _stage = stage("coarsening");
         Coarsened::new(amg, level, view.matrix(), view.strength())?
     };
+    let coarsened = match interpolation.fits_vectors() {
+        false => coarsened,
+        true => {
+            let _stage = stage("interpolation");
+            coarsened.fitted(interpolation, &view, &amg.bamg, unknowns)?
+        }
+    };
     let rows = a.size().rows;
     let count = view.coarse_rows(coarsened.count(), unknowns);
     if count == 0 || count as f64 > STALLED * rows as f64 {
