@@ -4,6 +4,7 @@
 //! that a busy machine slows all of them down alike. The best time of each is reported.
 
 mod folder;
+mod gpu;
 mod install;
 mod matrices;
 mod mkl;
@@ -11,6 +12,7 @@ mod peers;
 mod precision;
 mod problem;
 mod read;
+mod reuse;
 mod spmv;
 mod system_file;
 mod timing;
@@ -35,8 +37,12 @@ pub enum Command {
     Matrices(matrices::Arguments),
     /// Iterations of mixed-precision multigrid beside those of the papers
     Precision(precision::Arguments),
+    /// Multigrid: a new set-up beside one that is reused for new values
+    Reuse(reuse::Arguments),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::Arguments),
+    /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
+    Gpu(gpu::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -50,7 +56,9 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Precision(arguments) => precision::run(arguments),
+        Command::Reuse(arguments) => reuse::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
+        Command::Gpu(arguments) => gpu::run(arguments),
     }
 }
 

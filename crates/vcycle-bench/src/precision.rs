@@ -21,8 +21,8 @@ pub struct Arguments {
 }
 
 /// A precision, and what it does to the two problems in tables 6.2 and 6.4 of the thesis.
-struct Row {
-    precision: &'static str,
+pub(crate) struct Row {
+    pub(crate) precision: &'static str,
     beam: &'static str,
     lshape: &'static str,
     scaling: LevelScaling,
@@ -48,7 +48,7 @@ const fn cured(precision: &'static str) -> Row {
     }
 }
 
-const ROWS: [Row; 18] = [
+pub(crate) const ROWS: [Row; 18] = [
     row("dp", "44", "160"),
     row("dp-sp", "44", "171"),
     row("dp-sp-hp", "86", "800: no"),
@@ -130,7 +130,17 @@ fn numbers(outcome: &Outcome) -> [String; 4] {
 }
 
 impl Row {
-    fn choose(&self, amg: &mut Amg) -> Result<()> {
+    /// Whether the coarse matrices are those of the first row.
+    pub(crate) fn shares_coarsening(&self) -> bool {
+        self.restriction == 1.0
+    }
+
+    /// Whether it is as in the papers, without remedies.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.scaling == LevelScaling::None && self.shares_coarsening()
+    }
+
+    pub(crate) fn choose(&self, amg: &mut Amg) -> Result<()> {
         amg.precision = self.precision.parse()?;
         amg.scaling = self.scaling;
         amg.restriction_scaling = self.restriction;
@@ -138,7 +148,7 @@ impl Row {
     }
 
     /// As the command line has them.
-    fn options(&self) -> String {
+    pub(crate) fn options(&self) -> String {
         let mut options = format!("--precision {}", self.precision);
         if self.scaling != LevelScaling::default() {
             options += &format!(" --scaling {}", self.scaling);

@@ -63,6 +63,7 @@ Examples:
   vcycle solve poisson7:64 --precision dp/sp --json
   vcycle solve beam:o3,l3 --preset paper-pgm --precision dp-sp/dp-sp-hp
   vcycle solve beam.mtx --coordinates nodes.mtx --solver cg --coarsening sa
+  vcycle solve step1.mtx --then step2.mtx --then step3.mtx
 
 A parameter may follow a name after a colon, jacobi:0.9, or by its key, sor:omega=1.2,sweeps=2.
 `vcycle config` lists all names and keys.
@@ -74,6 +75,14 @@ Exit status: 0 converged, 1 not converged, 2 bad input.";
 pub struct SolveArgs {
     #[command(flatten)]
     pub input: InputArgs,
+    /// Solve for another matrix next; one of the same pattern reuses the multigrid set-up. May be
+    /// given several times
+    #[arg(
+        long,
+        value_name = "FILE|PROBLEM",
+        conflicts_with_all = ["report", "trace", "plot_coarsening"]
+    )]
+    pub then: Vec<String>,
     /// Right-hand side: a file, `ones` or `random:SEED` [default: the problem's own; ones for files]
     #[arg(long, value_name = "FILE|ones|random:SEED")]
     pub rhs: Option<String>,
@@ -89,7 +98,7 @@ pub struct SolveArgs {
     /// Preconditioner, `auto` unless given
     #[arg(long, value_name = "NAME[:PARAMETER]")]
     pub precond: Option<String>,
-    /// Coarsening of multigrid: pmis, hmis, pmis-aggressive, rs, pgm, sa
+    /// Coarsening of multigrid: pmis, hmis, pmis-aggressive, rs, pgm, sa, mis2, uniform
     #[arg(long, value_name = "NAME")]
     pub coarsening: Option<String>,
     /// Interpolation of multigrid: direct, classical, extended, extended+i, hybrid, bamg, sbamg, fbamg,
@@ -99,9 +108,15 @@ pub struct SolveArgs {
     /// Smoother of multigrid: l1-jacobi, jacobi, chebyshev, gs, sgs, hgs, mcgs, ilu0, block-jacobi, fsai
     #[arg(long, value_name = "NAME[:PARAMETER]")]
     pub smoother: Option<String>,
+    /// Another smoother after the coarse correction
+    #[arg(long, value_name = "NAME[:PARAMETER]")]
+    pub post_smoother: Option<String>,
     /// Cycle of multigrid: v, w, f, k or full
     #[arg(long, value_name = "NAME")]
     pub cycle: Option<String>,
+    /// Start from one pass of full multigrid, not from zero
+    #[arg(long)]
+    pub fmg_start: bool,
     /// Precision of vectors and stored matrix: dp, sp, dp/sp, dp/hp, dp/bf, sp/hp...; where multigrid
     /// is chosen that of its levels, with dashes from level to level: dp-sp-hp, dp-sp/dp-sp-hp
     #[arg(long, value_name = "WORKING[/MATRIX]")]
@@ -128,7 +143,7 @@ pub struct SolveArgs {
     /// Seconds to allow for the iterations
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
-    /// Write the solution
+    /// Write the solution; those of further matrices are numbered: x.mtx, x-2.mtx, x-3.mtx...
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write a report with plots
@@ -193,6 +208,8 @@ pub struct InfoArgs {
     /// The multigrid whose levels are shown [default: amg]
     #[arg(long, value_name = "amg[:PARAMETER]")]
     pub precond: Option<String>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
     /// Look at the matrix only
     #[arg(long, conflicts_with_all = ["precond", "plot_coarsening"])]
     pub no_hierarchy: bool,

@@ -1,5 +1,6 @@
 //! Systems from files and from the gallery.
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,6 +57,17 @@ impl AnySystem {
             near_nullspace: problem.near_nullspace,
             rhs: Some(problem.rhs),
         }))
+    }
+}
+
+impl AnySystem {
+    /// The system, if its numbers are of that type.
+    pub fn of<T: Wide>(self) -> Option<System<T>> {
+        let any: Box<dyn Any> = match self {
+            Self::Real(system) => Box::new(system),
+            Self::Complex(system) => Box::new(system),
+        };
+        any.downcast().ok().map(|system| *system)
     }
 }
 

@@ -61,6 +61,40 @@ fn devices_and_problems_are_listed() {
 }
 
 #[test]
+fn every_driver_has_devices_or_a_reason() {
+    let listing = vcycle("devices --json").json();
+    let list = |key: &str| listing[key].as_array().unwrap().clone();
+    for driver in ["cuda", "hip", "opencl"] {
+        let of_driver = |name: &str| name.starts_with(&format!("{driver}:"));
+        let mut devices = list("devices").into_iter();
+        let there = devices.find(|device| of_driver(device["name"].as_str().unwrap()));
+        let mut missing = list("missing").into_iter();
+        let reason = missing.find(|none| none["driver"] == driver);
+        match (there, reason) {
+            (Some(device), None) => {
+                assert!(device["memory_bytes"].as_u64().unwrap() > 0);
+                assert!(
+                    device["copy_gigabytes_per_second"].is_number()
+                        != device["problem"].is_string()
+                );
+            }
+            (None, Some(none)) => assert!(!none["reason"].as_str().unwrap().contains('\n')),
+            both => panic!("{driver}: {both:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_benchmark_needs_its_device() {
+    let run = vcycle("bench gpu --device opencl:99 --small");
+    assert_eq!(run.status, 1);
+    assert!(run.stderr.contains("opencl"), "{}", run.stderr);
+    let run = vcycle("bench gpu --only everything");
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("spmv"), "{}", run.stderr);
+}
+
+#[test]
 fn presets_are_listed_printed_and_used() {
     assert!(vcycle("presets").stdout.contains("paper-pgm"));
     let printed = vcycle("presets paper-pgm");

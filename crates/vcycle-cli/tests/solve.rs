@@ -63,10 +63,7 @@ fn bad_input_is_status_2_and_says_what_was_meant() {
             "solve poisson7:8 --precond struct-mg",
             "not available in this version",
         ),
-        (
-            "solve poisson7:8 --device cuda:0",
-            "not available in this version",
-        ),
+        ("solve poisson7:8 --device cuda:99", "cuda"),
         ("solve poisson7:8 --precision f16", "did you mean `hp`?"),
         ("solve poisson7:8 --rtol -1", "rtol"),
         ("solve poisson7:8 --rhs random:x", "random:1"),
@@ -230,4 +227,57 @@ fn narrow_precisions_reach_the_tolerance_of_the_given_system() {
         assert_eq!(run.status, 0, "{precision}: {}", run.stdout);
         assert!(run.json()["relative_residual"].as_f64().unwrap() <= 1e-8);
     }
+}
+
+#[test]
+fn matrices_of_one_pattern_share_their_set_up() {
+    let output = scratch("step.mtx");
+    let run = vcycle(&format!(
+        "solve aniso5:30,0.5 --solver cg --precond amg --then aniso5:30,0.4 --then poisson5:12 \
+         --json --output {}",
+        output.display()
+    ));
+    assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
+    let object = run.json();
+    assert_eq!(
+        (&object["rows"], &object["status"]),
+        (&900.into(), &"converged".into())
+    );
+    let [second, third] = &object["then"].as_array().unwrap()[..] else {
+        panic!("two more matrices");
+    };
+    assert!(
+        second["messages"].to_string().contains("reused"),
+        "{second}"
+    );
+    assert!(
+        third["messages"].to_string().contains("set up anew"),
+        "{third}"
+    );
+    assert_eq!(third["rows"], 144);
+    for name in ["step.mtx", "step-2.mtx", "step-3.mtx"] {
+        assert!(scratch(name).exists());
+    }
+    let alone = vcycle("solve poisson5:8 --json").json();
+    assert!(alone.get("then").is_none());
+}
+
+#[test]
+fn a_solve_can_start_from_full_multigrid_and_smooth_differently_afterwards() {
+    let common = "solve poisson5:64 --solver gmres --post-smoother l1-jacobi --json";
+    let from_zero = vcycle(common).json();
+    let run = vcycle(&format!("{common} --fmg-start"));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let object = run.json();
+    assert!(
+        object["messages"]
+            .to_string()
+            .contains("full multigrid start")
+    );
+    assert!(
+        object["iterations"].as_u64() < from_zero["iterations"].as_u64(),
+        "{object}"
+    );
+    let smoother = object["levels"][0]["smoother"].as_str().unwrap();
+    assert_eq!(smoother, "chebyshev:2 1, l1-jacobi 1");
 }

@@ -10,6 +10,8 @@ pub struct Counts {
     pub launches: u64,
     /// Graphs replayed.
     pub replays: u64,
+    /// Kernels in them.
+    pub replayed: u64,
     /// Allocations that went to the driver.
     pub allocations: u64,
     /// Times the host waited until the device was idle.
@@ -26,6 +28,7 @@ impl std::ops::Sub for Counts {
         Self {
             launches: self.launches - before.launches,
             replays: self.replays - before.replays,
+            replayed: self.replayed - before.replayed,
             allocations: self.allocations - before.allocations,
             synchronizations: self.synchronizations - before.synchronizations,
             uploaded: self.uploaded - before.uploaded,
@@ -38,6 +41,7 @@ impl std::ops::Sub for Counts {
 pub(crate) struct Counters {
     pub launches: AtomicU64,
     pub replays: AtomicU64,
+    pub replayed: AtomicU64,
     pub allocations: AtomicU64,
     pub synchronizations: AtomicU64,
     pub uploaded: AtomicU64,
@@ -50,6 +54,7 @@ impl Counters {
         Counts {
             launches: value(&self.launches),
             replays: value(&self.replays),
+            replayed: value(&self.replayed),
             allocations: value(&self.allocations),
             synchronizations: value(&self.synchronizations),
             uploaded: value(&self.uploaded),

@@ -96,6 +96,16 @@ impl Device {
         Ok(self.driver.free_memory()? + lock(&self.pool).held())
     }
 
+    /// The `CUstream` or `hipStream_t` that this thread's work goes to, with the device made
+    /// current, for libraries of the vendor; none on OpenCL. Ask anew for every piece of work: what
+    /// is recorded goes elsewhere.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn vendor_stream(&self) -> Result<Option<u64>> {
+        self.driver.vendor_stream()
+    }
+
     pub(crate) fn driver(&self) -> &dyn Driver {
         self.driver.as_ref()
     }
@@ -354,6 +364,7 @@ impl Device {
     /// When the device fails.
     pub fn replay(&self, graph: &Graph) -> Result<()> {
         add(&self.counters.replays, 1);
+        add(&self.counters.replayed, graph.launches as usize);
         self.driver.replay(graph.handle)
     }
 

@@ -21,6 +21,11 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// What the device is.
     fn properties(&self) -> &Properties;
 
+    /// The stream, for the vendor's own libraries.
+    fn vendor_stream(&self) -> Result<Option<Handle>> {
+        Ok(None)
+    }
+
     /// Bytes of memory that are free now.
     fn free_memory(&self) -> Result<usize>;
     /// New memory, aligned to 256 bytes. `OutOfMemory` where there is not enough.

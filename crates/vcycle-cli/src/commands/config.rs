@@ -18,6 +18,15 @@ pub fn run() -> ExitCode {
     );
     print("# run: device \"cpu\" or \"reference\"; threads, all cores unless given.");
     print("# precision: WORKING[/MATRIX] of dp, sp, hp, bf.");
+    print(
+        "# nullspace of a singular matrix: \"auto\", \"none\", \"constant\" or \"near-nullspace\".",
+    );
+    print(
+        "# levels of amg that differ: levels = [{ from = 1, to = 2, below-rows = 5000, ... }] with strength, coarsening,",
+    );
+    print(
+        "#   aggregate-size, interpolation, truncation, smoother, post-smoother, pre-sweeps, post-sweeps, precision, coarsest.",
+    );
     print("\n# Solvers, with their defaults:");
     SolverConfig::all()
         .iter()

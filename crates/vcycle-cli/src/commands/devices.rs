@@ -6,55 +6,195 @@ use std::time::Instant;
 use serde::Serialize;
 use vcycle::executor::Executor;
 use vcycle::vector::Vector;
+use vcycle_gpu::{Found, Properties, discover};
 
 use crate::args::DevicesArgs;
 use crate::error::Result;
-use crate::output::{print, table};
+use crate::output::{format, print, table};
 
 /// Values copied to measure bandwidth: more than caches hold, little enough to be quick.
 const VALUES: usize = 16 << 20;
 const ROUNDS: usize = 5;
 
+/// Everything there is, and why there is no more.
 #[derive(Serialize)]
-struct Device {
-    name: &'static str,
+struct Listing {
+    devices: Vec<Device>,
+    missing: Vec<Missing>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Device {
+    Host(Host),
+    Gpu(Gpu),
+}
+
+#[derive(Serialize)]
+struct Host {
+    name: String,
     threads: usize,
     features: Vec<&'static str>,
     copy_gigabytes_per_second: f64,
 }
 
+#[derive(Serialize)]
+struct Gpu {
+    name: String,
+    model: String,
+    driver: String,
+    architecture: String,
+    memory_bytes: usize,
+    compute_units: usize,
+    sub_group_widths: Vec<usize>,
+    precisions: Vec<&'static str>,
+    plays_a_gpu: bool,
+    copy_gigabytes_per_second: Option<f64>,
+    /// Why it cannot be used, if so.
+    problem: Option<String>,
+}
+
+/// A driver without devices.
+#[derive(Serialize)]
+struct Missing {
+    driver: &'static str,
+    reason: String,
+}
+
 /// Lists the devices.
 pub fn run(args: &DevicesArgs) -> Result<ExitCode> {
-    let devices = [
-        look_at(&Executor::reference(), Vec::new())?,
-        look_at(&Executor::cpu(), simd())?,
-    ];
-    if args.json {
-        print(&serde_json::json!({ "devices": devices }).to_string());
-        return Ok(ExitCode::SUCCESS);
+    let mut listing = Listing {
+        devices: vec![
+            look_at(&Executor::reference(), Vec::new())?,
+            look_at(&Executor::cpu(), simd())?,
+        ],
+        missing: Vec::new(),
+    };
+    discover()
+        .into_iter()
+        .for_each(|found| listing.take(found, look_at_gpu));
+    match args.json {
+        true => print(&serde_json::json!(listing).to_string()),
+        false => print(&listing.text()),
     }
-    let rows = devices.iter().map(|device| {
-        [
-            device.name.to_owned(),
-            device.threads.to_string(),
-            format!("{:.1}", device.copy_gigabytes_per_second),
-            device.features.join(" "),
-        ]
-    });
-    print(&table::grid(
-        ["device", "threads", "copy GB/s", "SIMD"],
-        rows,
-    ));
     Ok(ExitCode::SUCCESS)
 }
 
+impl Listing {
+    fn take(&mut self, found: Found, look: impl Fn(Properties) -> Gpu) {
+        let driver = found.driver;
+        let reason = match found.devices {
+            Ok(devices) if devices.is_empty() => "it has no devices".to_owned(),
+            Ok(devices) => {
+                let gpus = devices.into_iter().map(|device| Device::Gpu(look(device)));
+                return self.devices.extend(gpus);
+            }
+            Err(error) => one_line(driver, &error.to_string()),
+        };
+        self.missing.push(Missing { driver, reason });
+    }
+
+    fn text(&self) -> String {
+        let hosts = self.devices.iter().filter_map(Device::host_row);
+        let gpus: Vec<_> = self.devices.iter().filter_map(Device::gpu_row).collect();
+        let mut parts = vec![table::grid(
+            ["device", "threads", "copy GB/s", "SIMD"],
+            hosts,
+        )];
+        if !gpus.is_empty() {
+            let head = [
+                "device",
+                "model",
+                "memory",
+                "units",
+                "sub-groups",
+                "precisions",
+                "copy GB/s",
+                "driver",
+            ];
+            parts.push(table::grid(head, gpus));
+        }
+        parts.extend(self.devices.iter().filter_map(Device::problem));
+        let missing = self.missing.iter();
+        parts.extend(missing.map(|none| format!("no {} device: {}", none.driver, none.reason)));
+        parts.join("\n")
+    }
+}
+
+impl Device {
+    fn host_row(&self) -> Option<[String; 4]> {
+        let Self::Host(host) = self else { return None };
+        Some([
+            host.name.clone(),
+            host.threads.to_string(),
+            format!("{:.1}", host.copy_gigabytes_per_second),
+            host.features.join(" "),
+        ])
+    }
+
+    fn gpu_row(&self) -> Option<[String; 8]> {
+        let Self::Gpu(gpu) = self else { return None };
+        let widths: Vec<String> = gpu.sub_group_widths.iter().map(usize::to_string).collect();
+        let speed = gpu.copy_gigabytes_per_second;
+        Some([
+            gpu.name.clone(),
+            gpu.model.clone(),
+            format::bytes(gpu.memory_bytes),
+            gpu.compute_units.to_string(),
+            widths.join(" "),
+            gpu.precisions.join(" "),
+            speed.map_or("-".to_owned(), |speed| format!("{speed:.1}")),
+            gpu.driver.clone(),
+        ])
+    }
+
+    fn problem(&self) -> Option<String> {
+        match self {
+            Self::Gpu(gpu) => Some(format!("{}: {}", gpu.name, gpu.problem.as_ref()?)),
+            Self::Host(_) => None,
+        }
+    }
+}
+
+/// An error's words in one line, without the driver's name in front.
+fn one_line(driver: &str, error: &str) -> String {
+    let words = error.split_whitespace().collect::<Vec<_>>().join(" ");
+    let rest = words
+        .strip_prefix(driver)
+        .and_then(|rest| rest.strip_prefix(": "));
+    rest.map(str::to_owned).unwrap_or(words)
+}
+
+fn look_at_gpu(device: Properties) -> Gpu {
+    let speed = vcycle_gpu::Device::open(&device.name).and_then(|open| open.copy_bandwidth());
+    let (speed, problem) = match speed {
+        Ok(speed) => (Some(speed * 1e-9), None),
+        Err(error) => (None, Some(one_line(&device.name, &error.to_string()))),
+    };
+    let precisions = [("fp64", device.fp64), ("fp32", true), ("fp16", device.fp16)];
+    let precisions = precisions.into_iter().filter(|(_, present)| *present);
+    Gpu {
+        precisions: precisions.map(|(name, _)| name).collect(),
+        name: device.name,
+        model: device.model,
+        driver: device.driver,
+        architecture: device.architecture,
+        memory_bytes: device.memory,
+        compute_units: device.compute_units,
+        sub_group_widths: device.sub_groups,
+        plays_a_gpu: device.is_cpu,
+        copy_gigabytes_per_second: speed,
+        problem,
+    }
+}
+
 fn look_at(executor: &Executor, features: Vec<&'static str>) -> Result<Device> {
-    Ok(Device {
-        name: executor.name(),
+    Ok(Device::Host(Host {
+        name: executor.name().to_owned(),
         threads: executor.threads(),
         features,
         copy_gigabytes_per_second: bandwidth(executor)?,
-    })
+    }))
 }
 
 /// Bytes read and written by the quickest of a few copies.
@@ -88,4 +228,61 @@ fn simd() -> Vec<&'static str> {
 #[cfg(not(target_arch = "x86_64"))]
 fn simd() -> Vec<&'static str> {
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gpu(problem: Option<&str>) -> Gpu {
+        Gpu {
+            name: "cuda:0".into(),
+            model: "Some GPU".into(),
+            driver: "1.2".into(),
+            architecture: "sm_90".into(),
+            memory_bytes: 80_000_000_000,
+            compute_units: 132,
+            sub_group_widths: vec![32],
+            precisions: vec!["fp64", "fp32"],
+            plays_a_gpu: false,
+            copy_gigabytes_per_second: problem.is_none().then_some(3000.04),
+            problem: problem.map(str::to_owned),
+        }
+    }
+
+    fn listing(gpu: Gpu) -> Listing {
+        Listing {
+            devices: vec![Device::Gpu(gpu)],
+            missing: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_gpu_is_a_row() {
+        let text = listing(gpu(None)).text();
+        for word in [
+            "cuda:0", "Some GPU", "80.0 GB", "132", "32", "fp64", "3000.0", "1.2",
+        ] {
+            assert!(text.contains(word), "{word} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_why() {
+        let mut listing = listing(gpu(Some("the compiler is missing")));
+        listing.take(
+            Found {
+                driver: "hip",
+                devices: Ok(Vec::new()),
+            },
+            |_| unreachable!("there is none"),
+        );
+        let text = listing.text();
+        assert!(
+            text.contains("\ncuda:0: the compiler is missing\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("no hip device: it has no devices"), "{text}");
+        assert_eq!(one_line("hip", "hip: a\n b"), "a b");
+    }
 }

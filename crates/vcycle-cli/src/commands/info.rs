@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vcycle::config::{Attempt, Config, PreconditionerConfig, Wide, attempts};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
 use vcycle::matrix::Facts;
 use vcycle::multigrid::{Amg, Report};
 
 use super::advice::{Advice, advise};
+use super::solve::place;
 use crate::args::InfoArgs;
 use crate::error::{CliError, Result};
 use crate::input::{AnySystem, System};
@@ -23,8 +24,11 @@ use crate::output::{picture, print, table};
 /// Prints the facts of a matrix, the levels multigrid makes of it, and what to try.
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let amg = multigrid(args)?;
+    let mut config = Config::default();
+    place(&args.place, &mut config);
+    let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json, "reading");
-    let system = AnySystem::read(&args.input, &Executor::cpu(), &progress)?;
+    let system = AnySystem::read(&args.input, &executor, &progress)?;
     match system {
         AnySystem::Real(system) => tell(args, &amg, &system, &progress)?,
         AnySystem::Complex(system) => tell(args, &amg, &system, &progress)?,
@@ -110,6 +114,7 @@ fn levels(report: Report) -> Value {
         "setup_seconds": report.setup_seconds(),
         "setup": report.setup_by_stage(),
         "stalled": report.stalled,
+        "notes": report.notes,
     })
 }
 

@@ -3,20 +3,20 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use vcycle::config::{self, Config, ConfigError, PreconditionerConfig, Solution, Wide};
+use vcycle::config::{self, Config, ConfigError, PreconditionerConfig, Sequence, Solution, Wide};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::write_vector;
 use vcycle::log::{ChromeTrace, Log, Profile};
 use vcycle::multigrid::Amg;
 
-use crate::args::{PlaceArgs, SolveArgs};
+use crate::args::{InputArgs, PlaceArgs, SolveArgs};
 use crate::error::{CliError, Result};
 use crate::input::{AnySystem, System};
 use crate::known::near_nullspace;
@@ -42,19 +42,15 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
         check_folder(path)?;
     }
     let executor = config.run.executor()?;
-    let progress = Progress::begin(!args.json && !args.quiet, "reading");
-    let begin = Instant::now();
-    let system = AnySystem::read(&args.input, &executor, &progress)?;
     let task = Task {
         args,
         config,
         executor,
-        progress,
-        reading: begin.elapsed(),
     };
+    let (system, read) = task.read(&args.input.source)?;
     match system {
-        AnySystem::Real(system) => task.solve(system),
-        AnySystem::Complex(system) => task.solve(system),
+        AnySystem::Real(system) => task.solve(system, read),
+        AnySystem::Complex(system) => task.solve(system, read),
     }
 }
 
@@ -116,11 +112,13 @@ fn multigrid(
         args.coarsening.as_deref(),
         args.interpolation.as_deref(),
         args.smoother.as_deref(),
+        args.post_smoother.as_deref(),
         args.cycle.as_deref(),
         args.scaling.as_deref(),
         precision,
     ];
-    let asked = args.plot_coarsening.is_some() || args.restriction_scaling.is_some();
+    let asked =
+        args.plot_coarsening.is_some() || args.restriction_scaling.is_some() || args.fmg_start;
     if !asked && options.iter().all(Option::is_none) {
         return Ok(());
     }
@@ -130,7 +128,7 @@ fn multigrid(
         other => {
             let reason = format!("an option of multigrid, but the preconditioner is `{other}`");
             return Err(CliError::Option {
-                option: "--coarsening, --interpolation, --smoother, --cycle, --scaling, --precision or --plot-coarsening",
+                option: "--coarsening, --interpolation, --smoother, --post-smoother, --cycle, --fmg-start, --scaling, --precision or --plot-coarsening",
                 reason,
             });
         }
@@ -138,6 +136,8 @@ fn multigrid(
     set(args.coarsening.as_deref(), &mut amg.coarsening)?;
     set(args.interpolation.as_deref(), &mut amg.interpolation)?;
     set(args.smoother.as_deref(), &mut amg.smoother)?;
+    set(args.post_smoother.as_deref(), &mut amg.post_smoother)?;
+    amg.fmg_start |= args.fmg_start;
     set(args.cycle.as_deref(), &mut amg.cycle)?;
     set(args.scaling.as_deref(), &mut amg.scaling)?;
     set(precision, &mut amg.precision)?;
@@ -154,47 +154,99 @@ fn set<V: FromStr<Err = ConfigError>>(option: Option<&str>, value: &mut V) -> Re
     Ok(())
 }
 
-fn place(args: &PlaceArgs, config: &mut Config) {
+/// The options that say where to run.
+pub fn place(args: &PlaceArgs, config: &mut Config) {
     if let Some(device) = &args.device {
         config.run.device.clone_from(device);
     }
     config.run.threads = args.threads.or(config.run.threads);
 }
 
-/// One solve, from a system read to its output.
+/// Solves, from systems read to their output.
 struct Task<'t> {
     args: &'t SolveArgs,
     config: Config,
     executor: Executor,
+}
+
+/// How a system was read.
+struct Reading {
     progress: Progress,
-    reading: Duration,
+    time: Duration,
 }
 
 impl Task<'_> {
-    fn solve<T: Wide>(&self, mut system: System<T>) -> Result<ExitCode> {
+    fn read(&self, source: &str) -> Result<(AnySystem, Reading)> {
+        let progress = Progress::begin(!self.args.json && !self.args.quiet, "reading");
+        let begin = Instant::now();
+        let input = InputArgs {
+            source: source.to_owned(),
+            ..self.args.input
+        };
+        let system = AnySystem::read(&input, &self.executor, &progress)?;
+        let time = begin.elapsed();
+        Ok((system, Reading { progress, time }))
+    }
+
+    /// Solves for all matrices; success only if all converged.
+    fn solve<T: Wide>(&self, first: System<T>, reading: Reading) -> Result<ExitCode> {
+        let mut steps = Sequence::new(self.config.clone());
+        let then = &self.args.then;
+        let kept = (!then.is_empty()).then_some(&mut steps);
+        let mut summary = self.solve_one(first, reading, kept, 1)?;
+        self.print(&overview(&summary), &summary);
+        for (number, source) in (2..).zip(then) {
+            let (system, reading) = self.read(source)?;
+            let system = system.of::<T>().ok_or_else(|| mixed(source))?;
+            let next = self.solve_one(system, reading, Some(&mut steps), number)?;
+            let mut rows = overview(&next);
+            rows.retain(|(title, _)| ["matrix", "time", "note"].contains(title));
+            self.print(&rows, &next);
+            summary.then.push(next);
+        }
+        if self.args.json {
+            print(&serde_json::to_string(&summary).expect("a summary is plain data"));
+        }
+        let mut all = [&summary].into_iter().chain(&summary.then);
+        Ok(match all.all(|one| one.status == "converged") {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(1),
+        })
+    }
+
+    fn solve_one<T: Wide>(
+        &self,
+        mut system: System<T>,
+        reading: Reading,
+        kept: Option<&mut Sequence>,
+        number: usize,
+    ) -> Result<Summary> {
         if self.args.plot_coarsening.is_some() {
             picture::drawable(&system)?;
         }
         let b = system.right_hand_side(self.args.rhs.as_deref())?;
         let profile = Rc::new(RefCell::new(Profile::default()));
         let trace = Rc::new(RefCell::new(ChromeTrace::default()));
-        let ws = Workspace::with_log(self.log(&profile, &trace));
-        let solution = config::solve_system(&self.config, &self.known(&system)?, &b, &ws);
-        self.progress.end();
+        let ws = Workspace::with_log(self.log(&reading.progress, &profile, &trace));
+        let known = self.known(&system)?;
+        let solution = match kept {
+            None => config::solve_system(&self.config, &known, &b, &ws),
+            Some(steps) => steps.solve(&known, &b, &ws),
+        };
+        reading.progress.end();
         let solution = solution?;
         let summary = Summary::new(
             &system.name,
             &system.a,
             &self.executor,
             &solution,
-            self.reading,
+            reading.time,
         );
+        if let Some(path) = &self.args.output {
+            write_vector(numbered(path, number), &solution.x)?;
+        }
         self.write_files(&system, &solution, &summary, &profile.borrow(), &trace)?;
-        self.print(&summary);
-        Ok(match solution.outcome.converged() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::from(1),
-        })
+        Ok(summary)
     }
 
     /// The matrix and what the options or else the problem tell of it.
@@ -206,10 +258,15 @@ impl Task<'_> {
     }
 
     /// Observers cost a little in every iteration: only those whose output is asked for.
-    fn log(&self, profile: &Rc<RefCell<Profile>>, trace: &Rc<RefCell<ChromeTrace>>) -> Log {
+    fn log(
+        &self,
+        progress: &Progress,
+        profile: &Rc<RefCell<Profile>>,
+        trace: &Rc<RefCell<ChromeTrace>>,
+    ) -> Log {
         let mut log = Log::new();
-        if self.progress.is_shown() {
-            log = log.with(self.progress.clone());
+        if progress.is_shown() {
+            log = log.with(progress.clone());
         }
         if self.args.report.is_some() {
             log = log.with(Rc::clone(profile));
@@ -228,9 +285,6 @@ impl Task<'_> {
         profile: &Profile,
         trace: &Rc<RefCell<ChromeTrace>>,
     ) -> Result<()> {
-        if let Some(path) = &self.args.output {
-            write_vector(path, &solution.x)?;
-        }
         if let (Some(path), PreconditionerConfig::Amg(amg)) =
             (&self.args.plot_coarsening, &solution.config.preconditioner)
         {
@@ -252,18 +306,35 @@ impl Task<'_> {
         Ok(())
     }
 
-    fn print(&self, summary: &Summary) {
+    /// For people: facts, convergence and verdict.
+    fn print(&self, rows: &[(&'static str, String)], summary: &Summary) {
         if self.args.json {
-            print(&serde_json::to_string(summary).expect("a summary is plain data"));
             return;
         }
         if !self.args.quiet {
-            print(&table::facts(overview(summary)));
+            print(&table::facts(rows.iter().cloned()));
             for line in plot::convergence(&summary.history) {
                 print(&line);
             }
         }
         print(&verdict(summary, Style::of(&std::io::stdout())));
+    }
+}
+
+/// The file for the solution of the second, third... matrix: `x.mtx` becomes `x-2.mtx`.
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match name.split_once('.') {
+        _ if number == 1 => path.to_owned(),
+        None => path.with_file_name(format!("{name}-{number}")),
+        Some((stem, ending)) => path.with_file_name(format!("{stem}-{number}.{ending}")),
+    }
+}
+
+fn mixed(source: &str) -> CliError {
+    CliError::Option {
+        option: "--then",
+        reason: format!("of `{source}` and the first matrix one is complex and one is real"),
     }
 }
 

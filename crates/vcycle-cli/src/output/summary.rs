@@ -28,12 +28,15 @@ pub struct Summary {
     /// Held by matrix and preconditioner.
     pub bytes: usize,
     pub peak_memory_bytes: Option<usize>,
-    pub device: &'static str,
+    pub device: String,
     pub threads: usize,
     pub config: Config,
     pub messages: Vec<String>,
     /// The status in a sentence, with what to try.
     pub explanation: &'static str,
+    /// Of further matrices that were solved for in turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<Summary>,
     #[serde(skip)]
     pub history: Vec<f64>,
     #[serde(skip)]
@@ -84,11 +87,12 @@ impl Summary {
             },
             bytes: solution.bytes,
             peak_memory_bytes: peak_memory(),
-            device: executor.name(),
+            device: executor.name().to_owned(),
             threads: executor.threads(),
             config: solution.config.clone(),
             messages: solution.messages.clone(),
             explanation: outcome.status.explanation(),
+            then: Vec::new(),
             history: outcome.history.clone(),
             multigrid: solution.multigrid.clone(),
         }

@@ -178,6 +178,11 @@ impl Driver for Gpu {
         &self.properties
     }
 
+    fn vendor_stream(&self) -> Result<Option<Handle>> {
+        self.enter()?;
+        Ok(Some(self.queue() as Handle))
+    }
+
     fn free_memory(&self) -> Result<usize> {
         let (mut free, mut total) = (0, 0);
         self.aside(|| on!(self, memory_info(&mut free, &mut total)))?;

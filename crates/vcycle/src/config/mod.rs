@@ -23,10 +23,12 @@
 mod auto;
 mod components;
 mod error;
+mod modes;
 mod nullspace;
 mod precision;
 mod presets;
 mod refine;
+mod sequence;
 mod solve;
 mod storage;
 mod system;
@@ -41,6 +43,7 @@ pub use error::ConfigError;
 pub use nullspace::Nullspace;
 pub use precision::{Precision, Unit};
 pub use presets::Preset;
+pub use sequence::Sequence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 pub use solve::{Solution, solve, solve_system};
@@ -196,7 +199,7 @@ impl RunConfig {
             ("cpu", Some(threads)) => Executor::cpu_with_threads(threads),
             (name, None) if is_gpu(name) => Executor::gpu(name),
             (name, Some(threads)) if is_gpu(name) => Err(ConfigError::Conflict(format!(
-                "device `{name}` is no processor, it cannot use {threads} threads"
+                "device `{name}` cannot use {threads} threads; its set-ups use all cores of the host"
             ))
             .into()),
             (name, _) => {
@@ -346,8 +349,9 @@ mod tests {
             RunConfig { device, threads }.executor()
         };
         assert_eq!(executor("cpu", Some(2)).unwrap().threads(), 2);
-        let error = executor("cuda:0", None).unwrap_err().to_string();
-        assert_eq!(error, "device `cuda:0` is not available in this version");
+        assert!(executor("cuda:99", None).is_err());
+        let error = executor("opencl:0", Some(2)).unwrap_err().to_string();
+        assert!(error.contains("cannot use 2 threads"), "{error}");
         assert!(
             executor("cpy", None)
                 .unwrap_err()

@@ -8,9 +8,11 @@ use serde_json::Value;
 
 use super::components::unknown_name;
 use super::error::ConfigError;
+use super::modes::{Sum, annihilated, orthonormal, take_out};
 use crate::error::Result;
 use crate::matrix::Csr;
-use crate::scalar::{Field, Real, Scalar, c64};
+use crate::multigrid::NearNullspace;
+use crate::scalar::{Real, Scalar, c64};
 use crate::vector::Vector;
 
 /// A row or column sums to zero if its sum is less than this, relative to the sum of its moduli.
@@ -22,7 +24,8 @@ const NOTHING_LEFT: f64 = 1e-13;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Nullspace {
-    /// `constant` if every row and every column sums to zero, else `none`.
+    /// `near-nullspace` if one is known and any of its vectors is annihilated, `constant` if every
+    /// row and every column sums to zero, both if both is so, else `none`.
     #[default]
     Auto,
     /// Nothing.
@@ -31,6 +34,10 @@ pub enum Nullspace {
     /// pure Neumann conditions. They are taken out of the right-hand side, so that there is a
     /// solution, and out of the solution.
     Constant,
+    /// Those vectors of the near-nullspace that the matrix and its transpose annihilate (the
+    /// rigid-body modes of a body that nothing holds), or, without vectors, the constants of the
+    /// components of a node.
+    NearNullspace,
 }
 
 impl Nullspace {
@@ -39,6 +46,7 @@ impl Nullspace {
             Self::Auto => "auto",
             Self::None => "none",
             Self::Constant => "constant",
+            Self::NearNullspace => "near-nullspace",
         }
     }
 
@@ -51,7 +59,7 @@ impl FromStr for Nullspace {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let all = [Self::Auto, Self::None, Self::Constant];
+        let all = [Self::Auto, Self::None, Self::Constant, Self::NearNullspace];
         let known = all.map(Self::name);
         let found = all.into_iter().find(|one| one.name() == text);
         found.ok_or_else(|| unknown_name("nullspace", text, &known, &[]))
@@ -70,12 +78,17 @@ impl Serialize for Nullspace {
     }
 }
 
-/// Takes constants out of vectors.
+/// Takes constants and other vectors out of vectors.
+#[derive(Default)]
 pub(super) struct Projection {
     /// For every row the part of the matrix it belongs to, or [`KEPT`].
     parts: Vec<u32>,
     /// Rows of each part.
     sizes: Vec<f64>,
+    /// Vectors of the near-nullspace that are annihilated.
+    given: usize,
+    /// An orthonormal basis of these without their constants.
+    modes: Vec<Vec<f64>>,
 }
 
 /// The part of rows of which nothing is taken.
@@ -85,24 +98,45 @@ impl Projection {
     /// What `nullspace` means for `a`; none where nothing is to be taken out.
     ///
     /// # Errors
-    /// When constants are not annihilated as was told.
-    pub fn new<T: Scalar>(nullspace: Nullspace, a: &Csr<T>) -> Result<Option<Self>> {
-        let sums_to_zero = match nullspace {
-            Nullspace::None => return Ok(None),
-            Nullspace::Auto if !all_rows_sum_to_zero(a) => return Ok(None),
-            _ => zero_sums(a),
+    /// When something is not annihilated as was told, and for a near-nullspace of wrong size.
+    pub fn new<T: Scalar>(
+        nullspace: Nullspace,
+        a: &Csr<T>,
+        near_nullspace: Option<&NearNullspace>,
+    ) -> Result<Option<Self>> {
+        let constants = match nullspace {
+            Nullspace::Constant => true,
+            Nullspace::Auto => all_rows_sum_to_zero(a),
+            Nullspace::None | Nullspace::NearNullspace => false,
         };
-        let found = Self::of_parts(a.pattern().parts()?, &sums_to_zero);
-        match (nullspace, found.sizes.is_empty()) {
-            (_, false) => Ok(Some(found)),
-            (Nullspace::Constant, true) => Err(ConfigError::Conflict(
-                "nullspace: `constant`, but the matrix has no connected part whose rows and \
-                 columns all sum to zero"
-                    .to_owned(),
-            )
-            .into()),
-            (_, true) => Ok(None),
+        let mut found = match constants {
+            true => Self::of_parts(a.pattern().parts()?, &zero_sums(a)),
+            false => Self::default(),
+        };
+        let looked_at = matches!(nullspace, Nullspace::Auto | Nullspace::NearNullspace);
+        if let Some(near) = near_nullspace.filter(|_| looked_at) {
+            found.add_modes(annihilated(a, near, ZERO_SUM)?);
         }
+        match nullspace {
+            Nullspace::Constant if found.sizes.is_empty() => Err(untrue(
+                "`constant`, but the matrix has no connected part whose rows and columns all sum \
+                 to zero",
+            )),
+            Nullspace::NearNullspace if found.given == 0 => Err(untrue(
+                "`near-nullspace`, but the matrix annihilates none of its vectors",
+            )),
+            _ if found.sizes.is_empty() && found.modes.is_empty() => Ok(None),
+            _ => Ok(Some(found)),
+        }
+    }
+
+    /// With vectors that the matrix annihilates.
+    fn add_modes(&mut self, mut vectors: Vec<Vec<f64>>) {
+        self.given = vectors.len();
+        for vector in &mut vectors {
+            self.take_means(vector, 1);
+        }
+        self.modes = orthonormal(vectors);
     }
 
     /// The parts all of whose rows are `singular`, numbered anew.
@@ -124,13 +158,24 @@ impl Projection {
                 sizes[*part as usize] += 1.0;
             }
         }
-        Self { parts, sizes }
+        Self {
+            parts,
+            sizes,
+            ..Self::default()
+        }
     }
 
-    /// Takes the mean of each part from every column.
+    /// Takes everything that is annihilated from every column.
     pub fn project<T: Scalar>(&self, x: &mut Vector<T>) -> Result<()> {
         let cols = x.cols();
         let mut values = x.to_vec();
+        self.take_means(&mut values, cols);
+        *x = Vector::from_rows(x.executor(), cols, values)?;
+        take_out(&self.modes, x)
+    }
+
+    /// Takes the mean of each part from every column.
+    fn take_means<T: Scalar>(&self, values: &mut [T], cols: usize) {
         for column in 0..cols {
             let mut means = vec![c64::new(0.0, 0.0); self.sizes.len()];
             let entries = || (column..).step_by(cols.max(1)).zip(&self.parts);
@@ -142,8 +187,6 @@ impl Projection {
                 values[place] = T::from_c64(values[place].to_c64() - means[part as usize]);
             }
         }
-        *x = Vector::from_rows(x.executor(), cols, values)?;
-        Ok(())
     }
 
     /// The part of `b` that has a solution, and what is said of the rest.
@@ -161,27 +204,48 @@ impl Projection {
         let share = (1.0 - (kept / all).powi(2)).max(0.0).sqrt();
         let rest = match share {
             share if share > 1e-7 => format!(
-                "the right-hand side has no solution; its constant part, {share:.1e} of it, is \
+                "the right-hand side has no solution; its part in there, {share:.1e} of it, is \
                  left out"
             ),
             _ => "the right-hand side has solutions".to_owned(),
         };
-        let constants = match self.sizes.len() {
-            1 => "constants".to_owned(),
-            parts => format!("constants on {parts} parts"),
-        };
+        let what = self.annihilated();
         let message = format!(
-            "singular: the matrix annihilates {constants}; {rest}; the solution has mean zero"
+            "singular: the matrix annihilates {what}; {rest}; the solution is orthogonal to that"
         );
         Ok((left, message))
     }
+
+    /// In words.
+    fn annihilated(&self) -> String {
+        let given = match self.given {
+            0 => String::new(),
+            given => format!("{given} vectors of the near-nullspace"),
+        };
+        let constants = match self.sizes.len() {
+            // They are among the vectors.
+            parts if parts + self.modes.len() == self.given => return given,
+            0 => return given,
+            1 => "constants".to_owned(),
+            parts => format!("constants on {parts} parts"),
+        };
+        match self.given {
+            0 => constants,
+            _ => format!("{given} and {constants}"),
+        }
+    }
+}
+
+fn untrue(reason: &str) -> crate::Error {
+    ConfigError::Conflict(format!("nullspace: {reason}")).into()
 }
 
 /// Whether no row has another sum than zero; ends at the first that has.
 fn all_rows_sum_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
     let vanishes = |row: usize| {
-        let sums = a.row(row).1.iter().fold(Sums::default(), Sums::with);
-        sums.vanish()
+        let mut sum = Sum::default();
+        a.row(row).1.iter().for_each(|value| sum.add(value, 1.0));
+        is_zero_sum(&sum)
     };
     let size = a.size();
     size.rows > 0 && size.rows == size.cols && (0..size.rows).all(vanishes)
@@ -189,40 +253,23 @@ fn all_rows_sum_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
 
 /// For every unknown whether its row and its column sum to zero.
 fn zero_sums<T: Scalar>(a: &Csr<T>) -> Vec<bool> {
-    let mut columns = vec![Sums::default(); a.size().cols];
-    let mut rows = vec![Sums::default(); a.size().rows];
-    for (row, sums) in rows.iter_mut().enumerate() {
+    let mut columns = vec![Sum::default(); a.size().cols];
+    let mut rows = vec![Sum::default(); a.size().rows];
+    for (row, sum) in rows.iter_mut().enumerate() {
         let (places, values) = a.row(row);
         for (&column, value) in places.iter().zip(values) {
-            *sums = sums.with(value);
-            columns[column as usize] = columns[column as usize].with(value);
+            sum.add(value, 1.0);
+            columns[column as usize].add(value, 1.0);
         }
     }
     let both = rows.iter().zip(&columns);
-    both.map(|(row, column)| row.vanish() && column.vanish())
+    both.map(|(row, column)| is_zero_sum(row) && is_zero_sum(column))
         .collect()
 }
 
-/// Of the entries of a row or column: their sum, and that of their moduli.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    sum: c64,
-    moduli: f64,
-}
-
-impl Sums {
-    fn with<T: Scalar>(self, value: &T) -> Self {
-        let value = value.to_c64();
-        Self {
-            sum: self.sum + value,
-            moduli: self.moduli + value.modulus(),
-        }
-    }
-
-    /// An empty row does not count: nothing can be solved for there.
-    fn vanish(&self) -> bool {
-        self.moduli > 0.0 && self.sum.modulus() <= ZERO_SUM * self.moduli
-    }
+/// An empty row does not count: nothing can be solved for there.
+fn is_zero_sum(sum: &Sum) -> bool {
+    sum.moduli > 0.0 && sum.vanishes(ZERO_SUM)
 }
 
 #[cfg(test)]
@@ -261,7 +308,7 @@ mod tests {
 
     #[test]
     fn each_part_has_its_own_constant() {
-        let found = Projection::new(Nullspace::Constant, &lines(1.0))
+        let found = Projection::new(Nullspace::Constant, &lines(1.0), None)
             .unwrap()
             .unwrap();
         let b = vec![1.0, 2.0, 3.0, 5.0, 7.0, 9.0];
@@ -273,24 +320,24 @@ mod tests {
     #[test]
     fn only_matrices_without_any_other_sum_are_found_singular() {
         assert!(
-            Projection::new(Nullspace::Auto, &lines(1.0))
+            Projection::new(Nullspace::Auto, &lines(1.0), None)
                 .unwrap()
                 .is_none()
         );
         let diagonal = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]);
         assert!(
-            Projection::new(Nullspace::Auto, &diagonal)
+            Projection::new(Nullspace::Auto, &diagonal, None)
                 .unwrap()
                 .is_none()
         );
-        let told = Projection::new(Nullspace::Constant, &diagonal);
+        let told = Projection::new(Nullspace::Constant, &diagonal, None);
         let error = told.err().unwrap().to_string();
         assert!(error.starts_with("nullspace: `constant`, but"), "{error}");
     }
 
     #[test]
     fn a_right_hand_side_of_constants_becomes_zero() {
-        let found = Projection::new(Nullspace::Constant, &lines(1.0))
+        let found = Projection::new(Nullspace::Constant, &lines(1.0), None)
             .unwrap()
             .unwrap();
         let b = vec![0.1, 0.1, 0.1, 0.3, 0.3, 0.0];
@@ -340,5 +387,72 @@ mod tests {
         let solution = solve(&neumann(20), vec![0.1; 400]);
         assert!(solution.outcome.converged() && solution.outcome.iterations == 0);
         assert_eq!(solution.x.to_vec(), [0.0; 400]);
+    }
+
+    /// Springs between the points of a square lattice, to the right, up and along both diagonals,
+    /// that nothing holds; and where the points are.
+    fn free_body(side: usize) -> (Csr<f64>, Vec<[f64; 3]>) {
+        let place = |point: usize| [(point % side) as f64, (point / side) as f64, 0.0];
+        let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for from in 0..side * side {
+            for to in [from + 1, from + side, from + side + 1, from + side - 1] {
+                let ends = [place(from), place(to)];
+                let d = [ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]];
+                if to >= side * side || d[0].abs() > 1.0 {
+                    continue;
+                }
+                for (one, other, sign) in [
+                    (from, from, 1.0),
+                    (to, to, 1.0),
+                    (from, to, -1.0),
+                    (to, from, -1.0),
+                ] {
+                    for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                        rows.push((2 * one + i) as u32);
+                        columns.push((2 * other + j) as u32);
+                        values.push(sign * d[i] * d[j]);
+                    }
+                }
+            }
+        }
+        let (cpu, size) = (Executor::cpu(), Size::square(2 * side * side));
+        let a = Csr::from_triplets(&cpu, size, rows, columns, values, Duplicates::Sum);
+        (a.unwrap(), (0..side * side).map(place).collect())
+    }
+
+    #[test]
+    fn a_free_body_is_solved_without_its_rigid_motions() {
+        let (a, points) = free_body(14);
+        let near = NearNullspace::rigid_body_modes(2, &points).unwrap();
+        let b = (0..a.size().rows).map(|row| (row % 7) as f64).collect();
+        let b = Vector::from_column(a.executor(), b);
+        let system = config::System::new(Arc::new(a)).with_near_nullspace(near.clone());
+        let text = "solver = \"cg\"\npreconditioner = \"amg\"\nnullspace = \"near-nullspace\"";
+        let told = Config::from_toml(text).unwrap();
+        for config in [Config::from_toml("preconditioner = \"amg\"").unwrap(), told] {
+            let solution = config::solve_system(&config, &system, &b, &Workspace::new()).unwrap();
+            assert!(solution.outcome.converged(), "{}", solution.outcome);
+            assert!(solution.outcome.iterations <= 25, "{}", solution.outcome);
+            assert!(solution.multigrid.unwrap().levels.len() > 1);
+            let message = &solution.messages[0];
+            let start = "singular: the matrix annihilates 3 vectors of the near-nullspace;";
+            assert!(message.starts_with(start), "{message}");
+            let x = solution.x.to_vec();
+            for mode in near.vectors() {
+                let share: f64 = mode.iter().zip(&x).map(|(m, x)| m * x).sum();
+                assert!(share.abs() < 1e-9, "{share}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_held_has_no_nullspace() {
+        let problem = gallery::build("elasticity:3x2x2", &Executor::cpu()).unwrap();
+        let near = problem.near_nullspace.as_ref();
+        let found = Projection::new(Nullspace::Auto, &problem.matrix, near);
+        assert!(found.unwrap().is_none());
+        let told = Projection::new(Nullspace::NearNullspace, &problem.matrix, near);
+        let error = told.err().unwrap().to_string();
+        assert!(error.contains("annihilates none of its vectors"), "{error}");
     }
 }

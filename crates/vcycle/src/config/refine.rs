@@ -30,7 +30,7 @@ struct Refinement<'r, T: Wide> {
     start: Instant,
 }
 
-/// Solves `A x = b` from a zero guess: `x += d` with `A d = b - A x` solved by `inner`, whose
+/// Solves `A x = b` from the guess in `x`: `x += d` with `A d = b - A x` solved by `inner`, whose
 /// matrix and vectors may be rounded (Wilkinson 1963; Carson and Higham 2018).
 ///
 /// `accuracy` is what one inner solve can be expected to reach.
@@ -50,6 +50,11 @@ pub(super) fn refine<T: Wide, W: Working>(
     let mut norms = Scalars::filled(b.executor(), b.cols(), T::Arith::zero())?;
     r.norm(&mut norms)?;
     let mut state = Refinement::new(a, b, &host(&norms)?, stop, ws);
+    if x.norms()?.iter().any(|norm| norm.to_f64() != 0.0) {
+        state.residual(x, &mut r)?;
+        r.norm(&mut norms)?;
+        state.start_from(&host(&norms)?);
+    }
     for _ in 0..STEPS {
         let before = state.worst(&host(&norms)?);
         if let Some(status) = state.ended(&host(&norms)?) {
@@ -109,6 +114,14 @@ impl<'r, T: Wide> Refinement<'r, T> {
             history: vec![1.0],
             start: Instant::now(),
         }
+    }
+
+    /// The initial residual is not the right-hand side.
+    fn start_from(&mut self, norms: &[f64]) {
+        for ((_, initial), norm) in self.scales.iter_mut().zip(norms) {
+            *initial = *norm;
+        }
+        self.history = vec![self.worst(norms)];
     }
 
     fn residual(&self, x: &Vector<T>, r: &mut Vector<T>) -> Result<()> {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::auto::{Attempt, attempts};
 use super::nullspace::Projection;
 use super::refine::refine;
+use super::sequence::Kept;
 use super::storage::{StoredMatrix, Wide, Working};
 use super::{Config, ConfigError, PreconditionerConfig, RunConfig, SolverConfig, System, Unit};
 use crate::error::Result;
@@ -88,7 +89,7 @@ pub fn solve_system<T: Wide>(
     b: &Vector<T>,
     ws: &Workspace,
 ) -> Result<Solution<T>> {
-    T::solve_system(config, system, b, ws)
+    T::solve_system(config, system, b, None, ws)
 }
 
 /// Tries one attempt after the other with vectors of `W`.
@@ -97,6 +98,7 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     a: &'d Arc<Csr<T>>,
     near_nullspace: Option<&'d NearNullspace>,
     nullspace: Option<Projection>,
+    kept: Option<&'d mut Kept>,
     matrix: StoredMatrix<W>,
     stop: Stop,
     attempts: Vec<Attempt>,
@@ -107,12 +109,15 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     multigrid: Option<Report>,
     /// The parameters of multigrid with every `auto` decided.
     decided: Option<Amg>,
+    /// What finds the initial guess, if that is not zero.
+    start: Option<Arc<dyn LinOp<W>>>,
 }
 
 impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     pub(super) fn new(
         config: &'d Config,
         system: &'d System<T>,
+        kept: Option<&'d mut Kept>,
         ws: &'d Workspace,
     ) -> Result<Self> {
         let a = &system.matrix;
@@ -124,13 +129,14 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let unit = config.precision.unwrap_or_default().matrix;
         let matrix = W::store_matrix(a, unit, config.format, block_size)?;
         let attempts = attempts(config, || a.facts());
-        let nullspace = Projection::new(config.nullspace, a)?;
+        let nullspace = Projection::new(config.nullspace, a, near_nullspace)?;
         drop(stage);
         Ok(Self {
             config,
             a,
             near_nullspace,
             nullspace,
+            kept,
             matrix,
             stop,
             attempts,
@@ -140,6 +146,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             setup: begin.elapsed(),
             multigrid: None,
             decided: None,
+            start: None,
         })
     }
 
@@ -163,8 +170,12 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
                 }
                 Err(error) => return Err(error),
             };
-            let mut x = Vector::zeros_like(b)?;
+            let mut x = self.guess(b)?;
             let outcome = self.iterate(place, &solver, b, &mut x)?;
+            if let (Some(_), Some(first)) = (&self.start, outcome.history.first()) {
+                let told = format!("full multigrid start: relative residual {first:.1e}");
+                self.messages.push(told);
+            }
             if let Some(nullspace) = &self.nullspace {
                 nullspace.project(&mut x)?;
             }
@@ -200,6 +211,26 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         Ok(Some(consistent))
     }
 
+    /// Zero, or what full multigrid finds.
+    fn guess(&mut self, b: &Vector<T>) -> Result<Vector<T>> {
+        let mut x = Vector::<T>::zeros_like(b)?;
+        if let Some(start) = &self.start {
+            let moved = || start.footprint().moved;
+            let _stage = self.ws.stage_of("full multigrid start", moved);
+            let mut working_b = Vector::<W>::zeros_like(b)?;
+            let mut working_x = Vector::<W>::zeros_like(b)?;
+            working_b.copy_from(b)?;
+            start.apply(&working_b, &mut working_x, self.ws)?;
+            x.copy_from(&working_x)?;
+        }
+        if !x.norms()?.iter().all(|norm| norm.to_f64().is_finite()) {
+            let told = "full multigrid start: not finite, starting from zero";
+            (self.start, x) = (None, Vector::zeros_like(b)?);
+            self.messages.push(told.to_owned());
+        }
+        Ok(x)
+    }
+
     fn set_up(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
         let begin = Instant::now();
         let _stage = self.ws.stage("set-up", 0);
@@ -215,7 +246,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             stop: self.stop.clone(),
         };
         let solver = factory.solver(&self.matrix.operator, self.ws)?;
-        (self.multigrid, self.decided) = (None, None);
+        (self.multigrid, self.decided, self.start) = (None, None, None);
         match (attempt.preconditioner_factory()?, &attempt.preconditioner) {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
@@ -235,13 +266,21 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             self.messages.push(why.to_owned());
             amg.precision = double;
         }
-        let hierarchy = match self.near_nullspace {
-            None => amg.hierarchy(&self.matrix.entries, self.ws)?,
-            Some(near) => amg.hierarchy_with(&self.matrix.entries, near, self.ws)?,
+        let components = NearNullspace::components(amg.block_size)?;
+        let near = self.near_nullspace.unwrap_or(&components);
+        let a = &self.matrix.entries;
+        let (hierarchy, reused) = match &mut self.kept {
+            None => (amg.hierarchy_with(a, near, self.ws)?, None),
+            Some(kept) => kept.hierarchy(&amg, a, near, self.ws)?,
         };
+        self.messages.extend(reused);
+        if amg.fmg_start {
+            self.start = Some(Arc::clone(hierarchy.full_multigrid()));
+        }
         self.decided = Some(hierarchy.amg().clone());
         self.multigrid = Some(hierarchy.report().clone());
         self.messages.extend(hierarchy.report().stalled.clone());
+        self.messages.extend(hierarchy.report().notes.clone());
         self.messages.extend(hierarchy.report().scaling_note());
         Ok(hierarchy)
     }
@@ -418,6 +457,35 @@ mod tests {
             assert!(outcome.converged(), "{precision}: {outcome}");
             assert!(outcome.relative_residual <= 1e-13);
             assert!(outcome.history.len() == outcome.iterations + 1);
+        }
+    }
+
+    #[test]
+    fn full_multigrid_is_a_start_for_any_solver_and_precision() {
+        let a = crate::gallery::build("poisson5:64", &Executor::cpu()).unwrap();
+        let b = Vector::from_column(a.matrix.executor(), a.rhs);
+        let a = Arc::new(a.matrix);
+        for (solver, precision) in [("cg", "dp"), ("gmres", "dp"), ("cg", "sp"), ("cg", "dp/sp")] {
+            let solve = |start| {
+                let config = format!(
+                    "solver = \"{solver}\"\nprecision = \"{precision}\"\n\
+                     preconditioner = {{ name = \"amg\", cycle = \"w\", fmg-start = {start} }}"
+                );
+                let config = Config::from_toml(&config).unwrap();
+                let solution = solve(&config, &a, &b, &Workspace::new()).unwrap();
+                assert!(
+                    solution.outcome.converged(),
+                    "{solver}: {}",
+                    solution.outcome
+                );
+                solution
+            };
+            let (with, without) = (solve(true), solve(false));
+            assert!(with.outcome.history[0] < 0.5, "{}", with.outcome.history[0]);
+            assert_eq!(without.outcome.history[0], 1.0);
+            assert!(with.outcome.iterations < without.outcome.iterations);
+            let told = with.messages.concat();
+            assert!(told.contains("full multigrid start: relative"), "{told}");
         }
     }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::components::unknown_name;
 use super::error::ConfigError;
 use super::precision::{Unit, bad_precision};
+use super::sequence::Kept;
 use super::solve::Driver;
 use super::{Config, Solution, System};
 use crate::error::{Error, Result};
@@ -117,8 +118,9 @@ pub trait Working: Mixes<Self, Self> {
 
 /// A type systems are given in: `f64` or [`c64`].
 pub trait Wide: Working {
-    /// [`solve_system`](super::solve_system) for this type. Being no generic function it is compiled here
-    /// once, with all solvers, and not again by every crate that calls it.
+    /// [`solve_system`](super::solve_system) for this type, perhaps with what was kept of an earlier
+    /// solve. Being no generic function it is compiled here once, with all solvers, and not again
+    /// by every crate that calls it.
     ///
     /// # Errors
     /// As [`solve_system`](super::solve_system).
@@ -126,6 +128,7 @@ pub trait Wide: Working {
         config: &Config,
         system: &System<Self>,
         b: &Vector<Self>,
+        kept: Option<&mut Kept>,
         ws: &Workspace,
     ) -> Result<Solution<Self>>;
 }
@@ -137,11 +140,12 @@ macro_rules! wide {
                 config: &Config,
                 system: &System<Self>,
                 b: &Vector<Self>,
+                kept: Option<&mut Kept>,
                 ws: &Workspace,
             ) -> Result<Solution<Self>> {
                 match config.precision.unwrap_or_default().working {
-                    Unit::Double => Driver::<Self, Self>::new(config, system, ws)?.solve(b),
-                    _ => Driver::<Self, $narrow>::new(config, system, ws)?.solve(b),
+                    Unit::Double => Driver::<Self, Self>::new(config, system, kept, ws)?.solve(b),
+                    _ => Driver::<Self, $narrow>::new(config, system, kept, ws)?.solve(b),
                 }
             }
         }

@@ -11,17 +11,13 @@ pub(super) type Table = Map<String, Value>;
 /// Reads parameters `P` from a table: keys that are absent keep their defaults.
 pub(super) fn parameters<P>(place: &str, table: Table) -> Result<P, ConfigError>
 where
-    P: Serialize + DeserializeOwned + Default,
+    P: DeserializeOwned,
 {
-    let known = keys::<P>();
     for (key, value) in &table {
-        if !known.contains(key) {
-            return Err(unknown_key(place, key, known));
-        }
         // One key at a time, because serde's message does not name it.
         let alone = Table::from_iter([(key.clone(), value.clone())]);
         serde_json::from_value::<P>(Value::Object(alone))
-            .map_err(|error| bad_value(place, key, value, error))?;
+            .map_err(|error| complaint(place, key, value, error))?;
     }
     serde_json::from_value(Value::Object(table))
         .map_err(|error| bad_value(place, "", &Value::Null, error))
@@ -42,6 +38,25 @@ pub(super) fn unknown_key(place: &str, key: &str, known: Vec<String>) -> ConfigE
         suggestion: nearest(key, known.iter().map(String::as_str)).map(str::to_owned),
         known,
     }
+}
+
+/// What is wrong with the value of a key, or with keys inside it.
+fn complaint(place: &str, key: &str, value: &Value, error: serde_json::Error) -> ConfigError {
+    match unknown_field(&error.to_string()) {
+        Some((found, known)) if found == key => unknown_key(place, key, known),
+        Some((found, known)) => unknown_key(&format!("{place}, {key}"), &found, known),
+        None => bad_value(place, key, value, error),
+    }
+}
+
+/// What serde means by "unknown field `x`, expected one of `a`, `b`".
+fn unknown_field(message: &str) -> Option<(String, Vec<String>)> {
+    let rest = message.strip_prefix("unknown field ")?;
+    let mut quoted = rest.split('`').skip(1).step_by(2).map(str::to_owned);
+    let found = quoted.next()?;
+    let mut known: Vec<String> = quoted.collect();
+    known.sort_unstable();
+    Some((found, known))
 }
 
 fn bad_value(place: &str, key: &str, value: &Value, error: serde_json::Error) -> ConfigError {

@@ -61,7 +61,7 @@ pub fn orthonormalise(what: &'static str, vectors: &mut [Vector<f64>]) -> Result
 }
 
 /// Makes `x` orthogonal to orthonormal vectors. The second pass removes what rounding left.
-fn subtract(before: &[Vector<f64>], x: &mut Vector<f64>) -> Result<()> {
+pub(super) fn subtract(before: &[Vector<f64>], x: &mut Vector<f64>) -> Result<()> {
     for _ in 0..2 {
         for other in before {
             let factor = dot(other, x)?;
@@ -88,6 +88,22 @@ impl Block {
         };
         let ax = x.iter().map(image).collect::<Result<_>>()?;
         Ok(Self { x, ax })
+    }
+
+    /// Its vectors, each in a block of its own.
+    pub fn into_single(self) -> impl Iterator<Item = Self> {
+        let pairs = self.x.into_iter().zip(self.ax);
+        pairs.map(|(x, ax)| Self {
+            x: vec![x],
+            ax: vec![ax],
+        })
+    }
+
+    /// Makes the norm of a vector one.
+    pub fn normalise(&mut self, vector: usize) -> Result<()> {
+        let factor = 1.0 / self.x[vector].norms()?[0];
+        self.x[vector].scale(Coefficient::real(factor))?;
+        self.ax[vector].scale(Coefficient::real(factor))
     }
 
     pub fn len(&self) -> usize {

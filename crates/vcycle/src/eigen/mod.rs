@@ -2,7 +2,7 @@
 //!
 //! | | finds | needs |
 //! |---|---|---|
-//! | [`spectral_radius`] | the largest eigenvalue of `M A` | products |
+//! | [`radius_with`] | the largest eigenvalue of `M A` | products |
 //! | [`Srqcg`] | the smallest eigenpairs, roughly and cheaply | a preconditioner |
 //! | [`Lobpcg`] | the smallest eigenpairs, to a tolerance | a preconditioner |
 //!
@@ -17,7 +17,7 @@ pub use block::orthonormalise;
 pub use lobpcg::Lobpcg;
 pub use srqcg::Srqcg;
 
-pub use crate::multigrid::spectral_radius;
+pub use crate::multigrid::radius_with;
 use crate::vector::Vector;
 
 /// Approximate eigenvalues, smallest first, and their vectors, orthonormal.

@@ -133,6 +133,11 @@ impl Executor {
     }
 }
 
+/// The example of the guide, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/gpu.md")]
+struct Guide;
+
 #[cfg(test)]
 mod tests {
     use super::*;

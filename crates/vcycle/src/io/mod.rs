@@ -229,7 +229,7 @@ pub fn write_vector<T: Scalar>(path: impl AsRef<Path>, vector: &Vector<T>) -> Re
 }
 
 fn check_finite<T: Scalar>(vector: &Vector<T>) -> Result<()> {
-    let values = vector.host()?;
+    let values = &vector.to_vec()[..];
     match values.iter().position(|value| !value.load().is_finite()) {
         None => Ok(()),
         Some(place) => Err(Error::NonFiniteVector {

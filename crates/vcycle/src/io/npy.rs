@@ -322,7 +322,7 @@ pub(super) fn write_vector<T: Scalar>(
         1 => vec![vector.rows()],
         cols => vec![vector.rows(), cols],
     };
-    let values = vector.host()?;
+    let values = &vector.to_vec()[..];
     write_header(out, description(T::KIND), &shape)?;
     Ok(write_values(out, values)?)
 }

@@ -1,10 +1,13 @@
 //! Triplets sorted by row.
 
 use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use super::csr::{balance, compress, offsets, zeroed};
 use super::rowwise::{self, Rowwise, rowwise_operator};
 use super::{Csr, Duplicates};
+use crate::backend::gpu::Gpu;
+use crate::backend::gpu::rows::Operand;
 use crate::backend::reference;
 use crate::backend::reference::coo::CooArrays;
 use crate::backend::reference::rows::{Column, Sum};
@@ -36,6 +39,8 @@ pub struct Coo<T> {
     rows: Buffer<u32>,
     columns: Buffer<u32>,
     values: Buffer<T>,
+    /// Rows of a device, made when they are first needed: sorted triplets are their entries.
+    compressed: OnceLock<Arc<Csr<T>>>,
 }
 
 rowwise_operator!(Coo);
@@ -102,6 +107,7 @@ impl<T: Scalar> Coo<T> {
             rows: Buffer::from_vec(executor, rows),
             columns: Buffer::from_vec(executor, columns),
             values: Buffer::from_vec(executor, values),
+            compressed: OnceLock::new(),
         })
     }
 
@@ -194,6 +200,15 @@ impl<T: Scalar> Rowwise for Coo<T> {
 
     fn pieces(&self) -> &[usize] {
         &self.pieces
+    }
+
+    fn operands(&self, _gpu: &Gpu, cols: usize) -> Result<Vec<Operand>> {
+        if self.compressed.get().is_none() {
+            // Where two threads come here at once both have made the same.
+            let _ = self.compressed.set(Arc::new(rowwise::to_csr(self)?));
+        }
+        let compressed = self.compressed.get().expect("made just now");
+        Ok(vec![compressed.operand(cols)?])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::Csr;
 use super::csr::balance;
 use super::rowwise::{self, Rowwise, rowwise_operator};
+use crate::backend::gpu::rows::Operand;
 use crate::backend::reference::dense::DenseArrays;
 use crate::backend::reference::rows::{Column, Sum};
-use crate::backend::{cpu, reference};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
@@ -149,6 +150,11 @@ impl<T: Scalar> Rowwise for Dense<T> {
 
     fn pieces(&self) -> &[usize] {
         &self.pieces
+    }
+
+    fn operands(&self, on: &gpu::Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let rows = gpu::dense::rows(self.size, self.values.device()?);
+        Ok(vec![rows.operand(on, cols)])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::Csr;
 use super::csr::balance;
 use super::rowwise::{self, Rowwise, padded, rowwise_operator};
+use crate::backend::gpu::rows::Operand;
 use crate::backend::reference::ell::EllArrays;
 use crate::backend::reference::rows::{Column, Sum};
-use crate::backend::{cpu, reference};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
@@ -145,6 +146,18 @@ impl<T: Scalar> Rowwise for Ell<T> {
 
     fn pieces(&self) -> &[usize] {
         &self.pieces
+    }
+
+    fn operands(&self, on: &gpu::Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let slots = gpu::ell::Slots {
+            size: self.size,
+            slice_rows: self.size.rows,
+            width: self.width,
+            offsets: 0,
+            columns: self.columns.device()?,
+            values: self.values.device()?,
+        };
+        Ok(vec![gpu::ell::rows(slots).operand(on, cols)])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)

@@ -6,6 +6,8 @@ use super::csr::balance;
 use super::ell::longest_row;
 use super::rowwise::{self, Rowwise, rowwise_operator};
 use super::{Coo, Csr, Ell};
+use crate::backend::gpu::Gpu;
+use crate::backend::gpu::rows::Operand;
 use crate::backend::reference::rows::{Column, Sum};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -159,6 +161,12 @@ impl<T: Scalar> Rowwise for Hybrid<T> {
 
     fn pieces(&self) -> &[usize] {
         &self.pieces
+    }
+
+    fn operands(&self, gpu: &Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let mut parts = self.ell.operands(gpu, cols)?;
+        parts.extend(self.coo.operands(gpu, cols)?);
+        Ok(parts)
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)

@@ -18,8 +18,8 @@ mod tests;
 pub use bsr::Bsr;
 pub use coo::Coo;
 pub(crate) use csr::{
-    Accumulator, Alike, Rows, RowsOf, Run, Slice, balance, build, check_product, cut_rows,
-    fill_rows, ranges, runs_within, zeroed,
+    Accumulator, Alike, Rows, RowsOf, Run, ShortRow, Slice, balance, build, check_product,
+    cut_rows, fill_rows, ranges, runs_within, zeroed,
 };
 pub use csr::{
     Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,

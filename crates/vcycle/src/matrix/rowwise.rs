@@ -3,6 +3,8 @@
 use num_traits::Zero;
 
 use super::Csr;
+use crate::backend::gpu::Gpu;
+use crate::backend::gpu::rows::{self, Operand};
 use crate::backend::reference;
 use crate::backend::reference::rows::{Column, Finish, Sum};
 use crate::error::{Error, Result};
@@ -37,6 +39,10 @@ pub(crate) trait Rowwise: Sync {
         1
     }
 
+    /// The matrix as kernels of its device take it, for vectors of so many columns; where there
+    /// are several parts, their products are added up.
+    fn operands(&self, gpu: &Gpu, cols: usize) -> Result<Vec<Operand>>;
+
     /// Adds one column of `A x` to the sums of the rows from `first` on.
     fn add<X: Scalar, Y: Scalar>(
         &self,
@@ -57,9 +63,6 @@ fn product<F: Rowwise, X: Scalar, Y: Scalar>(
 where
     F::Value: Mixes<X, Y>,
 {
-    if let Executor::Gpu(gpu) = a.executor() {
-        return Err(gpu.lacks(F::NAME, "products"));
-    }
     let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
     let group = a.rows_together();
     let rows_from = |first: usize, y: &mut [Y]| {
@@ -73,10 +76,30 @@ where
         });
     };
     match a.executor() {
-        Executor::Reference | Executor::Gpu(_) => rows_from(0, y),
+        Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
+        Executor::Reference => rows_from(0, y),
         Executor::Cpu(threads) => {
             threads.for_row_ranges(a.pieces(), y, cols, a.bytes(), rows_from);
         }
+    }
+    Ok(())
+}
+
+/// The product, and what becomes of it, on a device.
+fn product_on<F: Rowwise, X: Scalar, Y: Scalar>(
+    gpu: &Gpu,
+    a: &F,
+    x: &Vector<X>,
+    mut finish: rows::Finish<'_, Y>,
+    y: &mut Vector<Y>,
+) -> Result<()>
+where
+    F::Value: Mixes<X, Y>,
+{
+    gpu.real(F::Value::KIND)?;
+    for part in a.operands(gpu, x.cols())? {
+        rows::multiply::<F::Value, X, Y>(gpu, part, x, &finish, y)?;
+        finish = finish.more();
     }
     Ok(())
 }
@@ -90,6 +113,9 @@ where
     F::Value: Mixes<X, Y>,
 {
     check_apply(F::NAME, a.size(), a.executor(), x, y)?;
+    if let Executor::Gpu(gpu) = a.executor() {
+        return product_on(gpu, a, x, rows::Finish::Apply, y);
+    }
     product(a, x, y, Finish::Store)
 }
 
@@ -105,6 +131,10 @@ where
     F::Value: Mixes<X, Y>,
 {
     check_apply(F::NAME, a.size(), a.executor(), x, y)?;
+    if let Executor::Gpu(gpu) = a.executor() {
+        let z = None;
+        return product_on(gpu, a, x, rows::Finish::Combine { alpha, beta, z }, y);
+    }
     let cols = x.cols();
     let mut numbers = [
         ws.take::<Scalars<Sum<F::Value, X, Y>>>(a.executor(), 1, cols)?,
@@ -133,6 +163,9 @@ where
 {
     check_apply(F::NAME, a.size(), a.executor(), x, r)?;
     check_apply(F::NAME, a.size(), a.executor(), x, b)?;
+    if let Executor::Gpu(gpu) = a.executor() {
+        return product_on(gpu, a, x, rows::Finish::residual(b), r);
+    }
     let finish = Finish::Residual { b: b.host()? };
     product(a, x, r, finish)
 }
@@ -149,6 +182,11 @@ where
 {
     let size = a.size().transposed();
     check_apply(F::NAME, size, a.executor(), x, y)?;
+    if let Executor::Gpu(gpu) = a.executor() {
+        // Made anew each time; CSR keeps its transpose.
+        let transposed = to_csr::<F, F::Value>(a)?.transpose()?;
+        return transposed.multiply_on(gpu, x, &rows::Finish::Apply, y);
+    }
     let cols = x.cols();
     let mut sums = ws.vector::<Sum<F::Value, X, Y>>(a.executor(), size.rows, cols)?;
     let (x, y, sums) = (x.host()?, y.host_mut()?, sums.host_mut()?);

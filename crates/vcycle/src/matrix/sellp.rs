@@ -6,9 +6,10 @@ use super::Csr;
 use super::csr::balance;
 use super::ell::{fill_row, longest_row};
 use super::rowwise::{self, Rowwise, padded, rowwise_operator};
+use crate::backend::gpu::rows::Operand;
 use crate::backend::reference::rows::{Column, Sum};
 use crate::backend::reference::sellp::SellPArrays;
-use crate::backend::{cpu, reference};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
@@ -159,6 +160,18 @@ impl<T: Scalar> Rowwise for SellP<T> {
 
     fn pieces(&self) -> &[usize] {
         &self.pieces
+    }
+
+    fn operands(&self, on: &gpu::Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let slots = gpu::ell::Slots {
+            size: self.size,
+            slice_rows: self.slice_rows,
+            width: 0,
+            offsets: self.offsets.device()?,
+            columns: self.columns.device()?,
+            values: self.values.device()?,
+        };
+        Ok(vec![gpu::ell::rows(slots).operand(on, cols)])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)

@@ -6,10 +6,11 @@ use super::coarsest::Coarsest;
 use super::cycle::Cycle;
 use super::hierarchy::Hierarchy;
 use super::interpolate::{Bamg, Truncation};
+use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
-use super::smooth::{LevelSmoothing, Smoother};
+use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
 use super::strength::{Classical, Mutual, Strength};
 use super::systems::Systems;
@@ -52,7 +53,7 @@ pub struct Amg {
     pub strength: Strength,
     /// Which unknowns the next level has.
     pub coarsening: Coarsening,
-    /// Members of a group of the coarsening `pgm`: 2, 4 or 8.
+    /// Members of a group of the coarsenings `pgm`, 2, 4 or 8, and `uniform`.
     pub aggregate_size: usize,
     /// How the prolongation is made.
     pub interpolation: Interpolation,
@@ -75,11 +76,14 @@ pub struct Amg {
     pub pre_sweeps: usize,
     /// Sweeps after the coarse correction.
     pub post_sweeps: usize,
-    /// Levels that are smoothed in another way.
+    /// Levels that have other options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub levels: Vec<LevelSmoothing>,
+    pub levels: Vec<LevelOptions>,
     /// How often a level visits the next one.
     pub cycle: Cycle,
+    /// Whether a solve starts from one pass of [full multigrid](Hierarchy::full_multigrid) and not
+    /// from zero; for [`config::solve`](crate::config::solve()), with any cycle and solver.
+    pub fmg_start: bool,
     /// Of vectors and matrices, level by level; never wider than the solver's own.
     pub precision: LevelPrecisions,
     /// What keeps narrow precisions within their range.
@@ -117,6 +121,7 @@ impl Default for Amg {
             post_sweeps: 1,
             levels: Vec::new(),
             cycle: Cycle::default(),
+            fmg_start: false,
             precision: LevelPrecisions::default(),
             scaling: LevelScaling::default(),
             restriction_scaling: 1.0,
@@ -141,10 +146,13 @@ impl Amg {
         if self.systems == Systems::Auto && self.interpolation.fits_vectors() {
             amg.systems = Systems::Scalar;
         }
-        if self.strength == Strength::Auto && amg.coarsening.aggregates() {
-            amg.strength = Strength::Mutual(Mutual::default());
-        } else if self.strength == Strength::Auto {
-            amg.strength = Strength::Classical(Classical::default());
+        if self.strength == Strength::Auto {
+            amg.strength = strength_for(amg.coarsening);
+            for level in amg.levels.iter_mut() {
+                if level.coarsening != Coarsening::Auto && level.strength == Strength::Auto {
+                    level.strength = strength_for(level.coarsening);
+                }
+            }
         }
         amg
     }
@@ -161,7 +169,8 @@ impl Amg {
             };
         }
         if self.smoother == Smoother::Auto {
-            self.smoother = match definite && self.coarsening.aggregates() {
+            let far = self.coarsening.aggregates() || self.coarsening == Coarsening::PmisAggressive;
+            self.smoother = match definite && far {
                 true => Smoother::Chebyshev { degree: 2 },
                 false => Smoother::L1Jacobi { weight: 1.0 },
             };
@@ -235,6 +244,14 @@ impl Amg {
             return Err(bad("block-size", &reason));
         }
         Ok(())
+    }
+}
+
+/// What `auto` means with a coarsening.
+fn strength_for(coarsening: Coarsening) -> Strength {
+    match coarsening.aggregates() {
+        true => Strength::Mutual(Mutual::default()),
+        false => Strength::Classical(Classical::default()),
     }
 }
 

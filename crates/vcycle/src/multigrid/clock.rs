@@ -1,4 +1,4 @@
-//! How long the stages of a set-up take.
+//! What a set-up tells of itself: how long its stages take, and notes.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -11,6 +11,7 @@ use crate::log::StageGuard;
 pub(super) struct Clock<'w> {
     pub ws: &'w Workspace,
     times: RefCell<Vec<(usize, StageTime)>>,
+    notes: RefCell<Vec<String>>,
 }
 
 impl<'w> Clock<'w> {
@@ -18,6 +19,7 @@ impl<'w> Clock<'w> {
         Self {
             ws,
             times: RefCell::default(),
+            notes: RefCell::default(),
         }
     }
 
@@ -34,8 +36,14 @@ impl<'w> Clock<'w> {
         }
     }
 
-    /// Writes all times to the levels they belong to.
+    /// Keeps something to be said.
+    pub fn note(&self, text: String) {
+        self.notes.borrow_mut().push(text);
+    }
+
+    /// Writes all times to the levels they belong to, and the notes.
     pub fn tell(self, report: &mut Report) {
+        report.notes = self.notes.into_inner();
         for (level, time) in self.times.into_inner() {
             if let Some(facts) = report.levels.get_mut(level) {
                 facts.setup.push(time);

@@ -33,7 +33,8 @@ pub enum Cycle {
     K,
     /// Full multigrid (Brandt 1977): the next level solves first, by full multigrid; a V-cycle
     /// improves what it found. One cycle solves a smooth problem about as well as it is
-    /// discretised. Not symmetric: choose it for iterative refinement or GMRES.
+    /// discretised. Not symmetric: choose it for iterative refinement or GMRES. As the start of a
+    /// solve it goes with any solver: [`fmg_start`](super::Amg::fmg_start).
     Full,
 }
 
@@ -64,6 +65,8 @@ pub(super) struct Cycles<T: Scalar> {
     pub shaped: Arc<dyn LinOp<T>>,
     /// The V-cycle, which F-cycles need too.
     pub v: Arc<dyn LinOp<T>>,
+    /// Full multigrid: a start for solvers.
+    pub full: Arc<dyn LinOp<T>>,
     /// Whether this is the coarsest level, where a second visit has nothing to gain.
     pub last: bool,
 }
@@ -74,6 +77,7 @@ impl<T: Scalar> Cycles<T> {
         Self {
             a,
             v: Arc::clone(&solver),
+            full: Arc::clone(&solver),
             shaped: solver,
             last: true,
         }

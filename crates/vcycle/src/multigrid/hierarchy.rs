@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
+use super::coarsen::uniform;
 use super::coarsest::is_diagonal;
+use super::cycle::Cycles;
 use super::near_nullspace::NearNullspace;
-use super::precision::{LevelPrecisions, of_transfer};
+use super::precision::{of_levels, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::scaling::{Normalised, scale_levels};
-use super::stages::Coarsened;
+use super::stages::{Coarsened, Coarsening};
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::backend::gpu::Gpu;
-use crate::config::Unit;
+use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Footprint, LinOp, Size, Transpose, check_square, entries};
@@ -24,6 +26,8 @@ use crate::vector::Vector;
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
 const STALLED: f64 = 0.9;
+/// Members of groups by the numbering where matching stalls: those of the largest matching.
+const STALLED_GROUP: usize = 8;
 
 /// All levels of a multigrid method; as an operator one cycle from a zero guess.
 ///
@@ -44,6 +48,7 @@ const STALLED: f64 = 0.9;
 pub struct Hierarchy<T: Scalar> {
     amg: Amg,
     cycle: Arc<dyn LinOp<T>>,
+    full: Arc<dyn LinOp<T>>,
     report: Report,
     /// Bytes of all levels, without a finest matrix that is the caller's own.
     held: usize,
@@ -70,13 +75,13 @@ impl<T: Scalar> Hierarchy<T> {
         stalled: Option<String>,
         clock: Clock<'_>,
     ) -> Result<Self> {
-        let precisions = amg.precision.capped(unit_of(T::KIND)?);
+        let rows = levels.iter().map(|level| level.a.size().rows);
+        let precisions = of_levels(&amg, rows, unit_of(T::KIND)?)?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
             amg.has_one_way_sweeps() && levels[0].a.facts().symmetric
         };
         let mut report = report(&amg, &levels, &precisions, stalled);
-        let precisions: Vec<_> = report.levels.iter().map(|level| level.precision).collect();
         let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
         for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
             level.scaled = diagonal.is_some();
@@ -94,7 +99,7 @@ impl<T: Scalar> Hierarchy<T> {
         };
         let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
         let own = if shared { a.footprint().held } else { 0 };
-        let cycle = outermost(&mut plan)?;
+        let [cycle, full] = outermost(&mut plan)?;
         if let Executor::Gpu(gpu) = a.executor() {
             let _stage = clock.stage(0, "first cycle");
             first_cycle(cycle.as_ref(), gpu)?;
@@ -103,6 +108,7 @@ impl<T: Scalar> Hierarchy<T> {
         Ok(Self {
             amg,
             cycle,
+            full,
             held: report.bytes().saturating_sub(own),
             report,
         })
@@ -111,6 +117,29 @@ impl<T: Scalar> Hierarchy<T> {
     /// The parameters, every `auto` decided.
     pub fn amg(&self) -> &Amg {
         &self.amg
+    }
+
+    /// One pass of full multigrid (Brandt 1977), for a solver to start from: the coarsest level
+    /// solves first, and every level improves by a cycle what it gets from the one below. Of a
+    /// smooth solution it finds about as much as there is in the discretisation, for the work of
+    /// about two cycles.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+    /// use vcycle::{solver::{Cg, Solver}, vector::Vector};
+    /// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(gallery::build("poisson5:64", &cpu)?.matrix);
+    /// let hierarchy = Amg::default().hierarchy(&a, &ws)?;
+    /// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// hierarchy.full_multigrid().apply(&b, &mut x, &ws)?;
+    /// let solver = Solver::new(Cg::default(), a)?.with_preconditioner(Arc::new(hierarchy))?;
+    /// assert!(solver.solve(&b, &mut x)?.converged());
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub fn full_multigrid(&self) -> &Arc<dyn LinOp<T>> {
+        &self.full
     }
 
     /// The levels in numbers.
@@ -151,12 +180,13 @@ pub(super) fn analysed<T: Scalar>(
     let _stage = clock.stage(0, "analysis");
     let a = finest(given)?;
     let amg = amg.decided(|| a.facts());
+    amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
     let unknowns = match &amg.test_space {
         None => Unknowns::new(near_nullspace),
         Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
     };
-    Ok((amg, vec![Matrices { a, transfer: None }], unknowns))
+    Ok((amg, vec![Matrices::new(a)], unknowns))
 }
 
 /// The matrix in double precision, checked: the given one itself if it is that already.
@@ -173,7 +203,7 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
         _ => finest,
     };
     finest.check_finite()?;
-    if finest.size().rows > 0 && finest.norm_max() == 0.0 {
+    if finest.size().rows > 0 && finest.values().iter().all(|&value| value == 0.0) {
         return Err(Error::Singular {
             component: "amg",
             reason: "all entries are zero".to_owned(),
@@ -213,17 +243,19 @@ pub(super) fn coarsen(
         let records = records.as_deref_mut();
         match step(amg, number, &last.a, &mut unknowns, clock, records)? {
             Err(reason) => return Ok(Some(reason)),
-            Ok((transfer, coarse)) => {
-                last.transfer = Some(transfer);
-                let (a, transfer) = (Arc::new(coarse), None);
-                levels.push(Matrices { a, transfer });
+            Ok((transfer, radius, coarse)) => {
+                (last.transfer, last.radius) = (Some(transfer), radius);
+                levels.push(Matrices::new(Arc::new(coarse)));
             }
         }
     }
     Ok(None)
 }
 
-/// The way to the next level and its matrix, or why there is none.
+/// The way to the next level, the spectral radius of this one if it was found, the next matrix.
+type Step = (Transfer, Option<f64>, Csr<f64>);
+
+/// The step from a level to the next, or why there is none.
 fn step(
     amg: &Amg,
     level: usize,
@@ -231,8 +263,10 @@ fn step(
     unknowns: &mut Unknowns,
     clock: &Clock<'_>,
     records: Option<&mut Vec<Record>>,
-) -> Result<Result<(Transfer, Csr<f64>), String>> {
+) -> Result<Result<Step, String>> {
     let stage = |name| clock.stage(level, name);
+    let rows = a.size().rows;
+    let amg = &amg.for_level(level, rows);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
     let view = {
         let _stage = stage("strength");
@@ -244,26 +278,30 @@ fn step(
             unknowns,
         )?
     };
-    let coarsened = {
+    let stalls = |count: usize| count as f64 > STALLED * rows as f64;
+    let mut coarsened = {
         let _stage = stage("coarsening");
-        Coarsened::new(amg, level, view.matrix(), view.strength())?
+        Coarsened::new(amg, view.matrix(), view.strength())?
     };
-    let coarsened = match interpolation.fits_vectors() {
-        false => coarsened,
-        true => {
-            let _stage = stage("interpolation");
-            coarsened.fitted(interpolation, &view, &amg.bamg, unknowns)?
-        }
-    };
-    let rows = a.size().rows;
+    if amg.coarsening == Coarsening::Pgm && stalls(view.coarse_rows(coarsened.count(), unknowns)) {
+        let nodes = view.matrix().size().rows;
+        coarsened = Coarsened::Grouped(uniform(nodes, STALLED_GROUP)?);
+        clock.note(format!(
+            "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
+        ));
+    }
+    if interpolation.fits_vectors() {
+        let _stage = stage("interpolation");
+        coarsened = coarsened.fitted(interpolation, &view, &amg.bamg, unknowns)?;
+    }
     let count = view.coarse_rows(coarsened.count(), unknowns);
-    if count == 0 || count as f64 > STALLED * rows as f64 {
+    if count == 0 || stalls(count) {
         return Ok(Err(format!(
             "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"
         )));
     }
     let map = coarsened.map();
-    let (prolongation, block) = {
+    let (prolongation, block, radius) = {
         let _stage = stage("interpolation");
         coarsened.prolongation(interpolation, view, &amg.truncation, unknowns)?
     };
@@ -283,7 +321,7 @@ fn step(
         restriction: Arc::new(restriction),
         prolongation: Arc::new(prolongation),
     };
-    Ok(Ok((transfer, without_empty_rows(coarse)?)))
+    Ok(Ok((transfer, radius, without_empty_rows(coarse)?)))
 }
 
 /// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of
@@ -329,14 +367,16 @@ pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
 fn report(
     amg: &Amg,
     levels: &[Matrices],
-    precisions: &LevelPrecisions,
+    precisions: &[Precision],
     stalled: Option<String>,
 ) -> Report {
     let last = levels.last().expect("there is a finest level");
-    let coarsest = amg.coarsest.of(&last.a).name();
+    let coarsest = amg.for_level(levels.len() - 1, last.a.size().rows).coarsest;
+    let coarsest = coarsest.of(&last.a).name();
     let facts = |(number, level): (usize, &Matrices)| {
-        let precision = precisions.at(number);
-        let transfer_unit = of_transfer(precision, precisions.at(number + 1));
+        let precision = precisions[number];
+        let next = *precisions.get(number + 1).unwrap_or(&precision);
+        let transfer_unit = of_transfer(precision, next);
         let ways = level.transfer.as_ref();
         LevelFacts {
             rows: level.a.size().rows,
@@ -360,6 +400,7 @@ fn report(
         levels: levels.iter().enumerate().map(facts).collect(),
         coarsest,
         stalled,
+        notes: Vec::new(),
     }
 }
 
@@ -368,8 +409,8 @@ fn stored_bytes(matrix: &Csr<f64>, unit: Unit) -> usize {
     matrix.pattern().bytes() + matrix.nonzeros() * value
 }
 
-/// The cycle of the finest level for vectors of `T`.
-fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<Arc<dyn LinOp<T>>> {
+/// The cycle of the finest level for vectors of `T`, and full multigrid.
+fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
     match plan.precisions[0].working {
         Unit::Double => converted::<f64, T>(plan),
         Unit::Single => converted::<f32, T>(plan),
@@ -378,8 +419,16 @@ fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<Arc<dyn LinOp<T>>> {
     }
 }
 
-fn converted<W: Working, T: Scalar>(plan: &mut Plan<'_>) -> Result<Arc<dyn LinOp<T>>> {
-    let cycle = W::cycles(plan, 0)?.shaped;
+fn converted<W: Working, T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
+    let Cycles { shaped, full, .. } = W::cycles(plan, 0)?;
+    Ok([for_vectors(plan, shaped)?, for_vectors(plan, full)?])
+}
+
+/// A cycle of the finest level for vectors of `T`.
+fn for_vectors<W: Working, T: Scalar>(
+    plan: &Plan<'_>,
+    cycle: Arc<dyn LinOp<W>>,
+) -> Result<Arc<dyn LinOp<T>>> {
     let cycle = plan.rescaled(cycle)?;
     let any: &dyn std::any::Any = &cycle;
     let inner: Arc<dyn LinOp<T>> = match any.downcast_ref::<Arc<dyn LinOp<T>>>() {

@@ -18,7 +18,7 @@ use crate::scalar::Scalar;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CoarseMaps {
-    /// Whether unknowns are grouped; else some are chosen.
+    /// Whether unknowns of the finest level are grouped; else some are chosen.
     pub grouped: bool,
     /// Of every level but the coarsest: for each unknown its number, or that of its group, on the
     /// next level; [`NONE`] where it has none.
@@ -80,8 +80,9 @@ impl Amg {
         let (amg, mut levels, unknowns) = analysed(self, a, &near, &clock)?;
         let mut records = Vec::new();
         coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
+        let finest = amg.for_level(0, levels[0].a.size().rows);
         Ok(CoarseMaps {
-            grouped: amg.coarsening.aggregates(),
+            grouped: finest.coarsening.aggregates(),
             maps: records.into_iter().map(|record| record.map).collect(),
         })
     }

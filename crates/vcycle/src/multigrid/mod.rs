@@ -15,6 +15,7 @@ mod coarsest;
 mod cycle;
 mod hierarchy;
 mod level;
+mod level_options;
 mod maps;
 mod near_nullspace;
 mod precision;
@@ -40,16 +41,15 @@ pub use coarsest::{Coarsest, DenseLu};
 pub use cycle::Cycle;
 pub use hierarchy::Hierarchy;
 pub use level::Level;
+pub use level_options::LevelOptions;
 pub use maps::CoarseMaps;
 pub use near_nullspace::NearNullspace;
 pub use precision::LevelPrecisions;
 pub use report::{LevelFacts, Report, StageTime};
 pub use reuse::Setup;
 pub use scaling::LevelScaling;
-pub use smooth::{
-    ChebyshevBase, ChebyshevPolynomial, LevelSmoothing, Relaxation, Smoother, Smoothing,
-};
-pub use spectrum::spectral_radius;
+pub use smooth::{ChebyshevBase, ChebyshevPolynomial, Relaxation, Smoother, Smoothing};
+pub use spectrum::radius_with;
 pub use stages::{Coarsening, Interpolation};
 pub use systems::Systems;
 pub use test_space::{TestSpace, TestSpaceMethod, TestSpaceSearch};

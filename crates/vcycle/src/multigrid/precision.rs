@@ -3,8 +3,10 @@
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
+use super::amg::{Amg, bad};
 use super::serde_text;
 use crate::config::{ConfigError, Precision, Unit};
+use crate::error;
 
 /// `WORKING/MATRIX`, each a list from the finest level down whose last member repeats:
 /// `dp-sp/dp-sp-hp` is double, then single precision for vectors and smoothers, and double, single,
@@ -83,6 +85,28 @@ impl LevelPrecisions {
         match (0..levels).all(fits) {
             true => Ok(()),
             false => Err("a matrix may not be stored wider than the vectors of its level"),
+        }
+    }
+}
+
+/// Those of levels of so many rows, none wider than `widest`.
+///
+/// # Errors
+/// Where the options of a level make it wider than the one above, or its matrix wider than itself.
+pub(super) fn of_levels(
+    amg: &Amg,
+    rows: impl Iterator<Item = usize>,
+    widest: Unit,
+) -> error::Result<Vec<Precision>> {
+    let of_level = |(level, rows)| amg.for_level(level, rows).precision.capped(widest).at(0);
+    let found: Vec<Precision> = rows.enumerate().map(of_level).collect();
+    let wider = |pair: &[Precision]| !within(pair[1].working, pair[0].working);
+    match found.windows(2).position(wider) {
+        None => Ok(found),
+        Some(above) => {
+            let (next, given, limit) = (above + 1, found[above + 1], found[above]);
+            let reason = format!("level {next} in {given} is wider than level {above} in {limit}");
+            Err(bad("levels", &reason))
         }
     }
 }

@@ -59,6 +59,8 @@ pub struct Report {
     pub coarsest: &'static str,
     /// Why coarsening ended before the matrix was small, if it did.
     pub stalled: Option<String>,
+    /// What was done in another way than was asked for, and why.
+    pub notes: Vec<String>,
 }
 
 impl Report {
@@ -149,10 +151,8 @@ impl Display for Report {
             let before = if place == 0 { ": " } else { ",\n    " };
             write!(f, "{before}{}", milliseconds(line))?;
         }
-        match &self.stalled {
-            None => Ok(()),
-            Some(reason) => write!(f, "\n{reason}"),
-        }
+        let mut said = self.stalled.iter().chain(&self.notes);
+        said.try_for_each(|line| write!(f, "\n{line}"))
     }
 }
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use super::amg::{Amg, bad};
 use super::clock::Clock;
 use super::hierarchy::{Hierarchy, Record, analysed, coarsen, finest, product, without_empty_rows};
+use super::interpolate::spectral_radius;
 use super::near_nullspace::NearNullspace;
+use super::precision::LevelPrecisions;
+use super::scaling::LevelScaling;
 use super::systems::Unknowns;
 use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};
@@ -60,6 +63,8 @@ struct Step {
     product: Option<Galerkin>,
     /// Of the next level.
     unknowns: Unknowns,
+    /// Whether the spectral radius of the matrix was found on the way.
+    measured: bool,
 }
 
 impl Amg {
@@ -105,15 +110,17 @@ impl Amg {
 }
 
 fn steps(levels: &[Matrices], records: Vec<Record>) -> Vec<Step> {
-    let ways = levels.iter().filter_map(|level| level.transfer.clone());
+    let way = |level: &Matrices| Some((level.transfer.clone()?, level.radius.is_some()));
+    let ways = levels.iter().filter_map(way);
     let mut by_rows = true;
-    let step = |(transfer, record): (Transfer, Record)| {
+    let step = |((transfer, measured), record): ((Transfer, bool), Record)| {
         by_rows &= record.product.is_some();
         Step {
             transfer,
             block: record.block,
             product: record.product.filter(|_| by_rows),
             unknowns: record.unknowns,
+            measured,
         }
     };
     ways.zip(records).map(step).collect()
@@ -134,6 +141,27 @@ impl Setup {
             self.anew = true;
         }
         Ok(self)
+    }
+
+    /// Stores the hierarchies to come in other precisions: one coarsening serves them all.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+    /// use vcycle::multigrid::LevelScaling;
+    /// let ws = Workspace::new();
+    /// let a = gallery::build("poisson5:64", &Executor::cpu())?.matrix;
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+    /// let (setup, single) = Amg::default().setup(&a, &ws)?;
+    /// let halves = setup.storing("sp/hp".parse()?, LevelScaling::Auto).update_values(&a, &ws)?;
+    /// assert!(halves.report().bytes() < single.report().bytes());
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    #[must_use]
+    pub fn storing(mut self, precision: LevelPrecisions, scaling: LevelScaling) -> Self {
+        self.amg.precision = precision;
+        self.amg.scaling = scaling;
+        self
     }
 
     /// The hierarchy for a matrix with the pattern of the first one, stored zeros included.
@@ -189,11 +217,16 @@ impl Setup {
         for (number, step) in self.steps.iter().enumerate() {
             let _stage = clock.stage(number, "galerkin");
             let coarse = step.coarse(&a, self.amg.restriction_scaling)?;
+            let radius = step.measured.then(|| spectral_radius(&a)).transpose()?;
             let transfer = Some(step.transfer.clone());
-            levels.push(Matrices { a, transfer });
+            levels.push(Matrices {
+                a,
+                transfer,
+                radius,
+            });
             a = Arc::new(coarse);
         }
-        levels.push(Matrices { a, transfer: None });
+        levels.push(Matrices::new(a));
         Ok(levels)
     }
 }

@@ -33,11 +33,13 @@ pub enum Coarsening {
     Mis2,
     /// [`coarsen::greedy`].
     Greedy,
+    /// [`coarsen::uniform`].
+    Uniform,
 }
 
 impl Coarsening {
     /// Every coarsening.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Auto,
         Self::Pmis,
         Self::Hmis,
@@ -46,6 +48,7 @@ impl Coarsening {
         Self::Pgm,
         Self::Mis2,
         Self::Greedy,
+        Self::Uniform,
     ];
 
     /// The name in options and files.
@@ -59,12 +62,13 @@ impl Coarsening {
             Self::Pgm => "pgm",
             Self::Mis2 => "mis2",
             Self::Greedy => "sa",
+            Self::Uniform => "uniform",
         }
     }
 
     /// Whether it groups unknowns, and does not choose among them.
     pub fn aggregates(self) -> bool {
-        matches!(self, Self::Pgm | Self::Mis2 | Self::Greedy)
+        matches!(self, Self::Pgm | Self::Mis2 | Self::Greedy | Self::Uniform)
     }
 }
 
@@ -74,8 +78,8 @@ serde_text::named!(Coarsening, "coarsening");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interpolation {
-    /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `smoothed` after
-    /// `sa` and `mis2`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
+    /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `uniform`, and
+    /// `smoothed` after `sa` and `mis2`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
     #[default]
     Auto,
     /// [`interpolate::direct`].
@@ -153,7 +157,7 @@ impl Interpolation {
             return Err(ConfigError::Conflict(format!("interpolation: {reason}")).into());
         }
         Ok(match (self, coarsening) {
-            (Self::Auto, Coarsening::Pgm) => Self::Tentative,
+            (Self::Auto, Coarsening::Pgm | Coarsening::Uniform) => Self::Tentative,
             (Self::Auto, Coarsening::Mis2 | Coarsening::Greedy) => Self::Smoothed,
             (Self::Auto, _) => Self::ExtendedI,
             (given, _) => given,
@@ -174,35 +178,34 @@ const PATHS: usize = 1;
 #[derive(Debug)]
 pub(super) enum Coarsened {
     Chosen(Splitting),
-    /// With the prolongation that had a say in it.
-    Fitted(Splitting, Csr<f64>),
+    /// With the prolongation that had a say in it, and the spectral radius it needed.
+    Fitted(Splitting, Csr<f64>, Option<f64>),
     Twice(coarsen::Aggressive),
     Grouped(Aggregates),
 }
 
 impl Coarsened {
-    /// Chooses or groups the unknowns of `level`.
-    pub fn new(amg: &Amg, level: usize, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
+    /// Chooses or groups the unknowns of a level that `amg` is [for](Amg::for_level).
+    pub fn new(amg: &Amg, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
         let seed = amg.seed;
         Ok(match amg.coarsening {
-            Coarsening::PmisAggressive if level == 0 => {
-                Self::Twice(coarsen::aggressive(strength, seed, PATHS)?)
-            }
-            Coarsening::Auto | Coarsening::Pmis | Coarsening::PmisAggressive => {
-                Self::Chosen(coarsen::pmis(strength, seed)?)
-            }
+            Coarsening::PmisAggressive => Self::Twice(coarsen::aggressive(strength, seed, PATHS)?),
+            Coarsening::Auto | Coarsening::Pmis => Self::Chosen(coarsen::pmis(strength, seed)?),
             Coarsening::Hmis => Self::Chosen(coarsen::hmis(strength, seed)?),
             Coarsening::RugeStueben => Self::Chosen(coarsen::ruge_stueben(strength)?),
             Coarsening::Pgm => Self::Grouped(coarsen::pgm(a, amg.aggregate_size, seed)?),
             Coarsening::Mis2 => Self::Grouped(coarsen::mis2(strength, seed)?),
             Coarsening::Greedy => Self::Grouped(coarsen::greedy(strength)?),
+            Coarsening::Uniform => {
+                Self::Grouped(coarsen::uniform(a.size().rows, amg.aggregate_size)?)
+            }
         })
     }
 
     /// Unknowns (or nodes) of the next level.
     pub fn count(&self) -> usize {
         match self {
-            Self::Chosen(splitting) | Self::Fitted(splitting, _) => splitting.coarse_count,
+            Self::Chosen(splitting) | Self::Fitted(splitting, ..) => splitting.coarse_count,
             Self::Twice(both) => both.second.coarse_count,
             Self::Grouped(aggregates) => aggregates.count,
         }
@@ -211,7 +214,7 @@ impl Coarsened {
     /// For every unknown (or node) its number, or that of its group, on the next level.
     pub fn map(&self) -> Vec<u32> {
         match self {
-            Self::Chosen(splitting) | Self::Fitted(splitting, _) => splitting.coarse_index.clone(),
+            Self::Chosen(splitting) | Self::Fitted(splitting, ..) => splitting.coarse_index.clone(),
             Self::Twice(both) => both.second.coarse_index.clone(),
             Self::Grouped(aggregates) => aggregates.aggregate.clone(),
         }
@@ -250,24 +253,29 @@ impl Coarsened {
         };
         let (mut p, chosen) = interpolate::bamg(strength, &splitting, &vectors, parameters)?;
         unknowns.modes = chosen.of_coarse(&vectors);
+        let mut radius = None;
         if interpolation != Interpolation::Bamg {
-            p = interpolate::smoothed(a, &p, BAMG_SMOOTHING, None, Size::square(1))?;
+            let found = interpolate::spectral_radius(a)?;
+            let damping = (BAMG_SMOOTHING, found);
+            p = interpolate::smoothed(a, &p, damping, None, Size::square(1))?;
+            radius = Some(found);
         }
         if interpolation == Interpolation::FilteredBamg {
             p = interpolate::filtered(&p, &unknowns.modes, parameters.kept)?;
         }
-        Ok(Self::Fitted(chosen, p))
+        Ok(Self::Fitted(chosen, p, radius))
     }
 
-    /// The prolongation and the size of its blocks; what is known of the unknowns of this level
-    /// becomes that of the next.
+    /// The prolongation, the size of its blocks, and the spectral radius of the level's matrix over
+    /// its diagonal if that was asked for; what is known of the unknowns of this level becomes that
+    /// of the next.
     pub fn prolongation(
         self,
         interpolation: Interpolation,
         view: View<'_>,
         truncation: &Truncation,
         unknowns: &mut Unknowns,
-    ) -> Result<(Csr<f64>, Size)> {
+    ) -> Result<(Csr<f64>, Size, Option<f64>)> {
         let (view, coarsened, node) = view.for_interpolation(self, unknowns)?;
         let (a, strength) = (view.matrix(), view.strength());
         let grouped = matches!(coarsened, Self::Grouped(_));
@@ -276,8 +284,8 @@ impl Coarsened {
             0 => Size::square(node),
             modes => Size::new(node, modes),
         };
-        let prolongation = match coarsened {
-            Self::Fitted(_, ready) => ready,
+        let (prolongation, radius) = match coarsened {
+            Self::Fitted(_, ready, radius) => (ready, radius),
             Self::Grouped(ref groups) => {
                 let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
                 let filter = (weak && node == 1).then_some(strength);
@@ -289,10 +297,14 @@ impl Coarsened {
                     &mut unknowns.modes,
                 )?
             }
-            ref chosen => chosen.interpolated(interpolation, a, strength, truncation)?,
+            ref chosen => {
+                let p = chosen.interpolated(interpolation, a, strength, truncation)?;
+                (p, None)
+            }
         };
+        let radius = radius.filter(|_| view.shows_all());
         view.coarse_unknowns(&prolongation, unknowns, grouped);
-        Ok((prolongation, block))
+        Ok((prolongation, block, radius))
     }
 
     fn interpolated(
@@ -321,18 +333,21 @@ impl Coarsened {
     }
 }
 
-/// The prolongation from groups of nodes; `modes` become those of the next level.
+/// The prolongation from groups of nodes and the spectral radius it needed; `modes` become those of
+/// the next level.
 fn aggregated(
     interpolation: Interpolation,
     a: &Csr<f64>,
     groups: &Aggregates,
     (block, filter): (Size, Option<&Arc<Pattern>>),
     modes: &mut Vec<Vec<f64>>,
-) -> Result<Csr<f64>> {
+) -> Result<(Csr<f64>, Option<f64>)> {
     let (tentative, coarse) = interpolate::tentative(groups, modes, block.rows, a.executor())?;
     *modes = coarse;
-    match interpolation {
-        Interpolation::Smoothed => interpolate::smoothed(a, &tentative, SMOOTHING, filter, block),
-        _ => Ok(tentative),
+    if interpolation != Interpolation::Smoothed {
+        return Ok((tentative, None));
     }
+    let radius = interpolate::spectral_radius(a)?;
+    let p = interpolate::smoothed(a, &tentative, (SMOOTHING, radius), filter, block)?;
+    Ok((p, Some(radius)))
 }

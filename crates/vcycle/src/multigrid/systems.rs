@@ -139,6 +139,11 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Whether that is the matrix of the level itself.
+    pub fn shows_all(&self) -> bool {
+        std::ptr::eq(self.matrix(), self.a)
+    }
+
     /// The matrix to coarsen.
     pub fn matrix(&self) -> &Csr<f64> {
         &self.seen

@@ -26,6 +26,20 @@ pub(super) struct Matrices {
     pub a: Arc<Csr<f64>>,
     /// To and from the next one; none on the coarsest level.
     pub transfer: Option<Transfer>,
+    /// The spectral radius of `D^-1 A` with the diagonal `D`, if it is known. No scaling of rows
+    /// and columns changes it.
+    pub radius: Option<f64>,
+}
+
+impl Matrices {
+    /// A level without a next one yet.
+    pub fn new(a: Arc<Csr<f64>>) -> Self {
+        Self {
+            a,
+            transfer: None,
+            radius: None,
+        }
+    }
 }
 
 /// The ways to the next level and back.
@@ -183,7 +197,7 @@ where
             reason: format!("level {level} needs a sweep, before or after"),
         });
     }
-    let (pre, post) = plan.smoothers(&a, smoothing)?;
+    let (pre, post) = plan.smoothers(&a, smoothing, matrices.radius)?;
     let shaped = Level {
         number: level,
         gain: plan.factors.gains[level],
@@ -200,18 +214,25 @@ where
         coarse: Arc::clone(&below.v),
         ..shaped.clone()
     });
-    let shaped: Arc<dyn LinOp<W>> = match plan.amg.cycle {
-        Cycle::Full => Arc::new(Twice {
-            a: Arc::clone(&a),
-            first: Arc::new(shaped.unsmoothed(below.shaped)),
-            second: Arc::clone(&v),
-        }),
+    let unsmoothed = shaped.clone().unsmoothed(below.full);
+    let cycle: Arc<dyn LinOp<W>> = match plan.amg.cycle {
+        Cycle::Full => Arc::clone(&v),
         _ => Arc::new(shaped),
+    };
+    let full: Arc<dyn LinOp<W>> = Arc::new(Twice {
+        a: Arc::clone(&a),
+        first: Arc::new(unsmoothed),
+        second: Arc::clone(&cycle),
+    });
+    let shaped = match plan.amg.cycle {
+        Cycle::Full => Arc::clone(&full),
+        _ => cycle,
     };
     Ok(Cycles {
         a,
         shaped,
         v,
+        full,
         last: false,
     })
 }
@@ -225,7 +246,8 @@ where
     let _stage = plan.clock.stage(level, "coarsest solver");
     let matrices = plan.take();
     let a = plan.operator::<W>(&matrices.a, level)?;
-    let solver: Arc<dyn LinOp<W>> = match plan.amg.coarsest.of(&matrices.a) {
+    let amg = plan.amg.for_level(level, a.size().rows);
+    let solver: Arc<dyn LinOp<W>> = match amg.coarsest.of(&matrices.a) {
         Coarsest::Diagonal => Jacobi::default().generate(&a, plan.ws)?,
         Coarsest::Direct => {
             if let Executor::Gpu(gpu) = plan.executor {
@@ -244,6 +266,7 @@ where
                     sweeps,
                     ..smoothing
                 },
+                matrices.radius,
             )?;
             Arc::new(Smoothed {
                 a: Arc::clone(&a),
@@ -325,12 +348,13 @@ impl Plan<'_> {
         &self,
         a: &Arc<dyn LinOp<W>>,
         smoothing: Smoothing,
+        radius: Option<f64>,
     ) -> Result<(Relaxation<W>, Relaxation<W>)> {
         let Smoothing { pre, post, sweeps } = smoothing;
-        let m = pre.factory::<W>().generate(a, self.ws)?;
+        let m = pre.factory_for::<W>(radius).generate(a, self.ws)?;
         let after = match pre == post {
             true => Arc::clone(&m),
-            false => post.factory::<W>().generate(a, self.ws)?,
+            false => post.factory_for::<W>(radius).generate(a, self.ws)?,
         };
         let relaxation = |m, sweeps, transposed| Relaxation {
             m,

@@ -2,11 +2,12 @@
 
 use std::fmt::{Debug, Formatter};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use num_traits::Zero;
 
 use super::{bad_pivot, dense, square_entries};
+use crate::backend::gpu::blocks::DeviceBlocks;
 use crate::backend::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ const ROWS_PER_PIECE: usize = 1024;
 /// positive definite where the matrix is.
 ///
 /// ```
-/// use std::sync::Arc;
+/// use std::sync::{Arc, OnceLock};
 /// use vcycle::{executor::Executor, matrix::Csr, precond::BlockJacobi, solver::{Cg, Solver},
 ///              vector::Vector};
 /// let cpu = Executor::cpu();
@@ -119,6 +120,7 @@ struct Blocks<T> {
     full: Vec<T>,
     single: Vec<f32>,
     half: Vec<f16>,
+    on_device: OnceLock<DeviceBlocks<T>>,
 }
 
 impl<T: Scalar> Blocks<T> {
@@ -141,6 +143,7 @@ impl<T: Scalar> Blocks<T> {
             full: Vec::new(),
             single: Vec::new(),
             half: Vec::new(),
+            on_device: OnceLock::new(),
         }
     }
 
@@ -187,10 +190,15 @@ impl<T: Scalar> Blocks<T> {
     ) -> Result<()> {
         let rows = self.starts[self.starts.len() - 1];
         check_apply("block-jacobi", Size::square(rows), &self.executor, x, y)?;
+        if let Executor::Gpu(gpu) = &self.executor {
+            let blocks = || DeviceBlocks::new(&self.executor, self.arrays());
+            let blocks = self.on_device.get_or_init(blocks);
+            return blocks.apply(gpu, transpose.is_some(), x, y);
+        }
         let cols = x.cols();
         let (x, y) = (x.host()?, y.host_mut()?);
         match &self.executor {
-            Executor::Gpu(gpu) => return Err(gpu.lacks("block-jacobi", "application")),
+            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
             Executor::Reference => reference::blocks::apply(transpose, self.arrays(), x, y, cols),
             Executor::Cpu(threads) => {
                 let pieces = &self.pieces;

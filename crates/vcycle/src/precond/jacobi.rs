@@ -54,7 +54,7 @@ impl Jacobi {
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         let entries = square_entries(a, "jacobi")?;
         let diagonal = nonzero_diagonal(&entries, "jacobi")?;
-        Diagonal::of_inverses("jacobi", a.executor(), &diagonal, self.weight)
+        Diagonal::of_inverses("jacobi", a.executor(), diagonal, self.weight)
     }
 }
 
@@ -74,12 +74,12 @@ impl<T: Scalar> Diagonal<T> {
     pub(super) fn of_inverses(
         component: &'static str,
         executor: &Executor,
-        diagonal: &[T::Arith],
+        diagonal: Vec<T::Arith>,
         weight: f64,
     ) -> Result<Self> {
         let weight = T::Arith::from_f64(weight);
-        let invert = |value: &T::Arith| T::store(weight * (T::Arith::one() / *value));
-        let values: Vec<T> = diagonal.iter().map(invert).collect();
+        let invert = |value: T::Arith| T::store(weight * (T::Arith::one() / value));
+        let values: Vec<T> = diagonal.into_iter().map(invert).collect();
         match values.iter().position(|value| !value.load().is_finite()) {
             Some(row) => Err(bad_pivot(component, row, "not finite once inverted")),
             None => Ok(Self {

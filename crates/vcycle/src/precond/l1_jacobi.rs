@@ -65,17 +65,16 @@ impl L1Jacobi {
             let component = "l1-jacobi";
             return Err(Error::ZeroDiagonal { component, row });
         }
-        Diagonal::of_inverses("l1-jacobi", a.executor(), &sums, self.weight)
+        Diagonal::of_inverses("l1-jacobi", a.executor(), sums, self.weight)
     }
 }
 
 fn absolute_sums<T: Scalar>(a: &Csr<T>) -> Vec<T::Arith> {
-    let of_row = |row: usize| {
+    let of_row = |(): &mut (), row: usize| {
         let moduli = a.row(row).1.iter().map(|value| value.load().modulus());
         T::Arith::from_real(moduli.fold(RealOf::<T>::zero(), |sum, modulus| sum + modulus))
     };
-    let parts = a.map_pieces(|rows| rows.map(of_row).collect::<Vec<_>>());
-    parts.concat()
+    a.map_rows(|| (), of_row)
 }
 
 #[cfg(test)]

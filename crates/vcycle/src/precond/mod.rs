@@ -87,7 +87,7 @@ fn square_entries<'a, T: Scalar>(
 
 /// The diagonal, or an error that names its first zero.
 fn nonzero_diagonal<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec<T::Arith>> {
-    let diagonal: Vec<T::Arith> = a.diagonal().iter().map(|value| value.load()).collect();
+    let diagonal: Vec<T::Arith> = a.diagonal().into_iter().map(T::load).collect();
     match diagonal.iter().position(Zero::is_zero) {
         Some(row) => Err(Error::ZeroDiagonal { component, row }),
         None => Ok(diagonal),

@@ -44,6 +44,10 @@ impl Rows {
         let forwards = match self {
             Self::Natural => return natural(side, off_diagonal),
             Self::Coloured(colours) => by_colour(colours),
+            // Levels of all blocks at once.
+            Self::Blocks(_) if matches!(off_diagonal.executor(), Executor::Gpu(_)) => {
+                return natural(side, off_diagonal);
+            }
             Self::Blocks(length) => Schedule {
                 order: (0..n as u32).collect(),
                 groups: Groups::Blocks((0..n).step_by(*length).chain([n]).collect()),
@@ -99,7 +103,7 @@ impl Schedule {
     }
 }
 
-/// By levels on `cpu` where they are worth it, else one row after the other.
+/// By levels on devices, and on `cpu` where they are worth it, else one row after the other.
 fn natural<T: Scalar>(side: Side, rows: &Csr<T>) -> Schedule {
     let n = rows.size().rows as u32;
     let step = |step: u32| match side {
@@ -111,7 +115,8 @@ fn natural<T: Scalar>(side: Side, rows: &Csr<T>) -> Schedule {
         Executor::Cpu(threads) => {
             Levels::wide(threads, steps.clone(), rows.offsets(), rows.columns())
         }
-        Executor::Reference | Executor::Gpu(_) => None,
+        Executor::Gpu(_) => Some(Levels::new(steps.clone(), rows.offsets(), rows.columns())),
+        Executor::Reference => None,
     };
     match levels {
         Some(levels) => Schedule {

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::bad_pivot;
 use super::order::{Groups, Rows, Schedule, Side};
+use crate::backend::gpu::Gpu;
+use crate::backend::gpu::triangular::{self, DeviceLevels};
 use crate::backend::reference::triangular::TriangleArrays;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
@@ -25,6 +27,7 @@ pub(super) struct Triangle<T: Scalar> {
     off_diagonal: Csr<T>,
     inverse_diagonal: Option<Buffer<T::Arith>>,
     adjoint: OnceLock<Box<Self>>,
+    on_device: OnceLock<DeviceLevels>,
 }
 
 impl<T: Scalar> Triangle<T> {
@@ -77,6 +80,7 @@ impl<T: Scalar> Triangle<T> {
             inverse_diagonal: inverse_diagonal.map(|d| Buffer::from_vec(executor, d)),
             schedule,
             adjoint: OnceLock::new(),
+            on_device: OnceLock::new(),
         }
     }
 
@@ -109,6 +113,9 @@ impl<T: Scalar> Triangle<T> {
     /// `A y = b`, or with the conjugate of `A`.
     fn solve(&self, conjugate: bool, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         check_apply("triangular solve", self.size(), self.executor(), b, y)?;
+        if let Executor::Gpu(gpu) = self.executor() {
+            return self.solve_on(gpu, b, y);
+        }
         let a = TriangleArrays {
             order: &self.schedule.order,
             off_diagonal: self.off_diagonal.arrays()?,
@@ -127,12 +134,35 @@ impl<T: Scalar> Triangle<T> {
             (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
                 cpu::triangular::solve_blocks(threads, bounds, a, b, y, cols);
             }
-            (Executor::Gpu(gpu), _) => return Err(gpu.lacks("triangular solve", "application")),
+            (Executor::Gpu(_), _) => unreachable!("devices have kernels of their own"),
             (Executor::Reference, _) | (_, Groups::Serial) => {
                 reference::triangular::solve(a, b, y, cols);
             }
         }
         Ok(())
+    }
+
+    /// `A y = b` on a device, for real numbers.
+    fn solve_on(&self, gpu: &Gpu, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        gpu.real(T::KIND)?;
+        let levels = self.on_device.get_or_init(|| {
+            let Groups::Levels(bounds) = &self.schedule.groups else {
+                panic!("schedules of devices are made of levels");
+            };
+            let (executor, entries) = (self.executor(), self.nonzeros());
+            DeviceLevels::new(gpu, executor, &self.schedule.order, bounds, entries)
+        });
+        let [offsets, columns] = self.off_diagonal.pattern().device()?;
+        let a = triangular::Triangle {
+            offsets,
+            columns,
+            values: self.off_diagonal.device_values()?,
+            inverse: self
+                .inverse_diagonal
+                .as_ref()
+                .map_or(Ok(0), Buffer::device)?,
+        };
+        levels.solve(gpu, &a, b, y)
     }
 
     /// Entries off the diagonal.

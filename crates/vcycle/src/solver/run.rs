@@ -115,8 +115,8 @@ impl<'r, T: Scalar> Run<'r, T> {
         r: &mut Vector<T>,
         norms: &mut Scalars<T>,
     ) -> Result<bool> {
-        self.x.axpy(alpha.times(self.monitor.active()), p)?;
-        r.axpy_norm(-alpha, q, norms)?;
+        let on_x = alpha.times(self.monitor.active());
+        self.x.advance((on_x, p), (-alpha, q), r, norms)?;
         self.done(norms)
     }
 

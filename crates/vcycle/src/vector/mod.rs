@@ -9,7 +9,7 @@ mod scalars;
 use num_traits::Zero;
 pub use scalars::{Coefficient, Scalars};
 
-use crate::backend::{cpu, reference};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Pooled};
 use crate::linop::{Size, check_size};
@@ -36,13 +36,18 @@ pub struct Vector<T> {
     cols: usize,
 }
 
-/// Runs the backend's kernel for the executor that `$self` lives on.
+/// Runs the backend's kernel where the operands live: one on slices of the host, or one on a
+/// device.
 macro_rules! dispatch {
-    ($executor:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
+    (
+        $executor:expr,
+        $host:ident($($slice:expr),* $(,)?),
+        $device:ident($($operand:expr),* $(,)?) $(,)?
+    ) => {
         match $executor {
-            Executor::Reference => reference::vector::$kernel($($argument),*),
-            Executor::Cpu(threads) => cpu::vector::$kernel(threads, $($argument),*),
-            Executor::Gpu(gpu) => return Err(gpu.lacks("vectors", stringify!($kernel))),
+            Executor::Reference => reference::vector::$host($($slice),*),
+            Executor::Cpu(threads) => cpu::vector::$host(threads, $($slice),*),
+            Executor::Gpu(gpu) => return gpu::vector::$device(gpu, $($operand),*),
         }
     };
 }
@@ -157,7 +162,7 @@ impl<T: Scalar> Vector<T> {
     /// Sets every entry to `value`.
     pub fn fill(&mut self, value: T) -> Result<()> {
         let executor = self.values.executor().clone();
-        dispatch!(&executor, fill(value, self.host_mut()?));
+        dispatch!(&executor, fill(value, self.host_mut()?), fill(value, self));
         Ok(())
     }
 
@@ -170,7 +175,11 @@ impl<T: Scalar> Vector<T> {
                 to: T::KIND,
             });
         }
-        dispatch!(x.executor(), copy(x.host()?, self.host_mut()?));
+        dispatch!(
+            x.executor(),
+            copy(x.host()?, self.host_mut()?),
+            copy(x, self)
+        );
         Ok(())
     }
 
@@ -190,7 +199,8 @@ impl<T: Scalar> Vector<T> {
         let cols = self.cols;
         dispatch!(
             x.executor(),
-            axpby(alpha, x.host()?, beta, self.host_mut()?, cols)
+            axpby(alpha, x.host()?, beta, self.host_mut()?, cols),
+            axpby(alpha, x, beta, self)
         )
     }
 
@@ -198,7 +208,11 @@ impl<T: Scalar> Vector<T> {
     pub fn scale(&mut self, alpha: Coefficient<'_, T>) -> Result<()> {
         let cols = self.cols;
         let executor = self.values.executor().clone();
-        dispatch!(&executor, scale(alpha, self.host_mut()?, cols))
+        dispatch!(
+            &executor,
+            scale(alpha, self.host_mut()?, cols),
+            scale(alpha, self)
+        )
     }
 
     /// Row by row `self = d x` with one number `d` a row, conjugated where asked: the action of a
@@ -214,7 +228,8 @@ impl<T: Scalar> Vector<T> {
         let cols = self.cols;
         dispatch!(
             x.executor(),
-            scale_rows(d.host()?, conjugate, x.host()?, self.host_mut()?, cols)
+            scale_rows(d.host()?, conjugate, x.host()?, self.host_mut()?, cols),
+            combine_rows(Coefficient::one(), d, x, Coefficient::zero(), self)
         );
         Ok(())
     }
@@ -240,7 +255,8 @@ impl<T: Scalar> Vector<T> {
                 beta,
                 self.host_mut()?,
                 cols
-            )
+            ),
+            combine_rows(alpha, d, x, beta, self)
         )
     }
 
@@ -250,7 +266,8 @@ impl<T: Scalar> Vector<T> {
         self.check_scalars("dot", out)?;
         dispatch!(
             self.executor(),
-            dot(self.host()?, y.host()?, out.host_mut()?, self.cols)
+            dot(self.host()?, y.host()?, out.host_mut()?, self.cols),
+            dot(self, y, out)
         );
         Ok(())
     }
@@ -264,17 +281,22 @@ impl<T: Scalar> Vector<T> {
         with_y: &mut Scalars<T>,
         with_z: &mut Scalars<T>,
     ) -> Result<()> {
-        let (Executor::Cpu(threads), 1) = (self.executor(), self.cols) else {
-            self.dot(y, with_y)?;
-            return self.dot(z, with_z);
-        };
         self.check("dot2", y)?;
         self.check("dot2", z)?;
         self.check_scalars("dot2", with_y)?;
         self.check_scalars("dot2", with_z)?;
-        let products = cpu::vector::dot2(threads, self.host()?, y.host()?, z.host()?);
-        with_y.write(&products[..1])?;
-        with_z.write(&products[1..])
+        match (self.executor(), self.cols) {
+            (Executor::Cpu(threads), 1) => {
+                let products = cpu::vector::dot2(threads, self.host()?, y.host()?, z.host()?);
+                with_y.write(&products[..1])?;
+                with_z.write(&products[1..])
+            }
+            (Executor::Gpu(gpu), 1) => gpu::vector::dot2(gpu, self, (y, with_y), (z, with_z)),
+            _ => {
+                self.dot(y, with_y)?;
+                self.dot(z, with_z)
+            }
+        }
     }
 
     /// `self += alpha x`, then column by column the norm of `self`, in one pass over memory where
@@ -285,20 +307,49 @@ impl<T: Scalar> Vector<T> {
         x: &Self,
         out: &mut Scalars<T>,
     ) -> Result<()> {
-        let (Executor::Cpu(threads), 1) = (x.executor(), self.cols) else {
-            self.axpy(alpha, x)?;
-            return self.norm(out);
-        };
         self.check("axpy_norm", x)?;
         self.check_scalars("axpy_norm", out)?;
-        let a = alpha.evaluate(0)?;
-        let square = cpu::vector::axpy_square(threads, a, x.host()?, self.host_mut()?);
-        out.write(&[square])?;
-        out.square_root()
+        match (x.executor(), self.cols) {
+            (Executor::Cpu(threads), 1) => {
+                let a = alpha.evaluate(0)?;
+                let square = cpu::vector::axpy_square(threads, a, x.host()?, self.host_mut()?);
+                out.write(&[square])?;
+                out.square_root()
+            }
+            (Executor::Gpu(gpu), 1) => gpu::vector::axpy_norm(gpu, alpha, x, self, out),
+            _ => {
+                self.axpy(alpha, x)?;
+                self.norm(out)
+            }
+        }
+    }
+
+    /// `self += alpha p` and `r += beta q`, then column by column the norm of `r`, in one pass
+    /// over memory where the executor can.
+    pub(crate) fn advance(
+        &mut self,
+        (alpha, p): (Coefficient<'_, T>, &Self),
+        (beta, q): (Coefficient<'_, T>, &Self),
+        r: &mut Self,
+        out: &mut Scalars<T>,
+    ) -> Result<()> {
+        if let (Executor::Gpu(gpu), 1) = (p.executor(), self.cols) {
+            self.check("advance", p)?;
+            self.check("advance", q)?;
+            self.check("advance", r)?;
+            self.check_scalars("advance", out)?;
+            return gpu::vector::advance(gpu, (alpha, p, self), (beta, q, r), out);
+        }
+        self.axpy(alpha, p)?;
+        r.axpy_norm(beta, q, out)
     }
 
     /// Column by column, the Euclidean norm.
     pub fn norm(&self, out: &mut Scalars<T>) -> Result<()> {
+        if let Executor::Gpu(gpu) = self.executor() {
+            self.check_scalars("norm", out)?;
+            return gpu::vector::norm(gpu, self, out);
+        }
         self.dot(self, out)?;
         out.square_root()
     }

@@ -1,5 +1,6 @@
 //! Results of reductions that stay where the vectors are, and coefficients made of them.
 
+use crate::backend::gpu;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor, Pooled};
 use crate::scalar::{Field, Scalar};
@@ -76,6 +77,9 @@ impl<T: Scalar> Scalars<T> {
 
     /// Sets every number to the coefficient of its column.
     pub fn assign(&mut self, coefficient: Coefficient<'_, T>) -> Result<()> {
+        if let Executor::Gpu(gpu) = self.executor().clone() {
+            return gpu::scalars::assign(&gpu, coefficient, self);
+        }
         let values = self.values.host_mut()?;
         for (column, value) in values.iter_mut().enumerate() {
             *value = coefficient.evaluate(column)?;
@@ -85,6 +89,9 @@ impl<T: Scalar> Scalars<T> {
 
     /// Replaces every number by its square root.
     pub fn square_root(&mut self) -> Result<()> {
+        if let Executor::Gpu(gpu) = self.executor().clone() {
+            return gpu::scalars::square_root(&gpu, self);
+        }
         for value in self.values.host_mut()? {
             *value = value.square_root();
         }
@@ -186,7 +193,18 @@ impl<'a, T: Scalar> Coefficient<'a, T> {
         self
     }
 
-    /// The value for one column, on host executors.
+    /// The number all columns share.
+    pub(crate) fn factor(&self) -> T::Arith {
+        self.factor
+    }
+
+    /// The three numerators, then the two divisors.
+    pub(crate) fn parts(&self) -> [Option<&'a Scalars<T>>; 5] {
+        let ([a, b, c], [d, e]) = (self.numerators, self.divisors);
+        [a, b, c, d, e]
+    }
+
+    /// The value for one column, on the host.
     pub fn evaluate(&self, column: usize) -> Result<T::Arith> {
         let mut value = self.factor;
         let mut divisor = T::Arith::one();

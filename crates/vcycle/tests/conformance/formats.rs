@@ -65,6 +65,9 @@ pub fn every_format_multiplies(executor: &Executor) {
     multiplies::<f64>(executor);
     multiplies::<f32>(executor);
     multiplies::<f16>(executor);
+}
+
+pub fn every_format_multiplies_complex(executor: &Executor) {
     multiplies::<c64>(executor);
 }
 
@@ -95,6 +98,9 @@ fn transposed<T: Mixes<T, T>>(executor: &Executor, mode: Transpose) {
 
 pub fn transposes(executor: &Executor) {
     transposed::<f64>(executor, Transpose::Plain);
+}
+
+pub fn complex_transposes(executor: &Executor) {
     transposed::<c64>(executor, Transpose::Plain);
     transposed::<c64>(executor, Transpose::Conjugate);
 }

@@ -4,6 +4,7 @@
 //! arithmetic: results must be equal to the reference's to the bit, in whatever order they are
 //! formed. What rounds is compared within a tolerance.
 
+mod devices;
 mod formats;
 mod matrices;
 mod precisions;
@@ -13,28 +14,44 @@ mod vectors;
 
 use vcycle::executor::Executor;
 
-/// Runs every case on one executor.
+/// Tests that call cases with what gives them executors.
+macro_rules! cases {
+    ($each:expr; $($module:ident::{$($case:ident),* $(,)?}),* $(,)?) => {
+        $(mod $module {
+            $(#[test]
+            fn $case() {
+                $each(crate::$module::$case);
+            })*
+        })*
+    };
+}
+
+/// Runs every case on one executor of the host.
 macro_rules! suite {
     ($name:ident, $executor:expr) => {
         mod $name {
             use super::*;
-            suite!(@cases $executor;
-                vectors::{axpby_scale_and_fill, reductions, conversions, zero_coefficients},
+            fn each(case: fn(&Executor)) {
+                case(&$executor);
+            }
+            cases!(super::each;
+                vectors::{
+                    axpby_scale_and_fill, complex_axpby_scale_and_fill,
+                    rows_of_other_types, reductions, complex_reductions,
+                    conversions, complex_conversions, zero_coefficients,
+                },
                 precisions::{all_real_combinations, complex_combinations},
-                formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
-                preconditioners::{every_preconditioner_matches_the_reference},
+                formats::{
+                    every_format_multiplies, every_format_multiplies_complex,
+                    advanced_and_residual, transposes, complex_transposes, round_trips,
+                },
+                preconditioners::{
+                    every_preconditioner_matches_the_reference,
+                    every_preconditioner_matches_the_reference_complex,
+                },
                 solvers::{every_solver_finds_a_known_solution, columns_stop_individually},
             );
         }
-    };
-    (@cases $executor:expr; $($module:ident::{$($case:ident),* $(,)?}),* $(,)?) => {
-        $(mod $module {
-            use super::*;
-            $(#[test]
-            fn $case() {
-                crate::$module::$case(&$executor);
-            })*
-        })*
     };
 }
 
@@ -42,3 +59,18 @@ suite!(reference, Executor::reference());
 suite!(cpu_one_thread, Executor::cpu_with_threads(1).unwrap());
 suite!(cpu_two_threads, Executor::cpu_with_threads(2).unwrap());
 suite!(cpu_five_threads, Executor::cpu_with_threads(5).unwrap());
+
+mod on_devices {
+    cases!(crate::devices::on_each;
+        vectors::{
+            axpby_scale_and_fill, rows_of_other_types, reductions, conversions, zero_coefficients,
+        },
+        precisions::{combinations_on_a_device},
+        formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
+        preconditioners::{every_preconditioner_matches_the_reference},
+        devices::{
+            complex_numbers_are_refused, complex_matrices_are_refused,
+            a_factorisation_is_refused_by_its_name,
+        },
+    );
+}

@@ -33,8 +33,11 @@ impl Random {
     }
 }
 
+/// A name, a size and the lengths of rows.
+pub type Shape = (&'static str, Size, Vec<usize>);
+
 /// Sizes and row lengths that tend to break kernels.
-pub fn shapes() -> Vec<(&'static str, Size, Vec<usize>)> {
+pub fn shapes() -> Vec<Shape> {
     let mut random = Random(7);
     let mut lengths = |rows: usize, limit: usize| -> Vec<usize> {
         (0..rows).map(|_| random.below(limit)).collect()

@@ -6,7 +6,7 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use vcycle::vector::{Coefficient, Vector};
 
-use crate::matrices::{matrix, shapes, vector};
+use crate::matrices::{Shape, matrix, shapes, vector};
 
 /// `A x` and `-A x + y/2` for one combination, equal to the reference's to the bit.
 fn combination<M, X, Y>(executor: &Executor)
@@ -15,11 +15,32 @@ where
     X: Scalar,
     Y: Scalar,
 {
-    for (name, size, lengths) in shapes() {
-        for cols in [1, 3] {
+    on_shapes::<M, X, Y>(executor, &shapes(), &[1, 3]);
+}
+
+/// The same for the largest matrix and one column.
+fn one_column<M, X, Y>(executor: &Executor)
+where
+    M: Mixes<X, Y> + Mixes<Y, X>,
+    X: Scalar,
+    Y: Scalar,
+{
+    let mut shapes = shapes();
+    shapes.sort_by_key(|(_, size, _)| std::cmp::Reverse(size.rows));
+    on_shapes::<M, X, Y>(executor, &shapes[..1], &[1]);
+}
+
+fn on_shapes<M, X, Y>(executor: &Executor, shapes: &[Shape], columns: &[usize])
+where
+    M: Mixes<X, Y> + Mixes<Y, X>,
+    X: Scalar,
+    Y: Scalar,
+{
+    for (name, size, lengths) in shapes {
+        for &cols in columns {
             let on = |executor: &Executor| {
                 let ws = Workspace::new();
-                let a: Csr<M> = matrix(executor, size, &lengths);
+                let a: Csr<M> = matrix(executor, *size, lengths);
                 let x: Vector<X> = vector(executor, size.cols, cols, 3);
                 let mut y: Vector<Y> = vector(executor, size.rows, cols, 5);
                 let mut plain = y.clone();
@@ -49,6 +70,26 @@ macro_rules! combinations {
 
 pub fn all_real_combinations(executor: &Executor) {
     combinations!(executor; f64, f32, f16, bf16; [f64, f32, f16, bf16]; [f64, f32, f16, bf16]);
+}
+
+/// All of them on a GPU. On a processor that plays one, where every program takes a second to
+/// compile, sixteen in which any two types meet.
+pub fn combinations_on_a_device(executor: &Executor) {
+    let Executor::Gpu(gpu) = executor else {
+        unreachable!("for devices")
+    };
+    if !gpu.device().properties().is_cpu {
+        return all_real_combinations(executor);
+    }
+    macro_rules! square {
+        ($($m:ty, $x:ty, $y:ty;)*) => { $(one_column::<$m, $x, $y>(executor);)* };
+    }
+    square! {
+        f64, f64, f64; f64, f32, f32; f64, f16, f16; f64, bf16, bf16;
+        f32, f64, f32; f32, f32, f64; f32, f16, bf16; f32, bf16, f16;
+        f16, f64, f16; f16, f32, bf16; f16, f16, f64; f16, bf16, f32;
+        bf16, f64, bf16; bf16, f32, f16; bf16, f16, f32; bf16, bf16, f64;
+    }
 }
 
 pub fn complex_combinations(executor: &Executor) {

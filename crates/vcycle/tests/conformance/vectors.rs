@@ -16,6 +16,16 @@ const SIZES: [(usize, usize); 7] = [
     (20_000, 5),
 ];
 
+/// A check of two types, for all pairs of them.
+macro_rules! all_pairs {
+    ($check:ident($executor:expr); $($a:ty),*; $bs:tt) => {
+        $(all_pairs!(@with $check($executor); $a; $bs);)*
+    };
+    (@with $check:ident($executor:expr); $a:ty; [$($b:ty),*]) => {
+        $($check::<$a, $b>($executor);)*
+    };
+}
+
 /// `operation` on this executor gives the bits it gives on the reference.
 fn same<T: Scalar>(
     executor: &Executor,
@@ -69,18 +79,39 @@ pub fn axpby_scale_and_fill(executor: &Executor) {
     elementwise::<f32>(executor);
     elementwise::<f16>(executor);
     elementwise::<bf16>(executor);
+}
+
+pub fn complex_axpby_scale_and_fill(executor: &Executor) {
     elementwise::<c64>(executor);
     elementwise::<c32>(executor);
+}
+
+fn scaled_rows<D: Mixes<T, T>, T: Scalar>(executor: &Executor) {
+    for size in SIZES {
+        same::<T>(executor, size, |x, y| {
+            let d = vector::<D>(x.executor(), x.rows(), 1, 7);
+            y.scale_rows(&d, false, x).unwrap();
+        });
+    }
+}
+
+pub fn rows_of_other_types(executor: &Executor) {
+    all_pairs!(scaled_rows(executor); f64, f32, f16, bf16; [f64, f32, f16, bf16]);
 }
 
 fn dots<T: Scalar>(executor: &Executor) {
     for (rows, cols) in SIZES {
         let on = |executor: &Executor| {
             let x = vector::<T>(executor, rows, cols, 3);
-            let y = vector::<T>(executor, rows, cols, 5);
-            let mut out = Scalars::<T>::filled(executor, cols, T::default().load()).unwrap();
-            x.dot(&y, &mut out).unwrap();
-            (out.host().unwrap().to_vec(), x.norms().unwrap())
+            let mut y = vector::<T>(executor, rows, cols, 5);
+            let scalars = || Scalars::<T>::filled(executor, cols, T::default().load()).unwrap();
+            let [mut dot, mut with_y, mut with_x, mut norm] = std::array::from_fn(|_| scalars());
+            x.dot(&y, &mut dot).unwrap();
+            x.dot2(&y, &x, &mut with_y, &mut with_x).unwrap();
+            y.axpy_norm(-Coefficient::one(), &x, &mut norm).unwrap();
+            let results = [dot, with_y, with_x, norm];
+            let results = results.map(|scalars| scalars.host().unwrap().to_vec());
+            (results, x.norms().unwrap(), y.to_vec())
         };
         assert_eq!(on(executor), on(&Executor::reference()), "{rows} x {cols}");
     }
@@ -91,6 +122,9 @@ pub fn reductions(executor: &Executor) {
     dots::<f32>(executor);
     dots::<f16>(executor);
     dots::<bf16>(executor);
+}
+
+pub fn complex_reductions(executor: &Executor) {
     dots::<c64>(executor);
     dots::<c32>(executor);
 }
@@ -110,12 +144,11 @@ fn converts<S: Scalar, T: Scalar>(executor: &Executor) {
 }
 
 pub fn conversions(executor: &Executor) {
-    macro_rules! all_pairs {
-        ($($from:ty),* ; $to:tt) => { $(all_pairs!(@to $from; $to);)* };
-        (@to $from:ty; [$($to:ty),*]) => { $(converts::<$from, $to>(executor);)* };
-    }
-    all_pairs!(f64, f32, f16, bf16; [f64, f32, f16, bf16, c64, c32]);
-    all_pairs!(c64, c32; [c64, c32]);
+    all_pairs!(converts(executor); f64, f32, f16, bf16; [f64, f32, f16, bf16]);
+}
+
+pub fn complex_conversions(executor: &Executor) {
+    all_pairs!(converts(executor); f64, f32, f16, bf16, c64, c32; [c64, c32]);
 }
 
 pub fn zero_coefficients(executor: &Executor) {

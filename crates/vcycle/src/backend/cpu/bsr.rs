@@ -1,5 +1,10 @@
-//! The BSR kernel, with the sums of a block row in registers for the usual sizes of blocks.
+//! The BSR kernel, with the products of a block side by side for the usual sizes of blocks.
 
+use std::marker::PhantomData;
+
+use num_traits::Zero;
+
+use super::simd::multiversion;
 use crate::backend::reference;
 use crate::backend::reference::bsr::BsrArrays;
 use crate::backend::reference::rows::{Column, Sum};
@@ -13,31 +18,52 @@ pub(crate) fn add<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     x: Column<'_, X>,
 ) {
     match a.block {
-        (2, 2) => add_sized::<M, X, Y, 2>(a, first, sums, x),
-        (3, 3) => add_sized::<M, X, Y, 3>(a, first, sums, x),
-        (6, 6) => add_sized::<M, X, Y, 6>(a, first, sums, x),
+        (2, 2) => add_sized(a, first, sums, x, Shape::<Y, 2, 4>(PhantomData)),
+        (3, 3) => add_sized(a, first, sums, x, Shape::<Y, 3, 9>(PhantomData)),
+        (6, 6) => add_sized(a, first, sums, x, Shape::<Y, 6, 36>(PhantomData)),
         _ => reference::bsr::add::<M, X, Y>(a, first, sums, x),
     }
 }
 
-fn add_sized<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const N: usize>(
-    a: BsrArrays<'_, M>,
-    first: usize,
-    sums: &mut [Sum<M, X, Y>],
-    x: Column<'_, X>,
-) {
-    for (node, sums) in (first / N..).zip(sums.chunks_exact_mut(N)) {
-        let mut row: [Sum<M, X, Y>; N] = std::array::from_fn(|part| sums[part]);
-        let places = a.offsets[node]..a.offsets[node + 1];
-        let blocks = a.values[places.start * N * N..places.end * N * N].chunks_exact(N * N);
-        for (&column, block) in a.columns[places].iter().zip(blocks) {
-            let x: [_; N] = std::array::from_fn(|part| M::input(x[column as usize * N + part]));
-            for (sum, values) in row.iter_mut().zip(block.chunks_exact(N)) {
-                for (value, &x) in values.iter().zip(&x) {
-                    *sum += value.matrix() * x;
+/// Vectors of `Y` and blocks of `N` rows with `ALL` entries.
+struct Shape<Y, const N: usize, const ALL: usize>(PhantomData<Y>);
+
+multiversion! {
+    /// Every entry of a block has its own sum, so that all products of a block share instructions;
+    /// those of a row are added at its end.
+    fn add_sized[M: Mixes<X, Y>, X: Scalar, Y: Scalar, const N: usize, const ALL: usize](
+        a: BsrArrays<'_, M>,
+        first: usize,
+        sums: &mut [Sum<M, X, Y>],
+        x: Column<'_, X>,
+        _shape: Shape<Y, N, ALL>,
+    ) {
+        for (node, sums) in (first / N..).zip(sums.chunks_exact_mut(N)) {
+            let mut parts = [Sum::<M, X, Y>::zero(); ALL];
+            let places = a.offsets[node]..a.offsets[node + 1];
+            let blocks = a.values[places.start * ALL..places.end * ALL].as_chunks::<ALL>().0;
+            for (&column, block) in a.columns[places].iter().zip(blocks) {
+                let x: [_; N] = inputs::<M, X, Y, N>(x, column as usize * N);
+                for part in 0..ALL {
+                    parts[part] += block[part].matrix() * x[part % N];
                 }
             }
+            for (sum, parts) in sums.iter_mut().zip(parts.chunks_exact(N)) {
+                parts.iter().for_each(|part| *sum += *part);
+            }
         }
-        sums.copy_from_slice(&row);
     }
+}
+
+/// The entries of `x` for one block.
+#[inline(always)]
+fn inputs<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const N: usize>(
+    x: Column<'_, X>,
+    first: usize,
+) -> [Sum<M, X, Y>; N] {
+    if x.cols != 1 {
+        return std::array::from_fn(|part| M::input(x[first + part]));
+    }
+    let x = &x.values[first..first + N];
+    std::array::from_fn(|part| M::input(x[part]))
 }

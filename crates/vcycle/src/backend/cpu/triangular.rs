@@ -26,28 +26,25 @@ pub(crate) struct Levels {
 
 impl Levels {
     /// The levels of a triangle whose entries off the diagonal are given; `rows` is an order its
-    /// rows can be solved in. None where one thread is as fast.
+    /// rows can be solved in.
+    pub(crate) fn new(
+        rows: impl Iterator<Item = u32> + Clone,
+        offsets: &[usize],
+        columns: &[u32],
+    ) -> Self {
+        let (levels, bounds) = levels_of(rows.clone(), offsets, columns);
+        let order = sort_by_level(rows, &levels, &bounds);
+        Self { order, bounds }
+    }
+
+    /// The same; none where one thread is as fast.
     pub(crate) fn wide(
         threads: &Threads,
         rows: impl Iterator<Item = u32> + Clone,
         offsets: &[usize],
         columns: &[u32],
     ) -> Option<Self> {
-        let mut levels = vec![0_u32; offsets.len() - 1];
-        let mut bounds = vec![0];
-        for row in rows.clone().map(|row| row as usize) {
-            let needed = &columns[offsets[row]..offsets[row + 1]];
-            let level = needed.iter().map(|&c| levels[c as usize] + 1).max();
-            levels[row] = level.unwrap_or(0);
-            let level = levels[row] as usize;
-            if level + 1 == bounds.len() {
-                bounds.push(0);
-            }
-            bounds[level + 1] += 1;
-        }
-        for level in 1..bounds.len() {
-            bounds[level] += bounds[level - 1];
-        }
+        let (levels, bounds) = levels_of(rows.clone(), offsets, columns);
         let mean = (columns.len() + levels.len()) / (bounds.len() - 1).max(1);
         if threads.count() == 1 || mean < ENTRIES_PER_LEVEL {
             return None;
@@ -56,6 +53,30 @@ impl Levels {
         let worth = threads.count() > COST_OF_LEAPS * leaps(&order) / order.len();
         worth.then_some(Self { order, bounds })
     }
+}
+
+/// The level of every row, and where each level begins.
+fn levels_of(
+    rows: impl Iterator<Item = u32>,
+    offsets: &[usize],
+    columns: &[u32],
+) -> (Vec<u32>, Vec<usize>) {
+    let mut levels = vec![0_u32; offsets.len() - 1];
+    let mut bounds = vec![0];
+    for row in rows.map(|row| row as usize) {
+        let needed = &columns[offsets[row]..offsets[row + 1]];
+        let level = needed.iter().map(|&c| levels[c as usize] + 1).max();
+        levels[row] = level.unwrap_or(0);
+        let level = levels[row] as usize;
+        if level + 1 == bounds.len() {
+            bounds.push(0);
+        }
+        bounds[level + 1] += 1;
+    }
+    for level in 1..bounds.len() {
+        bounds[level] += bounds[level - 1];
+    }
+    (levels, bounds)
 }
 
 /// Steps whose row is no neighbour of the row before.

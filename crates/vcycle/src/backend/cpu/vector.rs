@@ -147,7 +147,7 @@ pub(crate) fn combine_rows<D: Mixes<T, T>, T: Scalar>(
         1 => (alpha.evaluate(0)?, beta.evaluate(0)?),
         _ => (T::Arith::zero(), T::Arith::zero()),
     };
-    let plain = !conjugate && !a.is_zero() && !b.is_zero();
+    let plain = !conjugate && !a.is_zero() && cols == 1;
     threads.for_pieces(y, piece(cols), |start, y| {
         let (rows, x) = (
             start / cols..(start + y.len()) / cols,
@@ -172,8 +172,13 @@ multiversion! {
         b: D::Accumulator,
         y: &mut [T],
     ) {
-        for (y, (d, x)) in y.iter_mut().zip(d.iter().zip(x)) {
-            *y = D::result(a * (d.matrix() * D::input(*x)) + b * D::output(*y));
+        let rows = y.iter_mut().zip(d.iter().zip(x));
+        if b.is_zero() {
+            rows.for_each(|(y, (d, x))| *y = D::result(a * (d.matrix() * D::input(*x))));
+        } else {
+            rows.for_each(|(y, (d, x))| {
+                *y = D::result(a * (d.matrix() * D::input(*x)) + b * D::output(*y));
+            });
         }
     }
 }

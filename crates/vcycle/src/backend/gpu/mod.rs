@@ -4,23 +4,39 @@
 //! time for the types they are used with; the files here launch them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
+pub(crate) mod blocks;
+pub(crate) mod bsr;
+pub(crate) mod csr;
+pub(crate) mod dense;
+pub(crate) mod ell;
+mod layout;
 pub(crate) mod monitor;
+pub(crate) mod rows;
+pub(crate) mod scalars;
+pub(crate) mod triangular;
+pub(crate) mod vector;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vcycle_gpu::{Argument, Device, Kernel, Shape, Source};
+use vcycle_gpu::{Argument, Device, Kernel, Memory, Shape, Source};
 
 use crate::error::{Error, Result};
 use crate::scalar::Kind;
 
-/// Threads of a block, in all kernels.
+/// Threads of a block, unless a file says otherwise.
 pub(crate) const BLOCK: u32 = 256;
+
+/// Most partial sums of a reduction, over all blocks and columns.
+pub(crate) const PARTIAL_SUMS: usize = 2048;
 
 /// A device and the kernels of this backend.
 pub struct Gpu {
     device: Arc<Device>,
     kernels: Mutex<HashMap<Key, Kernel>>,
+    /// Partial sums of reductions and a counter, zero between them. Kernels run one after the
+    /// other, so that all share it.
+    reduction: Memory,
 }
 
 /// File, kernel and definitions.
@@ -42,6 +58,8 @@ pub(crate) struct File {
     pub name: &'static str,
     /// Its text, without the words it is written in.
     pub text: &'static str,
+    /// Threads of a block.
+    pub block: u32,
 }
 
 /// Includes a file of `kernels/`.
@@ -50,6 +68,7 @@ macro_rules! kernel_file {
         crate::backend::gpu::File {
             name: $name,
             text: include_str!(concat!("kernels/", $name)),
+            block: crate::backend::gpu::BLOCK,
         }
     };
 }
@@ -68,15 +87,30 @@ impl Gpu {
                 operation: "double precision, which solves are judged in".to_owned(),
             });
         }
+        let reduction = device.allocate(8 * PARTIAL_SUMS + 8)?;
+        device.clear(&reduction)?;
         Ok(Self {
             device,
             kernels: Mutex::default(),
+            reduction,
         })
     }
 
     /// The device.
     pub fn device(&self) -> &Arc<Device> {
         &self.device
+    }
+
+    /// Threads of a sub-group.
+    pub(crate) fn width(&self) -> usize {
+        let widths = &self.device.properties().sub_groups;
+        widths.first().copied().unwrap_or(1)
+    }
+
+    /// The last arguments of a reduction: partial sums and the counter of blocks.
+    pub(crate) fn reduction(&self) -> [Argument; 2] {
+        let partials = self.reduction.address();
+        [partials, partials + 8 * PARTIAL_SUMS as u64].map(Argument::Address)
     }
 
     /// A kernel of a file, compiled with the given definitions.
@@ -103,22 +137,26 @@ impl Gpu {
         blocks: u32,
         arguments: &[Argument],
     ) -> Result<()> {
-        let shape = Shape {
-            blocks,
-            threads: BLOCK,
-        };
+        self.launch_blocks(kernel, blocks, BLOCK, arguments)
+    }
+
+    /// Queues a kernel with blocks of as many threads as its file says.
+    pub(crate) fn launch_blocks(
+        &self,
+        kernel: &Kernel,
+        blocks: u32,
+        threads: u32,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let shape = Shape { blocks, threads };
         Ok(self.device.launch(kernel, shape, arguments)?)
     }
 
     fn source(&self, file: File, defines: &[Define]) -> Source {
-        let width = self
-            .device
-            .properties()
-            .sub_groups
-            .first()
-            .copied()
-            .unwrap_or(1);
-        let mut all = vec![format!("WIDTH={width}"), format!("BLOCK={BLOCK}")];
+        let mut all = vec![
+            format!("WIDTH={}", self.width()),
+            format!("BLOCK={}", file.block),
+        ];
         all.extend(
             defines
                 .iter()

@@ -51,7 +51,7 @@ pub(in crate::io) fn write_vector<T: Scalar>(
     out: &mut dyn Write,
     vector: &Vector<T>,
 ) -> Result<(), Problem> {
-    let values = vector.host()?;
+    let values = &vector.to_vec()[..];
     banner::<T>(out, "array", Symmetry::General)?;
     writeln!(out, "{} {}", vector.rows(), vector.cols())?;
     let positions = 0..values.len();

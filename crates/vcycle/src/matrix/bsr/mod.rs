@@ -9,9 +9,10 @@ use num_traits::Zero;
 
 use super::rowwise::{self, Rowwise, check_padding, rowwise_operator};
 use super::{Csr, Pattern, Rows, balance, build, fill_rows, zeroed};
+use crate::backend::gpu::rows::Operand;
 use crate::backend::reference::bsr::BsrArrays;
 use crate::backend::reference::rows::{Column, Sum};
-use crate::backend::{cpu, reference};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
@@ -203,6 +204,19 @@ impl<T: Scalar> Rowwise for Bsr<T> {
         self.block.rows
     }
 
+    fn operands(&self, on: &gpu::Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let [offsets, columns] = self.pattern.device()?;
+        let blocks = gpu::bsr::Blocks {
+            size: Rowwise::size(self),
+            block: self.block,
+            count: self.pattern.nonzeros(),
+            offsets,
+            columns,
+            values: self.values.device()?,
+        };
+        Ok(vec![gpu::bsr::rows(blocks).operand(on, cols)])
+    }
+
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
@@ -219,7 +233,9 @@ impl<T: Scalar> Rowwise for Bsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::cpu::simd::testing::at_every_level;
     use crate::gallery;
+    use crate::scalar::f16;
 
     #[test]
     fn blocks_are_filled_and_zeros_left_out_again() {
@@ -239,6 +255,41 @@ mod tests {
         for block in [Size::square(3), Size::new(2, 0), Size::new(4, 3), large] {
             let error = Bsr::from_csr(&a, block).unwrap_err();
             assert!(matches!(error, Error::InvalidStructure { .. }));
+        }
+    }
+
+    fn product<M: Mixes<f32, f32>>(a: &Csr<f64>, executor: &Executor, size: usize) -> Vec<f32> {
+        let n = a.size().rows;
+        let blocks = Bsr::from_csr(&a.convert::<M>().unwrap(), Size::square(size)).unwrap();
+        let x = (0..n).map(|i| (i % 17) as f32 - 8.0).collect();
+        let mut y = Vector::<f32>::zeros(executor, n, 1).unwrap();
+        let x = Vector::<f32>::from_column(executor, x);
+        blocks.apply(&x, &mut y, &Workspace::new()).unwrap();
+        y.to_vec()
+    }
+
+    #[test]
+    fn every_instruction_set_agrees_with_the_reference() {
+        let serial = Executor::cpu_with_threads(1).unwrap();
+        let on = |executor: &Executor| gallery::elasticity([4, 3, 2], executor).unwrap().matrix;
+        type Multiply = fn(&Csr<f64>, &Executor, usize) -> Vec<f32>;
+        let check = |product: Multiply, size| {
+            let host = Executor::reference();
+            let expected = product(&on(&host), &host, size);
+            at_every_level(|level| {
+                let found = product(&on(&serial), &serial, size);
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert!(
+                        (found - expected).abs() < 1e-4,
+                        "{level:?}: {found} {expected}"
+                    );
+                }
+            });
+        };
+        for size in [2, 3, 4, 6] {
+            check(product::<f64>, size);
+            check(product::<f32>, size);
+            check(product::<f16>, size);
         }
     }
 

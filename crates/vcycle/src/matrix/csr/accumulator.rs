@@ -53,16 +53,23 @@ impl<V: Value> Accumulator<V> {
     /// The sum of `column`, zero where it is met for the first time.
     #[inline(always)]
     pub(crate) fn sum(&mut self, column: u32) -> &mut V {
-        let place = &mut self.places[column as usize];
-        let known = place.wrapping_sub(self.base) as usize;
-        let new = known >= self.len;
-        let index = if new { self.len } else { known };
-        *place = self.base + index as u32;
-        self.len += usize::from(new);
-        self.columns[index] = column;
-        let value = &mut self.values[index];
-        *value = if new { V::default() } else { *value };
-        value
+        let index = self.with(|open| open.place(column));
+        &mut self.values[index]
+    }
+
+    /// What `work` returns, which has the row in registers.
+    #[inline(always)]
+    pub(super) fn with<R>(&mut self, work: impl FnOnce(&mut Open<'_, V>) -> R) -> R {
+        let mut open = Open {
+            columns: &mut self.columns,
+            values: &mut self.values,
+            places: &mut self.places,
+            base: self.base,
+            len: self.len,
+        };
+        let result = work(&mut open);
+        self.len = open.len;
+        result
     }
 
     /// The columns met so far and their sums, in the order they were met.
@@ -80,9 +87,99 @@ impl<V: Value> Accumulator<V> {
     }
 }
 
+/// An [`Accumulator`] at work.
+pub(super) struct Open<'a, V> {
+    columns: &'a mut [u32],
+    values: &'a mut [V],
+    places: &'a mut [u32],
+    base: u32,
+    len: usize,
+}
+
+impl<V: Value> Open<'_, V> {
+    /// The sum of `column`, zero where it is met for the first time.
+    #[inline(always)]
+    pub(super) fn sum(&mut self, column: u32) -> &mut V {
+        let index = self.place(column);
+        &mut self.values[index]
+    }
+
+    #[inline(always)]
+    fn place(&mut self, column: u32) -> usize {
+        let place = &mut self.places[column as usize];
+        let known = place.wrapping_sub(self.base) as usize;
+        let new = known >= self.len;
+        let index = if new { self.len } else { known };
+        *place = self.base + index as u32;
+        self.len += usize::from(new);
+        self.columns[index] = column;
+        let value = &mut self.values[index];
+        *value = if new { V::default() } else { *value };
+        index
+    }
+}
+
+/// A row of few columns with their sums, always in order: a search from the end is quicker than a
+/// table, as what is added next mostly belongs to a column met just before.
+pub(crate) struct ShortRow<V> {
+    columns: [u32; LONGEST],
+    values: [V; LONGEST],
+    len: usize,
+}
+
+/// Of a [`ShortRow`].
+const LONGEST: usize = 32;
+
+impl<V: Value> Default for ShortRow<V> {
+    fn default() -> Self {
+        Self {
+            columns: [0; LONGEST],
+            values: [V::default(); LONGEST],
+            len: 0,
+        }
+    }
+}
+
+impl<V: Value + std::ops::AddAssign> ShortRow<V> {
+    /// How many columns it can have.
+    pub(crate) const LONGEST: usize = LONGEST;
+
+    /// Adds to the sum of `column`.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, column: u32, value: V) {
+        let mut place = self.len;
+        while place > 0 && self.columns[place - 1] > column {
+            place -= 1;
+        }
+        if place > 0 && self.columns[place - 1] == column {
+            self.values[place - 1] += value;
+            return;
+        }
+        self.columns.copy_within(place..self.len, place + 1);
+        self.values.copy_within(place..self.len, place + 1);
+        (self.columns[place], self.values[place]) = (column, value);
+        self.len += 1;
+    }
+
+    /// The columns and their sums.
+    pub(crate) fn entries(&self) -> (&[u32], &[V]) {
+        (&self.columns[..self.len], &self.values[..self.len])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_rows_are_in_order() {
+        let mut row = ShortRow::<f64>::default();
+        for (column, value) in [(4, 1.0), (0, 2.0), (4, 3.0), (2, 0.5), (0, 1.0), (9, 1.0)] {
+            row.add(column, value);
+        }
+        let expected: (&[u32], &[f64]) = (&[0, 2, 4, 9], &[3.0, 0.5, 4.0, 1.0]);
+        assert_eq!(row.entries(), expected);
+    }
 
     #[test]
     fn rows_do_not_mix() {

@@ -1,9 +1,12 @@
 //! Products with a CSR matrix, in every combination of precisions.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::Csr;
 use crate::backend::cpu::csr::Product;
+use crate::backend::gpu::Gpu;
+use crate::backend::gpu::rows::{self, Finish, Operand};
 use crate::backend::reference::csr::{CsrArrays, SweepArrays};
 use crate::backend::{cpu, reference};
 use crate::error::Result;
@@ -23,6 +26,46 @@ impl<T: Scalar> Csr<T> {
             columns: self.columns(),
             values: self.values.host()?,
         })
+    }
+
+    /// The matrix as kernels of its device take it, for vectors of so many columns.
+    pub(crate) fn operand(&self, cols: usize) -> Result<Operand> {
+        let layout = self.pattern.layout()?;
+        if self.copies.placed.get().is_none() {
+            let values = layout.values(self.offsets(), self.columns(), self.values())?;
+            // Where two threads come here at once both have made the same.
+            let _ = self.copies.placed.set(values);
+        }
+        layout.operand(self.copies.placed.get().expect("made just now"), cols)
+    }
+
+    /// The values on a device, as they are.
+    pub(crate) fn device_values(&self) -> Result<vcycle_gpu::Address> {
+        self.values.device()
+    }
+
+    /// A product on the device that has the matrix.
+    pub(crate) fn multiply_on<X: Scalar, Y: Scalar>(
+        &self,
+        gpu: &Gpu,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
+        gpu.real(T::KIND)?;
+        rows::multiply::<T, X, Y>(gpu, self.operand(x.cols())?, x, finish, y)
+    }
+
+    /// The transpose, kept for the next time.
+    fn kept_transpose(&self) -> Result<&Self> {
+        if let Some(transposed) = self.copies.transposed.get() {
+            return Ok(transposed);
+        }
+        let transposed = Arc::new(self.transpose()?);
+        Ok(self.copies.transposed.get_or_init(|| transposed))
     }
 
     fn sums<'w, X: Scalar, Y: Scalar>(
@@ -54,10 +97,13 @@ where
 
     fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, _ws: &Workspace) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
+        if let Executor::Gpu(gpu) = self.executor() {
+            return self.multiply_on(gpu, x, &Finish::Apply, y);
+        }
         let (a, cols) = (self.arrays()?, x.cols());
         let (x, y) = (x.host()?, y.host_mut()?);
         match self.executor() {
-            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
+            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
             Executor::Reference => reference::csr::apply(a, x, y, cols),
             Executor::Cpu(threads) => {
                 Product::new(a, x, cols).run(threads, &self.pattern, y)?;
@@ -75,10 +121,14 @@ where
         _ws: &Workspace,
     ) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
+        if let Executor::Gpu(gpu) = self.executor() {
+            let z = None;
+            return self.multiply_on(gpu, x, &Finish::Combine { alpha, beta, z }, y);
+        }
         let (a, cols) = (self.arrays()?, x.cols());
         let (x, y) = (x.host()?, y.host_mut()?);
         match self.executor() {
-            Executor::Gpu(gpu) => Err(gpu.lacks("csr", "products")),
+            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
             Executor::Reference => reference::csr::apply_advanced(alpha, a, x, beta, y, cols),
             Executor::Cpu(threads) => {
                 let product = Product {
@@ -100,10 +150,13 @@ where
     ) -> Result<()> {
         check_apply("csr residual", self.size(), self.executor(), x, r)?;
         check_apply("csr residual", self.size(), self.executor(), x, b)?;
+        if let Executor::Gpu(gpu) = self.executor() {
+            return self.multiply_on(gpu, x, &Finish::residual(b), r);
+        }
         let (a, cols) = (self.arrays()?, x.cols());
         let (b, x, r) = (b.host()?, x.host()?, r.host_mut()?);
         match self.executor() {
-            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
+            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
             Executor::Reference => reference::csr::residual(b, a, x, r, cols),
             Executor::Cpu(threads) => {
                 let product = Product {
@@ -130,11 +183,14 @@ where
     {
         self.executor().check_same(x.executor(), "csr relaxation")?;
         sweep.check(self.size(), x, y)?;
+        if let Executor::Gpu(gpu) = self.executor() {
+            return self.multiply_on(gpu, x, &Finish::Relax(sweep), y);
+        }
         let (a, cols) = (self.arrays()?, x.cols());
         let sweep = SweepArrays::new(&sweep)?;
         let (x, y) = (x.host()?, y.host_mut()?);
         match self.executor() {
-            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "sweeps")),
+            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
             Executor::Reference => reference::csr::relax(sweep, a, x, y, cols),
             Executor::Cpu(threads) => {
                 let product = Product {
@@ -156,11 +212,15 @@ where
     ) -> Result<()> {
         let size = self.size().transposed();
         check_apply("transposed csr product", size, self.executor(), x, y)?;
+        if let Executor::Gpu(gpu) = self.executor() {
+            let transposed = self.kept_transpose()?;
+            return transposed.multiply_on(gpu, x, &Finish::Apply, y);
+        }
         let (a, cols) = (self.arrays()?, x.cols());
         let (x, y) = (x.host()?, y.host_mut()?);
         let conjugate = mode == Transpose::Conjugate;
         match self.executor() {
-            Executor::Gpu(gpu) => return Err(gpu.lacks("csr", "products")),
+            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
             Executor::Reference => {
                 let mut sums = self.sums::<Y, X>(size.rows, cols, ws)?;
                 let sums = sums.host_mut()?;

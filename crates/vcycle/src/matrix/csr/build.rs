@@ -34,6 +34,9 @@ impl Arrays<()> {
     }
 }
 
+/// What rows are expected to have at least: memory that is there from the start is not moved.
+const ENTRIES_A_ROW: usize = 4;
+
 /// Consecutive rows, to which entries are appended in increasing column.
 pub(crate) struct Rows<V> {
     ends: Vec<usize>,
@@ -45,8 +48,8 @@ impl<V: Value> Rows<V> {
     fn new(rows: usize) -> Self {
         Self {
             ends: Vec::with_capacity(rows),
-            columns: Vec::new(),
-            values: Vec::new(),
+            columns: Vec::with_capacity(ENTRIES_A_ROW * rows),
+            values: Vec::with_capacity(ENTRIES_A_ROW * rows),
         }
     }
 
@@ -56,6 +59,46 @@ impl<V: Value> Rows<V> {
         columns
             .and_then(|()| self.values.try_reserve(entries))
             .map_err(|_| out_of_memory::<V>(executor, self.columns.len() + entries))
+    }
+
+    /// Appends entries to the current row.
+    pub(crate) fn append(
+        &mut self,
+        executor: &Executor,
+        (columns, values): (&[u32], &[V]),
+    ) -> Result<()> {
+        self.reserve(executor, columns.len())?;
+        self.columns.extend_from_slice(columns);
+        self.values.extend_from_slice(values);
+        Ok(())
+    }
+
+    /// Appends those of at most so many entries that are to be kept; says where the first stands.
+    /// Which these are is as good as random, so that there is no branch on it.
+    pub(crate) fn append_kept(
+        &mut self,
+        executor: &Executor,
+        most: usize,
+        entries: impl Iterator<Item = (bool, u32, V)>,
+    ) -> Result<usize> {
+        let first = self.columns.len();
+        self.reserve(executor, most + 1)?;
+        self.columns.resize(first + most + 1, 0);
+        self.values.resize(first + most + 1, V::default());
+        let (columns, values) = (&mut self.columns[first..], &mut self.values[first..]);
+        let mut kept = 0;
+        for (keep, column, value) in entries {
+            (columns[kept], values[kept]) = (column, value);
+            kept += usize::from(keep);
+        }
+        self.columns.truncate(first + kept);
+        self.values.truncate(first + kept);
+        Ok(first)
+    }
+
+    /// The value at a place, to be changed.
+    pub(crate) fn value_mut(&mut self, place: usize) -> &mut V {
+        &mut self.values[place]
     }
 
     pub(crate) fn push(&mut self, column: u32, value: V) {
@@ -226,6 +269,25 @@ impl<T: Scalar> Csr<T> {
             },
         );
         Self::with_pattern(pattern, values)
+    }
+
+    /// A number for every row: `of_row(scratch, row)`.
+    pub(crate) fn map_rows<V: Value, S: Send>(
+        &self,
+        scratch: impl Fn() -> S + Sync + Send,
+        of_row: impl Fn(&mut S, usize) -> V + Sync + Send,
+    ) -> Vec<V> {
+        let mut numbers = vec![V::default(); self.size().rows];
+        let rows = ranges(self.pattern.pieces());
+        let parts = cut(&mut numbers, rows.iter().map(|rows| rows.len()));
+        let tasks = rows.iter().cloned().zip(parts).collect();
+        let work = |scratch: &mut S, (rows, out): (Range<usize>, &mut [V])| {
+            for (row, out) in rows.zip(out) {
+                *out = of_row(scratch, row);
+            }
+        };
+        self.executor().run_with(self.bytes(), tasks, scratch, work);
+        numbers
     }
 
     /// `part(rows)` for ranges of rows of about equal work, in order; the ranges depend on the

@@ -146,12 +146,16 @@ impl<T: Scalar> Csr<T> {
     /// assert_eq!((facts.negative_diagonal, facts.bandwidth), (1, 0));
     /// ```
     pub fn facts(&self) -> Facts {
-        let seen = self
-            .map_pieces(|rows| self.see_rows(rows))
-            .into_iter()
-            .fold(Seen::default(), Seen::join);
+        let see = |part: &(dyn Fn(Range<usize>) -> Seen + Sync)| {
+            let parts = self.map_pieces(part).into_iter();
+            parts.fold(Seen::default(), Seen::join)
+        };
+        let mut seen = see(&|rows| self.see_rows(rows));
         let size = self.size();
         let square = size.rows == size.cols;
+        if square && seen.matched != seen.below {
+            seen = seen.join(see(&|rows| self.see_alone(rows)));
+        }
         Facts {
             rows: size.rows,
             columns: size.cols,
@@ -184,8 +188,9 @@ impl<T: Scalar> Csr<T> {
     fn see_rows(&self, rows: Range<usize>) -> Seen {
         let mut seen = Seen::default();
         let size = self.size();
+        let arrays = Arrays::new(self);
         for row in rows {
-            let (columns, values) = self.row(row);
+            let (columns, values) = arrays.row(row);
             seen.length(columns.len());
             let (mut diagonal, mut beside) = (None, 0.0);
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
@@ -194,9 +199,12 @@ impl<T: Scalar> Csr<T> {
                     true => diagonal = Some((value.to_c64().re, modulus)),
                     false => beside += modulus,
                 }
-                if size.rows == size.cols {
-                    seen.opposite(value, self.mirrored(row, place, column as usize));
+                if size.rows == size.cols && column as usize > row {
+                    seen.opposite(value, arrays.mirrored(row, place, column as usize));
+                } else if column as usize == row {
+                    seen.opposite(value, Some(value));
                 }
+                seen.below += usize::from((column as usize) <= row);
             }
             if row < size.cols {
                 seen.diagonal(diagonal);
@@ -206,6 +214,44 @@ impl<T: Scalar> Csr<T> {
         seen
     }
 
+    /// The entries below the diagonal that have none at the mirrored position.
+    fn see_alone(&self, rows: Range<usize>) -> Seen {
+        let mut seen = Seen::default();
+        let arrays = Arrays::new(self);
+        for row in rows {
+            let (columns, values) = arrays.row(row);
+            for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
+                let below = (column as usize) < row;
+                if below && arrays.mirrored(row, place, column as usize).is_none() {
+                    seen.opposite(value, None);
+                }
+            }
+        }
+        seen
+    }
+}
+
+/// The arrays of a matrix, at hand.
+struct Arrays<'a, T> {
+    offsets: &'a [usize],
+    columns: &'a [u32],
+    values: &'a [T],
+}
+
+impl<'a, T: Scalar> Arrays<'a, T> {
+    fn new(a: &'a Csr<T>) -> Self {
+        Self {
+            offsets: a.offsets(),
+            columns: a.columns(),
+            values: a.values(),
+        }
+    }
+
+    fn row(&self, row: usize) -> (&'a [u32], &'a [T]) {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
     /// The entry at (`column`, `row`). In rows of a stencil the first has its opposite in the last
     /// place, and so on: that is looked at before searching.
     fn mirrored(&self, row: usize, place: usize, column: usize) -> Option<T> {
@@ -213,7 +259,10 @@ impl<T: Scalar> Csr<T> {
         let guess = columns.len().wrapping_sub(place + 1);
         match columns.get(guess) {
             Some(&found) if found as usize == row => Some(values[guess]),
-            _ => self.entry(column, row),
+            _ => {
+                let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
+                Some(values[place])
+            }
         }
     }
 }
@@ -236,7 +285,11 @@ struct Seen {
     zero_diagonal: usize,
     negative_diagonal: usize,
     dominant: usize,
-    /// Entries without one at the mirrored position.
+    /// Entries not above the diagonal.
+    below: usize,
+    /// Entries not below the diagonal with one at the mirrored position.
+    matched: usize,
+    /// Entries without.
     alone: usize,
     not_symmetric: usize,
     not_hermitian: usize,
@@ -253,14 +306,17 @@ impl Seen {
     /// Returns the absolute value.
     fn value<T: Scalar>(&mut self, value: T) -> f64 {
         let modulus = modulus(value);
-        if !modulus.is_finite() {
-            self.non_finite += 1;
-        } else if modulus == 0.0 {
-            self.zeros += 1;
+        let ordinary = modulus > 0.0 && modulus < f64::INFINITY;
+        self.zeros += usize::from(modulus == 0.0);
+        self.non_finite += usize::from(!ordinary && modulus != 0.0);
+        self.f16_underflows += usize::from(ordinary && modulus < F16_UNDERFLOW);
+        self.largest = if ordinary && modulus > self.largest {
+            modulus
         } else {
-            self.largest = self.largest.max(modulus);
-            self.smallest = least(self.smallest, Some(modulus));
-            self.f16_underflows += usize::from(modulus < F16_UNDERFLOW);
+            self.largest
+        };
+        if ordinary && self.smallest.is_none_or(|smallest| modulus < smallest) {
+            self.smallest = Some(modulus);
         }
         modulus
     }
@@ -277,6 +333,10 @@ impl Seen {
     /// An entry and what stands at the mirrored position.
     fn opposite<T: Scalar>(&mut self, value: T, opposite: Option<T>) {
         self.alone += usize::from(opposite.is_none());
+        self.matched += usize::from(opposite.is_some());
+        if opposite == Some(value) && !T::KIND.is_complex() {
+            return;
+        }
         let (value, opposite) = (value.load(), opposite.unwrap_or_default().load());
         let size = |value: T::Arith| value.modulus().to_f64();
         let tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
@@ -301,6 +361,8 @@ impl Seen {
             zero_diagonal: self.zero_diagonal + other.zero_diagonal,
             negative_diagonal: self.negative_diagonal + other.negative_diagonal,
             dominant: self.dominant + other.dominant,
+            below: self.below + other.below,
+            matched: self.matched + other.matched,
             alone: self.alone + other.alone,
             not_symmetric: self.not_symmetric + other.not_symmetric,
             not_hermitian: self.not_hermitian + other.not_hermitian,

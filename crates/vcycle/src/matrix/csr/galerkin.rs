@@ -205,12 +205,16 @@ impl<V: Value> Scratch<V> {
 
     /// Adds that row times `P`.
     fn multiply_right(&mut self, p: &Pattern, combine: impl Fn(&mut V, V, usize)) {
+        let (offsets, outer) = (p.offsets(), p.columns());
         let (columns, sums) = self.left.entries();
-        for (&k, &sum) in columns.iter().zip(sums) {
-            for place in p.range(k as usize) {
-                combine(self.row.sum(p.columns()[place]), sum, place);
+        self.row.with(|row| {
+            for (&k, &sum) in columns.iter().zip(sums) {
+                let places = offsets[k as usize]..offsets[k as usize + 1];
+                for (place, &column) in places.clone().zip(&outer[places]) {
+                    combine(row.sum(column), sum, place);
+                }
             }
-        }
+        });
     }
 }
 

@@ -22,9 +22,9 @@ mod transpose;
 mod triplets;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-pub(crate) use accumulator::Accumulator;
+pub(crate) use accumulator::{Accumulator, ShortRow};
 pub(crate) use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
 pub(crate) use cut::{Slice, balance};
 pub use equilibrate::{Equilibrated, Scaling};
@@ -62,6 +62,24 @@ use crate::scalar::{Field, Scalar};
 pub struct Csr<T> {
     pattern: Arc<Pattern>,
     values: Buffer<T>,
+    copies: Copies<T>,
+}
+
+/// Copies that devices multiply with, made when they are first needed.
+#[derive(Clone, Debug)]
+struct Copies<T> {
+    /// The values in the layout of the pattern.
+    placed: OnceLock<Buffer<T>>,
+    transposed: OnceLock<Arc<Csr<T>>>,
+}
+
+impl<T> Default for Copies<T> {
+    fn default() -> Self {
+        Self {
+            placed: OnceLock::new(),
+            transposed: OnceLock::new(),
+        }
+    }
 }
 
 /// What to do with a position that is given more than once.
@@ -109,6 +127,7 @@ impl<T: Scalar> Csr<T> {
         Self {
             pattern: Arc::new(Pattern::new(executor, size, offsets, columns)),
             values: Buffer::from_vec(executor, values),
+            copies: Copies::default(),
         }
     }
 
@@ -130,6 +149,7 @@ impl<T: Scalar> Csr<T> {
         Ok(Self {
             values: Buffer::from_vec(pattern.executor(), values),
             pattern: Arc::clone(pattern),
+            copies: Copies::default(),
         })
     }
 
@@ -200,6 +220,7 @@ impl<T: Scalar> Csr<T> {
     /// # Panics
     /// On an executor whose memory the host cannot address.
     pub fn values_mut(&mut self) -> &mut [T] {
+        self.copies = Copies::default();
         self.values.host_mut().expect("matrix on a host executor")
     }
 
@@ -218,13 +239,18 @@ impl<T: Scalar> Csr<T> {
 
     /// The diagonal; zero where no entry is stored.
     pub fn diagonal(&self) -> Vec<T> {
-        let n = self.size().rows.min(self.size().cols);
-        let of_row = |row| self.entry(row, row).unwrap_or_default();
-        let parts = self.map_pieces(|rows| {
-            let rows = rows.start..rows.end.min(n);
-            rows.map(of_row).collect::<Vec<_>>()
-        });
-        parts.concat()
+        let of_row = |place: &mut usize, row: usize| {
+            let (columns, values) = self.row(row);
+            // In most matrices it stands where it stood in the row before.
+            if columns.get(*place) != Some(&(row as u32)) {
+                *place = columns.binary_search(&(row as u32)).ok()?;
+            }
+            Some(values[*place])
+        };
+        let of_row = |place: &mut usize, row| of_row(place, row).unwrap_or_default();
+        let mut diagonal = self.map_rows(|| 0, of_row);
+        diagonal.truncate(self.size().cols);
+        diagonal
     }
 
     /// The same matrix with values of another type, on the same pattern.
@@ -250,7 +276,8 @@ impl<T: Scalar> Csr<T> {
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
-            values: self.values.copy_to(executor)?,
+            values: Buffer::from_vec(executor, self.values.host()?.to_vec()),
+            copies: Copies::default(),
         })
     }
 
@@ -262,6 +289,7 @@ impl<T: Scalar> Csr<T> {
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
             values: Buffer::from_vec(executor, self.values.into_vec()),
+            copies: Copies::default(),
         })
     }
 
@@ -269,8 +297,16 @@ impl<T: Scalar> Csr<T> {
     pub fn check_finite(&self) -> Result<()> {
         let first = |rows: Range<usize>| {
             let places = self.offsets()[rows.start]..self.offsets()[rows.end];
-            let mut values = self.values()[places.clone()].iter();
-            Some(places.start + values.position(|value| !value.load().is_finite())?)
+            let values = &self.values()[places.clone()];
+            // All of them first: a search that may end anywhere is slower.
+            let infinite = |value: &T| !value.load().is_finite();
+            if !values
+                .iter()
+                .fold(false, |any, value| any | infinite(value))
+            {
+                return None;
+            }
+            Some(places.start + values.iter().position(infinite)?)
         };
         let Some(place) = self.map_pieces(first).into_iter().flatten().next() else {
             return Ok(());

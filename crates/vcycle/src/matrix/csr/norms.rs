@@ -13,17 +13,26 @@ fn larger(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
 }
 
+/// The largest absolute value; several are compared side by side.
+fn largest<T: Scalar>(values: &[T]) -> f64 {
+    let (body, tail) = values.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for values in body {
+        for lane in 0..8 {
+            lanes[lane] = larger(lanes[lane], modulus(values[lane]));
+        }
+    }
+    let tail = tail.iter().map(|&value| modulus(value));
+    lanes.into_iter().chain(tail).fold(0.0, larger)
+}
+
 impl<T: Scalar> Csr<T> {
     /// The largest absolute value of an entry; NaN if an entry is.
     pub fn norm_max(&self) -> f64 {
         let values = self.values();
         let parts = self.map_pieces(|rows| {
             let places = self.offsets()[rows.start]..self.offsets()[rows.end];
-            values[places]
-                .iter()
-                .copied()
-                .map(modulus)
-                .fold(0.0, larger)
+            largest(&values[places])
         });
         parts.into_iter().fold(0.0, larger)
     }

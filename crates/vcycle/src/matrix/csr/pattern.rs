@@ -7,6 +7,7 @@ use super::Duplicates;
 use super::build::cut_rows;
 use super::cut::{self, Slice};
 use super::runs::{self, Run};
+use crate::backend::gpu::csr::Layout;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
@@ -21,6 +22,7 @@ pub struct Pattern {
     pieces: OnceLock<Vec<usize>>,
     slices: OnceLock<Vec<Slice>>,
     runs: OnceLock<Vec<Run>>,
+    layout: OnceLock<Layout>,
 }
 
 impl Pattern {
@@ -37,6 +39,7 @@ impl Pattern {
             pieces: OnceLock::new(),
             slices: OnceLock::new(),
             runs: OnceLock::new(),
+            layout: OnceLock::new(),
         }
     }
 
@@ -48,6 +51,7 @@ impl Pattern {
             pieces: self.pieces.clone(),
             slices: self.slices.clone(),
             runs: self.runs.clone(),
+            layout: OnceLock::new(),
         })
     }
 
@@ -120,6 +124,29 @@ impl Pattern {
                 self.columns(),
             )
         })
+    }
+
+    /// How a device stores matrices of this pattern.
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    ///
+    /// # Panics
+    /// On an executor of the host.
+    pub(crate) fn layout(&self) -> Result<&Layout> {
+        if let Some(layout) = self.layout.get() {
+            return Ok(layout);
+        }
+        let Executor::Gpu(gpu) = self.executor() else {
+            panic!("only devices need a layout");
+        };
+        let layout = Layout::new(gpu, self.offsets(), self.columns())?;
+        Ok(self.layout.get_or_init(|| layout))
+    }
+
+    /// The arrays on a device: row offsets and columns.
+    pub(crate) fn device(&self) -> Result<[vcycle_gpu::Address; 2]> {
+        Ok([self.offsets.device()?, self.columns.device()?])
     }
 
     /// Slices of rows for products with the transpose; the same for any number of threads.

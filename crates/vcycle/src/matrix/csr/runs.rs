@@ -5,7 +5,6 @@ use std::ops::Range;
 use crate::executor::Executor;
 
 /// Fewer rows than this are no run: going from one run to the next costs as much as they save.
-/// Rows that move come in multiples of it, so that no register is left half empty.
 const WORTH: usize = 8;
 /// Rows with more entries than this are not short.
 const SHORT: usize = 8;
@@ -106,7 +105,7 @@ impl Rows<'_> {
         let length = self.length(row);
         let mut count = self.moved(row, end);
         if count >= WORTH && length > 0 {
-            return (Alike::Moved, count / WORTH * WORTH);
+            return (Alike::Moved, count);
         }
         while row + count < end && self.length(row + count) == length {
             let next = self.moved(row + count, end.min(row + count + WORTH));
@@ -166,8 +165,8 @@ mod tests {
     #[test]
     fn rows_alike_are_found() {
         let expected = [
-            (Alike::Moved, 0..8),
-            (Alike::Equal, 8..20),
+            (Alike::Moved, 0..10),
+            (Alike::Equal, 10..20),
             (Alike::Not, 20..24),
         ];
         assert_eq!(found(&rows(), &[0, 24]), expected);

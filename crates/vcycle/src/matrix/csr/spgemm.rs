@@ -214,12 +214,16 @@ impl<V: Value> Accumulator<V> {
         row: usize,
         combine: impl Fn(&mut V, usize, usize),
     ) {
-        let (inner, outer) = (a.columns(), b.columns());
-        for left in a.range(row) {
-            for right in b.range(inner[left] as usize) {
-                combine(self.sum(outer[right]), left, right);
+        let (inner, outer, offsets) = (a.columns(), b.columns(), b.offsets());
+        self.with(|sums| {
+            for left in a.range(row) {
+                let k = inner[left] as usize;
+                let places = offsets[k]..offsets[k + 1];
+                for (right, &column) in places.clone().zip(&outer[places]) {
+                    combine(sums.sum(column), left, right);
+                }
             }
-        }
+        });
     }
 }
 

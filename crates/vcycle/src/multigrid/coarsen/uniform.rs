@@ -5,8 +5,9 @@ use crate::error::{Error, Result};
 
 /// Groups of `size` consecutive unknowns, the last perhaps smaller.
 ///
-/// **Choose it** where the graph gives nothing to go by: where matching stalls, or for a coarse
-/// level that only has to become smaller.
+/// **Choose it** where the graph gives nothing to go by: where matching stalls (`pgm` takes it then,
+/// and says so), or for a coarse level that only has to become smaller. It is what costs least, and
+/// wants a numbering in which neighbours have near numbers.
 ///
 /// ```
 /// use vcycle::multigrid::coarsen::uniform;

@@ -45,7 +45,7 @@ pub use extended::extended;
 pub use extended_i::extended_i;
 pub use filtered::filtered;
 pub use hybrid::hybrid;
-pub use smoothed::smoothed;
+pub use smoothed::{smoothed, spectral_radius};
 pub use tentative::tentative;
 pub use truncation::{Truncation, truncate};
 pub use two_stage::two_stage;

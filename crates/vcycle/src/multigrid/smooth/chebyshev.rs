@@ -7,20 +7,21 @@ use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, entries};
 use crate::multigrid::serde_text;
-use crate::multigrid::spectrum::{largest_row_sum, spectral_radius};
+use crate::multigrid::spectrum::{row_sum_bound, spectral_radius};
 use crate::precond::{Diagonal, Jacobi, L1Jacobi};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
-/// The smoothed part of the spectrum, relative to its estimated upper end.
-const INTERVAL: (f64, f64) = (0.3, 1.1);
+/// The lower end of the smoothed part of the spectrum, relative to the upper one.
+const LOWER: f64 = 0.27;
 
 /// The polynomial of given degree in `D^-1 A` that is smallest on the upper part of the spectrum,
-/// from 0.3 to 1.1 times the estimated spectral radius (Adams, Brezina, Hu and Tuminaro 2003).
+/// from 0.27 times the spectral radius on (Adams, Brezina, Hu and Tuminaro 2003).
 ///
-/// The radius is estimated by the power method at set-up, and never taken to be more than the
-/// largest absolute row sum of `D^-1 A`, which bounds it. With the base `l1-jacobi` the absolute
-/// row sums of the matrix take the place of its diagonal `D` (Baker, Falgout, Kolev and Yang 2011).
+/// The radius is estimated by the power method at set-up, rather too large than too small, and never
+/// taken to be more than the largest absolute row sum of `D^-1 A`, which bounds it. With the base
+/// `l1-jacobi` the absolute row sums of the matrix take the place of its diagonal `D` (Baker,
+/// Falgout, Kolev and Yang 2011).
 ///
 /// **Choose it** for symmetric positive definite matrices and many threads: it is as strong as
 /// Gauss-Seidel and consists of products with the matrix alone.
@@ -45,6 +46,9 @@ pub struct ChebyshevPolynomial {
     pub degree: usize,
     /// What `D` is.
     pub base: ChebyshevBase,
+    /// The spectral radius of `D^-1 A`, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radius: Option<f64>,
 }
 
 impl Default for ChebyshevPolynomial {
@@ -52,6 +56,7 @@ impl Default for ChebyshevPolynomial {
         Self {
             degree: 2,
             base: ChebyshevBase::default(),
+            radius: None,
         }
     }
 }
@@ -80,15 +85,19 @@ impl ChebyshevBase {
         }
     }
 
-    /// `D^-1`, and a bound of the spectral radius of `D^-1 A`.
-    fn inverse<T: Scalar>(self, a: &dyn LinOp<T>) -> Result<(Diagonal<T>, f64)> {
+    /// `D^-1`.
+    fn inverse<T: Scalar>(self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         match self {
-            Self::Jacobi => {
-                let matrix = entries(a, "chebyshev")?;
-                let bound = largest_row_sum(&matrix, &matrix.diagonal());
-                Ok((Jacobi::default().inverse(a)?, bound))
-            }
-            Self::L1Jacobi => Ok((L1Jacobi::default().inverse(a)?, 1.0)),
+            Self::Jacobi => Jacobi::default().inverse(a),
+            Self::L1Jacobi => L1Jacobi::default().inverse(a),
+        }
+    }
+
+    /// A bound of the spectral radius of `D^-1 A`.
+    fn bound<T: Scalar>(self, a: &dyn LinOp<T>) -> Result<f64> {
+        match self {
+            Self::Jacobi => Ok(row_sum_bound(&*entries(a, "chebyshev")?)),
+            Self::L1Jacobi => Ok(1.0),
         }
     }
 }
@@ -104,14 +113,20 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
                 reason: "must be at least 1".to_owned(),
             });
         }
-        let (inverse, bound) = self.base.inverse(a.as_ref())?;
-        let radius = spectral_radius(a.as_ref(), &inverse, ws)?.min(bound);
+        let inverse = self.base.inverse(a.as_ref())?;
+        let upper = match self.radius {
+            Some(known) => known,
+            None => {
+                let bound = self.base.bound(a.as_ref())?;
+                spectral_radius(a.as_ref(), inverse.values(), bound, ws)?
+            }
+        };
         Ok(Arc::new(Polynomial {
             a: Arc::clone(a),
             inverse,
             degree: self.degree,
-            lower: INTERVAL.0 * radius,
-            upper: (INTERVAL.1 * radius).min(bound),
+            lower: LOWER * upper,
+            upper,
         }))
     }
 }
@@ -245,8 +260,10 @@ mod tests {
         let wave = |step: f64| (0..63).map(|i| (step * i as f64).sin()).collect();
         let b = Vector::from_column(&host, wave(0.7));
         for degree in 1..5 {
-            let base = ChebyshevBase::Jacobi;
-            let m = ChebyshevPolynomial { degree, base };
+            let m = ChebyshevPolynomial {
+                degree,
+                ..ChebyshevPolynomial::default()
+            };
             let m = Factory::<f64>::generate(&m, &a, &ws).unwrap();
             let mut x = Vector::from_column(&host, wave(0.3));
             let (mut r, mut expected) = (x.clone(), x.clone());

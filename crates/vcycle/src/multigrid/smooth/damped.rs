@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Scaled};
-use crate::multigrid::spectrum::spectral_radius;
+use crate::multigrid::spectrum::radius_with;
 use crate::scalar::{Field, Scalar};
 
 /// What `omega` times the estimated spectral radius of `M A` is at most. Sweeps converge below 2;
@@ -20,7 +20,7 @@ pub(super) struct Damped<F>(pub(super) F);
 impl<T: Scalar, F: Factory<T>> Factory<T> for Damped<F> {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let m = self.0.generate(a, ws)?;
-        let omega = MOST / spectral_radius(a.as_ref(), m.as_ref(), ws)?;
+        let omega = MOST / radius_with(a.as_ref(), m.as_ref(), ws)?;
         if omega < 1.0 {
             return Ok(Arc::new(Scaled::new(T::Arith::from_f64(omega), m)));
         }
@@ -42,7 +42,7 @@ mod tests {
         let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
         for (weight, expected) in [(5.0, 1.5..1.7), (0.1, 0.15..0.2)] {
             let m = Damped(Jacobi { weight }).generate(&a, &ws).unwrap();
-            let radius = spectral_radius(a.as_ref(), m.as_ref(), &ws).unwrap();
+            let radius = radius_with(a.as_ref(), m.as_ref(), &ws).unwrap();
             assert!(expected.contains(&radius), "{radius}");
         }
     }

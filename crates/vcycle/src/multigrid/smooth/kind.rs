@@ -133,13 +133,11 @@ impl Smoother {
             Self::Auto => Arc::new(L1Jacobi::default()),
             Self::Jacobi { weight } => Arc::new(Jacobi { weight }),
             Self::L1Jacobi { weight } => Arc::new(L1Jacobi { weight }),
-            Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial {
-                degree,
-                ..ChebyshevPolynomial::default()
-            }),
+            Self::Chebyshev { .. } => self.factory_for(None),
             Self::ChebyshevL1 { degree } => Arc::new(ChebyshevPolynomial {
                 degree,
                 base: ChebyshevBase::L1Jacobi,
+                radius: None,
             }),
             Self::Sor { omega } => Arc::new(Sor {
                 omega,
@@ -172,6 +170,22 @@ impl Smoother {
                 steps,
                 ..Fsai::default()
             })),
+        }
+    }
+
+    /// Makes the operator of one sweep for a matrix of which the spectral radius of `D^-1 A` may be
+    /// known.
+    pub(in crate::multigrid) fn factory_for<T: Mixes<T, T>>(
+        &self,
+        radius: Option<f64>,
+    ) -> Arc<dyn Factory<T>> {
+        match *self {
+            Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial {
+                degree,
+                radius,
+                ..ChebyshevPolynomial::default()
+            }),
+            other => other.factory(),
         }
     }
 

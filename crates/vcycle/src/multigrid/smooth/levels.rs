@@ -1,52 +1,9 @@
-//! Which smoothers a level has.
+//! How a level is smoothed.
 
 use std::fmt::{Display, Formatter};
 
 use super::Smoother;
 use crate::multigrid::Amg;
-
-/// Another smoothing for some of the levels, by their number or size.
-///
-/// What is not given stays as it is on the other levels. Where several are for the same level,
-/// the later ones change what the earlier ones say.
-///
-/// ```
-/// use vcycle::multigrid::{Amg, LevelSmoothing};
-/// let mut coarse = LevelSmoothing::default();
-/// (coarse.from, coarse.smoother, coarse.post_sweeps) = (2, "sgs".parse()?, Some(2));
-/// let mut amg = Amg::default();
-/// amg.smoother = "chebyshev:2".parse()?;
-/// amg.levels.push(coarse);
-/// assert_eq!(amg.smoothing(1, 5000).to_string(), "chebyshev:2 1+1");
-/// assert_eq!(amg.smoothing(2, 1000).to_string(), "sgs 1+2");
-/// # Ok::<(), vcycle::config::ConfigError>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct LevelSmoothing {
-    /// The first level it is for; 0 is the finest.
-    pub from: usize,
-    /// It is for levels of fewer rows than this alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub below_rows: Option<usize>,
-    /// What smooths before the correction, and after it unless `post_smoother` is given.
-    pub smoother: Smoother,
-    /// What smooths after the correction.
-    pub post_smoother: Smoother,
-    /// Sweeps before the correction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pre_sweeps: Option<usize>,
-    /// Sweeps after the correction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub post_sweeps: Option<usize>,
-}
-
-impl LevelSmoothing {
-    fn is_for(&self, level: usize, rows: usize) -> bool {
-        level >= self.from && self.below_rows.is_none_or(|limit| rows < limit)
-    }
-}
 
 /// The smoothing of one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,23 +14,6 @@ pub struct Smoothing {
     pub post: Smoother,
     /// How often each of them.
     pub sweeps: [usize; 2],
-}
-
-impl Smoothing {
-    fn change(&mut self, given: &LevelSmoothing) {
-        self.smooth_by(given.smoother, given.post_smoother);
-        self.sweeps[0] = given.pre_sweeps.unwrap_or(self.sweeps[0]);
-        self.sweeps[1] = given.post_sweeps.unwrap_or(self.sweeps[1]);
-    }
-
-    fn smooth_by(&mut self, pre: Smoother, post: Smoother) {
-        if pre != Smoother::Auto {
-            (self.pre, self.post) = (pre, pre);
-        }
-        if post != Smoother::Auto {
-            self.post = post;
-        }
-    }
 }
 
 impl Display for Smoothing {
@@ -89,16 +29,15 @@ impl Display for Smoothing {
 impl Amg {
     /// The smoothing of a level of so many rows.
     pub fn smoothing(&self, level: usize, rows: usize) -> Smoothing {
-        let mut smoothing = Smoothing {
-            pre: Smoother::Auto,
-            post: Smoother::Auto,
-            sweeps: [self.pre_sweeps, self.post_sweeps],
-        };
-        smoothing.smooth_by(self.smoother, self.post_smoother);
-        for given in self.levels.iter().filter(|one| one.is_for(level, rows)) {
-            smoothing.change(given);
+        let amg = self.for_level(level, rows);
+        Smoothing {
+            pre: amg.smoother,
+            post: match amg.post_smoother {
+                Smoother::Auto => amg.smoother,
+                given => given,
+            },
+            sweeps: [amg.pre_sweeps, amg.post_sweeps],
         }
-        smoothing
     }
 
     /// Whether a sweep of any level is not symmetric where the matrix is.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial};
 pub use kind::Smoother;
-pub use levels::{LevelSmoothing, Smoothing};
+pub use levels::Smoothing;
 
 use crate::error::Result;
 use crate::executor::Workspace;

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::matrix::Csr;
-use crate::multigrid::spectrum::{largest_row_sum, scattered};
+use crate::multigrid::spectrum::{row_sum_bound, scattered};
 use crate::vector::{Coefficient, Vector};
 
 /// `s_ij = (v_i . v_j)² / (|v_i|² |v_j|²)`, where `v_i` is what unknown `i` has in a few test
@@ -88,7 +88,7 @@ impl Affinity {
         let mut x = Vector::from_rows(executor, self.vectors, start)?;
         let mut product = Vector::zeros_like(&x)?;
         let diagonal = a.diagonal();
-        let bound = largest_row_sum(a, &diagonal);
+        let bound = row_sum_bound(a);
         let inverse = diagonal.iter().map(|entry| -1.0 / (bound * entry));
         let inverse = Vector::from_column(executor, inverse.collect());
         for _ in 0..self.sweeps {

@@ -113,14 +113,14 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
         None => measure.threshold(),
     };
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
-        let columns = a.row(row).0;
-        rows.reserve(a.executor(), columns.len())?;
+        let (columns, values) = a.row(row);
         let strong = threshold * measure.reference(a, &scales, row);
-        for_each_coupling(a, &scales, measure, row, |column, coupling| {
-            if coupling >= strong {
-                rows.push(column, ());
-            }
+        let couplings = columns.iter().zip(values).map(|(&column, &value)| {
+            let coupling = measure.coupling(&scales, row, column as usize, value);
+            let keep = column as usize != row && coupling > 0.0 && coupling >= strong;
+            (keep, column, ())
         });
+        rows.append_kept(a.executor(), columns.len(), couplings)?;
         Ok(())
     };
     let pieces = a.pattern().pieces();
@@ -178,7 +178,13 @@ fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> 
 /// The largest coupling of a row.
 fn largest(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, row: usize) -> f64 {
     let mut largest = 0.0_f64;
-    for_each_coupling(a, scales, measure, row, |_, c| largest = largest.max(c));
+    for_each_coupling(a, scales, measure, row, |_, coupling| {
+        largest = if coupling > largest {
+            coupling
+        } else {
+            largest
+        };
+    });
     largest
 }
 

@@ -25,7 +25,7 @@ pub struct Mutual {
 impl Default for Mutual {
     fn default() -> Self {
         Self {
-            threshold: 0.1,
+            threshold: 0.3,
             connections: None,
         }
     }
@@ -41,16 +41,15 @@ impl Measure for Mutual {
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
-        let root = |row: usize| largest(a, &[], &Absolute::default(), row).sqrt();
-        let roots = a.map_pieces(|rows| rows.map(root).collect::<Vec<_>>());
-        Ok(roots.concat())
+        let measure = Absolute::default();
+        Ok(a.map_rows(|| (), |(), row| 1.0 / largest(a, &[], &measure, row).sqrt()))
     }
 
     fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
-        scales[row]
+        1.0 / scales[row]
     }
 
     fn coupling(&self, scales: &[f64], _row: usize, column: usize, value: f64) -> f64 {
-        value.abs() / scales[column]
+        value.abs() * scales[column]
     }
 }

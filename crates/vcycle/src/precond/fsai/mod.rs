@@ -1,7 +1,6 @@
 //! Factorised sparse approximate inverses.
 
 mod cholesky;
-mod gram;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -10,13 +9,12 @@ use std::sync::Arc;
 
 use num_traits::Zero;
 
-use self::gram::Gram;
 use self::row::{Problem, Row};
 use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
 use super::{bad_pivot, nonzero_diagonal, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::{Factory, LinOp};
+use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::{Csr, balance, build};
 use crate::scalar::{Field, Kind, Mixes, RealOf, Scalar, c32, c64};
 
@@ -51,7 +49,7 @@ const NOT_POSITIVE: &str = "not positive: the matrix is not positive definite";
 /// let iterations = |steps: usize| {
 ///     let mut fsai = Fsai::default();
 ///     fsai.steps = steps;
-///     let solver = Solver::<f64>::new(Cg::default(), Arc::clone(&a))?.preconditioned_by(&fsai)?;
+///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&fsai)?;
 ///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
 /// };
 /// assert!(3 * iterations(8)? < 2 * iterations(0)?); // no step: Jacobi
@@ -108,7 +106,12 @@ impl<T: Mixes<T, T>> Factory<T> for Fsai {
         self.check()?;
         let entries = square_entries(a.as_ref(), "fsai")?;
         nonzero_diagonal(&entries, "fsai")?;
-        Ok(Arc::new(Gram::new(self.factor(&entries)?)?))
+        let g = self.factor(&entries)?;
+        let adjoint = g.adjoint()?;
+        Ok(Arc::new(Product::new(vec![
+            Arc::new(adjoint),
+            Arc::new(g),
+        ])?))
     }
 }
 

@@ -139,12 +139,15 @@ unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usiz
     let mut sums = [S::Real::from_f64(0.0); LANES];
     // SAFETY: the caller's.
     unsafe { S::store(register, &mut sums) };
-    let sums = sums.map(|sum| M::Accumulator::from_f64(sum.to_f64()));
+    let mut converted = [M::Accumulator::from_f64(0.0); LANES];
+    for lane in 0..LANES {
+        converted[lane] = M::Accumulator::from_f64(sums[lane].to_f64());
+    }
     if let Ok(y) = <&mut [Y; LANES]>::try_from(&mut *y) {
-        product.store(by, sums, (first, 0), y);
+        product.store(by, converted, (first, 0), y);
         return;
     }
-    for (index, (y, sum)) in y.iter_mut().zip(sums).enumerate() {
+    for (index, (y, sum)) in y.iter_mut().zip(converted).enumerate() {
         product.store(by, [sum], (first + index, 0), std::array::from_mut(y));
     }
 }

@@ -107,37 +107,66 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     ) {
         let place = row * self.cols + column;
         if by.plain {
-            *y = sums.map(M::result);
+            for lane in 0..N {
+                y[lane] = M::result(sums[lane]);
+            }
         } else if let Some(sweep) = &self.sweep {
-            *y = self.swept(by, sweep, sums, (row, place), y).map(M::result);
+            self.store_swept(by, sweep, sums, (row, place), y);
         } else {
+            self.store_combined(by, sums, place, y);
+        }
+    }
+
+    /// `alpha sum + beta z`.
+    #[inline(always)]
+    fn store_combined<const N: usize>(
+        &self,
+        by: &Combination<M::Accumulator>,
+        sums: [M::Accumulator; N],
+        place: usize,
+        y: &mut [Y; N],
+    ) {
+        let mut values = [M::Accumulator::zero(); N];
+        for lane in 0..N {
+            if !by.alpha.is_zero() {
+                values[lane] = by.alpha * sums[lane];
+            }
+        }
+        if !by.beta.is_zero() {
             let z = self.z.map_or(&*y, |z| part(z, place));
-            *y = combined::<M, X, Y, N>(by, sums, z).map(M::result);
+            for lane in 0..N {
+                values[lane] += by.beta * M::output(z[lane]);
+            }
+        }
+        for lane in 0..N {
+            y[lane] = M::result(values[lane]);
         }
     }
 
     /// `alpha d (b - sum) + beta x + gamma y`.
     #[inline(always)]
-    fn swept<const N: usize>(
+    fn store_swept<const N: usize>(
         &self,
         by: &Combination<M::Accumulator>,
         sweep: &SweepArrays<'_, Y>,
         sums: [M::Accumulator; N],
         (row, place): (usize, usize),
-        y: &[Y; N],
-    ) -> [M::Accumulator; N] {
-        let (d, b, x) = (
-            part::<Y, N>(sweep.d, row),
-            part::<Y, N>(sweep.b, place),
-            part::<X, N>(self.x, place),
-        );
-        let next = |lane: usize| {
+        y: &mut [Y; N],
+    ) {
+        let (d, b) = (part::<Y, N>(sweep.d, row), part::<Y, N>(sweep.b, place));
+        let x = part::<X, N>(self.x, place);
+        let mut values = sums;
+        for lane in 0..N {
             let step = by.alpha * (M::output(d[lane]) * (M::output(b[lane]) - sums[lane]));
-            step + by.beta * M::input(x[lane])
-        };
-        match by.gamma.is_zero() {
-            true => std::array::from_fn(next),
-            false => std::array::from_fn(|lane| next(lane) + by.gamma * M::output(y[lane])),
+            values[lane] = step + by.beta * M::input(x[lane]);
+        }
+        if !by.gamma.is_zero() {
+            for lane in 0..N {
+                values[lane] += by.gamma * M::output(y[lane]);
+            }
+        }
+        for lane in 0..N {
+            y[lane] = M::result(values[lane]);
         }
     }
 
@@ -166,23 +195,6 @@ struct Combination<A> {
     gamma: A,
     /// Whether the sums are the result.
     plain: bool,
-}
-
-/// `alpha sum + beta z`.
-#[inline(always)]
-fn combined<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const N: usize>(
-    by: &Combination<M::Accumulator>,
-    sums: [M::Accumulator; N],
-    z: &[Y; N],
-) -> [M::Accumulator; N] {
-    let mut values = [M::Accumulator::zero(); N];
-    if !by.alpha.is_zero() {
-        values = sums.map(|sum| by.alpha * sum);
-    }
-    if !by.beta.is_zero() {
-        values = std::array::from_fn(|lane| values[lane] + by.beta * M::output(z[lane]));
-    }
-    values
 }
 
 /// `N` of the values, from one on.

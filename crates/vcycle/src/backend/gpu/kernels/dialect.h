@@ -2,7 +2,7 @@
 //
 // Kernels are C99 plus these words. Compile-time constants come as definitions:
 //   WIDTH   threads of a sub-group (32 on NVIDIA, 64 on AMD, 16 or 32 elsewhere)
-//   BLOCK   threads of a block, a power of two, at most the square of WIDTH
+//   BLOCK   threads of a block, a power of two
 //   and the value types of a program, each one of f64 f32 f16 bf16.
 //
 // Values are stored in one of these types and computed in f64 or f32, their arithmetic type:
@@ -114,9 +114,12 @@ FUNCTION u32 blocks_of_grid(void) { return (u32)get_num_groups(0); }
 FUNCTION u32 atomic_increment(volatile GLOBAL u32 *counter) { return atomic_inc(counter); }
 FUNCTION u32 bits_of_f32(float value) { return as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return as_float(bits); }
-FUNCTION float square_root_f32(float value) { return sqrt(value); }
 #ifdef FP64
+// OpenCL allows an error of three units for singles; through doubles the root is the nearest one.
+FUNCTION float square_root_f32(float value) { return (float)sqrt((double)value); }
 FUNCTION double square_root_f64(double value) { return sqrt(value); }
+#else
+FUNCTION float square_root_f32(float value) { return sqrt(value); }
 #endif
 FUNCTION float widen_f16(u16 bits) { return vload_half(0, (const PRIVATE half *)&bits); }
 FUNCTION u16 narrow_f32_f16(float value) {
@@ -224,6 +227,8 @@ typedef double f64;
 
 // With a constant `count`: without branches, so that arrays indexed with `k` stay in registers.
 #define FOR(k, count) _Pragma("unroll") for (u32 k = 0; k < (count); k++)
+// Before a loop: four turns at a time, so that their loads are on their way together.
+#define UNROLL_4 _Pragma("unroll 4")
 
 // Blocks take turns at tiles of an array: STEPS groups a thread. In a tile
 //   FOR_STEPS(step, group, first, groups) load...
@@ -372,7 +377,7 @@ STORES_OF_HALVES(f64, bf16)
 // ---- sums over threads
 
 // Neighbours are added first, then pairs of neighbours, and so on: one tree for every WIDTH.
-#ifdef SHUFFLES
+#if defined(SHUFFLES) && BLOCK <= WIDTH * WIDTH
 #define TILE_SUM_OF(A)                                                                             \
     FUNCTION A tile_sum_##A(A value, u32 width, LOCAL A *scratch) {                                \
         for (u32 mask = 1; mask < width; mask *= 2)                                                \

@@ -23,7 +23,7 @@ pub struct Bamg {
     pub residual: f64,
     /// The largest norm of the weights of a row.
     pub norm: f64,
-    /// The share of the norm of a row that filtering (`fbamg`) keeps at least.
+    /// The share of the absolute sum of a row that filtering (`fbamg`) keeps at least.
     pub kept: f64,
 }
 

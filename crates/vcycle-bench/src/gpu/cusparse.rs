@@ -1,0 +1,290 @@
+//! NVIDIA cuSPARSE, asked for the same products.
+
+mod api;
+
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::Arc;
+
+use libloading::Library;
+use vcycle::matrix::Csr;
+use vcycle::scalar::Scalar;
+use vcycle_gpu::{Device, Memory};
+
+use self::api::{
+    ALGORITHMS, BASE_ZERO, BufferSize, Create, CreateCsr, CreateVector, Destroy, INDEX_32,
+    Multiply, NOT_TRANSPOSED, Opaque, SetStream, check, open,
+};
+use super::timing::microseconds;
+use crate::Result;
+
+/// Precisions that are compared.
+pub(super) trait Real: Scalar {
+    /// The `cudaDataType`.
+    const DATA_TYPE: c_int;
+    fn to_f64(self) -> f64;
+}
+
+impl Real for f64 {
+    const DATA_TYPE: c_int = 1;
+    fn to_f64(self) -> f64 {
+        self
+    }
+}
+
+impl Real for f32 {
+    const DATA_TYPE: c_int = 0;
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
+}
+
+/// The library, with a handle of its own.
+pub(super) struct Cusparse {
+    device: Arc<Device>,
+    handle: Opaque,
+    destroy: Destroy,
+    set_stream: SetStream,
+    create_csr: CreateCsr,
+    create_vector: CreateVector,
+    destroy_csr: Destroy,
+    destroy_vector: Destroy,
+    buffer_size: BufferSize,
+    /// Since CUDA 12.4.
+    preprocess: Option<Multiply>,
+    multiply: Multiply,
+}
+
+/// One matrix with its vectors on the device.
+struct Operands<'c> {
+    cusparse: &'c Cusparse,
+    a: Opaque,
+    x: Opaque,
+    y: Opaque,
+    result: Memory,
+    buffer: Memory,
+    _arrays: [Memory; 4],
+}
+
+impl Cusparse {
+    /// Loads the library; the device has to be one of CUDA.
+    pub fn load(device: &Arc<Device>) -> Result<Self> {
+        let name = &device.properties().name;
+        if !name.starts_with("cuda:") {
+            return Err(format!("{name} is no device of CUDA").into());
+        }
+        device.vendor_stream()?;
+        // A library that has used a device is not unloaded.
+        let library: &'static Library = Box::leak(Box::new(open()?));
+        // SAFETY: the signatures are those of cusparse.h, the same since CUDA 12.0.
+        unsafe {
+            let create: Create = *library.get(b"cusparseCreate\0")?;
+            let mut handle = ptr::null_mut();
+            check("cusparseCreate", create(&mut handle))?;
+            Ok(Self {
+                device: Arc::clone(device),
+                handle,
+                destroy: *library.get(b"cusparseDestroy\0")?,
+                set_stream: *library.get(b"cusparseSetStream\0")?,
+                create_csr: *library.get(b"cusparseCreateCsr\0")?,
+                create_vector: *library.get(b"cusparseCreateDnVec\0")?,
+                destroy_csr: *library.get(b"cusparseDestroySpMat\0")?,
+                destroy_vector: *library.get(b"cusparseDestroyDnVec\0")?,
+                buffer_size: *library.get(b"cusparseSpMV_bufferSize\0")?,
+                preprocess: library
+                    .get(b"cusparseSpMV_preprocess\0")
+                    .ok()
+                    .map(|found| *found),
+                multiply: *library.get(b"cusparseSpMV\0")?,
+            })
+        }
+    }
+
+    /// Microseconds of the better algorithm, and the product.
+    pub fn best<V: Real>(&self, a: &Csr<V>, x: &[V], copies: usize) -> Result<(f64, Vec<V>)> {
+        let (mut best, mut product) = (f64::INFINITY, Vec::new());
+        for algorithm in ALGORITHMS {
+            let mut operands = Vec::new();
+            for _ in 0..copies {
+                operands.push(Operands::new::<V>(self, a, x, algorithm)?);
+            }
+            let mut round = || {
+                self.in_stream()?;
+                operands
+                    .iter()
+                    .try_for_each(|one| one.multiply::<V>(algorithm))
+            };
+            best = best.min(microseconds(&self.device, copies, &mut round)?);
+            product = operands[0].product(a.size().rows)?;
+        }
+        Ok((best, product))
+    }
+
+    /// Sends what follows to where the device's own work goes.
+    fn in_stream(&self) -> Result<()> {
+        let stream = self
+            .device
+            .vendor_stream()?
+            .ok_or("the device has no stream")?;
+        // SAFETY: a stream of the context that the library was started in.
+        check("cusparseSetStream", unsafe {
+            (self.set_stream)(self.handle, stream as Opaque)
+        })
+    }
+
+    fn upload<T: Copy>(&self, values: &[T]) -> Result<Memory> {
+        let memory = self.device.allocate(size_of_val(values))?;
+        // SAFETY: plain numbers, without padding.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values))
+        };
+        self.device.upload(&memory, bytes)?;
+        Ok(memory)
+    }
+
+    fn vector<V: Real>(&self, values: &Memory) -> Result<Opaque> {
+        let mut vector = ptr::null_mut();
+        let len = (values.bytes() / size_of::<V>()) as i64;
+        // SAFETY: device memory of that many values.
+        check("cusparseCreateDnVec", unsafe {
+            (self.create_vector)(&mut vector, len, values.address(), V::DATA_TYPE)
+        })?;
+        Ok(vector)
+    }
+}
+
+impl Drop for Cusparse {
+    fn drop(&mut self) {
+        // SAFETY: made by `load`, and no longer used. Nothing can be done where it fails.
+        let _ = unsafe { (self.destroy)(self.handle) };
+    }
+}
+
+impl<'c> Operands<'c> {
+    fn new<V: Real>(cusparse: &'c Cusparse, a: &Csr<V>, x: &[V], algorithm: c_int) -> Result<Self> {
+        let offsets: Vec<i32> = a.offsets().iter().map(|&place| place as i32).collect();
+        let arrays = [
+            cusparse.upload(&offsets)?,
+            cusparse.upload(a.columns())?,
+            cusparse.upload(a.values())?,
+            cusparse.upload(x)?,
+        ];
+        let result = cusparse.device.allocate(a.size().rows * size_of::<V>())?;
+        let [rows, cols, entries] =
+            [a.size().rows, a.size().cols, a.nonzeros()].map(|number| number as i64);
+        let [offsets, columns, values, _] =
+            [0, 1, 2, 3].map(|array: usize| arrays[array].address());
+        let mut matrix = ptr::null_mut();
+        // SAFETY: the arrays of a CSR matrix in device memory, with indices of 32 bits.
+        check("cusparseCreateCsr", unsafe {
+            (cusparse.create_csr)(
+                &mut matrix,
+                rows,
+                cols,
+                entries,
+                offsets,
+                columns,
+                values,
+                INDEX_32,
+                INDEX_32,
+                BASE_ZERO,
+                V::DATA_TYPE,
+            )
+        })?;
+        let mut operands = Self {
+            cusparse,
+            a: matrix,
+            x: cusparse.vector::<V>(&arrays[3])?,
+            y: cusparse.vector::<V>(&result)?,
+            result,
+            buffer: cusparse.device.allocate(0)?,
+            _arrays: arrays,
+        };
+        operands.prepare::<V>(algorithm)?;
+        Ok(operands)
+    }
+
+    /// Takes the scratch memory that the library wants, and lets it look at the matrix.
+    fn prepare<V: Real>(&mut self, algorithm: c_int) -> Result<()> {
+        let Cusparse {
+            handle,
+            buffer_size,
+            preprocess,
+            ..
+        } = *self.cusparse;
+        self.cusparse.in_stream()?;
+        let (one, zero) = factors::<V>();
+        let mut bytes = 0;
+        // SAFETY: descriptors of this library, factors of the type of the values.
+        check("cusparseSpMV_bufferSize", unsafe {
+            buffer_size(
+                handle,
+                NOT_TRANSPOSED,
+                one.as_ptr().cast(),
+                self.a,
+                self.x,
+                zero.as_ptr().cast(),
+                self.y,
+                V::DATA_TYPE,
+                algorithm,
+                &mut bytes,
+            )
+        })?;
+        self.buffer = self.cusparse.device.allocate(bytes)?;
+        match preprocess {
+            Some(preprocess) => self.call::<V>("cusparseSpMV_preprocess", preprocess, algorithm),
+            None => Ok(()),
+        }
+    }
+
+    fn multiply<V: Real>(&self, algorithm: c_int) -> Result<()> {
+        self.call::<V>("cusparseSpMV", self.cusparse.multiply, algorithm)
+    }
+
+    fn call<V: Real>(&self, name: &str, function: Multiply, algorithm: c_int) -> Result<()> {
+        let (one, zero) = factors::<V>();
+        // SAFETY: as in `prepare`, and the scratch memory has the size that was asked for.
+        check(name, unsafe {
+            function(
+                self.cusparse.handle,
+                NOT_TRANSPOSED,
+                one.as_ptr().cast(),
+                self.a,
+                self.x,
+                zero.as_ptr().cast(),
+                self.y,
+                V::DATA_TYPE,
+                algorithm,
+                self.buffer.address(),
+            )
+        })
+    }
+
+    fn product<V: Real>(&self, rows: usize) -> Result<Vec<V>> {
+        let mut bytes = vec![0; rows * size_of::<V>()];
+        self.cusparse.device.download(&mut bytes, &self.result)?;
+        // SAFETY: every pattern of bits is a number; the bytes need no alignment.
+        let value = |chunk: &[u8]| unsafe { chunk.as_ptr().cast::<V>().read_unaligned() };
+        Ok(bytes.chunks_exact(size_of::<V>()).map(value).collect())
+    }
+}
+
+impl Drop for Operands<'_> {
+    fn drop(&mut self) {
+        // SAFETY: descriptors of this library, no longer used.
+        unsafe {
+            (self.cusparse.destroy_csr)(self.a);
+            (self.cusparse.destroy_vector)(self.x);
+            (self.cusparse.destroy_vector)(self.y);
+        }
+    }
+}
+
+/// One and zero, as the library reads them.
+fn factors<V: Real>() -> (Vec<u8>, Vec<u8>) {
+    let one = match size_of::<V>() {
+        8 => 1.0_f64.to_ne_bytes().to_vec(),
+        _ => 1.0_f32.to_ne_bytes().to_vec(),
+    };
+    (one, vec![0; size_of::<V>()])
+}

@@ -1,0 +1,131 @@
+//! `vcycle-bench gpu`: a GPU beside its own memory, beside cuSPARSE and beside published times.
+
+mod cusparse;
+mod kernels;
+mod latency;
+mod measure;
+mod precision;
+mod problems;
+mod published;
+mod report;
+mod solve;
+mod spmv;
+mod timing;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use vcycle::executor::Executor;
+use vcycle_gpu::{Device, discover};
+
+use self::problems::Problems;
+use self::report::Report;
+use crate::Result;
+
+/// Options of `gpu`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// The device, `cuda:0`, `hip:0` or `opencl:0`; the first one found unless given
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// The parts to measure; all unless given
+    #[arg(long, value_delimiter = ',', value_name = "PART,...")]
+    only: Vec<Part>,
+    /// Problems so small that a processor playing a GPU takes seconds
+    #[arg(long)]
+    small: bool,
+    /// Precisions of the cycles that are timed, the first one being what others are compared with
+    #[arg(long, value_delimiter = ',', default_values = ["dp", "sp", "dp-sp"])]
+    precisions: Vec<String>,
+    /// Folder with G2_circuit.mtx (.xz, .gz)
+    #[arg(long, value_name = "DIR")]
+    matrices: Option<PathBuf>,
+    /// Also write the report to a file, as far as it has come after every part
+    #[arg(long, value_name = "FILE.md")]
+    output: Option<PathBuf>,
+}
+
+/// A part of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Launches and compilations
+    Latency,
+    /// Sparse matrix times vector
+    Spmv,
+    /// The solve phase of multigrid, and how it grows with the problem
+    Solve,
+    /// Mixed precision beside the papers
+    Precision,
+    /// What `latency` starts in processes of their own: uses every kernel, tells what that took
+    #[value(hide = true)]
+    Kernels,
+}
+
+/// What all parts need.
+struct Bench {
+    device: Arc<Device>,
+    executor: Executor,
+    /// Bytes per second of a copy within the device.
+    bandwidth: f64,
+    small: bool,
+    precisions: Vec<String>,
+    problems: Problems,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let name = match &arguments.device {
+        Some(name) => name.clone(),
+        None => first_device()?,
+    };
+    let executor = Executor::gpu(&name)?;
+    let device = Device::open(&name)?;
+    if arguments.only.contains(&Part::Kernels) {
+        return kernels::run(&device, &executor, arguments.small);
+    }
+    let bench = Bench {
+        bandwidth: device.copy_bandwidth()?,
+        device,
+        executor,
+        small: arguments.small,
+        precisions: arguments.precisions.clone(),
+        problems: Problems::new(arguments.matrices.clone()),
+    };
+    bench.run(arguments)
+}
+
+/// The vendors' own drivers come before OpenCL.
+fn first_device() -> Result<String> {
+    let mut reasons = Vec::new();
+    for found in discover() {
+        match found.devices {
+            Ok(devices) => {
+                if let Some(device) = devices.into_iter().next() {
+                    return Ok(device.name);
+                }
+            }
+            Err(error) => reasons.push(error.to_string()),
+        }
+    }
+    Err(format!("there is no GPU: {}", reasons.join("; ")).into())
+}
+
+impl Bench {
+    fn run(&self, arguments: &Arguments) -> Result<()> {
+        let wanted = |part| arguments.only.is_empty() || arguments.only.contains(&part);
+        let mut report = Report::new(arguments.output.clone());
+        latency::facts(self, &mut report)?;
+        if wanted(Part::Latency) {
+            latency::run(self, &mut report)?;
+        }
+        if wanted(Part::Spmv) {
+            spmv::run(self, &mut report)?;
+        }
+        if wanted(Part::Solve) {
+            solve::run(self, &mut report)?;
+        }
+        if wanted(Part::Precision) {
+            precision::run(self, &mut report)?;
+        }
+        Ok(())
+    }
+}

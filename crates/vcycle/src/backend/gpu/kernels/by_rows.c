@@ -1,0 +1,42 @@
+// Products with a matrix whose rows can be walked along.
+//
+// The format comes before: PADDED, MATRIX_PARAMETERS, MATRIX and the types and functions
+//   Matrix, Row with its `count` of entries or slots, row_of(matrix, row),
+//   value_of(matrix, row, k) the place of the k-th value, column_of(matrix, row, k) its column.
+// Definitions beside those of rows.h and of the format: THREADS threads that share a row (a power
+// of two up to WIDTH), and COLUMNS columns of the vectors that are done together.
+
+#define PADDING 0xffffffffu
+
+KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT values,
+               GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
+    LOCAL_ARRAY(ACC, scratch, BLOCK);
+    const Matrix a = MATRIX;
+    const Finish f = FINISH_OPERANDS;
+    const u32 part = thread_of_block() % THREADS, together = BLOCK / THREADS;
+    for (u64 first = (u64)block_of_grid() * together; first < rows;
+         first += (u64)blocks_of_grid() * together) {
+        const u64 row = first + thread_of_block() / THREADS;
+        const Row r = row_of(&a, row < rows ? row : rows - 1);
+        const u32 count = row < rows ? r.count : 0;
+        for (u32 column = 0; column < cols; column += COLUMNS) {
+            ACC sums[COLUMNS] = {0};
+            UNROLL_4
+            for (u32 k = part; k < count; k += THREADS) {
+                const u32 place = column_of(&a, &r, k);
+                if (PADDED && place == PADDING)
+                    continue;
+                const ACC value = LOAD(M, values, value_of(&a, &r, k));
+                FOR(i, COLUMNS)
+                    if (COLUMNS == 1 || column + i < cols)
+                        sums[i] += value * LOAD(X, x, (u64)place * cols + column + i);
+            }
+            FOR(i, COLUMNS) {
+                const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);
+                if (part == i % THREADS && row < rows && column + i < cols)
+                    finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i),
+                           sum);
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// What becomes of the row sums of a product with a matrix.
+//
+// Definitions: the storage types M of the matrix, X of the input and Y of the output, the
+// arithmetic type ACC, and FINISH, one of
+//   APPLY    y = A x
+//   COMBINE  y = alpha A x + beta z, where z may be y
+//   RELAX    y = alpha d (z - A x) + beta x + gamma y, with one number d a row
+// A part with a zero coefficient does not count, whatever it holds.
+
+#define APPLY 0
+#define COMBINE 1
+#define RELAX 2
+
+#define FINISH_PARAMETERS                                                                          \
+    COEFFICIENT(ARITH(Y), alpha), COEFFICIENT(ARITH(Y), beta), ARITH(Y) gamma,                     \
+        GLOBAL const Y *z, GLOBAL const Y *RESTRICT d, GLOBAL Y *y
+
+typedef struct {
+    GLOBAL const X *x;
+    GLOBAL const Y *z;
+    GLOBAL const Y *d;
+    GLOBAL Y *y;
+    ACC gamma;
+} Finish;
+
+#define FINISH_OPERANDS {x, z, d, y, gamma}
+
+#if FINISH == APPLY
+#define ALPHA(column) 1
+#define BETA(column) 0
+#else
+#define ALPHA(column) EVALUATE(ARITH(Y), alpha, column)
+#define BETA(column) EVALUATE(ARITH(Y), beta, column)
+#endif
+
+// Writes the result of one row and column.
+FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC beta, ACC sum) {
+#if FINISH == APPLY
+    STORE(ACC, Y, f->y, place, sum);
+#elif FINISH == RELAX
+    ACC value = 0;
+    if (alpha != 0)
+        value = alpha * LOAD(Y, f->d, row) * (LOAD(Y, f->z, place) - sum);
+    if (beta != 0)
+        value += beta * LOAD(X, f->x, place);
+    if (f->gamma != 0)
+        value += f->gamma * LOAD(Y, f->y, place);
+    STORE(ACC, Y, f->y, place, value);
+#else
+    ACC value = 0;
+    if (alpha != 0)
+        value = alpha * sum;
+    if (beta != 0)
+        value += beta * LOAD(Y, f->z, place);
+    STORE(ACC, Y, f->y, place, value);
+#endif
+}

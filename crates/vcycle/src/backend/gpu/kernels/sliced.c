@@ -1,0 +1,120 @@
+// Products with a matrix whose rows stand side by side in slices, its columns in few bytes.
+//
+// A slice has 32 lanes, THREADS for each of its rows. In step s, lane l has entry s * THREADS +
+// l % THREADS of its row: the values of a step stand side by side, and so do the columns, less
+// `bases[step]` and the place of the row in the slice, in as many bytes as the slice needs: 0, 1, 2
+// or 4. Rows too long for a slice are stored in parts of CHUNK entries, columns as they are; each
+// part has a block of its own.
+//
+// Definitions beside those of rows.h: THREADS, a power of two up to WIDTH and 32; LENGTH, u8 or
+// u32, the type of row lengths; COLUMNS columns of the vectors are done together; CHUNK.
+
+#define LANES 32
+#define SLICES_OF_BLOCK (BLOCK / LANES)
+
+#define SUM_OF_STEPS(code)                                                                         \
+    UNROLL_4                                                                                       \
+    for (u32 s = 0; s < steps; ++s) {                                                              \
+        const ACC value = LOAD(M, mine, s * LANES);                                                \
+        const u64 place = (u64)(base[s] + at + (code)) * cols + column;                            \
+        FOR(i, COLUMNS)                                                                            \
+            if (COLUMNS == 1 || column + i < cols)                                                 \
+                totals[i] += value * LOAD(X, x, place + i);                                        \
+    }
+
+// Leaves the sum of part p, the `before`-th of `count` parts of a row. Whether all are there: then
+// `sum` is that of the row.
+FUNCTION bool complete(PRIVATE ACC *sum, u32 p, u32 before, u32 count, GLOBAL ACC *sums,
+                       GLOBAL u32 *counters, LOCAL ACC *scratch) {
+    LOCAL u32 *last = (LOCAL u32 *)scratch;
+    const u32 first = p - before;
+    BARRIER();
+    if (thread_of_block() == 0) {
+        sums[p] = *sum;
+        FENCE();
+        *last = atomic_increment(&counters[first]) == count - 1;
+        if (*last)
+            counters[first] = 0;
+    }
+    BARRIER();
+    const bool all = *last;
+    BARRIER();
+    if (all) {
+        FENCE();
+        *sum = 0;
+        for (u32 k = thread_of_block(); k < count; k += BLOCK)
+            *sum += sums[first + k];
+        *sum = BLOCK_SUM(ACC, *sum, scratch);
+    }
+    return all;
+}
+
+// Slice i begins with step `starts[i].x` and with byte 32 * `starts[i].y` of the codes. Its rows are
+// those that `order` names, or follow each other. Part p of `parts` is the .z-th of the .w parts of
+// row .x and has .y entries; it stands at `long_values` and `long_columns` from p * CHUNK on, and
+// leaves its sum in `sums`, of which the last to come makes that of the row; of many columns the
+// first part does all. `counters` are zero before and after.
+KERNEL sliced(u32 rows, u32 all_columns, u32 slices, u32 part_count,
+              GLOBAL const uint2 *RESTRICT starts,
+              GLOBAL const u32 *RESTRICT order, GLOBAL const LENGTH *RESTRICT lengths,
+              GLOBAL const u32 *RESTRICT bases, GLOBAL const u8 *RESTRICT codes,
+              GLOBAL const uint4 *RESTRICT parts, GLOBAL const u32 *RESTRICT long_columns,
+              GLOBAL ACC *sums, GLOBAL u32 *counters, GLOBAL const M *RESTRICT long_values,
+              GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
+    LOCAL_ARRAY(ACC, scratch, BLOCK);
+    const Finish f = FINISH_OPERANDS;
+    const u32 cols = COLUMNS == 1 ? 1 : all_columns;
+    const u32 lane_of_slice = thread_of_block() % LANES, part = lane_of_slice % THREADS;
+    const u32 at = lane_of_slice / THREADS;
+    const u32 blocks = (slices + SLICES_OF_BLOCK - 1) / SLICES_OF_BLOCK;
+    for (u32 block = block_of_grid(); block < blocks; block += blocks_of_grid()) {
+        const u32 slice = block * SLICES_OF_BLOCK + thread_of_block() / LANES;
+        const uint2 here = starts[min(slice, slices)], next = starts[min(slice + 1, slices)];
+        const u32 slot = slice * (LANES / THREADS) + at;
+        const u32 length = slot < rows ? lengths[slot] : 0;
+        const u64 row = slot < rows && order ? order[slot] : slot;
+        const u32 steps = (length + THREADS - 1 - part) / THREADS;
+        const u32 width = next.x - here.x, bytes = next.y - here.y;
+        GLOBAL const M *mine = values + ((u64)here.x * LANES + lane_of_slice);
+        GLOBAL const u32 *base = bases + here.x;
+        GLOBAL const u8 *code = codes + (u64)here.y * 32;
+        for (u32 column = 0; column < cols; column += COLUMNS) {
+            ACC totals[COLUMNS] = {0};
+            if (bytes == 0) {
+                SUM_OF_STEPS(0)
+            } else if (bytes == width) {
+                SUM_OF_STEPS(code[s * LANES + lane_of_slice])
+            } else if (bytes == 2 * width) {
+                SUM_OF_STEPS(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
+            } else {
+                SUM_OF_STEPS(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
+            }
+            FOR(i, COLUMNS) {
+                const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);
+                if (part == i % THREADS && slot < rows && column + i < cols)
+                    finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i),
+                           sum);
+            }
+        }
+    }
+    for (u32 p = block_of_grid(); p < part_count; p += blocks_of_grid()) {
+        const uint4 own = parts[p];
+        const u32 count = cols == 1 ? 1 : own.w;
+        if (count > 1 && own.z > 0)
+            continue;
+        const u32 entries = (count - 1) * CHUNK + parts[p + count - 1].y;
+        for (u32 column = 0; column < cols; ++column) {
+            ACC sum = 0;
+            UNROLL_4
+            for (u32 k = thread_of_block(); k < entries; k += BLOCK) {
+                const u64 entry = (u64)p * CHUNK + k;
+                sum += LOAD(M, long_values, entry) *
+                       LOAD(X, x, (u64)long_columns[entry] * cols + column);
+            }
+            sum = BLOCK_SUM(ACC, sum, scratch);
+            const bool all = cols > 1 || complete(&sum, p, own.z, own.w, sums, counters, scratch);
+            if (all && thread_of_block() == 0)
+                finish(&f, own.x, (u64)own.x * cols + column, ALPHA(column), BETA(column), sum);
+        }
+    }
+}

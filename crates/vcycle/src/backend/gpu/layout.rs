@@ -1,0 +1,409 @@
+//! The layout in which `kernels/sliced.c` multiplies: rows side by side, columns in few bytes.
+
+use std::ops::Range;
+
+use crate::executor::{Executor, cut};
+use crate::scalar::Scalar;
+
+/// Lanes of a slice.
+pub(super) const LANES: usize = 32;
+/// Entries in a part of a row too long for a slice.
+pub(super) const CHUNK: usize = 2048;
+/// Rows that change places so that those of a slice are of similar length.
+const WINDOW: usize = 256;
+/// Bytes of codes that slices count in.
+const UNIT: usize = 32;
+
+/// Where the entries of a CSR matrix stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Slices {
+    /// Lanes for each row.
+    pub(super) threads: usize,
+    /// The rows in slices, in the order they stand there.
+    pub(super) rows: Vec<u32>,
+    /// Whether these are all rows in their own order.
+    pub(super) in_order: bool,
+    /// First step and first unit of codes of every slice; at the end their numbers.
+    pub(super) starts: Vec<[usize; 2]>,
+    /// What is subtracted from the columns of a step.
+    pub(super) bases: Vec<u32>,
+    pub(super) codes: Vec<u8>,
+    /// Parts of rows too long for a slice.
+    pub(super) parts: Vec<Part>,
+}
+
+/// A part of a long row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Part {
+    pub(super) row: usize,
+    /// Its entries.
+    pub(super) entries: Range<usize>,
+    /// Which part of how many.
+    pub(super) number: (usize, usize),
+}
+
+/// A CSR pattern on the host.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'a> {
+    pub(super) offsets: &'a [usize],
+    pub(super) columns: &'a [u32],
+}
+
+impl Entries<'_> {
+    fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn length(&self, row: usize) -> usize {
+        self.offsets[row + 1] - self.offsets[row]
+    }
+}
+
+impl Slices {
+    /// With at most `width` lanes for a row.
+    pub(super) fn new(executor: &Executor, a: Entries<'_>, width: usize) -> Self {
+        let mean = a.columns.len() / a.rows().max(1);
+        let threads = threads_for(a, mean, width);
+        let long = (64 * threads).max(4 * mean);
+        let (rows, long): (Vec<u32>, Vec<u32>) =
+            (0..a.rows() as u32).partition(|&row| a.length(row as usize) <= long);
+        let mut slices = Self {
+            threads,
+            in_order: long.is_empty(),
+            rows,
+            parts: long
+                .iter()
+                .flat_map(|&row| parts(a, row as usize))
+                .collect(),
+            ..Self::default()
+        };
+        slices.sort(a);
+        slices.encode(executor, a);
+        slices
+    }
+
+    /// How many slices there are.
+    pub(super) fn count(&self) -> usize {
+        self.rows.len().div_ceil(self.height())
+    }
+
+    /// Steps of all slices.
+    pub(super) fn steps(&self) -> usize {
+        self.starts[self.count()][0]
+    }
+
+    /// Rows of a slice.
+    fn height(&self) -> usize {
+        LANES / self.threads
+    }
+
+    fn rows_of(&self, slice: usize) -> &[u32] {
+        let first = slice * self.height();
+        &self.rows[first..self.rows.len().min(first + self.height())]
+    }
+
+    /// Steps of a slice of these rows.
+    fn width(&self, a: Entries<'_>, rows: &[u32]) -> usize {
+        let lengths = rows.iter().map(|&row| a.length(row as usize));
+        lengths.max().unwrap_or(0).div_ceil(self.threads)
+    }
+
+    fn widths(&self, a: Entries<'_>) -> Vec<usize> {
+        let slices = self.rows.chunks(self.height());
+        slices.map(|rows| self.width(a, rows)).collect()
+    }
+
+    /// Long rows first in every window, where slices would otherwise be a tenth empty.
+    fn sort(&mut self, a: Entries<'_>) {
+        let lanes = LANES * self.widths(a).iter().sum::<usize>();
+        if 10 * lanes <= 11 * a.columns.len() {
+            return;
+        }
+        for window in self.rows.chunks_mut(WINDOW) {
+            window.sort_by_key(|&row| std::cmp::Reverse(a.length(row as usize)));
+        }
+        self.in_order &= self.rows.is_sorted();
+    }
+
+    /// The entries of a slice: step, lane and place.
+    fn entries<'s>(
+        &'s self,
+        a: Entries<'s>,
+        slice: usize,
+    ) -> impl Iterator<Item = (usize, usize, usize)> + 's {
+        let rows = self.rows_of(slice).iter().enumerate();
+        rows.flat_map(move |(at, &row)| {
+            let first = a.offsets[row as usize];
+            (0..a.length(row as usize)).map(move |k| {
+                let lane = at * self.threads + k % self.threads;
+                (k / self.threads, lane, first + k)
+            })
+        })
+    }
+
+    /// The column less the place of the row in the slice.
+    fn shifted(&self, a: Entries<'_>, lane: usize, place: usize) -> i64 {
+        i64::from(a.columns[place]) - (lane / self.threads) as i64
+    }
+
+    /// Finds bases and codes.
+    fn encode(&mut self, executor: &Executor, a: Entries<'_>) {
+        let widths = self.widths(a);
+        let mut bases = vec![0_u32; widths.iter().sum()];
+        let work = self.tasks(&widths, &mut bases, 1);
+        let bytes = size_of_val(a.columns);
+        let sizes = executor.run(bytes, work, |(slices, mut bases)| {
+            let one = |slice: usize| {
+                let (mine, rest) = std::mem::take(&mut bases).split_at_mut(widths[slice]);
+                bases = rest;
+                self.find_bases(a, slice, mine)
+            };
+            slices.map(one).collect::<Vec<usize>>()
+        });
+        let sizes = sizes.concat();
+        self.starts = vec![[0, 0]];
+        let mut sum = [0, 0];
+        for (width, size) in widths.iter().zip(&sizes) {
+            sum = [sum[0] + width, sum[1] + width * size];
+            self.starts.push(sum);
+        }
+        self.bases = bases;
+        let units: Vec<usize> = widths.iter().zip(&sizes).map(|(w, s)| w * s).collect();
+        let mut codes = vec![0_u8; sum[1] * UNIT];
+        let work = self.tasks(&units, &mut codes, UNIT);
+        executor.run(bytes, work, |(slices, mut codes)| {
+            for slice in slices {
+                let (mine, rest) = codes.split_at_mut(units[slice] * UNIT);
+                self.write_codes(a, slice, sizes[slice], mine);
+                codes = rest;
+            }
+        });
+        self.codes = codes;
+    }
+
+    /// Ranges of slices, with their parts of an array of `unit` values for every one of `counts`.
+    fn tasks<'v, V>(
+        &self,
+        counts: &[usize],
+        values: &'v mut [V],
+        unit: usize,
+    ) -> Vec<(Range<usize>, &'v mut [V])> {
+        let step = counts.len().div_ceil(256).max(1);
+        let ranges = (0..counts.len()).step_by(step);
+        let ranges: Vec<_> = ranges
+            .map(|first| first..counts.len().min(first + step))
+            .collect();
+        let lengths = ranges
+            .iter()
+            .map(|range| unit * counts[range.clone()].iter().sum::<usize>());
+        let parts = cut(values, lengths.collect::<Vec<_>>());
+        ranges.into_iter().zip(parts).collect()
+    }
+
+    /// The least columns of the steps of a slice, and the bytes that what is above them needs.
+    fn find_bases(&self, a: Entries<'_>, slice: usize, bases: &mut [u32]) -> usize {
+        let mut least = vec![i64::MAX; bases.len()];
+        let mut most = vec![i64::MIN; bases.len()];
+        for (step, lane, place) in self.entries(a, slice) {
+            let column = self.shifted(a, lane, place);
+            least[step] = least[step].min(column);
+            most[step] = most[step].max(column);
+        }
+        let spread = least
+            .iter()
+            .zip(&most)
+            .map(|(least, most)| most - least)
+            .max();
+        for (base, least) in bases.iter_mut().zip(&least) {
+            *base = *least as u32;
+        }
+        match spread.unwrap_or(0) {
+            0 => 0,
+            1..0x100 => 1,
+            0x100..0x1_0000 => 2,
+            _ => 4,
+        }
+    }
+
+    fn write_codes(&self, a: Entries<'_>, slice: usize, size: usize, codes: &mut [u8]) {
+        if size == 0 {
+            return;
+        }
+        let first = self.starts[slice][0];
+        for (step, lane, place) in self.entries(a, slice) {
+            let code = (self.shifted(a, lane, place) as u32).wrapping_sub(self.bases[first + step]);
+            let at = (step * LANES + lane) * size;
+            codes[at..at + size].copy_from_slice(&code.to_le_bytes()[..size]);
+        }
+    }
+
+    /// Values of a matrix in this layout; those of parts behind all others.
+    pub(super) fn place<T: Scalar>(
+        &self,
+        executor: &Executor,
+        a: Entries<'_>,
+        values: &[T],
+    ) -> Vec<T> {
+        let mut placed = vec![T::default(); self.steps() * LANES + self.parts.len() * CHUNK];
+        let widths = self.widths(a);
+        let work = self.tasks(&widths, &mut placed, LANES);
+        executor.run(size_of_val(values), work, |(slices, mut placed)| {
+            for slice in slices {
+                let (mine, rest) = placed.split_at_mut(widths[slice] * LANES);
+                for (step, lane, place) in self.entries(a, slice) {
+                    mine[step * LANES + lane] = values[place];
+                }
+                placed = rest;
+            }
+        });
+        self.place_parts(values, &mut placed[self.steps() * LANES..]);
+        placed
+    }
+
+    /// What the entries of parts have, part after part.
+    pub(super) fn place_parts<V: Copy>(&self, values: &[V], placed: &mut [V]) {
+        for (part, placed) in self.parts.iter().zip(placed.chunks_mut(CHUNK)) {
+            placed[..part.entries.len()].copy_from_slice(&values[part.entries.clone()]);
+        }
+    }
+}
+
+/// Lanes for a row: few steps where rows are long, and enough lanes to keep a device busy; where
+/// there is little to do, few steps also for the longer rows, which all wait for. Measured on an
+/// H200.
+fn threads_for(a: Entries<'_>, mean: usize, width: usize) -> usize {
+    let longer = |length: usize| (0..a.rows()).filter(move |&row| a.length(row) > length);
+    let too_few = |threads: usize| {
+        let (steps, lanes) = (mean / threads, a.rows() * threads);
+        let waits = || steps > 4 || 64 * longer(8 * threads).count() > a.rows();
+        steps > 64 || steps > 12 && lanes < 1 << 20 || lanes < 1 << 17 && waits()
+    };
+    let mut threads = 1;
+    while threads < width.min(LANES) && too_few(threads) {
+        threads *= 2;
+    }
+    threads
+}
+
+/// The parts of a long row.
+fn parts(a: Entries<'_>, row: usize) -> impl Iterator<Item = Part> {
+    let (first, end) = (a.offsets[row], a.offsets[row + 1]);
+    let count = (end - first).div_ceil(CHUNK);
+    (0..count).map(move |part| Part {
+        row,
+        entries: first + part * CHUNK..end.min(first + (part + 1) * CHUNK),
+        number: (part, count),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offsets_of(lengths: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut offsets = vec![0];
+        for length in lengths {
+            offsets.push(offsets[offsets.len() - 1] + length);
+        }
+        offsets
+    }
+
+    /// The row, column and value of every entry, as the kernel finds them.
+    fn found(slices: &Slices, a: Entries<'_>, values: &[f64]) -> Vec<(u32, u32, f64)> {
+        let mut found = Vec::new();
+        for slice in 0..slices.count() {
+            let ([first, code], next) = (slices.starts[slice], slices.starts[slice + 1]);
+            let size = (next[1] - code) / (next[0] - first).max(1);
+            for (step, lane, _) in slices.entries(a, slice) {
+                let at = code * UNIT + (step * LANES + lane) * size;
+                let mut bytes = [0; 4];
+                bytes[..size].copy_from_slice(&slices.codes[at..at + size]);
+                let place = lane / slices.threads;
+                let column = slices.bases[first + step].wrapping_add(place as u32);
+                let column = column.wrapping_add(u32::from_le_bytes(bytes));
+                let row = slices.rows_of(slice)[place];
+                found.push((row, column, values[(first + step) * LANES + lane]));
+            }
+        }
+        for (part, own) in slices.parts.iter().enumerate() {
+            let first = slices.steps() * LANES + part * CHUNK;
+            let columns = &a.columns[own.entries.clone()];
+            let values = &values[first..];
+            found.extend(
+                columns
+                    .iter()
+                    .zip(values)
+                    .map(|(&c, &v)| (own.row as u32, c, v)),
+            );
+        }
+        found.sort_by_key(|entry| (entry.0, entry.1));
+        found
+    }
+
+    fn check(lengths: &[usize], columns: &[u32]) -> Slices {
+        let (executor, offsets) = (Executor::reference(), offsets_of(lengths.iter().copied()));
+        let a = Entries {
+            offsets: &offsets,
+            columns,
+        };
+        let slices = Slices::new(&executor, a, 32);
+        let values: Vec<f64> = (0..columns.len()).map(|place| place as f64).collect();
+        let rows = (0..lengths.len()).flat_map(|row| vec![row as u32; lengths[row]]);
+        let expected = rows
+            .zip(columns)
+            .zip(&values)
+            .map(|((r, &c), &v)| (r, c, v));
+        let placed = slices.place(&executor, a, &values);
+        assert_eq!(found(&slices, a, &placed), expected.collect::<Vec<_>>());
+        slices
+    }
+
+    #[test]
+    fn a_band_needs_no_columns() {
+        let columns: Vec<u32> = (1..641).flat_map(|row| [row - 1, row + 69_999]).collect();
+        let slices = check(&[2; 640], &columns);
+        assert_eq!((slices.threads, slices.in_order), (1, true));
+        assert_eq!((slices.codes.len(), slices.bases.len()), (0, 40));
+    }
+
+    #[test]
+    fn columns_have_as_many_bytes_as_a_slice_needs() {
+        let near = |row: u32| 7 * row;
+        let far = |row: u32| 1000 * row;
+        let wild = |row: u32| row.wrapping_mul(0x9e37_79b9);
+        let columns = (0..32)
+            .map(near)
+            .chain((0..32).map(far))
+            .chain((0..32).map(wild));
+        let slices = check(&[1; 96], &columns.collect::<Vec<_>>());
+        assert_eq!(slices.starts, [[0, 0], [1, 1], [2, 3], [3, 7]]);
+    }
+
+    #[test]
+    fn rows_of_a_slice_are_of_similar_length() {
+        let lengths: Vec<usize> = (0..600).map(|row| 1 + 20 * (row % 2)).collect();
+        let columns: Vec<u32> = lengths.iter().flat_map(|&n| 0..n as u32).collect();
+        let slices = check(&lengths, &columns);
+        assert!(!slices.in_order);
+        assert!(slices.steps() * LANES < 4 * columns.len() / 3);
+    }
+
+    #[test]
+    fn long_rows_have_parts() {
+        let lengths = [3, 5000, 0, 3];
+        let columns: Vec<u32> = lengths.iter().flat_map(|&n| 0..n).collect();
+        let mut all = vec![1; 5000];
+        all[..4].copy_from_slice(&lengths.map(|n| n as usize));
+        let slices = check(&all, &[columns, vec![0; 4996]].concat());
+        assert_eq!(slices.rows[..3], [0, 2, 3]);
+        let numbers: Vec<_> = slices.parts.iter().map(|part| part.number).collect();
+        assert_eq!(numbers, [(0, 3), (1, 3), (2, 3)]);
+    }
+
+    #[test]
+    fn long_rows_share_lanes() {
+        let columns: Vec<u32> = (0..300).flat_map(|row| row..row + 100).collect();
+        assert_eq!(check(&[100; 300], &columns).threads, 32);
+        assert_eq!(check(&[], &[]).count(), 0);
+    }
+}

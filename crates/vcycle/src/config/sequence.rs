@@ -1,0 +1,189 @@
+//! One matrix after another.
+
+use std::sync::Arc;
+
+use super::storage::Wide;
+use super::{Config, Solution, System};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::multigrid::{Amg, Hierarchy, NearNullspace, Setup};
+use crate::scalar::Scalar;
+use crate::stop::Status;
+use crate::vector::Vector;
+
+/// A set-up is given up when it needs this many times the iterations of its own matrix.
+const TIRED: usize = 2;
+
+/// Solves for matrices of the same pattern in turn, as time steps and Newton iterations have them:
+/// the multigrid set-up of the first is [reused](Setup::update_values) for the others.
+///
+/// Every matrix is solved as [`solve_system`](super::solve_system) does it. What is reused, and what
+/// is not because the pattern has changed, is told in [`Solution::messages`]. A matrix that does not
+/// converge with a set-up that was reused gets its own; one that takes twice the iterations of the
+/// first is the last to use that.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{config::{Config, Sequence, System}, executor::{Executor, Workspace}, gallery,
+///              matrix::Csr, vector::Vector};
+/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+/// let k = gallery::build("poisson5:64", &cpu)?.matrix;
+/// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
+/// let mut steps = Sequence::new(Config::default());
+/// for dt in [1.0, 2.0, 4.0] {
+///     let a = k.add(dt, 1.0, &Csr::identity(&cpu, 64 * 64))?;
+///     let solution = steps.solve(&System::new(Arc::new(a)), &b, &ws)?;
+///     assert!(solution.outcome.converged());
+/// }
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Sequence {
+    config: Config,
+    kept: Kept,
+}
+
+impl Sequence {
+    /// Nothing is set up yet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            kept: Kept::default(),
+        }
+    }
+
+    /// Solves for the next matrix.
+    ///
+    /// # Errors
+    /// As [`solve_system`](super::solve_system).
+    pub fn solve<T: Wide>(
+        &mut self,
+        system: &System<T>,
+        b: &Vector<T>,
+        ws: &Workspace,
+    ) -> Result<Solution<T>> {
+        let mut solution = T::solve_system(&self.config, system, b, Some(&mut self.kept), ws)?;
+        let (iterations, status) = (solution.outcome.iterations, solution.outcome.status);
+        if !self.kept.reused {
+            self.kept.iterations = iterations;
+        } else if !matches!(status, Status::Converged | Status::TimeLimit) {
+            self.kept = Kept::default();
+            let first = solution;
+            solution = T::solve_system(&self.config, system, b, Some(&mut self.kept), ws)?;
+            self.kept.iterations = solution.outcome.iterations;
+            solution.setup += first.setup;
+            solution.solving += first.solving;
+            let told = format!("{status}: set up anew");
+            solution.messages = [first.messages, vec![told], solution.messages].concat();
+        } else if iterations > TIRED * self.kept.iterations.max(1) {
+            self.kept = Kept::default();
+            let why = "more than twice the iterations of the matrix that was set up";
+            let told = format!("{why}: the next one is set up anew");
+            solution.messages.push(told);
+        }
+        Ok(solution)
+    }
+}
+
+/// The multigrid set-up that later matrices may share.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// What was set up as these parameters say.
+    setup: Option<(Amg, Setup)>,
+    /// Those of the matrix that was set up.
+    iterations: usize,
+    /// Whether the last hierarchy came from an earlier set-up.
+    reused: bool,
+}
+
+impl Kept {
+    /// A hierarchy from the set-up that is kept, or else from a new one; and what is to be said.
+    pub(super) fn hierarchy<W: Scalar>(
+        &mut self,
+        amg: &Amg,
+        a: &Arc<dyn LinOp<W>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<(Hierarchy<W>, Option<String>)> {
+        let known = self.setup.take().filter(|(asked, _)| asked == amg);
+        let updated = known.as_ref().map(|(_, setup)| setup.update_values(a, ws));
+        self.reused = matches!(updated, Some(Ok(_)));
+        let message = match updated {
+            None => None,
+            Some(Ok(hierarchy)) => {
+                self.setup = known;
+                let levels = hierarchy.report().levels.len();
+                let message = format!("multigrid: {levels} levels of an earlier set-up reused");
+                return Ok((hierarchy, Some(message)));
+            }
+            Some(Err(error @ (Error::InvalidStructure { .. } | Error::SizeMismatch { .. }))) => {
+                Some(format!("multigrid: set up anew: {error}"))
+            }
+            Some(Err(other)) => return Err(other),
+        };
+        let (setup, hierarchy) = amg.setup_with(a, near_nullspace, ws)?;
+        self.setup = Some((amg.clone(), setup));
+        Ok((hierarchy, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::matrix::Csr;
+
+    fn matrix(spec: &str) -> Csr<f64> {
+        gallery::build(spec, &Executor::cpu()).unwrap().matrix
+    }
+
+    fn solve(steps: &mut Sequence, a: Csr<f64>) -> Solution<f64> {
+        let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+        let system = System::new(Arc::new(a));
+        let solution = steps.solve(&system, &b, &Workspace::new()).unwrap();
+        assert!(solution.outcome.converged());
+        solution
+    }
+
+    fn steps() -> Sequence {
+        Sequence::new(Config::from_toml("solver = \"cg\"\npreconditioner = \"amg\"").unwrap())
+    }
+
+    #[test]
+    fn equal_patterns_share_a_set_up_and_others_do_not() {
+        let mut steps = steps();
+        let first = solve(&mut steps, matrix("poisson5:40"));
+        assert!(!first.messages.concat().contains("reused"));
+        let second = solve(&mut steps, matrix("poisson5:40").scale(3.0).unwrap());
+        assert_eq!(
+            second.messages,
+            ["multigrid: 2 levels of an earlier set-up reused"]
+        );
+        assert_eq!(second.outcome.iterations, first.outcome.iterations);
+        for other in ["poisson9:40", "poisson5:41"] {
+            let told = solve(&mut steps, matrix(other)).messages.concat();
+            assert!(
+                told.starts_with("multigrid: set up anew: update of values"),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_set_up_that_does_not_suit_is_given_up() {
+        let mut steps = steps();
+        solve(&mut steps, matrix("aniso5:64,0.001"));
+        // The other direction is the strong one now: groups along the first are wrong.
+        let turned = matrix("aniso5:64,0.001,90");
+        let told = solve(&mut steps, turned.clone()).messages.concat();
+        assert!(told.contains("reused") && told.contains("anew"), "{told}");
+        assert!(
+            !solve(&mut steps, turned)
+                .messages
+                .concat()
+                .contains("reused")
+        );
+    }
+}

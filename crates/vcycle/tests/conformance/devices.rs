@@ -1,0 +1,56 @@
+//! Devices the suite runs on: those of `VCYCLE_TEST_DEVICES` (separated by commas), or all OpenCL
+//! processors where that is not set.
+
+use std::sync::Arc;
+
+use vcycle::Error;
+use vcycle::config::{self, Config};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::LinOp;
+use vcycle::matrix::Csr;
+use vcycle::scalar::c64;
+use vcycle::vector::{Coefficient, Vector};
+
+fn names() -> Vec<String> {
+    if let Ok(names) = std::env::var("VCYCLE_TEST_DEVICES") {
+        return names.split(',').map(|n| n.trim().to_owned()).collect();
+    }
+    let found = vcycle_gpu::discover().into_iter();
+    let devices = found.filter_map(|found| found.devices.ok()).flatten();
+    devices.filter(|d| d.is_cpu).map(|d| d.name).collect()
+}
+
+pub fn on_each(case: fn(&Executor)) {
+    let names = names();
+    if names.is_empty() {
+        eprintln!("skipped: no OpenCL processor here, and VCYCLE_TEST_DEVICES names no device");
+    }
+    for name in names {
+        eprintln!("on {name}");
+        case(&Executor::gpu(&name).unwrap());
+    }
+}
+
+pub fn complex_numbers_are_refused(executor: &Executor) {
+    let x = Vector::filled(executor, 3, 1, 1.0).unwrap();
+    let mut y = Vector::<c64>::zeros_like(&x).unwrap();
+    let refused = y.axpy(Coefficient::one(), &x);
+    assert!(matches!(refused, Err(Error::Unsupported { .. })));
+}
+
+pub fn complex_matrices_are_refused(executor: &Executor) {
+    let a = Csr::<c64>::identity(executor, 3);
+    let x = Vector::<c64>::zeros(executor, 3, 1).unwrap();
+    let mut y = Vector::<c64>::zeros_like(&x).unwrap();
+    let refused = a.apply(&x, &mut y, &Workspace::new());
+    assert!(matches!(refused, Err(Error::Unsupported { .. })));
+}
+
+pub fn a_factorisation_is_refused_by_its_name(executor: &Executor) {
+    let a = Arc::new(Csr::<f64>::identity(executor, 3));
+    let b = Vector::filled(executor, 3, 1, 1.0).unwrap();
+    let config = Config::from_toml("solver = \"direct\"").unwrap();
+    let refused = config::solve(&config, &a, &b, &Workspace::new());
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("direct"), "{message}");
+}
