@@ -22,7 +22,7 @@ const DEPENDENT: f64 = 1e-8;
 /// use vcycle::multigrid::interpolate::filtered;
 /// let p = Csr::from_arrays(&Executor::cpu(), Size::new(1, 3), vec![0, 3], vec![0, 1, 2],
 ///                          vec![0.75, 0.125, 0.125], Duplicates::Refuse)?;
-/// let f = filtered(&p, &[vec![1.0; 3]], 0.9)?;
+/// let f = filtered(&p, &[vec![1.0; 3]], 0.75)?;
 /// assert_eq!(f.row(0), (&[0][..], &[1.0][..]));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
