@@ -33,6 +33,18 @@ impl Preset {
             text: include_str!("presets/mechanics.toml"),
         },
         Self {
+            name: "bamg-fsai",
+            text: include_str!("presets/bamg-fsai.toml"),
+        },
+        Self {
+            name: "sbamg-fsai",
+            text: include_str!("presets/sbamg-fsai.toml"),
+        },
+        Self {
+            name: "fbamg-fsai",
+            text: include_str!("presets/fbamg-fsai.toml"),
+        },
+        Self {
             name: "flow",
             text: include_str!("presets/flow.toml"),
         },

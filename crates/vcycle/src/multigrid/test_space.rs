@@ -155,7 +155,8 @@ impl TestSpace {
 
 /// How multigrid finds the test space of a matrix by itself.
 ///
-/// It starts from the near-nullspace that is given, filled up with scattered vectors.
+/// It starts from the near-nullspace that is given, filled up with scattered vectors. Where enough
+/// vectors are given, they are taken as they are, unless they are to be refined.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -166,6 +167,9 @@ pub struct TestSpaceSearch {
     pub vectors: usize,
     /// Steps of the method.
     pub steps: usize,
+    /// Whether vectors are improved that are all given: where boundary conditions or jumps of the
+    /// stiffness leave little of a rigid body.
+    pub refine: bool,
     /// What smooths or preconditions.
     pub smoother: Smoother,
 }
@@ -176,6 +180,7 @@ impl Default for TestSpaceSearch {
             method: TestSpaceMethod::default(),
             vectors: 1,
             steps: 10,
+            refine: false,
             smoother: Smoother::Fsai { steps: 10 },
         }
     }
@@ -226,6 +231,9 @@ impl TestSpaceSearch {
         let a: Arc<dyn LinOp<f64>> = finest(a)?;
         given.check(a.size().rows)?;
         let start = self.start(a.executor(), a.size().rows, given)?;
+        if !self.refine && given.vectors().len() >= self.vectors {
+            return Ok(given.clone());
+        }
         let m = self.smoother.factory::<f64>().generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());
         let found = match self.method {
@@ -286,15 +294,18 @@ mod tests {
         let problem = gallery::build("elasticity:4x3x3", &Executor::reference()).unwrap();
         let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix);
         let modes = problem.near_nullspace.unwrap();
-        for (vectors, expected) in [(2, 6), (7, 7)] {
+        for (vectors, refine, expected) in [(2, false, 6), (2, true, 6), (7, false, 7)] {
             let search = TestSpaceSearch {
                 vectors,
+                refine,
                 ..TestSpaceSearch::default()
             };
             let found = search
                 .near_nullspace(&a, &modes, &Workspace::new())
                 .unwrap();
             assert_eq!((found.block_size(), found.vectors().len()), (3, expected));
+            let kept = found.vectors()[0] == modes.vectors()[0];
+            assert_eq!(kept, expected == 6 && !refine);
         }
     }
 

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn vectors_are_mapped_as_before_with_fewer_entries() {
         let values: Vec<f64> = (0..80)
-            .map(|k| ((k * k) as f64 * 0.7).sin().powi(3))
+            .map(|k| ((k * k) as f64 * 0.7 + 0.3).sin().powi(3))
             .collect();
         let a = matrix(8, &values);
         let vectors = [vec![1.0; 8], (0..8).map(f64::from).collect::<Vec<_>>()];
