@@ -170,6 +170,14 @@ pub enum Error {
         /// Column, from 0.
         column: usize,
     },
+    /// Vectors that should span a space depend on each other.
+    #[error("{what}: vector {vector} depends on those before it")]
+    DependentVectors {
+        /// Which vectors.
+        what: &'static str,
+        /// The number of the first that does, from 0.
+        vector: usize,
+    },
     /// A diagonal entry is zero or absent where it is divided by.
     #[error("{component}: the diagonal entry of row {row} is zero or missing")]
     ZeroDiagonal {
