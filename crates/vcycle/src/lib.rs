@@ -15,6 +15,7 @@ pub mod precond;
 pub mod scalar;
 pub mod solver;
 pub mod stop;
+pub mod structured;
 pub mod vector;
 
 mod backend;

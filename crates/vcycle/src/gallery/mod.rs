@@ -115,11 +115,13 @@ pub struct Entry {
     build: fn(&Spec<'_>, &Executor) -> Result<Problem>,
 }
 
-static CATALOGUE: [Entry; 11] = [
+static CATALOGUE: [Entry; 13] = [
     poisson::POISSON5,
     poisson::POISSON9,
     poisson::POISSON7,
     poisson::POISSON27,
+    poisson::LAPLACE27,
+    poisson::LAPLACE27E8,
     anisotropic::ANISO5,
     anisotropic::ANISO7,
     jump::ENTRY,

@@ -22,7 +22,7 @@ mod precision;
 mod report;
 mod reuse;
 mod scaling;
-mod serde_text;
+pub(crate) mod serde_text;
 mod smooth;
 mod spectrum;
 mod stages;
