@@ -46,7 +46,7 @@ pub use maps::CoarseMaps;
 pub use near_nullspace::NearNullspace;
 pub use precision::LevelPrecisions;
 pub use report::{LevelFacts, Report, StageTime};
-pub use reuse::Setup;
+pub use reuse::{LevelMatrices, Setup};
 pub use scaling::LevelScaling;
 pub use smooth::{ChebyshevBase, ChebyshevPolynomial, Relaxation, Smoother, Smoothing};
 pub use spectrum::radius_with;
