@@ -9,6 +9,8 @@ mod equilibrate;
 mod facts;
 mod galerkin;
 mod norms;
+#[cfg(test)]
+mod on_devices;
 mod parts;
 mod pattern;
 mod permute;
@@ -38,6 +40,7 @@ pub use spgemm::SpGemm;
 pub(crate) use spgemm::check_product;
 pub(crate) use triplets::{compress, offsets};
 
+use crate::backend::gpu::setup::Queue;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
@@ -254,6 +257,10 @@ impl<T: Scalar> Csr<T> {
 
     /// The diagonal; zero where no entry is stored.
     pub fn diagonal(&self) -> Vec<T> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let diagonal = queue.diagonal(self).map(Buffer::into_vec);
+            return diagonal.expect("the device still answers");
+        }
         let of_row = |place: &mut usize, row: usize| {
             let (columns, values) = self.row(row);
             // In most matrices it stands where it stood in the row before.
@@ -278,6 +285,10 @@ impl<T: Scalar> Csr<T> {
                 from: T::KIND,
                 to: S::KIND,
             });
+        }
+        if let Some(queue) = Queue::real::<T>(self.executor()).filter(|_| !S::KIND.is_complex()) {
+            let values = queue.convert(&self.values)?;
+            return Ok(Csr::of_buffers(&self.pattern, values));
         }
         let mut values: Vec<S> = zeroed(self.executor(), self.nonzeros())?;
         match self.executor().on_host() {
@@ -308,8 +319,22 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// What is wrong with a row of a device that has an infinite entry or NaN.
+    fn non_finite(&self, row: usize) -> Result<Error> {
+        let entries = self.row_of_device(row)?;
+        let wrong = entries.iter().find(|entry| !entry.1.load().is_finite());
+        let column = wrong.map_or(0, |entry| entry.0) as usize;
+        Ok(Error::NonFiniteEntry { row, column })
+    }
+
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            return match queue.check_rows(self)?[0] {
+                None => Ok(()),
+                Some(row) => Err(self.non_finite(row)?),
+            };
+        }
         let first = |rows: Range<usize>| {
             let places = self.offsets()[rows.start]..self.offsets()[rows.end];
             let values = &self.values()[places.clone()];

@@ -90,3 +90,7 @@ KERNEL select(u64 n, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT ou
         if (offsets[i + 1] != offsets[i])
             out[offsets[i]] = (u32)i;
 }
+
+KERNEL lengths(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT out) {
+    FOR_ITEMS(row, rows) out[row] = (u32)(offsets[row + 1] - offsets[row]);
+}

@@ -18,7 +18,12 @@
 //! let (offsets, entries) = queue.offsets(&counts)?;
 //! ```
 
+mod entries;
+mod groups;
+mod products;
 mod scan;
+mod slices;
+mod transpose;
 
 use std::sync::Arc;
 
@@ -27,6 +32,10 @@ use vcycle_gpu::Argument;
 use super::{BLOCK, Define, File, Gpu, kernel_file};
 use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
+use crate::scalar::Scalar;
+
+pub(crate) use products::Product;
+pub(crate) use slices::DeviceSlices;
 
 const FILE: File = kernel_file!("arrays.c");
 /// Blocks for every compute unit: enough to hide the latency of memory.
@@ -48,6 +57,11 @@ impl<'e> Queue<'e> {
         }
     }
 
+    /// That of an executor for values of `T`; none for complex ones, which have no kernels.
+    pub(crate) fn real<T: Scalar>(executor: &'e Executor) -> Option<Self> {
+        Self::of(executor).filter(|_| !T::KIND.is_complex())
+    }
+
     /// `len` values that nobody has written yet.
     pub(crate) fn room<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::room(self.executor, len)
@@ -56,6 +70,13 @@ impl<'e> Queue<'e> {
     /// `len` zeros.
     pub(crate) fn zeros<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::filled(self.executor, len, T::default())
+    }
+
+    /// Sets all values to zero.
+    pub(crate) fn clear(&self, values: &mut Buffer<u32>) -> Result<()> {
+        let len = values.len();
+        let arguments = [number(len), Argument::U32(0), write(values)?];
+        self.items(FILE, "fill", &[], len, &arguments)
     }
 
     /// `len` times `value`.
@@ -126,4 +147,4 @@ pub(crate) fn write<T: Element>(buffer: &mut Buffer<T>) -> Result<Argument> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
