@@ -187,14 +187,28 @@ impl Device {
     /// # Panics
     /// When the memory is smaller.
     pub fn download(&self, to: &mut [u8], from: &Memory) -> Result<()> {
-        assert!(to.len() <= from.bytes, "more bytes than the memory has");
+        self.download_part(to, from, 0)
+    }
+
+    /// Copies what stands from byte `first` on to the host, waiting for what was queued before.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn download_part(&self, to: &mut [u8], from: &Memory, first: usize) -> Result<()> {
+        assert!(
+            first + to.len() <= from.bytes,
+            "more bytes than the memory has"
+        );
         self.check_recording("waiting")?;
         add(&self.counters.downloaded, to.len());
         add(&self.counters.synchronizations, 1);
         let mut staging = lock(&self.staging);
         let [block, _] = self.staging(&mut staging)?;
         for (number, part) in to.chunks_mut(STAGE).enumerate() {
-            let from = from.address + (number * STAGE) as u64;
+            let from = from.address + (first + number * STAGE) as u64;
             // SAFETY: the block is pinned and as large as a part; the copy is done when it is read.
             unsafe {
                 self.driver.download(block, from, part.len())?;

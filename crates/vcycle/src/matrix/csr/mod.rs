@@ -153,6 +153,21 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// A matrix of values that are on the executor of the pattern, one for each of its entries.
+    pub(crate) fn of_buffers(pattern: &Arc<Pattern>, values: Buffer<T>) -> Self {
+        debug_assert_eq!(values.len(), pattern.nonzeros());
+        Self {
+            pattern: Arc::clone(pattern),
+            values,
+            copies: Copies::default(),
+        }
+    }
+
+    /// The values, wherever they are.
+    pub(crate) fn values_buffer(&self) -> &Buffer<T> {
+        &self.values
+    }
+
     /// Ones on the diagonal.
     pub fn identity(executor: &Executor, n: usize) -> Self {
         let one = T::store(num_traits::One::one());

@@ -32,10 +32,17 @@ impl Pattern {
         offsets: Vec<usize>,
         columns: Vec<u32>,
     ) -> Self {
+        let offsets = Buffer::from_vec(executor, offsets);
+        Self::of_buffers(size, offsets, Buffer::from_vec(executor, columns))
+    }
+
+    /// Takes over arrays of any executor, known to be in range, sorted and without duplicates.
+    pub(crate) fn of_buffers(size: Size, offsets: Buffer<usize>, columns: Buffer<u32>) -> Self {
+        debug_assert_eq!(offsets.len(), size.rows + 1);
         Self {
             size,
-            offsets: Buffer::from_vec(executor, offsets),
-            columns: Buffer::from_vec(executor, columns),
+            offsets,
+            columns,
             pieces: OnceLock::new(),
             slices: OnceLock::new(),
             runs: OnceLock::new(),
@@ -142,6 +149,11 @@ impl Pattern {
         };
         let layout = Layout::new(gpu, self.offsets(), self.columns())?;
         Ok(self.layout.get_or_init(|| layout))
+    }
+
+    /// Row offsets and columns, wherever they are.
+    pub(crate) fn buffers(&self) -> (&Buffer<usize>, &Buffer<u32>) {
+        (&self.offsets, &self.columns)
     }
 
     /// The arrays on a device: row offsets and columns.
