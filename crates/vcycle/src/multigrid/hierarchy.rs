@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
-use super::coarsen::uniform;
+use super::coarsen::{Numbers, uniform};
 use super::coarsest::is_diagonal;
 use super::cycle::Cycles;
 use super::near_nullspace::NearNullspace;
@@ -213,7 +213,7 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
 #[derive(Debug)]
 pub(super) struct Record {
     /// For every unknown (or node) its number, or that of its group, on the next level.
-    pub map: Vec<u32>,
+    pub map: Numbers,
     /// The blocks of the prolongation.
     pub block: Size,
     /// The symbolic phase of the product, unless that was formed by blocks.

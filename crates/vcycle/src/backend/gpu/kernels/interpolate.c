@@ -23,27 +23,28 @@ KERNEL interpolate_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
     }
 }
 
-// Room for the entries of fine rows and their bins; the lengths of the other rows.
-KERNEL interpolate_bounds(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
-                          GLOBAL const u32 *RESTRICT degrees, u32 max_elements,
-                          GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
+// Room for the entries of fine rows and their bins; the lengths of the other rows. With `points`
+// there are rows for these unknowns alone.
+KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
+                          GLOBAL const u32 *RESTRICT coarse, GLOBAL const u32 *RESTRICT degrees,
+                          u32 max_elements, GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
                           GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
     FOR_BLOCKS_OF_ROWS(first, rows) {
         const u64 row = first + row_of_block();
-        const bool is_fine = row < rows && coarse[row] == NONE;
-        u32 points = 0;
+        const u32 point = row < rows ? (points ? points[row] : (u32)row) : 0;
+        const bool is_fine = row < rows && coarse[point] == NONE;
+        u32 keys = 0;
         if (is_fine && DISTANT)
-            FOR_ENTRIES(place, s_offsets, row)
-                if (s_columns[place] != row)
-                    points += degrees[s_columns[place]];
-        points = row_count(points, scratch) + (is_fine ? degrees[row] : 0);
-        const bool has_table = points != 0 && leads_row();
-        const u32 bin = has_table ? bin_of(points + OWN) : BINS;
-        count_bins(bin, points + OWN, counters, counts);
+            FOR_ENTRIES(place, s_offsets, point)
+                if (s_columns[place] != point)
+                    keys += degrees[s_columns[place]];
+        keys = row_count(keys, scratch) + (is_fine ? degrees[point] : 0);
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys + OWN) : BINS;
+        count_bins(bin, keys + OWN, counters, counts);
         if (row < rows && leads_row()) {
-            rooms[row] = max_elements != 0 && points > max_elements ? max_elements : points;
+            rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
             lengths[row] = !is_fine;
             bins[row] = (u8)bin;
         }
@@ -249,9 +250,10 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
 }
 
 // The rows of a list; their entries go to the room they have.
-KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list, MATRIX, GRAPH,
-                        GLOBAL const f64 *RESTRICT diagonal, GLOBAL const u32 *RESTRICT coarse,
-                        u32 max_elements, f64 factor, GLOBAL const u64 *RESTRICT starts,
+KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
+                        GLOBAL const u64 *RESTRICT starts, GLOBAL const u32 *RESTRICT points,
+                        MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
+                        GLOBAL const u32 *RESTRICT coarse, u32 max_elements, f64 factor,
                         GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
                         GLOBAL u32 *RESTRICT lengths, TABLES) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
@@ -259,7 +261,7 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list, MATRIX, GRAP
     const Table t = OWN_TABLE;
     const Level a = {offsets, columns, values, s_offsets, s_columns, diagonal, coarse};
     FOR_ROWS(item, items) {
-        const u32 row = list[item];
+        const u32 number = list[item], row = points ? points[number] : number;
         Signed sums = {{0, 0}, {0, 0}};
         clear_table(t);
         add_points(&a, t, row);
@@ -267,10 +269,10 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list, MATRIX, GRAP
             DIRECT ? weigh_direct(&a, t, row, &sums) : weigh(&a, t, row, scratch);
         finish(&a, t, denominator, &sums);
         const u32 count = sort_table(t, (LOCAL u32 *)scratch);
-        const u64 start = starts[row];
+        const u64 start = starts[number];
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
                                          out_values + start);
         if (leads_row())
-            lengths[row] = kept;
+            lengths[number] = kept;
     }
 }

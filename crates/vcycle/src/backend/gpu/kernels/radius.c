@@ -20,8 +20,7 @@ KERNEL radius_start(u64 rows, GLOBAL f64 *RESTRICT v, GLOBAL f64 *RESTRICT parti
     LOCAL_ARRAY(f64, scratch, BLOCK);
     f64 sum = 0;
     FOR_ITEMS(row, rows) {
-        const u64 bits = (row + 1) * (row + 1) * 0x9e3779b97f4a7c15ull >> 32;
-        const f64 value = (f64)bits / 2147483648.0 - 1;
+        const f64 value = scattered(row);
         v[row] = value;
         sum += value * value;
     }

@@ -32,18 +32,12 @@ KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL f64 *RESTRICT diagonal,
         sum = row_sum(sum, scratch);
         if (product(own + weak, own) > 0)
             own += weak;
-        const f64 size = (sum + modulus(own)) / modulus(own);
+        const f64 size = own != 0 ? (sum + modulus(own)) / modulus(own) : INFINITE;
         bound = size > bound ? size : bound;
         if (leads_row())
             diagonal[row] = own;
     }
-    for (u32 width = BLOCK / 2; width > 0; width /= 2) {
-        BARRIER();
-        scratch[thread_of_block()] = bound;
-        BARRIER();
-        const f64 other = scratch[thread_of_block() ^ width];
-        bound = other > bound ? other : bound;
-    }
+    bound = block_largest(bound, scratch);
     if (thread_of_block() == 0)
         bounds[block_of_grid()] = bound;
 }
@@ -82,10 +76,10 @@ KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT 
 
 // The entries of a row of the product, by increasing column. Sums are formed in the order of the
 // columns of A.
-KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, MATRIX, GRAPH, TENTATIVE,
-                     GLOBAL const f64 *RESTRICT diagonal, f64 factor,
-                     GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT out_columns,
-                     GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
+                     MATRIX, GRAPH, TENTATIVE, GLOBAL const f64 *RESTRICT diagonal, f64 factor,
+                     GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
+                     GLOBAL u32 *RESTRICT lengths, TABLES) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;

@@ -64,7 +64,7 @@ KERNEL strength_count(MATRIX, GLOBAL const f64 *RESTRICT scales, f64 threshold, 
             sum = modulus(row_sum(sum, scratch));
             if (MEASURE == CLASSICAL && max_row_sum < 1 &&
                 sum > product(max_row_sum, modulus(scales[row])))
-                reference = INFINITY;
+                reference = INFINITE;
         }
         const f64 smallest = product(threshold, reference);
         u32 count = 0;

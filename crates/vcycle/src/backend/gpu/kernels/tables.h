@@ -64,8 +64,8 @@ FUNCTION u32 find_key(Table t, u32 key) {
 // ---- the finished row: from the middle of the table on, by increasing key
 
 FUNCTION Table upper_half(Table t) {
-    const u32 half = t.capacity / 2;
-    Table upper = {t.keys + half, t.sums + half, half};
+    const u32 middle = t.capacity / 2;
+    Table upper = {t.keys + middle, t.sums + middle, middle};
     return upper;
 }
 

@@ -53,6 +53,18 @@ FUNCTION u32 row_count_before(u32 flag, LOCAL u32 *scratch) {
     return count;
 }
 
+// The largest value of a block; all its threads have to come here.
+FUNCTION f64 block_largest(f64 value, LOCAL f64 *scratch) {
+    for (u32 width = BLOCK / 2; width > 0; width /= 2) {
+        BARRIER();
+        scratch[thread_of_block()] = value;
+        BARRIER();
+        const f64 other = scratch[thread_of_block() ^ width];
+        value = other > value ? other : value;
+    }
+    return value;
+}
+
 // Adds a value to a list where it is wanted; all threads of a block have to come here, with
 // `scratch` two numbers. The order of the list is any.
 FUNCTION void append(bool wanted, u32 value, GLOBAL u32 *list, GLOBAL u32 *size,
@@ -100,6 +112,13 @@ FUNCTION u64 mix64(u64 x) {
     return x ^ (x >> 31);
 }
 
+// Numbers in -1..1 that look random.
+FUNCTION f64 scattered(u64 row) {
+    const u64 bits = (row + 1) * (row + 1) * 0x9e3779b97f4a7c15ull >> 32;
+    return (f64)bits / 2147483648.0 - 1;
+}
+
+#define INFINITE ((f64)f32_of_bits(0x7f800000u))
 FUNCTION f64 modulus(f64 value) { return value < 0 ? -value : value; }
 
 // A product that is rounded before anything is added to it, as on the host.

@@ -18,7 +18,20 @@
 //! let (offsets, entries) = queue.offsets(&counts)?;
 //! ```
 
+mod binned;
+pub(crate) mod interpolate;
+mod lists;
+pub(crate) mod mis2;
+pub(crate) mod pgm;
+pub(crate) mod pmis;
+pub(crate) mod radius;
 mod scan;
+pub(crate) mod smoothed;
+pub(crate) mod smoother;
+#[cfg(test)]
+mod stage_tests;
+pub(crate) mod strength;
+mod tiles;
 
 use std::sync::Arc;
 
