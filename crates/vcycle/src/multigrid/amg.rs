@@ -132,8 +132,9 @@ impl Amg {
     pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
         let mut amg = self.clone();
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
-            let definite = |facts: Facts| facts.symmetric && facts.positive_diagonal();
-            amg.decide(definite(facts()));
+            let facts = facts();
+            let definite = facts.symmetric && facts.positive_diagonal();
+            amg.decide(definite, facts.on_device);
         }
         if self.strength == Strength::Auto {
             amg.strength = strength_for(amg.coarsening);
@@ -146,13 +147,14 @@ impl Amg {
         amg
     }
 
-    fn decide(&mut self, definite: bool) {
+    fn decide(&mut self, definite: bool, on_device: bool) {
         if self.coarsening == Coarsening::Auto {
             let grouped = matches!(
                 self.interpolation,
                 Interpolation::Auto | Interpolation::Tentative | Interpolation::Smoothed
             );
             self.coarsening = match definite && grouped {
+                true if on_device => Coarsening::Mis2,
                 true => Coarsening::Greedy,
                 false => Coarsening::Pmis,
             };

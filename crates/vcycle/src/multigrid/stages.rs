@@ -16,7 +16,7 @@ use crate::matrix::{Csr, Pattern};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Coarsening {
-    /// What suits the matrix: `sa` for symmetric ones, else `pmis`.
+    /// What suits the matrix: for symmetric ones `sa`, or `mis2` on a device, else `pmis`.
     #[default]
     Auto,
     /// [`coarsen::pmis`].

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use num_traits::One;
 
 use super::{bad_pivot, nonzero_diagonal, square_entries};
-use crate::backend::gpu::setup::Queue;
-use crate::backend::gpu::setup::smoother::{Divisor, Inverses, inverses};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
 use crate::scalar::{Field, Mixes, Scalar};
@@ -55,10 +53,6 @@ impl Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         let entries = square_entries(a, "jacobi")?;
-        if let Some(queue) = Queue::of(entries.executor()) {
-            let inverses = inverses(queue, &entries, Divisor::Diagonal, self.weight)?;
-            return Diagonal::of_device("jacobi", inverses);
-        }
         let diagonal = nonzero_diagonal(&entries, "jacobi")?;
         Diagonal::of_inverses("jacobi", a.executor(), diagonal, self.weight)
     }
@@ -74,17 +68,6 @@ impl<T: Scalar> Diagonal<T> {
     /// The entries of the diagonal.
     pub(crate) fn values(&self) -> &Vector<T> {
         &self.values
-    }
-
-    /// Inverses that a device has made.
-    pub(super) fn of_device(component: &'static str, inverses: Inverses<T>) -> Result<Self> {
-        match (inverses.zero, inverses.not_finite) {
-            (Some(row), _) => Err(Error::ZeroDiagonal { component, row }),
-            (_, Some(row)) => Err(bad_pivot(component, row, "not finite once inverted")),
-            _ => Ok(Self {
-                values: Vector::of_buffer(inverses.values),
-            }),
-        }
     }
 
     /// `weight` over the entries of `diagonal`, none of which is zero.
@@ -181,6 +164,7 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::matrix::Csr;
     use crate::scalar::f16;
 

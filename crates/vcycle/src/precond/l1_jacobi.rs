@@ -6,8 +6,6 @@ use num_traits::Zero;
 
 use super::jacobi::Diagonal;
 use super::square_entries;
-use crate::backend::gpu::setup::Queue;
-use crate::backend::gpu::setup::smoother::{Divisor, inverses};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -62,10 +60,6 @@ impl L1Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         let entries = square_entries(a, "l1-jacobi")?;
-        if let Some(queue) = Queue::of(entries.executor()) {
-            let inverses = inverses(queue, &entries, Divisor::RowSum, self.weight)?;
-            return Diagonal::of_device("l1-jacobi", inverses);
-        }
         let sums = absolute_sums(&entries);
         if let Some(row) = sums.iter().position(Zero::is_zero) {
             let component = "l1-jacobi";

@@ -86,7 +86,7 @@ impl<T: Scalar> Vector<T> {
         }
     }
 
-    /// Takes over one column of any executor.
+    /// One column of values that are where the vector is to be.
     pub(crate) fn of_buffer(values: Buffer<T>) -> Self {
         Self {
             rows: values.len(),

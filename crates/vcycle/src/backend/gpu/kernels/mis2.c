@@ -2,7 +2,7 @@
 // them. The graph is symmetric.
 
 #define OUT 0
-#define ROOT 0xffffffffffffffffull
+#define ROOT U64(0xffffffffffffffff)
 
 #define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 #define LIST GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size

@@ -3,6 +3,8 @@
 #define ROW_THREADS TILE(LANES)
 #define BLOCK_ROWS (BLOCK / ROW_THREADS)
 #define NONE 0xffffffffu
+// In OpenCL a `long long` may be wider.
+#define U64(literal) ((u64)literal##ull)
 
 FUNCTION u32 part_of_row(void) { return thread_of_block() % ROW_THREADS; }
 FUNCTION u32 row_of_block(void) { return thread_of_block() / ROW_THREADS; }
@@ -106,15 +108,15 @@ FUNCTION u32 scramble(u32 index, u64 seed) {
     return mix32(mix32(index ^ (u32)seed) ^ (u32)(seed >> 32));
 }
 FUNCTION u64 mix64(u64 x) {
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    x += U64(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * U64(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * U64(0x94d049bb133111eb);
     return x ^ (x >> 31);
 }
 
 // Numbers in -1..1 that look random.
 FUNCTION f64 scattered(u64 row) {
-    const u64 bits = (row + 1) * (row + 1) * 0x9e3779b97f4a7c15ull >> 32;
+    const u64 bits = (row + 1) * (row + 1) * U64(0x9e3779b97f4a7c15) >> 32;
     return (f64)bits / 2147483648.0 - 1;
 }
 

@@ -27,7 +27,6 @@ pub(crate) mod pmis;
 pub(crate) mod radius;
 mod scan;
 pub(crate) mod smoothed;
-pub(crate) mod smoother;
 #[cfg(test)]
 mod stage_tests;
 pub(crate) mod strength;

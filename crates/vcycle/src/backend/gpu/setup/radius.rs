@@ -6,8 +6,10 @@ use crate::backend::gpu::File;
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::matrix::Csr;
+use crate::scalar::Scalar;
 
 const FILE: File = tile_file!("radius.c");
+const SCATTERED: File = tile_file!("scattered.c");
 
 /// The diagonal, zero where no entry is stored, and the first row where it is zero or `u32::MAX`,
 /// on the device.
@@ -18,6 +20,15 @@ pub(crate) fn diagonal(queue: Queue<'_>, a: &Csr<f64>) -> Result<(Buffer<f64>, B
     let arguments = [&[number(rows)], &matrix(a)?[..], &results].concat();
     queue.rows(FILE, "diagonal_of", &[], (rows, 1), &arguments)?;
     Ok((diagonal, first))
+}
+
+/// Numbers in -1..1 that look random.
+pub(crate) fn scattered<T: Scalar>(queue: Queue<'_>, rows: usize) -> Result<Buffer<T>> {
+    let mut values = queue.room(rows)?;
+    let arguments = [number(rows), write(&mut values)?];
+    let types = [("T", queue.gpu.real(T::KIND)?)];
+    queue.rows(SCATTERED, "scatter", &types, (rows, 1), &arguments)?;
+    Ok(values)
 }
 
 /// What so many steps of the power method find of the spectral radius of `D^-1 A`.

@@ -10,8 +10,6 @@ use crate::matrix::{Csr, Duplicates, Pattern};
 use crate::multigrid::coarsen::{self, Aggregates, Splitting};
 use crate::multigrid::interpolate::{self, Truncation};
 use crate::multigrid::strength::{Absolute, Classical, Mutual, Strength, Symmetric};
-use crate::precond::{Diagonal, Jacobi, L1Jacobi};
-use crate::scalar::{Field, Mixes, Real, f16};
 
 /// Small problems with even and uneven couplings, of one sign and of both.
 fn problems() -> Vec<Csr<f64>> {
@@ -187,47 +185,6 @@ fn long_rows_have_tables_in_global_memory() {
     let none = Truncation::none();
     let make = |a: &Csr<f64>| interpolate::extended_i(a, a.pattern(), &splitting, &none).unwrap();
     assert_close(&make(&copy), &make(&a));
-}
-
-fn check_smoothers<T: Mixes<T, T>>(a: &Csr<f64>, executor: &Executor) {
-    let a = a.convert::<T>().unwrap();
-    let copy = a.copy_to(executor).unwrap();
-    let close = |found: &Diagonal<T>, expected: &Diagonal<T>| {
-        let values = |diagonal: &Diagonal<T>| diagonal.values().to_vec();
-        for (found, expected) in values(found).into_iter().zip(values(expected)) {
-            let [found, expected] = [found, expected].map(|value| value.load().real().to_f64());
-            assert!(
-                (found - expected).abs() <= 1e-6 * expected,
-                "{found} {expected}"
-            );
-        }
-    };
-    let jacobi = Jacobi { weight: 0.75 };
-    close(
-        &jacobi.inverse(&copy).unwrap(),
-        &jacobi.inverse(&a).unwrap(),
-    );
-    let l1 = L1Jacobi { weight: 0.75 };
-    close(&l1.inverse(&copy).unwrap(), &l1.inverse(&a).unwrap());
-}
-
-#[test]
-fn inverses_of_smoothers_are_the_same() {
-    let Some(executor) = device() else { return };
-    for a in problems() {
-        check_smoothers::<f64>(&a, &executor);
-        check_smoothers::<f32>(&a, &executor);
-        check_smoothers::<f16>(&a, &executor);
-    }
-    let zero = Csr::diagonal_matrix(&executor, vec![1.0, 0.0]);
-    let result = Jacobi::default().inverse::<f64>(&zero);
-    assert!(matches!(
-        result,
-        Err(crate::Error::ZeroDiagonal { row: 1, .. })
-    ));
-    let tiny = Csr::diagonal_matrix(&executor, [1.0, 1e-6].map(f16::from_f64).to_vec());
-    let result = Jacobi::default().inverse::<f16>(&tiny);
-    assert!(matches!(result, Err(crate::Error::BadPivot { row: 1, .. })));
 }
 
 #[test]
