@@ -134,16 +134,21 @@ impl Amg {
     /// The same with every `auto` decided for a matrix; the facts are asked for only if needed.
     #[must_use]
     pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
-        let definite = |facts: Facts| facts.symmetric && facts.positive_diagonal();
-        let decided = self.decided_if(|| Ok(definite(facts())));
+        let known = |facts: Facts| {
+            let definite = facts.symmetric && facts.positive_diagonal();
+            (definite, facts.on_device)
+        };
+        let decided = self.decided_by(|| Ok(known(facts())));
         decided.expect("facts are there")
     }
 
-    /// The same for a matrix that may be symmetric with a positive diagonal.
-    pub(super) fn decided_if(&self, definite: impl FnOnce() -> Result<bool>) -> Result<Self> {
+    /// The same for a matrix of which it is known whether it is symmetric with a positive diagonal,
+    /// and whether it is on a device.
+    pub(super) fn decided_by(&self, known: impl FnOnce() -> Result<(bool, bool)>) -> Result<Self> {
         let mut amg = self.clone();
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
-            amg.decide(definite()?);
+            let (definite, on_device) = known()?;
+            amg.decide(definite, on_device);
         }
         if self.strength == Strength::Auto {
             amg.strength = strength_for(amg.coarsening);
@@ -156,13 +161,14 @@ impl Amg {
         Ok(amg)
     }
 
-    fn decide(&mut self, definite: bool) {
+    fn decide(&mut self, definite: bool, on_device: bool) {
         if self.coarsening == Coarsening::Auto {
             let grouped = matches!(
                 self.interpolation,
                 Interpolation::Auto | Interpolation::Tentative | Interpolation::Smoothed
             );
             self.coarsening = match definite && grouped {
+                true if on_device => Coarsening::Mis2,
                 true => Coarsening::Greedy,
                 false => Coarsening::Pmis,
             };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
-use super::coarsen::uniform;
+use super::coarsen::{Numbers, uniform};
 use super::coarsest::is_diagonal;
 use super::cycle::Cycles;
 use super::near_nullspace::NearNullspace;
@@ -180,7 +180,10 @@ pub(super) fn analysed<T: Scalar>(
 ) -> Result<(Amg, Vec<Matrices>)> {
     let _stage = clock.stage(0, "analysis");
     let a = finest(amg, a)?;
-    let amg = amg.decided_if(|| Ok(a.symmetric_and_positive()? == [true; 2]))?;
+    let amg = amg.decided_by(|| {
+        let on_device = matches!(a.executor(), Executor::Gpu(_));
+        Ok((a.symmetric_and_positive()? == [true; 2], on_device))
+    })?;
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
     Ok((amg, vec![Matrices::new(a)]))
@@ -229,7 +232,7 @@ impl Amg {
 #[derive(Debug)]
 pub(super) struct Record {
     /// For every unknown (or node) its number, or that of its group, on the next level.
-    pub map: Vec<u32>,
+    pub map: Numbers,
     /// The blocks of the prolongation.
     pub block: Size,
     /// The symbolic phase of the product, unless that was formed by blocks.

@@ -85,7 +85,10 @@ impl Amg {
         let finest = amg.for_level(0, levels[0].a.size().rows);
         Ok(CoarseMaps {
             grouped: finest.coarsening.aggregates(),
-            maps: records.into_iter().map(|record| record.map).collect(),
+            maps: records
+                .into_iter()
+                .map(|record| record.map.to_vec())
+                .collect(),
         })
     }
 }

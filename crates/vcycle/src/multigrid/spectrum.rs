@@ -1,8 +1,8 @@
 //! The largest eigenvalue of a matrix scaled by its diagonal.
 
-use crate::backend::gpu::setup::Queue;
+use crate::backend::gpu::setup::{Queue, radius};
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Buffer, Workspace};
 use crate::linop::{LinOp, Sweep};
 use crate::matrix::Csr;
 use crate::scalar::{Field, Mixes, Real, Scalar};
@@ -40,8 +40,24 @@ pub(super) fn spectral_radius<T: Mixes<T, T>>(
         std::mem::swap(&mut v, &mut next);
         norm = self::norm(&v)?;
     }
+    Ok(estimate(norm, bound))
+}
+
+/// The same for the inverse of the `diagonal` of a matrix on a device.
+pub(super) fn on_device(
+    queue: Queue<'_>,
+    a: &Csr<f64>,
+    diagonal: &Buffer<f64>,
+    bound: f64,
+) -> Result<f64> {
+    let norm = radius::power_method(queue, a, diagonal, STEPS)?;
+    Ok(estimate(norm, bound))
+}
+
+/// The radius for what the power method has found.
+fn estimate(norm: f64, bound: f64) -> f64 {
     let found = SAFETY * norm;
-    Ok(if found > 0.0 { found.min(bound) } else { bound })
+    if found > 0.0 { found.min(bound) } else { bound }
 }
 
 /// An estimate from below of the spectral radius of `M A` for any operator `M`, a few percent too low
@@ -69,6 +85,9 @@ fn norm<T: Scalar>(v: &Vector<T>) -> Result<f64> {
 /// Numbers in -1..1 that look random, as many as another vector has: bits of multiples of the golden
 /// ratio, of the squared index against resonance with a grid.
 fn scattered<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
+    if let Some(queue) = Queue::of(like.executor()) {
+        return Ok(Vector::of_buffer(radius::scattered(queue, like.rows())?));
+    }
     let number = |row: u64| {
         let square = row.wrapping_add(1).wrapping_mul(row.wrapping_add(1));
         let bits = square.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;

@@ -8,6 +8,7 @@ use super::norms::modulus;
 use super::{Csr, Pattern};
 use crate::backend::gpu::setup::Queue;
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::scalar::{Field, Real, Scalar, f16};
 
 /// Entries that differ by less than this, relatively, count as equal: assembly rounds.
@@ -67,6 +68,9 @@ pub struct Facts {
     pub f16_underflows: usize,
     /// Bytes held.
     pub bytes: usize,
+    /// Whether it is on a device, where methods that go one step after the other are slow.
+    #[serde(skip)]
+    pub on_device: bool,
 }
 
 impl Facts {
@@ -183,6 +187,7 @@ impl<T: Scalar> Csr<T> {
             fits_f32: seen.largest <= f64::from(f32::MAX),
             f16_underflows: seen.f16_underflows,
             bytes: self.bytes(),
+            on_device: matches!(self.executor(), Executor::Gpu(_)),
         }
     }
 

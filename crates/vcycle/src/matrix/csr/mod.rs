@@ -156,6 +156,36 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// Checks and takes over arrays that are in the memory of an executor already; nothing is copied.
+    ///
+    /// ```
+    /// use vcycle::{executor::{Buffer, Executor}, linop::Size, matrix::Csr};
+    /// let cpu = Executor::cpu();
+    /// let offsets = Buffer::from_vec(&cpu, vec![0, 2, 3]);
+    /// let columns = Buffer::from_vec(&cpu, vec![0, 1, 1]);
+    /// let a = Csr::from_buffers(Size::square(2), offsets, columns, Buffer::from_vec(&cpu, vec![2.0; 3]))?;
+    /// assert_eq!(a.entry(0, 1), Some(2.0));
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Arrays of wrong length or of different executors, offsets that decrease, and rows whose
+    /// columns do not increase or are out of range: each names the place.
+    pub fn from_buffers(
+        size: Size,
+        offsets: Buffer<usize>,
+        columns: Buffer<u32>,
+        values: Buffer<T>,
+    ) -> Result<Self> {
+        let executor = columns.executor();
+        executor.check_same(offsets.executor(), "csr")?;
+        executor.check_same(values.executor(), "csr")?;
+        pattern::check_lengths(size, &offsets, columns.len(), values.len())?;
+        pattern::check_order(size, &offsets, &columns)?;
+        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        Ok(Self::of_buffers(&pattern, values))
+    }
+
     /// A matrix of values that are on the executor of the pattern, one for each of its entries.
     pub(crate) fn of_buffers(pattern: &Arc<Pattern>, values: Buffer<T>) -> Self {
         debug_assert_eq!(values.len(), pattern.nonzeros());

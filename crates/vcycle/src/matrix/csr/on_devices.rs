@@ -6,8 +6,8 @@ use super::testing::{assert_same, banded, grid, random};
 use super::{Csr, Galerkin, SpGemm, galerkin};
 use crate::backend::gpu::setup::tests::device;
 use crate::error::Error;
-use crate::executor::{Executor, Workspace};
-use crate::linop::LinOp;
+use crate::executor::{Buffer, Executor, Workspace};
+use crate::linop::{LinOp, Size};
 use crate::scalar::{Scalar, bf16, f16};
 use crate::vector::Vector;
 
@@ -82,7 +82,7 @@ fn galerkin_products_are_those_of_the_host() {
     let a = grid::<f64>(&HOST, 20);
     let aggregated = Csr::from_arrays(
         &HOST,
-        crate::linop::Size::new(400, 100),
+        Size::new(400, 100),
         (0..=400).collect(),
         (0..400)
             .map(|row: u32| (row / 40) * 10 + row % 20 / 2)
@@ -166,6 +166,26 @@ fn entries_are_checked_and_measured() {
     there.values_mut()[place] = f64::NAN;
     let wrong = there.check_finite().unwrap_err();
     assert!(matches!(wrong, Error::NonFiniteEntry { row: 100, column: c } if c == column));
+}
+
+#[test]
+fn wrong_arrays_of_any_executor_are_told_with_their_row() {
+    let Some(executor) = device() else { return };
+    for executor in [executor, HOST] {
+        let made = |offsets: [usize; 4], columns: [u32; 4]| {
+            let offsets = Buffer::from_vec(&executor, offsets.to_vec());
+            let columns = Buffer::from_vec(&executor, columns.to_vec());
+            let values = Buffer::from_vec(&executor, vec![1.0; 4]);
+            Csr::from_buffers(Size::square(3), offsets, columns, values).map(|a| a.nonzeros())
+        };
+        let told = |offsets, columns| made(offsets, columns).unwrap_err().to_string();
+        assert_eq!(made([0, 1, 3, 4], [0, 0, 1, 2]).unwrap(), 4);
+        assert!(told([0, 1, 3, 4], [0, 1, 0, 2]).contains("row 1"));
+        assert!(told([0, 1, 3, 4], [0, 1, 2, 3]).contains("row 2"));
+        assert!(told([0, 3, 1, 4], [0, 1, 2, 0]).contains("row 1"));
+        let twice = made([0, 1, 3, 4], [0, 1, 1, 2]).unwrap_err();
+        assert!(matches!(twice, Error::DuplicateEntry { row: 1, column: 1 }));
+    }
 }
 
 #[test]

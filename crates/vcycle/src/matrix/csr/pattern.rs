@@ -172,6 +172,77 @@ impl Pattern {
     }
 }
 
+fn wrong<V>(reason: String) -> Result<V> {
+    let format = "csr";
+    Err(Error::InvalidStructure { format, reason })
+}
+
+/// Fails unless arrays of any executor are of the lengths of a matrix of `size`.
+pub(super) fn check_lengths(
+    size: Size,
+    offsets: &Buffer<usize>,
+    columns: usize,
+    values: usize,
+) -> Result<()> {
+    if size.rows.max(size.cols) > u32::MAX as usize {
+        return wrong(format!("{size} does not fit 32-bit indices"));
+    }
+    if offsets.len() != size.rows + 1 || columns != values {
+        return wrong(format!(
+            "{} row offsets, {columns} columns and {values} values for {} rows",
+            offsets.len(),
+            size.rows
+        ));
+    }
+    match (offsets.get(0)?, offsets.get(size.rows)?) {
+        (0, end) if end == columns => Ok(()),
+        (first, end) => wrong(format!(
+            "row offsets run from {first} to {end}, not from 0 to {columns}"
+        )),
+    }
+}
+
+/// Fails, naming the row, unless offsets do not decrease and the columns of rows increase within
+/// their range.
+pub(super) fn check_order(
+    size: Size,
+    offsets: &Buffer<usize>,
+    columns: &Buffer<u32>,
+) -> Result<()> {
+    let (limit, entries) = (size.cols, columns.len());
+    let row = match Queue::of(columns.executor()) {
+        Some(queue) => queue.check_order(size, offsets, columns)?,
+        None => {
+            let (offsets, columns) = (offsets.host()?, columns.host()?);
+            let fine = |row: usize| {
+                let (first, end) = (offsets[row], offsets[row + 1]);
+                let row = columns.get(first..end);
+                row.is_some_and(|row| {
+                    row.is_sorted_by(|a, b| a < b)
+                        && row.last().is_none_or(|&c| (c as usize) < limit)
+                })
+            };
+            (0..size.rows).find(|&row| !fine(row))
+        }
+    };
+    let Some(row) = row else { return Ok(()) };
+    let (first, end) = (offsets.get(row)?, offsets.get(row + 1)?);
+    if first > end || end > entries {
+        return wrong(format!("row offsets decrease after row {row}"));
+    }
+    let mut last = None;
+    for place in first..end {
+        let column = columns.get(place)? as usize;
+        if last == Some(column) {
+            return Err(Error::DuplicateEntry { row, column });
+        }
+        last = Some(column);
+    }
+    wrong(format!(
+        "the columns of row {row} do not increase, or are out of range"
+    ))
+}
+
 /// Fails, naming the place, unless the arrays describe a matrix of `size`.
 pub(super) fn check_arrays(
     size: Size,
@@ -179,12 +250,6 @@ pub(super) fn check_arrays(
     columns: &[u32],
     values: usize,
 ) -> Result<()> {
-    let wrong = |reason: String| {
-        Err(Error::InvalidStructure {
-            format: "csr",
-            reason,
-        })
-    };
     if size.cols > u32::MAX as usize {
         return wrong(format!("{} columns do not fit 32-bit indices", size.cols));
     }

@@ -17,6 +17,7 @@ pub use classical::Classical;
 pub use mutual::Mutual;
 pub use symmetric::Symmetric;
 
+use crate::backend::gpu::setup::{Queue, strength as device};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Pattern, Rows, build, ranges};
 
@@ -81,6 +82,9 @@ trait Measure: Sync {
     fn threshold(&self) -> f64;
     fn connections(&self) -> Option<f64>;
 
+    /// The same for a device.
+    fn on_device(&self) -> device::Measure;
+
     /// One number a row that the other functions are given.
     fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
         a.diagonal()
@@ -102,6 +106,9 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     }
     not_negative("threshold", measure.threshold())?;
     not_negative("connections", measure.connections().unwrap_or(0.0))?;
+    if let (Some(queue), None) = (Queue::of(a.executor()), measure.connections()) {
+        return device::graph(queue, a, measure.on_device(), measure.threshold());
+    }
     let scales = measure.scales(a);
     let threshold = match measure.connections() {
         Some(mean) => quantile(a, &scales, measure, mean),

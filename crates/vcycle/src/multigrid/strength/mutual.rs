@@ -1,6 +1,7 @@
 //! Couplings relative to the largest of both rows.
 
 use super::{Absolute, Measure, largest};
+use crate::backend::gpu::setup::strength as device;
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / sqrt(m_i m_j)` with `m_i = max_k |a_ik|` over `k` other than `i`.
@@ -37,6 +38,10 @@ impl Measure for Mutual {
 
     fn connections(&self) -> Option<f64> {
         self.connections
+    }
+
+    fn on_device(&self) -> device::Measure {
+        device::Measure::Mutual
     }
 
     fn scales(&self, a: &Csr<f64>) -> Vec<f64> {

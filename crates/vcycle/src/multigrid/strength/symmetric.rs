@@ -1,6 +1,7 @@
 //! Couplings relative to both diagonal entries.
 
 use super::Measure;
+use crate::backend::gpu::setup::strength as device;
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / sqrt(|a_ii a_jj|)` (Vanek, Mandel and Brezina 1996).
@@ -39,6 +40,10 @@ impl Measure for Symmetric {
 
     fn connections(&self) -> Option<f64> {
         self.connections
+    }
+
+    fn on_device(&self) -> device::Measure {
+        device::Measure::Symmetric
     }
 
     fn scales(&self, a: &Csr<f64>) -> Vec<f64> {

@@ -39,14 +39,17 @@ KERNEL check_rows(MATRIX, GLOBAL u32 *first) {
     }
 }
 
-// The first row whose columns do not increase or are out of range.
-KERNEL check_order(u64 rows, u32 cols, GLOBAL const u64 *RESTRICT offsets,
+// The first row that has no entries of its own, or columns that do not increase or are out of range.
+KERNEL check_order(u64 rows, u32 cols, u64 entries, GLOBAL const u64 *RESTRICT offsets,
                    GLOBAL const u32 *RESTRICT columns, GLOBAL u32 *first) {
     FOR_ITEMS(row, rows)
-        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry)
-            if (columns[entry] >= cols ||
-                (entry > offsets[row] && columns[entry - 1] >= columns[entry]))
-                ATOMIC_MIN(&first[0], row);
+        if (offsets[row] > offsets[row + 1] || offsets[row + 1] > entries)
+            ATOMIC_MIN(&first[0], row);
+        else
+            for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry)
+                if (columns[entry] >= cols ||
+                    (entry > offsets[row] && columns[entry - 1] >= columns[entry]))
+                    ATOMIC_MIN(&first[0], row);
 }
 
 // The first place of a column in a sorted row, or the end of the row.

@@ -106,7 +106,11 @@ impl Queue<'_> {
         columns: &Buffer<u32>,
     ) -> Result<Option<usize>> {
         let mut first = self.filled(2, NOWHERE)?;
-        let sizes = [number(size.rows), Argument::U32(size.cols as u32)];
+        let sizes = [
+            number(size.rows),
+            Argument::U32(size.cols as u32),
+            number(columns.len()),
+        ];
         let arrays = [read(offsets)?, read(columns)?, write(&mut first)?];
         let arguments = [&sizes[..], &arrays].concat();
         self.items(FILE, "check_order", &PLAIN, size.rows, &arguments)?;

@@ -18,11 +18,23 @@
 //! let (offsets, entries) = queue.offsets(&counts)?;
 //! ```
 
+mod binned;
 mod entries;
 mod groups;
+pub(crate) mod interpolate;
+mod lists;
+pub(crate) mod mis2;
+pub(crate) mod pgm;
+pub(crate) mod pmis;
 mod products;
+pub(crate) mod radius;
 mod scan;
 mod slices;
+pub(crate) mod smoothed;
+#[cfg(test)]
+mod stage_tests;
+pub(crate) mod strength;
+mod tiles;
 mod transpose;
 
 use std::sync::Arc;
@@ -84,14 +96,6 @@ impl<'e> Queue<'e> {
         let mut values = self.room(len)?;
         let arguments = [number(len), Argument::U32(value), write(&mut values)?];
         self.items(FILE, "fill", &[], len, &arguments)?;
-        Ok(values)
-    }
-
-    /// 0, 1, 2 ...
-    pub(crate) fn iota(&self, len: usize) -> Result<Buffer<u32>> {
-        let mut values = self.room(len)?;
-        let arguments = [number(len), write(&mut values)?];
-        self.items(FILE, "iota", &[], len, &arguments)?;
         Ok(values)
     }
 
