@@ -204,7 +204,7 @@ pub(super) fn finest<T: Scalar>(amg: &Amg, a: &Arc<dyn LinOp<T>>) -> Result<Arc<
         false => finest,
     };
     finest.check_finite()?;
-    if finest.size().rows > 0 && finest.norm_max() == 0.0 {
+    if finest.size().rows > 0 && finest.largest_and_least_pivot()?.0 == 0.0 {
         return Err(Error::Singular {
             component: "amg",
             reason: "all entries are zero".to_owned(),

@@ -46,7 +46,7 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
 use crate::scalar::Scalar;
 
-pub(crate) use products::Product;
+pub(crate) use products::{Factors, Product};
 pub(crate) use slices::DeviceSlices;
 
 const FILE: File = kernel_file!("arrays.c");
