@@ -32,6 +32,8 @@ pub enum Command {
     Spmv(spmv::Arguments),
     /// Multigrid: set-up and solve beside hypre, PETSc, AMGCL and PyAMG
     Peers(peers::Arguments),
+    /// Mechanics: multigrid with rigid-body modes, ours and theirs
+    Mechanics(peers::mechanics::Arguments),
     /// Reading Matrix Market files, and SciPy
     Read(read::Arguments),
     /// Iterations on every positive definite matrix of a folder
@@ -46,6 +48,8 @@ pub enum Command {
     Vector(vector::Arguments),
     /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
     Gpu(gpu::Arguments),
+    /// A GPU: set-ups beside hypre and AmgX, products of sparse matrices beside cuSPARSE
+    GpuSetup(gpu::setup::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -56,6 +60,7 @@ pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Spmv(arguments) => spmv::run(arguments),
         Command::Peers(arguments) => peers::run(arguments),
+        Command::Mechanics(arguments) => peers::mechanics::run(arguments),
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Precision(arguments) => precision::run(arguments),
@@ -63,6 +68,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Struct(arguments) => structured::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
         Command::Gpu(arguments) => gpu::run(arguments),
+        Command::GpuSetup(arguments) => gpu::setup::run(arguments),
     }
 }
 

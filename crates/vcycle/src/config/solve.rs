@@ -337,7 +337,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     fn next(&self, place: usize, status: Status) -> Option<usize> {
         let tried = &self.attempts[place];
         let another_solver = match status {
-            Status::Converged | Status::TimeLimit => return None,
+            Status::Converged | Status::TimeLimit | Status::Interrupted => return None,
             Status::IterationLimit if self.trial(place).is_none() => return None,
             Status::Indefinite(Part::Operator) => true,
             Status::Indefinite(Part::Preconditioner) => false,

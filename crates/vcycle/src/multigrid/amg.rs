@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::coarsest::Coarsest;
 use super::cycle::Cycle;
 use super::hierarchy::Hierarchy;
-use super::interpolate::Truncation;
+use super::interpolate::{Bamg, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
@@ -14,6 +14,7 @@ use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
 use super::strength::{Classical, Mutual, Strength};
 use super::systems::Systems;
+use super::test_space::TestSpaceSearch;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -58,10 +59,15 @@ pub struct Amg {
     pub interpolation: Interpolation,
     /// How many entries a row of the prolongation keeps.
     pub truncation: Truncation,
+    /// How test vectors are interpolated by `bamg`, `sbamg` and `fbamg`.
+    pub bamg: Bamg,
     /// How several unknowns a node are treated.
     pub systems: Systems,
     /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
     pub block_size: usize,
+    /// How the near-nullspace is found or improved; none to take it as given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_space: Option<TestSpaceSearch>,
     /// What smooths.
     pub smoother: Smoother,
     /// What smooths after the coarse correction; `auto` for the same as before it.
@@ -93,6 +99,9 @@ pub struct Amg {
     pub max_levels: usize,
     /// A matrix of at most this many rows is not coarsened.
     pub coarsest_rows: usize,
+    /// Levels of fewer rows than this are set up by the host where cycles run on a device: there is
+    /// too little to do for it.
+    pub host_rows: usize,
     /// Of the random numbers that coarsenings break ties with.
     pub seed: u64,
 }
@@ -105,8 +114,10 @@ impl Default for Amg {
             aggregate_size: 8,
             interpolation: Interpolation::default(),
             truncation: Truncation::default(),
+            bamg: Bamg::default(),
             systems: Systems::default(),
             block_size: 1,
+            test_space: None,
             smoother: Smoother::default(),
             post_smoother: Smoother::default(),
             pre_sweeps: 1,
@@ -121,6 +132,7 @@ impl Default for Amg {
             coarsest_sweeps: 2,
             max_levels: 25,
             coarsest_rows: 200,
+            host_rows: 4000,
             seed: 1,
         }
     }
@@ -130,10 +142,24 @@ impl Amg {
     /// The same with every `auto` decided for a matrix; the facts are asked for only if needed.
     #[must_use]
     pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
+        let known = |facts: Facts| {
+            let definite = facts.symmetric && facts.positive_diagonal();
+            (definite, facts.on_device)
+        };
+        let decided = self.decided_by(|| Ok(known(facts())));
+        decided.expect("facts are there")
+    }
+
+    /// The same for a matrix of which it is known whether it is symmetric with a positive diagonal,
+    /// and whether it is on a device.
+    pub(super) fn decided_by(&self, known: impl FnOnce() -> Result<(bool, bool)>) -> Result<Self> {
         let mut amg = self.clone();
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
-            let definite = |facts: Facts| facts.symmetric && facts.positive_diagonal();
-            amg.decide(definite(facts()));
+            let (definite, on_device) = known()?;
+            amg.decide(definite, on_device);
+        }
+        if self.systems == Systems::Auto && self.interpolation.fits_vectors() {
+            amg.systems = Systems::Scalar;
         }
         if self.strength == Strength::Auto {
             amg.strength = strength_for(amg.coarsening);
@@ -143,16 +169,17 @@ impl Amg {
                 }
             }
         }
-        amg
+        Ok(amg)
     }
 
-    fn decide(&mut self, definite: bool) {
+    fn decide(&mut self, definite: bool, on_device: bool) {
         if self.coarsening == Coarsening::Auto {
             let grouped = matches!(
                 self.interpolation,
                 Interpolation::Auto | Interpolation::Tentative | Interpolation::Smoothed
             );
             self.coarsening = match definite && grouped {
+                true if on_device => Coarsening::Mis2,
                 true => Coarsening::Greedy,
                 false => Coarsening::Pmis,
             };
@@ -219,6 +246,10 @@ impl Amg {
         }
         if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
             return Err(bad("restriction-scaling", "must be a positive number"));
+        }
+        if self.systems == Systems::Node && self.interpolation.fits_vectors() {
+            let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
+            return Err(bad("systems", &reason));
         }
         let size = near_nullspace.block_size();
         if self.block_size != 1 && self.block_size != size {

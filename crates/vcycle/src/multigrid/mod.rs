@@ -18,6 +18,8 @@ mod level;
 mod level_options;
 mod maps;
 mod near_nullspace;
+#[cfg(test)]
+mod on_devices;
 mod precision;
 mod report;
 mod reuse;
@@ -27,6 +29,7 @@ mod smooth;
 mod spectrum;
 mod stages;
 mod systems;
+mod test_space;
 #[cfg(test)]
 mod tests;
 mod working;
@@ -45,8 +48,10 @@ pub use maps::CoarseMaps;
 pub use near_nullspace::NearNullspace;
 pub use precision::LevelPrecisions;
 pub use report::{LevelFacts, Report, StageTime};
-pub use reuse::Setup;
+pub use reuse::{LevelMatrices, Setup};
 pub use scaling::LevelScaling;
 pub use smooth::{ChebyshevBase, ChebyshevPolynomial, Relaxation, Smoother, Smoothing};
+pub use spectrum::radius_with;
 pub use stages::{Coarsening, Interpolation};
 pub use systems::Systems;
+pub use test_space::{TestSpace, TestSpaceMethod, TestSpaceSearch};
