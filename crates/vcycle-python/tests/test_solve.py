@@ -99,6 +99,15 @@ def test_keywords_mean_what_they_mean_in_files(poisson, tmp_path):
     assert outcome.config["preconditioner"]["cycle"] == "w"
 
 
+def test_parameters_of_what_is_chosen_are_keywords(poisson, residual):
+    _, outcome = vcycle.solve(poisson.A, poisson.b, solver="gmres", restart=9, preconditioner="ssor",
+                              omega=1.2, return_outcome=True)
+    assert outcome.config["solver"]["restart"] == 9 and outcome.config["preconditioner"]["omega"] == 1.2
+    x, outcome = vcycle.solve(poisson.A, poisson.b, preconditioner="struct-mg", pre_sweeps=2,
+                              precision="K64P32D32", return_outcome=True)
+    assert outcome.config["preconditioner"]["pre-sweeps"] == 2 and residual(poisson.A, x, poisson.b) < 1e-8
+
+
 @pytest.mark.parametrize("precision", ["dp", "sp", "dp/sp", "dp-sp", "dp-sp/dp-hp"])
 def test_precisions(poisson, residual, precision):
     assert residual(poisson.A, vcycle.solve(poisson.A, poisson.b, precision=precision), poisson.b) < 1e-8
