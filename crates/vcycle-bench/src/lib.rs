@@ -32,6 +32,8 @@ pub enum Command {
     Spmv(spmv::Arguments),
     /// Multigrid: set-up and solve beside hypre, PETSc, AMGCL and PyAMG
     Peers(peers::Arguments),
+    /// Mechanics: multigrid with rigid-body modes, ours and theirs
+    Mechanics(peers::mechanics::Arguments),
     /// Reading Matrix Market files, and SciPy
     Read(read::Arguments),
     /// Iterations on every positive definite matrix of a folder
@@ -56,6 +58,7 @@ pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Spmv(arguments) => spmv::run(arguments),
         Command::Peers(arguments) => peers::run(arguments),
+        Command::Mechanics(arguments) => peers::mechanics::run(arguments),
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Precision(arguments) => precision::run(arguments),

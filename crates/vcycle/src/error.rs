@@ -170,6 +170,14 @@ pub enum Error {
         /// Column, from 0.
         column: usize,
     },
+    /// Vectors that should span a space depend on each other.
+    #[error("{what}: vector {vector} depends on those before it")]
+    DependentVectors {
+        /// Which vectors.
+        what: &'static str,
+        /// The number of the first that does, from 0.
+        vector: usize,
+    },
     /// A diagonal entry is zero or absent where it is divided by.
     #[error("{component}: the diagonal entry of row {row} is zero or missing")]
     ZeroDiagonal {
@@ -248,12 +256,6 @@ pub enum Error {
 
 impl From<vcycle_gpu::Error> for Error {
     fn from(error: vcycle_gpu::Error) -> Self {
-        match error {
-            vcycle_gpu::Error::OutOfMemory { device, bytes, .. } => Error::OutOfMemory {
-                bytes,
-                executor: device,
-            },
-            other => Error::Device(other),
-        }
+        Error::Device(error)
     }
 }

@@ -30,7 +30,7 @@ mod stencil;
 
 pub use anisotropic::{aniso5, aniso7};
 pub use convection::convdiff7;
-pub use elasticity::elasticity;
+pub use elasticity::{Material, elasticity, elasticity_of};
 pub use finite_element::{beam, lshape};
 pub use jump::jump7;
 pub use poisson::{poisson5, poisson7, poisson9, poisson27};

@@ -62,8 +62,7 @@ impl<T: Scalar> Hierarchy<T> {
         ws: &Workspace,
     ) -> Result<Self> {
         let clock = Clock::new(ws);
-        let (amg, mut levels) = analysed(amg, a, near_nullspace, &clock)?;
-        let unknowns = Unknowns::new(near_nullspace);
+        let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
         Self::of_levels(amg, a, levels, stalled, clock)
     }
@@ -171,19 +170,23 @@ fn unit_of(kind: Kind) -> Result<Unit> {
     }
 }
 
-/// The parameters, every `auto` decided, and the finest level.
+/// The parameters, every `auto` decided, the finest level, and what is known of its unknowns.
 pub(super) fn analysed<T: Scalar>(
     amg: &Amg,
-    a: &Arc<dyn LinOp<T>>,
+    given: &Arc<dyn LinOp<T>>,
     near_nullspace: &NearNullspace,
     clock: &Clock<'_>,
-) -> Result<(Amg, Vec<Matrices>)> {
+) -> Result<(Amg, Vec<Matrices>, Unknowns)> {
     let _stage = clock.stage(0, "analysis");
-    let a = finest(a)?;
+    let a = finest(given)?;
     let amg = amg.decided(|| a.facts());
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
-    Ok((amg, vec![Matrices::new(a)]))
+    let unknowns = match &amg.test_space {
+        None => Unknowns::new(near_nullspace),
+        Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
+    };
+    Ok((amg, vec![Matrices::new(a)], unknowns))
 }
 
 /// The matrix in double precision, checked: the given one itself if it is that already.
@@ -275,20 +278,23 @@ fn step(
             unknowns,
         )?
     };
-    let coarse_rows = |coarsened: &Coarsened| view.coarse_rows(coarsened.count(), unknowns);
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
     let mut coarsened = {
         let _stage = stage("coarsening");
         Coarsened::new(amg, view.matrix(), view.strength())?
     };
-    if amg.coarsening == Coarsening::Pgm && stalls(coarse_rows(&coarsened)) {
+    if amg.coarsening == Coarsening::Pgm && stalls(view.coarse_rows(coarsened.count(), unknowns)) {
         let nodes = view.matrix().size().rows;
         coarsened = Coarsened::Grouped(uniform(nodes, STALLED_GROUP)?);
         clock.note(format!(
             "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
         ));
     }
-    let count = coarse_rows(&coarsened);
+    if interpolation.fits_vectors() {
+        let _stage = stage("interpolation");
+        coarsened = coarsened.fitted(interpolation, &view, &amg.bamg, unknowns)?;
+    }
+    let count = view.coarse_rows(coarsened.count(), unknowns);
     if count == 0 || stalls(count) {
         return Ok(Err(format!(
             "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"

@@ -27,6 +27,7 @@ mod smooth;
 mod spectrum;
 mod stages;
 mod systems;
+mod test_space;
 #[cfg(test)]
 mod tests;
 mod working;
@@ -48,5 +49,7 @@ pub use report::{LevelFacts, Report, StageTime};
 pub use reuse::{LevelMatrices, Setup};
 pub use scaling::LevelScaling;
 pub use smooth::{ChebyshevBase, ChebyshevPolynomial, Relaxation, Smoother, Smoothing};
+pub use spectrum::radius_with;
 pub use stages::{Coarsening, Interpolation};
 pub use systems::Systems;
+pub use test_space::{TestSpace, TestSpaceMethod, TestSpaceSearch};

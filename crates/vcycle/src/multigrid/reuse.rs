@@ -106,8 +106,7 @@ impl Amg {
         let _stage = ws.stage("amg set-up", 0);
         self.check(near_nullspace)?;
         let clock = Clock::new(ws);
-        let (amg, mut levels) = analysed(self, a, near_nullspace, &clock)?;
-        let unknowns = Unknowns::new(near_nullspace);
+        let (amg, mut levels, unknowns) = analysed(self, a, near_nullspace, &clock)?;
         let mut records = Vec::new();
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
         let setup = Setup {

@@ -19,19 +19,21 @@ const FILE: File = product_file!(BLOCK, "sliced.c");
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     executor: Executor,
+    /// Columns of the matrix.
+    inputs: usize,
     /// The codes are on the device alone.
     slices: Slices,
     order: Option<Buffer<u32>>,
     starts: Buffer<u32>,
-    lengths: Lengths,
+    marks: Marks,
     bases: Buffer<u32>,
     codes: Buffer<u8>,
     parts: Option<Parts>,
 }
 
-/// Row lengths of as few bytes as can be.
+/// Row lengths and masks of as few bytes as can be.
 #[derive(Clone, Debug)]
-enum Lengths {
+enum Marks {
     Short(Buffer<u8>),
     Long(Buffer<u32>),
 }
@@ -46,11 +48,16 @@ struct Parts {
 }
 
 impl Layout {
-    /// The layout for a pattern given by the host's arrays.
+    /// The layout for a pattern with so many columns given by the host's arrays.
     ///
     /// # Errors
     /// When the device has no memory for it or cannot number the rows.
-    pub(crate) fn new(gpu: &Arc<Gpu>, offsets: &[usize], columns: &[u32]) -> Result<Self> {
+    pub(crate) fn new(
+        gpu: &Arc<Gpu>,
+        inputs: usize,
+        offsets: &[usize],
+        columns: &[u32],
+    ) -> Result<Self> {
         if offsets.len() > u32::MAX as usize {
             return Err(gpu.lacks("csr", "matrices of so many rows"));
         }
@@ -67,11 +74,12 @@ impl Layout {
         Ok(Self {
             order: order.map(|order| Buffer::from_vec(&executor, order)),
             starts: Buffer::from_vec(&executor, starts),
-            lengths: Lengths::new(&executor, &slices, offsets),
+            marks: Marks::new(&executor, &slices.marks),
             bases: Buffer::from_vec(&executor, bases),
             codes: to_device(&executor, codes)?,
             parts: Parts::new(&executor, &slices, columns)?,
             slices,
+            inputs,
             executor,
         })
     }
@@ -94,10 +102,11 @@ impl Layout {
     /// A matrix with values in the order of the layout, for vectors of so many columns.
     pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
         const { assert!(CHUNK == 2048) };
-        let (length, lengths) = self.lengths.argument()?;
+        let (mark, marks) = self.marks.argument()?;
         let slices = self.slices.count();
         let numbers = [
             self.slices.rows.len(),
+            self.inputs,
             cols,
             slices,
             self.slices.parts.len(),
@@ -105,7 +114,7 @@ impl Layout {
         let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
         let order = self.order.as_ref().map_or(Ok(0), Buffer::device)?;
         arguments.extend([self.starts.device()?, order].map(Argument::Address));
-        arguments.push(lengths);
+        arguments.push(marks);
         arguments.extend([self.bases.device()?, self.codes.device()?].map(Argument::Address));
         arguments.extend(
             self.parts
@@ -120,7 +129,8 @@ impl Layout {
             file: FILE,
             kernel: "sliced",
             defines: vec![
-                length,
+                mark,
+                ("CODED", if self.codes.is_empty() { "0" } else { "1" }),
                 ("THREADS", power(self.slices.threads)),
                 ("COLUMNS", power(columns_for(cols))),
                 ("CHUNK", "2048"),
@@ -140,26 +150,21 @@ fn to_device<T: crate::executor::Element>(
     Buffer::from_vec(&executor.on_host(), values).copy_to(executor)
 }
 
-impl Lengths {
-    fn new(executor: &Executor, slices: &Slices, offsets: &[usize]) -> Self {
-        let rows = slices.rows.iter().map(|&row| row as usize);
-        let lengths: Vec<usize> = rows.map(|row| offsets[row + 1] - offsets[row]).collect();
-        let short = |&length: &usize| u8::try_from(length).ok();
-        match lengths.iter().map(short).collect() {
-            Some(short) => Lengths::Short(Buffer::from_vec(executor, short)),
-            None => {
-                let lengths = lengths.iter().map(|&length| length as u32).collect();
-                Lengths::Long(Buffer::from_vec(executor, lengths))
-            }
+impl Marks {
+    fn new(executor: &Executor, marks: &[u32]) -> Self {
+        let short = |&mark: &u32| u8::try_from(mark).ok();
+        match marks.iter().map(short).collect() {
+            Some(short) => Marks::Short(Buffer::from_vec(executor, short)),
+            None => Marks::Long(Buffer::from_vec(executor, marks.to_vec())),
         }
     }
 
     fn argument(&self) -> Result<(Define, Argument)> {
         let (kind, address) = match self {
-            Lengths::Short(lengths) => ("u8", lengths.device()?),
-            Lengths::Long(lengths) => ("u32", lengths.device()?),
+            Marks::Short(marks) => ("u8", marks.device()?),
+            Marks::Long(marks) => ("u32", marks.device()?),
         };
-        Ok((("LENGTH", kind), Argument::Address(address)))
+        Ok((("MARK", kind), Argument::Address(address)))
     }
 }
 

@@ -140,7 +140,7 @@ impl Pattern {
         let Executor::Gpu(gpu) = self.executor() else {
             panic!("only devices need a layout");
         };
-        let layout = Layout::new(gpu, self.offsets(), self.columns())?;
+        let layout = Layout::new(gpu, self.size.cols, self.offsets(), self.columns())?;
         Ok(self.layout.get_or_init(|| layout))
     }
 

@@ -1,6 +1,7 @@
 //! Couplings relative to the largest of both rows.
 
 use super::{Absolute, Measure, largest};
+use crate::error::Result;
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / sqrt(m_i m_j)` with `m_i = max_k |a_ik|` over `k` other than `i`.
@@ -39,9 +40,9 @@ impl Measure for Mutual {
         self.connections
     }
 
-    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
+    fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
         let measure = Absolute::default();
-        a.map_rows(|| (), |(), row| 1.0 / largest(a, &[], &measure, row).sqrt())
+        Ok(a.map_rows(|| (), |(), row| 1.0 / largest(a, &[], &measure, row).sqrt()))
     }
 
     fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {

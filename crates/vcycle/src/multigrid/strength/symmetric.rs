@@ -1,6 +1,7 @@
 //! Couplings relative to both diagonal entries.
 
 use super::Measure;
+use crate::error::Result;
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / sqrt(|a_ii a_jj|)` (Vanek, Mandel and Brezina 1996).
@@ -41,9 +42,9 @@ impl Measure for Symmetric {
         self.connections
     }
 
-    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
+    fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
         let diagonal = a.diagonal().into_iter();
-        diagonal.map(|entry| entry.abs().sqrt()).collect()
+        Ok(diagonal.map(|entry| entry.abs().sqrt()).collect())
     }
 
     fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
