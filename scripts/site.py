@@ -1,11 +1,9 @@
 """The documentation as a folder of HTML pages that need no network; every link is followed.
 
 docs/SUMMARY.md lists the chapters (mdBook reads the same file). `{{#include FILE}}` shows a file.
-docs/options.md is made of the parameter structs' documentation and defaults: it is compared here, and
-written anew with --write.
+docs/options.md is made anew here, of the documentation and defaults of the parameter structs.
 """
 
-import argparse
 import html
 import pathlib
 import re
@@ -148,15 +146,8 @@ class Site:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--write", action="store_true", help="write docs/options.md anew")
-    write = arguments.parse_args().write
-    options, made = DOCS / "options.md", options_page.text(ROOT)
-    if write:
-        options.write_text(made)
+    (DOCS / "options.md").write_text(options_page.text(ROOT))
     site = Site()
-    if options.read_text() != made:
-        site.problems.append("docs/options.md is not that of the parameters: scripts/docs --write renews it")
     site.write()
     for problem in site.problems:
         print(problem, file=sys.stderr)
