@@ -31,6 +31,7 @@ a { color: var(--link); text-decoration: none; } a:hover { text-decoration: unde
 pre { background: var(--soft); padding: .8em 1em; overflow: auto; border-radius: 4px; line-height: 1.4; }
 code { font: .88em ui-monospace, monospace; } :not(pre) > code { background: var(--soft); padding: .1em .25em; }
 table { border-collapse: collapse; display: block; overflow: auto; }
+td code { white-space: nowrap; }
 th, td { border-bottom: 1px solid var(--line); padding: .3em .7em; text-align: left; vertical-align: top; }
 img { max-width: 100%; background: #fff; }
 @media (max-width: 50em) { body { display: block; } nav { position: static; height: auto; border: 0; } }
