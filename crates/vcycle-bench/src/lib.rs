@@ -48,6 +48,8 @@ pub enum Command {
     Vector(vector::Arguments),
     /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
     Gpu(gpu::Arguments),
+    /// A GPU: set-ups beside hypre and AmgX, products of sparse matrices beside cuSPARSE
+    GpuSetup(gpu::setup::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -66,6 +68,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Struct(arguments) => structured::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
         Command::Gpu(arguments) => gpu::run(arguments),
+        Command::GpuSetup(arguments) => gpu::setup::run(arguments),
     }
 }
 

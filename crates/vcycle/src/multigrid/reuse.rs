@@ -105,7 +105,7 @@ impl Amg {
     ) -> Result<(Setup, Hierarchy<T>)> {
         let _stage = ws.stage("amg set-up", 0);
         self.check(near_nullspace)?;
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let (amg, mut levels, unknowns) = analysed(self, a, near_nullspace, &clock)?;
         let mut records = Vec::new();
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
@@ -187,7 +187,7 @@ impl Setup {
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
         let _stage = ws.stage("amg update", 0);
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let (levels, stalled) = self.updated(a, &clock)?;
         Hierarchy::of_levels(self.amg.clone(), a, levels, stalled, clock)
     }
@@ -202,7 +202,7 @@ impl Setup {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Vec<LevelMatrices>> {
-        let (levels, _) = self.updated(a, &Clock::new(ws))?;
+        let (levels, _) = self.updated(a, &Clock::new(ws, a.executor()))?;
         let matrices = |level: Matrices| LevelMatrices {
             a: level.a,
             restriction: level.transfer.as_ref().map(|t| Arc::clone(&t.restriction)),
@@ -219,7 +219,7 @@ impl Setup {
     ) -> Result<(Vec<Matrices>, Option<String>)> {
         let finest = {
             let _stage = clock.stage(0, "analysis");
-            let finest = finest(a)?;
+            let finest = finest(self.amg.host_rows, a)?;
             self.check(finest.pattern())?;
             finest
         };
@@ -265,7 +265,7 @@ impl Setup {
                 transfer,
                 radius,
             });
-            a = Arc::new(coarse);
+            a = Arc::new(self.amg.placed(coarse)?);
         }
         levels.push(Matrices::new(a));
         Ok(levels)
