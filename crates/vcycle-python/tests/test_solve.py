@@ -234,3 +234,12 @@ def test_tensors_of_pytorch_too(poisson, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(from_numpy=Tensor))
     x = vcycle.solve(Tensor(poisson.A), Tensor(poisson.b))
     assert isinstance(x, Tensor) and np.array_equal(x.array, vcycle.solve(poisson.A, poisson.b))
+
+
+@pytest.mark.parametrize("device", vcycle.devices()[2:])
+def test_devices_that_are_there_solve(device, residual):
+    small = vcycle.gallery.build("poisson5:30")
+    ml = vcycle.amg(small.A, device=device)
+    x, outcome = ml.solve(small.b, return_outcome=True)
+    assert outcome.config["run"]["device"] == device and residual(small.A, x, small.b) < 1e-8
+    assert (ml.levels[0].A != small.A).nnz == 0
