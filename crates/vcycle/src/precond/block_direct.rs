@@ -13,9 +13,11 @@ use crate::scalar::Mixes;
 ///
 /// **Choose it** where parts of a problem that hardly know of each other are numbered one after the
 /// other: bodies in contact, fractures, layers. It is symmetric positive definite where the matrix
-/// is. For blocks of a few rows [`BlockJacobi`](super::BlockJacobi) is quicker.
+/// is. For blocks of a few rows [`BlockJacobi`](super::BlockJacobi) is quicker. It needs the feature
+/// `direct`.
 ///
 /// ```
+/// # #[cfg(feature = "direct")] {
 /// use std::sync::Arc;
 /// use vcycle::{executor::Executor, gallery, precond::BlockDirect, solver::{Cg, Solver}, vector::Vector};
 /// let cpu = Executor::cpu();
@@ -25,6 +27,7 @@ use crate::scalar::Mixes;
 /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&lines)?;
 /// let b = Vector::filled(&cpu, 400, 1, 1.0)?;
 /// assert!(solver.solve(&b, &mut Vector::zeros_like(&b)?)?.iterations <= 3);
+/// # }
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -15,7 +15,7 @@ const DEPENDENT: f64 = 1e-8;
 /// after [`filtered`](super::filtered): each step costs as much as the product `A P`.
 ///
 /// ```
-/// use vcycle::{executor::Executor, gallery, matrix::galerkin};
+/// use vcycle::{executor::Executor, gallery, matrix::{Csr, galerkin}};
 /// use vcycle::multigrid::{coarsen::Aggregates, interpolate::{energy_minimised, smoothed,
 ///                         spectral_radius, tentative}};
 /// use vcycle::linop::Size;
@@ -25,7 +25,9 @@ const DEPENDENT: f64 = 1e-8;
 /// let (t, _) = tentative(&threes, &[], 1, &cpu)?;
 /// let p = smoothed(&a, &t, (0.5, spectral_radius(&a)?), None, Size::square(1))?;
 /// let best = energy_minimised(&a, &p, &[vec![1.0; 2]], |_| false, 4)?;
-/// let energy = |p| galerkin(&p.transpose()?, &a, p).map(|c| c.diagonal().iter().sum::<f64>());
+/// let energy = |p: &Csr<f64>| -> vcycle::Result<f64> {
+///     Ok(galerkin(&p.transpose()?, &a, p)?.diagonal().iter().sum())
+/// };
 /// assert!(energy(&best)? < energy(&p)?);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
