@@ -77,11 +77,7 @@ impl Attempt {
 pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> {
     let (solver, preconditioner) = (&config.solver, &config.preconditioner);
     if !solver.is_auto() && !preconditioner.is_auto() {
-        return vec![Attempt {
-            solver: solver.clone(),
-            preconditioner: preconditioner.clone(),
-            reason: String::new(),
-        }];
+        return vec![chosen(solver, preconditioner)];
     }
     let facts = facts();
     let solvers = match solver.is_auto() {
@@ -106,10 +102,37 @@ pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> 
         .collect()
 }
 
+/// What the user chose, with a solver that bears it.
+fn chosen(solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> Attempt {
+    let symmetric = matches!(solver.name(), "cg" | "pipecg" | "minres");
+    let changed = symmetric && loses_symmetry(preconditioner);
+    Attempt {
+        solver: if changed {
+            named_solver("gmres")
+        } else {
+            solver.clone()
+        },
+        preconditioner: preconditioner.clone(),
+        reason: match changed {
+            false => String::new(),
+            true => format!(
+                "filtered coarse matrices are not symmetric: gmres in place of {}",
+                solver.name()
+            ),
+        },
+    }
+}
+
+/// Whether the filtering of coarse matrices costs multigrid its symmetry.
+fn loses_symmetry(preconditioner: &PreconditionerConfig) -> bool {
+    matches!(preconditioner, PreconditionerConfig::Amg(amg) if amg.coarse_filter < 1.0)
+}
+
 fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<SolverConfig> {
     let definite = facts.hermitian && facts.positive_diagonal();
-    // A one-sided sweep is not symmetric, which the short recurrences need.
-    let names: &[&str] = if preconditioner.name() == "sor" || !facts.hermitian {
+    // The short recurrences need symmetry, which a one-sided sweep has not.
+    let one_sided = preconditioner.name() == "sor" || loses_symmetry(preconditioner);
+    let names: &[&str] = if one_sided || !facts.hermitian {
         &["gmres", "bicgstab"]
     } else if definite {
         &["cg", "minres", "gmres"]
@@ -267,5 +290,20 @@ mod tests {
         assert!(tries.iter().all(|t| t.starts_with("gmres+")));
         let config = Config::from_toml("preconditioner = \"sor\"").unwrap();
         assert_eq!(chain(&config, |_| {}), ["gmres+sor", "bicgstab+sor"]);
+    }
+
+    #[test]
+    fn filtered_coarse_matrices_take_a_solver_without_symmetry() {
+        let multigrid = "preconditioner = {name = \"amg\", coarse-filter = 0.9}";
+        for (solver, expected) in [("cg", "gmres"), ("fcg", "fcg"), ("auto", "gmres")] {
+            let config = format!("solver = \"{solver}\"\n{multigrid}");
+            let config = Config::from_toml(&config).unwrap();
+            assert_eq!(chain(&config, |_| {})[0], format!("{expected}+amg"));
+        }
+        let config = Config::from_toml(&format!("solver = \"cg\"\n{multigrid}")).unwrap();
+        let reason = attempts(&config, || unreachable!("all is chosen"))[0]
+            .reason
+            .clone();
+        assert!(reason.ends_with("gmres in place of cg"), "{reason}");
     }
 }

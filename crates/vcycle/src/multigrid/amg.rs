@@ -61,6 +61,12 @@ pub struct Amg {
     pub truncation: Truncation,
     /// How test vectors are interpolated by `bamg`, `sbamg` and `fbamg`.
     pub bamg: Bamg,
+    /// Steps that [minimise the energy](super::interpolate::energy_minimised) of the prolongation
+    /// that interpolates test vectors or is made of groups.
+    pub energy_steps: usize,
+    /// The share of the absolute sum of a row that coarse matrices keep at least, what they do to
+    /// the near-nullspace staying the same; 1 for all of it. Less costs them their symmetry.
+    pub coarse_filter: f64,
     /// How several unknowns a node are treated.
     pub systems: Systems,
     /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
@@ -115,6 +121,8 @@ impl Default for Amg {
             interpolation: Interpolation::default(),
             truncation: Truncation::default(),
             bamg: Bamg::default(),
+            energy_steps: 0,
+            coarse_filter: 1.0,
             systems: Systems::default(),
             block_size: 1,
             test_space: None,
@@ -246,6 +254,9 @@ impl Amg {
         }
         if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
             return Err(bad("restriction-scaling", "must be a positive number"));
+        }
+        if !(self.coarse_filter > 0.0 && self.coarse_filter <= 1.0) {
+            return Err(bad("coarse-filter", "must be above 0 and at most 1"));
         }
         if self.systems == Systems::Node && self.interpolation.fits_vectors() {
             let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
