@@ -257,6 +257,7 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
                         GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
                         GLOBAL u32 *RESTRICT lengths, TABLES) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
+    LOCAL_ARRAY(u32, counters, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;
     const Level a = {offsets, columns, values, s_offsets, s_columns, diagonal, coarse};
@@ -268,11 +269,51 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
         const f64 denominator =
             DIRECT ? weigh_direct(&a, t, row, &sums) : weigh(&a, t, row, scratch);
         finish(&a, t, denominator, &sums);
-        const u32 count = sort_table(t, (LOCAL u32 *)scratch);
+        const u32 count = sort_table(t, counters);
         const u64 start = starts[number];
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
                                          out_values + start);
         if (leads_row())
             lengths[number] = kept;
+    }
+}
+
+// ---- shorter rows of a prolongation that is there
+
+KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_elements,
+                       GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
+                       GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
+    LOCAL_ARRAY(u32, counts, BINS + 1);
+    FOR_BLOCKS_OF_ROWS(first, rows) {
+        const u64 row = first + row_of_block();
+        const u32 keys = row < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
+        const u32 bin = keys != 0 ? bin_of(keys) : BINS;
+        count_bins(bin, keys, counters, counts);
+        if (row < rows) {
+            rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
+            lengths[row] = 0;
+            bins[row] = (u8)bin;
+        }
+    }
+}
+
+KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
+                     MATRIX, u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
+                     GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+    TABLE_MEMORY
+    const Table t = OWN_TABLE, sorted = upper_half(t);
+    FOR_ROWS(item, items) {
+        const u32 row = list[item], count = (u32)(offsets[row + 1] - offsets[row]);
+        TILE_SYNC(ROW_THREADS);
+        for (u32 k = part_of_row(); k < count; k += ROW_THREADS) {
+            sorted.keys[k] = columns[offsets[row] + k];
+            sorted.sums[k] = values[offsets[row] + k];
+        }
+        TILE_SYNC(ROW_THREADS);
+        const u64 start = starts[row];
+        const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
+                                         out_values + start);
+        if (leads_row())
+            lengths[row] = kept;
     }
 }

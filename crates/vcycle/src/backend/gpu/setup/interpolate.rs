@@ -103,3 +103,26 @@ impl Level<'_> {
         Ok(degrees)
     }
 }
+
+/// A prolongation with shorter rows.
+pub(crate) fn truncated(
+    queue: Queue<'_>,
+    p: &Csr<f64>,
+    (max_elements, factor): (usize, f64),
+) -> Result<Csr<f64>> {
+    let rows = p.size().rows;
+    let defines = Method::Direct.defines();
+    let mut rooms = Rooms::new(queue, rows)?;
+    let known = [number(rows), graph(p.pattern())?[0], word(max_elements)];
+    let arguments = [&known[..], &rooms.arguments()?].concat();
+    let looked_at = [&defines[..], &[NO_TABLE]].concat();
+    queue.rows(FILE, "truncate_bounds", &looked_at, (rows, 1), &arguments)?;
+    let limits = [word(max_elements), Argument::F64(factor)];
+    let maker = Maker {
+        file: FILE,
+        kernel: "truncate_rows",
+        defines: &defines,
+        arguments: &[&matrix(p)?[..], &limits].concat(),
+    };
+    rooms.fill(queue, p.size(), Alone::default(), &maker)
+}

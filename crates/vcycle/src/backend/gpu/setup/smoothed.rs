@@ -14,6 +14,8 @@ use crate::linop::Size;
 use crate::matrix::{Csr, Pattern};
 
 const FILE: File = tile_file!("smoothed.c", "tables.h");
+/// The definitions of kernels that look at no matrix.
+const PLAIN: [Define; 2] = [NO_TABLE, ("FILTERED", "0")];
 
 /// Ones from each of the `block` components of a group to that of its nodes.
 pub(crate) fn constants(
@@ -23,19 +25,26 @@ pub(crate) fn constants(
     block: usize,
 ) -> Result<Csr<f64>> {
     let rows = groups.len() * block;
-    let known = [number(rows), word(block), read(groups)?];
-    let defines = [NO_TABLE, ("FILTERED", "0")];
-    let mut flags = queue.room(rows)?;
-    let arguments = [&known[..], &[write(&mut flags)?]].concat();
-    queue.rows(FILE, "tentative_flags", &defines, (rows, 1), &arguments)?;
+    let flags = flags(queue, groups, block)?;
     let (offsets, entries) = queue.offsets(&flags)?;
     let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
     let results = [write(&mut columns)?, write(&mut values)?];
-    let arguments = [&known[..], &[read(&offsets)?], &results].concat();
-    queue.rows(FILE, "tentative_entries", &defines, (rows, 1), &arguments)?;
+    let known = [number(rows), word(block), read(groups)?, read(&offsets)?];
+    let arguments = [known.as_slice(), &results].concat();
+    queue.rows(FILE, "tentative_entries", &PLAIN, (rows, 1), &arguments)?;
     let size = Size::new(rows, count * block);
     let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
     Ok(Csr::of_buffers(&pattern, values))
+}
+
+/// Ones for the `block` components of nodes that have a number, zeros for the others.
+pub(super) fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer<u32>> {
+    let rows = numbers.len() * block;
+    let mut flags = queue.room(rows)?;
+    let known = [number(rows), word(block), read(numbers)?];
+    let arguments = [known.as_slice(), &[write(&mut flags)?]].concat();
+    queue.rows(FILE, "tentative_flags", &PLAIN, (rows, 1), &arguments)?;
+    Ok(flags)
 }
 
 /// A matrix without its weak entries, which are added to the diagonal.
