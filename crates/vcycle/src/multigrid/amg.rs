@@ -93,6 +93,9 @@ pub struct Amg {
     pub max_levels: usize,
     /// A matrix of at most this many rows is not coarsened.
     pub coarsest_rows: usize,
+    /// Levels of fewer rows than this are set up by the host where cycles run on a device: there is
+    /// too little to do for it.
+    pub host_rows: usize,
     /// Of the random numbers that coarsenings break ties with.
     pub seed: u64,
 }
@@ -121,6 +124,7 @@ impl Default for Amg {
             coarsest_sweeps: 2,
             max_levels: 25,
             coarsest_rows: 200,
+            host_rows: 4000,
             seed: 1,
         }
     }
@@ -130,11 +134,21 @@ impl Amg {
     /// The same with every `auto` decided for a matrix; the facts are asked for only if needed.
     #[must_use]
     pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
+        let known = |facts: Facts| {
+            let definite = facts.symmetric && facts.positive_diagonal();
+            (definite, facts.on_device)
+        };
+        let decided = self.decided_by(|| Ok(known(facts())));
+        decided.expect("facts are there")
+    }
+
+    /// The same for a matrix of which it is known whether it is symmetric with a positive diagonal,
+    /// and whether it is on a device.
+    pub(super) fn decided_by(&self, known: impl FnOnce() -> Result<(bool, bool)>) -> Result<Self> {
         let mut amg = self.clone();
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
-            let facts = facts();
-            let definite = facts.symmetric && facts.positive_diagonal();
-            amg.decide(definite, facts.on_device);
+            let (definite, on_device) = known()?;
+            amg.decide(definite, on_device);
         }
         if self.strength == Strength::Auto {
             amg.strength = strength_for(amg.coarsening);
@@ -144,7 +158,7 @@ impl Amg {
                 }
             }
         }
-        amg
+        Ok(amg)
     }
 
     fn decide(&mut self, definite: bool, on_device: bool) {

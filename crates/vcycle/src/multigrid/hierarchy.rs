@@ -15,7 +15,7 @@ use super::scaling::{Normalised, scale_levels};
 use super::stages::{Coarsened, Coarsening};
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
-use crate::backend::gpu::Gpu;
+use crate::backend::gpu::{Gpu, setup::Queue};
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -61,7 +61,7 @@ impl<T: Scalar> Hierarchy<T> {
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<Self> {
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let (amg, mut levels) = analysed(amg, a, near_nullspace, &clock)?;
         let unknowns = Unknowns::new(near_nullspace);
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
@@ -80,7 +80,7 @@ impl<T: Scalar> Hierarchy<T> {
         let precisions = of_levels(&amg, rows, unit_of(T::KIND)?)?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
-            amg.has_one_way_sweeps() && levels[0].a.facts().symmetric
+            amg.has_one_way_sweeps() && levels[0].a.symmetric_and_positive()?[0]
         };
         let mut report = report(&amg, &levels, &precisions, stalled);
         let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
@@ -179,15 +179,19 @@ pub(super) fn analysed<T: Scalar>(
     clock: &Clock<'_>,
 ) -> Result<(Amg, Vec<Matrices>)> {
     let _stage = clock.stage(0, "analysis");
-    let a = finest(a)?;
-    let amg = amg.decided(|| a.facts());
+    let a = finest(amg, a)?;
+    let amg = amg.decided_by(|| {
+        let on_device = matches!(a.executor(), Executor::Gpu(_));
+        Ok((a.symmetric_and_positive()? == [true; 2], on_device))
+    })?;
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
     Ok((amg, vec![Matrices::new(a)]))
 }
 
-/// The matrix in double precision, checked: the given one itself if it is that already.
-pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
+/// The matrix in double precision, checked: the given one itself if it is that already and worth the
+/// device it is on.
+pub(super) fn finest<T: Scalar>(amg: &Amg, a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
     unit_of(T::KIND)?;
     check_square(a.as_ref(), "amg")?;
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
@@ -195,18 +199,33 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
         Ok(same) => same,
         Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
     };
-    let finest = match a.executor() {
-        Executor::Gpu(_) => Arc::new(finest.copy_to(&a.executor().on_host())?),
-        _ => finest,
+    let finest = match amg.moves(&finest) {
+        true => Arc::new(finest.copy_to(&a.executor().on_host())?),
+        false => finest,
     };
     finest.check_finite()?;
-    if finest.size().rows > 0 && finest.values().iter().all(|&value| value == 0.0) {
+    if finest.size().rows > 0 && finest.norm_max() == 0.0 {
         return Err(Error::Singular {
             component: "amg",
             reason: "all entries are zero".to_owned(),
         });
     }
     Ok(finest)
+}
+
+impl Amg {
+    /// Whether a matrix is on a device and too small for it.
+    fn moves(&self, a: &Csr<f64>) -> bool {
+        matches!(a.executor(), Executor::Gpu(_)) && a.size().rows < self.host_rows
+    }
+
+    /// The matrix where the next level is set up.
+    pub(super) fn placed(&self, a: Csr<f64>) -> Result<Csr<f64>> {
+        match self.moves(&a) {
+            true => a.copy_to(&a.executor().on_host()),
+            false => Ok(a),
+        }
+    }
 }
 
 /// What a step to the next level leaves for those who ask for it.
@@ -242,7 +261,7 @@ pub(super) fn coarsen(
             Err(reason) => return Ok(Some(reason)),
             Ok((transfer, radius, coarse)) => {
                 (last.transfer, last.radius) = (Some(transfer), radius);
-                levels.push(Matrices::new(Arc::new(coarse)));
+                levels.push(Matrices::new(Arc::new(amg.placed(coarse)?)));
             }
         }
     }
@@ -349,6 +368,11 @@ pub(super) fn product(
 /// Ones on the diagonal of rows without entries: those of modes that depend on others in their
 /// group, to which nothing is restricted.
 pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
+    if let Some(queue) = Queue::of(coarse.executor())
+        && queue.check_rows(&coarse)?[1].is_none()
+    {
+        return Ok(coarse);
+    }
     let empty = |row: usize| coarse.pattern().range(row).is_empty();
     let rows = coarse.size().rows;
     if !(0..rows).any(empty) {

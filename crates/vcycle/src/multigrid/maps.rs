@@ -77,7 +77,7 @@ impl Amg {
         ws: &Workspace,
     ) -> Result<CoarseMaps> {
         let near = NearNullspace::components(self.block_size)?;
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let (amg, mut levels) = analysed(self, a, &near, &clock)?;
         let mut records = Vec::new();
         let unknowns = Unknowns::new(&near);

@@ -18,6 +18,8 @@ mod level;
 mod level_options;
 mod maps;
 mod near_nullspace;
+#[cfg(test)]
+mod on_devices;
 mod precision;
 mod report;
 mod reuse;

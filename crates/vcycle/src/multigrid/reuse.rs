@@ -93,7 +93,7 @@ impl Amg {
     ) -> Result<(Setup, Hierarchy<T>)> {
         let _stage = ws.stage("amg set-up", 0);
         self.check(near_nullspace)?;
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let (amg, mut levels) = analysed(self, a, near_nullspace, &clock)?;
         let unknowns = Unknowns::new(near_nullspace);
         let mut records = Vec::new();
@@ -176,10 +176,10 @@ impl Setup {
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
         let _stage = ws.stage("amg update", 0);
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let finest = {
             let _stage = clock.stage(0, "analysis");
-            let finest = finest(a)?;
+            let finest = finest(&self.amg, a)?;
             self.check(finest.pattern())?;
             finest
         };
@@ -225,7 +225,7 @@ impl Setup {
                 transfer,
                 radius,
             });
-            a = Arc::new(coarse);
+            a = Arc::new(self.amg.placed(coarse)?);
         }
         levels.push(Matrices::new(a));
         Ok(levels)

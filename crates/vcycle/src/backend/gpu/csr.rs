@@ -1,14 +1,14 @@
 //! Launches of products with compressed sparse rows.
 
-use std::sync::Arc;
-
 use vcycle_gpu::Argument;
 
 use super::layout::{CHUNK, Entries, LANES, Slices};
 use super::rows::{Operand, columns_for, power, product_file};
-use super::{Define, File, Gpu};
+use super::setup::{DeviceSlices, Queue};
+use super::{Define, File};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::matrix::Pattern;
 use crate::scalar::Scalar;
 
 /// Threads of a block: small ones make room for others sooner.
@@ -18,15 +18,26 @@ const FILE: File = product_file!(BLOCK, "sliced.c");
 /// What a device needs to know of a pattern to multiply with matrices that have it.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    executor: Executor,
-    /// The codes are on the device alone.
-    slices: Slices,
+    made: Made,
+    rows: usize,
+    /// Lanes for each row.
+    threads: usize,
+    steps: usize,
     order: Option<Buffer<u32>>,
     starts: Buffer<u32>,
     lengths: Lengths,
     bases: Buffer<u32>,
     codes: Buffer<u8>,
     parts: Option<Parts>,
+}
+
+/// Who made the layout, and puts values into it.
+#[derive(Clone, Debug)]
+enum Made {
+    /// The device: all rows are in slices.
+    Device(DeviceSlices),
+    /// The host; the codes are on the device alone.
+    Host(Slices),
 }
 
 /// Row lengths of as few bytes as can be.
@@ -39,6 +50,7 @@ enum Lengths {
 /// What parts of long rows need.
 #[derive(Clone, Debug)]
 struct Parts {
+    count: usize,
     table: Buffer<u32>,
     columns: Buffer<u32>,
     sums: Buffer<f64>,
@@ -46,17 +58,44 @@ struct Parts {
 }
 
 impl Layout {
-    /// The layout for a pattern given by the host's arrays.
+    /// The layout for a pattern of the device, made there unless rows are so long that they are cut.
     ///
     /// # Errors
     /// When the device has no memory for it or cannot number the rows.
-    pub(crate) fn new(gpu: &Arc<Gpu>, offsets: &[usize], columns: &[u32]) -> Result<Self> {
-        if offsets.len() > u32::MAX as usize {
-            return Err(gpu.lacks("csr", "matrices of so many rows"));
+    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        if pattern.size().rows >= u32::MAX as usize {
+            return Err(queue.gpu.lacks("csr", "matrices of so many rows"));
         }
-        let executor = Executor::Gpu(Arc::clone(gpu));
+        match DeviceSlices::new(queue, pattern)? {
+            Some(slices) => Ok(Self::of_device(pattern.size().rows, slices)),
+            None => Self::of_host(queue, pattern),
+        }
+    }
+
+    fn of_device(rows: usize, slices: DeviceSlices) -> Self {
+        let lengths = match slices.lengths.clone() {
+            (Some(short), _) => Lengths::Short(short),
+            (_, long) => Lengths::Long(long.expect("lengths are short or long")),
+        };
+        Self {
+            rows,
+            threads: slices.threads,
+            steps: slices.step_count,
+            order: slices.order.clone(),
+            starts: slices.starts.clone(),
+            lengths,
+            bases: slices.bases.clone(),
+            codes: slices.codes.clone(),
+            parts: None,
+            made: Made::Device(slices),
+        }
+    }
+
+    fn of_host(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        let executor = queue.executor;
+        let (offsets, columns) = (pattern.offsets(), pattern.columns());
         let a = Entries { offsets, columns };
-        let mut slices = Slices::new(&executor, a, gpu.width());
+        let mut slices = Slices::new(executor, a, queue.gpu.width());
         let numbers = |all: &[usize; 2]| all.map(|number| number as u32);
         let order = (!slices.in_order).then(|| slices.rows.clone());
         let starts = slices.starts.iter().flat_map(numbers).collect();
@@ -65,14 +104,16 @@ impl Layout {
             std::mem::take(&mut slices.codes),
         );
         Ok(Self {
-            order: order.map(|order| Buffer::from_vec(&executor, order)),
-            starts: Buffer::from_vec(&executor, starts),
-            lengths: Lengths::new(&executor, &slices, offsets),
-            bases: Buffer::from_vec(&executor, bases),
-            codes: to_device(&executor, codes)?,
-            parts: Parts::new(&executor, &slices, columns)?,
-            slices,
-            executor,
+            rows: slices.rows.len(),
+            threads: slices.threads,
+            steps: slices.steps(),
+            order: order.map(|order| Buffer::from_vec(executor, order)),
+            starts: Buffer::from_vec(executor, starts),
+            lengths: Lengths::new(executor, &slices, offsets),
+            bases: Buffer::from_vec(executor, bases),
+            codes: to_device(executor, codes)?,
+            parts: Parts::new(executor, &slices, columns)?,
+            made: Made::Host(slices),
         })
     }
 
@@ -82,26 +123,27 @@ impl Layout {
     /// When the device has no memory for them.
     pub(crate) fn values<T: Scalar>(
         &self,
-        offsets: &[usize],
-        columns: &[u32],
-        values: &[T],
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        values: &Buffer<T>,
     ) -> Result<Buffer<T>> {
+        let slices = match &self.made {
+            Made::Device(slices) => return slices.place(queue, pattern, values),
+            Made::Host(slices) => slices,
+        };
+        let (offsets, columns) = (pattern.offsets(), pattern.columns());
         let a = Entries { offsets, columns };
-        let placed = self.slices.place(&self.executor, a, values);
-        to_device(&self.executor, placed)
+        let placed = slices.place(queue.executor, a, values.host()?);
+        to_device(queue.executor, placed)
     }
 
     /// A matrix with values in the order of the layout, for vectors of so many columns.
     pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
         const { assert!(CHUNK == 2048) };
         let (length, lengths) = self.lengths.argument()?;
-        let slices = self.slices.count();
-        let numbers = [
-            self.slices.rows.len(),
-            cols,
-            slices,
-            self.slices.parts.len(),
-        ];
+        let slices = self.rows.div_ceil(LANES / self.threads);
+        let parts = self.parts.as_ref().map_or(0, |parts| parts.count);
+        let numbers = [self.rows, cols, slices, parts];
         let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
         let order = self.order.as_ref().map_or(Ok(0), Buffer::device)?;
         arguments.extend([self.starts.device()?, order].map(Argument::Address));
@@ -113,7 +155,7 @@ impl Layout {
                 .map_or(Ok([0; 4]), Parts::addresses)?
                 .map(Argument::Address),
         );
-        let long_values = values.device()? + (self.slices.steps() * LANES * size_of::<T>()) as u64;
+        let long_values = values.device()? + (self.steps * LANES * size_of::<T>()) as u64;
         arguments.push(Argument::Address(long_values));
         let blocks = slices.div_ceil(BLOCK as usize / LANES);
         Ok(Operand {
@@ -121,11 +163,11 @@ impl Layout {
             kernel: "sliced",
             defines: vec![
                 length,
-                ("THREADS", power(self.slices.threads)),
+                ("THREADS", power(self.threads)),
                 ("COLUMNS", power(columns_for(cols))),
                 ("CHUNK", "2048"),
             ],
-            blocks: blocks.max(self.slices.parts.len()),
+            blocks: blocks.max(parts),
             arguments,
             values: values.device()?,
         })
@@ -176,6 +218,7 @@ impl Parts {
         let mut placed = vec![0; parts.len() * CHUNK];
         slices.place_parts(columns, &mut placed);
         Ok(Some(Self {
+            count: parts.len(),
             table: Buffer::from_vec(executor, parts.iter().flat_map(entry).collect()),
             columns: Buffer::from_vec(executor, placed),
             sums: Buffer::filled(executor, parts.len(), 0.0)?,

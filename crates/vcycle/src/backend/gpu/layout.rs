@@ -63,8 +63,8 @@ impl Slices {
     /// With at most `width` lanes for a row.
     pub(super) fn new(executor: &Executor, a: Entries<'_>, width: usize) -> Self {
         let mean = a.columns.len() / a.rows().max(1);
-        let threads = threads_for(a, mean, width);
-        let long = (64 * threads).max(4 * mean);
+        let threads = lanes_for(a.rows(), mean, width, &longer(a));
+        let long = longest_in_slices(threads, mean);
         let (rows, long): (Vec<u32>, Vec<u32>) =
             (0..a.rows() as u32).partition(|&row| a.length(row as usize) <= long);
         let mut slices = Self {
@@ -268,14 +268,21 @@ impl Slices {
     }
 }
 
+/// How many rows are longer than 8, 16, 32, 64, 128 and 256.
+pub(super) type Longer = [usize; 6];
+
+/// The longest row that is not cut into parts.
+pub(super) fn longest_in_slices(threads: usize, mean: usize) -> usize {
+    (64 * threads).max(4 * mean)
+}
+
 /// Lanes for a row: few steps where rows are long, and enough lanes to keep a device busy; where
 /// there is little to do, few steps also for the longer rows, which all wait for. Measured on an
 /// H200.
-fn threads_for(a: Entries<'_>, mean: usize, width: usize) -> usize {
-    let longer = |length: usize| (0..a.rows()).filter(move |&row| a.length(row) > length);
+pub(super) fn lanes_for(rows: usize, mean: usize, width: usize, longer: &Longer) -> usize {
     let too_few = |threads: usize| {
-        let (steps, lanes) = (mean / threads, a.rows() * threads);
-        let waits = || steps > 4 || 64 * longer(8 * threads).count() > a.rows();
+        let (steps, lanes) = (mean / threads, rows * threads);
+        let waits = || steps > 4 || 64 * longer[threads.trailing_zeros() as usize] > rows;
         steps > 64 || steps > 12 && lanes < 1 << 20 || lanes < 1 << 17 && waits()
     };
     let mut threads = 1;
@@ -283,6 +290,16 @@ fn threads_for(a: Entries<'_>, mean: usize, width: usize) -> usize {
         threads *= 2;
     }
     threads
+}
+
+fn longer(a: Entries<'_>) -> Longer {
+    let mut longer = Longer::default();
+    for row in 0..a.rows() {
+        for (k, count) in longer.iter_mut().enumerate() {
+            *count += usize::from(a.length(row) > 8 << k);
+        }
+    }
+    longer
 }
 
 /// The parts of a long row.

@@ -63,19 +63,27 @@ pub(crate) struct File {
     pub block: u32,
 }
 
-/// Includes a file of `kernels/`, with blocks of [`BLOCK`] threads unless told otherwise.
+/// Includes a file of `kernels/`, with blocks of [`BLOCK`] threads unless told otherwise, and another
+/// file before it.
 macro_rules! kernel_file {
     ($name:literal) => {
         crate::backend::gpu::kernel_file!($name, crate::backend::gpu::BLOCK)
     };
-    ($name:literal, $block:expr) => {
+    ($name:literal, $block:expr $(, $before:literal)?) => {
         crate::backend::gpu::File {
             name: $name,
-            text: include_str!(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/src/backend/gpu/kernels/",
-                $name
-            )),
+            text: concat!(
+                $(include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/src/backend/gpu/kernels/",
+                    $before
+                )),)?
+                include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/src/backend/gpu/kernels/",
+                    $name
+                ))
+            ),
             block: $block,
         }
     };

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::norms::modulus;
 use super::{Csr, Pattern};
+use crate::backend::gpu::setup::Queue;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::scalar::{Field, Real, Scalar, f16};
@@ -188,6 +189,16 @@ impl<T: Scalar> Csr<T> {
             bytes: self.bytes(),
             on_device: matches!(self.executor(), Executor::Gpu(_)),
         }
+    }
+
+    /// Of all facts, whether the matrix is symmetric and whether its diagonal is positive.
+    pub(crate) fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let found = queue.check_symmetry(self, SYMMETRY_TOLERANCE)?;
+            return Ok(found.map(|row| row.is_none()));
+        }
+        let facts = self.facts();
+        Ok([facts.symmetric, facts.positive_diagonal()])
     }
 
     fn see_rows(&self, rows: Range<usize>) -> Seen {

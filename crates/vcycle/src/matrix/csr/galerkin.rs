@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
-use super::{Csr, Pattern};
+use super::{Csr, Pattern, SpGemm};
+use crate::backend::gpu::setup::Queue;
 use crate::error::Result;
 use crate::linop::Size;
 use crate::scalar::Scalar;
@@ -40,6 +41,8 @@ pub struct Galerkin {
     p: Arc<Pattern>,
     coarse: Arc<Pattern>,
     pieces: Vec<usize>,
+    /// Both products, on a device: `A P` is stored there.
+    device: Option<Box<[SpGemm; 2]>>,
 }
 
 impl Galerkin {
@@ -50,6 +53,9 @@ impl Galerkin {
     pub fn symbolic<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Self> {
         let (r, a, p) = (r.pattern(), a.pattern(), p.pattern());
         let size = check(r, a, p)?;
+        if Queue::of(r.executor()).is_some() {
+            return Self::on_device(r, a, p);
+        }
         let pieces = balance_by_flops(r, a)?;
         let nothing = (|(): &mut (), _, _| (), |(): &mut (), (), _| ());
         let arrays = rows_of_product((r, a, p), &pieces, nothing, |()| ())?;
@@ -59,6 +65,20 @@ impl Galerkin {
             a: Arc::clone(a),
             p: Arc::clone(p),
             pieces,
+            device: None,
+        })
+    }
+
+    fn on_device(r: &Arc<Pattern>, a: &Arc<Pattern>, p: &Arc<Pattern>) -> Result<Self> {
+        let right = SpGemm::symbolic(a, p)?;
+        let left = SpGemm::symbolic(r, right.pattern())?;
+        Ok(Self {
+            coarse: Arc::clone(left.pattern()),
+            r: Arc::clone(r),
+            a: Arc::clone(a),
+            p: Arc::clone(p),
+            pieces: Vec::new(),
+            device: Some(Box::new([left, right])),
         })
     }
 
@@ -67,6 +87,10 @@ impl Galerkin {
     /// # Errors
     /// When the patterns are not those of the symbolic phase, or memory is short.
     pub fn numeric<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(products) = &self.device {
+            let [left, right] = &**products;
+            return left.numeric(r, &right.numeric(a, p)?);
+        }
         let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
         let mut coarse = Csr::with_pattern(&self.coarse, values)?;
         self.renew(r, a, p, &mut coarse)?;
@@ -84,6 +108,11 @@ impl Galerkin {
         p: &Csr<T>,
         coarse: &mut Csr<T>,
     ) -> Result<()> {
+        if self.device.is_some() {
+            check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
+            *coarse = self.numeric(r, a, p)?;
+            return Ok(());
+        }
         check_pattern("restriction", &self.r, r.pattern())?;
         check_pattern("fine matrix", &self.a, a.pattern())?;
         check_pattern("prolongation", &self.p, p.pattern())?;
@@ -113,6 +142,10 @@ impl Galerkin {
 /// # Errors
 /// For matrices that do not fit or live on different executors, and when memory is short.
 pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+    if let Some(queue) = Queue::real::<T>(r.executor()) {
+        check(r.pattern(), a.pattern(), p.pattern())?;
+        return queue.multiply(r, &queue.multiply(a, p)?);
+    }
     let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
     let size = check(patterns.0, patterns.1, patterns.2)?;
     let pieces = balance_by_flops(patterns.0, patterns.1)?;

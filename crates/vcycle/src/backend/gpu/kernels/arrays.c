@@ -4,10 +4,6 @@ KERNEL fill(u64 n, u32 value, GLOBAL u32 *RESTRICT out) {
     FOR_ITEMS(i, n) out[i] = value;
 }
 
-KERNEL iota(u64 n, GLOBAL u32 *RESTRICT out) {
-    FOR_ITEMS(i, n) out[i] = (u32)i;
-}
-
 // ---- sums over all before
 
 // Values that a thread takes of a tile, one after the other.
@@ -84,9 +80,6 @@ KERNEL scan_tiles(u64 n, GLOBAL const u32 *RESTRICT counts, GLOBAL const u64 *RE
         offsets[0] = 0;
 }
 
-// The indices whose offset is followed by another one.
-KERNEL select(u64 n, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT out) {
-    FOR_ITEMS(i, n)
-        if (offsets[i + 1] != offsets[i])
-            out[offsets[i]] = (u32)i;
+KERNEL lengths(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT out) {
+    FOR_ITEMS(row, rows) out[row] = (u32)(offsets[row + 1] - offsets[row]);
 }

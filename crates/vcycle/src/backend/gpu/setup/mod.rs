@@ -20,18 +20,23 @@
 
 pub(crate) mod aggressive;
 mod binned;
+mod entries;
+mod groups;
 pub(crate) mod interpolate;
 mod lists;
 pub(crate) mod mis2;
 pub(crate) mod pgm;
 pub(crate) mod pmis;
+mod products;
 pub(crate) mod radius;
 mod scan;
+mod slices;
 pub(crate) mod smoothed;
 #[cfg(test)]
 mod stage_tests;
 pub(crate) mod strength;
 mod tiles;
+mod transpose;
 
 use std::sync::Arc;
 
@@ -40,6 +45,10 @@ use vcycle_gpu::Argument;
 use super::{BLOCK, Define, File, Gpu, kernel_file};
 use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
+use crate::scalar::Scalar;
+
+pub(crate) use products::Product;
+pub(crate) use slices::DeviceSlices;
 
 const FILE: File = kernel_file!("arrays.c");
 /// Blocks for every compute unit: enough to hide the latency of memory.
@@ -61,6 +70,11 @@ impl<'e> Queue<'e> {
         }
     }
 
+    /// That of an executor for values of `T`; none for complex ones, which have no kernels.
+    pub(crate) fn real<T: Scalar>(executor: &'e Executor) -> Option<Self> {
+        Self::of(executor).filter(|_| !T::KIND.is_complex())
+    }
+
     /// `len` values that nobody has written yet.
     pub(crate) fn room<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::room(self.executor, len)
@@ -71,19 +85,18 @@ impl<'e> Queue<'e> {
         Buffer::filled(self.executor, len, T::default())
     }
 
+    /// Sets all values to zero.
+    pub(crate) fn clear(&self, values: &mut Buffer<u32>) -> Result<()> {
+        let len = values.len();
+        let arguments = [number(len), Argument::U32(0), write(values)?];
+        self.items(FILE, "fill", &[], len, &arguments)
+    }
+
     /// `len` times `value`.
     pub(crate) fn filled(&self, len: usize, value: u32) -> Result<Buffer<u32>> {
         let mut values = self.room(len)?;
         let arguments = [number(len), Argument::U32(value), write(&mut values)?];
         self.items(FILE, "fill", &[], len, &arguments)?;
-        Ok(values)
-    }
-
-    /// 0, 1, 2 ...
-    pub(crate) fn iota(&self, len: usize) -> Result<Buffer<u32>> {
-        let mut values = self.room(len)?;
-        let arguments = [number(len), write(&mut values)?];
-        self.items(FILE, "iota", &[], len, &arguments)?;
         Ok(values)
     }
 
@@ -139,4 +152,4 @@ pub(crate) fn write<T: Element>(buffer: &mut Buffer<T>) -> Result<Argument> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

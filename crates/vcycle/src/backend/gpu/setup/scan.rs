@@ -25,14 +25,4 @@ impl Queue<'_> {
         let total = sums.get(tiles)?;
         Ok((offsets, total as usize))
     }
-
-    /// The indices of flags that are not zero, in their order.
-    pub(crate) fn selected(&self, flags: &Buffer<u32>) -> Result<Buffer<u32>> {
-        let (offsets, count) = self.offsets(flags)?;
-        let mut selected = self.room(count)?;
-        let len = flags.len();
-        let arguments = [number(len), read(&offsets)?, write(&mut selected)?];
-        self.items(FILE, "select", &[], len, &arguments)?;
-        Ok(selected)
-    }
 }
