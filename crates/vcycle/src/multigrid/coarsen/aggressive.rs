@@ -90,7 +90,7 @@ fn on_device(
     first: Splitting,
 ) -> Result<Aggressive> {
     let numbers = first.coarse_index.on(strength.executor())?;
-    let graph = device::distance_two(queue, strength, &numbers)?;
+    let graph = device::distance_two(queue, strength, (&numbers, first.coarse_count))?;
     let (among, count) = device_pmis::pmis(queue, &graph, mix64(seed), true)?;
     let second = device_pmis::composed(queue, &numbers, &among)?;
     Ok(Aggressive {

@@ -148,10 +148,10 @@ pub(super) fn on_device_to(
         coarse_count: splitting.coarse_count,
     };
     let limits = (truncation.max_elements, truncation.factor);
-    let coarse = points.map(|points| points.coarse_index.on(a.executor()));
-    let points = coarse
-        .transpose()?
-        .map(|coarse| aggressive::points(queue, &coarse));
+    let points = points.map(|choice| {
+        let numbers = choice.coarse_index.on(a.executor())?;
+        aggressive::points(queue, &numbers, choice.coarse_count)
+    });
     let points = points.transpose()?;
     level
         .prolongation(method, points.as_ref(), limits)

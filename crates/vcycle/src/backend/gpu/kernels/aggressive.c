@@ -3,6 +3,13 @@
 
 #define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
 
+// The unknowns that have a number, by their numbers.
+KERNEL aggressive_points(u64 rows, GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT points) {
+    FOR_ITEMS(row, rows)
+        if (coarse[row] != NONE)
+            points[coarse[row]] = (u32)row;
+}
+
 // How many coarse unknowns every one strongly depends on.
 KERNEL aggressive_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
                           GLOBAL u32 *RESTRICT degrees) {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::binned::{Alone, Maker, NO_TABLE, Rooms};
-use super::smoothed::flags;
 use super::tiles::{graph, shape, tile_file};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::File;
@@ -14,18 +13,27 @@ use crate::matrix::Pattern;
 
 const FILE: File = tile_file!("aggressive.c", "tables.h");
 
-/// The unknowns that have a number, by their numbers.
-pub(crate) fn points(queue: Queue<'_>, coarse: &Buffer<u32>) -> Result<Buffer<u32>> {
-    queue.selected(&flags(queue, coarse, 1)?)
+/// The `count` unknowns that have a number, by their numbers.
+pub(crate) fn points(queue: Queue<'_>, coarse: &Buffer<u32>, count: usize) -> Result<Buffer<u32>> {
+    let (rows, mut points) = (coarse.len(), queue.room(count)?);
+    let arguments = [number(rows), read(coarse)?, write(&mut points)?];
+    queue.rows(
+        FILE,
+        "aggressive_points",
+        &[NO_TABLE],
+        (rows, 1),
+        &arguments,
+    )?;
+    Ok(points)
 }
 
 /// The coarse unknowns that are reached over one or two strong couplings.
 pub(crate) fn distance_two(
     queue: Queue<'_>,
     strength: &Pattern,
-    coarse: &Buffer<u32>,
+    (coarse, count): (&Buffer<u32>, usize),
 ) -> Result<Arc<Pattern>> {
-    let points = points(queue, coarse)?;
+    let points = points(queue, coarse, count)?;
     let shape = shape(strength);
     let graph = graph(strength)?;
     let mut degrees = queue.room::<u32>(shape.0)?;

@@ -38,7 +38,7 @@ pub(crate) fn constants(
 }
 
 /// Ones for the `block` components of nodes that have a number, zeros for the others.
-pub(super) fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer<u32>> {
+fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer<u32>> {
     let rows = numbers.len() * block;
     let mut flags = queue.room(rows)?;
     let known = [number(rows), word(block), read(numbers)?];
