@@ -1,9 +1,10 @@
 //! Prolongations for a choice of coarse unknowns.
 
+use std::sync::Arc;
+
 use vcycle_gpu::Argument;
 
 use super::binned::{Alone, Maker, NO_TABLE, Rooms};
-use super::radius::diagonal;
 use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File};
@@ -69,8 +70,11 @@ impl Level<'_> {
         let looked_at = [&defines[..], &[NO_TABLE]].concat();
         let shape = (rows, shape(self.strength).1);
         queue.rows(FILE, "interpolate_bounds", &looked_at, shape, &arguments)?;
-        let (diagonal, _) = diagonal(queue, self.a)?;
-        let operands = [&[points_argument], &matrix(self.a)?[..], &strong].concat();
+        let diagonal = queue.diagonal(self.a)?;
+        let strong_coarse = self.strong_coarse(&degrees, &looked_at)?;
+        let couplings = self.couplings(&diagonal, &looked_at)?;
+        let near = [&matrix(&couplings)?[..], &graph(&strong_coarse)?].concat();
+        let operands = [&[points_argument], &matrix(self.a)?[..], &strong, &near].concat();
         let limits = [word(max_elements), Argument::F64(factor)];
         let maker = Maker {
             file: FILE,
@@ -83,6 +87,35 @@ impl Level<'_> {
             coarse: Some(self.coarse),
         };
         rooms.fill(queue, Size::new(rows, self.coarse_count), alone, &maker)
+    }
+
+    /// The coarse unknowns that fine ones strongly depend on.
+    fn strong_coarse(&self, degrees: &Buffer<u32>, defines: &[Define]) -> Result<Pattern> {
+        let (queue, shape) = (self.queue, shape(self.strength));
+        let (offsets, entries) = queue.offsets(degrees)?;
+        let mut columns = queue.room(entries)?;
+        let known = [read(self.coarse)?, read(&offsets)?, write(&mut columns)?];
+        let arguments = [&[number(shape.0)], &graph(self.strength)?[..], &known].concat();
+        queue.rows(FILE, "coarse_strong", defines, shape, &arguments)?;
+        let size = self.strength.size();
+        Ok(Pattern::of_buffers(size, offsets, columns))
+    }
+
+    /// The couplings of fine unknowns to coarse ones, with the other sign than the diagonal.
+    fn couplings(&self, diagonal: &Buffer<f64>, defines: &[Define]) -> Result<Csr<f64>> {
+        let (queue, shape) = (self.queue, shape(self.a.pattern()));
+        let known = [read(diagonal)?, read(self.coarse)?];
+        let known = [&[number(shape.0)], &matrix(self.a)?[..], &known].concat();
+        let mut counts = queue.room(shape.0)?;
+        let arguments = [&known[..], &[write(&mut counts)?]].concat();
+        queue.rows(FILE, "coarse_count", defines, shape, &arguments)?;
+        let (offsets, entries) = queue.offsets(&counts)?;
+        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+        let results = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        let arguments = [&known[..], &results].concat();
+        queue.rows(FILE, "coarse_fill", defines, shape, &arguments)?;
+        let pattern = Arc::new(Pattern::of_buffers(self.a.size(), offsets, columns));
+        Ok(Csr::of_buffers(&pattern, values))
     }
 
     /// How many coarse unknowns every fine one strongly depends on.

@@ -4,7 +4,6 @@ use vcycle_gpu::Argument;
 
 use super::lists::Lists;
 use super::pmis::composed;
-use super::radius::diagonal;
 use super::smoothed::constants;
 use super::tiles::{graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
@@ -62,7 +61,7 @@ struct Matching<'a> {
 impl<'a> Matching<'a> {
     /// Of a symmetric matrix.
     fn new(queue: Queue<'a>, a: &'a Csr<f64>, seed: u64) -> Result<Self> {
-        let (diagonal, _) = diagonal(queue, a)?;
+        let diagonal = queue.diagonal(a)?;
         let pattern = a.pattern();
         let shape = shape(pattern);
         let (mut weights, mut heaviest) = (queue.room(a.nonzeros())?, queue.room(shape.0)?);
