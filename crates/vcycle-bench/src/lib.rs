@@ -43,6 +43,8 @@ pub enum Command {
     Vector(vector::Arguments),
     /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
     Gpu(gpu::Arguments),
+    /// A GPU: set-ups beside hypre and AmgX, products of sparse matrices beside cuSPARSE
+    GpuSetup(gpu::setup::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -59,6 +61,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Reuse(arguments) => reuse::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
         Command::Gpu(arguments) => gpu::run(arguments),
+        Command::GpuSetup(arguments) => gpu::setup::run(arguments),
     }
 }
 

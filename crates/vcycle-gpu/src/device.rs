@@ -116,10 +116,16 @@ impl Device {
     /// [`Error::OutOfMemory`] when there is not enough; nothing else is affected.
     pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Memory> {
         let size = Pool::rounded(bytes);
+        if !lock(&self.pool).begin_use(size) {
+            return Err(self.over_limit(bytes));
+        }
         let kept = lock(&self.pool).take(size);
-        let address = match kept {
-            Some(address) => address,
-            None => self.allocate_new(size)?,
+        let address = match kept.map_or_else(|| self.allocate_new(size), Ok) {
+            Ok(address) => address,
+            Err(error) => {
+                lock(&self.pool).end_use(size);
+                return Err(error);
+            }
         };
         Ok(Memory {
             device: Arc::clone(self),
@@ -140,6 +146,31 @@ impl Device {
         }
     }
 
+    fn over_limit(&self, bytes: usize) -> Error {
+        let Properties { name, memory, .. } = self.properties();
+        Error::OutOfMemory {
+            device: name.clone(),
+            bytes,
+            free: 0,
+            total: *memory,
+        }
+    }
+
+    /// Bytes of memory in use, and the most there have been since [`forget_peak`](Self::forget_peak).
+    pub fn memory_use(&self) -> (usize, usize) {
+        lock(&self.pool).usage()
+    }
+
+    /// Starts to look anew for the most memory that is in use at once.
+    pub fn forget_peak(&self) {
+        lock(&self.pool).forget_most();
+    }
+
+    /// Lets no more than this be in use at once: what asks for more is told that there is none.
+    pub fn limit_memory(&self, limit: Option<usize>) {
+        lock(&self.pool).limit(limit);
+    }
+
     /// Gives memory that nobody uses back to the driver.
     pub fn release_pool(&self) {
         let kept = lock(&self.pool).drain();
@@ -148,7 +179,10 @@ impl Device {
     }
 
     pub(crate) fn give_back(&self, address: u64, bytes: usize) {
-        lock(&self.pool).give(Pool::rounded(bytes), address);
+        let size = Pool::rounded(bytes);
+        let mut pool = lock(&self.pool);
+        pool.end_use(size);
+        pool.give(size, address);
     }
 
     /// Copies from the host; `from` may change as soon as this returns.

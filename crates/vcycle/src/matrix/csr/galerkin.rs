@@ -10,7 +10,7 @@ use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
 use super::{Csr, Pattern, SpGemm};
-use crate::backend::gpu::setup::Queue;
+use crate::backend::gpu::setup::{Product, Queue};
 use crate::error::Result;
 use crate::linop::Size;
 use crate::scalar::Scalar;
@@ -41,7 +41,7 @@ pub struct Galerkin {
     p: Arc<Pattern>,
     coarse: Arc<Pattern>,
     pieces: Vec<usize>,
-    /// Both products, on a device: `A P` is stored there.
+    /// Both products, on a device: `A P` is stored there unless `P` has one entry a row.
     device: Option<Box<[SpGemm; 2]>>,
 }
 
@@ -53,8 +53,8 @@ impl Galerkin {
     pub fn symbolic<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Self> {
         let (r, a, p) = (r.pattern(), a.pattern(), p.pattern());
         let size = check(r, a, p)?;
-        if Queue::of(r.executor()).is_some() {
-            return Self::on_device(r, a, p);
+        if let Some(queue) = Queue::of(r.executor()) {
+            return Self::on_device(queue, r, a, p);
         }
         let pieces = balance_by_flops(r, a)?;
         let nothing = (|(): &mut (), _, _| (), |(): &mut (), (), _| ());
@@ -69,16 +69,27 @@ impl Galerkin {
         })
     }
 
-    fn on_device(r: &Arc<Pattern>, a: &Arc<Pattern>, p: &Arc<Pattern>) -> Result<Self> {
-        let right = SpGemm::symbolic(a, p)?;
-        let left = SpGemm::symbolic(r, right.pattern())?;
+    fn on_device(
+        queue: Queue<'_>,
+        r: &Arc<Pattern>,
+        a: &Arc<Pattern>,
+        p: &Arc<Pattern>,
+    ) -> Result<Self> {
+        let (coarse, device) = match queue.has_single_entries(p)? {
+            true => (Arc::new(Product::fused(queue, r, a, p)?.symbolic()?), None),
+            false => {
+                let right = SpGemm::symbolic(a, p)?;
+                let left = SpGemm::symbolic(r, right.pattern())?;
+                (Arc::clone(left.pattern()), Some(Box::new([left, right])))
+            }
+        };
         Ok(Self {
-            coarse: Arc::clone(left.pattern()),
+            coarse,
             r: Arc::clone(r),
             a: Arc::clone(a),
             p: Arc::clone(p),
             pieces: Vec::new(),
-            device: Some(Box::new([left, right])),
+            device,
         })
     }
 
@@ -90,6 +101,12 @@ impl Galerkin {
         if let Some(products) = &self.device {
             let [left, right] = &**products;
             return left.numeric(r, &right.numeric(a, p)?);
+        }
+        if let Some(queue) = Queue::real::<T>(self.coarse.executor()) {
+            self.check_factors(r, a, p)?;
+            let product = Product::fused(queue, &self.r, &self.a, &self.p)?;
+            let values = product.numeric(r, a, Some(p), &self.coarse)?;
+            return Ok(Csr::of_buffers(&self.coarse, values));
         }
         let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
         let mut coarse = Csr::with_pattern(&self.coarse, values)?;
@@ -108,15 +125,12 @@ impl Galerkin {
         p: &Csr<T>,
         coarse: &mut Csr<T>,
     ) -> Result<()> {
-        if self.device.is_some() {
-            check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
+        check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
+        if Queue::real::<T>(self.coarse.executor()).is_some() {
             *coarse = self.numeric(r, a, p)?;
             return Ok(());
         }
-        check_pattern("restriction", &self.r, r.pattern())?;
-        check_pattern("fine matrix", &self.a, a.pattern())?;
-        check_pattern("prolongation", &self.p, p.pattern())?;
-        check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
+        self.check_factors(r, a, p)?;
         let (left, right) = arithmetic(r, a, p);
         fill_rows_with(
             self.coarse.executor(),
@@ -135,6 +149,12 @@ impl Galerkin {
             },
         )
     }
+
+    fn check_factors<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<()> {
+        check_pattern("restriction", &self.r, r.pattern())?;
+        check_pattern("fine matrix", &self.a, a.pattern())?;
+        check_pattern("prolongation", &self.p, p.pattern())
+    }
 }
 
 /// `R A P`, the operator of the coarser level.
@@ -144,7 +164,7 @@ impl Galerkin {
 pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
     if let Some(queue) = Queue::real::<T>(r.executor()) {
         check(r.pattern(), a.pattern(), p.pattern())?;
-        return queue.multiply(r, &queue.multiply(a, p)?);
+        return queue.galerkin(r, a, p);
     }
     let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
     let size = check(patterns.0, patterns.1, patterns.2)?;

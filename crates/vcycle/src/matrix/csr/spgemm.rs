@@ -107,7 +107,7 @@ impl SpGemm {
     pub fn numeric<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
         if let Some(queue) = Queue::real::<T>(self.c.executor()) {
             self.check_factors(a, b)?;
-            let values = Product::new(queue, &self.a, &self.b)?.numeric(a, b, &self.c)?;
+            let values = Product::new(queue, &self.a, &self.b)?.numeric(a, b, None, &self.c)?;
             return Ok(Csr::of_buffers(&self.c, values));
         }
         let values = zeroed(self.c.executor(), self.c.nonzeros())?;

@@ -52,6 +52,13 @@ KERNEL check_order(u64 rows, u32 cols, u64 entries, GLOBAL const u64 *RESTRICT o
                     ATOMIC_MIN(&first[0], row);
 }
 
+// The first row that begins elsewhere than at its own number: without any all have one entry.
+KERNEL check_single(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *first) {
+    FOR_ITEMS(row, rows + 1)
+        if (offsets[row] != row)
+            ATOMIC_MIN(&first[0], row);
+}
+
 // The first place of a column in a sorted row, or the end of the row.
 FUNCTION u64 find(u64 first, u64 end, GLOBAL const u32 *columns, u32 column) {
     const u64 none = end;

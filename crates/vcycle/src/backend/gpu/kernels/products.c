@@ -4,6 +4,9 @@
 // Of the values: types TA, TB, TC as they are stored, ACC to add in. The columns of a row of B differ,
 // so that its products go to different sums; the rows of B come one after the other: sums are formed
 // in the order of the columns of A, without atomics.
+//
+// MAPPED: C = A B P with a matrix P that has one entry a row, in column map[row]. Then columns of a
+// row of B may be the same for C: the first of these threads adds for all, in their order.
 
 #define EMPTY 0xffffffffu
 
@@ -22,7 +25,13 @@
 
 #define PATTERNS                                                                                   \
     GLOBAL const u64 *RESTRICT a_offsets, GLOBAL const u32 *RESTRICT a_columns,                    \
-        GLOBAL const u64 *RESTRICT b_offsets, GLOBAL const u32 *RESTRICT b_columns
+        GLOBAL const u64 *RESTRICT b_offsets, GLOBAL const u32 *RESTRICT b_columns,                \
+        GLOBAL const u32 *RESTRICT map
+#if MAPPED
+#define COLUMN(right) map[b_columns[right]]
+#else
+#define COLUMN(right) b_columns[right]
+#endif
 
 FUNCTION u32 first_slot(u32 column, u32 slots) {
     return (u32)((u64)(column * 0x9e3779b1u) * slots >> 32);
@@ -77,7 +86,7 @@ KERNEL product_work(u64 rows, u32 most, PATTERNS, GLOBAL u32 *RESTRICT guesses) 
     for (u64 left = a_offsets[row] + member / width; left < a_offsets[row + 1];                    \
          left += TEAM / width)                                                                     \
         for (u64 k = a_columns[left], right = b_offsets[k] + member % width, column;               \
-             right < b_offsets[k + 1] && (column = b_columns[right], true); right += width)
+             right < b_offsets[k + 1] && (column = COLUMN(right), true); right += width)
 
 // Entries of rows. Those whose table is too small go to the list `again`.
 KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width, PATTERNS,
@@ -157,11 +166,17 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
 
 #ifdef TC
 #define ADD(column, value) sums[find(keys, slots, column)] += (value)
+#if MAPPED
+#define MAPPED_VALUES GLOBAL const TB *RESTRICT p_values,
+#else
+#define MAPPED_VALUES
+#endif
 
 // The values of rows whose columns are known.
 KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABLE_PARAMETERS,
                       GLOBAL ACC *global_sums, GLOBAL const TA *RESTRICT a_values,
-                      GLOBAL const TB *RESTRICT b_values, GLOBAL const u64 *RESTRICT c_offsets,
+                      GLOBAL const TB *RESTRICT b_values, MAPPED_VALUES
+                      GLOBAL const u64 *RESTRICT c_offsets,
                       GLOBAL const u32 *RESTRICT c_columns, GLOBAL TC *RESTRICT c_values) {
     TABLE
     TEAM_OF_BLOCK
@@ -170,6 +185,10 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
     LOCAL ACC *sums = all_sums + team * SLOTS;
 #else
     GLOBAL ACC *sums = global_sums + (u64)block_of_grid() * global_slots;
+#endif
+#if MAPPED
+    LOCAL_ARRAY(u32, columns, BLOCK);
+    LOCAL_ARRAY(ACC, values, BLOCK);
 #endif
     FOR_ROWS(row, count, rows) {
         const u64 begin = c_offsets[row], end = c_offsets[row + 1];
@@ -181,6 +200,37 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
         TEAM_SYNC();
         for (u64 place = begin + member; place < end; place += TEAM)
             insert(keys, slots, c_columns[place]);
+#if MAPPED
+        TEAM_SYNC();
+        for (; left < a_end; ++left) {
+            const u32 k = a_columns[left];
+            const ACC weight = LOAD(TA, a_values, left);
+            const u64 right_end = b_offsets[k + 1];
+            for (u64 first = b_offsets[k]; first < right_end; first += TEAM) {
+                const u64 right = first + member;
+                const u32 inner = right < right_end ? b_columns[right] : 0;
+                const u32 column = right < right_end ? map[inner] : EMPTY;
+                columns[thread_of_block()] = column;
+                values[thread_of_block()] =
+                    right < right_end
+                        ? weight * LOAD(TB, b_values, right) * LOAD(TB, p_values, inner)
+                        : 0;
+                TEAM_SYNC();
+                bool leads = column != EMPTY;
+                for (u32 other = 0; other < member; ++other)
+                    leads = leads && columns[team * THREADS + other] != column;
+                if (leads) {
+                    const u32 slot = find(keys, slots, column);
+                    ACC sum = sums[slot];
+                    for (u32 other = member; other < TEAM; ++other)
+                        if (columns[team * THREADS + other] == column)
+                            sum += values[team * THREADS + other];
+                    sums[slot] = sum;
+                }
+                TEAM_SYNC();
+            }
+        }
+#else
         // The first entry of the next row of B is on its way while those of this one are added.
         u64 right = 0, right_end = 0;
         u32 column = 0;
@@ -211,6 +261,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
             right = next_right, right_end = next_end, column = next_column;
             weight = next_weight, value = next_value;
         }
+#endif
         for (u64 place = begin + member; place < end; place += TEAM)
             STORE(ACC, TC, c_values, place, sums[find(keys, slots, c_columns[place])]);
         TEAM_SYNC();

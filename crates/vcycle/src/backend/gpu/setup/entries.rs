@@ -117,6 +117,18 @@ impl Queue<'_> {
         Ok(found(&first)?[0])
     }
 
+    /// Whether all rows have one entry.
+    pub(crate) fn has_single_entries(&self, a: &Pattern) -> Result<bool> {
+        let (rows, (offsets, _)) = (a.size().rows, a.buffers());
+        if a.nonzeros() != rows {
+            return Ok(false);
+        }
+        let mut first = self.filled(2, NOWHERE)?;
+        let arguments = [number(rows), read(offsets)?, write(&mut first)?];
+        self.items(FILE, "check_single", &PLAIN, rows + 1, &arguments)?;
+        Ok(found(&first)?[0].is_none())
+    }
+
     /// `weight` over the diagonal, or (`sums`) over the sums of absolute values of rows; the first
     /// row where that is zero, and the first where the inverse is no number.
     pub(crate) fn inverted<T: Scalar>(

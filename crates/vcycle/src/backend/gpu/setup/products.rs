@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 
 const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h");
 /// Kernels that have no teams are compiled with these.
-const PLAIN: [Define; 2] = [("THREADS", "1"), ("SLOTS", "0")];
+const PLAIN: [Define; 3] = [("THREADS", "1"), ("SLOTS", "0"), ("MAPPED", "0")];
 /// Expected entries of rows that are counted in local memory, and entries of those that are
 /// gathered there.
 const LOCAL_COUNTS: usize = 4096;
@@ -23,11 +23,12 @@ const LOCAL_ENTRIES: usize = 1024;
 /// Products for every expected entry, as `product_work` has it.
 const PRODUCTS: usize = 4;
 
-/// A product `A B` on a device.
+/// A product `A B` on a device, or `A B P` with a `P` that has one entry a row.
 pub(crate) struct Product<'p> {
     queue: Queue<'p>,
     a: &'p Pattern,
     b: &'p Pattern,
+    p: Option<&'p Pattern>,
 }
 
 impl<'p> Product<'p> {
@@ -39,7 +40,33 @@ impl<'p> Product<'p> {
         if b.size().cols >= 1 << 31 || a.size().rows >= 1 << 32 {
             return Err(queue.gpu.lacks("csr", "products of so many columns"));
         }
-        Ok(Self { queue, a, b })
+        Ok(Self {
+            queue,
+            a,
+            b,
+            p: None,
+        })
+    }
+
+    /// `A B P`; `P` has one entry a row.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn fused(
+        queue: Queue<'p>,
+        a: &'p Pattern,
+        b: &'p Pattern,
+        p: &'p Pattern,
+    ) -> Result<Self> {
+        let p = Some(p);
+        Ok(Self {
+            p,
+            ..Self::new(queue, a, b)?
+        })
+    }
+
+    fn cols(&self) -> usize {
+        self.p.unwrap_or(self.b).size().cols
     }
 
     /// Where the entries stand.
@@ -55,7 +82,7 @@ impl<'p> Product<'p> {
             arguments.extend([read(&offsets)?, write(&mut columns)?]);
             self.launch("product_columns", &group, &[], table.blocks, &arguments)?;
         }
-        let size = Size::new(self.a.size().rows, self.b.size().cols);
+        let size = Size::new(self.a.size().rows, self.cols());
         Ok(Pattern::of_buffers(size, offsets, columns))
     }
 
@@ -63,12 +90,12 @@ impl<'p> Product<'p> {
     fn counts(&self) -> Result<Buffer<u32>> {
         let (queue, rows) = (&self.queue, self.a.size().rows);
         let mut guesses = queue.room::<u32>(rows)?;
-        let mut arguments = vec![number(rows), Argument::U32(self.b.size().cols as u32)];
+        let mut arguments = vec![number(rows), Argument::U32(self.cols() as u32)];
         arguments.extend(self.patterns()?);
         arguments.push(write(&mut guesses)?);
         queue.items(FILE, "product_work", &PLAIN, rows, &arguments)?;
         let groups = Groups::new(queue, &guesses)?;
-        let most = (PRODUCTS * groups.largest()).min(self.b.size().cols);
+        let most = (PRODUCTS * groups.largest()).min(self.cols());
         let mut counts = queue.room::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
         let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
@@ -95,11 +122,13 @@ impl<'p> Product<'p> {
         self.launch("product_count", group, &[], table.blocks, &arguments)
     }
 
-    /// The values of entries that stand where `c` says.
+    /// The values of entries that stand where `c` says, for factors of the patterns it was made
+    /// for.
     pub(crate) fn numeric<A: Scalar, B: Scalar, C: Scalar>(
         &self,
         a: &Csr<A>,
         b: &Csr<B>,
+        p: Option<&Csr<B>>,
         c: &Pattern,
     ) -> Result<Buffer<C>> {
         let queue = &self.queue;
@@ -121,15 +150,19 @@ impl<'p> Product<'p> {
             let factors = [read(a.values_buffer())?, read(b.values_buffer())?];
             arguments.push(write(&mut sums)?);
             arguments.extend(factors);
+            if let Some(p) = p {
+                arguments.push(read(p.values_buffer())?);
+            }
             arguments.extend([read(offsets)?, read(columns)?, write(&mut values)?]);
             self.launch("product_values", &group, &types, table.blocks, &arguments)?;
         }
         Ok(values)
     }
 
-    fn patterns(&self) -> Result<[Argument; 4]> {
+    fn patterns(&self) -> Result<[Argument; 5]> {
         let ([a, b], [c, d]) = (self.a.device()?, self.b.device()?);
-        Ok([a, b, c, d].map(Argument::Address))
+        let map = self.p.map_or(Ok(0), |p| p.buffers().1.device())?;
+        Ok([a, b, c, d, map].map(Argument::Address))
     }
 
     /// What all kernels of teams begin with; how many threads share a row of `B` where it may be
@@ -153,7 +186,8 @@ impl<'p> Product<'p> {
         blocks: usize,
         arguments: &[Argument],
     ) -> Result<()> {
-        let defines = [&group.defines(2), types].concat();
+        let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
+        let defines = [&group.defines(2), &mapped[..], types].concat();
         self.queue.blocks(FILE, name, &defines, blocks, arguments)
     }
 
@@ -191,7 +225,18 @@ impl Queue<'_> {
     pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
         let product = Product::new(*self, a.pattern(), b.pattern())?;
         let pattern = Arc::new(product.symbolic()?);
-        let values = product.numeric(a, b, &pattern)?;
+        let values = product.numeric(a, b, None, &pattern)?;
+        Ok(Csr::of_buffers(&pattern, values))
+    }
+
+    /// `R A P`, without `A P` where `P` has one entry a row.
+    pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if !self.has_single_entries(p.pattern())? {
+            return self.multiply(r, &self.multiply(a, p)?);
+        }
+        let product = Product::fused(*self, r.pattern(), a.pattern(), p.pattern())?;
+        let pattern = Arc::new(product.symbolic()?);
+        let values = product.numeric(r, a, Some(p), &pattern)?;
         Ok(Csr::of_buffers(&pattern, values))
     }
 }
