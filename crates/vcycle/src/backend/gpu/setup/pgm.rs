@@ -95,9 +95,9 @@ impl<'a> Matching<'a> {
     }
 
     fn launch(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
-        let rows = self.pattern.size().rows;
+        let shape = shape(self.pattern);
         let arguments = [&self.couplings()?[..], arguments].concat();
-        self.queue.rows(FILE, name, &[], (rows, 1), &arguments)
+        self.queue.rows(FILE, name, &[], shape, &arguments)
     }
 
     /// For every row its group or `NONE`, and the number of groups; `rounds` are side by side.
