@@ -24,8 +24,8 @@ KERNEL aggressive_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
 }
 
 KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
-                         GLOBAL const u32 *RESTRICT degrees, GLOBAL u32 *RESTRICT rooms,
-                         GLOBAL u32 *RESTRICT lengths, GLOBAL u8 *RESTRICT bins,
+                         GLOBAL const u32 *RESTRICT degrees, GLOBAL u32 *RESTRICT lengths,
+                         GLOBAL u8 *RESTRICT bins,
                          GLOBAL u32 *counters) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
@@ -38,7 +38,6 @@ KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
         const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
-            rooms[row] = keys;
             lengths[row] = 0;
             bins[row] = (u8)bin;
         }
@@ -67,13 +66,15 @@ KERNEL aggressive_rows(u64 items, GLOBAL const u32 *RESTRICT list,
         add_coarse(t, point, row, s_offsets, s_columns, coarse);
         for (u64 place = s_offsets[point]; place < s_offsets[point + 1]; place++)
             add_coarse(t, s_columns[place], row, s_offsets, s_columns, coarse);
+        if (COUNT) {
+            count_row(t, row, lengths, scratch);
+            continue;
+        }
         const u32 count = sort_table(t, scratch);
         const Table sorted = upper_half(t);
         for (u32 one = part_of_row(); one < count; one += ROW_THREADS) {
             out_columns[starts[row] + one] = sorted.keys[one];
             out_values[starts[row] + one] = 1;
         }
-        if (leads_row())
-            lengths[row] = count;
     }
 }

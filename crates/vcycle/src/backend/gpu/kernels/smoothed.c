@@ -48,10 +48,9 @@ FUNCTION bool is_kept(u64 row, u32 column, GRAPH) {
            find_entry(s_offsets, s_columns, row, column) != s_offsets[row + 1];
 }
 
-// Room for the entries of a row and its bin.
-KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT rooms,
-                       GLOBAL u32 *RESTRICT lengths, GLOBAL u8 *RESTRICT bins,
-                       GLOBAL u32 *counters) {
+// The bin of a row.
+KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT lengths,
+                       GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
     FOR_BLOCKS_OF_ROWS(first, rows) {
@@ -67,7 +66,6 @@ KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT 
         const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
-            rooms[row] = keys;
             lengths[row] = 0;
             bins[row] = (u8)bin;
         }
@@ -95,7 +93,7 @@ FUNCTION f64 add_factors(f64 sum, u32 column, Factors f, u32 entries, TENTATIVE)
     return sum;
 }
 
-// The entries of a row of the product, by increasing column. Sums are formed in the order of the
+// The entries of a row of the product, by increasing column, or (COUNT) how many they are. Sums are formed in the order of the
 // columns of A.
 KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
                      MATRIX, GRAPH, TENTATIVE, GLOBAL const f64 *RESTRICT diagonal, f64 factor,
@@ -119,6 +117,10 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
             if (is_kept(row, near, s_offsets, s_columns))
                 for (u64 k = t_offsets[near]; k < t_offsets[near + 1]; k++)
                     insert_key(t, t_columns[k]);
+        }
+        if (COUNT) {
+            count_row(t, row, lengths, scratch);
+            continue;
         }
         const u32 count = sort_table(t, scratch);
         const f64 scale = -factor / diagonal[row];
@@ -147,8 +149,6 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
             out_columns[starts[row] + one] = sorted.keys[one];
             out_values[starts[row] + one] = sorted.sums[one];
         }
-        if (leads_row())
-            lengths[row] = count;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::binned::{Alone, Maker, NO_TABLE, Rooms};
+use super::binned::{Binned, Maker, NO_TABLE};
 use super::tiles::{graph, shape, tile_file};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::File;
@@ -41,7 +41,7 @@ pub(crate) fn distance_two(
     let arguments = [&known[..], &[write(&mut degrees)?]].concat();
     queue.rows(FILE, "aggressive_degrees", &[NO_TABLE], shape, &arguments)?;
     let rows = points.len();
-    let mut rooms = Rooms::new(queue, rows)?;
+    let mut binned = Binned::new(queue, Size::square(rows))?;
     let points_argument = read(&points)?;
     let known = [
         number(rows),
@@ -50,7 +50,7 @@ pub(crate) fn distance_two(
         graph[1],
         read(&degrees)?,
     ];
-    let arguments = [&known[..], &rooms.arguments()?].concat();
+    let arguments = [&known[..], &binned.arguments()?].concat();
     let shape = (rows, shape.1);
     queue.rows(FILE, "aggressive_bounds", &[NO_TABLE], shape, &arguments)?;
     let maker = Maker {
@@ -59,6 +59,6 @@ pub(crate) fn distance_two(
         defines: &[],
         arguments: &[points_argument, graph[0], graph[1], read(coarse)?],
     };
-    let made = rooms.fill(queue, Size::square(rows), Alone::default(), &maker)?;
+    let made = binned.counted(&maker)?;
     Ok(Arc::clone(made.pattern()))
 }

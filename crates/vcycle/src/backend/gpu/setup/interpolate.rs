@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::binned::{Alone, Maker, NO_TABLE, Rooms};
+use super::binned::{Alone, Binned, Maker, NO_TABLE};
 use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File};
@@ -60,13 +60,15 @@ impl Level<'_> {
         let defines = method.defines();
         let degrees = self.degrees(&defines)?;
         let rows = points.map_or(self.a.size().rows, Buffer::len);
-        let mut rooms = Rooms::new(queue, rows)?;
+        let mut binned = Binned::new(queue, Size::new(rows, self.coarse_count))?;
+        let mut rooms = queue.room(rows)?;
         let points_argument = points.map_or(Ok(NOTHING), read)?;
         let strong = graph(self.strength)?;
         let coarse = read(self.coarse)?;
         let known = [coarse, read(&degrees)?, word(max_elements)];
         let arguments = [&[number(rows), points_argument], &strong[..], &known].concat();
-        let arguments = [&arguments[..], &rooms.arguments()?].concat();
+        let room = [write(&mut rooms)?];
+        let arguments = [&arguments[..], &room, &binned.arguments()?].concat();
         let looked_at = [&defines[..], &[NO_TABLE]].concat();
         let shape = (rows, shape(self.strength).1);
         queue.rows(FILE, "interpolate_bounds", &looked_at, shape, &arguments)?;
@@ -84,9 +86,9 @@ impl Level<'_> {
         };
         let alone = Alone {
             points,
-            coarse: Some(self.coarse),
+            coarse: self.coarse,
         };
-        rooms.fill(queue, Size::new(rows, self.coarse_count), alone, &maker)
+        binned.gathered(&rooms, Some(alone), &maker)
     }
 
     /// The coarse unknowns that fine ones strongly depend on.
@@ -145,9 +147,11 @@ pub(crate) fn truncated(
 ) -> Result<Csr<f64>> {
     let rows = p.size().rows;
     let defines = Method::Direct.defines();
-    let mut rooms = Rooms::new(queue, rows)?;
+    let mut binned = Binned::new(queue, p.size())?;
+    let mut rooms = queue.room(rows)?;
     let known = [number(rows), graph(p.pattern())?[0], word(max_elements)];
-    let arguments = [&known[..], &rooms.arguments()?].concat();
+    let room = [write(&mut rooms)?];
+    let arguments = [&known[..], &room, &binned.arguments()?].concat();
     let looked_at = [&defines[..], &[NO_TABLE]].concat();
     queue.rows(FILE, "truncate_bounds", &looked_at, (rows, 1), &arguments)?;
     let limits = [word(max_elements), Argument::F64(factor)];
@@ -157,5 +161,5 @@ pub(crate) fn truncated(
         defines: &defines,
         arguments: &[&matrix(p)?[..], &limits].concat(),
     };
-    rooms.fill(queue, p.size(), Alone::default(), &maker)
+    binned.gathered(&rooms, None, &maker)
 }

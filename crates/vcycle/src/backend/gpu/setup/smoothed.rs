@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::binned::{Alone, Maker, NO_TABLE, Rooms};
+use super::binned::{Binned, Maker, NO_TABLE};
 use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File};
@@ -100,8 +100,8 @@ impl<'a> Filtered<'a> {
     pub(crate) fn smoothed(&self, t: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
         let operands = [&matrix(self.a)?[..], &strong(self.filter)?, &matrix(t)?].concat();
-        let mut rooms = Rooms::new(queue, shape.0)?;
-        let arguments = [&[number(shape.0)][..], &operands, &rooms.arguments()?].concat();
+        let mut binned = Binned::new(queue, Size::new(shape.0, t.size().cols))?;
+        let arguments = [&[number(shape.0)][..], &operands, &binned.arguments()?].concat();
         let defines = defines(self.filter);
         queue.rows(FILE, "smoothed_bounds", &defines, shape, &arguments)?;
         let maker = Maker {
@@ -114,8 +114,7 @@ impl<'a> Filtered<'a> {
             ]
             .concat(),
         };
-        let size = Size::new(shape.0, t.size().cols);
-        rooms.fill(queue, size, Alone::default(), &maker)
+        binned.counted(&maker)
     }
 }
 

@@ -193,9 +193,12 @@ fn nodes_with_modes_are_set_up_as_by_the_host() {
     let Some(executor) = device() else { return };
     let problem = gallery::build("elasticity:6x3x3", &Executor::reference()).unwrap();
     let near = problem.near_nullspace.unwrap();
-    let mut amg = Amg::default();
-    amg.coarsening = "mis2".parse().unwrap();
-    (amg.coarsest_rows, amg.host_rows) = (30, 0);
+    let amg = Amg {
+        coarsening: "mis2".parse().unwrap(),
+        coarsest_rows: 30,
+        host_rows: 0,
+        ..Amg::default()
+    };
     let cycle = |executor: &Executor| {
         let ws = Workspace::new();
         let a = problem.matrix.copy_to(executor).unwrap();
