@@ -19,7 +19,7 @@ def pyamg(system, a):
         residuals = []
         x = hierarchy.solve(
             system.rhs, tol=TOLERANCE, maxiter=MAX_ITERATIONS, accel="cg", residuals=residuals)
-        return x, len(residuals) - 1
+        return x, len(residuals) - 1, hierarchy.operator_complexity()
 
     return lambda: pyamg.smoothed_aggregation_solver(a, B=near), solve
 
@@ -32,7 +32,7 @@ def amgcl(system, a):
     stop = {"type": "cg", "tol": TOLERANCE, "maxiter": MAX_ITERATIONS}
 
     def solve(solver):
-        return solver(system.rhs), solver.iters
+        return solver(system.rhs), solver.iters, None
 
     return lambda: pyamgcl.solver(pyamgcl.amg(a, parameters), stop), solve
 
@@ -45,7 +45,7 @@ def main():
     begin = time.perf_counter()
     solver = set_up()
     ready = time.perf_counter()
-    x, iterations = solve(solver)
+    x, iterations, complexity = solve(solver)
     end = time.perf_counter()
     residual = numpy.linalg.norm(system.rhs - a @ x) / numpy.linalg.norm(system.rhs)
     print(json.dumps({
@@ -53,6 +53,7 @@ def main():
         "solve": end - ready,
         "iterations": iterations,
         "residual": residual,
+        "complexity": complexity,
     }))
 
 

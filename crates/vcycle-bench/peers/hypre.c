@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
     HYPRE_ParCSRMatrixMatvec(-1.0, a, x, 1.0, r);
     HYPRE_ParVectorInnerProd(r, r, &rr);
     HYPRE_ParVectorInnerProd(b, b, &bb);
-    answer(ready - begin, end - ready, iterations, sqrt(rr / bb));
+    answer(ready - begin, end - ready, iterations, sqrt(rr / bb), 0);
     HYPRE_Finalize();
     MPI_Finalize();
 }

@@ -65,12 +65,13 @@ int main(int argc, char **argv) {
     double end = now();
 
     PetscInt iterations;
-    PetscReal rr, bb;
+    PetscReal rr, bb, grid, operator;
     KSPGetIterationNumber(cg, &iterations);
     MatMult(a, x, r);
     VecAYPX(r, -1.0, b);
     VecNorm(r, NORM_2, &rr);
     VecNorm(b, NORM_2, &bb);
-    answer(ready - begin, end - ready, iterations, rr / bb);
+    PCMGGetGridComplexity(gamg, &grid, &operator);
+    answer(ready - begin, end - ready, iterations, rr / bb, operator);
     PetscFinalize();
 }

@@ -72,10 +72,16 @@ static double now(void) {
     return MPI_Wtime();
 }
 
-static void answer(double setup, double solve, int iterations, double residual) {
+/* The complexity is 0 where it is not known. */
+static void answer(double setup, double solve, int iterations, double residual,
+                   double complexity) {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
-        printf("{\"setup\": %.6e, \"solve\": %.6e, \"iterations\": %d, \"residual\": %.6e}\n",
-               setup, solve, iterations, residual);
+    if (rank != 0) return;
+    printf("{\"setup\": %.6e, \"solve\": %.6e, \"iterations\": %d, \"residual\": %.6e, ", setup,
+           solve, iterations, residual);
+    if (complexity > 0)
+        printf("\"complexity\": %.6e}\n", complexity);
+    else
+        printf("\"complexity\": null}\n");
 }

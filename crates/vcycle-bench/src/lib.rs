@@ -14,6 +14,7 @@ mod problem;
 mod read;
 mod reuse;
 mod spmv;
+mod structured;
 mod system_file;
 mod timing;
 mod triad;
@@ -31,6 +32,8 @@ pub enum Command {
     Spmv(spmv::Arguments),
     /// Multigrid: set-up and solve beside hypre, PETSc, AMGCL and PyAMG
     Peers(peers::Arguments),
+    /// Mechanics: multigrid with rigid-body modes, ours and theirs
+    Mechanics(peers::mechanics::Arguments),
     /// Reading Matrix Market files, and SciPy
     Read(read::Arguments),
     /// Iterations on every positive definite matrix of a folder
@@ -39,6 +42,8 @@ pub enum Command {
     Precision(precision::Arguments),
     /// Multigrid: a new set-up beside one that is reused for new values
     Reuse(reuse::Arguments),
+    /// Structured multigrid: kernels, preconditioner and solve in three storage precisions
+    Struct(structured::Arguments),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::Arguments),
     /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
@@ -55,10 +60,12 @@ pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Spmv(arguments) => spmv::run(arguments),
         Command::Peers(arguments) => peers::run(arguments),
+        Command::Mechanics(arguments) => peers::mechanics::run(arguments),
         Command::Read(arguments) => read::run(arguments),
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Precision(arguments) => precision::run(arguments),
         Command::Reuse(arguments) => reuse::run(arguments),
+        Command::Struct(arguments) => structured::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
         Command::Gpu(arguments) => gpu::run(arguments),
         Command::GpuSetup(arguments) => gpu::setup::run(arguments),

@@ -101,7 +101,8 @@ pub struct SolveArgs {
     /// Coarsening of multigrid: pmis, hmis, pmis-aggressive, rs, pgm, sa, mis2, uniform
     #[arg(long, value_name = "NAME")]
     pub coarsening: Option<String>,
-    /// Interpolation of multigrid: direct, classical, extended, extended+i, hybrid, tentative, smoothed
+    /// Interpolation of multigrid: direct, classical, extended, extended+i, hybrid, bamg, sbamg, fbamg,
+    /// tentative, smoothed
     #[arg(long, value_name = "NAME")]
     pub interpolation: Option<String>,
     /// Smoother of multigrid: l1-jacobi, jacobi, chebyshev, gs, sgs, hgs, mcgs, ilu0, block-jacobi, fsai

@@ -88,6 +88,28 @@ impl Device {
         *lock(&self.builds)
     }
 
+    /// The sources of the programs it was given so far.
+    pub fn programs(&self) -> Vec<Source> {
+        lock(&self.modules).keys().cloned().collect()
+    }
+
+    /// Fails if so many bytes are not free, before any of them is asked for.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] with what is free.
+    pub fn check_room(&self, bytes: usize) -> Result<()> {
+        let (free, properties) = (self.free_memory()?, self.properties());
+        match bytes <= free {
+            true => Ok(()),
+            false => Err(Error::OutOfMemory {
+                device: properties.name.clone(),
+                bytes,
+                free,
+                total: properties.memory,
+            }),
+        }
+    }
+
     /// Bytes of memory that are free now, those of the pool among them.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
 
 pub mod config;
+pub mod eigen;
 pub mod executor;
 pub mod gallery;
 pub mod io;
@@ -15,6 +16,7 @@ pub mod precond;
 pub mod scalar;
 pub mod solver;
 pub mod stop;
+pub mod structured;
 pub mod vector;
 
 mod backend;

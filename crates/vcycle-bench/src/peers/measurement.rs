@@ -17,6 +17,9 @@ pub(crate) struct Measurement {
     pub(crate) iterations: usize,
     /// True relative residual, in double precision.
     pub(crate) residual: f64,
+    /// Entries of all levels over those of the finest, where it is known.
+    #[serde(default)]
+    pub(crate) complexity: Option<f64>,
 }
 
 impl Measurement {
@@ -58,6 +61,7 @@ mod tests {
             solve,
             iterations: 1,
             residual: 0.0,
+            complexity: None,
         }
     }
 

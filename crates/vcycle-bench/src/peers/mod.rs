@@ -1,6 +1,7 @@
 //! `vcycle-bench peers`: set-up and solve beside other multigrid libraries.
 
 mod measurement;
+pub(crate) mod mechanics;
 mod ours;
 mod program;
 mod report;
@@ -47,8 +48,7 @@ pub struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let config = arguments.choices.config()?;
-    let install = |&library: &Library| Peer::install(library, &arguments.places);
-    let peers: Vec<Peer> = arguments.peers.iter().map(install).collect();
+    let peers = install(&arguments.peers, &arguments.places);
     let mut counts = vec![1, threads(arguments.threads)?];
     counts.dedup();
     let mut groups = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 name,
                 threads,
                 rounds: arguments.rounds,
-                config: &config,
+                configs: also_in_double(&system, threads, &config)?,
                 peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
             };
             groups.push(race.run(&system, &file)?);
@@ -80,6 +80,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+fn install(libraries: &[Library], places: &Places) -> Vec<Peer> {
+    let install = |&library: &Library| Peer::install(library, places);
+    libraries.iter().map(install).collect()
+}
+
+/// A configuration, and what it decides on in double precision unless it is that already.
+fn also_in_double(
+    system: &System,
+    threads: usize,
+    config: &Config,
+) -> Result<Vec<(&'static str, Config)>> {
+    // What `auto` decides is known after a solve.
+    let decided = Ours::new(system, threads)?.solve(config).1;
+    let double = decided.and_then(|config| in_double(&config));
+    let double = double.map(|config| (report::DOUBLE, config));
+    let all = [(report::OURS, config.clone())].into_iter().chain(double);
+    Ok(all.collect())
+}
+
 /// One solver with all it needs.
 type Solve<'s> = Box<dyn Fn() -> Attempt + 's>;
 
@@ -88,20 +107,18 @@ struct Race<'r> {
     name: &'r str,
     threads: usize,
     rounds: usize,
-    config: &'r Config,
+    /// What vcycle does, by name.
+    configs: Vec<(&'static str, Config)>,
     peers: Vec<&'r Peer>,
 }
 
 impl Race<'_> {
     fn run(&self, system: &System, file: &Path) -> Result<Group> {
         let ours = Ours::new(system, self.threads)?;
-        // What `auto` decides is known after a solve, which also warms up.
-        let decided = ours.solve(self.config).1;
-        let double = decided.and_then(|config| in_double(&config));
-        let mut solvers: Vec<(&'static str, Solve<'_>)> =
-            vec![(report::OURS, Box::new(|| ours.solve(self.config).0))];
-        if let Some(double) = &double {
-            solvers.push((report::DOUBLE, Box::new(|| ours.solve(double).0)));
+        let ours = &ours;
+        let mut solvers: Vec<(&'static str, Solve<'_>)> = Vec::new();
+        for (name, config) in &self.configs {
+            solvers.push((*name, Box::new(move || ours.solve(config).0)));
         }
         for peer in &self.peers {
             let solve = || peer.solve(file, self.threads);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vcycle::config::{self, Config, PreconditionerConfig, Solution, Unit, solve_system};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
-use vcycle::multigrid::{Amg, LevelPrecisions};
+use vcycle::multigrid::{Amg, LevelPrecisions, Report};
 use vcycle::vector::Vector;
 
 use super::measurement::{Attempt, Measurement, TOLERANCE};
@@ -110,6 +110,7 @@ impl Ours {
             solve: solution.solving.as_secs_f64(),
             iterations: solution.outcome.iterations,
             residual: r.norms()?[0] / self.b.norms()?[0],
+            complexity: solution.multigrid.as_ref().map(Report::operator_complexity),
         })
     }
 }

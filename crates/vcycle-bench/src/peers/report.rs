@@ -19,7 +19,7 @@ pub(crate) struct Group {
 
 impl Group {
     /// The solve of that name, if it succeeded.
-    fn measured(&self, name: &str) -> Option<&Measurement> {
+    pub(crate) fn measured(&self, name: &str) -> Option<&Measurement> {
         let (_, attempt) = self.solves.iter().find(|(who, _)| *who == name)?;
         attempt.as_ref().ok().filter(|m| m.converged())
     }
@@ -43,6 +43,7 @@ impl Group {
                 "solve_seconds": m.solve,
                 "iterations": m.iterations,
                 "relative_residual": m.residual,
+                "operator_complexity": m.complexity,
                 "ratio": self.ratio(m),
             }),
             Err(why) => json!({"name": name, "error": why}),
@@ -124,6 +125,7 @@ mod tests {
             solve,
             iterations: 10,
             residual,
+            complexity: None,
         })
     }
 

@@ -40,7 +40,7 @@ use std::time::Duration;
 pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use error::ConfigError;
-pub use nullspace::Nullspace;
+pub use nullspace::{Nullspace, Projection};
 pub use precision::{Precision, Unit};
 pub use presets::Preset;
 pub use sequence::Sequence;

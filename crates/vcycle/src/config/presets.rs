@@ -23,10 +23,32 @@ pub struct Preset {
 
 impl Preset {
     /// Every preset.
-    pub const ALL: &[Self] = &[Self {
-        name: "paper-pgm",
-        text: include_str!("presets/paper-pgm.toml"),
-    }];
+    pub const ALL: &[Self] = &[
+        Self {
+            name: "paper-pgm",
+            text: include_str!("presets/paper-pgm.toml"),
+        },
+        Self {
+            name: "mechanics",
+            text: include_str!("presets/mechanics.toml"),
+        },
+        Self {
+            name: "bamg-fsai",
+            text: include_str!("presets/bamg-fsai.toml"),
+        },
+        Self {
+            name: "sbamg-fsai",
+            text: include_str!("presets/sbamg-fsai.toml"),
+        },
+        Self {
+            name: "fbamg-fsai",
+            text: include_str!("presets/fbamg-fsai.toml"),
+        },
+        Self {
+            name: "flow",
+            text: include_str!("presets/flow.toml"),
+        },
+    ];
 
     /// Looks one up.
     ///

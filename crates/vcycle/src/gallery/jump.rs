@@ -53,13 +53,11 @@ struct Jump {
     contrast: f64,
 }
 
-impl Jump {
-    fn coefficient(&self, cell: [usize; 3]) -> f64 {
-        if hash(cell) % 2 == 1 {
-            self.contrast
-        } else {
-            1.0
-        }
+/// `contrast` or 1, by the block that `cell` lies in.
+pub(super) fn coefficient(cell: [usize; 3], contrast: f64) -> f64 {
+    match hash(cell) % 2 {
+        1 => contrast,
+        _ => 1.0,
     }
 }
 
@@ -70,11 +68,11 @@ impl Rows for Jump {
 
     fn each_entry(&self, row: usize, mut visit: impl FnMut(u32, f64)) {
         let cell = self.grid.point(row);
-        let here = self.coefficient(cell);
+        let here = coefficient(cell, self.contrast);
         let faces = FACES.map(|shift| match self.grid.shifted(cell, shift) {
             None => (None, 2.0 * here),
             Some(other) => {
-                let there = self.coefficient(other);
+                let there = coefficient(other, self.contrast);
                 let mean = 2.0 * here * there / (here + there);
                 (Some(self.grid.index(other)), mean)
             }

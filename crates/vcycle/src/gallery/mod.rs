@@ -30,7 +30,7 @@ mod stencil;
 
 pub use anisotropic::{aniso5, aniso7};
 pub use convection::convdiff7;
-pub use elasticity::elasticity;
+pub use elasticity::{Material, elasticity, elasticity_of};
 pub use finite_element::{beam, lshape};
 pub use jump::jump7;
 pub use poisson::{poisson5, poisson7, poisson9, poisson27};
@@ -115,11 +115,13 @@ pub struct Entry {
     build: fn(&Spec<'_>, &Executor) -> Result<Problem>,
 }
 
-static CATALOGUE: [Entry; 11] = [
+static CATALOGUE: [Entry; 13] = [
     poisson::POISSON5,
     poisson::POISSON9,
     poisson::POISSON7,
     poisson::POISSON27,
+    poisson::LAPLACE27,
+    poisson::LAPLACE27E8,
     anisotropic::ANISO5,
     anisotropic::ANISO7,
     jump::ENTRY,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::coarsest::Coarsest;
 use super::cycle::Cycle;
 use super::hierarchy::Hierarchy;
-use super::interpolate::Truncation;
+use super::interpolate::{Bamg, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
@@ -14,6 +14,7 @@ use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
 use super::strength::{Classical, Mutual, Strength};
 use super::systems::Systems;
+use super::test_space::TestSpaceSearch;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -58,10 +59,15 @@ pub struct Amg {
     pub interpolation: Interpolation,
     /// How many entries a row of the prolongation keeps.
     pub truncation: Truncation,
+    /// How test vectors are interpolated by `bamg`, `sbamg` and `fbamg`.
+    pub bamg: Bamg,
     /// How several unknowns a node are treated.
     pub systems: Systems,
     /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
     pub block_size: usize,
+    /// How the near-nullspace is found or improved; none to take it as given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_space: Option<TestSpaceSearch>,
     /// What smooths.
     pub smoother: Smoother,
     /// What smooths after the coarse correction; `auto` for the same as before it.
@@ -108,8 +114,10 @@ impl Default for Amg {
             aggregate_size: 8,
             interpolation: Interpolation::default(),
             truncation: Truncation::default(),
+            bamg: Bamg::default(),
             systems: Systems::default(),
             block_size: 1,
+            test_space: None,
             smoother: Smoother::default(),
             post_smoother: Smoother::default(),
             pre_sweeps: 1,
@@ -149,6 +157,9 @@ impl Amg {
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
             let (definite, on_device) = known()?;
             amg.decide(definite, on_device);
+        }
+        if self.systems == Systems::Auto && self.interpolation.fits_vectors() {
+            amg.systems = Systems::Scalar;
         }
         if self.strength == Strength::Auto {
             amg.strength = strength_for(amg.coarsening);
@@ -235,6 +246,10 @@ impl Amg {
         }
         if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
             return Err(bad("restriction-scaling", "must be a positive number"));
+        }
+        if self.systems == Systems::Node && self.interpolation.fits_vectors() {
+            let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
+            return Err(bad("systems", &reason));
         }
         let size = near_nullspace.block_size();
         if self.block_size != 1 && self.block_size != size {

@@ -62,8 +62,7 @@ impl<T: Scalar> Hierarchy<T> {
         ws: &Workspace,
     ) -> Result<Self> {
         let clock = Clock::new(ws, a.executor());
-        let (amg, mut levels) = analysed(amg, a, near_nullspace, &clock)?;
-        let unknowns = Unknowns::new(near_nullspace);
+        let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
         Self::of_levels(amg, a, levels, stalled, clock)
     }
@@ -171,27 +170,31 @@ fn unit_of(kind: Kind) -> Result<Unit> {
     }
 }
 
-/// The parameters, every `auto` decided, and the finest level.
+/// The parameters, every `auto` decided, the finest level, and what is known of its unknowns.
 pub(super) fn analysed<T: Scalar>(
     amg: &Amg,
-    a: &Arc<dyn LinOp<T>>,
+    given: &Arc<dyn LinOp<T>>,
     near_nullspace: &NearNullspace,
     clock: &Clock<'_>,
-) -> Result<(Amg, Vec<Matrices>)> {
+) -> Result<(Amg, Vec<Matrices>, Unknowns)> {
     let _stage = clock.stage(0, "analysis");
-    let a = finest(amg, a)?;
+    let a = finest(amg.host_rows, given)?;
     let amg = amg.decided_by(|| {
         let on_device = matches!(a.executor(), Executor::Gpu(_));
         Ok((a.symmetric_and_positive()? == [true; 2], on_device))
     })?;
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
-    Ok((amg, vec![Matrices::new(a)]))
+    let unknowns = match &amg.test_space {
+        None => Unknowns::new(near_nullspace),
+        Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
+    };
+    Ok((amg, vec![Matrices::new(a)], unknowns))
 }
 
-/// The matrix in double precision, checked: the given one itself if it is that already and worth the
-/// device it is on.
-pub(super) fn finest<T: Scalar>(amg: &Amg, a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
+/// The matrix in double precision, checked: the given one itself if it is that already; on the host if
+/// it has less than `host_rows`.
+pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
     unit_of(T::KIND)?;
     check_square(a.as_ref(), "amg")?;
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
@@ -199,12 +202,12 @@ pub(super) fn finest<T: Scalar>(amg: &Amg, a: &Arc<dyn LinOp<T>>) -> Result<Arc<
         Ok(same) => same,
         Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
     };
-    let finest = match amg.moves(&finest) {
+    let finest = match moves(&finest, host_rows) {
         true => Arc::new(finest.copy_to(&a.executor().on_host())?),
         false => finest,
     };
     finest.check_finite()?;
-    if finest.size().rows > 0 && finest.norm_max() == 0.0 {
+    if finest.size().rows > 0 && finest.largest_and_least_pivot()?.0 == 0.0 {
         return Err(Error::Singular {
             component: "amg",
             reason: "all entries are zero".to_owned(),
@@ -213,15 +216,15 @@ pub(super) fn finest<T: Scalar>(amg: &Amg, a: &Arc<dyn LinOp<T>>) -> Result<Arc<
     Ok(finest)
 }
 
-impl Amg {
-    /// Whether a matrix is on a device and too small for it.
-    fn moves(&self, a: &Csr<f64>) -> bool {
-        matches!(a.executor(), Executor::Gpu(_)) && a.size().rows < self.host_rows
-    }
+/// Whether a matrix is on a device and too small for it.
+fn moves(a: &Csr<f64>, host_rows: usize) -> bool {
+    matches!(a.executor(), Executor::Gpu(_)) && a.size().rows < host_rows
+}
 
+impl Amg {
     /// The matrix where the next level is set up.
     pub(super) fn placed(&self, a: Csr<f64>) -> Result<Csr<f64>> {
-        match self.moves(&a) {
+        match moves(&a, self.host_rows) {
             true => a.copy_to(&a.executor().on_host()),
             false => Ok(a),
         }
@@ -294,20 +297,23 @@ fn step(
             unknowns,
         )?
     };
-    let coarse_rows = |coarsened: &Coarsened| view.coarse_rows(coarsened.count(), unknowns);
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
     let mut coarsened = {
         let _stage = stage("coarsening");
         Coarsened::new(amg, view.matrix(), view.strength())?
     };
-    if amg.coarsening == Coarsening::Pgm && stalls(coarse_rows(&coarsened)) {
+    if amg.coarsening == Coarsening::Pgm && stalls(view.coarse_rows(coarsened.count(), unknowns)) {
         let nodes = view.matrix().size().rows;
         coarsened = Coarsened::Grouped(uniform(nodes, STALLED_GROUP)?);
         clock.note(format!(
             "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
         ));
     }
-    let count = coarse_rows(&coarsened);
+    if interpolation.fits_vectors() {
+        let _stage = stage("interpolation");
+        coarsened = coarsened.fitted(interpolation, &view, &amg.bamg, unknowns)?;
+    }
+    let count = view.coarse_rows(coarsened.count(), unknowns);
     if count == 0 || stalls(count) {
         return Ok(Err(format!(
             "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"

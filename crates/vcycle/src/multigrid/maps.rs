@@ -7,7 +7,6 @@ use super::clock::Clock;
 use super::coarsen::NONE;
 use super::hierarchy::{analysed, coarsen};
 use super::near_nullspace::NearNullspace;
-use super::systems::Unknowns;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -78,9 +77,8 @@ impl Amg {
     ) -> Result<CoarseMaps> {
         let near = NearNullspace::components(self.block_size)?;
         let clock = Clock::new(ws, a.executor());
-        let (amg, mut levels) = analysed(self, a, &near, &clock)?;
+        let (amg, mut levels, unknowns) = analysed(self, a, &near, &clock)?;
         let mut records = Vec::new();
-        let unknowns = Unknowns::new(&near);
         coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
         let finest = amg.for_level(0, levels[0].a.size().rows);
         Ok(CoarseMaps {

@@ -92,6 +92,12 @@ pub enum Interpolation {
     ExtendedI,
     /// [`interpolate::hybrid`].
     Hybrid,
+    /// [`interpolate::bamg`] of the near-nullspace.
+    Bamg,
+    /// The same, [smoothed](interpolate::smoothed).
+    SmoothedBamg,
+    /// The same, [filtered](interpolate::filtered).
+    FilteredBamg,
     /// [`interpolate::tentative`].
     Tentative,
     /// [`interpolate::smoothed`].
@@ -100,13 +106,16 @@ pub enum Interpolation {
 
 impl Interpolation {
     /// Every interpolation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Auto,
         Self::Direct,
         Self::Classical,
         Self::Extended,
         Self::ExtendedI,
         Self::Hybrid,
+        Self::Bamg,
+        Self::SmoothedBamg,
+        Self::FilteredBamg,
         Self::Tentative,
         Self::Smoothed,
     ];
@@ -120,9 +129,17 @@ impl Interpolation {
             Self::Extended => "extended",
             Self::ExtendedI => "extended+i",
             Self::Hybrid => "hybrid",
+            Self::Bamg => "bamg",
+            Self::SmoothedBamg => "sbamg",
+            Self::FilteredBamg => "fbamg",
             Self::Tentative => "tentative",
             Self::Smoothed => "smoothed",
         }
+    }
+
+    /// Whether it goes by test vectors, with a say in which unknowns are coarse.
+    pub fn fits_vectors(self) -> bool {
+        matches!(self, Self::Bamg | Self::SmoothedBamg | Self::FilteredBamg)
     }
 
     /// What `auto` means after `coarsening`.
@@ -152,6 +169,8 @@ serde_text::named!(Interpolation, "interpolation");
 
 /// Damping of the smoothing of a tentative prolongation.
 const SMOOTHING: f64 = 4.0 / 3.0;
+/// The same for interpolation of test vectors, whose rows are not as long.
+const BAMG_SMOOTHING: f64 = 2.0 / 3.0;
 /// Paths that make two coarse unknowns neighbours in aggressive coarsening.
 const PATHS: usize = 1;
 
@@ -159,6 +178,8 @@ const PATHS: usize = 1;
 #[derive(Debug)]
 pub(super) enum Coarsened {
     Chosen(Splitting),
+    /// With the prolongation that had a say in it, and the spectral radius it needed.
+    Fitted(Splitting, Csr<f64>, Option<f64>),
     Twice(coarsen::Aggressive),
     Grouped(Aggregates),
 }
@@ -184,7 +205,7 @@ impl Coarsened {
     /// Unknowns (or nodes) of the next level.
     pub fn count(&self) -> usize {
         match self {
-            Self::Chosen(splitting) => splitting.coarse_count,
+            Self::Chosen(splitting) | Self::Fitted(splitting, ..) => splitting.coarse_count,
             Self::Twice(both) => both.second.coarse_count,
             Self::Grouped(aggregates) => aggregates.count,
         }
@@ -193,7 +214,7 @@ impl Coarsened {
     /// For every unknown (or node) its number, or that of its group, on the next level.
     pub fn map(&self) -> Numbers {
         match self {
-            Self::Chosen(splitting) => splitting.coarse_index.clone(),
+            Self::Chosen(splitting) | Self::Fitted(splitting, ..) => splitting.coarse_index.clone(),
             Self::Twice(both) => both.second.coarse_index.clone(),
             Self::Grouped(aggregates) => aggregates.aggregate.clone(),
         }
@@ -207,8 +228,42 @@ impl Coarsened {
                 first: both.first.of_nodes(block_size),
                 second: both.second.of_nodes(block_size),
             }),
-            grouped @ Self::Grouped(_) => grouped,
+            same @ (Self::Grouped(_) | Self::Fitted(..)) => same,
         }
+    }
+
+    /// Interpolates the test vectors of a level, where unknowns were chosen; they become those of
+    /// the next level.
+    pub fn fitted(
+        self,
+        interpolation: Interpolation,
+        view: &View<'_>,
+        parameters: &interpolate::Bamg,
+        unknowns: &mut Unknowns,
+    ) -> Result<Self> {
+        let (a, strength) = (view.matrix(), view.strength());
+        let vectors = unknowns.test_vectors(a.size().rows);
+        let splitting = match self {
+            Self::Chosen(splitting) => splitting,
+            Self::Twice(ref both) => {
+                unknowns.modes = both.second.of_coarse(&vectors);
+                return Ok(self);
+            }
+            other => return Ok(other),
+        };
+        let (mut p, chosen) = interpolate::bamg(strength, &splitting, &vectors, parameters)?;
+        unknowns.modes = chosen.of_coarse(&vectors);
+        let mut radius = None;
+        if interpolation != Interpolation::Bamg {
+            let found = interpolate::spectral_radius(a)?;
+            let damping = (BAMG_SMOOTHING, found);
+            p = interpolate::smoothed(a, &p, damping, None, Size::square(1))?;
+            radius = Some(found);
+        }
+        if interpolation == Interpolation::FilteredBamg {
+            p = interpolate::filtered(&p, &unknowns.modes, parameters.kept)?;
+        }
+        Ok(Self::Fitted(chosen, p, radius))
     }
 
     /// The prolongation, the size of its blocks, and the spectral radius of the level's matrix over
@@ -229,8 +284,9 @@ impl Coarsened {
             0 => Size::square(node),
             modes => Size::new(node, modes),
         };
-        let (prolongation, radius) = match &coarsened {
-            Self::Grouped(groups) => {
+        let (prolongation, radius) = match coarsened {
+            Self::Fitted(_, ready, radius) => (ready, radius),
+            Self::Grouped(ref groups) => {
                 let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
                 let filter = (weak && node == 1).then_some(strength);
                 aggregated(
@@ -241,7 +297,7 @@ impl Coarsened {
                     &mut unknowns.modes,
                 )?
             }
-            chosen => {
+            ref chosen => {
                 let p = chosen.interpolated(interpolation, a, strength, truncation)?;
                 (p, None)
             }
@@ -259,7 +315,7 @@ impl Coarsened {
         truncation: &Truncation,
     ) -> Result<Csr<f64>> {
         let splitting = match self {
-            Self::Grouped(_) => unreachable!("groups have no chosen unknowns"),
+            Self::Grouped(_) | Self::Fitted(..) => unreachable!("not chosen by strength alone"),
             Self::Twice(both) => {
                 let (first, second) = (&both.first, &both.second);
                 return interpolate::two_stage(a, strength, first, second, truncation);

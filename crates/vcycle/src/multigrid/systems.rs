@@ -86,6 +86,18 @@ impl Unknowns {
         }
     }
 
+    /// The near-nullspace as vectors, also where it is the constants of the components.
+    pub fn test_vectors(&self, rows: usize) -> Vec<Vec<f64>> {
+        if !self.modes.is_empty() {
+            return self.modes.clone();
+        }
+        let constant = |part: u32| {
+            let value = |row| f64::from(u8::from(self.component(row) == part));
+            (0..rows).map(value).collect()
+        };
+        (0..self.block_size as u32).map(constant).collect()
+    }
+
     /// The entries of `a` that couple equal components.
     fn uncoupled(&self, a: &Csr<f64>) -> Result<Csr<f64>> {
         a.filter(|row, column, _| self.component(row) == self.component(column))
@@ -304,6 +316,18 @@ fn spread(nodes: &Pattern, a: &Csr<f64>, block_size: usize) -> Result<Arc<Patter
 }
 
 impl Splitting {
+    /// What vectors are at the coarse unknowns.
+    pub(super) fn of_coarse(&self, vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let chosen = |vector: &Vec<f64>| {
+            let pairs = vector.iter().zip(self.coarse_index.iter());
+            pairs
+                .filter(|pair| *pair.1 != NONE)
+                .map(|pair| *pair.0)
+                .collect()
+        };
+        vectors.iter().map(chosen).collect()
+    }
+
     /// All unknowns of the chosen nodes.
     pub(super) fn of_nodes(&self, block_size: usize) -> Self {
         let size = block_size as u32;

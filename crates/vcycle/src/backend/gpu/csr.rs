@@ -2,12 +2,13 @@
 
 use vcycle_gpu::Argument;
 
+use super::File;
 use super::layout::{CHUNK, Entries, LANES, Slices};
 use super::rows::{Operand, columns_for, power, product_file};
-use super::setup::{DeviceSlices, Queue};
-use super::{Define, File};
+use super::setup::{DeviceSlices, Marks, Queue};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::linop::Size;
 use crate::matrix::Pattern;
 use crate::scalar::Scalar;
 
@@ -19,13 +20,16 @@ const FILE: File = product_file!(BLOCK, "sliced.c");
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     made: Made,
+    /// Columns of the matrix.
+    inputs: usize,
+    /// Rows in slices.
     rows: usize,
     /// Lanes for each row.
     threads: usize,
     steps: usize,
     order: Option<Buffer<u32>>,
     starts: Buffer<u32>,
-    lengths: Lengths,
+    marks: Marks,
     bases: Buffer<u32>,
     codes: Buffer<u8>,
     parts: Option<Parts>,
@@ -38,13 +42,6 @@ enum Made {
     Device(DeviceSlices),
     /// The host; the codes are on the device alone.
     Host(Slices),
-}
-
-/// Row lengths of as few bytes as can be.
-#[derive(Clone, Debug)]
-enum Lengths {
-    Short(Buffer<u8>),
-    Long(Buffer<u32>),
 }
 
 /// What parts of long rows need.
@@ -67,23 +64,20 @@ impl Layout {
             return Err(queue.gpu.lacks("csr", "matrices of so many rows"));
         }
         match DeviceSlices::new(queue, pattern)? {
-            Some(slices) => Ok(Self::of_device(pattern.size().rows, slices)),
+            Some(slices) => Ok(Self::of_device(pattern.size(), slices)),
             None => Self::of_host(queue, pattern),
         }
     }
 
-    fn of_device(rows: usize, slices: DeviceSlices) -> Self {
-        let lengths = match slices.lengths.clone() {
-            (Some(short), _) => Lengths::Short(short),
-            (_, long) => Lengths::Long(long.expect("lengths are short or long")),
-        };
+    fn of_device(size: Size, slices: DeviceSlices) -> Self {
         Self {
-            rows,
+            inputs: size.cols,
+            rows: size.rows,
             threads: slices.threads,
             steps: slices.step_count,
             order: slices.order.clone(),
             starts: slices.starts.clone(),
-            lengths,
+            marks: slices.marks.clone(),
             bases: slices.bases.clone(),
             codes: slices.codes.clone(),
             parts: None,
@@ -104,12 +98,13 @@ impl Layout {
             std::mem::take(&mut slices.codes),
         );
         Ok(Self {
+            inputs: pattern.size().cols,
             rows: slices.rows.len(),
             threads: slices.threads,
             steps: slices.steps(),
             order: order.map(|order| Buffer::from_vec(executor, order)),
             starts: Buffer::from_vec(executor, starts),
-            lengths: Lengths::new(executor, &slices, offsets),
+            marks: marks(executor, &slices.marks),
             bases: Buffer::from_vec(executor, bases),
             codes: to_device(executor, codes)?,
             parts: Parts::new(executor, &slices, columns)?,
@@ -140,14 +135,14 @@ impl Layout {
     /// A matrix with values in the order of the layout, for vectors of so many columns.
     pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
         const { assert!(CHUNK == 2048) };
-        let (length, lengths) = self.lengths.argument()?;
+        let (mark, marks) = self.marks.argument()?;
         let slices = self.rows.div_ceil(LANES / self.threads);
         let parts = self.parts.as_ref().map_or(0, |parts| parts.count);
-        let numbers = [self.rows, cols, slices, parts];
+        let numbers = [self.rows, self.inputs, cols, slices, parts];
         let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
         let order = self.order.as_ref().map_or(Ok(0), Buffer::device)?;
         arguments.extend([self.starts.device()?, order].map(Argument::Address));
-        arguments.push(lengths);
+        arguments.push(marks);
         arguments.extend([self.bases.device()?, self.codes.device()?].map(Argument::Address));
         arguments.extend(
             self.parts
@@ -162,7 +157,8 @@ impl Layout {
             file: FILE,
             kernel: "sliced",
             defines: vec![
-                length,
+                mark,
+                ("CODED", if self.codes.is_empty() { "0" } else { "1" }),
                 ("THREADS", power(self.threads)),
                 ("COLUMNS", power(columns_for(cols))),
                 ("CHUNK", "2048"),
@@ -182,26 +178,12 @@ fn to_device<T: crate::executor::Element>(
     Buffer::from_vec(&executor.on_host(), values).copy_to(executor)
 }
 
-impl Lengths {
-    fn new(executor: &Executor, slices: &Slices, offsets: &[usize]) -> Self {
-        let rows = slices.rows.iter().map(|&row| row as usize);
-        let lengths: Vec<usize> = rows.map(|row| offsets[row + 1] - offsets[row]).collect();
-        let short = |&length: &usize| u8::try_from(length).ok();
-        match lengths.iter().map(short).collect() {
-            Some(short) => Lengths::Short(Buffer::from_vec(executor, short)),
-            None => {
-                let lengths = lengths.iter().map(|&length| length as u32).collect();
-                Lengths::Long(Buffer::from_vec(executor, lengths))
-            }
-        }
-    }
-
-    fn argument(&self) -> Result<(Define, Argument)> {
-        let (kind, address) = match self {
-            Lengths::Short(lengths) => ("u8", lengths.device()?),
-            Lengths::Long(lengths) => ("u32", lengths.device()?),
-        };
-        Ok((("LENGTH", kind), Argument::Address(address)))
+/// Row lengths and masks in bytes where these are enough.
+fn marks(executor: &Executor, marks: &[u32]) -> Marks {
+    let short = |&mark: &u32| u8::try_from(mark).ok();
+    match marks.iter().map(short).collect() {
+        Some(short) => Marks::Short(Buffer::from_vec(executor, short)),
+        None => Marks::Long(Buffer::from_vec(executor, marks.to_vec())),
     }
 }
 

@@ -10,7 +10,7 @@ use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
 use super::{Csr, Pattern, SpGemm};
-use crate::backend::gpu::setup::{Product, Queue};
+use crate::backend::gpu::setup::{Factors, Product, Queue};
 use crate::error::Result;
 use crate::linop::Size;
 use crate::scalar::Scalar;
@@ -105,7 +105,12 @@ impl Galerkin {
         if let Some(queue) = Queue::real::<T>(self.coarse.executor()) {
             self.check_factors(r, a, p)?;
             let product = Product::fused(queue, &self.r, &self.a, &self.p)?;
-            let values = product.numeric(r, a, Some(p), &self.coarse)?;
+            let factors = Factors {
+                a: r,
+                b: a,
+                p: Some(p),
+            };
+            let values = product.numeric(factors, &self.coarse)?;
             return Ok(Csr::of_buffers(&self.coarse, values));
         }
         let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;

@@ -329,7 +329,11 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The same matrix on another executor.
+    ///
+    /// # Errors
+    /// When a device has no room for it.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        executor.check_room(self.bytes())?;
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
             values: Buffer::from_vec(executor, self.values.host()?.to_vec()),
@@ -342,6 +346,7 @@ impl<T: Scalar> Csr<T> {
         if self.executor().shares_memory_with(executor) {
             return Ok(self);
         }
+        executor.check_room(self.bytes())?;
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
             values: Buffer::from_vec(executor, self.values.into_vec()),

@@ -10,7 +10,7 @@ use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::cut::balance;
 use super::{Csr, Pattern};
-use crate::backend::gpu::setup::{Product, Queue};
+use crate::backend::gpu::setup::{Factors, Product, Queue};
 use crate::error::{Error, Result};
 use crate::linop::{Size, check_size};
 use crate::scalar::Scalar;
@@ -107,7 +107,8 @@ impl SpGemm {
     pub fn numeric<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
         if let Some(queue) = Queue::real::<T>(self.c.executor()) {
             self.check_factors(a, b)?;
-            let values = Product::new(queue, &self.a, &self.b)?.numeric(a, b, None, &self.c)?;
+            let values = Product::new(queue, &self.a, &self.b)?
+                .numeric(Factors { a, b, p: None }, &self.c)?;
             return Ok(Csr::of_buffers(&self.c, values));
         }
         let values = zeroed(self.c.executor(), self.c.nonzeros())?;

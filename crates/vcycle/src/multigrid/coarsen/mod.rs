@@ -66,7 +66,7 @@ impl Splitting {
     }
 
     /// Numbers those of `n` unknowns that are coarse, in their order.
-    fn of(n: usize, is_coarse: impl Fn(usize) -> bool) -> Self {
+    pub(super) fn of(n: usize, is_coarse: impl Fn(usize) -> bool) -> Self {
         let (coarse_index, coarse_count) = number(n, is_coarse);
         Self {
             coarse_index: coarse_index.into(),

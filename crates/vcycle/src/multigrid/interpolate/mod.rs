@@ -12,6 +12,9 @@
 //! | [`hybrid`] | as few of the distant ones as are needed | lower complexity than [`extended_i`] |
 //! | [`two_stage`] | two steps of [`extended_i`] | aggressive coarsening |
 //!
+//! [`bamg`] takes those that reproduce test vectors best, whatever the entries of the matrix; it may
+//! be [`smoothed`] and then [`filtered`].
+//!
 //! After [`Aggregates`](super::coarsen::Aggregates) the [`tentative`] prolongation copies the
 //! near-nullspace piece by piece, and [`smoothed`] makes it smooth.
 //!
@@ -19,10 +22,12 @@
 //! that of the field: `C_i` and `F_i` are the coarse and fine unknowns that `i` strongly depends
 //! on, `N_i^w` are its other neighbours.
 
+mod bamg;
 mod classical;
 mod direct;
 mod extended;
 mod extended_i;
+mod filtered;
 mod hybrid;
 mod level;
 mod row;
@@ -33,10 +38,12 @@ mod testing;
 mod truncation;
 mod two_stage;
 
+pub use bamg::{Bamg, bamg};
 pub use classical::classical;
 pub use direct::direct;
 pub use extended::extended;
 pub use extended_i::extended_i;
+pub use filtered::filtered;
 pub use hybrid::hybrid;
 pub use smoothed::{smoothed, spectral_radius};
 pub use tentative::tentative;

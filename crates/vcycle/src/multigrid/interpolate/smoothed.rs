@@ -30,7 +30,7 @@ pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
     let diagonal = nonzero_diagonal(a)?;
     let inverse = diagonal.into_iter().map(|entry| 1.0 / entry).collect();
     let inverse = Vector::from_column(a.executor(), inverse);
-    let bound = spectrum::row_sum_bound(a);
+    let bound = spectrum::row_sum_bound(a)?;
     spectrum::spectral_radius::<f64>(a, &inverse, bound, &Workspace::new())
 }
 
@@ -97,7 +97,7 @@ pub fn smoothed(
         return matrix.smoothed(tentative, damping(omega, radius, bound)?);
     }
     let filtered = filter.map(|filter| filtered(a, filter)).transpose()?;
-    let bound = filtered.as_ref().map(spectrum::row_sum_bound);
+    let bound = filtered.as_ref().map(spectrum::row_sum_bound).transpose()?;
     let factor = damping(omega, radius, bound)?;
     let a = filtered.as_ref().unwrap_or(a);
     let diagonal = nonzero_diagonal(a)?;

@@ -36,8 +36,8 @@ impl Measure for Absolute {
         self.connections
     }
 
-    fn on_device(&self) -> device::Measure {
-        device::Measure::Absolute
+    fn on_device(&self) -> Option<device::Measure> {
+        Some(device::Measure::Absolute)
     }
 
     fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {

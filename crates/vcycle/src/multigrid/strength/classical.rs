@@ -44,10 +44,10 @@ impl Measure for Classical {
         self.connections
     }
 
-    fn on_device(&self) -> device::Measure {
-        device::Measure::Classical {
+    fn on_device(&self) -> Option<device::Measure> {
+        Some(device::Measure::Classical {
             max_row_sum: self.max_row_sum,
-        }
+        })
     }
 
     fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {

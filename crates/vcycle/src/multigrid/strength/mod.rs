@@ -6,6 +6,7 @@
 //! the threshold is then found by sorting all `s_ij`).
 
 mod absolute;
+mod affinity;
 mod classical;
 mod mutual;
 mod symmetric;
@@ -13,6 +14,7 @@ mod symmetric;
 use std::sync::Arc;
 
 pub use absolute::Absolute;
+pub use affinity::Affinity;
 pub use classical::Classical;
 pub use mutual::Mutual;
 pub use symmetric::Symmetric;
@@ -46,6 +48,8 @@ pub enum Strength {
     Absolute(Absolute),
     /// Couplings of either sign against the largest of both rows.
     Mutual(Mutual),
+    /// Couplings between unknowns whose smooth errors are alike.
+    Affinity(Affinity),
 }
 
 impl Strength {
@@ -73,6 +77,7 @@ impl Strength {
             Strength::Symmetric(measure) => graph(a, measure),
             Strength::Absolute(measure) => graph(a, measure),
             Strength::Mutual(measure) => graph(a, measure),
+            Strength::Affinity(measure) => graph(a, measure),
         }
     }
 }
@@ -82,12 +87,14 @@ trait Measure: Sync {
     fn threshold(&self) -> f64;
     fn connections(&self) -> Option<f64>;
 
-    /// The same for a device.
-    fn on_device(&self) -> device::Measure;
+    /// The same for a device; none where that has no kernels.
+    fn on_device(&self) -> Option<device::Measure> {
+        None
+    }
 
-    /// One number a row that the other functions are given.
-    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
-        a.diagonal()
+    /// Numbers, as a rule one a row, that the other functions are given.
+    fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
+        Ok(a.diagonal())
     }
 
     /// What the couplings of row `i` are divided by: `s_ij` is [`coupling`](Self::coupling) over
@@ -106,10 +113,12 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     }
     not_negative("threshold", measure.threshold())?;
     not_negative("connections", measure.connections().unwrap_or(0.0))?;
-    if let (Some(queue), None) = (Queue::of(a.executor()), measure.connections()) {
-        return device::graph(queue, a, measure.on_device(), measure.threshold());
+    if let (Some(queue), Some(known)) = (Queue::of(a.executor()), measure.on_device())
+        && measure.connections().is_none()
+    {
+        return device::graph(queue, a, known, measure.threshold());
     }
-    let scales = measure.scales(a);
+    let scales = measure.scales(a)?;
     let threshold = match measure.connections() {
         Some(mean) => quantile(a, &scales, measure, mean),
         None => measure.threshold(),

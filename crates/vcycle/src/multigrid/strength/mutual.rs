@@ -2,6 +2,7 @@
 
 use super::{Absolute, Measure, largest};
 use crate::backend::gpu::setup::strength as device;
+use crate::error::Result;
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / sqrt(m_i m_j)` with `m_i = max_k |a_ik|` over `k` other than `i`.
@@ -40,13 +41,13 @@ impl Measure for Mutual {
         self.connections
     }
 
-    fn on_device(&self) -> device::Measure {
-        device::Measure::Mutual
+    fn on_device(&self) -> Option<device::Measure> {
+        Some(device::Measure::Mutual)
     }
 
-    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
+    fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
         let measure = Absolute::default();
-        a.map_rows(|| (), |(), row| 1.0 / largest(a, &[], &measure, row).sqrt())
+        Ok(a.map_rows(|| (), |(), row| 1.0 / largest(a, &[], &measure, row).sqrt()))
     }
 
     fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {

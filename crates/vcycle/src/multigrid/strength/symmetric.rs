@@ -2,6 +2,7 @@
 
 use super::Measure;
 use crate::backend::gpu::setup::strength as device;
+use crate::error::Result;
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / sqrt(|a_ii a_jj|)` (Vanek, Mandel and Brezina 1996).
@@ -42,13 +43,13 @@ impl Measure for Symmetric {
         self.connections
     }
 
-    fn on_device(&self) -> device::Measure {
-        device::Measure::Symmetric
+    fn on_device(&self) -> Option<device::Measure> {
+        Some(device::Measure::Symmetric)
     }
 
-    fn scales(&self, a: &Csr<f64>) -> Vec<f64> {
+    fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
         let diagonal = a.diagonal().into_iter();
-        diagonal.map(|entry| entry.abs().sqrt()).collect()
+        Ok(diagonal.map(|entry| entry.abs().sqrt()).collect())
     }
 
     fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {

@@ -116,7 +116,8 @@ fn threads_change_nothing() {
         connections,
         ..Classical::default()
     });
-    for strength in all().into_iter().chain([by_mean]) {
+    let affinity = Strength::Affinity(Affinity::default());
+    for strength in all().into_iter().chain([by_mean, affinity]) {
         let expected = strength.graph(&a).unwrap();
         for threads in 1..=3 {
             let cpu = Executor::cpu_with_threads(threads).unwrap();
@@ -155,4 +156,51 @@ fn couplings_across_a_jump_are_weak_on_both_sides() {
     assert_eq!(row(mutual, &a, 1), [0]);
     assert!(row(mutual, &a, 2).is_empty());
     assert_eq!(row(Strength::default(), &a, 2), [1]);
+}
+
+#[test]
+fn affinity_sees_the_direction_that_entries_hide() {
+    let (side, a) = (40, matrix("aniso5:40,0.001,45"));
+    let connections = Some(2.0);
+    let affinity = Strength::Affinity(Affinity {
+        connections,
+        sweeps: 40,
+        ..Affinity::default()
+    });
+    let along = [-1, 1].map(|step: i64| step * (side + 1));
+    let inner =
+        |row: &i64| (5..side - 5).contains(&(row % side)) && (5..side - 5).contains(&(row / side));
+    let share = |strength: Strength| {
+        let graph = strength.graph(&a).unwrap();
+        let rows: Vec<i64> = (0..side * side).filter(inner).collect();
+        let strong = |row: &i64| graph.columns()[graph.range(*row as usize)].to_vec();
+        let all: usize = rows.iter().map(|row| strong(row).len()).sum();
+        let right = |row: &i64, column: &u32| along.contains(&(i64::from(*column) - row));
+        let right: usize = rows
+            .iter()
+            .map(|row| strong(row).iter().filter(|c| right(row, c)).count())
+            .sum();
+        right as f64 / all as f64
+    };
+    let (by_affinity, by_entries) = (share(affinity), share(Strength::default()));
+    assert!(by_affinity > 0.75, "{by_affinity}");
+    assert!(by_entries < 0.5, "{by_entries}");
+}
+
+#[test]
+fn affinity_is_read_and_needs_vectors() {
+    let read: Strength = serde_json::from_str(r#"{"kind": "affinity", "sweeps": 4}"#).unwrap();
+    let sweeps = 4;
+    assert_eq!(
+        read,
+        Strength::Affinity(Affinity {
+            sweeps,
+            ..Affinity::default()
+        })
+    );
+    let none = Strength::Affinity(Affinity {
+        vectors: 0,
+        ..Affinity::default()
+    });
+    assert!(none.graph(&matrix("poisson5:3")).is_err());
 }

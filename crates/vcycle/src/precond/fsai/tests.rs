@@ -1,7 +1,11 @@
 use super::*;
 use crate::executor::Executor;
 use crate::gallery;
+use crate::io::{AnyMatrix, load_matrix};
+use crate::precond::Jacobi;
 use crate::precond::testing::{assemble, from_dense, identity_error, laplacian, multiply};
+use crate::solver::{Cg, Solver};
+use crate::vector::Vector;
 
 fn generate<T: Mixes<T, T>>(fsai: Fsai, a: Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
     let a: Arc<dyn LinOp<T>> = Arc::new(a);
@@ -234,4 +238,44 @@ fn wrong_parameters_are_named() {
     let n = LONGEST_ROW + 1;
     let long = dense(Fsai::of_power(1), n, &vec![1.0; n * n]);
     assert!(matches!(long, Err(Error::Unsupported { .. })));
+}
+
+/// Iterations of conjugate gradients, if they converge.
+fn iterations(factory: &dyn Factory<f64>, a: &Arc<Csr<f64>>) -> Option<f64> {
+    let mut solver = Solver::new(Cg::default(), Arc::clone(a) as Arc<dyn LinOp<f64>>).ok()?;
+    solver = solver.preconditioned_by(factory).unwrap();
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+    let outcome = outcome.unwrap();
+    outcome.converged().then_some(outcome.iterations as f64)
+}
+
+#[test]
+fn on_real_matrices_it_takes_half_the_iterations_of_jacobi() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices/");
+    let Ok(manifest) = std::fs::read_to_string(format!("{folder}MANIFEST.tsv")) else {
+        eprintln!("skipped: no {folder}");
+        return;
+    };
+    let mut logarithms = Vec::new();
+    for line in manifest.lines().filter(|line| line.contains("\tSPD")) {
+        let name = line.split('\t').next().unwrap_or_default();
+        let file = format!("{folder}{name}.mtx.xz");
+        let a = match load_matrix(std::path::Path::new(&file), &Executor::cpu()) {
+            Ok(AnyMatrix::Real(a)) if a.size().rows <= 5000 => Arc::new(a),
+            _ => continue,
+        };
+        let fsai = iterations(&Fsai::default(), &a);
+        let jacobi = iterations(&Jacobi::default(), &a);
+        eprintln!("{name}: fsai {fsai:?}, jacobi {jacobi:?}");
+        if let (Some(fsai), Some(jacobi)) = (fsai, jacobi) {
+            logarithms.push((fsai / jacobi).ln());
+        }
+    }
+    let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
+    eprintln!(
+        "{mean} of the iterations of Jacobi over {} matrices",
+        logarithms.len()
+    );
+    assert!(logarithms.len() >= 15 && mean < 0.5, "{mean}");
 }

@@ -45,15 +45,17 @@ FUNCTION u32 find(const SPACE u32 *keys, u32 slots, u32 column) {
     return slot;
 }
 
-// Puts a column into the table: 1 if it is new, 0 if it is there, EMPTY if there is no room.
-FUNCTION u32 insert(volatile SPACE u32 *keys, u32 slots, u32 column) {
+// The slot of a column, which is put there if it is not in the table; EMPTY if there is no room.
+FUNCTION u32 claim(volatile SPACE u32 *keys, u32 slots, u32 column, PRIVATE bool *is_new) {
     u32 slot = first_slot(column, slots);
     for (u32 turn = 0; turn < slots; ++turn) {
         u32 found = keys[slot];
-        if (found == EMPTY)
+        if (found == EMPTY) {
             found = ATOMIC_CAS((SPACE u32 *)&keys[slot], EMPTY, column);
+            *is_new = found == EMPTY;
+        }
         if (found == EMPTY || found == column)
-            return found == EMPTY;
+            return slot;
         slot = (slot + 1) & (slots - 1);
     }
     return EMPTY;
@@ -103,9 +105,10 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
         TEAM_SYNC();
         u32 mine = 0;
         FOR_PRODUCTS(row, column) {
-            const u32 added = insert(keys, slots, (u32)column);
-            mine += added;
-            if (added == EMPTY) {
+            bool is_new = false;
+            const u32 slot = claim(keys, slots, (u32)column, &is_new);
+            mine += is_new;
+            if (slot == EMPTY) {
                 // So many that the sum tells.
                 mine = 1u << 31;
                 left = a_offsets[row + 1];
@@ -127,31 +130,38 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
     }
 }
 
+// Columns are listed as they come: in local memory, or where they are to stand.
+#if SLOTS > 0
+#define LISTS LOCAL_ARRAY(u32, lists, TEAMS *SLOTS / 2);
+#define LIST(out) (lists + team * (SLOTS / 2))
+#else
+#define LISTS
+#define LIST(out) (out)
+#endif
+
 // The columns of rows whose lengths are known, sorted.
 KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width, PATTERNS,
                        TABLE_PARAMETERS, GLOBAL const u64 *RESTRICT c_offsets,
                        GLOBAL u32 *c_columns) {
     TABLE
+    LISTS
     LOCAL_ARRAY(u32, found, TEAMS);
     TEAM_OF_BLOCK
-#if SLOTS > 0
-    LOCAL_ARRAY(u32, lists, TEAMS *SLOTS / 2);
-    LOCAL u32 *list = lists + team * (SLOTS / 2);
-#endif
     const u32 width = min(given_width, (u32)TEAM);
     FOR_ROWS(row, count, rows) {
         GLOBAL u32 *out = c_columns + c_offsets[row];
         const u32 n = (u32)(c_offsets[row + 1] - c_offsets[row]);
-#if SLOTS == 0
-        GLOBAL u32 *list = out;
-#endif
+        SPACE u32 *list = LIST(out);
         clear(keys, slots, member);
         if (member == 0)
             found[team] = 0;
         TEAM_SYNC();
-        FOR_PRODUCTS(row, column)
-            if (insert(keys, slots, (u32)column))
+        FOR_PRODUCTS(row, column) {
+            bool is_new = false;
+            claim(keys, slots, (u32)column, &is_new);
+            if (is_new)
                 list[ATOMIC_ADD(&found[team], 1)] = (u32)column;
+        }
         TEAM_SYNC();
         sort(list, n, member);
 #if SLOTS > 0
@@ -165,41 +175,70 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
 // ---- values
 
 #ifdef TC
-#define ADD(column, value) sums[find(keys, slots, column)] += (value)
 #if MAPPED
 #define MAPPED_VALUES GLOBAL const TB *RESTRICT p_values,
 #else
 #define MAPPED_VALUES
 #endif
+// With FRESH columns these are found on the way, sorted if SORTED; else they are known.
+#if FRESH
+#define PLACE(slot, column)                                                                        \
+    bool is_new = false;                                                                           \
+    const u32 slot = claim(keys, slots, column, &is_new);                                          \
+    if (is_new)                                                                                    \
+        list[ATOMIC_ADD(&found[team], 1)] = column;
+#define FRESH_COLUMNS GLOBAL u32 *
+#else
+#define PLACE(slot, column) const u32 slot = find(keys, slots, column);
+#define FRESH_COLUMNS GLOBAL const u32 *RESTRICT
+#endif
+#define ADD(column, value)                                                                         \
+    {                                                                                              \
+        const u32 wanted = (column);                                                               \
+        PLACE(slot, wanted)                                                                        \
+        sums[slot] += (value);                                                                     \
+    }
 
-// The values of rows whose columns are known.
+// The values of rows whose lengths are known.
 KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABLE_PARAMETERS,
                       GLOBAL ACC *global_sums, GLOBAL const TA *RESTRICT a_values,
                       GLOBAL const TB *RESTRICT b_values, MAPPED_VALUES
-                      GLOBAL const u64 *RESTRICT c_offsets,
-                      GLOBAL const u32 *RESTRICT c_columns, GLOBAL TC *RESTRICT c_values) {
+                      GLOBAL const u64 *RESTRICT c_offsets, FRESH_COLUMNS c_columns,
+                      GLOBAL TC *RESTRICT c_values) {
     TABLE
-    TEAM_OF_BLOCK
 #if SLOTS > 0
     LOCAL_ARRAY(ACC, all_sums, TEAMS *SLOTS);
-    LOCAL ACC *sums = all_sums + team * SLOTS;
+    LOCAL ACC *sums = all_sums + thread_of_block() / THREADS * SLOTS;
 #else
     GLOBAL ACC *sums = global_sums + (u64)block_of_grid() * global_slots;
+#endif
+#if FRESH
+    LISTS
+    LOCAL_ARRAY(u32, found, TEAMS);
 #endif
 #if MAPPED
     LOCAL_ARRAY(u32, columns, BLOCK);
     LOCAL_ARRAY(ACC, values, BLOCK);
 #endif
+    TEAM_OF_BLOCK
     FOR_ROWS(row, count, rows) {
-        const u64 begin = c_offsets[row], end = c_offsets[row + 1];
+        const u64 begin = c_offsets[row];
+        const u32 n = (u32)(c_offsets[row + 1] - begin);
         const u64 a_end = a_offsets[row + 1];
         u64 left = a_offsets[row];
         clear(keys, slots, member);
         for (u32 slot = member; slot < slots; slot += TEAM)
             sums[slot] = 0;
+#if FRESH
+        SPACE u32 *list = LIST(c_columns + begin);
+        if (member == 0)
+            found[team] = 0;
+#else
         TEAM_SYNC();
-        for (u64 place = begin + member; place < end; place += TEAM)
-            insert(keys, slots, c_columns[place]);
+        bool is_new;
+        for (u32 k = member; k < n; k += TEAM)
+            claim(keys, slots, c_columns[begin + k], &is_new);
+#endif
 #if MAPPED
         TEAM_SYNC();
         for (; left < a_end; ++left) {
@@ -220,7 +259,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
                 for (u32 other = 0; other < member; ++other)
                     leads = leads && columns[team * THREADS + other] != column;
                 if (leads) {
-                    const u32 slot = find(keys, slots, column);
+                    PLACE(slot, column)
                     ACC sum = sums[slot];
                     for (u32 other = member; other < TEAM; ++other)
                         if (columns[team * THREADS + other] == column)
@@ -254,16 +293,27 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
             ACC next_weight = 0, next_value = 0;
             NEXT(left, next_right, next_end, next_column, next_weight, next_value)
             if (right < right_end)
-                ADD(column, weight * value);
+                ADD(column, weight * value)
             for (right += TEAM; right < right_end; right += TEAM)
-                ADD(b_columns[right], weight * LOAD(TB, b_values, right));
+                ADD(b_columns[right], weight * LOAD(TB, b_values, right))
             TEAM_SYNC();
             right = next_right, right_end = next_end, column = next_column;
             weight = next_weight, value = next_value;
         }
 #endif
-        for (u64 place = begin + member; place < end; place += TEAM)
-            STORE(ACC, TC, c_values, place, sums[find(keys, slots, c_columns[place])]);
+#if FRESH
+#if SORTED
+        sort(list, n, member);
+#endif
+        for (u32 k = member; k < n; k += TEAM) {
+            const u32 own = list[k];
+            c_columns[begin + k] = own;
+            STORE(ACC, TC, c_values, begin + k, sums[find(keys, slots, own)]);
+        }
+#else
+        for (u32 k = member; k < n; k += TEAM)
+            STORE(ACC, TC, c_values, begin + k, sums[find(keys, slots, c_columns[begin + k])]);
+#endif
         TEAM_SYNC();
     }
 }

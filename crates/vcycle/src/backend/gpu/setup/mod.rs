@@ -47,8 +47,8 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
 use crate::scalar::Scalar;
 
-pub(crate) use products::Product;
-pub(crate) use slices::DeviceSlices;
+pub(crate) use products::{Factors, Product};
+pub(crate) use slices::{DeviceSlices, Marks};
 
 const FILE: File = kernel_file!("arrays.c");
 /// Blocks for every compute unit: enough to hide the latency of memory.

@@ -82,8 +82,11 @@ impl<'p> Product<'p> {
             arguments.extend([read(&offsets)?, write(&mut columns)?]);
             self.launch("product_columns", &group, &[], table.blocks, &arguments)?;
         }
-        let size = Size::new(self.a.size().rows, self.cols());
-        Ok(Pattern::of_buffers(size, offsets, columns))
+        Ok(Pattern::of_buffers(self.size(), offsets, columns))
+    }
+
+    fn size(&self) -> Size {
+        Size::new(self.a.size().rows, self.cols())
     }
 
     /// How many entries each row has.
@@ -122,41 +125,64 @@ impl<'p> Product<'p> {
         self.launch("product_count", group, &[], table.blocks, &arguments)
     }
 
-    /// The values of entries that stand where `c` says, for factors of the patterns it was made
-    /// for.
+    /// The values of entries that stand where `c` says.
     pub(crate) fn numeric<A: Scalar, B: Scalar, C: Scalar>(
         &self,
-        a: &Csr<A>,
-        b: &Csr<B>,
-        p: Option<&Csr<B>>,
+        factors: Factors<'_, A, B>,
         c: &Pattern,
     ) -> Result<Buffer<C>> {
-        let queue = &self.queue;
         let (offsets, columns) = c.buffers();
-        let mut values = queue.room(c.nonzeros())?;
-        let groups = Groups::new(queue, &queue.lengths(offsets)?)?;
-        let real = |kind| queue.gpu.real(kind);
+        let mut values = self.queue.room(c.nonzeros())?;
+        let groups = Groups::new(&self.queue, &self.queue.lengths(offsets)?)?;
+        let out = [read(offsets)?, read(columns)?, write(&mut values)?];
+        self.values::<A, B, C>(factors, &groups, [("FRESH", "0"), ("SORTED", "0")], out)?;
+        Ok(values)
+    }
+
+    /// The product; `is_sorted`: for rows in any order are as good where nobody sees them.
+    pub(crate) fn whole<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        factors: Factors<'_, A, B>,
+        is_sorted: bool,
+    ) -> Result<Csr<C>> {
+        let counts = self.counts()?;
+        let (offsets, entries) = self.queue.offsets(&counts)?;
+        let groups = Groups::new(&self.queue, &counts)?;
+        drop(counts);
+        let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
+        let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
+        self.values::<A, B, C>(factors, &groups, [("FRESH", "1"), sorted], out)?;
+        let pattern = Pattern::of_buffers(self.size(), offsets, columns);
+        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+    }
+
+    fn values<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        factors: Factors<'_, A, B>,
+        groups: &Groups,
+        columns: [Define; 2],
+        out: [Argument; 3],
+    ) -> Result<()> {
+        let real = |kind| self.queue.gpu.real(kind);
         let types = [
             ("TA", real(A::KIND)?),
             ("TB", real(B::KIND)?),
             ("TC", real(C::KIND)?),
             ("ACC", real(C::Arith::KIND)?),
         ];
+        let defines = [&types[..], &columns].concat();
         for group in groups.each(LOCAL_ENTRIES)? {
             let mut table = self.table(&group, groups.largest())?;
-            let mut sums = queue.room::<f64>(table.keys.len())?;
+            let mut sums = self.queue.room::<f64>(table.keys.len())?;
             let mut arguments = self.arguments(&group, false)?;
             arguments.extend(table.arguments()?);
-            let factors = [read(a.values_buffer())?, read(b.values_buffer())?];
             arguments.push(write(&mut sums)?);
-            arguments.extend(factors);
-            if let Some(p) = p {
-                arguments.push(read(p.values_buffer())?);
-            }
-            arguments.extend([read(offsets)?, read(columns)?, write(&mut values)?]);
-            self.launch("product_values", &group, &types, table.blocks, &arguments)?;
+            arguments.extend(factors.arguments()?);
+            arguments.extend(out);
+            self.launch("product_values", &group, &defines, table.blocks, &arguments)?;
         }
-        Ok(values)
+        Ok(())
     }
 
     fn patterns(&self) -> Result<[Argument; 5]> {
@@ -220,23 +246,46 @@ impl Table {
     }
 }
 
+/// The matrices of a product.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'f, A, B> {
+    pub(crate) a: &'f Csr<A>,
+    pub(crate) b: &'f Csr<B>,
+    pub(crate) p: Option<&'f Csr<B>>,
+}
+
+impl<A: Scalar, B: Scalar> Factors<'_, A, B> {
+    fn arguments(&self) -> Result<Vec<Argument>> {
+        let mut arguments = vec![read(self.a.values_buffer())?, read(self.b.values_buffer())?];
+        if let Some(p) = self.p {
+            arguments.push(read(p.values_buffer())?);
+        }
+        Ok(arguments)
+    }
+}
+
 impl Queue<'_> {
     /// `A B`.
     pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        self.product(a, b, true)
+    }
+
+    fn product<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, is_sorted: bool) -> Result<Csr<T>> {
         let product = Product::new(*self, a.pattern(), b.pattern())?;
-        let pattern = Arc::new(product.symbolic()?);
-        let values = product.numeric(a, b, None, &pattern)?;
-        Ok(Csr::of_buffers(&pattern, values))
+        product.whole(Factors { a, b, p: None }, is_sorted)
     }
 
     /// `R A P`, without `A P` where `P` has one entry a row.
     pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
         if !self.has_single_entries(p.pattern())? {
-            return self.multiply(r, &self.multiply(a, p)?);
+            return self.multiply(r, &self.product(a, p, false)?);
         }
         let product = Product::fused(*self, r.pattern(), a.pattern(), p.pattern())?;
-        let pattern = Arc::new(product.symbolic()?);
-        let values = product.numeric(r, a, Some(p), &pattern)?;
-        Ok(Csr::of_buffers(&pattern, values))
+        let factors = Factors {
+            a: r,
+            b: a,
+            p: Some(p),
+        };
+        product.whole(factors, true)
     }
 }

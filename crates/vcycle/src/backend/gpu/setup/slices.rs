@@ -12,8 +12,10 @@ use crate::executor::{Buffer, Element};
 use crate::matrix::Pattern;
 
 const FILE: File = kernel_file!("slices.c");
-/// Threads that share the steps of a slice, as in `kernels/slices.c`.
+/// As in `kernels/slices.c`: threads that share the steps of a slice, and most steps of an aligned
+/// one.
 const SHARES: usize = 8;
+const ALIGNED: usize = 32;
 /// Bytes of codes that slices count in.
 const UNIT: usize = 32;
 
@@ -24,13 +26,31 @@ pub(crate) struct DeviceSlices {
     pub(crate) order: Option<Buffer<u32>>,
     /// First step and first unit of codes of every slice, and at the end their numbers.
     pub(crate) starts: Buffer<u32>,
-    /// Row lengths in bytes, or in words where these are too short.
-    pub(crate) lengths: (Option<Buffer<u8>>, Option<Buffer<u32>>),
+    pub(crate) marks: Marks,
     pub(crate) bases: Buffer<u32>,
     pub(crate) codes: Buffer<u8>,
-    /// First steps of the slices, and at the end their number.
-    steps: Buffer<usize>,
     pub(crate) step_count: usize,
+    /// First steps and first units of the slices, and at the end their numbers.
+    steps: Buffer<usize>,
+    units: Buffer<usize>,
+}
+
+/// Row lengths and masks of as few bytes as can be.
+#[derive(Clone, Debug)]
+pub(crate) enum Marks {
+    Short(Buffer<u8>),
+    Long(Buffer<u32>),
+}
+
+impl Marks {
+    /// The definition of their type, and their address.
+    pub(crate) fn argument(&self) -> Result<(Define, Argument)> {
+        let (kind, address) = match self {
+            Marks::Short(marks) => ("u8", marks.device()?),
+            Marks::Long(marks) => ("u32", marks.device()?),
+        };
+        Ok((("MARK", kind), Argument::Address(address)))
+    }
 }
 
 impl DeviceSlices {
@@ -51,30 +71,13 @@ impl DeviceSlices {
             order: None,
             slices: rows.div_ceil(LANES / threads),
         };
-        let (mut steps, mut step_count) = work.measure()?;
+        let mut widths = work.widths()?;
         // As `Slices::sort` has it.
-        if 10 * LANES * step_count > 11 * entries {
+        if 10 * LANES * queue.offsets(&widths)?.1 > 11 * entries {
             work.order = Some(work.sorted()?);
-            (steps, step_count) = work.measure()?;
+            widths = work.widths()?;
         }
-        let (bases, units) = work.bases(&steps, step_count)?;
-        let (units, unit_count) = queue.offsets(&units)?;
-        if step_count.max(unit_count) > u32::MAX as usize {
-            return Err(queue.gpu.lacks("csr", "matrices of so many entries"));
-        }
-        Ok(Some(Self {
-            threads,
-            starts: work.starts(&steps, &units)?,
-            lengths: match longest <= u8::MAX.into() {
-                true => (Some(work.lengths("u8")?), None),
-                false => (None, Some(work.lengths("u32")?)),
-            },
-            codes: work.codes([&steps, &units], &bases, unit_count)?,
-            order: work.order,
-            bases,
-            steps,
-            step_count,
-        }))
+        work.encoded(widths).map(Some)
     }
 
     /// Values of a matrix of the pattern in this layout.
@@ -92,9 +95,17 @@ impl DeviceSlices {
             slices: self.steps.len() - 1,
         };
         let mut placed = queue.room(self.step_count * LANES)?;
-        let more = [read(&self.steps)?, read(values)?, write(&mut placed)?];
-        let word = ("WORD", word::<T>());
-        work.queue_each("place_values", word, LANES, &more)?;
+        let (mark, marks) = self.marks.argument()?;
+        let starts = [read(&self.steps)?, read(&self.units)?];
+        let more = [
+            starts[0],
+            starts[1],
+            marks,
+            read(values)?,
+            write(&mut placed)?,
+        ];
+        let items = work.slices * LANES;
+        work.launch("place_values", [mark, ("WORD", word::<T>())], items, &more)?;
         Ok(placed)
     }
 }
@@ -110,17 +121,11 @@ fn survey(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<(Longer, usize)>
     Ok((longer, out[6] as usize))
 }
 
-/// For kernels that have no type of values or lengths.
-const WORDS: Define = ("WORD", "u32");
+/// For kernels that have no type of marks or values.
+const WORDS: [Define; 2] = [("MARK", "u32"), ("WORD", "u32")];
 
-fn defines(threads: usize, word: Define) -> [Define; 3] {
-    let length = if word.0 == "LENGTH" { word.1 } else { "u32" };
-    let word = if word.0 == "WORD" { word.1 } else { "u32" };
-    [
-        ("THREADS", power(threads)),
-        ("LENGTH", length),
-        ("WORD", word),
-    ]
+fn defines(threads: usize, [mark, word]: [Define; 2]) -> [Define; 3] {
+    [("THREADS", power(threads)), mark, word]
 }
 
 /// What the kernels are given.
@@ -133,36 +138,32 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    /// Queues a kernel with so many threads for every slice.
-    fn queue_each(
+    fn launch(
         &self,
         name: &'static str,
-        word: Define,
-        each: usize,
+        types: [Define; 2],
+        items: usize,
         more: &[Argument],
     ) -> Result<()> {
-        let arguments = [&[number(self.slices)][..], &self.matrix()?, more].concat();
-        let defines = defines(self.threads, word);
-        let items = self.slices * each;
-        self.queue.items(FILE, name, &defines, items, &arguments)
-    }
-
-    fn matrix(&self) -> Result<[Argument; 4]> {
         let (offsets, columns) = self.pattern.buffers();
         let order = self.order.as_ref();
-        Ok([
+        let given = [
+            number(self.slices),
             number(self.pattern.size().rows),
             order.map_or(Ok(Argument::Address(0)), read)?,
             read(offsets)?,
             read(columns)?,
-        ])
+        ];
+        let arguments = [&given[..], more].concat();
+        let defines = defines(self.threads, types);
+        self.queue.items(FILE, name, &defines, items, &arguments)
     }
 
-    /// First steps of the slices, and how many there are.
-    fn measure(&self) -> Result<(Buffer<usize>, usize)> {
+    /// Steps of every slice, unless it is aligned.
+    fn widths(&self) -> Result<Buffer<u32>> {
         let mut widths = self.queue.room(self.slices)?;
-        self.queue_each("measure", WORDS, 1, &[write(&mut widths)?])?;
-        self.queue.offsets(&widths)
+        self.launch("measure", WORDS, self.slices, &[write(&mut widths)?])?;
+        Ok(widths)
     }
 
     /// Long rows first in every window.
@@ -176,50 +177,87 @@ impl Work<'_> {
         Ok(order)
     }
 
-    /// The bases of all steps, and the units of codes of all slices.
-    fn bases(&self, steps: &Buffer<usize>, count: usize) -> Result<(Buffer<u32>, Buffer<u32>)> {
+    fn encoded(self, mut widths: Buffer<u32>) -> Result<DeviceSlices> {
+        let queue = self.queue;
+        let mut units = queue.room::<u32>(self.slices)?;
+        let mut aligned = queue.room::<u32>(match self.threads {
+            1 => ALIGNED * self.slices,
+            _ => 0,
+        })?;
+        let mut largest = queue.zeros::<u32>(1)?;
+        let formed = [
+            write(&mut widths)?,
+            write(&mut units)?,
+            write(&mut aligned)?,
+            write(&mut largest)?,
+        ];
+        self.launch("form", WORDS, self.slices, &formed)?;
+        let (steps, step_count) = queue.offsets(&widths)?;
+        let (units, unit_count) = queue.offsets(&units)?;
+        if step_count.max(unit_count) > u32::MAX as usize {
+            return Err(queue.gpu.lacks("csr", "matrices of so many entries"));
+        }
+        let starts = [read(&steps)?, read(&units)?];
+        let bases = self.bases(starts, &aligned, step_count)?;
+        Ok(DeviceSlices {
+            threads: self.threads,
+            starts: self.starts(starts)?,
+            marks: match largest.get(0)? <= u8::MAX.into() {
+                true => Marks::Short(self.marks("u8", starts, &bases)?),
+                false => Marks::Long(self.marks("u32", starts, &bases)?),
+            },
+            codes: self.codes(starts, &bases, unit_count)?,
+            order: self.order,
+            bases,
+            step_count,
+            steps,
+            units,
+        })
+    }
+
+    fn bases(
+        &self,
+        starts: [Argument; 2],
+        aligned: &Buffer<u32>,
+        count: usize,
+    ) -> Result<Buffer<u32>> {
         let mut bases = self.queue.room(count)?;
-        let mut spreads = self.queue.zeros::<u32>(self.slices)?;
-        let more = [read(steps)?, write(&mut bases)?, write(&mut spreads)?];
-        self.queue_each("find_bases", WORDS, SHARES, &more)?;
-        let mut units = self.queue.room(self.slices)?;
-        let slices = number(self.slices);
-        let arguments = [slices, read(steps)?, read(&spreads)?, write(&mut units)?];
-        let defines = defines(1, WORDS);
-        self.queue
-            .items(FILE, "count_units", &defines, self.slices, &arguments)?;
-        Ok((bases, units))
+        let more = [starts[0], starts[1], read(aligned)?, write(&mut bases)?];
+        self.launch("write_bases", WORDS, self.slices * SHARES, &more)?;
+        Ok(bases)
     }
 
-    fn starts(&self, steps: &Buffer<usize>, units: &Buffer<usize>) -> Result<Buffer<u32>> {
-        let mut starts = self.queue.room(2 * (self.slices + 1))?;
-        let slices = number(self.slices);
-        let arguments = [slices, read(steps)?, read(units)?, write(&mut starts)?];
-        let (defines, items) = (defines(1, WORDS), self.slices + 1);
-        self.queue
-            .items(FILE, "write_starts", &defines, items, &arguments)?;
-        Ok(starts)
+    fn starts(&self, starts: [Argument; 2]) -> Result<Buffer<u32>> {
+        let mut out = self.queue.room(2 * (self.slices + 1))?;
+        let more = [starts[0], starts[1], write(&mut out)?];
+        self.launch("write_starts", WORDS, self.slices + 1, &more)?;
+        Ok(out)
     }
 
-    fn lengths<L: Element>(&self, length: &'static str) -> Result<Buffer<L>> {
+    fn marks<M: Element>(
+        &self,
+        mark: &'static str,
+        starts: [Argument; 2],
+        bases: &Buffer<u32>,
+    ) -> Result<Buffer<M>> {
         let rows = self.pattern.size().rows;
-        let mut lengths = self.queue.room(rows)?;
-        let arguments = [&self.matrix()?[..], &[write(&mut lengths)?]].concat();
-        let defines = defines(self.threads, ("LENGTH", length));
-        self.queue
-            .items(FILE, "write_lengths", &defines, rows, &arguments)?;
-        Ok(lengths)
+        let mut marks = self.queue.room(rows)?;
+        let more = [starts[0], starts[1], read(bases)?, write(&mut marks)?];
+        self.launch("write_marks", [("MARK", mark), WORDS[1]], rows, &more)?;
+        Ok(marks)
     }
 
     fn codes(
         &self,
-        [steps, units]: [&Buffer<usize>; 2],
+        starts: [Argument; 2],
         bases: &Buffer<u32>,
         count: usize,
     ) -> Result<Buffer<u8>> {
         let mut codes = self.queue.room(count * UNIT)?;
-        let arrays = [read(steps)?, read(units)?, read(bases)?, write(&mut codes)?];
-        self.queue_each("write_codes", WORDS, LANES, &arrays)?;
+        if count > 0 {
+            let more = [starts[0], starts[1], read(bases)?, write(&mut codes)?];
+            self.launch("write_codes", WORDS, self.slices * LANES, &more)?;
+        }
         Ok(codes)
     }
 }

@@ -1,0 +1,162 @@
+//! `vcycle-bench mechanics`: elasticity and structures, beside the libraries made for them.
+
+use vcycle::config::{Config, Preset};
+use vcycle::executor::Executor;
+
+use super::measurement::{Measurement, TOLERANCE};
+use super::program::{Library, Places};
+use super::report::{Group, OURS};
+use super::{Race, install};
+use crate::folder::Folder;
+use crate::{Result, problem, system_file, table, threads};
+
+/// Whom the ratios are to.
+const BASE: Library = Library::Gamg;
+
+/// Options of `mechanics`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// Problems of the gallery, or files
+    #[arg(long, num_args = 1.., default_values = [
+        "elasticity:60x20x20", "elasticity:240x12x12", "elasticity:60x20x20,0.3,1e3",
+        "elasticity:60x20x20,0.45", "../shared/matrices/trilinos_beam.mtx.xz",
+        "../shared/matrices/bcsstk15.mtx.xz", "../shared/matrices/bcsstk16.mtx.xz",
+        "../shared/matrices/bcsstk24.mtx.xz",
+    ])]
+    problems: Vec<String>,
+    /// Presets beside the choice that vcycle makes by itself
+    #[arg(long, num_args = 0.., default_values = ["mechanics", "fbamg-fsai"])]
+    presets: Vec<String>,
+    /// Whom to compare with
+    #[arg(long, num_args = 0.., default_values = ["gamg", "hypre", "pyamg"])]
+    peers: Vec<Library>,
+    /// Threads, or processes of a peer; all cores unless given
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Turns each solver takes
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let peers = install(&arguments.peers, &arguments.places);
+    let configs = configs(&arguments.presets)?;
+    let threads = threads(arguments.threads)?;
+    let mut groups = Vec::new();
+    for name in &arguments.problems {
+        let system = problem::system(&Executor::cpu(), name)?;
+        let folder = Folder::new()?;
+        let file = folder.path().join("system");
+        system_file::write(&file, &system)?;
+        let race = Race {
+            name,
+            threads,
+            rounds: arguments.rounds,
+            configs: configs.clone(),
+            peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
+        };
+        groups.push(race.run(&system, &file)?);
+    }
+    println!(
+        "{}\n\nBest of {} rounds, in turns, threads {threads}; true relative residual 1e-8. \
+         Peers have the near-nullspace, where it is known, and their own defaults.",
+        text(&groups),
+        arguments.rounds
+    );
+    Ok(())
+}
+
+/// What vcycle chooses, and presets.
+fn configs(presets: &[String]) -> Result<Vec<(&'static str, Config)>> {
+    let mut all = vec![(OURS, Config::default())];
+    for name in presets {
+        all.push((Preset::named(name)?.name, Config::preset(name)?));
+    }
+    for (_, config) in &mut all {
+        config.stop.rtol = Some(TOLERANCE);
+    }
+    Ok(all)
+}
+
+fn text(groups: &[Group]) -> String {
+    let mut table = table(&[
+        "problem",
+        "who",
+        "iterations",
+        "complexity",
+        "set-up s",
+        "solve s",
+        "total s",
+        "residual",
+        "solve / GAMG",
+        "total / GAMG",
+        "note",
+    ]);
+    for group in groups {
+        let base = group.measured(BASE.name());
+        for (name, attempt) in &group.solves {
+            let whose = [group.problem.clone(), name.to_string()];
+            let cells = match attempt {
+                Ok(m) => cells(m, base),
+                Err(why) => failed(why),
+            };
+            table.add_row(whose.into_iter().chain(cells));
+        }
+    }
+    table.to_string()
+}
+
+fn cells(m: &Measurement, base: Option<&Measurement>) -> [String; 9] {
+    let base = base.filter(|_| m.converged());
+    let ratio = |part: fn(&Measurement) -> f64| {
+        base.map_or(String::new(), |base| format!("{:.2}", part(m) / part(base)))
+    };
+    [
+        m.iterations.to_string(),
+        m.complexity.map_or(String::new(), |c| format!("{c:.2}")),
+        format!("{:.3}", m.setup),
+        format!("{:.3}", m.solve),
+        format!("{:.3}", m.total()),
+        format!("{:.1e}", m.residual),
+        ratio(|m| m.solve),
+        ratio(Measurement::total),
+        String::from(if m.converged() { "" } else { "not converged" }),
+    ]
+}
+
+fn failed(why: &str) -> [String; 9] {
+    let mut cells = [const { String::new() }; 9];
+    cells[8] = why.to_owned();
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_to_gamg_where_both_converged() {
+        let measured = |solve: f64, residual: f64| Measurement {
+            setup: 1.0,
+            solve,
+            iterations: 9,
+            residual,
+            complexity: Some(1.2),
+        };
+        let base = measured(3.0, 1e-9);
+        let good = cells(&measured(1.0, 1e-9), Some(&base));
+        assert_eq!((&*good[1], &*good[6], &*good[7]), ("1.20", "0.33", "0.50"));
+        let bad = cells(&measured(1.0, 1e-2), Some(&base));
+        assert_eq!((&*bad[6], &*bad[8]), ("", "not converged"));
+        assert_eq!(failed("why")[8], "why");
+    }
+
+    #[test]
+    fn presets_go_by_their_names() {
+        let all = configs(&["mechanics".to_owned()]).unwrap();
+        assert_eq!(all[1].0, "mechanics");
+        assert!(configs(&["mecanics".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,190 @@
+//! A few vectors and what a matrix makes of them.
+
+use super::{Eigenpairs, dense};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::vector::{Coefficient, Scalars, Vector};
+
+/// A vector of which less than this share is left once it is orthogonal to those before it
+/// depends on them.
+const DEPENDENT: f64 = 1e-10;
+
+pub(super) fn dot(x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
+    let mut out = Scalars::filled(x.executor(), 1, 0.0)?;
+    x.dot(y, &mut out)?;
+    out.get(0)
+}
+
+/// Replaces single-column vectors by orthonormal ones that span the same spaces: the first, the
+/// first two, and so on.
+///
+/// ```
+/// use vcycle::{Error, eigen::orthonormalise, executor::Executor, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let mut vectors = vec![
+///     Vector::from_column(&cpu, vec![2.0, 0.0]),
+///     Vector::from_column(&cpu, vec![3.0, 4.0]),
+/// ];
+/// orthonormalise("example", &mut vectors)?;
+/// assert_eq!(vectors[1].to_vec(), [0.0, 1.0]);
+/// vectors[0] = vectors[1].clone();
+/// let dependent = orthonormalise("example", &mut vectors);
+/// assert!(matches!(dependent, Err(Error::DependentVectors { vector: 1, .. })));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// Values that are not finite and vectors that depend on those before them, named by `what` and
+/// their number.
+pub fn orthonormalise(what: &'static str, vectors: &mut [Vector<f64>]) -> Result<()> {
+    for vector in 0..vectors.len() {
+        let (before, rest) = vectors.split_at_mut(vector);
+        let x = &mut rest[0];
+        let norm = x.norms()?[0];
+        if !norm.is_finite() {
+            let row = x.to_vec().iter().position(|value| !value.is_finite());
+            return Err(Error::NonFiniteVector {
+                what,
+                row: row.unwrap_or_default(),
+                column: vector,
+            });
+        }
+        subtract(before, x)?;
+        let left = x.norms()?[0];
+        if left <= DEPENDENT * norm {
+            return Err(Error::DependentVectors { what, vector });
+        }
+        x.scale(Coefficient::real(1.0 / left))?;
+    }
+    Ok(())
+}
+
+/// Makes `x` orthogonal to orthonormal vectors. The second pass removes what rounding left.
+pub(super) fn subtract(before: &[Vector<f64>], x: &mut Vector<f64>) -> Result<()> {
+    for _ in 0..2 {
+        for other in before {
+            let factor = dot(other, x)?;
+            x.axpy(Coefficient::real(-factor), other)?;
+        }
+    }
+    Ok(())
+}
+
+/// Vectors `x` with their images `A x`, kept in step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    pub x: Vec<Vector<f64>>,
+    pub ax: Vec<Vector<f64>>,
+}
+
+impl Block {
+    /// `x` and `A x`.
+    pub fn new(a: &dyn LinOp<f64>, x: Vec<Vector<f64>>, ws: &Workspace) -> Result<Self> {
+        let image = |x: &Vector<f64>| {
+            let mut ax = Vector::zeros_like(x)?;
+            a.apply(x, &mut ax, ws)?;
+            Ok(ax)
+        };
+        let ax = x.iter().map(image).collect::<Result<_>>()?;
+        Ok(Self { x, ax })
+    }
+
+    /// Its vectors, each in a block of its own.
+    pub fn into_single(self) -> impl Iterator<Item = Self> {
+        let pairs = self.x.into_iter().zip(self.ax);
+        pairs.map(|(x, ax)| Self {
+            x: vec![x],
+            ax: vec![ax],
+        })
+    }
+
+    /// Makes the norm of a vector one.
+    pub fn normalise(&mut self, vector: usize) -> Result<()> {
+        let factor = 1.0 / self.x[vector].norms()?[0];
+        self.x[vector].scale(Coefficient::real(factor))?;
+        self.ax[vector].scale(Coefficient::real(factor))
+    }
+
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    /// Adds those vectors of another block that do not depend on the ones that are there, all of
+    /// them orthonormal then.
+    pub fn extend(&mut self, other: Block) -> Result<()> {
+        for (mut x, mut ax) in other.x.into_iter().zip(other.ax) {
+            let norm = x.norms()?[0];
+            for _ in 0..2 {
+                for (y, ay) in self.x.iter().zip(&self.ax) {
+                    let factor = Coefficient::real(-dot(y, &x)?);
+                    x.axpy(factor, y)?;
+                    ax.axpy(factor, ay)?;
+                }
+            }
+            let left = x.norms()?[0];
+            if left > DEPENDENT * norm {
+                x.scale(Coefficient::real(1.0 / left))?;
+                ax.scale(Coefficient::real(1.0 / left))?;
+                self.x.push(x);
+                self.ax.push(ax);
+            }
+        }
+        Ok(())
+    }
+
+    /// The combinations of orthonormal vectors with the `count` smallest Rayleigh quotients, and
+    /// the factors they are made with.
+    pub fn ritz(&self, count: usize) -> Result<(Vec<f64>, Self, Vec<Vec<f64>>)> {
+        let n = self.len();
+        let mut projected = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                let entry = dot(&self.x[i], &self.ax[j])?;
+                (projected[i * n + j], projected[j * n + i]) = (entry, entry);
+            }
+        }
+        let (mut values, mut factors) = dense::eigenpairs(n, projected);
+        values.truncate(count);
+        factors.truncate(count);
+        let block = self.combined(&factors)?;
+        Ok((values, block, factors))
+    }
+
+    /// One vector for each list of factors.
+    pub fn combined(&self, factors: &[Vec<f64>]) -> Result<Self> {
+        let combine = |vectors: &[Vector<f64>]| -> Result<Vec<Vector<f64>>> {
+            let sum = |factors: &Vec<f64>| {
+                let mut sum = Vector::zeros_like(&vectors[0])?;
+                for (vector, &factor) in vectors.iter().zip(factors) {
+                    sum.axpy(Coefficient::real(factor), vector)?;
+                }
+                Ok(sum)
+            };
+            factors.iter().map(sum).collect()
+        };
+        Ok(Self {
+            x: combine(&self.x)?,
+            ax: combine(&self.ax)?,
+        })
+    }
+
+    /// `A x - lambda x` of one vector.
+    pub fn residual(&self, vector: usize, lambda: f64) -> Result<Vector<f64>> {
+        let mut r = self.ax[vector].clone();
+        r.axpy(Coefficient::real(-lambda), &self.x[vector])?;
+        Ok(r)
+    }
+
+    /// The pairs it stands for.
+    pub fn into_pairs(self, values: Vec<f64>, iterations: usize) -> Result<Eigenpairs> {
+        let norm = |(k, &value): (usize, &f64)| Ok(self.residual(k, value)?.norms()?[0]);
+        let residuals = values.iter().enumerate().map(norm).collect::<Result<_>>()?;
+        Ok(Eigenpairs {
+            values,
+            vectors: self.x,
+            residuals,
+            iterations,
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Interpolation that reproduces test vectors.
+
+mod basis;
+mod neighbours;
+
+use self::basis::Basis;
+use self::neighbours::Neighbours;
+use crate::error::{Error, Result};
+use crate::linop::{Size, check_size};
+use crate::matrix::{Csr, Pattern, Rows, balance, build};
+use crate::multigrid::coarsen::{NONE, Splitting};
+
+/// How [`bamg`] looks for coarse unknowns.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Bamg {
+    /// Coarse unknowns up to this distance, in steps along strong couplings, are taken at once.
+    pub min_distance: usize,
+    /// Those farther away than this are never taken.
+    pub max_distance: usize,
+    /// The largest difference from the test vectors, relative to their norm.
+    pub residual: f64,
+    /// The largest norm of the weights of a row.
+    pub norm: f64,
+    /// The share of the absolute sum of a row that filtering (`fbamg`) keeps at least.
+    pub kept: f64,
+}
+
+impl Default for Bamg {
+    fn default() -> Self {
+        Self {
+            min_distance: 1,
+            max_distance: 3,
+            residual: 0.01,
+            norm: 4.0,
+            kept: 0.9,
+        }
+    }
+}
+
+impl Bamg {
+    fn check(&self) -> Result<()> {
+        let bad = |parameter, reason: String| Err(Error::BadParameter { parameter, reason });
+        let (min, max) = (self.min_distance, self.max_distance);
+        match self {
+            _ if min == 0 || min > max => bad(
+                "min-distance",
+                format!("must be from 1 to {max}, not {min}"),
+            ),
+            _ if self.residual.is_nan() || self.residual < 0.0 => {
+                bad("residual", "must be zero or positive".to_owned())
+            }
+            _ if self.norm.is_nan() || self.norm <= 0.0 => {
+                bad("norm", "must be positive".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Least-squares interpolation of bootstrap multigrid (Brandt et al. 2011; algorithm 3 of the
+/// thesis on Chronos).
+///
+/// The weights of a fine unknown `i` are those with which the test vectors at coarse unknowns come
+/// closest to what they are at `i`. The coarse unknowns are those within a distance in the graph
+/// of strong couplings, of which a basis of nearly maximal volume is used: as many as there are
+/// test vectors. Where the residual or the norm of the weights is too large, the distance grows by
+/// one; where even the largest is not enough, `i` becomes coarse itself. Unknowns without strong
+/// couplings are not interpolated.
+///
+/// Returns the prolongation and the coarse unknowns, with those that became so.
+///
+/// **Choose it** for systems whose near-kernel is known or can be found, as in elasticity: it is
+/// reproduced with few entries a row.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery};
+/// use vcycle::multigrid::{coarsen::{NONE, Splitting}, interpolate::{Bamg, bamg}};
+/// let a = gallery::poisson5([5, 1], &Executor::cpu())?.matrix;
+/// let every_other = Splitting { coarse_index: vec![0, NONE, 1, NONE, 2], coarse_count: 3 };
+/// let line = [vec![1.0; 5], vec![0.0, 1.0, 2.0, 3.0, 4.0]];
+/// let (p, _) = bamg(a.pattern(), &every_other, &line, &Bamg::default())?;
+/// assert_eq!(p.row(1).0, [0, 1]);
+/// assert!((p.row(1).1[0] - 0.5).abs() < 1e-14);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// For parameters and arguments that do not fit together, no test vectors or such that are not
+/// finite; when memory is short.
+pub fn bamg(
+    strength: &Pattern,
+    splitting: &Splitting,
+    vectors: &[Vec<f64>],
+    parameters: &Bamg,
+) -> Result<(Csr<f64>, Splitting)> {
+    parameters.check()?;
+    let level = Level {
+        strength,
+        coarse: &splitting.coarse_index,
+        vectors,
+        parameters,
+    };
+    level.check()?;
+    let executor = strength.executor();
+    let bounds = balance(strength.size().rows, |row| {
+        64 * (strength.offsets()[row] + row)
+    });
+    let bytes = 64 * strength.bytes();
+    let arrays = build(
+        executor,
+        &bounds,
+        bytes,
+        Scratch::default,
+        |scratch, i, out: &mut Rows<f64>| {
+            let promoted = !level.weigh(scratch, i);
+            out.reserve(executor, scratch.entries.len() + 1)?;
+            if promoted {
+                // Told from weights, which are among coarse columns, by its own number.
+                out.push(i as u32, f64::NAN);
+            }
+            scratch.entries.iter().for_each(|&(j, w)| out.push(j, w));
+            Ok(())
+        },
+    )?;
+    let by_unknown = arrays.into_csr(executor, strength.size());
+    let is_coarse = |i: usize| {
+        level.coarse[i] != NONE || by_unknown.row(i).1.first().is_some_and(|w| w.is_nan())
+    };
+    let chosen = Splitting::of(strength.size().rows, is_coarse);
+    let p = renumbered(&by_unknown, &chosen)?;
+    Ok((p, chosen))
+}
+
+/// From numbers of unknowns to those of the next level.
+fn renumbered(by_unknown: &Csr<f64>, chosen: &Splitting) -> Result<Csr<f64>> {
+    let executor = by_unknown.executor();
+    let coarse = &chosen.coarse_index;
+    let fill = |(): &mut (), i: usize, out: &mut Rows<f64>| {
+        let (columns, values) = by_unknown.row(i);
+        out.reserve(executor, columns.len() + 1)?;
+        if coarse[i] != NONE {
+            out.push(coarse[i], 1.0);
+            return Ok(());
+        }
+        for (&column, &value) in columns.iter().zip(values) {
+            out.push(coarse[column as usize], value);
+        }
+        Ok(())
+    };
+    let (pieces, bytes) = (by_unknown.pattern().pieces(), by_unknown.bytes());
+    let arrays = build(executor, pieces, bytes, || (), fill)?;
+    let size = Size::new(coarse.len(), chosen.coarse_count);
+    Ok(arrays.into_csr(executor, size))
+}
+
+struct Level<'a> {
+    strength: &'a Pattern,
+    coarse: &'a [u32],
+    vectors: &'a [Vec<f64>],
+    parameters: &'a Bamg,
+}
+
+#[derive(Default)]
+struct Scratch {
+    neighbours: Neighbours,
+    basis: Basis,
+    /// Unknowns, not yet their coarse numbers, and weights; sorted.
+    entries: Vec<(u32, f64)>,
+}
+
+impl Level<'_> {
+    fn check(&self) -> Result<()> {
+        let rows = Size::new(self.strength.size().rows, 1);
+        let found = Size::new(self.coarse.len(), 1);
+        check_size("choice of coarse unknowns", rows, found)?;
+        if self.vectors.is_empty() {
+            return Err(Error::BadParameter {
+                parameter: "vectors",
+                reason: "bamg needs at least one test vector".to_owned(),
+            });
+        }
+        for (column, vector) in self.vectors.iter().enumerate() {
+            check_size("test vector", rows, Size::new(vector.len(), 1))?;
+            if let Some(row) = vector.iter().position(|value| !value.is_finite()) {
+                let what = "test vector";
+                return Err(Error::NonFiniteVector { what, row, column });
+            }
+        }
+        Ok(())
+    }
+
+    fn row(&self, unknown: usize) -> Vec<f64> {
+        self.vectors.iter().map(|vector| vector[unknown]).collect()
+    }
+
+    /// Finds the entries of a row; says whether that worked. Coarse unknowns have none here.
+    fn weigh(&self, scratch: &mut Scratch, i: usize) -> bool {
+        scratch.entries.clear();
+        let target = self.row(i);
+        if self.coarse[i] != NONE || target.iter().all(|&value| value == 0.0) {
+            return true;
+        }
+        scratch.neighbours.start(self.coarse.len(), i);
+        for distance in 1..=self.parameters.max_distance {
+            let grown = scratch.neighbours.grow(self.strength, self.coarse);
+            if !grown && distance == 1 {
+                return true;
+            }
+            if distance >= self.parameters.min_distance && self.fits(scratch, &target) {
+                return true;
+            }
+            if !grown {
+                break;
+            }
+        }
+        scratch.entries.clear();
+        false
+    }
+
+    /// Weighs what is there; says whether that is good enough.
+    fn fits(&self, scratch: &mut Scratch, target: &[f64]) -> bool {
+        let Scratch {
+            neighbours,
+            basis,
+            entries,
+        } = scratch;
+        let candidates = &neighbours.coarse;
+        let row = |place: usize| self.row(candidates[place] as usize);
+        basis.choose(target.len(), (0..candidates.len()).flat_map(row));
+        let (weights, residual) = basis.weigh(target, row);
+        entries.clear();
+        let unknowns = basis.chosen.iter().map(|&place| candidates[place]);
+        entries.extend(unknowns.zip(weights.iter().copied()));
+        entries.sort_unstable_by_key(|entry| entry.0);
+        let norm = weights
+            .iter()
+            .map(|weight| weight * weight)
+            .sum::<f64>()
+            .sqrt();
+        residual <= self.parameters.residual && norm <= self.parameters.norm
+    }
+}
+
+#[cfg(test)]
+mod tests;

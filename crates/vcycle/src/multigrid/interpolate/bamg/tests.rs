@@ -1,0 +1,141 @@
+use super::*;
+use crate::executor::Executor;
+use crate::gallery;
+use crate::multigrid::coarsen::pmis;
+use crate::multigrid::strength::{Strength, Symmetric};
+
+/// Elasticity with its rigid-body modes, strong couplings and a choice of unknowns.
+fn elasticity(cpu: &Executor) -> (std::sync::Arc<Pattern>, Splitting, Vec<Vec<f64>>) {
+    let problem = gallery::build("elasticity:6x4x4", cpu).unwrap();
+    let strength = Strength::Symmetric(Symmetric {
+        threshold: 0.01,
+        ..Symmetric::default()
+    });
+    let strong = strength.graph(&problem.matrix).unwrap();
+    let splitting = pmis(&strong, 1).unwrap();
+    let modes = problem.near_nullspace.unwrap();
+    (strong, splitting, modes.vectors().to_vec())
+}
+
+/// The largest difference of `P` times the vectors at coarse unknowns from the vectors.
+fn error(p: &Csr<f64>, chosen: &Splitting, vectors: &[Vec<f64>]) -> f64 {
+    let mut worst = 0.0_f64;
+    for vector in vectors {
+        let coarse = (0..vector.len()).filter(|&i| chosen.coarse_index[i] != NONE);
+        let coarse: Vec<f64> = coarse.map(|i| vector[i]).collect();
+        for row in 0..p.size().rows {
+            let (columns, values) = p.row(row);
+            let terms = columns
+                .iter()
+                .zip(values)
+                .map(|(&j, w)| w * coarse[j as usize]);
+            worst = worst.max((terms.sum::<f64>() - vector[row]).abs());
+        }
+    }
+    worst
+}
+
+#[test]
+fn rigid_bodies_are_reproduced_with_bounded_weights() {
+    let (strong, splitting, modes) = elasticity(&Executor::reference());
+    let parameters = Bamg {
+        residual: 1e-10,
+        ..Bamg::default()
+    };
+    let (p, chosen) = bamg(&strong, &splitting, &modes, &parameters).unwrap();
+    assert!(chosen.coarse_count >= splitting.coarse_count);
+    assert!(
+        2 * chosen.coarse_count < p.size().rows,
+        "{}",
+        chosen.coarse_count
+    );
+    assert!(error(&p, &chosen, &modes) < 1e-8);
+    for row in 0..p.size().rows {
+        let values = p.row(row).1;
+        assert!(values.len() <= modes.len());
+        assert!(values.iter().map(|w| w * w).sum::<f64>().sqrt() <= parameters.norm);
+    }
+}
+
+#[test]
+fn what_cannot_be_interpolated_becomes_coarse() {
+    // A line whose only coarse unknown is the first: the second vector is out of reach.
+    let a = gallery::poisson5([6, 1], &Executor::reference())
+        .unwrap()
+        .matrix;
+    let first = Splitting::of(6, |i| i == 0);
+    let vectors = [vec![1.0; 6], (0..6).map(f64::from).collect::<Vec<_>>()];
+    let (p, chosen) = bamg(a.pattern(), &first, &vectors, &Bamg::default()).unwrap();
+    assert_eq!(chosen.coarse_count, 6);
+    assert_eq!(p.values(), [1.0; 6]);
+    let (p, chosen) = bamg(a.pattern(), &first, &vectors[..1], &Bamg::default()).unwrap();
+    // Four steps away is too far.
+    assert_eq!(chosen.coarse_index, [0, NONE, NONE, NONE, 1, 2]);
+    assert_eq!(p.row(3), (&[0][..], &[1.0][..]));
+}
+
+#[test]
+fn unknowns_without_couplings_stay_as_they_are() {
+    let a = Csr::<f64>::identity(&Executor::reference(), 3)
+        .filter(|_, _, _| false)
+        .unwrap();
+    let none = Splitting::of(3, |_| false);
+    let (p, chosen) = bamg(a.pattern(), &none, &[vec![1.0; 3]], &Bamg::default()).unwrap();
+    assert_eq!((p.nonzeros(), chosen.coarse_count), (0, 0));
+}
+
+#[test]
+fn threads_change_nothing() {
+    let with = |threads: usize| {
+        let cpu = Executor::cpu_with_threads(threads).unwrap();
+        let (strong, splitting, modes) = elasticity(&cpu);
+        let (p, chosen) = bamg(&strong, &splitting, &modes, &Bamg::default()).unwrap();
+        (p.columns().to_vec(), p.values().to_vec(), chosen)
+    };
+    assert!(with(1) == with(3));
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let a = gallery::poisson5([4, 1], &Executor::reference())
+        .unwrap()
+        .matrix;
+    let half = Splitting::of(4, |i| i % 2 == 0);
+    let given = |vectors: &[Vec<f64>], parameters: &Bamg| {
+        bamg(a.pattern(), &half, vectors, parameters).unwrap_err()
+    };
+    let good = Bamg::default();
+    assert!(matches!(
+        given(&[], &good),
+        Error::BadParameter {
+            parameter: "vectors",
+            ..
+        }
+    ));
+    assert!(matches!(
+        given(&[vec![1.0; 3]], &good),
+        Error::SizeMismatch { .. }
+    ));
+    let nan = vec![1.0, 1.0, f64::NAN, 1.0];
+    let nan = given(&[vec![1.0; 4], nan], &good);
+    assert!(matches!(
+        nan,
+        Error::NonFiniteVector {
+            row: 2,
+            column: 1,
+            ..
+        }
+    ));
+    let far = Bamg {
+        min_distance: 4,
+        ..good
+    };
+    let far = given(&[vec![1.0; 4]], &far);
+    assert!(matches!(
+        far,
+        Error::BadParameter {
+            parameter: "min-distance",
+            ..
+        }
+    ));
+}

@@ -1,0 +1,101 @@
+//! Couplings between unknowns whose smooth errors are alike.
+
+use num_traits::Zero;
+
+use super::Measure;
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::matrix::Csr;
+use crate::multigrid::spectrum::{row_sum_bound, scattered};
+use crate::vector::{Coefficient, Vector};
+
+/// `s_ij = (v_i . v_j)² / (|v_i|² |v_j|²)`, where `v_i` is what unknown `i` has in a few test
+/// vectors (Livne and Brandt 2012; (2.12) of the thesis on Chronos).
+///
+/// The test vectors are scattered numbers after some sweeps of damped Jacobi: what smoothing
+/// leaves of any error. Unknowns that have nearly the same value up to a factor in all of them
+/// interpolate each other well, whatever the entries of the matrix look like. The numbers lie close
+/// to one, too close for a threshold, so that the mean number of strong couplings is prescribed.
+///
+/// **Choose it** for anisotropy that does not follow the grid, where large entries mislead. It
+/// costs `sweeps` products with `vectors` columns a level.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Affinity {
+    /// The smallest strong `s_ij`, where no number of couplings is given.
+    pub threshold: f64,
+    /// The mean number of strong couplings a row, in place of the threshold.
+    pub connections: Option<f64>,
+    /// Test vectors.
+    pub vectors: usize,
+    /// Sweeps that make them smooth.
+    pub sweeps: usize,
+}
+
+impl Default for Affinity {
+    fn default() -> Self {
+        Self {
+            threshold: 0.0,
+            connections: Some(3.0),
+            vectors: 16,
+            sweeps: 20,
+        }
+    }
+}
+
+impl Measure for Affinity {
+    fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    fn connections(&self) -> Option<f64> {
+        self.connections
+    }
+
+    /// The rows of the test vectors, each of norm one, or zero.
+    fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
+        let mut rows = self.smooth(a)?.to_vec();
+        for row in rows.chunks_exact_mut(self.vectors) {
+            let norm = row.iter().map(|value| value * value).sum::<f64>().sqrt();
+            if norm > 0.0 {
+                row.iter_mut().for_each(|value| *value /= norm);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn reference(&self, _a: &Csr<f64>, _scales: &[f64], _row: usize) -> f64 {
+        1.0
+    }
+
+    fn coupling(&self, scales: &[f64], row: usize, column: usize, value: f64) -> f64 {
+        if value.is_zero() {
+            return 0.0;
+        }
+        let of = |unknown: usize| &scales[unknown * self.vectors..][..self.vectors];
+        let cosine: f64 = of(row).iter().zip(of(column)).map(|(x, y)| x * y).sum();
+        cosine * cosine
+    }
+}
+
+impl Affinity {
+    /// `x` after sweeps of `x -= D^-1 A x / bound`, with a bound of the spectral radius.
+    fn smooth(&self, a: &Csr<f64>) -> Result<Vector<f64>> {
+        let (rows, executor, ws) = (a.size().rows, a.executor(), Workspace::new());
+        let start = (0..rows * self.vectors).map(scattered).collect();
+        let mut x = Vector::from_rows(executor, self.vectors, start)?;
+        let mut product = Vector::zeros_like(&x)?;
+        let diagonal = a.diagonal();
+        let bound = row_sum_bound(a)?;
+        let inverse = diagonal.iter().map(|entry| -1.0 / (bound * entry));
+        let inverse = Vector::from_column(executor, inverse.collect());
+        for _ in 0..self.sweeps {
+            a.apply(&x, &mut product, &ws)?;
+            let one = Coefficient::one;
+            x.combine_rows(one(), (&inverse, false), &product, one())?;
+        }
+        Ok(x)
+    }
+}

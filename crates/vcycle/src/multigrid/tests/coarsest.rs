@@ -1,0 +1,62 @@
+//! The end of a hierarchy.
+
+use super::*;
+use crate::matrix::Csr;
+
+#[test]
+fn a_scaled_restriction_changes_coarse_matrices_alone() {
+    let a = problem("poisson5:64");
+    let amg = Amg {
+        coarsening: Coarsening::Pgm,
+        aggregate_size: 2,
+        ..classical()
+    };
+    let half = Amg {
+        restriction_scaling: 0.5,
+        ..amg.clone()
+    };
+    let x = irregular(&a, 0.6);
+    let [one, half] = [amg, half].map(|amg| apply(&hierarchy(&amg, &a).unwrap(), &x).to_vec());
+    for (one, half) in one.iter().zip(half) {
+        assert!((one - half).abs() < 1e-13);
+    }
+}
+
+#[test]
+fn the_coarsest_level_gets_its_own_sweeps() {
+    let a = problem("poisson5:64");
+    let with = |coarsest_sweeps| Amg {
+        coarsest: Coarsest::Smoother,
+        coarsest_sweeps,
+        max_levels: 2,
+        ..classical()
+    };
+    assert!(iterations(&with(20), &a) < iterations(&with(2), &a));
+}
+
+#[test]
+fn a_diagonal_matrix_is_solved_by_one_level() {
+    let values = (1..=2000).map(f64::from).collect();
+    let a: Matrix = Arc::new(Csr::diagonal_matrix(&Executor::cpu(), values));
+    let made = hierarchy(&classical(), &a).unwrap();
+    assert_eq!(made.report().levels.len(), 1);
+    assert_eq!(made.report().stalled, None);
+    assert_eq!(made.report().coarsest, "diagonal");
+    for smoother in ["l1-jacobi", "jacobi:0.5", "chebyshev:2"] {
+        let amg = Amg {
+            smoother: smoother.parse().unwrap(),
+            ..classical()
+        };
+        assert_eq!(iterations(&amg, &a), 1);
+    }
+}
+
+#[test]
+fn a_small_matrix_is_solved_directly() {
+    let a = problem("poisson5:10");
+    assert_eq!(
+        hierarchy(&classical(), &a).unwrap().report().coarsest,
+        "dense"
+    );
+    assert_eq!(iterations(&classical(), &a), 1);
+}

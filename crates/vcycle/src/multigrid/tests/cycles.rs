@@ -1,0 +1,199 @@
+//! Cycles and smoothers.
+
+use super::*;
+use crate::solver::{Fcg, Ir};
+use crate::vector::Coefficient;
+
+#[test]
+fn two_levels_and_many_are_alike() {
+    let a = problem("poisson5:64");
+    let two = Amg {
+        max_levels: 2,
+        coarsest: Coarsest::Dense,
+        ..classical()
+    };
+    let many = Amg {
+        coarsest_rows: 10,
+        ..classical()
+    };
+    assert_eq!(hierarchy(&two, &a).unwrap().report().levels.len(), 2);
+    assert!(hierarchy(&many, &a).unwrap().report().levels.len() >= 4);
+    let (two, many) = (iterations(&two, &a), iterations(&many, &a));
+    assert!(two <= many && many <= two + 3, "{two} {many}");
+}
+
+#[test]
+fn cycles_are_symmetric() {
+    let a = problem("poisson5:40");
+    let (x, y) = (irregular(&a, 0.1), irregular(&a, 0.7));
+    for smoother in [
+        "l1-jacobi",
+        "jacobi",
+        "gs",
+        "sgs",
+        "hgs:100",
+        "hsgs:100",
+        "mcgs",
+        "mcsgs",
+        "chebyshev:3",
+        "chebyshev-l1:2",
+        "ilu0",
+        "block-jacobi",
+        "fsai",
+    ] {
+        for cycle in [Cycle::V, Cycle::W] {
+            let amg = Amg {
+                smoother: smoother.parse().unwrap(),
+                pre_sweeps: 2,
+                post_sweeps: 2,
+                cycle,
+                ..classical()
+            };
+            let m = hierarchy(&amg, &a).unwrap();
+            let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
+            let scale = dot(&apply(&m, &x), &x);
+            assert!((left - right).abs() < 1e-12 * scale, "{smoother} {cycle}");
+        }
+    }
+}
+
+#[test]
+fn more_visits_need_no_more_iterations() {
+    let a = problem("poisson5:64");
+    let with = |cycle| Amg {
+        cycle,
+        coarsest_rows: 20,
+        ..classical()
+    };
+    let v = iterations(&with(Cycle::V), &a);
+    for cycle in [Cycle::W, Cycle::F, Cycle::K] {
+        let outcome = solve_with(Fcg::default(), &with(cycle), &a);
+        eprintln!("{cycle}: {} against {v}", outcome.iterations);
+        assert!(outcome.converged() && outcome.iterations <= v, "{cycle}");
+    }
+}
+
+#[test]
+fn full_multigrid_starts_close_to_the_solution() {
+    let a = problem("poisson5:100");
+    let with = |cycle| Amg {
+        cycle,
+        coarsest_rows: 20,
+        ..classical()
+    };
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let mut exact = Vector::zeros_like(&b).unwrap();
+    let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
+    let solver = solver.preconditioned_by(&classical()).unwrap();
+    assert!(solver.solve(&b, &mut exact).unwrap().converged());
+    let error = |cycle| {
+        let mut e = apply(&hierarchy(&with(cycle), &a).unwrap(), &b);
+        e.axpy(Coefficient::real(-1.0), &exact).unwrap();
+        (dot(&e, &apply(a.as_ref(), &e)) / dot(&exact, &b)).sqrt()
+    };
+    let (v, full) = (error(Cycle::V), error(Cycle::Full));
+    eprintln!("full {full} against {v}");
+    assert!(full < 0.5 * v, "{full} {v}");
+    let [v, full] = [Cycle::V, Cycle::Full].map(|cycle| {
+        let outcome = solve_with(Ir::default(), &with(cycle), &a);
+        assert!(outcome.converged(), "{cycle}: {outcome}");
+        outcome.iterations
+    });
+    assert!(full <= v, "{full} {v}");
+}
+
+#[test]
+fn every_smoother_converges() {
+    let a = problem("poisson5:64");
+    for name in Smoother::NAMES {
+        let amg = Amg {
+            smoother: name.parse().unwrap(),
+            ..classical()
+        };
+        let count = iterations(&amg, &a);
+        eprintln!("{name}: {count}");
+        assert!(count <= 16, "{name}: {count}");
+    }
+}
+
+#[test]
+fn levels_and_sides_may_be_smoothed_differently() {
+    let a = problem("poisson5:64");
+    let mut coarse = LevelOptions {
+        from: 1,
+        smoother: "gs".parse().unwrap(),
+        ..LevelOptions::default()
+    };
+    let with = |coarse: &LevelOptions| Amg {
+        smoother: "chebyshev:2".parse().unwrap(),
+        post_smoother: "hgs:512".parse().unwrap(),
+        levels: vec![coarse.clone()],
+        coarsest_rows: 20,
+        ..classical()
+    };
+    let made = hierarchy(&with(&coarse), &a).unwrap();
+    let levels = &made.report().levels;
+    assert_eq!(levels[0].smoother, "chebyshev:2 1, hgs:512 1");
+    assert_eq!(levels[1].smoother, "gs 1+1");
+    let outcome = solve_with(Fcg::default(), &with(&coarse), &a);
+    assert!(outcome.converged() && outcome.iterations <= 16, "{outcome}");
+
+    (coarse.pre_sweeps, coarse.post_sweeps) = (Some(0), Some(0));
+    let error = hierarchy(&with(&coarse), &a).unwrap_err();
+    assert!(
+        error.to_string().contains("needs a sweep, before or after"),
+        "{error}"
+    );
+}
+
+#[test]
+fn cycles_stay_symmetric_where_coarse_levels_sweep_one_way() {
+    let a = problem("poisson5:40");
+    let (x, y) = (irregular(&a, 0.1), irregular(&a, 0.7));
+    let coarse = LevelOptions {
+        below_rows: Some(1000),
+        smoother: "mcgs".parse().unwrap(),
+        ..LevelOptions::default()
+    };
+    let amg = Amg {
+        levels: vec![coarse],
+        coarsest_rows: 20,
+        ..classical()
+    };
+    let m = hierarchy(&amg, &a).unwrap();
+    let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
+    assert!((left - right).abs() < 1e-12 * dot(&apply(&m, &x), &x));
+}
+
+#[test]
+fn two_threads_get_the_bits_of_one() {
+    let a = problem("poisson5:64");
+    let made = hierarchy(&classical(), &a).unwrap();
+    let rhs = [irregular(&a, 0.2), irregular(&a, 0.9)];
+    let alone = [0, 1].map(|k| apply(&made, &rhs[k]).to_vec());
+    let together = std::thread::scope(|scope| {
+        let threads = [0, 1].map(|k| {
+            let (made, b) = (&made, &rhs[k]);
+            scope.spawn(move || (0..5).map(|_| apply(made, b).to_vec()).collect::<Vec<_>>())
+        });
+        threads.map(|thread| thread.join().unwrap())
+    });
+    for (alone, together) in alone.iter().zip(together) {
+        assert!(together.iter().all(|one| one == alone));
+    }
+}
+
+#[test]
+fn columns_are_solved_as_if_alone() {
+    let a = problem("poisson5:40");
+    let made = hierarchy(&classical(), &a).unwrap();
+    let (x, y) = (irregular(&a, 0.3), irregular(&a, 0.8));
+    let pairs = x.to_vec().into_iter().zip(y.to_vec());
+    let both = pairs.flat_map(|(x, y)| [x, y]).collect();
+    let both = Vector::from_rows(a.executor(), 2, both).unwrap();
+    let (mx, my) = (apply(&made, &x).to_vec(), apply(&made, &y).to_vec());
+    let together = apply(&made, &both).to_vec();
+    for (row, pair) in together.chunks(2).enumerate() {
+        assert!((pair[0] - mx[row]).abs() < 1e-13 && (pair[1] - my[row]).abs() < 1e-13);
+    }
+}

@@ -1,0 +1,115 @@
+//! Precisions of levels.
+
+use super::*;
+use crate::stop::Status;
+
+#[test]
+fn lower_precisions_need_about_the_same_iterations() {
+    let a = problem("poisson5:64");
+    let with = |precision: &str| Amg {
+        precision: precision.parse().unwrap(),
+        ..classical()
+    };
+    let double = iterations(&with("dp"), &a);
+    for precision in [
+        "dp-sp",
+        "sp",
+        "dp/hp",
+        "dp/bf",
+        "dp-sp/dp-sp-hp",
+        "dp-sp-hp",
+        "dp-sp-bf",
+    ] {
+        let count = iterations(&with(precision), &a);
+        eprintln!("{precision}: {count} against {double}");
+        assert!(count <= double + 3, "{precision}: {count}");
+    }
+}
+
+/// `poisson5:64` in other units, which half precision may not reach.
+fn out_of_range(factor: f64) -> Matrix {
+    let a = gallery::build("poisson5:64", &Executor::cpu()).unwrap();
+    Arc::new(a.matrix.scale(factor).unwrap())
+}
+
+#[test]
+fn levels_out_of_range_are_scaled() {
+    let with = |precision: &str| Amg {
+        precision: precision.parse().unwrap(),
+        smoother: "jacobi".parse().unwrap(),
+        ..classical()
+    };
+    for factor in [1e9, 1e-9] {
+        let a = out_of_range(factor);
+        let double = iterations(&with("dp"), &a);
+        for precision in ["dp/hp", "dp-sp/hp", "dp-sp-hp", "dp-hp"] {
+            let made = hierarchy(&with(precision), &a).unwrap();
+            let note = made.report().scaling_note().unwrap();
+            assert!(note.contains("(hp)"), "{note}");
+            let count = iterations(&with(precision), &a);
+            eprintln!("{factor}: {precision} {count} against {double}");
+            assert!(count <= double + 4, "{factor} {precision}: {count}");
+        }
+    }
+    let made = hierarchy(&with("dp-sp"), &out_of_range(1e9)).unwrap();
+    assert_eq!(made.report().scaling_note(), None);
+}
+
+#[test]
+fn equilibrated_levels_are_the_same_method() {
+    let a = problem("poisson5:40");
+    let with = |scaling| Amg {
+        precision: "sp".parse().unwrap(),
+        smoother: "jacobi".parse().unwrap(),
+        scaling,
+        ..classical()
+    };
+    let x = irregular(&a, 0.4);
+    let plain = apply(&hierarchy(&with(LevelScaling::None), &a).unwrap(), &x).to_vec();
+    let scaled = hierarchy(&with(LevelScaling::Equilibrate), &a).unwrap();
+    assert!(scaled.report().levels.iter().all(|level| level.scaled));
+    // Powers of two round nothing: only the order of magnitude differs, and with it nothing.
+    let scaled = apply(&scaled, &x).to_vec();
+    let error = |(x, y): (&f64, &f64)| (x - y).abs();
+    let worst = plain.iter().zip(&scaled).map(error).fold(0.0, f64::max);
+    assert!(worst < 1e-5, "{worst}");
+}
+
+#[test]
+fn overflow_of_vectors_is_an_outcome() {
+    let a = out_of_range(1e-4);
+    let amg = Amg {
+        precision: "dp-hp".parse().unwrap(),
+        scaling: LevelScaling::None,
+        ..classical()
+    };
+    let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
+    let solver = solver.preconditioned_by(&amg).unwrap();
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 100.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    assert_eq!(outcome.status, Status::NonFinite, "{outcome}");
+}
+
+#[test]
+fn precisions_save_bytes() {
+    let a = problem("poisson5:40");
+    let bytes = |precision: &str| {
+        let amg = Amg {
+            precision: precision.parse().unwrap(),
+            ..classical()
+        };
+        hierarchy(&amg, &a).unwrap().report().bytes()
+    };
+    assert!(bytes("dp-sp") < bytes("dp") && bytes("dp/hp") < bytes("dp-sp"));
+}
+
+#[test]
+fn single_precision_solvers_get_hierarchies_of_their_own() {
+    let a = gallery::build("poisson5:40", &Executor::cpu())
+        .unwrap()
+        .matrix;
+    let a: Arc<dyn LinOp<f32>> = Arc::new(a.convert::<f32>().unwrap());
+    let made = classical().hierarchy(&a, &Workspace::new()).unwrap();
+    assert_eq!(made.report().levels[0].precision.to_string(), "sp");
+}

@@ -1,0 +1,118 @@
+//! What is told of a hierarchy, and why there is none.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::*;
+use crate::error::Error;
+use crate::linop::Factory;
+use crate::log::{Log, Profile};
+use crate::matrix::Csr;
+use crate::scalar::c64;
+
+#[test]
+fn a_report_shows_every_level() {
+    let made = hierarchy(&classical(), &problem("poisson5:64")).unwrap();
+    let text = made.to_string();
+    assert_eq!(text.lines().count(), made.report().levels.len() + 4);
+    assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+    assert!(text.contains("operator complexity") && text.contains("l1-jacobi 1+1"));
+    let report = made.report();
+    let stages: Vec<&str> = report.setup_by_stage().iter().map(|s| s.name).collect();
+    for stage in [
+        "strength",
+        "coarsening",
+        "interpolation",
+        "galerkin",
+        "smoothers",
+    ] {
+        assert!(stages.contains(&stage), "{stage}");
+    }
+    let by_stage: f64 = report.setup_by_stage().iter().map(|s| s.seconds).sum();
+    assert!((by_stage - report.setup_seconds()).abs() < 1e-9);
+}
+
+#[test]
+fn a_profile_shows_the_stages_of_every_level() {
+    let a = problem("poisson5:64");
+    let made = hierarchy(&classical(), &a).unwrap();
+    let profile = Rc::new(RefCell::new(Profile::default()));
+    let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
+    let (b, mut x) = (irregular(&a, 0.3), irregular(&a, 0.0));
+    made.apply(&b, &mut x, &ws).unwrap();
+    let profile = profile.borrow();
+    let mut level = &profile.stages()[0];
+    for number in 0..made.report().levels.len() - 1 {
+        assert_eq!(level.name, format!("level {number}"));
+        let names: Vec<&str> = level.children.iter().map(|s| s.name.as_str()).collect();
+        let below = format!("level {}", number + 1);
+        assert_eq!(
+            names,
+            [
+                "pre-smoothing",
+                "residual",
+                "restriction",
+                &below,
+                "prolongation",
+                "post-smoothing"
+            ]
+        );
+        assert!(level.children.iter().all(|stage| stage.bytes > 0));
+        level = &level.children[3];
+    }
+    assert!(level.children.is_empty());
+}
+
+#[test]
+fn what_cannot_be_set_up_is_named() {
+    let host = Executor::reference();
+    let zero: Matrix = Arc::new(Csr::diagonal_matrix(&host, vec![0.0; 3]));
+    let error = hierarchy(&classical(), &zero).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::Singular {
+            component: "amg",
+            ..
+        }
+    ));
+
+    let mut holed = gallery::build("poisson5:5", &host).unwrap().matrix;
+    holed.values_mut()[3] = f64::NAN;
+    let error = hierarchy(&classical(), &(Arc::new(holed) as Matrix)).unwrap_err();
+    assert!(matches!(error, Error::NonFiniteEntry { row: 1, column: 0 }));
+
+    let complex: Arc<dyn LinOp<c64>> = Arc::new(Csr::<c64>::identity(&host, 3));
+    let error = Factory::generate(&classical(), &complex, &Workspace::new()).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }));
+
+    let mut large = gallery::build("poisson5:30", &host).unwrap().matrix;
+    large.values_mut()[7] = 1e5;
+    let amg = Amg {
+        precision: "dp/hp".parse().unwrap(),
+        scaling: LevelScaling::None,
+        ..classical()
+    };
+    let error = hierarchy(&amg, &(Arc::new(large) as Matrix)).unwrap_err();
+    assert!(
+        matches!(error, Error::LevelOverflow { level: 0, .. }),
+        "{error}"
+    );
+
+    let amg = Amg {
+        restriction_scaling: -1.0,
+        ..classical()
+    };
+    let error = hierarchy(&amg, &problem("poisson5:30")).unwrap_err();
+    assert!(error.to_string().starts_with("restriction-scaling: "));
+
+    let amg = Amg {
+        interpolation: Interpolation::Smoothed,
+        ..classical()
+    };
+    let error = hierarchy(&amg, &problem("poisson5:30")).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("does not go with the coarsening `pmis`")
+    );
+}

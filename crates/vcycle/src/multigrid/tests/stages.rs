@@ -1,0 +1,187 @@
+//! Stages and how they combine.
+
+use super::*;
+use crate::linop::Size;
+use crate::matrix::{Csr, Duplicates};
+
+#[test]
+fn the_matrix_decides_by_default() {
+    let made = hierarchy(&Amg::default(), &problem("poisson5:40")).unwrap();
+    assert_eq!(made.amg().coarsening, Coarsening::Greedy);
+    assert_eq!(made.amg().smoother, Smoother::Chebyshev { degree: 2 });
+    assert_eq!(made.amg().precision.to_string(), "sp");
+    let made = hierarchy(&Amg::default(), &problem("convdiff7:8,10")).unwrap();
+    assert_eq!(made.amg().coarsening, Coarsening::Pmis);
+    assert_eq!(made.amg().smoother, Smoother::L1Jacobi { weight: 1.0 });
+    for spec in ["poisson27:20", "jump7:24,1e6", "aniso5:100,0.001"] {
+        let count = iterations(&Amg::default(), &problem(spec));
+        assert!(count <= 25, "{spec}: {count}");
+    }
+}
+
+#[test]
+fn aggressive_coarsening_gets_a_smoother_that_suits_it() {
+    let amg = Amg {
+        coarsening: Coarsening::PmisAggressive,
+        ..Amg::default()
+    };
+    for (spec, most) in [("poisson5:64", 15), ("poisson7:20", 14)] {
+        let count = iterations(&amg, &problem(spec));
+        assert!(count <= most, "{spec}: {count}");
+    }
+}
+
+#[test]
+fn groups_by_the_numbering_are_for_the_asking_and_where_matching_stalls() {
+    let amg = Amg {
+        coarsening: Coarsening::Uniform,
+        aggregate_size: 5,
+        ..Amg::default()
+    };
+    let a = problem("poisson5:40");
+    let report = hierarchy(&amg, &a).unwrap().report().clone();
+    assert_eq!((report.levels[1].rows, report.notes), (320, vec![]));
+    assert!(iterations(&amg, &a) <= 40);
+
+    // Pairs of nodes with three unknowns become one with six.
+    let body = gallery::build("elasticity:6x3x3", &Executor::cpu()).unwrap();
+    let pairs = Amg {
+        coarsening: Coarsening::Pgm,
+        aggregate_size: 2,
+        ..Amg::default()
+    };
+    let (a, near): (Matrix, _) = (Arc::new(body.matrix), body.near_nullspace.unwrap());
+    let made = pairs.hierarchy_with(&a, &near, &Workspace::new()).unwrap();
+    assert_eq!(made.report().levels[1].rows, 96 / 8 * 6);
+    let note = "matching stalled on level 0: groups of 8 by the numbering (`uniform`)";
+    assert_eq!(made.report().notes, [note]);
+    assert!(made.to_string().ends_with(note));
+}
+
+#[test]
+fn every_pair_of_coarsening_and_interpolation_converges() {
+    let a = problem("poisson5:64");
+    for coarsening in Coarsening::ALL {
+        for interpolation in Interpolation::ALL {
+            if interpolation.after(coarsening).is_err() {
+                continue;
+            }
+            let amg = Amg {
+                coarsening,
+                interpolation,
+                ..classical()
+            };
+            let count = iterations(&amg, &a);
+            eprintln!("{coarsening} {interpolation}: {count}");
+            // Sparse choices need interpolation from a distance, and constants of groups do not
+            // converge independently of the size.
+            let near = matches!(
+                interpolation,
+                Interpolation::Direct | Interpolation::Classical
+            );
+            let limit = match coarsening {
+                _ if interpolation == Interpolation::Tentative => 70,
+                // So do those of the one test vector there is.
+                _ if interpolation.fits_vectors() => 60,
+                Coarsening::Pgm => 60,
+                Coarsening::Uniform => 70,
+                Coarsening::Auto | Coarsening::Mis2 | Coarsening::Greedy => 30,
+                Coarsening::PmisAggressive => 30,
+                Coarsening::Pmis | Coarsening::Hmis if near => 30,
+                _ => 16,
+            };
+            assert!(count <= limit, "{coarsening} {interpolation}: {count}");
+        }
+    }
+}
+
+/// Two grids and a few unknowns by themselves, one after the other.
+fn in_pieces() -> Csr<f64> {
+    let host = Executor::cpu();
+    let grids = ["poisson5:30", "aniso5:25,0.01"].map(|spec| gallery::build(spec, &host).unwrap());
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for grid in grids {
+        let first = offsets.len() as u32 - 1;
+        for row in 0..grid.matrix.size().rows {
+            columns.extend(grid.matrix.row(row).0.iter().map(|column| first + column));
+            values.extend_from_slice(grid.matrix.row(row).1);
+            offsets.push(columns.len());
+        }
+    }
+    for alone in 0..5 {
+        columns.push(offsets.len() as u32 - 1);
+        values.push(1e-3 + f64::from(alone));
+        offsets.push(columns.len());
+    }
+    let size = Size::square(offsets.len() - 1);
+    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
+#[test]
+fn disconnected_parts_and_unknowns_by_themselves_are_solved() {
+    let a: Matrix = Arc::new(in_pieces());
+    for coarsening in Coarsening::ALL {
+        let amg = Amg {
+            coarsening,
+            ..classical()
+        };
+        let count = iterations(&amg, &a);
+        eprintln!("{coarsening}: {count}");
+        let limit = match coarsening {
+            Coarsening::Pmis | Coarsening::Hmis | Coarsening::RugeStueben => 16,
+            Coarsening::PmisAggressive => 32,
+            _ => 64,
+        };
+        assert!(count <= limit, "{coarsening}: {count}");
+    }
+}
+
+#[test]
+fn coarsening_that_stalls_is_told_and_the_smoother_solves() {
+    // No coupling is strong.
+    let a = problem("poisson5:40");
+    let amg = Amg {
+        strength: strength::Strength::Symmetric(strength::Symmetric {
+            threshold: 2.0,
+            ..strength::Symmetric::default()
+        }),
+        ..classical()
+    };
+    let made = hierarchy(&amg, &a).unwrap();
+    let stalled = made.report().stalled.clone().unwrap();
+    assert_eq!(
+        stalled,
+        "coarsening stalled on level 0: 0 of 1600 unknowns are coarse"
+    );
+    assert_eq!(made.report().coarsest, "smoother");
+    assert!(iterations(&amg, &a) > 16);
+}
+
+#[test]
+fn maps_lead_every_unknown_to_the_levels_it_is_on() {
+    let a = problem("poisson5:40");
+    for coarsening in Coarsening::ALL {
+        let amg = Amg {
+            coarsening,
+            ..classical()
+        };
+        let maps = amg.coarse_maps(&a, &Workspace::new()).unwrap();
+        let made = hierarchy(&amg, &a).unwrap();
+        assert_eq!(maps.grouped, made.amg().coarsening.aggregates());
+        for (level, facts) in made.report().levels.iter().enumerate() {
+            let mut numbers = maps.numbers(level);
+            numbers.retain(|&number| number != coarsen::NONE);
+            if !maps.grouped {
+                let deep = maps
+                    .depths()
+                    .iter()
+                    .filter(|depth| **depth >= level)
+                    .count();
+                assert_eq!(deep, numbers.len(), "{coarsening}");
+            }
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), facts.rows, "{coarsening}");
+        }
+    }
+}
