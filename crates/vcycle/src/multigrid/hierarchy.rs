@@ -179,7 +179,7 @@ pub(super) fn analysed<T: Scalar>(
 ) -> Result<(Amg, Vec<Matrices>, Unknowns)> {
     let _stage = clock.stage(0, "analysis");
     let a = finest(given)?;
-    let amg = amg.decided(|| a.facts());
+    let amg = amg.searching(near_nullspace).decided(|| a.facts());
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
     let unknowns = match &amg.test_space {
