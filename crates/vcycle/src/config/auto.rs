@@ -16,6 +16,10 @@ const DIRECT_FIRST: usize = 2_000;
 /// Up to this many rows a factorisation is worth its memory when the first choice has failed.
 const DIRECT_SECOND: usize = 50_000;
 
+/// The preset for matrices that multigrid fails on without knowing more of them: it finds the
+/// near-nullspace by itself.
+const THOROUGH: &str = "bamg-fsai";
+
 /// One combination to try.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -63,7 +67,8 @@ impl Attempt {
 /// | Hermitian otherwise | `minres`, `gmres` |
 /// | any other | `gmres`, `bicgstab` |
 ///
-/// Preconditioners, by what the solver bears: `amg`, `ic0`, `ssor`, `jacobi` for `cg` and its kin;
+/// Preconditioners, by what the solver bears: `amg`, `amg` as the preset `bamg-fsai` has it, `ic0`,
+/// `ssor`, `jacobi` for `cg` and its kin;
 /// `l1-jacobi`, none for `minres`; `amg` if nearly all rows are diagonally dominant, `ilu0`,
 /// `jacobi`, none for all others; none of those that divide by the diagonal where it has zeros, or,
 /// for `cg` and its kin, negative entries. A preconditioner whose set-up fails gives way to the
@@ -160,7 +165,8 @@ fn preconditioner_chain(
 ) -> Vec<PreconditionerConfig> {
     match &config.preconditioner {
         PreconditionerConfig::Auto(_) => {}
-        PreconditionerConfig::Amg(amg) => {
+        // What is open depends on the near-nullspace, too.
+        PreconditionerConfig::Amg(amg) if amg.test_space.is_none() => {
             return vec![PreconditionerConfig::Amg(amg.decided(|| facts.clone()))];
         }
         given => return vec![given.clone()],
@@ -169,7 +175,7 @@ fn preconditioner_chain(
     let names: &[&str] = match solver.name() {
         "direct" => &["none"],
         "cg" | "fcg" | "pipecg" if facts.positive_diagonal() && !facts.complex => {
-            &["amg", "ic0", "ssor", "jacobi"]
+            &["amg", THOROUGH, "ic0", "ssor", "jacobi"]
         }
         "cg" | "fcg" | "pipecg" if facts.positive_diagonal() => &["ic0", "ssor", "jacobi"],
         "minres" => &["l1-jacobi", "none"],
@@ -183,6 +189,7 @@ fn preconditioner_chain(
         .iter()
         .map(|name| match *name {
             "amg" => multigrid(config, facts),
+            THOROUGH => thorough(config),
             other => named_preconditioner(other),
         })
         .collect()
@@ -194,6 +201,17 @@ fn multigrid(config: &Config, facts: &Facts) -> PreconditionerConfig {
         ..Amg::default()
     };
     PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
+}
+
+fn thorough(config: &Config) -> PreconditionerConfig {
+    let preset = Config::preset(THOROUGH).expect("the preset can be read");
+    let mut preconditioner = preset.preconditioner;
+    if let (PreconditionerConfig::Amg(amg), Some(precision)) =
+        (&mut preconditioner, config.precision)
+    {
+        amg.precision = precision.into();
+    }
+    preconditioner
 }
 
 fn named_solver(name: &str) -> SolverConfig {
@@ -258,7 +276,7 @@ mod tests {
     fn the_matrix_decides() {
         let auto = Config::default();
         let definite = chain(&auto, |_| {});
-        assert_eq!(definite[..4], ["cg+amg", "cg+ic0", "cg+ssor", "cg+jacobi"]);
+        assert_eq!(definite[..4], ["cg+amg", "cg+amg", "cg+ic0", "cg+ssor"]);
         let indefinite = chain(&auto, |facts| facts.negative_diagonal = 1);
         assert_eq!(indefinite[0], "minres+l1-jacobi");
         let general = chain(&auto, |facts| facts.hermitian = false);
@@ -279,7 +297,7 @@ mod tests {
         let auto = Config::default();
         assert_eq!(chain(&auto, |facts| facts.rows = 100)[0], "direct+none");
         let medium = chain(&auto, |facts| facts.rows = 10_000);
-        assert_eq!(medium[..3], ["cg+amg", "direct+none", "cg+ic0"]);
+        assert_eq!(medium[..3], ["cg+amg", "direct+none", "cg+amg"]);
         assert!(!chain(&auto, |_| {}).contains(&"direct+none".to_owned()));
     }
 

@@ -12,14 +12,20 @@ use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
 use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
-use super::strength::{Classical, Mutual, Strength};
+use super::strength::{Classical, Mutual, Strength, Symmetric};
 use super::systems::Systems;
 use super::test_space::TestSpaceSearch;
+use crate::config::Unit;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Facts;
 use crate::scalar::Scalar;
+
+/// The weakest of strong couplings, and the entries of a row of FSAI, where the near-nullspace has to
+/// be found: nearly all couplings count, and few unknowns are coarse.
+const SEARCHED_THRESHOLD: f64 = 0.01;
+const SEARCHED_FSAI_STEPS: usize = 20;
 
 /// Algebraic multigrid: every stage, by name and parameters.
 ///
@@ -178,6 +184,36 @@ impl Amg {
             }
         }
         Ok(amg)
+    }
+
+    /// The same where the near-nullspace still has to be found: what is open becomes what serves
+    /// vectors that fit no nodes, matrices that single precision may not hold, and whatever left too
+    /// little for simpler smoothers. Where enough vectors are given, nothing changes.
+    #[must_use]
+    pub(super) fn searching(&self, near_nullspace: &NearNullspace) -> Self {
+        let mut amg = self.clone();
+        let search = self.test_space.as_ref();
+        let open = self.coarsening == Coarsening::Auto && self.interpolation == Interpolation::Auto;
+        if !open || !search.is_some_and(|search| search.is_needed(near_nullspace)) {
+            return amg;
+        }
+        amg.coarsening = Coarsening::Pmis;
+        amg.interpolation = Interpolation::Bamg;
+        if self.strength == Strength::Auto {
+            let threshold = SEARCHED_THRESHOLD;
+            amg.strength = Strength::Symmetric(Symmetric {
+                threshold,
+                ..Symmetric::default()
+            });
+        }
+        if self.smoother == Smoother::Auto {
+            let steps = SEARCHED_FSAI_STEPS;
+            amg.smoother = Smoother::Fsai { steps };
+        }
+        if self.precision == LevelPrecisions::default() {
+            amg.precision = LevelPrecisions::uniform(Unit::Double);
+        }
+        amg
     }
 
     fn decide(&mut self, definite: bool, on_device: bool) {

@@ -141,3 +141,30 @@ fn what_mechanics_may_be_given_wrong_is_named_or_cured() {
     let error = error.unwrap_err().to_string();
     assert!(error.contains("row 9"), "{error}");
 }
+
+#[test]
+fn where_too_few_vectors_are_given_they_are_found_and_interpolated() {
+    let built = gallery::build("elasticity:6x3x3", &Executor::cpu()).unwrap();
+    let (a, modes): (Matrix, _) = (Arc::new(built.matrix), built.near_nullspace.unwrap());
+    let config = Config::preset("mechanics").unwrap();
+    let PreconditionerConfig::Amg(amg) = config.preconditioner else {
+        panic!("mechanics is multigrid");
+    };
+    let chosen = |near: &NearNullspace| {
+        let made = amg.hierarchy_with(&a, near, &Workspace::new()).unwrap();
+        let amg = made.amg().clone();
+        (amg.coarsening, amg.smoother, amg.precision.to_string())
+    };
+    let cheap = (
+        Coarsening::Greedy,
+        "chebyshev:2".parse().unwrap(),
+        "sp".to_owned(),
+    );
+    assert_eq!(chosen(&modes), cheap);
+    let found = (
+        Coarsening::Pmis,
+        "fsai:20".parse().unwrap(),
+        "dp".to_owned(),
+    );
+    assert_eq!(chosen(&NearNullspace::components(3).unwrap()), found);
+}
