@@ -15,6 +15,8 @@ use crate::scalar::Scalar;
 const FILE: File = kernel_file!("transpose.c", TEAM_BLOCK, "teams.h");
 /// Lengths of rows that are sorted in local memory.
 const LOCAL: usize = 2048;
+/// Entries for every thread of a team.
+const SHARE: usize = 4;
 /// Kernels that have no teams are compiled with these.
 const PLAIN: [Define; 4] = [
     ("THREADS", "1"),
@@ -61,7 +63,7 @@ impl Queue<'_> {
         ];
         self.items(FILE, "put_down", &PLAIN, size.cols, &arguments)?;
         let mut t_values = self.room(values.map_or(0, Buffer::len))?;
-        for group in groups.each(LOCAL)? {
+        for group in groups.each(LOCAL, SHARE)? {
             let word = [("WORD", word::<T>())];
             let defines = [&group.defines(1)[..], &word].concat();
             let arguments = [
