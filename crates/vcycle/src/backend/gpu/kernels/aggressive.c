@@ -73,7 +73,7 @@ KERNEL aggressive_rows(u64 items, GLOBAL const u32 *RESTRICT list,
         const u32 count = sort_table(t, scratch);
         const Table sorted = upper_half(t);
         for (u32 one = part_of_row(); one < count; one += ROW_THREADS) {
-            out_columns[starts[row] + one] = sorted.keys[one];
+            out_columns[starts[row] + one] = KEY(sorted, one);
             out_values[starts[row] + one] = 1;
         }
     }

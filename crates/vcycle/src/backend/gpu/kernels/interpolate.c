@@ -153,8 +153,9 @@ FUNCTION void add_points(const PRIVATE Level *a, Table t, u32 row) {
     TILE_SYNC(ROW_THREADS);
 }
 
-// What becomes of an entry of the row: added to the diagonal, to the sum of its slot, or passed on
-// to the entries `begin` to `end` of the couplings with coarse unknowns and `back` to the row.
+// What becomes of an entry of the row: `value` is added to the diagonal, or to the sum of its slot,
+// or multiplies what is shared: the `count` couplings with coarse unknowns from `begin` on, and the
+// one `back` to the row.
 #define LUMPED 0xffffffffu
 #define PASSED_ON 0xfffffffeu
 typedef struct {
@@ -163,68 +164,66 @@ typedef struct {
     LOCAL f64 *back;
     LOCAL u64 *begin;
     LOCAL u32 *count;
-    LOCAL f64 *shares;
 } Entries;
+
+// The coupling of a neighbour back to the row, if it counts.
+FUNCTION f64 coupling_back(const PRIVATE Level *a, u32 row, u32 near) {
+    const u64 place = find_entry(a->offsets, a->columns, near, row);
+    const f64 value = place != a->offsets[near + 1] ? a->values[place] : 0;
+    return (value < 0) == (a->diagonal[near] > 0) ? value : 0;
+}
+
+// How a strong fine neighbour shares its coupling; whether there is anything to share it with.
+FUNCTION bool look_at_fine(const PRIVATE Level *a, Table t, u32 row, u32 near, Entries e) {
+    const u32 part = part_of_row();
+    const u64 begin = a->c_offsets[near];
+    const u32 count = (u32)(a->c_offsets[near + 1] - begin);
+    f64 total = 0;
+    for (u32 k = 0; k < count; k++) {
+        const f64 value = a->c_values[begin + k];
+        if (find_key(t, a->c_columns[begin + k]) != EMPTY)
+            total += value;
+    }
+    const f64 back = OWN ? coupling_back(a, row, near) : 0;
+    total += back;
+    if (total == 0)
+        return false;
+    e.begin[part] = begin;
+    e.count[part] = count;
+    e.back[part] = back;
+    e.value[part] /= total;
+    return true;
+}
 
 // Looks at the entry that this thread has of the row.
 FUNCTION void look_at(const PRIVATE Level *a, Table t, u32 row, u64 place, Entries e) {
-    const u32 near = a->columns[place], part = part_of_row();
+    const u32 near = a->columns[place];
     u32 slot = LUMPED;
-    e.value[part] = a->values[place];
+    e.value[part_of_row()] = a->values[place];
     if (near != row && a->coarse[near] != NONE) {
         slot = find_key(t, near);
         slot = slot == EMPTY ? LUMPED : slot;
     } else if (near != row &&
-               find_entry(a->s_offsets, a->s_columns, row, near) != a->s_offsets[row + 1]) {
-        slot = PASSED_ON;
-        e.begin[part] = a->c_offsets[near];
-        e.count[part] = (u32)(a->c_offsets[near + 1] - a->c_offsets[near]);
-        f64 back = 0;
-        if (OWN) {
-            const u64 found = find_entry(a->offsets, a->columns, near, row);
-            back = found != a->offsets[near + 1] ? a->values[found] : 0;
-            back = (back < 0) == (a->diagonal[near] > 0) ? back : 0;
-        }
-        e.back[part] = back;
-    }
-    e.slot[part] = slot;
+               find_entry(a->s_offsets, a->s_columns, row, near) != a->s_offsets[row + 1])
+        slot = look_at_fine(a, t, row, near, e) ? PASSED_ON : LUMPED;
+    e.slot[part_of_row()] = slot;
 }
 
-// Shares a coupling of `row` among the points of the set; what is left over is returned. Sums are
-// formed in the order of the columns.
-FUNCTION f64 pass_on(const PRIVATE Level *a, Table t, u32 own, Entries e, u32 which) {
-    const u64 begin = e.begin[which];
-    const u32 count = e.count[which], part = part_of_row();
-    f64 total = 0, mine = 0;
-    u32 slot = EMPTY;
-    for (u32 first = 0; first < count; first += ROW_THREADS) {
-        slot = first + part < count ? find_key(t, a->c_columns[begin + first + part]) : EMPTY;
-        mine = slot != EMPTY ? a->c_values[begin + first + part] : 0;
-        e.shares[part] = mine;
-        TILE_SYNC(ROW_THREADS);
-        for (u32 k = 0; k < ROW_THREADS && first + k < count; k++)
-            total += e.shares[k];
-        TILE_SYNC(ROW_THREADS);
-    }
-    total += e.back[which];
-    if (total == 0)
-        return e.value[which];
-    const f64 factor = e.value[which] / total;
-    for (u32 first = 0; first < count; first += ROW_THREADS) {
-        if (count > ROW_THREADS) {
-            slot = first + part < count ? find_key(t, a->c_columns[begin + first + part]) : EMPTY;
-            mine = slot != EMPTY ? a->c_values[begin + first + part] : 0;
-        }
+// Shares a coupling of the row among the points of the set; `own` is the slot of the row itself.
+FUNCTION void pass_on(const PRIVATE Level *a, Table t, u32 own, Entries e, u32 which) {
+    const f64 factor = e.value[which];
+    for (u32 k = part_of_row(); k < e.count[which]; k += ROW_THREADS) {
+        const f64 value = a->c_values[e.begin[which] + k];
+        const u32 slot = find_key(t, a->c_columns[e.begin[which] + k]);
         if (slot != EMPTY)
-            t.sums[slot] += product(factor, mine);
+            SUM(t, slot) += product(factor, value);
     }
     if (OWN && leads_row())
-        t.sums[own] += product(factor, e.back[which]);
-    TILE_SYNC(ROW_THREADS);
-    return 0;
+        SUM(t, own) += product(factor, e.back[which]);
 }
 
-// The numerators of the weights; their denominator is returned.
+// The numerators of the weights; their denominator is returned. Sums are formed in the order of the
+// columns.
 FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, Entries e) {
     f64 diagonal = 0;
     const u64 end = a->offsets[row + 1];
@@ -234,19 +233,20 @@ FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, Entries e) {
             look_at(a, t, row, first + part_of_row(), e);
         TILE_SYNC(ROW_THREADS);
         for (u32 k = 0; k < ROW_THREADS && first + k < end; k++) {
-            if (e.slot[k] == PASSED_ON)
-                diagonal += pass_on(a, t, own, e, k);
-            else if (e.slot[k] == LUMPED)
+            const u32 slot = e.slot[k];
+            if (slot == LUMPED) {
                 diagonal += e.value[k];
-            else {
-                if (leads_row())
-                    t.sums[e.slot[k]] += e.value[k];
-                TILE_SYNC(ROW_THREADS);
+                continue;
             }
+            if (slot == PASSED_ON)
+                pass_on(a, t, own, e, k);
+            else if (leads_row())
+                SUM(t, slot) += e.value[k];
+            TILE_SYNC(ROW_THREADS);
         }
         TILE_SYNC(ROW_THREADS);
     }
-    return OWN ? diagonal + t.sums[own] : diagonal;
+    return OWN ? diagonal + SUM(t, own) : diagonal;
 }
 
 // Couplings to the set and to all, below and above zero.
@@ -266,7 +266,7 @@ FUNCTION f64 weigh_direct(const PRIVATE Level *a, Table t, u32 row, PRIVATE Sign
         if (slot != EMPTY) {
             sums->coarse[sign] += value;
             if (leads_row())
-                t.sums[slot] = value;
+                SUM(t, slot) = value;
         }
     }
     f64 diagonal = a->diagonal[row];
@@ -281,28 +281,28 @@ FUNCTION f64 weigh_direct(const PRIVATE Level *a, Table t, u32 row, PRIVATE Sign
 FUNCTION void finish(const PRIVATE Level *a, Table t, f64 diagonal, const PRIVATE Signed *sums) {
     TILE_SYNC(ROW_THREADS);
     FOR_SLOTS(slot, t) {
-        if (t.keys[slot] == EMPTY)
+        if (KEY(t, slot) == EMPTY)
             continue;
-        const u32 number = a->coarse[t.keys[slot]];
-        const f64 sum = t.sums[slot];
+        const u32 number = a->coarse[KEY(t, slot)];
+        const f64 sum = SUM(t, slot);
         f64 weight = -sum / diagonal;
         if (DIRECT)
             weight = product(-(sums->all[sum > 0] / sums->coarse[sum > 0]), sum) / diagonal;
         const bool keep = number != NONE && weight != 0 && weight - weight == 0;
-        t.keys[slot] = keep ? number : EMPTY;
-        t.sums[slot] = weight;
+        KEY(t, slot) = keep ? number : EMPTY;
+        SUM(t, slot) = weight;
     }
     TILE_SYNC(ROW_THREADS);
 }
 
 // Whether entry `item` of a sorted row is among those kept.
 FUNCTION bool is_kept(Table row, u32 count, u32 item, f64 least, u32 max_elements) {
-    const f64 size = modulus(row.sums[item]);
+    const f64 size = modulus(SUM(row, item));
     if (size < least)
         return false;
     u32 rank = 0;
     for (u32 other = 0; other < count; other++) {
-        const f64 its = modulus(row.sums[other]);
+        const f64 its = modulus(SUM(row, other));
         rank += its > size || (its == size && other < item);
     }
     return max_elements == 0 || rank < max_elements;
@@ -314,27 +314,27 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
     const Table row = upper_half(t);
     f64 before = 0, after = 0, largest = 0;
     for (u32 item = 0; item < count; item++) {
-        before += row.sums[item];
-        largest = modulus(row.sums[item]) > largest ? modulus(row.sums[item]) : largest;
+        before += SUM(row, item);
+        largest = modulus(SUM(row, item)) > largest ? modulus(SUM(row, item)) : largest;
     }
     const f64 least = factor > 0 ? product(factor, largest) : 0;
     for (u32 item = part_of_row(); item < count; item += ROW_THREADS)
-        t.keys[item] = is_kept(row, count, item, least, max_elements);
+        KEY(t, item) = is_kept(row, count, item, least, max_elements);
     TILE_SYNC(ROW_THREADS);
     u32 kept = 0;
     for (u32 item = 0; item < count; item++)
-        if (t.keys[item]) {
-            after += row.sums[item];
+        if (KEY(t, item)) {
+            after += SUM(row, item);
             kept++;
         }
     const f64 scale = kept < count && after != 0 ? before / after : 1;
     u32 place = 0;
     for (u32 item = 0; item < count; item++) {
-        if (!t.keys[item])
+        if (!KEY(t, item))
             continue;
         if (item % ROW_THREADS == part_of_row()) {
-            out_columns[place] = row.keys[item];
-            out_values[place] = row.sums[item] * scale;
+            out_columns[place] = KEY(row, item);
+            out_values[place] = SUM(row, item) * scale;
         }
         place++;
     }
@@ -353,12 +353,11 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
     LOCAL_ARRAY(u64, begins, BLOCK);
     LOCAL_ARRAY(f64, entries, BLOCK);
     LOCAL_ARRAY(f64, backs, BLOCK);
-    LOCAL_ARRAY(f64, shares, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;
     const u32 first = thread_of_block() - part_of_row();
-    const Entries e = {slots + first,  entries + first, backs + first,
-                       begins + first, counts + first,  shares + first};
+    const Entries e = {slots + first, entries + first, backs + first, begins + first,
+                       counts + first};
     const Level a = {offsets,   columns,  values,     s_offsets,  s_columns, c_offsets,
                      c_columns, c_values, sc_offsets, sc_columns, diagonal,  coarse};
     FOR_ROWS(item, items) {
@@ -405,8 +404,8 @@ KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
         const u32 row = list[item], count = (u32)(offsets[row + 1] - offsets[row]);
         TILE_SYNC(ROW_THREADS);
         for (u32 k = part_of_row(); k < count; k += ROW_THREADS) {
-            sorted.keys[k] = columns[offsets[row] + k];
-            sorted.sums[k] = values[offsets[row] + k];
+            KEY(sorted, k) = columns[offsets[row] + k];
+            SUM(sorted, k) = values[offsets[row] + k];
         }
         TILE_SYNC(ROW_THREADS);
         const u64 start = starts[row];

@@ -141,13 +141,13 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
             }
             TILE_SYNC(ROW_THREADS);
             for (u32 one = part; one < count; one += ROW_THREADS)
-                sorted.sums[one] = add_factors(sorted.sums[one], sorted.keys[one], f, entries,
+                SUM(sorted, one) = add_factors(SUM(sorted, one), KEY(sorted, one), f, entries,
                                                t_offsets, t_columns, t_values);
             TILE_SYNC(ROW_THREADS);
         }
         for (u32 one = part; one < count; one += ROW_THREADS) {
-            out_columns[starts[row] + one] = sorted.keys[one];
-            out_values[starts[row] + one] = sorted.sums[one];
+            out_columns[starts[row] + one] = KEY(sorted, one);
+            out_values[starts[row] + one] = SUM(sorted, one);
         }
     }
 }
