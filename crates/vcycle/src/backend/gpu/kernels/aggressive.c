@@ -35,7 +35,7 @@ KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
         if (row < rows)
             FOR_ENTRIES(place, s_offsets, points[row]) keys += degrees[s_columns[place]];
         keys = row_count(keys, scratch) + (row < rows ? degrees[points[row]] : 0);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys, keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
             lengths[row] = 0;

@@ -25,7 +25,8 @@ KERNEL interpolate_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
 
 // Room for the entries of fine rows and their bins; the lengths of the other rows. With `points`
 // there are rows for these unknowns alone.
-KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
+KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points,
+                          GLOBAL const u64 *RESTRICT offsets, GRAPH,
                           GLOBAL const u32 *RESTRICT coarse, GLOBAL const u32 *RESTRICT degrees,
                           u32 max_elements, GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
                           GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
@@ -41,7 +42,7 @@ KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
                 if (s_columns[place] != point)
                     keys += degrees[s_columns[place]];
         keys = row_count(keys, scratch) + (is_fine ? degrees[point] : 0);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys + OWN) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys + OWN, offsets[point + 1] - offsets[point]) : BINS;
         count_bins(bin, keys + OWN, counters, counts);
         if (row < rows && leads_row()) {
             rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
@@ -385,7 +386,7 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
     FOR_BLOCKS_OF_ROWS(first, rows) {
         const u64 row = first + row_of_block();
         const u32 keys = row < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
-        const u32 bin = keys != 0 ? bin_of(keys) : BINS;
+        const u32 bin = keys != 0 ? bin_of(keys, keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows) {
             rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;

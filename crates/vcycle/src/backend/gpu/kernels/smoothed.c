@@ -63,7 +63,7 @@ KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT 
                     keys += (u32)(t_offsets[column + 1] - t_offsets[column]);
             }
         keys = row_count(keys, scratch);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys, offsets[row + 1] - offsets[row]) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
             lengths[row] = 0;

@@ -133,9 +133,10 @@ FUNCTION void count_row(Table t, u32 row, GLOBAL u32 *lengths, LOCAL u32 *scratc
 
 #define BINS 5
 
-// The bin of rows with at most so many keys: capacities of 32, 128, 512, 2048, and any.
-FUNCTION u32 bin_of(u32 keys) {
-    return keys <= 16 ? 0 : keys <= 64 ? 1 : keys <= 256 ? 2 : keys <= 1024 ? 3 : 4;
+// The bin of a row made of so many entries with at most so many keys: capacities of 32, 128, 512,
+// 2048, and any. One thread makes the rows of the first.
+FUNCTION u32 bin_of(u32 keys, u64 entries) {
+    return keys <= 16 && entries <= 16 ? 0 : keys <= 64 ? 1 : keys <= 256 ? 2 : keys <= 1024 ? 3 : 4;
 }
 
 // Counts a row by its bin, at the end notes the largest; all threads of a block have to come here.
