@@ -85,12 +85,12 @@ KERNEL coarse_fill(u64 rows, MATRIX, GLOBAL const f64 *RESTRICT diagonal,
             const u32 column = place < end ? columns[place] : 0;
             const u32 keep =
                 place < end && is_shared(values[place], diagonal[row], coarse[column]);
-            const u32 before = row_count_before(keep, scratch);
+            const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
             if (keep) {
                 out_columns[next + before] = column;
                 out_values[next + before] = values[place];
             }
-            next += row_count(keep, scratch);
+            next += BITS_SET(flags);
         }
     }
 }
@@ -107,10 +107,10 @@ KERNEL coarse_strong(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
             const u64 place = first + part_of_row();
             const u32 column = place < end ? s_columns[place] : 0;
             const u32 keep = place < end && coarse[column] != NONE;
-            const u32 before = row_count_before(keep, scratch);
+            const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
             if (keep)
                 out_columns[next + before] = column;
-            next += row_count(keep, scratch);
+            next += BITS_SET(flags);
         }
     }
 }
@@ -311,33 +311,38 @@ FUNCTION bool is_kept(Table row, u32 count, u32 item, f64 least, u32 max_element
 
 // Writes the entries of a row that truncation keeps, scaled to the same sum; how many these are.
 FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
-                             GLOBAL u32 *out_columns, GLOBAL f64 *out_values) {
+                             GLOBAL u32 *out_columns, GLOBAL f64 *out_values,
+                             LOCAL u32 *scratch) {
     const Table row = upper_half(t);
     f64 before = 0, after = 0, largest = 0;
-    for (u32 item = 0; item < count; item++) {
-        before += SUM(row, item);
-        largest = modulus(SUM(row, item)) > largest ? modulus(SUM(row, item)) : largest;
-    }
-    const f64 least = factor > 0 ? product(factor, largest) : 0;
-    for (u32 item = part_of_row(); item < count; item += ROW_THREADS)
-        KEY(t, item) = is_kept(row, count, item, least, max_elements);
-    TILE_SYNC(ROW_THREADS);
-    u32 kept = 0;
     for (u32 item = 0; item < count; item++)
-        if (KEY(t, item)) {
-            after += SUM(row, item);
-            kept++;
-        }
+        before += SUM(row, item);
+    if (factor > 0)
+        for (u32 item = 0; item < count; item++)
+            largest = modulus(SUM(row, item)) > largest ? modulus(SUM(row, item)) : largest;
+    const f64 least = product(factor, largest);
+    u32 kept = 0;
+    for (u32 first = 0; first < count; first += ROW_THREADS) {
+        const u32 item = first + part_of_row();
+        const u32 keep = item < count && is_kept(row, count, item, least, max_elements);
+        if (item < count)
+            KEY(t, item) = keep;
+        const u32 flags = row_flags(keep, scratch);
+        for (u32 left = flags; left != 0; left &= left - 1)
+            after += SUM(row, first + BITS_SET((left & -left) - 1));
+        kept += BITS_SET(flags);
+    }
     const f64 scale = kept < count && after != 0 ? before / after : 1;
     u32 place = 0;
-    for (u32 item = 0; item < count; item++) {
-        if (!KEY(t, item))
-            continue;
-        if (item % ROW_THREADS == part_of_row()) {
-            out_columns[place] = KEY(row, item);
-            out_values[place] = SUM(row, item) * scale;
+    for (u32 first = 0; first < count; first += ROW_THREADS) {
+        const u32 item = first + part_of_row();
+        const u32 keep = item < count && KEY(t, item);
+        const u32 flags = row_flags(keep, scratch), own = place + BITS_SET(flags_before(flags));
+        if (keep) {
+            out_columns[own] = KEY(row, item);
+            out_values[own] = SUM(row, item) * scale;
         }
-        place++;
+        place += BITS_SET(flags);
     }
     return kept;
 }
@@ -371,7 +376,7 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
         const u32 count = sort_table(t, slots);
         const u64 start = starts[number];
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
-                                         out_values + start);
+                                         out_values + start, slots);
         if (leads_row())
             lengths[number] = kept;
     }
@@ -399,6 +404,7 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
 KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
                      MATRIX, u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
                      GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE, sorted = upper_half(t);
     FOR_ROWS(item, items) {
@@ -411,7 +417,7 @@ KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
         TILE_SYNC(ROW_THREADS);
         const u64 start = starts[row];
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
-                                         out_values + start);
+                                         out_values + start, scratch);
         if (leads_row())
             lengths[row] = kept;
     }

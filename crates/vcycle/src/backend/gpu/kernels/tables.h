@@ -93,12 +93,15 @@ FUNCTION u32 compact(Table t, LOCAL u32 *scratch) {
         TILE_SYNC(ROW_THREADS);
         const u32 key = KEY(t, slot);
         const f64 sum = SUM(t, slot);
-        const u32 keep = key != EMPTY, before = row_count_before(keep, scratch);
+        const u32 keep = key != EMPTY, flags = row_flags(keep, scratch);
+        const u32 before = BITS_SET(flags_before(flags));
+        // All have read before any writes.
+        TILE_SYNC(ROW_THREADS);
         if (keep) {
             KEY(t, count + before) = key;
             SUM(t, count + before) = sum;
         }
-        count += row_count(keep, scratch);
+        count += BITS_SET(flags);
     }
     TILE_SYNC(ROW_THREADS);
     return count;
