@@ -151,7 +151,7 @@ FUNCTION void add_points(const PRIVATE Level *a, Table t, u32 row) {
                 for (u64 k = a->sc_offsets[near]; k < a->sc_offsets[near + 1]; k++)
                     insert_key(t, a->sc_columns[k]);
         }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
 }
 
 // What becomes of an entry of the row: `value` is added to the diagonal, or to the sum of its slot,
@@ -232,7 +232,7 @@ FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, Entries e) {
     for (u64 first = a->offsets[row]; first < end; first += ROW_THREADS) {
         if (first + part_of_row() < end)
             look_at(a, t, row, first + part_of_row(), e);
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         for (u32 k = 0; k < ROW_THREADS && first + k < end; k++) {
             const u32 slot = e.slot[k];
             if (slot == LUMPED) {
@@ -243,9 +243,9 @@ FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, Entries e) {
                 pass_on(a, t, own, e, k);
             else if (leads_row())
                 SUM(t, slot) += e.value[k];
-            TILE_SYNC(ROW_THREADS);
+            ROW_SYNC();
         }
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
     }
     return OWN ? diagonal + SUM(t, own) : diagonal;
 }
@@ -274,13 +274,13 @@ FUNCTION f64 weigh_direct(const PRIVATE Level *a, Table t, u32 row, PRIVATE Sign
     for (u32 sign = 0; sign < 2; sign++)
         if (sums->coarse[sign] == 0)
             diagonal += sums->all[sign];
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     return diagonal;
 }
 
 // Turns sums into weights and points into coarse unknowns; what makes no entry leaves the table.
 FUNCTION void finish(const PRIVATE Level *a, Table t, f64 diagonal, const PRIVATE Signed *sums) {
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     FOR_SLOTS(slot, t) {
         if (KEY(t, slot) == EMPTY)
             continue;
@@ -293,7 +293,7 @@ FUNCTION void finish(const PRIVATE Level *a, Table t, f64 diagonal, const PRIVAT
         KEY(t, slot) = keep ? number : EMPTY;
         SUM(t, slot) = weight;
     }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
 }
 
 // Whether entry `item` of a sorted row is among those kept.
@@ -409,12 +409,12 @@ KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
     const Table t = OWN_TABLE, sorted = upper_half(t);
     FOR_ROWS(item, items) {
         const u32 row = list[item], count = (u32)(offsets[row + 1] - offsets[row]);
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         for (u32 k = part_of_row(); k < count; k += ROW_THREADS) {
             KEY(sorted, k) = columns[offsets[row] + k];
             SUM(sorted, k) = values[offsets[row] + k];
         }
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         const u64 start = starts[row];
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
                                          out_values + start, scratch);

@@ -139,11 +139,11 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
                     f.value[part] = t_values[begin];
                 }
             }
-            TILE_SYNC(ROW_THREADS);
+            ROW_SYNC();
             for (u32 one = part; one < count; one += ROW_THREADS)
                 SUM(sorted, one) = add_factors(SUM(sorted, one), KEY(sorted, one), f, entries,
                                                t_offsets, t_columns, t_values);
-            TILE_SYNC(ROW_THREADS);
+            ROW_SYNC();
         }
         for (u32 one = part; one < count; one += ROW_THREADS) {
             out_columns[starts[row] + one] = KEY(sorted, one);

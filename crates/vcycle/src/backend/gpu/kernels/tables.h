@@ -40,12 +40,12 @@ typedef struct {
 #define FOR_SLOTS(slot, t) for (u32 slot = part_of_row(); slot < (t).capacity; slot += ROW_THREADS)
 
 FUNCTION void clear_table(Table t) {
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     FOR_SLOTS(slot, t) {
         KEY(t, slot) = EMPTY;
         SUM(t, slot) = 0;
     }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
 }
 
 FUNCTION u32 first_slot(Table t, u32 key) { return (key * 0x9e3779b1u >> 8) & (t.capacity - 1); }
@@ -90,20 +90,20 @@ FUNCTION u32 compact(Table t, LOCAL u32 *scratch) {
     u32 count = 0;
     for (u32 first = 0; first < t.capacity; first += ROW_THREADS) {
         const u32 slot = first + part_of_row();
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         const u32 key = KEY(t, slot);
         const f64 sum = SUM(t, slot);
         const u32 keep = key != EMPTY, flags = row_flags(keep, scratch);
         const u32 before = BITS_SET(flags_before(flags));
         // All have read before any writes.
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         if (keep) {
             KEY(t, count + before) = key;
             SUM(t, count + before) = sum;
         }
         count += BITS_SET(flags);
     }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     return count;
 }
 
@@ -118,13 +118,13 @@ FUNCTION u32 sort_table(Table t, LOCAL u32 *scratch) {
         KEY(sorted, rank) = key;
         SUM(sorted, rank) = SUM(t, item);
     }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     return count;
 }
 
 // How many keys there are is the length of the row.
 FUNCTION void count_row(Table t, u32 row, GLOBAL u32 *lengths, LOCAL u32 *scratch) {
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     u32 count = 0;
     FOR_SLOTS(slot, t) count += KEY(t, slot) != EMPTY;
     count = row_count(count, scratch);

@@ -2,6 +2,12 @@
 
 #define ROW_THREADS TILE(LANES)
 #define BLOCK_ROWS (BLOCK / ROW_THREADS)
+// What the threads of a row wrote before is seen by all of them; one alone waits for nobody.
+#if LANES == 1
+#define ROW_SYNC()
+#else
+#define ROW_SYNC() TILE_SYNC(ROW_THREADS)
+#endif
 #define NONE 0xffffffffu
 // In OpenCL a `long long` may be wider.
 #define U64(literal) ((u64)literal##ull)
@@ -27,9 +33,9 @@ FUNCTION bool leads_row(void) { return part_of_row() == 0; }
 #define ROW_FOLD(T, name, combined)                                                                \
     FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
         LOCAL T *own = scratch + (thread_of_block() - part_of_row());                              \
-        TILE_SYNC(ROW_THREADS);                                                                    \
+        ROW_SYNC();                                                                    \
         own[part_of_row()] = value;                                                                \
-        TILE_SYNC(ROW_THREADS);                                                                    \
+        ROW_SYNC();                                                                    \
         T all = own[0];                                                                            \
         for (u32 k = 1; k < ROW_THREADS; k++) {                                                    \
             const T next = own[k];                                                                 \
@@ -52,15 +58,17 @@ ROW_FOLD(u32, row_count, all + next)
 #endif
 #if defined(DIALECT_CUDA) && !defined(DIALECT_HIP)
 FUNCTION u32 row_flags(u32 flag, LOCAL u32 *scratch) {
+    if (ROW_THREADS == 1)
+        return flag;
     const u32 mask = tile_mask(ROW_THREADS);
     return (__ballot_sync(mask, flag) & mask) >> (lane() & ~(ROW_THREADS - 1));
 }
 #else
 FUNCTION u32 row_flags(u32 flag, LOCAL u32 *scratch) {
     LOCAL u32 *own = scratch + (thread_of_block() - part_of_row());
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     own[part_of_row()] = flag;
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     u32 flags = 0;
     for (u32 k = 0; k < ROW_THREADS; k++)
         flags |= own[k] << k;
