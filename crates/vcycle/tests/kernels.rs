@@ -60,8 +60,10 @@ fn compile_all(programs: &[Source], target: &str, width: usize) {
     for program in programs {
         let mut program = program.clone();
         for define in &mut program.defines {
-            if define.starts_with("WIDTH=") {
-                *define = format!("WIDTH={width}");
+            match define.split('=').next() {
+                Some("WIDTH") => *define = format!("WIDTH={width}"),
+                Some("IN_FLIGHT") => *define = "IN_FLIGHT=4".to_owned(),
+                _ => {}
             }
             // Threads share rows where they can.
             if define == "LANES=1" {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::scaling::Strategy;
 use super::setup::set_up_as;
-use super::{Grid, StencilMatrix, Triple};
+use super::{Grid, Smoother, StencilMatrix, Triple};
 use crate::config::{ConfigError, Unit};
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -48,6 +48,8 @@ pub struct StructMg {
     /// Matrices from this level on are stored in the precision of vectors; unless given, from the
     /// first level where too many numbers are too small.
     pub shift_level: Option<usize>,
+    /// What smooths.
+    pub smoother: Smoother,
     /// Sweeps before the correction.
     pub pre_sweeps: usize,
     /// Sweeps after the correction.
@@ -66,6 +68,7 @@ impl Default for StructMg {
             precision: None,
             scaling: Strategy::default(),
             shift_level: None,
+            smoother: Smoother::default(),
             pre_sweeps: 1,
             post_sweeps: 1,
             semicoarsening: 0.3,

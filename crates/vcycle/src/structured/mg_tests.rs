@@ -51,6 +51,7 @@ fn half_precision_needs_no_more_iterations_than_double() {
         ("poisson9:40x1", 3),
         ("aniso7:20,0.001", 16),
         ("jump7:20,1e6", 40),
+        ("elasticity:8x5x6", 30),
     ] {
         let double = iterations(spec, &parameters("K64P64D64"));
         let half = iterations(spec, &parameters("K64P32D16"));
@@ -58,7 +59,8 @@ fn half_precision_needs_no_more_iterations_than_double() {
             double <= most,
             "{spec}: {double} iterations in double precision"
         );
-        assert!(half <= double + 1, "{spec}: {double} and {half} iterations");
+        let most = double + 1 + double / 10;
+        assert!(half <= most, "{spec}: {double} and {half} iterations");
         let brain = iterations(spec, &parameters("K64P32DB16"));
         assert!(
             brain <= 2 * double,
@@ -72,6 +74,27 @@ fn convection_costs_half_precision_some_iterations() {
     let double = iterations("convdiff7:16,20", &parameters("K64P64D64"));
     let half = iterations("convdiff7:16,20", &parameters("K64P32D16"));
     assert!(double <= 16 && half <= 22, "{double} and {half} iterations");
+}
+
+#[test]
+fn incomplete_factorisations_smooth() {
+    for spec in ["laplace27e8:17x16x15", "jump7:16,1000", "convdiff7:16,20"] {
+        let with = |smoother| {
+            let parameters = StructMg {
+                smoother,
+                ..parameters("K64P32D16")
+            };
+            iterations(spec, &parameters)
+        };
+        let sweeps = with(Smoother::GaussSeidel);
+        for smoother in [Smoother::Dilu, Smoother::Ilu0] {
+            let found = with(smoother);
+            assert!(
+                found <= sweeps,
+                "{spec} {smoother}: {sweeps} and {found} iterations"
+            );
+        }
+    }
 }
 
 #[test]
@@ -198,7 +221,7 @@ fn what_cannot_be_preconditioned_is_named() {
             .generate_with_report(a, &ws)
             .map(|made| made.note)
     };
-    let a = problem(&cpu, "elasticity:3x2x2");
+    let a = problem(&cpu, "lshape:o1,l2");
     let refused = made(&a, &StructMg::default());
     assert!(
         matches!(refused, Err(Error::NotAStencil { .. })),

@@ -172,6 +172,15 @@ impl Gpu {
         let mut all = vec![
             format!("WIDTH={}", self.width()),
             format!("BLOCK={}", file.block),
+            // Compilers for processors take very long over many.
+            format!(
+                "IN_FLIGHT={}",
+                if self.device.properties().is_cpu {
+                    1
+                } else {
+                    4
+                }
+            ),
         ];
         all.extend(
             defines

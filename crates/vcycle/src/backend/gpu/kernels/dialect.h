@@ -3,6 +3,7 @@
 // Kernels are C99 plus these words. Compile-time constants come as definitions:
 //   WIDTH   threads of a sub-group (32 on NVIDIA, 64 on AMD, 16 or 32 elsewhere)
 //   BLOCK   threads of a block, a power of two
+//   IN_FLIGHT  loads of a thread that should be on their way together
 //   and the value types of a program, each one of f64 f32 f16 bf16.
 //
 // Values are stored in one of these types and computed in f64 or f32, their arithmetic type:

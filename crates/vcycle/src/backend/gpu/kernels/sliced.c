@@ -15,19 +15,20 @@
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
 
-// Four steps from t on, the k-th of them being `step`, with entries in `place_of_entry`. All loads
-// are on their way before a value is used; what is not `present` is loaded from a place that exists.
+// IN_FLIGHT steps from t on, the k-th of them being `step`, with entries in `place_of_entry`. All
+// loads are on their way before a value is used; what is not `present` is loaded from a place that
+// exists.
 #define BATCH(step, place_of_entry, present)                                                       \
     {                                                                                              \
-        ACC factors[4], inputs_of[4][COLUMNS];                                                     \
-        FOR(k, 4) {                                                                                \
+        ACC factors[IN_FLIGHT], inputs_of[IN_FLIGHT][COLUMNS];                                     \
+        FOR(k, IN_FLIGHT) {                                                                        \
             const u32 s = step;                                                                    \
             const u64 place = (u64)(place_of_entry) * cols + column;                               \
             factors[k] = LOAD(M, mine, s * LANES);                                                 \
             FOR(i, COLUMNS)                                                                        \
                 inputs_of[k][i] = COLUMNS == 1 || column + i < cols ? LOAD(X, x, place + i) : 0;   \
         }                                                                                          \
-        FOR(k, 4)                                                                                  \
+        FOR(k, IN_FLIGHT)                                                                          \
             if (present)                                                                           \
                 FOR(i, COLUMNS) totals[i] += factors[k] * inputs_of[k][i];                         \
     }
@@ -35,14 +36,14 @@
 #define SUM_OF_ENTRIES(code)                                                                       \
     {                                                                                              \
         u32 t = 0;                                                                                 \
-        for (; t + 4 <= steps; t += 4)                                                             \
+        for (; t + IN_FLIGHT <= steps; t += IN_FLIGHT)                                             \
             BATCH(t + k, base[s] + at + (code), true)                                              \
-        if (t < steps)                                                                             \
+        if (IN_FLIGHT > 1 && t < steps)                                                            \
             BATCH(min(t + k, steps - 1), base[s] + at + (code), t + k < steps)                     \
     }
 
 #define SUM_OF_STEPS                                                                               \
-    for (u32 t = 0; t < width; t += 4)                                                             \
+    for (u32 t = 0; t < width; t += IN_FLIGHT)                                                     \
         BATCH(min(t + k, width - 1), min(base[s] + at, inputs - 1), mark >> (t + k) & 1)
 
 // Leaves the sum of part p, the `before`-th of `count` parts of a row. Whether all are there: then
