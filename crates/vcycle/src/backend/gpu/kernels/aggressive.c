@@ -35,7 +35,7 @@ KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
         if (row < rows)
             FOR_ENTRIES(place, s_offsets, points[row]) keys += degrees[s_columns[place]];
         keys = row_count(keys, scratch) + (row < rows ? degrees[points[row]] : 0);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys, keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
             lengths[row] = 0;
@@ -73,7 +73,7 @@ KERNEL aggressive_rows(u64 items, GLOBAL const u32 *RESTRICT list,
         const u32 count = sort_table(t, scratch);
         const Table sorted = upper_half(t);
         for (u32 one = part_of_row(); one < count; one += ROW_THREADS) {
-            out_columns[starts[row] + one] = sorted.keys[one];
+            out_columns[starts[row] + one] = KEY(sorted, one);
             out_values[starts[row] + one] = 1;
         }
     }

@@ -25,7 +25,8 @@ KERNEL interpolate_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
 
 // Room for the entries of fine rows and their bins; the lengths of the other rows. With `points`
 // there are rows for these unknowns alone.
-KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
+KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points,
+                          GLOBAL const u64 *RESTRICT offsets, GRAPH,
                           GLOBAL const u32 *RESTRICT coarse, GLOBAL const u32 *RESTRICT degrees,
                           u32 max_elements, GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
                           GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
@@ -41,7 +42,7 @@ KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
                 if (s_columns[place] != point)
                     keys += degrees[s_columns[place]];
         keys = row_count(keys, scratch) + (is_fine ? degrees[point] : 0);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys + OWN) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys + OWN, offsets[point + 1] - offsets[point]) : BINS;
         count_bins(bin, keys + OWN, counters, counts);
         if (row < rows && leads_row()) {
             rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
@@ -84,12 +85,12 @@ KERNEL coarse_fill(u64 rows, MATRIX, GLOBAL const f64 *RESTRICT diagonal,
             const u32 column = place < end ? columns[place] : 0;
             const u32 keep =
                 place < end && is_shared(values[place], diagonal[row], coarse[column]);
-            const u32 before = row_count_before(keep, scratch);
+            const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
             if (keep) {
                 out_columns[next + before] = column;
                 out_values[next + before] = values[place];
             }
-            next += row_count(keep, scratch);
+            next += BITS_SET(flags);
         }
     }
 }
@@ -106,10 +107,10 @@ KERNEL coarse_strong(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
             const u64 place = first + part_of_row();
             const u32 column = place < end ? s_columns[place] : 0;
             const u32 keep = place < end && coarse[column] != NONE;
-            const u32 before = row_count_before(keep, scratch);
+            const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
             if (keep)
                 out_columns[next + before] = column;
-            next += row_count(keep, scratch);
+            next += BITS_SET(flags);
         }
     }
 }
@@ -150,11 +151,12 @@ FUNCTION void add_points(const PRIVATE Level *a, Table t, u32 row) {
                 for (u64 k = a->sc_offsets[near]; k < a->sc_offsets[near + 1]; k++)
                     insert_key(t, a->sc_columns[k]);
         }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
 }
 
-// What becomes of an entry of the row: added to the diagonal, to the sum of its slot, or passed on
-// to the entries `begin` to `end` of the couplings with coarse unknowns and `back` to the row.
+// What becomes of an entry of the row: `value` is added to the diagonal, or to the sum of its slot,
+// or multiplies what is shared: the `count` couplings with coarse unknowns from `begin` on, and the
+// one `back` to the row.
 #define LUMPED 0xffffffffu
 #define PASSED_ON 0xfffffffeu
 typedef struct {
@@ -163,68 +165,66 @@ typedef struct {
     LOCAL f64 *back;
     LOCAL u64 *begin;
     LOCAL u32 *count;
-    LOCAL f64 *shares;
 } Entries;
+
+// The coupling of a neighbour back to the row, if it counts.
+FUNCTION f64 coupling_back(const PRIVATE Level *a, u32 row, u32 near) {
+    const u64 place = find_entry(a->offsets, a->columns, near, row);
+    const f64 value = place != a->offsets[near + 1] ? a->values[place] : 0;
+    return (value < 0) == (a->diagonal[near] > 0) ? value : 0;
+}
+
+// How a strong fine neighbour shares its coupling; whether there is anything to share it with.
+FUNCTION bool look_at_fine(const PRIVATE Level *a, Table t, u32 row, u32 near, Entries e) {
+    const u32 part = part_of_row();
+    const u64 begin = a->c_offsets[near];
+    const u32 count = (u32)(a->c_offsets[near + 1] - begin);
+    f64 total = 0;
+    for (u32 k = 0; k < count; k++) {
+        const f64 value = a->c_values[begin + k];
+        if (find_key(t, a->c_columns[begin + k]) != EMPTY)
+            total += value;
+    }
+    const f64 back = OWN ? coupling_back(a, row, near) : 0;
+    total += back;
+    if (total == 0)
+        return false;
+    e.begin[part] = begin;
+    e.count[part] = count;
+    e.back[part] = back;
+    e.value[part] /= total;
+    return true;
+}
 
 // Looks at the entry that this thread has of the row.
 FUNCTION void look_at(const PRIVATE Level *a, Table t, u32 row, u64 place, Entries e) {
-    const u32 near = a->columns[place], part = part_of_row();
+    const u32 near = a->columns[place];
     u32 slot = LUMPED;
-    e.value[part] = a->values[place];
+    e.value[part_of_row()] = a->values[place];
     if (near != row && a->coarse[near] != NONE) {
         slot = find_key(t, near);
         slot = slot == EMPTY ? LUMPED : slot;
     } else if (near != row &&
-               find_entry(a->s_offsets, a->s_columns, row, near) != a->s_offsets[row + 1]) {
-        slot = PASSED_ON;
-        e.begin[part] = a->c_offsets[near];
-        e.count[part] = (u32)(a->c_offsets[near + 1] - a->c_offsets[near]);
-        f64 back = 0;
-        if (OWN) {
-            const u64 found = find_entry(a->offsets, a->columns, near, row);
-            back = found != a->offsets[near + 1] ? a->values[found] : 0;
-            back = (back < 0) == (a->diagonal[near] > 0) ? back : 0;
-        }
-        e.back[part] = back;
-    }
-    e.slot[part] = slot;
+               find_entry(a->s_offsets, a->s_columns, row, near) != a->s_offsets[row + 1])
+        slot = look_at_fine(a, t, row, near, e) ? PASSED_ON : LUMPED;
+    e.slot[part_of_row()] = slot;
 }
 
-// Shares a coupling of `row` among the points of the set; what is left over is returned. Sums are
-// formed in the order of the columns.
-FUNCTION f64 pass_on(const PRIVATE Level *a, Table t, u32 own, Entries e, u32 which) {
-    const u64 begin = e.begin[which];
-    const u32 count = e.count[which], part = part_of_row();
-    f64 total = 0, mine = 0;
-    u32 slot = EMPTY;
-    for (u32 first = 0; first < count; first += ROW_THREADS) {
-        slot = first + part < count ? find_key(t, a->c_columns[begin + first + part]) : EMPTY;
-        mine = slot != EMPTY ? a->c_values[begin + first + part] : 0;
-        e.shares[part] = mine;
-        TILE_SYNC(ROW_THREADS);
-        for (u32 k = 0; k < ROW_THREADS && first + k < count; k++)
-            total += e.shares[k];
-        TILE_SYNC(ROW_THREADS);
-    }
-    total += e.back[which];
-    if (total == 0)
-        return e.value[which];
-    const f64 factor = e.value[which] / total;
-    for (u32 first = 0; first < count; first += ROW_THREADS) {
-        if (count > ROW_THREADS) {
-            slot = first + part < count ? find_key(t, a->c_columns[begin + first + part]) : EMPTY;
-            mine = slot != EMPTY ? a->c_values[begin + first + part] : 0;
-        }
+// Shares a coupling of the row among the points of the set; `own` is the slot of the row itself.
+FUNCTION void pass_on(const PRIVATE Level *a, Table t, u32 own, Entries e, u32 which) {
+    const f64 factor = e.value[which];
+    for (u32 k = part_of_row(); k < e.count[which]; k += ROW_THREADS) {
+        const f64 value = a->c_values[e.begin[which] + k];
+        const u32 slot = find_key(t, a->c_columns[e.begin[which] + k]);
         if (slot != EMPTY)
-            t.sums[slot] += product(factor, mine);
+            SUM(t, slot) += product(factor, value);
     }
     if (OWN && leads_row())
-        t.sums[own] += product(factor, e.back[which]);
-    TILE_SYNC(ROW_THREADS);
-    return 0;
+        SUM(t, own) += product(factor, e.back[which]);
 }
 
-// The numerators of the weights; their denominator is returned.
+// The numerators of the weights; their denominator is returned. Sums are formed in the order of the
+// columns.
 FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, Entries e) {
     f64 diagonal = 0;
     const u64 end = a->offsets[row + 1];
@@ -232,21 +232,22 @@ FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, Entries e) {
     for (u64 first = a->offsets[row]; first < end; first += ROW_THREADS) {
         if (first + part_of_row() < end)
             look_at(a, t, row, first + part_of_row(), e);
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         for (u32 k = 0; k < ROW_THREADS && first + k < end; k++) {
-            if (e.slot[k] == PASSED_ON)
-                diagonal += pass_on(a, t, own, e, k);
-            else if (e.slot[k] == LUMPED)
+            const u32 slot = e.slot[k];
+            if (slot == LUMPED) {
                 diagonal += e.value[k];
-            else {
-                if (leads_row())
-                    t.sums[e.slot[k]] += e.value[k];
-                TILE_SYNC(ROW_THREADS);
+                continue;
             }
+            if (slot == PASSED_ON)
+                pass_on(a, t, own, e, k);
+            else if (leads_row())
+                SUM(t, slot) += e.value[k];
+            ROW_SYNC();
         }
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
     }
-    return OWN ? diagonal + t.sums[own] : diagonal;
+    return OWN ? diagonal + SUM(t, own) : diagonal;
 }
 
 // Couplings to the set and to all, below and above zero.
@@ -266,43 +267,43 @@ FUNCTION f64 weigh_direct(const PRIVATE Level *a, Table t, u32 row, PRIVATE Sign
         if (slot != EMPTY) {
             sums->coarse[sign] += value;
             if (leads_row())
-                t.sums[slot] = value;
+                SUM(t, slot) = value;
         }
     }
     f64 diagonal = a->diagonal[row];
     for (u32 sign = 0; sign < 2; sign++)
         if (sums->coarse[sign] == 0)
             diagonal += sums->all[sign];
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     return diagonal;
 }
 
 // Turns sums into weights and points into coarse unknowns; what makes no entry leaves the table.
 FUNCTION void finish(const PRIVATE Level *a, Table t, f64 diagonal, const PRIVATE Signed *sums) {
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     FOR_SLOTS(slot, t) {
-        if (t.keys[slot] == EMPTY)
+        if (KEY(t, slot) == EMPTY)
             continue;
-        const u32 number = a->coarse[t.keys[slot]];
-        const f64 sum = t.sums[slot];
+        const u32 number = a->coarse[KEY(t, slot)];
+        const f64 sum = SUM(t, slot);
         f64 weight = -sum / diagonal;
         if (DIRECT)
             weight = product(-(sums->all[sum > 0] / sums->coarse[sum > 0]), sum) / diagonal;
         const bool keep = number != NONE && weight != 0 && weight - weight == 0;
-        t.keys[slot] = keep ? number : EMPTY;
-        t.sums[slot] = weight;
+        KEY(t, slot) = keep ? number : EMPTY;
+        SUM(t, slot) = weight;
     }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
 }
 
 // Whether entry `item` of a sorted row is among those kept.
 FUNCTION bool is_kept(Table row, u32 count, u32 item, f64 least, u32 max_elements) {
-    const f64 size = modulus(row.sums[item]);
+    const f64 size = modulus(SUM(row, item));
     if (size < least)
         return false;
     u32 rank = 0;
     for (u32 other = 0; other < count; other++) {
-        const f64 its = modulus(row.sums[other]);
+        const f64 its = modulus(SUM(row, other));
         rank += its > size || (its == size && other < item);
     }
     return max_elements == 0 || rank < max_elements;
@@ -310,33 +311,38 @@ FUNCTION bool is_kept(Table row, u32 count, u32 item, f64 least, u32 max_element
 
 // Writes the entries of a row that truncation keeps, scaled to the same sum; how many these are.
 FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
-                             GLOBAL u32 *out_columns, GLOBAL f64 *out_values) {
+                             GLOBAL u32 *out_columns, GLOBAL f64 *out_values,
+                             LOCAL u32 *scratch) {
     const Table row = upper_half(t);
     f64 before = 0, after = 0, largest = 0;
-    for (u32 item = 0; item < count; item++) {
-        before += row.sums[item];
-        largest = modulus(row.sums[item]) > largest ? modulus(row.sums[item]) : largest;
-    }
-    const f64 least = factor > 0 ? product(factor, largest) : 0;
-    for (u32 item = part_of_row(); item < count; item += ROW_THREADS)
-        t.keys[item] = is_kept(row, count, item, least, max_elements);
-    TILE_SYNC(ROW_THREADS);
-    u32 kept = 0;
     for (u32 item = 0; item < count; item++)
-        if (t.keys[item]) {
-            after += row.sums[item];
-            kept++;
-        }
+        before += SUM(row, item);
+    if (factor > 0)
+        for (u32 item = 0; item < count; item++)
+            largest = modulus(SUM(row, item)) > largest ? modulus(SUM(row, item)) : largest;
+    const f64 least = product(factor, largest);
+    u32 kept = 0;
+    for (u32 first = 0; first < count; first += ROW_THREADS) {
+        const u32 item = first + part_of_row();
+        const u32 keep = item < count && is_kept(row, count, item, least, max_elements);
+        if (item < count)
+            KEY(t, item) = keep;
+        const u32 flags = row_flags(keep, scratch);
+        for (u32 left = flags; left != 0; left &= left - 1)
+            after += SUM(row, first + BITS_SET((left & -left) - 1));
+        kept += BITS_SET(flags);
+    }
     const f64 scale = kept < count && after != 0 ? before / after : 1;
     u32 place = 0;
-    for (u32 item = 0; item < count; item++) {
-        if (!t.keys[item])
-            continue;
-        if (item % ROW_THREADS == part_of_row()) {
-            out_columns[place] = row.keys[item];
-            out_values[place] = row.sums[item] * scale;
+    for (u32 first = 0; first < count; first += ROW_THREADS) {
+        const u32 item = first + part_of_row();
+        const u32 keep = item < count && KEY(t, item);
+        const u32 flags = row_flags(keep, scratch), own = place + BITS_SET(flags_before(flags));
+        if (keep) {
+            out_columns[own] = KEY(row, item);
+            out_values[own] = SUM(row, item) * scale;
         }
-        place++;
+        place += BITS_SET(flags);
     }
     return kept;
 }
@@ -353,12 +359,11 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
     LOCAL_ARRAY(u64, begins, BLOCK);
     LOCAL_ARRAY(f64, entries, BLOCK);
     LOCAL_ARRAY(f64, backs, BLOCK);
-    LOCAL_ARRAY(f64, shares, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;
     const u32 first = thread_of_block() - part_of_row();
-    const Entries e = {slots + first,  entries + first, backs + first,
-                       begins + first, counts + first,  shares + first};
+    const Entries e = {slots + first, entries + first, backs + first, begins + first,
+                       counts + first};
     const Level a = {offsets,   columns,  values,     s_offsets,  s_columns, c_offsets,
                      c_columns, c_values, sc_offsets, sc_columns, diagonal,  coarse};
     FOR_ROWS(item, items) {
@@ -371,7 +376,7 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
         const u32 count = sort_table(t, slots);
         const u64 start = starts[number];
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
-                                         out_values + start);
+                                         out_values + start, slots);
         if (leads_row())
             lengths[number] = kept;
     }
@@ -386,7 +391,7 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
     FOR_BLOCKS_OF_ROWS(first, rows) {
         const u64 row = first + row_of_block();
         const u32 keys = row < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
-        const u32 bin = keys != 0 ? bin_of(keys) : BINS;
+        const u32 bin = keys != 0 ? bin_of(keys, keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows) {
             rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
@@ -399,19 +404,20 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
 KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
                      MATRIX, u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
                      GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE, sorted = upper_half(t);
     FOR_ROWS(item, items) {
         const u32 row = list[item], count = (u32)(offsets[row + 1] - offsets[row]);
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         for (u32 k = part_of_row(); k < count; k += ROW_THREADS) {
-            sorted.keys[k] = columns[offsets[row] + k];
-            sorted.sums[k] = values[offsets[row] + k];
+            KEY(sorted, k) = columns[offsets[row] + k];
+            SUM(sorted, k) = values[offsets[row] + k];
         }
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         const u64 start = starts[row];
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
-                                         out_values + start);
+                                         out_values + start, scratch);
         if (leads_row())
             lengths[row] = kept;
     }

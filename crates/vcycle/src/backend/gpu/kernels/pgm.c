@@ -95,10 +95,10 @@ FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners,
     if (ROW_THREADS == 1)
         return best;
     const u32 first = thread_of_block() - part_of_row();
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     bests[thread_of_block()] = best;
     mosts[thread_of_block()] = most;
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     best = NONE;
     most = 0;
     for (u32 k = first; k < first + ROW_THREADS; k++)

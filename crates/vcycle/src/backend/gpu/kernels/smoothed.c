@@ -63,7 +63,7 @@ KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT 
                     keys += (u32)(t_offsets[column + 1] - t_offsets[column]);
             }
         keys = row_count(keys, scratch);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys, offsets[row + 1] - offsets[row]) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
             lengths[row] = 0;
@@ -139,15 +139,15 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
                     f.value[part] = t_values[begin];
                 }
             }
-            TILE_SYNC(ROW_THREADS);
+            ROW_SYNC();
             for (u32 one = part; one < count; one += ROW_THREADS)
-                sorted.sums[one] = add_factors(sorted.sums[one], sorted.keys[one], f, entries,
+                SUM(sorted, one) = add_factors(SUM(sorted, one), KEY(sorted, one), f, entries,
                                                t_offsets, t_columns, t_values);
-            TILE_SYNC(ROW_THREADS);
+            ROW_SYNC();
         }
         for (u32 one = part; one < count; one += ROW_THREADS) {
-            out_columns[starts[row] + one] = sorted.keys[one];
-            out_values[starts[row] + one] = sorted.sums[one];
+            out_columns[starts[row] + one] = KEY(sorted, one);
+            out_values[starts[row] + one] = SUM(sorted, one);
         }
     }
 }

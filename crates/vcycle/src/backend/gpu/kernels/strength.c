@@ -90,10 +90,10 @@ KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64
             const u32 column = place < end ? columns[place] : NONE;
             const u32 keep =
                 place < end && is_strong(scales, row, column, values[place], least[row]);
-            const u32 before = row_count_before(keep, scratch);
+            const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
             if (keep)
                 strong[next + before] = column;
-            next += row_count(keep, scratch);
+            next += BITS_SET(flags);
         }
     }
 }

@@ -39,8 +39,8 @@ const fn bin(capacity: Option<&'static str>, lanes: usize, rows: usize) -> Bin {
 
 /// As in `bin_of`.
 const BINS: [Bin; 5] = [
-    bin(Some("32"), 4, 32),
-    bin(Some("128"), 16, 8),
+    bin(Some("32"), 1, 64),
+    bin(Some("128"), 32, 4),
     bin(Some("512"), 32, 4),
     bin(Some("2048"), 32, 1),
     bin(None, 32, 4),

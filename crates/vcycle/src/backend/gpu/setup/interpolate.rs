@@ -66,7 +66,9 @@ impl Level<'_> {
         let strong = graph(self.strength)?;
         let coarse = read(self.coarse)?;
         let known = [coarse, read(&degrees)?, word(max_elements)];
-        let arguments = [&[number(rows), points_argument], &strong[..], &known].concat();
+        let places = graph(self.a.pattern())?[0];
+        let arguments = [number(rows), points_argument, places];
+        let arguments = [&arguments[..], &strong, &known].concat();
         let room = [write(&mut rooms)?];
         let arguments = [&arguments[..], &room, &binned.arguments()?].concat();
         let looked_at = [&defines[..], &[NO_TABLE]].concat();
