@@ -61,7 +61,7 @@ impl Attempt {
 /// |---|---|
 /// | Hermitian, positive diagonal | `cg`, `minres`, `gmres` |
 /// | Hermitian otherwise | `minres`, `gmres` |
-/// | any other | `gmres`, `bicgstab` |
+/// | any other | `gmres`, with `struct-mg` `fgmres`; `bicgstab` |
 ///
 /// Preconditioners, by what the solver bears: `amg`, `ic0`, `ssor`, `jacobi` for `cg` and its kin;
 /// `l1-jacobi`, none for `minres`; `amg` if nearly all rows are diagonally dominant, `ilu0`,
@@ -109,7 +109,10 @@ pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> 
 fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<SolverConfig> {
     let definite = facts.hermitian && facts.positive_diagonal();
     // A one-sided sweep is not symmetric, which the short recurrences need.
-    let names: &[&str] = if preconditioner.name() == "sor" || !facts.hermitian {
+    let names: &[&str] = if preconditioner.name() == "struct-mg" && !facts.hermitian {
+        // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
+        &["fgmres", "bicgstab"]
+    } else if preconditioner.name() == "sor" || !facts.hermitian {
         &["gmres", "bicgstab"]
     } else if definite {
         &["cg", "minres", "gmres"]
