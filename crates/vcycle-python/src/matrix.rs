@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use vcycle::Error;
@@ -41,7 +42,7 @@ impl Matrix {
         indices: Indices<'_>,
         values: Values<'_>,
         by_columns: bool,
-        near_nullspace: Option<Vec<Vec<f64>>>,
+        near_nullspace: Option<Vec<PyReadonlyArray1<'_, f64>>>,
         block_size: Option<usize>,
     ) -> PyResult<Self> {
         let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
@@ -52,7 +53,7 @@ impl Matrix {
             indices,
             by_columns,
         };
-        let near = known(near_nullspace, block_size).map_err(|error| raised(py, error))?;
+        let near = known(py, near_nullspace, block_size)?;
         let any = match values.wide(&executor)? {
             WideValues::Real(values) => {
                 AnySystem::Real(system(arrays.csr(py, &executor, values)?, near))
@@ -114,15 +115,21 @@ fn system<T: Scalar>(matrix: Csr<T>, near_nullspace: Option<NearNullspace>) -> S
 
 /// What is known of a matrix beside its entries.
 fn known(
-    vectors: Option<Vec<Vec<f64>>>,
+    py: Python<'_>,
+    vectors: Option<Vec<PyReadonlyArray1<'_, f64>>>,
     block_size: Option<usize>,
-) -> vcycle::Result<Option<NearNullspace>> {
-    match (vectors, block_size) {
-        (None, None | Some(1)) => Ok(None),
-        (vectors, size) => {
-            NearNullspace::new(size.unwrap_or(1), vectors.unwrap_or_default()).map(Some)
-        }
+) -> PyResult<Option<NearNullspace>> {
+    if vectors.is_none() && matches!(block_size, None | Some(1)) {
+        return Ok(None);
     }
+    let copied = |vector: &PyReadonlyArray1<'_, f64>| Ok(vector.as_slice()?.to_vec());
+    let vectors = vectors
+        .iter()
+        .flatten()
+        .map(copied)
+        .collect::<PyResult<_>>()?;
+    let near = NearNullspace::new(block_size.unwrap_or(1), vectors);
+    near.map(Some).map_err(|error| raised(py, error))
 }
 
 /// The positions of entries.

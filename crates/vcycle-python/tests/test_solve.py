@@ -1,6 +1,8 @@
 """`vcycle.solve`: formats, types, right-hand sides, options, outcomes."""
 
 import pickle
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -99,6 +101,15 @@ def test_keywords_mean_what_they_mean_in_files(poisson, tmp_path):
     assert outcome.config["preconditioner"]["cycle"] == "w"
 
 
+def test_parameters_of_what_is_chosen_are_keywords(poisson, residual):
+    _, outcome = vcycle.solve(poisson.A, poisson.b, solver="gmres", restart=9, preconditioner="ssor",
+                              omega=1.2, return_outcome=True)
+    assert outcome.config["solver"]["restart"] == 9 and outcome.config["preconditioner"]["omega"] == 1.2
+    x, outcome = vcycle.solve(poisson.A, poisson.b, preconditioner="struct-mg", pre_sweeps=2,
+                              precision="K64P32D32", return_outcome=True)
+    assert outcome.config["preconditioner"]["pre-sweeps"] == 2 and residual(poisson.A, x, poisson.b) < 1e-8
+
+
 @pytest.mark.parametrize("precision", ["dp", "sp", "dp/sp", "dp-sp", "dp-sp/dp-hp"])
 def test_precisions(poisson, residual, precision):
     assert residual(poisson.A, vcycle.solve(poisson.A, poisson.b, precision=precision), poisson.b) < 1e-8
@@ -168,9 +179,9 @@ def test_devices_are_listed():
 
 
 class OnDevice:
-    """What CuPy's arrays look like from outside."""
+    """What arrays and matrices of CuPy look like from outside."""
 
-    __cuda_array_interface__ = {"version": 3}
+    __module__ = "cupy"
 
     def __init__(self, array):
         self.array = array
@@ -179,10 +190,56 @@ class OnDevice:
         return self.array
 
 
-def test_arrays_of_a_gpu_are_copied_to_the_host_and_back(poisson, monkeypatch):
-    import sys
-    import types
-
+def test_arrays_of_cupy_are_copied_to_the_host_and_back(poisson, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(asarray=OnDevice))
     x = vcycle.solve(OnDevice(poisson.A), OnDevice(poisson.b))
     assert isinstance(x, OnDevice) and np.array_equal(x.get(), vcycle.solve(poisson.A, poisson.b))
+    ml = vcycle.amg(OnDevice(poisson.A))
+    assert isinstance(ml.solve(OnDevice(poisson.b)), OnDevice)
+
+
+class Tensor:
+    """What tensors of PyTorch look like from outside."""
+
+    __module__ = "torch"
+    device = "cuda:0"
+
+    def __init__(self, array):
+        self.array = array
+        self.layout = "torch.strided" if isinstance(array, np.ndarray) else "torch.sparse_csr"
+
+    def detach(self):
+        return self
+
+    cpu = to_sparse_csr = detach
+    shape = property(lambda self: self.array.shape)
+
+    def to(self, device):
+        return self
+
+    def numpy(self):
+        return self.array
+
+    def values(self):
+        return Tensor(self.array.data)
+
+    def col_indices(self):
+        return Tensor(self.array.indices)
+
+    def crow_indices(self):
+        return Tensor(self.array.indptr)
+
+
+def test_tensors_of_pytorch_too(poisson, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(from_numpy=Tensor))
+    x = vcycle.solve(Tensor(poisson.A), Tensor(poisson.b))
+    assert isinstance(x, Tensor) and np.array_equal(x.array, vcycle.solve(poisson.A, poisson.b))
+
+
+@pytest.mark.parametrize("device", vcycle.devices()[2:])
+def test_devices_that_are_there_solve(device, residual):
+    small = vcycle.gallery.build("poisson5:30")
+    ml = vcycle.amg(small.A, device=device)
+    x, outcome = ml.solve(small.b, return_outcome=True)
+    assert outcome.config["run"]["device"] == device and residual(small.A, x, small.b) < 1e-8
+    assert (ml.levels[0].A != small.A).nnz == 0

@@ -52,16 +52,14 @@ def _is_sparse(A: Any) -> bool:
 
 def on_host(array: Any) -> Any:
     """Arrays and matrices of CuPy and PyTorch, copied to the host; everything else as it is."""
-    if _is_sparse(array) or isinstance(array, np.ndarray):
-        return array
-    if getattr(array, "layout", None) is not None and hasattr(array, "to_sparse_csr"):
+    library = _library(array)
+    if library == "torch":
         return _from_torch(array)
-    if hasattr(array, "__cuda_array_interface__") or hasattr(array, "get"):
-        if not callable(getattr(array, "get", None)):
-            kind = type(array).__name__
-            raise TypeError(f"a {kind} in the memory of a GPU: copy it to the host, or use CuPy")
-        return array.get()
-    return array
+    return array.get() if library in ("cupy", "cupyx") else array
+
+
+def _library(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
 
 
 def _from_torch(tensor: Any) -> Any:
@@ -74,16 +72,17 @@ def _from_torch(tensor: Any) -> Any:
 
 
 def like(x: NDArray[Any], b: Any) -> Any:
-    """The solution where the right-hand side is: an array of CuPy or PyTorch becomes one."""
-    if isinstance(b, np.ndarray) or not hasattr(b, "__cuda_array_interface__"):
-        return x
-    if hasattr(b, "to_sparse_csr"):
+    """The solution where the right-hand side is: for arrays of CuPy and PyTorch one of theirs."""
+    library = _library(b)
+    if library == "torch":
         import torch
 
         return torch.from_numpy(x).to(b.device)
-    import cupy
+    if library == "cupy":
+        import cupy
 
-    return cupy.asarray(x)
+        return cupy.asarray(x)
+    return x
 
 
 def _not_sparse(A: Any) -> str:

@@ -22,7 +22,7 @@ def options() -> dict[str, Any]:
     """Every keyword with its default: what `solve` and `amg` take beside their own arguments.
 
     The first four groups are keywords. The last two are what `solver=` and `preconditioner=` may
-    be, by name or as a dictionary with the name and parameters.
+    be; their parameters are keywords too, once they are chosen: ``solver="gmres", restart=30``.
 
     >>> import vcycle
     >>> vcycle.options()["stop"]["rtol"]
@@ -45,8 +45,8 @@ def options() -> dict[str, Any]:
     }
 
 
-def _name(value: Any) -> Any:
-    return value.get("name", value) if isinstance(value, dict) else value
+def _name(component: Any) -> Any:
+    return component.get("name") if isinstance(component, dict) else component
 
 
 def _keywords(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,16 +55,19 @@ def _keywords(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def configuration(given: Mapping[str, Any], *, multigrid: bool = False) -> dict[str, Any]:
     """The configuration that keywords mean; with `multigrid` its preconditioner is `amg`."""
-    rest = {key: value for key, value in given.items() if key not in ("config", "preset")}
     config = _base(given.get("config"), given.get("preset"))
-    if multigrid and "preconditioner" in rest:
+    if multigrid and "preconditioner" in given:
         raise TypeError("`amg` is multigrid: it takes no `preconditioner`; use `vcycle.solve`")
-    levels: dict[str, Any] = {}
-    for keyword, value in rest.items():
-        _place(config, levels, keyword, _plain(value))
-    _set_precision(config, levels, multigrid)
-    if levels or multigrid:
-        config["preconditioner"] = {**_amg_of(config, multigrid), **levels}
+    rest = {key.replace("_", "-"): (key, _plain(value)) for key, value in given.items()}
+    for key in ("solver", "preconditioner", "format", "nullspace", "precision"):
+        if key in rest:
+            config[key] = rest.pop(key)[1]
+    if multigrid and _name(config.get("preconditioner")) != "amg":
+        config["preconditioner"] = "amg"
+    _move_precision(config)
+    for key, (keyword, value) in rest.items():
+        if key not in ("config", "preset"):
+            _place(config, key, keyword, value)
     return config
 
 
@@ -88,41 +91,59 @@ def _base(config: Any, preset: Any) -> dict[str, Any]:
     return dict(read)
 
 
-def _place(config: dict[str, Any], levels: dict[str, Any], keyword: str, value: Any) -> None:
-    key = keyword.replace("_", "-")
-    if key in _TOP:
-        config[key] = value
-    elif key in _STOP:
+def _place(config: dict[str, Any], key: str, keyword: str, value: Any) -> None:
+    """Where a keyword belongs: a section, the preconditioner that is chosen, or the solver."""
+    if key in _STOP:
         config.setdefault("stop", {})[key] = value
     elif key in _RUN:
         config.setdefault("run", {})[key] = value
+    elif key in _parameters("preconditioner", config):
+        _set_parameter(config, "preconditioner", key, value)
+    elif key in _parameters("solver", config):
+        _set_parameter(config, "solver", key, value)
     elif key in _AMG:
-        levels[key] = value
+        chosen = _short_name(config["preconditioner"])
+        raise TypeError(f"`{keyword}` is an option of multigrid, but the preconditioner is `{chosen}`")
     else:
-        raise unknown(keyword)
+        raise unknown(keyword, also=_all_parameters())
 
 
-def _set_precision(config: dict[str, Any], levels: dict[str, Any], multigrid: bool) -> None:
+def _short_name(component: Any) -> str:
+    return str(_name(component)).partition(":")[0]
+
+
+def _parameters(family: str, config: dict[str, Any]) -> tuple[str, ...]:
+    """What can be set of the component that is chosen; without a choice, multigrid's."""
+    name = _short_name(config.get(family, "auto"))
+    if family == "preconditioner" and name in ("auto", "amg"):
+        return _AMG
+    known = {c["name"]: tuple(key for key in c if key != "name") for c in _KNOWN[f"{family}s"]}
+    return known.get(name, ())
+
+
+def _all_parameters() -> tuple[str, ...]:
+    components = [*_KNOWN["solvers"], *_KNOWN["preconditioners"]]
+    return tuple({key.replace("-", "_") for c in components for key in c if key != "name"})
+
+
+def _set_parameter(config: dict[str, Any], family: str, key: str, value: Any) -> None:
+    component = config.get(family, "auto")
+    if not isinstance(component, dict):
+        if ":" in str(component):
+            raise TypeError(f"give the parameters of `{component}` after the colon or as keywords, not both")
+        component = {"name": "amg" if component == "auto" else component}
+    config[family] = {**component, key: value}
+
+
+def _move_precision(config: dict[str, Any]) -> None:
     """A precision is that of multigrid's levels where it names several, or multigrid is chosen."""
     precision = config.get("precision")
-    chosen = _name(config.get("preconditioner", "auto"))
-    of_levels = multigrid or str(chosen).startswith("amg") or "-" in str(precision)
-    if precision is not None and of_levels:
-        levels["precision"] = config.pop("precision")
-
-
-def _amg_of(config: dict[str, Any], multigrid: bool) -> dict[str, Any]:
-    """The parameters of multigrid that are chosen already."""
-    chosen = config.get("preconditioner", "auto")
-    if isinstance(chosen, dict) and chosen.get("name") == "amg":
-        return chosen
-    if multigrid or _name(chosen) in ("auto", "amg"):
-        return {"name": "amg"}
-    raise TypeError(
-        f"an option of multigrid is given, but the preconditioner is {_name(chosen)!r}; "
-        "give multigrid's parameters as keywords, those of others as a dictionary: "
-        'preconditioner={"name": "jacobi", "weight": 0.9}'
-    )
+    chosen = _short_name(config.get("preconditioner", "auto"))
+    if precision is None or not (chosen in ("amg", "struct-mg") or "-" in str(precision)):
+        return
+    if chosen not in ("auto", "amg", "struct-mg"):
+        raise TypeError(f"`precision` is of several levels, but the preconditioner is `{chosen}`")
+    _set_parameter(config, "preconditioner", "precision", config.pop("precision"))
 
 
 def unknown(keyword: str, also: tuple[str, ...] = ()) -> TypeError:

@@ -25,9 +25,7 @@ def preconditioner(A: Any, name: str, **parameters: Any) -> LinearOperator:
     `name` and `parameters` are those of `vcycle.options()["preconditioners"]`; `device` and
     `threads` say where it runs.
     """
-    run: dict[str, Any] = {key: parameters.pop(key) for key in ("device", "threads") if key in parameters}
-    chosen = {"name": name, **parameters} if parameters else name
-    config = as_json(configuration({"preconditioner": chosen, "solver": "gmres", **run}))
+    config = as_json(configuration({"preconditioner": name, "solver": "gmres", **parameters}))
     arrays = matrix_arrays(A)
     modes, size = near_nullspace_of(None, None, arrays.shape[0], None)
     native = _core.Operator(_core.Matrix(config, *arrays[:5], modes, size), config)

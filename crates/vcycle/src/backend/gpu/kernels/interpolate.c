@@ -51,110 +51,202 @@ KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
     }
 }
 
+// ---- the coarse couplings of fine unknowns, few of all and looked at many times
+
+// a_kl where that is a coupling of a fine unknown with a coarse one, of the other sign than a_kk.
+FUNCTION bool is_shared(f64 value, f64 diagonal, u32 number) {
+    return number != NONE && (value < 0) == (diagonal > 0);
+}
+
+KERNEL coarse_count(u64 rows, MATRIX, GLOBAL const f64 *RESTRICT diagonal,
+                    GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT counts) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    FOR_ROWS(row, rows) {
+        u32 count = 0;
+        if (coarse[row] == NONE)
+            FOR_ENTRIES(place, offsets, row)
+                count += is_shared(values[place], diagonal[row], coarse[columns[place]]);
+        count = row_count(count, scratch);
+        if (leads_row())
+            counts[row] = count;
+    }
+}
+
+KERNEL coarse_fill(u64 rows, MATRIX, GLOBAL const f64 *RESTRICT diagonal,
+                   GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT starts,
+                   GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    FOR_ROWS(row, rows) {
+        u64 next = starts[row];
+        const u64 end = next != starts[row + 1] ? offsets[row + 1] : 0;
+        for (u64 first = offsets[row]; first < end; first += ROW_THREADS) {
+            const u64 place = first + part_of_row();
+            const u32 column = place < end ? columns[place] : 0;
+            const u32 keep =
+                place < end && is_shared(values[place], diagonal[row], coarse[column]);
+            const u32 before = row_count_before(keep, scratch);
+            if (keep) {
+                out_columns[next + before] = column;
+                out_values[next + before] = values[place];
+            }
+            next += row_count(keep, scratch);
+        }
+    }
+}
+
+// The strong couplings of fine unknowns with coarse ones, of which there are as many as `degrees`
+// say.
+KERNEL coarse_strong(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
+                     GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT out_columns) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    FOR_ROWS(row, rows) {
+        u64 next = starts[row];
+        const u64 end = next != starts[row + 1] ? s_offsets[row + 1] : 0;
+        for (u64 first = s_offsets[row]; first < end; first += ROW_THREADS) {
+            const u64 place = first + part_of_row();
+            const u32 column = place < end ? s_columns[place] : 0;
+            const u32 keep = place < end && coarse[column] != NONE;
+            const u32 before = row_count_before(keep, scratch);
+            if (keep)
+                out_columns[next + before] = column;
+            next += row_count(keep, scratch);
+        }
+    }
+}
+
+// ---- the rows
+
+// The graph, with `c_` the couplings of fine unknowns with coarse ones and with `sc_` the strong
+// ones.
+#define COARSE                                                                                     \
+    GLOBAL const u64 *RESTRICT c_offsets, GLOBAL const u32 *RESTRICT c_columns,                    \
+        GLOBAL const f64 *RESTRICT c_values, GLOBAL const u64 *RESTRICT sc_offsets,                \
+        GLOBAL const u32 *RESTRICT sc_columns
+
 typedef struct {
     GLOBAL const u64 *offsets;
     GLOBAL const u32 *columns;
     GLOBAL const f64 *values;
     GLOBAL const u64 *s_offsets;
     GLOBAL const u32 *s_columns;
+    GLOBAL const u64 *c_offsets;
+    GLOBAL const u32 *c_columns;
+    GLOBAL const f64 *c_values;
+    GLOBAL const u64 *sc_offsets;
+    GLOBAL const u32 *sc_columns;
     GLOBAL const f64 *diagonal;
     GLOBAL const u32 *coarse;
 } Level;
 
-// The strong coarse neighbours of a point.
-FUNCTION void add_coarse(const PRIVATE Level *a, Table t, u32 point) {
-    FOR_ENTRIES(place, a->s_offsets, point) {
-        const u32 near = a->s_columns[place];
-        if (a->coarse[near] != NONE)
-            insert_key(t, near);
-    }
-}
-
 FUNCTION void add_points(const PRIVATE Level *a, Table t, u32 row) {
     if (OWN && leads_row())
         insert_key(t, row);
-    add_coarse(a, t, row);
+    FOR_ENTRIES(place, a->sc_offsets, row) insert_key(t, a->sc_columns[place]);
+    // Every thread takes the coarse neighbours of other neighbours.
     if (DISTANT)
-        for (u64 place = a->s_offsets[row]; place < a->s_offsets[row + 1]; place++) {
+        FOR_ENTRIES(place, a->s_offsets, row) {
             const u32 near = a->s_columns[place];
-            if (a->coarse[near] == NONE && near != row)
-                add_coarse(a, t, near);
+            if (near != row)
+                for (u64 k = a->sc_offsets[near]; k < a->sc_offsets[near + 1]; k++)
+                    insert_key(t, a->sc_columns[k]);
         }
     TILE_SYNC(ROW_THREADS);
 }
 
-// The slot that entry `place` of a fine neighbour's row counts for, or EMPTY.
-FUNCTION u32 shared_slot(const PRIVATE Level *a, Table t, u64 place, bool positive) {
-    const u32 point = a->columns[place];
-    if (a->coarse[point] == NONE || (a->values[place] < 0) != positive)
-        return EMPTY;
-    return find_key(t, point);
+// What becomes of an entry of the row: added to the diagonal, to the sum of its slot, or passed on
+// to the entries `begin` to `end` of the couplings with coarse unknowns and `back` to the row.
+#define LUMPED 0xffffffffu
+#define PASSED_ON 0xfffffffeu
+typedef struct {
+    LOCAL u32 *slot;
+    LOCAL f64 *value;
+    LOCAL f64 *back;
+    LOCAL u64 *begin;
+    LOCAL u32 *count;
+    LOCAL f64 *shares;
+} Entries;
+
+// Looks at the entry that this thread has of the row.
+FUNCTION void look_at(const PRIVATE Level *a, Table t, u32 row, u64 place, Entries e) {
+    const u32 near = a->columns[place], part = part_of_row();
+    u32 slot = LUMPED;
+    e.value[part] = a->values[place];
+    if (near != row && a->coarse[near] != NONE) {
+        slot = find_key(t, near);
+        slot = slot == EMPTY ? LUMPED : slot;
+    } else if (near != row &&
+               find_entry(a->s_offsets, a->s_columns, row, near) != a->s_offsets[row + 1]) {
+        slot = PASSED_ON;
+        e.begin[part] = a->c_offsets[near];
+        e.count[part] = (u32)(a->c_offsets[near + 1] - a->c_offsets[near]);
+        f64 back = 0;
+        if (OWN) {
+            const u64 found = find_entry(a->offsets, a->columns, near, row);
+            back = found != a->offsets[near + 1] ? a->values[found] : 0;
+            back = (back < 0) == (a->diagonal[near] > 0) ? back : 0;
+        }
+        e.back[part] = back;
+    }
+    e.slot[part] = slot;
 }
 
-// Shares a coupling of `row` with `near` among the points of the set as row `near` does; what is
-// left over is returned. Sums are formed in the order of the columns.
-FUNCTION f64 pass_on(const PRIVATE Level *a, Table t, u32 row, u32 near, f64 coupling,
-                     LOCAL f64 *scratch) {
-    LOCAL f64 *shares = scratch + (thread_of_block() - part_of_row());
-    const u64 begin = a->offsets[near], end = a->offsets[near + 1];
-    const bool positive = a->diagonal[near] > 0;
-    f64 total = 0, back = 0;
-    for (u64 first = begin; first < end; first += ROW_THREADS) {
-        const u64 place = first + part_of_row();
-        f64 share = 0;
-        if (place < end) {
-            if (shared_slot(a, t, place, positive) != EMPTY)
-                share = a->values[place];
-            if (OWN && a->columns[place] == row)
-                back = a->values[place];
-        }
+// Shares a coupling of `row` among the points of the set; what is left over is returned. Sums are
+// formed in the order of the columns.
+FUNCTION f64 pass_on(const PRIVATE Level *a, Table t, u32 own, Entries e, u32 which) {
+    const u64 begin = e.begin[which];
+    const u32 count = e.count[which], part = part_of_row();
+    f64 total = 0, mine = 0;
+    u32 slot = EMPTY;
+    for (u32 first = 0; first < count; first += ROW_THREADS) {
+        slot = first + part < count ? find_key(t, a->c_columns[begin + first + part]) : EMPTY;
+        mine = slot != EMPTY ? a->c_values[begin + first + part] : 0;
+        e.shares[part] = mine;
         TILE_SYNC(ROW_THREADS);
-        shares[part_of_row()] = share;
+        for (u32 k = 0; k < ROW_THREADS && first + k < count; k++)
+            total += e.shares[k];
         TILE_SYNC(ROW_THREADS);
-        for (u32 k = 0; k < ROW_THREADS; k++)
-            total += shares[k];
     }
-    if (OWN) {
-        back = row_sum(back, scratch);
-        back = (back < 0) == positive ? back : 0;
-        total += back;
-    }
+    total += e.back[which];
     if (total == 0)
-        return coupling;
-    const f64 factor = coupling / total;
-    for (u64 place = begin + part_of_row(); place < end; place += ROW_THREADS) {
-        const u32 slot = shared_slot(a, t, place, positive);
+        return e.value[which];
+    const f64 factor = e.value[which] / total;
+    for (u32 first = 0; first < count; first += ROW_THREADS) {
+        if (count > ROW_THREADS) {
+            slot = first + part < count ? find_key(t, a->c_columns[begin + first + part]) : EMPTY;
+            mine = slot != EMPTY ? a->c_values[begin + first + part] : 0;
+        }
         if (slot != EMPTY)
-            t.sums[slot] += product(factor, a->values[place]);
+            t.sums[slot] += product(factor, mine);
     }
     if (OWN && leads_row())
-        t.sums[find_key(t, row)] += product(factor, back);
+        t.sums[own] += product(factor, e.back[which]);
     TILE_SYNC(ROW_THREADS);
     return 0;
 }
 
 // The numerators of the weights; their denominator is returned.
-FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, LOCAL f64 *scratch) {
+FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, Entries e) {
     f64 diagonal = 0;
-    u64 strong = a->s_offsets[row];
-    const u64 strong_end = a->s_offsets[row + 1];
-    for (u64 place = a->offsets[row]; place < a->offsets[row + 1]; place++) {
-        const u32 near = a->columns[place];
-        const f64 value = a->values[place];
-        const u32 slot = near != row && a->coarse[near] != NONE ? find_key(t, near) : EMPTY;
-        while (strong < strong_end && a->s_columns[strong] < near)
-            strong++;
-        const bool is_strong = strong < strong_end && a->s_columns[strong] == near;
-        if (slot != EMPTY) {
-            if (leads_row())
-                t.sums[slot] += value;
-            TILE_SYNC(ROW_THREADS);
-        } else if (near != row && is_strong && a->coarse[near] == NONE)
-            diagonal += pass_on(a, t, row, near, value, scratch);
-        else
-            diagonal += value;
+    const u64 end = a->offsets[row + 1];
+    const u32 own = OWN ? find_key(t, row) : 0;
+    for (u64 first = a->offsets[row]; first < end; first += ROW_THREADS) {
+        if (first + part_of_row() < end)
+            look_at(a, t, row, first + part_of_row(), e);
+        TILE_SYNC(ROW_THREADS);
+        for (u32 k = 0; k < ROW_THREADS && first + k < end; k++) {
+            if (e.slot[k] == PASSED_ON)
+                diagonal += pass_on(a, t, own, e, k);
+            else if (e.slot[k] == LUMPED)
+                diagonal += e.value[k];
+            else {
+                if (leads_row())
+                    t.sums[e.slot[k]] += e.value[k];
+                TILE_SYNC(ROW_THREADS);
+            }
+        }
+        TILE_SYNC(ROW_THREADS);
     }
-    return OWN ? diagonal + t.sums[find_key(t, row)] : diagonal;
+    return OWN ? diagonal + t.sums[own] : diagonal;
 }
 
 // Couplings to the set and to all, below and above zero.
@@ -252,27 +344,75 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
 // The rows of a list; their entries go to the room they have.
 KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
                         GLOBAL const u64 *RESTRICT starts, GLOBAL const u32 *RESTRICT points,
-                        MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
+                        MATRIX, GRAPH, COARSE, GLOBAL const f64 *RESTRICT diagonal,
                         GLOBAL const u32 *RESTRICT coarse, u32 max_elements, f64 factor,
                         GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
                         GLOBAL u32 *RESTRICT lengths, TABLES) {
-    LOCAL_ARRAY(f64, scratch, BLOCK);
+    LOCAL_ARRAY(u32, slots, BLOCK);
+    LOCAL_ARRAY(u32, counts, BLOCK);
+    LOCAL_ARRAY(u64, begins, BLOCK);
+    LOCAL_ARRAY(f64, entries, BLOCK);
+    LOCAL_ARRAY(f64, backs, BLOCK);
+    LOCAL_ARRAY(f64, shares, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;
-    const Level a = {offsets, columns, values, s_offsets, s_columns, diagonal, coarse};
+    const u32 first = thread_of_block() - part_of_row();
+    const Entries e = {slots + first,  entries + first, backs + first,
+                       begins + first, counts + first,  shares + first};
+    const Level a = {offsets,   columns,  values,     s_offsets,  s_columns, c_offsets,
+                     c_columns, c_values, sc_offsets, sc_columns, diagonal,  coarse};
     FOR_ROWS(item, items) {
         const u32 number = list[item], row = points ? points[number] : number;
         Signed sums = {{0, 0}, {0, 0}};
         clear_table(t);
         add_points(&a, t, row);
-        const f64 denominator =
-            DIRECT ? weigh_direct(&a, t, row, &sums) : weigh(&a, t, row, scratch);
+        const f64 denominator = DIRECT ? weigh_direct(&a, t, row, &sums) : weigh(&a, t, row, e);
         finish(&a, t, denominator, &sums);
-        const u32 count = sort_table(t, (LOCAL u32 *)scratch);
+        const u32 count = sort_table(t, slots);
         const u64 start = starts[number];
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
                                          out_values + start);
         if (leads_row())
             lengths[number] = kept;
+    }
+}
+
+// ---- shorter rows of a prolongation that is there
+
+KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_elements,
+                       GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
+                       GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
+    LOCAL_ARRAY(u32, counts, BINS + 1);
+    FOR_BLOCKS_OF_ROWS(first, rows) {
+        const u64 row = first + row_of_block();
+        const u32 keys = row < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
+        const u32 bin = keys != 0 ? bin_of(keys) : BINS;
+        count_bins(bin, keys, counters, counts);
+        if (row < rows) {
+            rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
+            lengths[row] = 0;
+            bins[row] = (u8)bin;
+        }
+    }
+}
+
+KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
+                     MATRIX, u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
+                     GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+    TABLE_MEMORY
+    const Table t = OWN_TABLE, sorted = upper_half(t);
+    FOR_ROWS(item, items) {
+        const u32 row = list[item], count = (u32)(offsets[row + 1] - offsets[row]);
+        TILE_SYNC(ROW_THREADS);
+        for (u32 k = part_of_row(); k < count; k += ROW_THREADS) {
+            sorted.keys[k] = columns[offsets[row] + k];
+            sorted.sums[k] = values[offsets[row] + k];
+        }
+        TILE_SYNC(ROW_THREADS);
+        const u64 start = starts[row];
+        const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
+                                         out_values + start);
+        if (leads_row())
+            lengths[row] = kept;
     }
 }

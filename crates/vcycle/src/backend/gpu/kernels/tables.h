@@ -3,6 +3,10 @@
 // of any size that the kernel is given.
 
 #define EMPTY 0xffffffffu
+// Whether rows are counted and not made; only kernels that make rows are told.
+#ifndef COUNT
+#define COUNT 0
+#endif
 
 typedef struct {
     SPACE u32 *keys;
@@ -101,6 +105,16 @@ FUNCTION u32 sort_table(Table t, LOCAL u32 *scratch) {
     }
     TILE_SYNC(ROW_THREADS);
     return count;
+}
+
+// How many keys there are is the length of the row.
+FUNCTION void count_row(Table t, u32 row, GLOBAL u32 *lengths, LOCAL u32 *scratch) {
+    TILE_SYNC(ROW_THREADS);
+    u32 count = 0;
+    FOR_SLOTS(slot, t) count += t.keys[slot] != EMPTY;
+    count = row_count(count, scratch);
+    if (leads_row())
+        lengths[row] = count;
 }
 
 // ---- rows by the size of their tables

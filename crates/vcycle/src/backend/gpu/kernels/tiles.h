@@ -22,7 +22,8 @@ FUNCTION bool leads_row(void) { return part_of_row() == 0; }
     for (u64 place = (offsets)[row] + part_of_row(), end_ = (offsets)[(row) + 1]; place < end_;     \
          place += ROW_THREADS)
 
-// What all threads of a row make of their values; `scratch` has BLOCK of them.
+// What all threads of a row make of their values; `scratch` has BLOCK of them, and none of another
+// type, for other rows go their own way.
 #define ROW_FOLD(T, name, combined)                                                                \
     FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
         LOCAL T *own = scratch + (thread_of_block() - part_of_row());                              \

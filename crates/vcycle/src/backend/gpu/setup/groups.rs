@@ -118,12 +118,13 @@ impl Group {
         }
     }
 
-    /// The definitions of `kernels/teams.h`, with so many slots for every row of local tables.
-    pub(super) fn defines(&self, slots_per_size: usize) -> [Define; 2] {
-        let slots = if self.is_local { self.size } else { 0 };
+    /// The definitions of `kernels/teams.h`, with so many slots for every entry of local tables.
+    pub(super) fn defines(&self, slots_per_entry: usize) -> [Define; 3] {
+        let size = if self.is_local { self.size } else { 0 };
         [
             ("THREADS", literal(self.threads)),
-            ("SLOTS", literal(slots * slots_per_size)),
+            ("SIZE", literal(size)),
+            ("SLOTS", literal(size * slots_per_entry)),
         ]
     }
 }

@@ -15,7 +15,12 @@ use crate::scalar::Scalar;
 
 const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h");
 /// Kernels that have no teams are compiled with these.
-const PLAIN: [Define; 3] = [("THREADS", "1"), ("SLOTS", "0"), ("MAPPED", "0")];
+const PLAIN: [Define; 4] = [
+    ("THREADS", "1"),
+    ("SIZE", "0"),
+    ("SLOTS", "0"),
+    ("MAPPED", "0"),
+];
 /// Expected entries of rows that are counted in local memory, and entries of those that are
 /// gathered there.
 const LOCAL_COUNTS: usize = 4096;
@@ -213,7 +218,7 @@ impl<'p> Product<'p> {
         arguments: &[Argument],
     ) -> Result<()> {
         let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
-        let defines = [&group.defines(2), &mapped[..], types].concat();
+        let defines = [&group.defines(2)[..], &mapped, types].concat();
         self.queue.blocks(FILE, name, &defines, blocks, arguments)
     }
 
