@@ -10,7 +10,7 @@ use std::sync::Arc;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::LinOp;
-use vcycle::solver::{Cg, Gmres, Solver};
+use vcycle::solver::{Cg, Fgmres, Solver};
 use vcycle::stop::Stop;
 use vcycle::structured::StencilMatrix;
 use vcycle::vector::Vector;
@@ -86,12 +86,13 @@ impl Problem {
         })
     }
 
-    /// The solver that the matrix needs, without its preconditioner.
+    /// The solver that the matrix needs, without its preconditioner. GMRES has to be flexible: a cycle in
+    /// single precision is not the same operator twice, to the last digits that are asked for.
     fn solver(&self, arguments: &Arguments) -> Result<Solver<f64>> {
         let a: Arc<dyn LinOp<f64>> = self.a.clone();
         let solver = match self.symmetric {
             true => Solver::new(Cg::default(), a)?,
-            false => Solver::new(Gmres::default(), a)?,
+            false => Solver::new(Fgmres::default(), a)?,
         };
         Ok(solver.stopping(Stop::relative(arguments.rtol).max_iterations(300)))
     }

@@ -65,7 +65,7 @@ impl Attempt {
 /// |---|---|
 /// | Hermitian, positive diagonal | `cg`, `minres`, `gmres` |
 /// | Hermitian otherwise | `minres`, `gmres` |
-/// | any other | `gmres`, `bicgstab` |
+/// | any other | `gmres`, with `struct-mg` `fgmres`; `bicgstab` |
 ///
 /// Preconditioners, by what the solver bears: `amg`, `amg` as the preset `bamg-fsai` has it, `ic0`,
 /// `ssor`, `jacobi` for `cg` and its kin;
@@ -137,7 +137,10 @@ fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<Sol
     let definite = facts.hermitian && facts.positive_diagonal();
     // The short recurrences need symmetry, which a one-sided sweep has not.
     let one_sided = preconditioner.name() == "sor" || loses_symmetry(preconditioner);
-    let names: &[&str] = if one_sided || !facts.hermitian {
+    let names: &[&str] = if preconditioner.name() == "struct-mg" && !facts.hermitian {
+        // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
+        &["fgmres", "bicgstab"]
+    } else if one_sided || !facts.hermitian {
         &["gmres", "bicgstab"]
     } else if definite {
         &["cg", "minres", "gmres"]

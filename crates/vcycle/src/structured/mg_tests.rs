@@ -237,6 +237,41 @@ fn what_cannot_be_preconditioned_is_named() {
         ..StructMg::default()
     };
     assert!(matches!(made(&a, &other), Err(Error::NotAStencil { .. })));
+    let scaled = |factor: f64| -> Arc<dyn LinOp<f64>> {
+        let mut a = gallery::build("poisson7:6", &cpu).unwrap().matrix;
+        a.values_mut().iter_mut().for_each(|value| *value *= factor);
+        Arc::new(a)
+    };
+    let huge = scaled(1e60);
+    let chosen = made(&huge, &StructMg::default()).unwrap();
+    assert!(chosen.contains("K64P64D64"), "{chosen}");
+    let refused = made(&huge, &parameters("K64P32D16"));
+    assert!(
+        matches!(
+            refused,
+            Err(Error::LevelOverflow {
+                row: 1,
+                column: 0,
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    let mut singular = gallery::build("poisson7:6", &cpu).unwrap().matrix;
+    let diagonal = singular
+        .row(5)
+        .0
+        .iter()
+        .position(|&column| column == 5)
+        .unwrap();
+    let place = singular.offsets()[5] + diagonal;
+    singular.values_mut()[place] = 0.0;
+    let singular: Arc<dyn LinOp<f64>> = Arc::new(singular);
+    let refused = made(&singular, &StructMg::default());
+    assert!(
+        matches!(refused, Err(Error::ZeroDiagonal { row: 5, .. })),
+        "{refused:?}"
+    );
     let mut negative = gallery::build("poisson7:6", &cpu).unwrap().matrix;
     negative
         .values_mut()
