@@ -14,6 +14,7 @@ mod problem;
 mod read;
 mod reuse;
 mod spmv;
+mod structured;
 mod system_file;
 mod timing;
 mod triad;
@@ -41,10 +42,14 @@ pub enum Command {
     Precision(precision::Arguments),
     /// Multigrid: a new set-up beside one that is reused for new values
     Reuse(reuse::Arguments),
+    /// Structured multigrid: kernels, preconditioner and solve in three storage precisions
+    Struct(structured::Arguments),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::Arguments),
     /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
     Gpu(gpu::Arguments),
+    /// A GPU: set-ups beside hypre and AmgX, products of sparse matrices beside cuSPARSE
+    GpuSetup(gpu::setup::Arguments),
 }
 
 /// Runs a benchmark and prints its report.
@@ -60,8 +65,10 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Matrices(arguments) => matrices::run(arguments),
         Command::Precision(arguments) => precision::run(arguments),
         Command::Reuse(arguments) => reuse::run(arguments),
+        Command::Struct(arguments) => structured::run(arguments),
         Command::Vector(arguments) => vector::run(arguments),
         Command::Gpu(arguments) => gpu::run(arguments),
+        Command::GpuSetup(arguments) => gpu::setup::run(arguments),
     }
 }
 

@@ -60,8 +60,16 @@ fn bad_input_is_status_2_and_says_what_was_meant() {
             "`restart` cannot be",
         ),
         (
-            "solve poisson7:8 --precond struct-mg",
+            "solve poisson7:8 --format stencil",
             "not available in this version",
+        ),
+        (
+            "solve lshape:o1,l2 --precond struct-mg",
+            "couples cells that are no neighbours",
+        ),
+        (
+            "solve laplace27e8:8 --precond struct-mg --scaling none --precision K64P32D16",
+            "overflows in f16",
         ),
         ("solve poisson7:8 --device cuda:99", "cuda"),
         ("solve poisson7:8 --precision f16", "did you mean `hp`?"),

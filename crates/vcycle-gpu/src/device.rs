@@ -88,6 +88,28 @@ impl Device {
         *lock(&self.builds)
     }
 
+    /// The sources of the programs it was given so far.
+    pub fn programs(&self) -> Vec<Source> {
+        lock(&self.modules).keys().cloned().collect()
+    }
+
+    /// Fails if so many bytes are not free, before any of them is asked for.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] with what is free.
+    pub fn check_room(&self, bytes: usize) -> Result<()> {
+        let (free, properties) = (self.free_memory()?, self.properties());
+        match bytes <= free {
+            true => Ok(()),
+            false => Err(Error::OutOfMemory {
+                device: properties.name.clone(),
+                bytes,
+                free,
+                total: properties.memory,
+            }),
+        }
+    }
+
     /// Bytes of memory that are free now, those of the pool among them.
     ///
     /// # Errors
@@ -116,10 +138,16 @@ impl Device {
     /// [`Error::OutOfMemory`] when there is not enough; nothing else is affected.
     pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Memory> {
         let size = Pool::rounded(bytes);
+        if !lock(&self.pool).begin_use(size) {
+            return Err(self.over_limit(bytes));
+        }
         let kept = lock(&self.pool).take(size);
-        let address = match kept {
-            Some(address) => address,
-            None => self.allocate_new(size)?,
+        let address = match kept.map_or_else(|| self.allocate_new(size), Ok) {
+            Ok(address) => address,
+            Err(error) => {
+                lock(&self.pool).end_use(size);
+                return Err(error);
+            }
         };
         Ok(Memory {
             device: Arc::clone(self),
@@ -140,6 +168,31 @@ impl Device {
         }
     }
 
+    fn over_limit(&self, bytes: usize) -> Error {
+        let Properties { name, memory, .. } = self.properties();
+        Error::OutOfMemory {
+            device: name.clone(),
+            bytes,
+            free: 0,
+            total: *memory,
+        }
+    }
+
+    /// Bytes of memory in use, and the most there have been since [`forget_peak`](Self::forget_peak).
+    pub fn memory_use(&self) -> (usize, usize) {
+        lock(&self.pool).usage()
+    }
+
+    /// Starts to look anew for the most memory that is in use at once.
+    pub fn forget_peak(&self) {
+        lock(&self.pool).forget_most();
+    }
+
+    /// Lets no more than this be in use at once: what asks for more is told that there is none.
+    pub fn limit_memory(&self, limit: Option<usize>) {
+        lock(&self.pool).limit(limit);
+    }
+
     /// Gives memory that nobody uses back to the driver.
     pub fn release_pool(&self) {
         let kept = lock(&self.pool).drain();
@@ -148,7 +201,10 @@ impl Device {
     }
 
     pub(crate) fn give_back(&self, address: u64, bytes: usize) {
-        lock(&self.pool).give(Pool::rounded(bytes), address);
+        let size = Pool::rounded(bytes);
+        let mut pool = lock(&self.pool);
+        pool.end_use(size);
+        pool.give(size, address);
     }
 
     /// Copies from the host; `from` may change as soon as this returns.
@@ -187,14 +243,28 @@ impl Device {
     /// # Panics
     /// When the memory is smaller.
     pub fn download(&self, to: &mut [u8], from: &Memory) -> Result<()> {
-        assert!(to.len() <= from.bytes, "more bytes than the memory has");
+        self.download_part(to, from, 0)
+    }
+
+    /// Copies what stands from byte `first` on to the host, waiting for what was queued before.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn download_part(&self, to: &mut [u8], from: &Memory, first: usize) -> Result<()> {
+        assert!(
+            first + to.len() <= from.bytes,
+            "more bytes than the memory has"
+        );
         self.check_recording("waiting")?;
         add(&self.counters.downloaded, to.len());
         add(&self.counters.synchronizations, 1);
         let mut staging = lock(&self.staging);
         let [block, _] = self.staging(&mut staging)?;
         for (number, part) in to.chunks_mut(STAGE).enumerate() {
-            let from = from.address + (number * STAGE) as u64;
+            let from = from.address + (first + number * STAGE) as u64;
             // SAFETY: the block is pinned and as large as a part; the copy is done when it is read.
             unsafe {
                 self.driver.download(block, from, part.len())?;

@@ -9,6 +9,9 @@ use crate::driver::Address;
 pub(crate) struct Pool {
     free: HashMap<usize, Vec<Address>>,
     held: usize,
+    used: usize,
+    most_used: usize,
+    limit: Option<usize>,
 }
 
 impl Pool {
@@ -29,6 +32,36 @@ impl Pool {
     pub fn give(&mut self, size: usize, address: Address) {
         self.free.entry(size).or_default().push(address);
         self.held += size;
+    }
+
+    /// Counts memory that is about to be used; false where that is more than the limit.
+    pub fn begin_use(&mut self, size: usize) -> bool {
+        if self.limit.is_some_and(|limit| self.used + size > limit) {
+            return false;
+        }
+        self.used += size;
+        self.most_used = self.most_used.max(self.used);
+        true
+    }
+
+    /// Counts memory that is used no longer.
+    pub fn end_use(&mut self, size: usize) {
+        self.used -= size;
+    }
+
+    /// Bytes in use, and the most there have been since this was asked to forget.
+    pub fn usage(&self) -> (usize, usize) {
+        (self.used, self.most_used)
+    }
+
+    /// What is in use now is the most there has been.
+    pub fn forget_most(&mut self) {
+        self.most_used = self.used;
+    }
+
+    /// Lets no more than this be in use.
+    pub fn limit(&mut self, limit: Option<usize>) {
+        self.limit = limit;
     }
 
     /// Bytes that are kept.
@@ -65,5 +98,17 @@ mod tests {
             (256, None, Some(7))
         );
         assert_eq!((pool.held(), pool.take(256)), (0, None));
+    }
+
+    #[test]
+    fn the_most_that_was_used_is_known_and_limited() {
+        let mut pool = Pool::default();
+        assert!(pool.begin_use(256) && pool.begin_use(512));
+        pool.end_use(256);
+        assert_eq!(pool.usage(), (512, 768));
+        pool.forget_most();
+        pool.limit(Some(600));
+        assert!(!pool.begin_use(256));
+        assert_eq!(pool.usage(), (512, 512));
     }
 }

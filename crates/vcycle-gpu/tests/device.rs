@@ -232,6 +232,11 @@ fn too_much_memory_is_refused_and_nothing_else() {
             panic!("{error}")
         };
         assert!(bytes >= asked && free < bytes && total == device.properties().memory);
+        assert!(matches!(
+            device.check_room(asked),
+            Err(Error::OutOfMemory { .. })
+        ));
+        device.check_room(COUNT).unwrap();
         add(device, &adder(device), &before, 2.0).unwrap();
         assert_eq!(floats(device, &before), vec![2.0; COUNT]);
         assert!(device.allocate(1 << 20).is_ok());

@@ -100,6 +100,18 @@ pub enum Error {
         /// What is wrong, with the place.
         reason: String,
     },
+    /// A matrix that is no stencil of neighbouring cells on a grid.
+    #[error(
+        "not a stencil matrix: on a grid of {grid} cells entry ({row}, {column}) couples cells that are no neighbours"
+    )]
+    NotAStencil {
+        /// Row of the entry, from 0.
+        row: usize,
+        /// Column of the entry, from 0.
+        column: usize,
+        /// The grid on which most rows were those of a stencil.
+        grid: String,
+    },
     /// A padded format would hold far more padding than entries.
     #[error("{format}: {slots} slots for {entries} entries; rows differ too much in length")]
     TooMuchPadding {
@@ -244,12 +256,6 @@ pub enum Error {
 
 impl From<vcycle_gpu::Error> for Error {
     fn from(error: vcycle_gpu::Error) -> Self {
-        match error {
-            vcycle_gpu::Error::OutOfMemory { device, bytes, .. } => Error::OutOfMemory {
-                bytes,
-                executor: device,
-            },
-            other => Error::Device(other),
-        }
+        Error::Device(error)
     }
 }

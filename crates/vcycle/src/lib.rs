@@ -16,6 +16,7 @@ pub mod precond;
 pub mod scalar;
 pub mod solver;
 pub mod stop;
+pub mod structured;
 pub mod vector;
 
 mod backend;
@@ -27,3 +28,8 @@ pub use error::{Error, Result};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The example of the tutorial, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tutorial.md")]
+struct Tutorial;

@@ -1,6 +1,7 @@
 //! NVIDIA cuSPARSE, asked for the same products.
 
 mod api;
+mod spgemm;
 
 use std::ffi::c_int;
 use std::ptr;
@@ -53,6 +54,7 @@ pub(super) struct Cusparse {
     /// Since CUDA 12.4.
     preprocess: Option<Multiply>,
     multiply: Multiply,
+    spgemm: spgemm::Functions,
 }
 
 /// One matrix with its vectors on the device.
@@ -96,6 +98,15 @@ impl Cusparse {
                     .ok()
                     .map(|found| *found),
                 multiply: *library.get(b"cusparseSpMV\0")?,
+                spgemm: spgemm::Functions {
+                    create: *library.get(b"cusparseSpGEMM_createDescr\0")?,
+                    destroy: *library.get(b"cusparseSpGEMM_destroyDescr\0")?,
+                    estimate: *library.get(b"cusparseSpGEMM_workEstimation\0")?,
+                    compute: *library.get(b"cusparseSpGEMM_compute\0")?,
+                    copy: *library.get(b"cusparseSpGEMM_copy\0")?,
+                    get_size: *library.get(b"cusparseSpMatGetSize\0")?,
+                    set_pointers: *library.get(b"cusparseCsrSetPointers\0")?,
+                },
             })
         }
     }

@@ -8,6 +8,7 @@ mod precision;
 mod problems;
 mod published;
 mod report;
+pub(crate) mod setup;
 mod solve;
 mod spmv;
 mod timing;

@@ -27,6 +27,23 @@ const PEERS: [Peer; 6] = [
     peer("aniso7:128,0.01", (26.0, 15), (64.0, 57)),
 ];
 
+/// Milliseconds of set-ups, the second ones of a process: hypre's with PMIS and extended+i(4), AmgX's
+/// with aggregates of two.
+const SETUPS: [(&str, f64, f64); 6] = [
+    ("poisson7:128", 72.0, 25.0),
+    ("poisson7:256", 264.0, 76.0),
+    ("poisson27:128", 71.0, 32.0),
+    ("poisson27:200", 189.0, 96.0),
+    ("jump7:128,1e6", 59.0, 17.0),
+    ("aniso7:128,0.01", 67.0, 31.0),
+];
+
+/// What set-ups of hypre and AmgX take.
+pub(super) fn setup_peers(problem: &str) -> Option<(f64, f64)> {
+    let row = SETUPS.iter().find(|row| row.0 == problem)?;
+    Some((row.1, row.2))
+}
+
 /// What peers take for a problem.
 pub(super) fn peers(problem: &str) -> Option<&'static Peer> {
     PEERS.iter().find(|peer| peer.problem == problem)
@@ -64,6 +81,7 @@ mod tests {
     fn rows_are_found_by_their_names() {
         assert_eq!(peers("poisson7:256").unwrap().hypre, (163.0, 21));
         assert!(peers("poisson7:20").is_none());
+        assert_eq!(setup_peers("poisson27:200"), Some((189.0, 96.0)));
         assert_eq!(paper("lshape:o3,l7", "dp"), Some((195.31, "160")));
         assert_eq!(paper("lshape:o3,l7", "dp/hp"), None);
     }

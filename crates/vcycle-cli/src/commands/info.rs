@@ -8,8 +8,9 @@ use vcycle::config::{Attempt, Config, PreconditionerConfig, Wide, attempts};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
-use vcycle::matrix::Facts;
+use vcycle::matrix::{Csr, Facts};
 use vcycle::multigrid::{Amg, Report};
+use vcycle::structured::{Structure, find_stencil};
 
 use super::advice::{Advice, advise};
 use super::solve::place;
@@ -70,6 +71,7 @@ fn tell<T: Wide>(
         let object = json!({
             "problem": system.name,
             "facts": facts,
+            "structure": structure(&system.a),
             "hierarchy": hierarchy.map(|made| made.map_or_else(|why| json!({"error": why}), levels)),
             "try": tries.iter().map(attempt).collect::<Vec<_>>(),
             "advice": advice,
@@ -78,7 +80,9 @@ fn tell<T: Wide>(
         return Ok(());
     }
     print(&system.name);
-    print(&table::facts(fact_rows(&facts)));
+    let mut rows = fact_rows(&facts);
+    rows.push(("structure", structure_in_words(&system.a)));
+    print(&table::facts(rows));
     match hierarchy {
         None => {}
         Some(Ok(report)) => print(&format!("\n{report}")),
@@ -86,6 +90,31 @@ fn tell<T: Wide>(
     }
     print_advice(&tries, &advice);
     Ok(())
+}
+
+fn structure<T: Wide>(a: &Csr<T>) -> Value {
+    match find_stencil(a) {
+        Ok(found) => json!({
+            "grid": found.grid.size(),
+            "stencil": found.stencil.to_string(),
+            "unknowns": found.unknowns,
+        }),
+        Err(why) => json!({"error": why.to_string()}),
+    }
+}
+
+fn structure_in_words<T: Wide>(a: &Csr<T>) -> String {
+    match find_stencil(a) {
+        Ok(found) => {
+            let unknowns = match found.unknowns {
+                1 => String::new(),
+                several => format!(" with {several} unknowns each"),
+            };
+            let Structure { grid, stencil, .. } = found;
+            format!("stencil {stencil} on a grid of {grid} cells{unknowns}")
+        }
+        Err(why) => why.to_string(),
+    }
 }
 
 /// The levels, or why there are none.

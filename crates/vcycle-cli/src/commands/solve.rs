@@ -99,7 +99,8 @@ fn configuration(args: &SolveArgs) -> Result<Config> {
 
 /// Whether a precision is that of multigrid's levels and not of the whole solve.
 fn of_levels(precision: &str, preconditioner: &PreconditionerConfig) -> bool {
-    precision.contains('-') || matches!(preconditioner, PreconditionerConfig::Amg(_))
+    use PreconditionerConfig::{Amg, StructMg};
+    precision.contains('-') || matches!(preconditioner, Amg(_) | StructMg(_))
 }
 
 /// The options of multigrid, which choose it where nothing else is.
@@ -125,6 +126,11 @@ fn multigrid(
     let mut amg = match preconditioner {
         PreconditionerConfig::Amg(amg) => amg.clone(),
         PreconditionerConfig::Auto(_) => Amg::default(),
+        PreconditionerConfig::StructMg(structured) if only_structured(args) => {
+            set(args.scaling.as_deref(), &mut structured.scaling)?;
+            structured.precision = precision.map(str::parse).transpose()?;
+            return Ok(());
+        }
         other => {
             let reason = format!("an option of multigrid, but the preconditioner is `{other}`");
             return Err(CliError::Option {
@@ -144,6 +150,18 @@ fn multigrid(
     amg.restriction_scaling = args.restriction_scaling.unwrap_or(amg.restriction_scaling);
     *preconditioner = PreconditionerConfig::Amg(amg);
     Ok(())
+}
+
+/// Whether all options of multigrid are such that structured multigrid has, too.
+fn only_structured(args: &SolveArgs) -> bool {
+    let others = [
+        &args.coarsening,
+        &args.interpolation,
+        &args.smoother,
+        &args.cycle,
+    ];
+    let more = args.plot_coarsening.is_some() || args.restriction_scaling.is_some();
+    !more && others.iter().all(|option| option.is_none())
 }
 
 /// Parses an option that was given.

@@ -99,6 +99,7 @@ functions! {
     release_program = "clReleaseProgram": fn(Object) -> i32;
 
     create_kernel = "clCreateKernel": fn(Object, Text, *mut i32) -> Object;
+    clone_kernel = "clCloneKernel": fn(Object, *mut i32) -> Object;
     set_kernel_arg = "clSetKernelArg": fn(Object, u32, usize, *const c_void) -> i32;
     set_kernel_arg_svm_pointer = "clSetKernelArgSVMPointer": fn(Object, u32, *const c_void) -> i32;
     enqueue_nd_range_kernel = "clEnqueueNDRangeKernel":

@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use self::api::{Api, Object, api, library_error};
 use self::memory::{Allocations, Pinned};
 use self::platform::{Ask, Listed};
-use self::queue::{Command, Graphs, Recording};
+use self::queue::{Command, Graphs, Kernels, Recording};
 use self::status::check;
 use crate::driver::{Address, Driver, Handle};
 use crate::error::{Error, Result};
@@ -54,7 +54,7 @@ struct OpenCl {
     pinned: Mutex<Pinned>,
     /// Arguments belong to a kernel, not to a launch: they are set and the kernel is queued under
     /// this lock. It also keeps what a graph queues together.
-    queueing: Mutex<()>,
+    queueing: Mutex<Kernels>,
     recording: Mutex<Option<Recording>>,
     graphs: Mutex<Graphs>,
 }

@@ -47,6 +47,10 @@ pub(super) struct Graphs {
     last: Handle,
 }
 
+/// The kernels that are launched: of each one for every set of arguments that are null. Drivers do
+/// not agree on whether an argument that was an address may become null.
+pub(super) type Kernels = HashMap<(Handle, u64), Handle>;
+
 impl OpenCl {
     /// Queues a command, or records it if this thread is recording.
     pub(super) fn submit(&self, command: Command) -> Result<()> {
@@ -56,8 +60,7 @@ impl OpenCl {
             return Ok(());
         }
         drop(recording);
-        let _together = lock(&self.queueing);
-        self.enqueue(&command)
+        self.enqueue(&command, &mut lock(&self.queueing))
     }
 
     pub(super) fn begin_recording(&self) {
@@ -103,10 +106,10 @@ impl OpenCl {
         self.refuse_recording("replaying")?;
         let commands = lock(&self.graphs).by_handle.get(&graph).cloned();
         let commands = commands.expect("a graph is replayed before it is forgotten");
-        let _together = lock(&self.queueing);
+        let mut kernels = lock(&self.queueing);
         commands
             .iter()
-            .try_for_each(|command| self.enqueue(command))?;
+            .try_for_each(|command| self.enqueue(command, &mut kernels))?;
         self.flush()
     }
 
@@ -114,7 +117,7 @@ impl OpenCl {
         lock(&self.graphs).by_handle.remove(&graph);
     }
 
-    fn enqueue(&self, command: &Command) -> Result<()> {
+    fn enqueue(&self, command: &Command, kernels: &mut Kernels) -> Result<()> {
         match command {
             Command::Copy { bytes: 0, .. } | Command::Clear { bytes: 0, .. } => Ok(()),
             Command::Copy { to, from, bytes } => self.enqueue_copy(*to, *from, *bytes),
@@ -123,7 +126,10 @@ impl OpenCl {
                 kernel,
                 shape,
                 arguments,
-            } => self.enqueue_launch(*kernel as Object, *shape, arguments),
+            } => {
+                let kernel = self.kernel_for(*kernel, arguments, kernels)?;
+                self.enqueue_launch(kernel, *shape, arguments)
+            }
         }
     }
 
@@ -157,6 +163,28 @@ impl OpenCl {
             )
         };
         self.check("clEnqueueSVMMemFill", code)
+    }
+
+    fn kernel_for(
+        &self,
+        kernel: Handle,
+        arguments: &[Argument],
+        kernels: &mut Kernels,
+    ) -> Result<Object> {
+        let null = |(number, argument): (usize, &Argument)| match argument {
+            Argument::Address(0) => 1_u64 << number,
+            _ => 0,
+        };
+        let nulls = arguments.iter().enumerate().map(null).sum();
+        if let Some(kernel) = kernels.get(&(kernel, nulls)) {
+            return Ok(*kernel as Object);
+        }
+        let mut code = 0;
+        // SAFETY: a kernel that no argument was ever set of.
+        let clone = unsafe { (self.api.clone_kernel)(kernel as Object, &mut code) };
+        self.check("clCloneKernel", code)?;
+        kernels.insert((kernel, nulls), clone as Handle);
+        Ok(clone)
     }
 
     fn enqueue_launch(&self, kernel: Object, shape: Shape, arguments: &[Argument]) -> Result<()> {

@@ -19,6 +19,7 @@ use crate::solver::Direct;
 use crate::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
 };
+use crate::structured::StructMg;
 
 /// Stands in where the library is built without the direct solver.
 #[cfg(not(feature = "direct"))]
@@ -38,7 +39,6 @@ macro_rules! components {
         enum $family:ident($title:literal) {
             $($(#[$variant_doc:meta])* $name:literal => $variant:ident($parameters:ty) [$($key:literal),*],)*
         }
-        later $later:expr
     ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,7 +80,7 @@ macro_rules! components {
                 let place = format!("{} {name}", $title);
                 match name {
                     $($name => parameters(&place, table).map(Self::$variant),)*
-                    _ => Err(unknown_name($title, name, Self::NAMES, $later)),
+                    _ => Err(unknown_name($title, name, Self::NAMES, &[])),
                 }
             }
 
@@ -173,7 +173,6 @@ components! {
         /// A factorisation, refined.
         "direct" => Direct(Direct) [],
     }
-    later &[]
 }
 
 components! {
@@ -213,8 +212,9 @@ components! {
         "polynomial" => Polynomial(Polynomial) ["degree", "base"],
         /// Algebraic multigrid.
         "amg" => Amg(Amg) ["coarsening", "interpolation", "smoother", "cycle"],
+        /// Multigrid on structured grids, in half precision.
+        "struct-mg" => StructMg(StructMg) ["precision"],
     }
-    later &["struct-mg"]
 }
 
 impl Default for SolverConfig {
@@ -289,6 +289,7 @@ impl PreconditionerConfig {
             Self::Fsai(p) => Arc::new(p.to_owned()),
             Self::Polynomial(p) => Arc::new(p.to_owned()),
             Self::Amg(p) => Arc::new(p.to_owned()),
+            Self::StructMg(p) => Arc::new(p.to_owned()),
         }))
     }
 }
@@ -442,9 +443,5 @@ mod tests {
             matches!(error("jacobi:much"), ConfigError::BadValue { key, .. } if key == "weight")
         );
         assert!(matches!(error("jacobi:1,2"), ConfigError::BadValue { .. }));
-        assert!(matches!(
-            error("struct-mg"),
-            ConfigError::NotAvailable { .. }
-        ));
     }
 }

@@ -40,7 +40,7 @@ use std::time::Duration;
 pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use error::ConfigError;
-pub use nullspace::Nullspace;
+pub use nullspace::{Nullspace, Projection};
 pub use precision::{Precision, Unit};
 pub use presets::Preset;
 pub use sequence::Sequence;
@@ -157,7 +157,7 @@ fn bad_stop(key: &str, value: f64, reason: &str) -> ConfigError {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct RunConfig {
-    /// `reference` or `cpu`.
+    /// `cpu`, `reference` (serial, for comparison) or a GPU: `cuda:0`, `hip:0`, `opencl:0`.
     pub device: String,
     /// Threads of the `cpu` device; all cores unless given.
     pub threads: Option<usize>,

@@ -78,9 +78,24 @@ impl Serialize for Nullspace {
     }
 }
 
-/// Takes constants and other vectors out of vectors.
-#[derive(Default)]
-pub(super) struct Projection {
+/// Takes what a singular matrix annihilates out of vectors.
+///
+/// ```
+/// use vcycle::{config::{Nullspace, Projection}, executor::Executor, linop::Size, matrix::{Csr, Duplicates},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Csr::from_arrays(
+///     &cpu, Size::square(2), vec![0, 2, 4], vec![0, 1, 0, 1], vec![1.0, -1.0, -1.0, 1.0],
+///     Duplicates::Refuse,
+/// )?;
+/// let projection = Projection::new(Nullspace::Auto, &a, None)?.expect("constants");
+/// let mut x = Vector::from_column(&cpu, vec![3.0, 1.0]);
+/// projection.project(&mut x)?;
+/// assert_eq!(x.to_vec(), [1.0, -1.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Projection {
     /// For every row the part of the matrix it belongs to, or [`KEPT`].
     parts: Vec<u32>,
     /// Rows of each part.
@@ -166,6 +181,9 @@ impl Projection {
     }
 
     /// Takes everything that is annihilated from every column.
+    ///
+    /// # Errors
+    /// When memory is short or a device fails.
     pub fn project<T: Scalar>(&self, x: &mut Vector<T>) -> Result<()> {
         let cols = x.cols();
         let mut values = x.to_vec();
@@ -190,6 +208,9 @@ impl Projection {
     }
 
     /// The part of `b` that has a solution, and what is said of the rest.
+    ///
+    /// # Errors
+    /// When memory is short or a device fails.
     pub fn consistent<T: Scalar>(&self, b: &Vector<T>) -> Result<(Vector<T>, String)> {
         let mut left = b.clone();
         self.project(&mut left)?;

@@ -67,7 +67,10 @@ impl Sequence {
         let (iterations, status) = (solution.outcome.iterations, solution.outcome.status);
         if !self.kept.reused {
             self.kept.iterations = iterations;
-        } else if !matches!(status, Status::Converged | Status::TimeLimit) {
+        } else if !matches!(
+            status,
+            Status::Converged | Status::TimeLimit | Status::Interrupted
+        ) {
             self.kept = Kept::default();
             let first = solution;
             solution = T::solve_system(&self.config, system, b, Some(&mut self.kept), ws)?;

@@ -17,6 +17,7 @@ use crate::multigrid::{Amg, Hierarchy, LevelPrecisions, NearNullspace, Report};
 use crate::scalar::Real;
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Part, Status, Stop};
+use crate::structured::StructMg;
 use crate::vector::Vector;
 
 /// Iterations after which multigrid that has not converged is given up, if there is a choice.
@@ -108,7 +109,7 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     setup: Duration,
     multigrid: Option<Report>,
     /// The parameters of multigrid with every `auto` decided.
-    decided: Option<Amg>,
+    decided: Option<PreconditionerConfig>,
     /// What finds the initial guess, if that is not zero.
     start: Option<Arc<dyn LinOp<W>>>,
 }
@@ -253,6 +254,9 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
                 let hierarchy = self.multigrid(amg.clone())?;
                 solver.with_preconditioner(Arc::new(hierarchy))
             }
+            (Some(_), PreconditionerConfig::StructMg(parameters)) => {
+                solver.with_preconditioner(self.structured(parameters)?)
+            }
             (Some(factory), _) => {
                 solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
             }
@@ -277,12 +281,22 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         if amg.fmg_start {
             self.start = Some(Arc::clone(hierarchy.full_multigrid()));
         }
-        self.decided = Some(hierarchy.amg().clone());
+        self.decided = Some(PreconditionerConfig::Amg(hierarchy.amg().clone()));
         self.multigrid = Some(hierarchy.report().clone());
         self.messages.extend(hierarchy.report().stalled.clone());
         self.messages.extend(hierarchy.report().notes.clone());
         self.messages.extend(hierarchy.report().scaling_note());
         Ok(hierarchy)
+    }
+
+    fn structured(&mut self, parameters: &StructMg) -> Result<Arc<dyn LinOp<W>>> {
+        let made = parameters.generate_with_report(&self.matrix.entries, self.ws)?;
+        self.messages
+            .extend((!made.note.is_empty()).then_some(made.note));
+        self.messages.extend(made.report.scaling_note());
+        self.multigrid = Some(made.report);
+        self.decided = Some(PreconditionerConfig::StructMg(made.parameters));
+        Ok(made.operator)
     }
 
     /// How many iterations an attempt has before the next one is tried instead.
@@ -323,7 +337,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     fn next(&self, place: usize, status: Status) -> Option<usize> {
         let tried = &self.attempts[place];
         let another_solver = match status {
-            Status::Converged | Status::TimeLimit => return None,
+            Status::Converged | Status::TimeLimit | Status::Interrupted => return None,
             Status::IterationLimit if self.trial(place).is_none() => return None,
             Status::Indefinite(Part::Operator) => true,
             Status::Indefinite(Part::Preconditioner) => false,
@@ -359,10 +373,8 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     ) -> Solution<T> {
         let mut config = self.config.clone();
         config.solver = attempt.solver.clone();
-        config.preconditioner = match self.decided {
-            Some(amg) => PreconditionerConfig::Amg(amg),
-            None => attempt.preconditioner.clone(),
-        };
+        let given = || attempt.preconditioner.clone();
+        config.preconditioner = self.decided.unwrap_or_else(given);
         config.precision = Some(config.precision.unwrap_or_default());
         config.format = self.matrix.format;
         config.run = RunConfig::of(self.a.executor());

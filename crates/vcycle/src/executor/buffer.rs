@@ -48,6 +48,17 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// `len` values of a device that nobody has written yet.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn room(executor: &Executor, len: usize) -> Result<Self> {
+        match executor {
+            Executor::Gpu(gpu) => Ok(Self::on_device(executor, Mirrored::room(gpu, len)?)),
+            _ => panic!("rooms without values are on devices alone"),
+        }
+    }
+
     fn on_device(executor: &Executor, memory: Mirrored<T>) -> Self {
         Self {
             executor: executor.clone(),
@@ -146,6 +157,14 @@ impl<T: Element> Buffer<T> {
     fn not_addressable(&self) -> Error {
         Error::NotAddressable {
             executor: self.executor.name().to_owned(),
+        }
+    }
+
+    /// One value, copied to the host by itself.
+    pub(crate) fn get(&self, place: usize) -> Result<T> {
+        match &self.memory {
+            Memory::Host(values) => Ok(values[place]),
+            Memory::Device(memory) => memory.get(place),
         }
     }
 

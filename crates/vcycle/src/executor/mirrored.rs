@@ -55,6 +55,12 @@ impl<T: Element> Mirrored<T> {
         Ok(Self::from_memory(gpu, len, memory))
     }
 
+    /// `len` values that nobody has written yet.
+    pub fn room(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
+        let memory = gpu.device().allocate(len.saturating_mul(size_of::<T>()))?;
+        Ok(Self::from_memory(gpu, len, memory))
+    }
+
     fn from_memory(gpu: &Arc<Gpu>, len: usize, memory: Memory) -> Self {
         Self {
             gpu: Arc::clone(gpu),
@@ -76,6 +82,19 @@ impl<T: Element> Mirrored<T> {
             Some(values) => Ok(values.clone()),
             None => self.download(),
         }
+    }
+
+    /// One value; the others stay where they are.
+    pub fn get(&self, place: usize) -> Result<T> {
+        if let Some(values) = self.host.get() {
+            return Ok(values[place]);
+        }
+        let side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = side.memory.as_ref().expect("newer on the device");
+        let mut value = [T::default()];
+        let device = self.gpu.device();
+        device.download_part(bytes_mut(&mut value), memory, place * size_of::<T>())?;
+        Ok(value[0])
     }
 
     pub fn host(&self) -> Result<&[T]> {

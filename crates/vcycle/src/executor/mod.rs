@@ -110,6 +110,14 @@ impl Executor {
         }
     }
 
+    /// Fails, telling what is free, if a device has no room for so many bytes: before any travel.
+    pub(crate) fn check_room(&self, bytes: usize) -> Result<()> {
+        match self {
+            Executor::Gpu(gpu) => Ok(gpu.device().check_room(bytes)?),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether buffers of the two can be operands of one operation.
     pub fn shares_memory_with(&self, other: &Executor) -> bool {
         match (self, other) {

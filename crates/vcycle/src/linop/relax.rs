@@ -39,7 +39,7 @@ impl<T: Scalar> Sweep<'_, T> {
     }
 
     /// The sweep, made of the operations of any operator.
-    pub(super) fn compose<X: Scalar>(
+    pub(crate) fn compose<X: Scalar>(
         &self,
         a: &(impl LinOp<X, T> + ?Sized),
         x: &Vector<X>,

@@ -39,6 +39,10 @@ pub trait Observer {
     fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {}
     /// A solver has done an iteration.
     fn iteration(&mut self, _event: &IterationEvent<'_>) {}
+    /// Whether the solve is to end; asked after every iteration.
+    fn wants_stop(&self) -> bool {
+        false
+    }
     /// Whether the time of stages is of interest. On a device that has a price: the host then
     /// waits for each stage to end.
     fn times_stages(&self) -> bool {
@@ -55,6 +59,9 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
     }
     fn iteration(&mut self, event: &IterationEvent<'_>) {
         self.borrow_mut().iteration(event);
+    }
+    fn wants_stop(&self) -> bool {
+        self.borrow().wants_stop()
     }
     fn times_stages(&self) -> bool {
         self.borrow().times_stages()
@@ -90,6 +97,12 @@ impl Log {
     pub fn times_stages(&self) -> bool {
         let observers = self.observers.borrow();
         observers.iter().any(|observer| observer.times_stages())
+    }
+
+    /// Whether an observer wants the solve to end.
+    pub fn wants_stop(&self) -> bool {
+        let observers = self.observers.borrow();
+        observers.iter().any(|observer| observer.wants_stop())
     }
 
     /// Has the stages of a device's work end when the device is done, if somebody times them.

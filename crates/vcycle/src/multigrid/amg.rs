@@ -111,6 +111,9 @@ pub struct Amg {
     pub max_levels: usize,
     /// A matrix of at most this many rows is not coarsened.
     pub coarsest_rows: usize,
+    /// Levels of fewer rows than this are set up by the host where cycles run on a device: there is
+    /// too little to do for it.
+    pub host_rows: usize,
     /// Of the random numbers that coarsenings break ties with.
     pub seed: u64,
 }
@@ -143,6 +146,7 @@ impl Default for Amg {
             coarsest_sweeps: 2,
             max_levels: 25,
             coarsest_rows: 200,
+            host_rows: 4000,
             seed: 1,
         }
     }
@@ -152,10 +156,21 @@ impl Amg {
     /// The same with every `auto` decided for a matrix; the facts are asked for only if needed.
     #[must_use]
     pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
+        let known = |facts: Facts| {
+            let definite = facts.symmetric && facts.positive_diagonal();
+            (definite, facts.on_device)
+        };
+        let decided = self.decided_by(|| Ok(known(facts())));
+        decided.expect("facts are there")
+    }
+
+    /// The same for a matrix of which it is known whether it is symmetric with a positive diagonal,
+    /// and whether it is on a device.
+    pub(super) fn decided_by(&self, known: impl FnOnce() -> Result<(bool, bool)>) -> Result<Self> {
         let mut amg = self.clone();
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
-            let definite = |facts: Facts| facts.symmetric && facts.positive_diagonal();
-            amg.decide(definite(facts()));
+            let (definite, on_device) = known()?;
+            amg.decide(definite, on_device);
         }
         if self.systems == Systems::Auto && self.interpolation.fits_vectors() {
             amg.systems = Systems::Scalar;
@@ -168,7 +183,7 @@ impl Amg {
                 }
             }
         }
-        amg
+        Ok(amg)
     }
 
     /// The same where the near-nullspace still has to be found: what is open becomes what serves
@@ -201,13 +216,30 @@ impl Amg {
         amg
     }
 
-    fn decide(&mut self, definite: bool) {
+    /// Levels of fewer rows are set up by the host: all of them, where a stage is not for devices.
+    pub(super) fn host_rows_needed(&self) -> usize {
+        let affinity = |strength| matches!(strength, Strength::Affinity(_));
+        let of_level =
+            |level: &LevelOptions| level.interpolation.fits_vectors() || affinity(level.strength);
+        let on_host = self.interpolation.fits_vectors()
+            || affinity(self.strength)
+            || self.levels.iter().any(of_level)
+            || self.energy_steps > 0
+            || self.coarse_filter < 1.0;
+        match on_host {
+            true => usize::MAX,
+            false => self.host_rows,
+        }
+    }
+
+    fn decide(&mut self, definite: bool, on_device: bool) {
         if self.coarsening == Coarsening::Auto {
             let grouped = matches!(
                 self.interpolation,
                 Interpolation::Auto | Interpolation::Tentative | Interpolation::Smoothed
             );
             self.coarsening = match definite && grouped {
+                true if on_device => Coarsening::Mis2,
                 true => Coarsening::Greedy,
                 false => Coarsening::Pmis,
             };

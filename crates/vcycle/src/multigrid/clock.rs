@@ -4,20 +4,23 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::report::{Report, StageTime};
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::log::StageGuard;
 
 /// Times every stage for the report of the hierarchy, and tells the observers of the run.
 pub(super) struct Clock<'w> {
     pub ws: &'w Workspace,
+    executor: Executor,
     times: RefCell<Vec<(usize, StageTime)>>,
     notes: RefCell<Vec<String>>,
 }
 
 impl<'w> Clock<'w> {
-    pub fn new(ws: &'w Workspace) -> Self {
+    /// For stages on an executor: those on a device end when it has done what it was told.
+    pub fn new(ws: &'w Workspace, executor: &Executor) -> Self {
         Self {
             ws,
+            executor: executor.clone(),
             times: RefCell::default(),
             notes: RefCell::default(),
         }
@@ -65,6 +68,10 @@ pub(super) struct Ticking<'c> {
 
 impl Drop for Ticking<'_> {
     fn drop(&mut self) {
+        if let Executor::Gpu(gpu) = &self.clock.executor {
+            // A failure is told by whatever asks the device next.
+            let _ = gpu.device().synchronize();
+        }
         let seconds = self.start.elapsed().as_secs_f64();
         let name = self.name;
         let time = StageTime { name, seconds };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
-use super::coarsen::uniform;
+use super::coarsen::{Numbers, uniform};
 use super::coarsest::is_diagonal;
 use super::cycle::Cycles;
 use super::near_nullspace::NearNullspace;
@@ -15,7 +15,7 @@ use super::scaling::{Normalised, scale_levels};
 use super::stages::{Coarsened, Coarsening};
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
-use crate::backend::gpu::Gpu;
+use crate::backend::gpu::{Gpu, setup::Queue};
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -61,7 +61,7 @@ impl<T: Scalar> Hierarchy<T> {
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<Self> {
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
         Self::of_levels(amg, a, levels, stalled, clock)
@@ -79,7 +79,7 @@ impl<T: Scalar> Hierarchy<T> {
         let precisions = of_levels(&amg, rows, unit_of(T::KIND)?)?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
-            amg.has_one_way_sweeps() && levels[0].a.facts().symmetric
+            amg.has_one_way_sweeps() && levels[0].a.symmetric_and_positive()?[0]
         };
         let mut report = report(&amg, &levels, &precisions, stalled);
         let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
@@ -178,8 +178,12 @@ pub(super) fn analysed<T: Scalar>(
     clock: &Clock<'_>,
 ) -> Result<(Amg, Vec<Matrices>, Unknowns)> {
     let _stage = clock.stage(0, "analysis");
-    let a = finest(given)?;
-    let amg = amg.searching(near_nullspace).decided(|| a.facts());
+    let amg = amg.searching(near_nullspace);
+    let a = finest(amg.host_rows_needed(), given)?;
+    let amg = amg.decided_by(|| {
+        let on_device = matches!(a.executor(), Executor::Gpu(_));
+        Ok((a.symmetric_and_positive()? == [true; 2], on_device))
+    })?;
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
     let unknowns = match &amg.test_space {
@@ -189,8 +193,9 @@ pub(super) fn analysed<T: Scalar>(
     Ok((amg, vec![Matrices::new(a)], unknowns))
 }
 
-/// The matrix in double precision, checked: the given one itself if it is that already.
-pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
+/// The matrix in double precision, checked: the given one itself if it is that already; on the host if
+/// it has less than `host_rows`.
+pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
     unit_of(T::KIND)?;
     check_square(a.as_ref(), "amg")?;
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
@@ -198,12 +203,12 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
         Ok(same) => same,
         Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
     };
-    let finest = match a.executor() {
-        Executor::Gpu(_) => Arc::new(finest.copy_to(&a.executor().on_host())?),
-        _ => finest,
+    let finest = match moves(&finest, host_rows) {
+        true => Arc::new(finest.copy_to(&a.executor().on_host())?),
+        false => finest,
     };
     finest.check_finite()?;
-    if finest.size().rows > 0 && finest.values().iter().all(|&value| value == 0.0) {
+    if finest.size().rows > 0 && finest.largest_and_least_pivot()?.0 == 0.0 {
         return Err(Error::Singular {
             component: "amg",
             reason: "all entries are zero".to_owned(),
@@ -212,11 +217,26 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> 
     Ok(finest)
 }
 
+/// Whether a matrix is on a device and too small for it.
+fn moves(a: &Csr<f64>, host_rows: usize) -> bool {
+    matches!(a.executor(), Executor::Gpu(_)) && a.size().rows < host_rows
+}
+
+impl Amg {
+    /// The matrix where the next level is set up.
+    pub(super) fn placed(&self, a: Csr<f64>) -> Result<Csr<f64>> {
+        match moves(&a, self.host_rows) {
+            true => a.copy_to(&a.executor().on_host()),
+            false => Ok(a),
+        }
+    }
+}
+
 /// What a step to the next level leaves for those who ask for it.
 #[derive(Debug)]
 pub(super) struct Record {
     /// For every unknown (or node) its number, or that of its group, on the next level.
-    pub map: Vec<u32>,
+    pub map: Numbers,
     /// The blocks of the prolongation.
     pub block: Size,
     /// The symbolic phase of the product, unless that was formed by blocks.
@@ -245,7 +265,7 @@ pub(super) fn coarsen(
             Err(reason) => return Ok(Some(reason)),
             Ok((transfer, radius, coarse)) => {
                 (last.transfer, last.radius) = (Some(transfer), radius);
-                levels.push(Matrices::new(Arc::new(coarse)));
+                levels.push(Matrices::new(Arc::new(amg.placed(coarse)?)));
             }
         }
     }
@@ -360,6 +380,11 @@ pub(super) fn product(
 /// Ones on the diagonal of rows without entries: those of modes that depend on others in their
 /// group, to which nothing is restricted.
 pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
+    if let Some(queue) = Queue::of(coarse.executor())
+        && queue.check_rows(&coarse)?[1].is_none()
+    {
+        return Ok(coarse);
+    }
     let empty = |row: usize| coarse.pattern().range(row).is_empty();
     let rows = coarse.size().rows;
     if !(0..rows).any(empty) {

@@ -76,14 +76,17 @@ impl Amg {
         ws: &Workspace,
     ) -> Result<CoarseMaps> {
         let near = NearNullspace::components(self.block_size)?;
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let (amg, mut levels, unknowns) = analysed(self, a, &near, &clock)?;
         let mut records = Vec::new();
         coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
         let finest = amg.for_level(0, levels[0].a.size().rows);
         Ok(CoarseMaps {
             grouped: finest.coarsening.aggregates(),
-            maps: records.into_iter().map(|record| record.map).collect(),
+            maps: records
+                .into_iter()
+                .map(|record| record.map.to_vec())
+                .collect(),
         })
     }
 }

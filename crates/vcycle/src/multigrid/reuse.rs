@@ -54,6 +54,18 @@ pub struct Setup {
     stalled: Option<String>,
 }
 
+/// The matrices of one level, see [`Setup::matrices`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LevelMatrices {
+    /// Of this level.
+    pub a: Arc<Csr<f64>>,
+    /// To the next level; none on the coarsest.
+    pub restriction: Option<Arc<Csr<f64>>>,
+    /// From the next level; none on the coarsest.
+    pub prolongation: Option<Arc<Csr<f64>>>,
+}
+
 /// What is kept of the way from one level to the next.
 #[derive(Clone, Debug)]
 struct Step {
@@ -93,7 +105,7 @@ impl Amg {
     ) -> Result<(Setup, Hierarchy<T>)> {
         let _stage = ws.stage("amg set-up", 0);
         self.check(near_nullspace)?;
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
         let (amg, mut levels, unknowns) = analysed(self, a, near_nullspace, &clock)?;
         let mut records = Vec::new();
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
@@ -175,21 +187,50 @@ impl Setup {
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
         let _stage = ws.stage("amg update", 0);
-        let clock = Clock::new(ws);
+        let clock = Clock::new(ws, a.executor());
+        let (levels, stalled) = self.updated(a, &clock)?;
+        Hierarchy::of_levels(self.amg.clone(), a, levels, stalled, clock)
+    }
+
+    /// The matrices a hierarchy of `a` is made of, from the finest level down, in double precision
+    /// and before any scaling. Coarse ones are computed here: hierarchies keep what they work with.
+    ///
+    /// # Errors
+    /// As those of [`update_values`](Self::update_values).
+    pub fn matrices<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Vec<LevelMatrices>> {
+        let (levels, _) = self.updated(a, &Clock::new(ws, a.executor()))?;
+        let matrices = |level: Matrices| LevelMatrices {
+            a: level.a,
+            restriction: level.transfer.as_ref().map(|t| Arc::clone(&t.restriction)),
+            prolongation: level.transfer.map(|t| t.prolongation),
+        };
+        Ok(levels.into_iter().map(matrices).collect())
+    }
+
+    /// All levels for other values, and why there are no more if that is not for being small.
+    fn updated<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        clock: &Clock<'_>,
+    ) -> Result<(Vec<Matrices>, Option<String>)> {
         let finest = {
             let _stage = clock.stage(0, "analysis");
-            let finest = finest(a)?;
+            let finest = finest(self.amg.host_rows_needed(), a)?;
             self.check(finest.pattern())?;
             finest
         };
-        let mut levels = self.renewed(finest, &clock)?;
+        let mut levels = self.renewed(finest, clock)?;
         let stalled = match self.steps.last() {
             Some(last) if self.anew => {
-                coarsen(&self.amg, &mut levels, last.unknowns.clone(), &clock, None)?
+                coarsen(&self.amg, &mut levels, last.unknowns.clone(), clock, None)?
             }
             _ => self.stalled.clone(),
         };
-        Hierarchy::of_levels(self.amg.clone(), a, levels, stalled, clock)
+        Ok((levels, stalled))
     }
 
     fn check(&self, found: &Pattern) -> Result<()> {
@@ -225,7 +266,7 @@ impl Setup {
                 transfer,
                 radius,
             });
-            a = Arc::new(coarse);
+            a = Arc::new(self.amg.placed(coarse)?);
         }
         levels.push(Matrices::new(a));
         Ok(levels)

@@ -58,13 +58,13 @@ impl LevelScaling {
     }
 
     /// Whether a level stored so has to be scaled.
-    fn applies(self, a: &Csr<f64>, unit: Unit) -> bool {
-        match self {
+    fn applies(self, a: &Csr<f64>, unit: Unit) -> Result<bool> {
+        Ok(match self {
             Self::None => false,
             _ if unit == Unit::Double => false,
             Self::Equilibrate => true,
-            Self::Auto => !fits(a, unit),
-        }
+            Self::Auto => !fits(a, unit)?,
+        })
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn scale_levels(
 ) -> Result<Factors> {
     let mut factors = Factors::default();
     for (level, precision) in levels.iter().zip(precisions) {
-        let applies = scaling.applies(&level.a, precision.matrix);
+        let applies = scaling.applies(&level.a, precision.matrix)?;
         let diagonal = applies.then(|| roots(&level.a)).transpose()?;
         factors.diagonals.push(diagonal);
     }
@@ -143,11 +143,10 @@ fn roots(a: &Csr<f64>) -> Result<Vec<f64>> {
 }
 
 /// Whether entries and inverted diagonal are within the range of a precision.
-fn fits(a: &Csr<f64>, unit: Unit) -> bool {
+fn fits(a: &Csr<f64>, unit: Unit) -> Result<bool> {
     let (smallest, largest) = range(unit);
-    let diagonal = a.diagonal();
-    let nonzero = diagonal.iter().map(|d| d.abs()).filter(|d| *d > 0.0);
-    a.norm_max() <= largest && nonzero.fold(f64::INFINITY, f64::min) >= MARGIN * smallest
+    let (found, pivot) = a.largest_and_least_pivot()?;
+    Ok(found <= largest && pivot >= MARGIN * smallest)
 }
 
 /// The smallest normal and the largest number.

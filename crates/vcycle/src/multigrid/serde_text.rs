@@ -51,4 +51,4 @@ macro_rules! as_text {
     };
 }
 
-pub(super) use {as_text, named};
+pub(crate) use {as_text, named};

@@ -1,7 +1,8 @@
 //! The largest eigenvalue of a matrix scaled by its diagonal.
 
+use crate::backend::gpu::setup::{Queue, radius};
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Buffer, Workspace};
 use crate::linop::{LinOp, Sweep};
 use crate::matrix::Csr;
 use crate::scalar::{Field, Mixes, Real, Scalar};
@@ -39,8 +40,24 @@ pub(super) fn spectral_radius<T: Mixes<T, T>>(
         std::mem::swap(&mut v, &mut next);
         norm = self::norm(&v)?;
     }
+    Ok(estimate(norm, bound))
+}
+
+/// The same for the inverse of the `diagonal` of a matrix on a device.
+pub(super) fn on_device(
+    queue: Queue<'_>,
+    a: &Csr<f64>,
+    diagonal: &Buffer<f64>,
+    bound: f64,
+) -> Result<f64> {
+    let norm = radius::power_method(queue, a, diagonal, STEPS)?;
+    Ok(estimate(norm, bound))
+}
+
+/// The radius for what the power method has found.
+fn estimate(norm: f64, bound: f64) -> f64 {
     let found = SAFETY * norm;
-    Ok(if found > 0.0 { found.min(bound) } else { bound })
+    if found > 0.0 { found.min(bound) } else { bound }
 }
 
 /// An estimate from below of the spectral radius of `M A` for any operator `M`, a few percent too low
@@ -84,13 +101,19 @@ pub(super) fn scattered(index: usize) -> f64 {
 
 /// As many [scattered] numbers as another vector has.
 fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
+    if let Some(queue) = Queue::of(like.executor()) {
+        return Ok(Vector::of_buffer(radius::scattered(queue, like.rows())?));
+    }
     let number = |row| T::store(T::Arith::from_f64(scattered(row)));
     let values = (0..like.rows()).map(number).collect();
     Vector::from_rows(like.executor(), 1, values)
 }
 
 /// The largest absolute row sum of `D^-1 A` with the diagonal `D`, which bounds its spectral radius.
-pub(super) fn row_sum_bound<T: Scalar>(a: &Csr<T>) -> f64 {
+pub(super) fn row_sum_bound<T: Scalar>(a: &Csr<T>) -> Result<f64> {
+    if let Some(queue) = Queue::real::<T>(a.executor()) {
+        return Ok(queue.extremes(a)?.row_sum);
+    }
     let parts = a.map_pieces(|rows| {
         let mut bound = 0.0_f64;
         for row in rows {
@@ -107,7 +130,7 @@ pub(super) fn row_sum_bound<T: Scalar>(a: &Csr<T>) -> f64 {
         }
         bound
     });
-    parts.into_iter().fold(0.0, f64::max)
+    Ok(parts.into_iter().fold(0.0, f64::max))
 }
 
 #[cfg(test)]
@@ -119,7 +142,7 @@ mod tests {
 
     fn radius(problem: &str) -> f64 {
         let a = gallery::build(problem, &Executor::reference()).unwrap();
-        let bound = row_sum_bound(&a.matrix);
+        let bound = row_sum_bound(&a.matrix).unwrap();
         assert_eq!(bound, 2.0);
         let inverse = Jacobi::default().inverse::<f64>(&a.matrix).unwrap();
         spectral_radius::<f64>(&a.matrix, inverse.values(), bound, &Workspace::new()).unwrap()

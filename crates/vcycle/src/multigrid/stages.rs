@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::amg::Amg;
-use super::coarsen::{self, Aggregates, Splitting};
+use super::coarsen::{self, Aggregates, Numbers, Splitting};
 use super::interpolate::{self, Truncation};
 use super::serde_text;
 use super::systems::{Unknowns, View};
@@ -16,7 +16,7 @@ use crate::matrix::{Csr, Pattern};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Coarsening {
-    /// What suits the matrix: `sa` for symmetric ones, else `pmis`.
+    /// What suits the matrix: for symmetric ones `sa`, or `mis2` on a device, else `pmis`.
     #[default]
     Auto,
     /// [`coarsen::pmis`].
@@ -212,7 +212,7 @@ impl Coarsened {
     }
 
     /// For every unknown (or node) its number, or that of its group, on the next level.
-    pub fn map(&self) -> Vec<u32> {
+    pub fn map(&self) -> Numbers {
         match self {
             Self::Chosen(splitting) | Self::Fitted(splitting, ..) => splitting.coarse_index.clone(),
             Self::Twice(both) => both.second.coarse_index.clone(),

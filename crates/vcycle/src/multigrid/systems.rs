@@ -328,7 +328,7 @@ impl Splitting {
     /// What vectors are at the coarse unknowns.
     pub(super) fn of_coarse(&self, vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let chosen = |vector: &Vec<f64>| {
-            let pairs = vector.iter().zip(&self.coarse_index);
+            let pairs = vector.iter().zip(self.coarse_index.iter());
             pairs
                 .filter(|pair| *pair.1 != NONE)
                 .map(|pair| *pair.0)

@@ -233,7 +233,7 @@ impl TestSpaceSearch {
         ws: &Workspace,
     ) -> Result<NearNullspace> {
         let _stage = ws.stage("test space", 0);
-        let a: Arc<dyn LinOp<f64>> = finest(a)?;
+        let a: Arc<dyn LinOp<f64>> = finest(usize::MAX, a)?;
         given.check(a.size().rows)?;
         let start = self.start(a.executor(), a.size().rows, given)?;
         if !self.is_needed(given) {

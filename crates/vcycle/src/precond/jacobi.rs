@@ -5,9 +5,11 @@ use std::sync::Arc;
 use num_traits::One;
 
 use super::{bad_pivot, nonzero_diagonal, square_entries};
-use crate::error::Result;
+use crate::backend::gpu::setup::Queue;
+use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
+use crate::matrix::Csr;
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -53,6 +55,9 @@ impl Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         let entries = square_entries(a, "jacobi")?;
+        if let Some(queue) = Queue::real::<T>(entries.executor()) {
+            return Diagonal::on_device("jacobi", &queue, &entries, false, self.weight);
+        }
         let diagonal = nonzero_diagonal(&entries, "jacobi")?;
         Diagonal::of_inverses("jacobi", a.executor(), diagonal, self.weight)
     }
@@ -68,6 +73,25 @@ impl<T: Scalar> Diagonal<T> {
     /// The entries of the diagonal.
     pub(crate) fn values(&self) -> &Vector<T> {
         &self.values
+    }
+
+    /// `weight` over the diagonal of a matrix of a device, or (`sums`) over the sums of absolute
+    /// values of its rows.
+    pub(super) fn on_device(
+        component: &'static str,
+        queue: &Queue<'_>,
+        a: &Csr<T>,
+        sums: bool,
+        weight: f64,
+    ) -> Result<Self> {
+        let (values, [zero, infinite]) = queue.inverted(a, sums, weight)?;
+        match (zero, infinite) {
+            (Some(row), _) => Err(Error::ZeroDiagonal { component, row }),
+            (_, Some(row)) => Err(bad_pivot(component, row, "not finite once inverted")),
+            _ => Ok(Self {
+                values: Vector::of_buffer(values),
+            }),
+        }
     }
 
     /// The identity.
@@ -170,8 +194,6 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
-    use crate::matrix::Csr;
     use crate::scalar::f16;
 
     #[test]

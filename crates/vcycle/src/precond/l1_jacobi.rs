@@ -6,6 +6,7 @@ use num_traits::Zero;
 
 use super::jacobi::Diagonal;
 use super::square_entries;
+use crate::backend::gpu::setup::Queue;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -60,6 +61,9 @@ impl L1Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         let entries = square_entries(a, "l1-jacobi")?;
+        if let Some(queue) = Queue::real::<T>(entries.executor()) {
+            return Diagonal::on_device("l1-jacobi", &queue, &entries, true, self.weight);
+        }
         let sums = absolute_sums(&entries);
         if let Some(row) = sums.iter().position(Zero::is_zero) {
             let component = "l1-jacobi";

@@ -325,6 +325,33 @@ fn limits_hold() {
     }
 }
 
+/// Wants an end after the second iteration.
+struct Impatient(usize);
+
+impl Observer for Impatient {
+    fn iteration(&mut self, event: &IterationEvent<'_>) {
+        self.0 = event.iteration;
+    }
+    fn wants_stop(&self) -> bool {
+        self.0 >= 2
+    }
+}
+
+#[test]
+fn observers_may_end_a_solve() {
+    let host = Executor::reference();
+    let a = testing::laplacian_2d::<f64>(&host, 12);
+    let b = Vector::<f64>::filled(&host, 144, 2, 1.0).unwrap();
+    for method in all::<f64>() {
+        let solver = Solver::from_shared(method.clone(), a.clone()).unwrap();
+        let ws = Workspace::with_log(Log::new().with(Impatient(0)));
+        let mut x = Vector::zeros_like(&b).unwrap();
+        let outcome = solver.solve_in(&b, &mut x, &Stop::default(), &ws).unwrap();
+        assert_eq!(outcome.status, Status::Interrupted, "{method:?}");
+        assert_eq!(outcome.iterations, 2, "{method:?}");
+    }
+}
+
 #[test]
 fn stagnation_is_noticed() {
     // One vector at a time cannot make progress against a rotation.

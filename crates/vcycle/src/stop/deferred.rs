@@ -136,6 +136,7 @@ impl<T: Scalar> Monitor<T> {
         for (column, state) in self.columns.iter_mut().zip(&snapshot.columns) {
             column.adopt(state, out_of_time);
         }
+        self.heed(log);
     }
 
     fn state(&self, column: &Column) -> ColumnState {

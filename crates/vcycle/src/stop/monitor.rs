@@ -272,6 +272,7 @@ impl<T: Scalar> Monitor<T> {
             self.residuals[index] = column.relative(column.norm);
         }
         self.announce(log);
+        self.heed(log);
         self.activate()?;
         Ok(self.all_ended())
     }
@@ -288,6 +289,15 @@ impl<T: Scalar> Monitor<T> {
                 residuals: &self.residuals,
                 tolerance: self.stop.rhs_tolerance.unwrap_or(0.0),
             });
+        }
+    }
+
+    /// Ends what goes on if an observer wants that.
+    pub(super) fn heed(&mut self, log: &Log) {
+        if log.wants_stop() {
+            for column in &mut self.columns {
+                column.end(Status::Interrupted, self.iteration);
+            }
         }
     }
 

@@ -14,6 +14,8 @@ pub enum Status {
     IterationLimit,
     /// The time allowed was used up.
     TimeLimit,
+    /// An observer wanted it to end.
+    Interrupted,
     /// The residual no longer falls; rounding or the method's reach is exhausted.
     Stagnated,
     /// The residual grew beyond bounds.
@@ -36,13 +38,14 @@ pub enum Part {
 }
 
 impl Status {
-    /// The word scripts rely on: `converged`, `iteration-limit`, `time-limit`, `stagnated`,
-    /// `diverged`, `non-finite`, `indefinite`, `breakdown`.
+    /// The word scripts rely on: `converged`, `iteration-limit`, `time-limit`, `interrupted`,
+    /// `stagnated`, `diverged`, `non-finite`, `indefinite`, `breakdown`.
     pub fn name(self) -> &'static str {
         match self {
             Status::Converged => "converged",
             Status::IterationLimit => "iteration-limit",
             Status::TimeLimit => "time-limit",
+            Status::Interrupted => "interrupted",
             Status::Stagnated => "stagnated",
             Status::Diverged => "diverged",
             Status::NonFinite => "non-finite",
@@ -59,6 +62,7 @@ impl Status {
                 "the iterations allowed are used up; allow more, or choose a stronger preconditioner"
             }
             Status::TimeLimit => "the time allowed is used up",
+            Status::Interrupted => "it was asked to end",
             Status::Stagnated => {
                 "the residual no longer falls; ask for a looser tolerance, a stronger preconditioner or the direct solver"
             }

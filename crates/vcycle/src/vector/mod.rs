@@ -86,6 +86,15 @@ impl<T: Scalar> Vector<T> {
         }
     }
 
+    /// One column of values that are where the vector is to be.
+    pub(crate) fn of_buffer(values: Buffer<T>) -> Self {
+        Self {
+            rows: values.len(),
+            cols: 1,
+            values,
+        }
+    }
+
     /// Many columns from host memory, given row after row.
     pub fn from_rows(executor: &Executor, cols: usize, values: Vec<T>) -> Result<Self> {
         if cols == 0 || !values.len().is_multiple_of(cols) {

@@ -62,6 +62,38 @@ pub(super) type Multiply = unsafe extern "C" fn(
     u64,
 ) -> c_int;
 
+pub(super) type CreateDescription = unsafe extern "C" fn(*mut Opaque) -> c_int;
+pub(super) type ProductStep = unsafe extern "C" fn(
+    Opaque,
+    c_int,
+    c_int,
+    *const c_void,
+    Opaque,
+    Opaque,
+    *const c_void,
+    Opaque,
+    c_int,
+    c_int,
+    Opaque,
+    *mut usize,
+    u64,
+) -> c_int;
+pub(super) type ProductCopy = unsafe extern "C" fn(
+    Opaque,
+    c_int,
+    c_int,
+    *const c_void,
+    Opaque,
+    Opaque,
+    *const c_void,
+    Opaque,
+    c_int,
+    c_int,
+    Opaque,
+) -> c_int;
+pub(super) type GetSize = unsafe extern "C" fn(Opaque, *mut i64, *mut i64, *mut i64) -> c_int;
+pub(super) type SetPointers = unsafe extern "C" fn(Opaque, u64, u64, u64) -> c_int;
+
 pub(super) fn check(call: &str, code: c_int) -> Result<()> {
     match code {
         0 => Ok(()),

@@ -9,6 +9,7 @@ pub(crate) mod csr;
 pub(crate) mod dense;
 pub(crate) mod ell;
 pub(crate) mod simd;
+pub(crate) mod stencil;
 pub(crate) mod triangular;
 pub(crate) mod vector;
 
@@ -155,6 +156,11 @@ pub(crate) struct Shared<T>(pub(crate) *mut T);
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
+    /// Where the values begin.
+    pub(crate) fn pointer(&self) -> *mut T {
+        self.0
+    }
+
     /// # Safety
     /// The range lies inside the values, which outlive the result, and no other slice of them
     /// that is alive overlaps it.

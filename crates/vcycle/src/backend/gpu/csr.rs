@@ -1,14 +1,15 @@
 //! Launches of products with compressed sparse rows.
 
-use std::sync::Arc;
-
 use vcycle_gpu::Argument;
 
+use super::File;
 use super::layout::{CHUNK, Entries, LANES, Slices};
 use super::rows::{Operand, columns_for, power, product_file};
-use super::{Define, File, Gpu};
+use super::setup::{DeviceSlices, Marks, Queue};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::linop::Size;
+use crate::matrix::Pattern;
 use crate::scalar::Scalar;
 
 /// Threads of a block: small ones make room for others sooner.
@@ -18,27 +19,35 @@ const FILE: File = product_file!(BLOCK, "sliced.c");
 /// What a device needs to know of a pattern to multiply with matrices that have it.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    executor: Executor,
-    /// The codes are on the device alone.
-    slices: Slices,
+    made: Made,
+    /// Columns of the matrix.
+    inputs: usize,
+    /// Rows in slices.
+    rows: usize,
+    /// Lanes for each row.
+    threads: usize,
+    steps: usize,
     order: Option<Buffer<u32>>,
     starts: Buffer<u32>,
-    lengths: Lengths,
+    marks: Marks,
     bases: Buffer<u32>,
     codes: Buffer<u8>,
     parts: Option<Parts>,
 }
 
-/// Row lengths of as few bytes as can be.
+/// Who made the layout, and puts values into it.
 #[derive(Clone, Debug)]
-enum Lengths {
-    Short(Buffer<u8>),
-    Long(Buffer<u32>),
+enum Made {
+    /// The device: all rows are in slices.
+    Device(DeviceSlices),
+    /// The host; the codes are on the device alone.
+    Host(Slices),
 }
 
 /// What parts of long rows need.
 #[derive(Clone, Debug)]
 struct Parts {
+    count: usize,
     table: Buffer<u32>,
     columns: Buffer<u32>,
     sums: Buffer<f64>,
@@ -46,17 +55,41 @@ struct Parts {
 }
 
 impl Layout {
-    /// The layout for a pattern given by the host's arrays.
+    /// The layout for a pattern of the device, made there unless rows are so long that they are cut.
     ///
     /// # Errors
     /// When the device has no memory for it or cannot number the rows.
-    pub(crate) fn new(gpu: &Arc<Gpu>, offsets: &[usize], columns: &[u32]) -> Result<Self> {
-        if offsets.len() > u32::MAX as usize {
-            return Err(gpu.lacks("csr", "matrices of so many rows"));
+    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        if pattern.size().rows >= u32::MAX as usize {
+            return Err(queue.gpu.lacks("csr", "matrices of so many rows"));
         }
-        let executor = Executor::Gpu(Arc::clone(gpu));
+        match DeviceSlices::new(queue, pattern)? {
+            Some(slices) => Ok(Self::of_device(pattern.size(), slices)),
+            None => Self::of_host(queue, pattern),
+        }
+    }
+
+    fn of_device(size: Size, slices: DeviceSlices) -> Self {
+        Self {
+            inputs: size.cols,
+            rows: size.rows,
+            threads: slices.threads,
+            steps: slices.step_count,
+            order: slices.order.clone(),
+            starts: slices.starts.clone(),
+            marks: slices.marks.clone(),
+            bases: slices.bases.clone(),
+            codes: slices.codes.clone(),
+            parts: None,
+            made: Made::Device(slices),
+        }
+    }
+
+    fn of_host(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        let executor = queue.executor;
+        let (offsets, columns) = (pattern.offsets(), pattern.columns());
         let a = Entries { offsets, columns };
-        let mut slices = Slices::new(&executor, a, gpu.width());
+        let mut slices = Slices::new(executor, a, queue.gpu.width());
         let numbers = |all: &[usize; 2]| all.map(|number| number as u32);
         let order = (!slices.in_order).then(|| slices.rows.clone());
         let starts = slices.starts.iter().flat_map(numbers).collect();
@@ -65,14 +98,17 @@ impl Layout {
             std::mem::take(&mut slices.codes),
         );
         Ok(Self {
-            order: order.map(|order| Buffer::from_vec(&executor, order)),
-            starts: Buffer::from_vec(&executor, starts),
-            lengths: Lengths::new(&executor, &slices, offsets),
-            bases: Buffer::from_vec(&executor, bases),
-            codes: to_device(&executor, codes)?,
-            parts: Parts::new(&executor, &slices, columns)?,
-            slices,
-            executor,
+            inputs: pattern.size().cols,
+            rows: slices.rows.len(),
+            threads: slices.threads,
+            steps: slices.steps(),
+            order: order.map(|order| Buffer::from_vec(executor, order)),
+            starts: Buffer::from_vec(executor, starts),
+            marks: marks(executor, &slices.marks),
+            bases: Buffer::from_vec(executor, bases),
+            codes: to_device(executor, codes)?,
+            parts: Parts::new(executor, &slices, columns)?,
+            made: Made::Host(slices),
         })
     }
 
@@ -82,30 +118,31 @@ impl Layout {
     /// When the device has no memory for them.
     pub(crate) fn values<T: Scalar>(
         &self,
-        offsets: &[usize],
-        columns: &[u32],
-        values: &[T],
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        values: &Buffer<T>,
     ) -> Result<Buffer<T>> {
+        let slices = match &self.made {
+            Made::Device(slices) => return slices.place(queue, pattern, values),
+            Made::Host(slices) => slices,
+        };
+        let (offsets, columns) = (pattern.offsets(), pattern.columns());
         let a = Entries { offsets, columns };
-        let placed = self.slices.place(&self.executor, a, values);
-        to_device(&self.executor, placed)
+        let placed = slices.place(queue.executor, a, values.host()?);
+        to_device(queue.executor, placed)
     }
 
     /// A matrix with values in the order of the layout, for vectors of so many columns.
     pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
         const { assert!(CHUNK == 2048) };
-        let (length, lengths) = self.lengths.argument()?;
-        let slices = self.slices.count();
-        let numbers = [
-            self.slices.rows.len(),
-            cols,
-            slices,
-            self.slices.parts.len(),
-        ];
+        let (mark, marks) = self.marks.argument()?;
+        let slices = self.rows.div_ceil(LANES / self.threads);
+        let parts = self.parts.as_ref().map_or(0, |parts| parts.count);
+        let numbers = [self.rows, self.inputs, cols, slices, parts];
         let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
         let order = self.order.as_ref().map_or(Ok(0), Buffer::device)?;
         arguments.extend([self.starts.device()?, order].map(Argument::Address));
-        arguments.push(lengths);
+        arguments.push(marks);
         arguments.extend([self.bases.device()?, self.codes.device()?].map(Argument::Address));
         arguments.extend(
             self.parts
@@ -113,19 +150,20 @@ impl Layout {
                 .map_or(Ok([0; 4]), Parts::addresses)?
                 .map(Argument::Address),
         );
-        let long_values = values.device()? + (self.slices.steps() * LANES * size_of::<T>()) as u64;
+        let long_values = values.device()? + (self.steps * LANES * size_of::<T>()) as u64;
         arguments.push(Argument::Address(long_values));
         let blocks = slices.div_ceil(BLOCK as usize / LANES);
         Ok(Operand {
             file: FILE,
             kernel: "sliced",
             defines: vec![
-                length,
-                ("THREADS", power(self.slices.threads)),
+                mark,
+                ("CODED", if self.codes.is_empty() { "0" } else { "1" }),
+                ("THREADS", power(self.threads)),
                 ("COLUMNS", power(columns_for(cols))),
                 ("CHUNK", "2048"),
             ],
-            blocks: blocks.max(self.slices.parts.len()),
+            blocks: blocks.max(parts),
             arguments,
             values: values.device()?,
         })
@@ -140,26 +178,12 @@ fn to_device<T: crate::executor::Element>(
     Buffer::from_vec(&executor.on_host(), values).copy_to(executor)
 }
 
-impl Lengths {
-    fn new(executor: &Executor, slices: &Slices, offsets: &[usize]) -> Self {
-        let rows = slices.rows.iter().map(|&row| row as usize);
-        let lengths: Vec<usize> = rows.map(|row| offsets[row + 1] - offsets[row]).collect();
-        let short = |&length: &usize| u8::try_from(length).ok();
-        match lengths.iter().map(short).collect() {
-            Some(short) => Lengths::Short(Buffer::from_vec(executor, short)),
-            None => {
-                let lengths = lengths.iter().map(|&length| length as u32).collect();
-                Lengths::Long(Buffer::from_vec(executor, lengths))
-            }
-        }
-    }
-
-    fn argument(&self) -> Result<(Define, Argument)> {
-        let (kind, address) = match self {
-            Lengths::Short(lengths) => ("u8", lengths.device()?),
-            Lengths::Long(lengths) => ("u32", lengths.device()?),
-        };
-        Ok((("LENGTH", kind), Argument::Address(address)))
+/// Row lengths and masks in bytes where these are enough.
+fn marks(executor: &Executor, marks: &[u32]) -> Marks {
+    let short = |&mark: &u32| u8::try_from(mark).ok();
+    match marks.iter().map(short).collect() {
+        Some(short) => Marks::Short(Buffer::from_vec(executor, short)),
+        None => Marks::Long(Buffer::from_vec(executor, marks.to_vec())),
     }
 }
 
@@ -176,6 +200,7 @@ impl Parts {
         let mut placed = vec![0; parts.len() * CHUNK];
         slices.place_parts(columns, &mut placed);
         Ok(Some(Self {
+            count: parts.len(),
             table: Buffer::from_vec(executor, parts.iter().flat_map(entry).collect()),
             columns: Buffer::from_vec(executor, placed),
             sums: Buffer::filled(executor, parts.len(), 0.0)?,

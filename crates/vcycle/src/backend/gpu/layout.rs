@@ -13,6 +13,8 @@ pub(super) const CHUNK: usize = 2048;
 const WINDOW: usize = 256;
 /// Bytes of codes that slices count in.
 const UNIT: usize = 32;
+/// Most steps of an aligned slice: the bits of a mask.
+const ALIGNED: usize = 32;
 
 /// Where the entries of a CSR matrix stand.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,11 +27,22 @@ pub(crate) struct Slices {
     pub(super) in_order: bool,
     /// First step and first unit of codes of every slice; at the end their numbers.
     pub(super) starts: Vec<[usize; 2]>,
+    /// For every one of `rows` the steps it has in an aligned slice, as bits; elsewhere its length.
+    pub(super) marks: Vec<u32>,
     /// What is subtracted from the columns of a step.
     pub(super) bases: Vec<u32>,
     pub(super) codes: Vec<u8>,
     /// Parts of rows too long for a slice.
     pub(super) parts: Vec<Part>,
+}
+
+/// How the entries of a slice stand.
+struct Form {
+    /// One for every step.
+    bases: Vec<u32>,
+    /// Bytes of a code; none where the slice is aligned.
+    size: usize,
+    marks: Vec<u32>,
 }
 
 /// A part of a long row.
@@ -63,8 +76,8 @@ impl Slices {
     /// With at most `width` lanes for a row.
     pub(super) fn new(executor: &Executor, a: Entries<'_>, width: usize) -> Self {
         let mean = a.columns.len() / a.rows().max(1);
-        let threads = threads_for(a, mean, width);
-        let long = (64 * threads).max(4 * mean);
+        let threads = lanes_for(a.rows(), mean, width, &longer(a));
+        let long = longest_in_slices(threads, mean);
         let (rows, long): (Vec<u32>, Vec<u32>) =
             (0..a.rows() as u32).partition(|&row| a.length(row as usize) <= long);
         let mut slices = Self {
@@ -102,20 +115,23 @@ impl Slices {
         &self.rows[first..self.rows.len().min(first + self.height())]
     }
 
-    /// Steps of a slice of these rows.
+    /// Steps of a slice of these rows, unless it is aligned.
     fn width(&self, a: Entries<'_>, rows: &[u32]) -> usize {
         let lengths = rows.iter().map(|&row| a.length(row as usize));
         lengths.max().unwrap_or(0).div_ceil(self.threads)
     }
 
-    fn widths(&self, a: Entries<'_>) -> Vec<usize> {
-        let slices = self.rows.chunks(self.height());
-        slices.map(|rows| self.width(a, rows)).collect()
+    /// Steps of a slice and bytes of its codes.
+    fn extent(&self, slice: usize) -> (usize, usize) {
+        let ([first, code], [next, end]) = (self.starts[slice], self.starts[slice + 1]);
+        let width = next - first;
+        (width, (end - code) / width.max(1))
     }
 
     /// Long rows first in every window, where slices would otherwise be a tenth empty.
     fn sort(&mut self, a: Entries<'_>) {
-        let lanes = LANES * self.widths(a).iter().sum::<usize>();
+        let slices = self.rows.chunks(self.height());
+        let lanes = LANES * slices.map(|rows| self.width(a, rows)).sum::<usize>();
         if 10 * lanes <= 11 * a.columns.len() {
             return;
         }
@@ -131,54 +147,143 @@ impl Slices {
         a: Entries<'s>,
         slice: usize,
     ) -> impl Iterator<Item = (usize, usize, usize)> + 's {
-        let rows = self.rows_of(slice).iter().enumerate();
-        rows.flat_map(move |(at, &row)| {
+        let aligned = self.threads == 1 && self.extent(slice).1 == 0;
+        let slots = self.rows_of(slice).iter().enumerate();
+        slots.flat_map(move |(at, &row)| {
             let first = a.offsets[row as usize];
+            let mut steps = self.marks[slice * self.height() + at];
             (0..a.length(row as usize)).map(move |k| {
-                let lane = at * self.threads + k % self.threads;
-                (k / self.threads, lane, first + k)
+                if !aligned {
+                    let lane = at * self.threads + k % self.threads;
+                    return (k / self.threads, lane, first + k);
+                }
+                let step = steps.trailing_zeros();
+                steps &= steps - 1;
+                (step as usize, at, first + k)
             })
         })
     }
 
-    /// The column less the place of the row in the slice.
-    fn shifted(&self, a: Entries<'_>, lane: usize, place: usize) -> i64 {
-        i64::from(a.columns[place]) - (lane / self.threads) as i64
-    }
-
-    /// Finds bases and codes.
+    /// Finds bases, marks and codes.
     fn encode(&mut self, executor: &Executor, a: Entries<'_>) {
-        let widths = self.widths(a);
-        let mut bases = vec![0_u32; widths.iter().sum()];
-        let work = self.tasks(&widths, &mut bases, 1);
         let bytes = size_of_val(a.columns);
-        let sizes = executor.run(bytes, work, |(slices, mut bases)| {
-            let one = |slice: usize| {
-                let (mine, rest) = std::mem::take(&mut bases).split_at_mut(widths[slice]);
-                bases = rest;
-                self.find_bases(a, slice, mine)
-            };
-            slices.map(one).collect::<Vec<usize>>()
+        let ranges = ranges(self.count());
+        let forms = executor.run(bytes, ranges, |slices| {
+            slices
+                .map(|slice| self.form(a, slice))
+                .collect::<Vec<Form>>()
         });
-        let sizes = sizes.concat();
         self.starts = vec![[0, 0]];
-        let mut sum = [0, 0];
-        for (width, size) in widths.iter().zip(&sizes) {
-            sum = [sum[0] + width, sum[1] + width * size];
+        let (mut units, mut sum) = (Vec::new(), [0, 0]);
+        for form in forms.into_iter().flatten() {
+            let width = form.bases.len();
+            units.push(width * form.size);
+            sum = [sum[0] + width, sum[1] + width * form.size];
             self.starts.push(sum);
+            self.bases.extend(form.bases);
+            self.marks.extend(form.marks);
         }
-        self.bases = bases;
-        let units: Vec<usize> = widths.iter().zip(&sizes).map(|(w, s)| w * s).collect();
         let mut codes = vec![0_u8; sum[1] * UNIT];
         let work = self.tasks(&units, &mut codes, UNIT);
         executor.run(bytes, work, |(slices, mut codes)| {
             for slice in slices {
                 let (mine, rest) = codes.split_at_mut(units[slice] * UNIT);
-                self.write_codes(a, slice, sizes[slice], mine);
+                self.write_codes(a, slice, mine);
                 codes = rest;
             }
         });
         self.codes = codes;
+    }
+
+    /// Aligned, where that needs no more bytes for values of four.
+    fn form(&self, a: Entries<'_>, slice: usize) -> Form {
+        let coded = self.coded(a, slice);
+        if self.threads > 1 {
+            return coded;
+        }
+        let most = (coded.bases.len() * (4 + coded.size) / 4).min(ALIGNED);
+        match self.aligned(a, slice, most) {
+            Some(aligned) => aligned,
+            // No codes at all would mean aligned.
+            None => Form {
+                size: coded.size.max(1),
+                ..coded
+            },
+        }
+    }
+
+    /// The columns of a row, less its place in its slice.
+    fn shifted<'s>(
+        &self,
+        a: Entries<'s>,
+        row: u32,
+        at: usize,
+    ) -> impl Iterator<Item = i64> + use<'s> {
+        let places = a.offsets[row as usize]..a.offsets[row as usize + 1];
+        let columns = a.columns[places].iter();
+        columns.map(move |&column| i64::from(column) - at as i64)
+    }
+
+    /// A step for every difference between column and row that the slice has, if those are not more
+    /// than `most`.
+    fn aligned(&self, a: Entries<'_>, slice: usize, most: usize) -> Option<Form> {
+        let mut steps: Vec<i64> = Vec::new();
+        for (at, &row) in self.rows_of(slice).iter().enumerate() {
+            let mut from = 0;
+            for column in self.shifted(a, row, at) {
+                from += steps[from..].partition_point(|&step| step < column);
+                if steps.get(from) != Some(&column) {
+                    steps.insert(from, column);
+                }
+                from += 1;
+            }
+            if steps.len() > most {
+                return None;
+            }
+        }
+        let mark = |(at, &row): (usize, &u32)| {
+            let mut from = 0;
+            let bits = self.shifted(a, row, at).map(|column| {
+                from += steps[from..].partition_point(|&step| step < column);
+                1_u32 << from
+            });
+            bits.sum()
+        };
+        let marks = self.rows_of(slice).iter().enumerate().map(mark).collect();
+        Some(Form {
+            bases: steps.iter().map(|&step| step as u32).collect(),
+            size: 0,
+            marks,
+        })
+    }
+
+    /// Entry after entry of every row: the least columns of the steps, and the bytes that what is
+    /// above them needs.
+    fn coded(&self, a: Entries<'_>, slice: usize) -> Form {
+        let rows = self.rows_of(slice);
+        let width = self.width(a, rows);
+        let (mut least, mut most) = (vec![i64::MAX; width], vec![i64::MIN; width]);
+        for (at, &row) in rows.iter().enumerate() {
+            for (k, column) in self.shifted(a, row, at).enumerate() {
+                let step = k / self.threads;
+                least[step] = least[step].min(column);
+                most[step] = most[step].max(column);
+            }
+        }
+        let spreads = most.iter().zip(&least).map(|(most, least)| most - least);
+        Form {
+            size: match spreads.max().unwrap_or(0) {
+                0 => 0,
+                1..0x100 => 1,
+                0x100..0x1_0000 => 2,
+                _ => 4,
+            },
+            bases: least.iter().map(|&least| least as u32).collect(),
+            marks: rows
+                .iter()
+                .map(|&row| a.length(row as usize) as u32)
+                .collect(),
+        }
     }
 
     /// Ranges of slices, with their parts of an array of `unit` values for every one of `counts`.
@@ -188,11 +293,7 @@ impl Slices {
         values: &'v mut [V],
         unit: usize,
     ) -> Vec<(Range<usize>, &'v mut [V])> {
-        let step = counts.len().div_ceil(256).max(1);
-        let ranges = (0..counts.len()).step_by(step);
-        let ranges: Vec<_> = ranges
-            .map(|first| first..counts.len().min(first + step))
-            .collect();
+        let ranges = ranges(counts.len());
         let lengths = ranges
             .iter()
             .map(|range| unit * counts[range.clone()].iter().sum::<usize>());
@@ -200,38 +301,16 @@ impl Slices {
         ranges.into_iter().zip(parts).collect()
     }
 
-    /// The least columns of the steps of a slice, and the bytes that what is above them needs.
-    fn find_bases(&self, a: Entries<'_>, slice: usize, bases: &mut [u32]) -> usize {
-        let mut least = vec![i64::MAX; bases.len()];
-        let mut most = vec![i64::MIN; bases.len()];
-        for (step, lane, place) in self.entries(a, slice) {
-            let column = self.shifted(a, lane, place);
-            least[step] = least[step].min(column);
-            most[step] = most[step].max(column);
-        }
-        let spread = least
-            .iter()
-            .zip(&most)
-            .map(|(least, most)| most - least)
-            .max();
-        for (base, least) in bases.iter_mut().zip(&least) {
-            *base = *least as u32;
-        }
-        match spread.unwrap_or(0) {
-            0 => 0,
-            1..0x100 => 1,
-            0x100..0x1_0000 => 2,
-            _ => 4,
-        }
-    }
-
-    fn write_codes(&self, a: Entries<'_>, slice: usize, size: usize, codes: &mut [u8]) {
+    fn write_codes(&self, a: Entries<'_>, slice: usize, codes: &mut [u8]) {
+        let (_, size) = self.extent(slice);
         if size == 0 {
             return;
         }
         let first = self.starts[slice][0];
         for (step, lane, place) in self.entries(a, slice) {
-            let code = (self.shifted(a, lane, place) as u32).wrapping_sub(self.bases[first + step]);
+            let place_of_row = (lane / self.threads) as u32;
+            let above = place_of_row.wrapping_add(self.bases[first + step]);
+            let code = a.columns[place].wrapping_sub(above);
             let at = (step * LANES + lane) * size;
             codes[at..at + size].copy_from_slice(&code.to_le_bytes()[..size]);
         }
@@ -245,7 +324,9 @@ impl Slices {
         values: &[T],
     ) -> Vec<T> {
         let mut placed = vec![T::default(); self.steps() * LANES + self.parts.len() * CHUNK];
-        let widths = self.widths(a);
+        let widths: Vec<usize> = (0..self.count())
+            .map(|slice| self.extent(slice).0)
+            .collect();
         let work = self.tasks(&widths, &mut placed, LANES);
         executor.run(size_of_val(values), work, |(slices, mut placed)| {
             for slice in slices {
@@ -268,14 +349,28 @@ impl Slices {
     }
 }
 
+/// Slices in at most 256 ranges.
+fn ranges(count: usize) -> Vec<Range<usize>> {
+    let step = count.div_ceil(256).max(1);
+    let firsts = (0..count).step_by(step);
+    firsts.map(|first| first..count.min(first + step)).collect()
+}
+
+/// How many rows are longer than 8, 16, 32, 64, 128 and 256.
+pub(super) type Longer = [usize; 6];
+
+/// The longest row that is not cut into parts.
+pub(super) fn longest_in_slices(threads: usize, mean: usize) -> usize {
+    (64 * threads).max(4 * mean)
+}
+
 /// Lanes for a row: few steps where rows are long, and enough lanes to keep a device busy; where
 /// there is little to do, few steps also for the longer rows, which all wait for. Measured on an
 /// H200.
-fn threads_for(a: Entries<'_>, mean: usize, width: usize) -> usize {
-    let longer = |length: usize| (0..a.rows()).filter(move |&row| a.length(row) > length);
+pub(super) fn lanes_for(rows: usize, mean: usize, width: usize, longer: &Longer) -> usize {
     let too_few = |threads: usize| {
-        let (steps, lanes) = (mean / threads, a.rows() * threads);
-        let waits = || steps > 4 || 64 * longer(8 * threads).count() > a.rows();
+        let (steps, lanes) = (mean / threads, rows * threads);
+        let waits = || steps > 4 || 64 * longer[threads.trailing_zeros() as usize] > rows;
         steps > 64 || steps > 12 && lanes < 1 << 20 || lanes < 1 << 17 && waits()
     };
     let mut threads = 1;
@@ -283,6 +378,16 @@ fn threads_for(a: Entries<'_>, mean: usize, width: usize) -> usize {
         threads *= 2;
     }
     threads
+}
+
+fn longer(a: Entries<'_>) -> Longer {
+    let mut longer = Longer::default();
+    for row in 0..a.rows() {
+        for (k, count) in longer.iter_mut().enumerate() {
+            *count += usize::from(a.length(row) > 8 << k);
+        }
+    }
+    longer
 }
 
 /// The parts of a long row.
@@ -312,8 +417,7 @@ mod tests {
     fn found(slices: &Slices, a: Entries<'_>, values: &[f64]) -> Vec<(u32, u32, f64)> {
         let mut found = Vec::new();
         for slice in 0..slices.count() {
-            let ([first, code], next) = (slices.starts[slice], slices.starts[slice + 1]);
-            let size = (next[1] - code) / (next[0] - first).max(1);
+            let ([first, code], size) = (slices.starts[slice], slices.extent(slice).1);
             for (step, lane, _) in slices.entries(a, slice) {
                 let at = code * UNIT + (step * LANES + lane) * size;
                 let mut bytes = [0; 4];
@@ -364,6 +468,24 @@ mod tests {
         let slices = check(&[2; 640], &columns);
         assert_eq!((slices.threads, slices.in_order), (1, true));
         assert_eq!((slices.codes.len(), slices.bases.len()), (0, 40));
+    }
+
+    #[test]
+    fn a_grid_with_boundaries_needs_no_columns() {
+        let (n, mut lengths, mut columns) = (96_i64, Vec::new(), Vec::new());
+        for row in 0..n * n {
+            let (x, y) = (row % n, row / n);
+            let all = [(0, -1), (-1, 0), (0, 0), (1, 0), (0, 1)].map(|(i, j)| (x + i, y + j));
+            let inside = all
+                .iter()
+                .filter(|(x, y)| (0..n).contains(x) && (0..n).contains(y));
+            let before = columns.len();
+            columns.extend(inside.map(|(x, y)| (y * n + x) as u32));
+            lengths.push(columns.len() - before);
+        }
+        let slices = check(&lengths, &columns);
+        assert_eq!((slices.codes.len(), slices.marks[0]), (0, 0b1110));
+        assert_eq!(slices.marks[n as usize + 1], 0b11111);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod layout;
 pub(crate) mod monitor;
 pub(crate) mod rows;
 pub(crate) mod scalars;
+pub(crate) mod setup;
 pub(crate) mod triangular;
 pub(crate) mod vector;
 
@@ -62,13 +63,28 @@ pub(crate) struct File {
     pub block: u32,
 }
 
-/// Includes a file of `kernels/`.
+/// Includes a file of `kernels/`, with blocks of [`BLOCK`] threads unless told otherwise, and another
+/// file before it.
 macro_rules! kernel_file {
     ($name:literal) => {
+        crate::backend::gpu::kernel_file!($name, crate::backend::gpu::BLOCK)
+    };
+    ($name:literal, $block:expr $(, $before:literal)?) => {
         crate::backend::gpu::File {
             name: $name,
-            text: include_str!(concat!("kernels/", $name)),
-            block: crate::backend::gpu::BLOCK,
+            text: concat!(
+                $(include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/src/backend/gpu/kernels/",
+                    $before
+                )),)?
+                include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/src/backend/gpu/kernels/",
+                    $name
+                ))
+            ),
+            block: $block,
         }
     };
 }
@@ -156,6 +172,15 @@ impl Gpu {
         let mut all = vec![
             format!("WIDTH={}", self.width()),
             format!("BLOCK={}", file.block),
+            // Compilers for processors take very long over many.
+            format!(
+                "IN_FLIGHT={}",
+                if self.device.properties().is_cpu {
+                    1
+                } else {
+                    4
+                }
+            ),
         ];
         all.extend(
             defines

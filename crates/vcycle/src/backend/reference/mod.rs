@@ -8,5 +8,6 @@ pub(crate) mod dense;
 pub(crate) mod ell;
 pub(crate) mod rows;
 pub(crate) mod sellp;
+pub(crate) mod stencil;
 pub(crate) mod triangular;
 pub(crate) mod vector;

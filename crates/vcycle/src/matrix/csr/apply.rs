@@ -7,6 +7,7 @@ use super::Csr;
 use crate::backend::cpu::csr::Product;
 use crate::backend::gpu::Gpu;
 use crate::backend::gpu::rows::{self, Finish, Operand};
+use crate::backend::gpu::setup::Queue;
 use crate::backend::reference::csr::{CsrArrays, SweepArrays};
 use crate::backend::{cpu, reference};
 use crate::error::Result;
@@ -32,7 +33,8 @@ impl<T: Scalar> Csr<T> {
     pub(crate) fn operand(&self, cols: usize) -> Result<Operand> {
         let layout = self.pattern.layout()?;
         if self.copies.placed.get().is_none() {
-            let values = layout.values(self.offsets(), self.columns(), self.values())?;
+            let queue = Queue::of(self.executor()).expect("only devices have a layout");
+            let values = layout.values(&queue, &self.pattern, &self.values)?;
             // Where two threads come here at once both have made the same.
             let _ = self.copies.placed.set(values);
         }

@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use super::norms::modulus;
 use super::{Csr, Pattern};
+use crate::backend::gpu::setup::Queue;
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::scalar::{Field, Real, Scalar, f16};
 
 /// Entries that differ by less than this, relatively, count as equal: assembly rounds.
@@ -66,6 +68,9 @@ pub struct Facts {
     pub f16_underflows: usize,
     /// Bytes held.
     pub bytes: usize,
+    /// Whether it is on a device, where methods that go one step after the other are slow.
+    #[serde(skip)]
+    pub on_device: bool,
 }
 
 impl Facts {
@@ -182,7 +187,18 @@ impl<T: Scalar> Csr<T> {
             fits_f32: seen.largest <= f64::from(f32::MAX),
             f16_underflows: seen.f16_underflows,
             bytes: self.bytes(),
+            on_device: matches!(self.executor(), Executor::Gpu(_)),
         }
+    }
+
+    /// Of all facts, whether the matrix is symmetric and whether its diagonal is positive.
+    pub(crate) fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let found = queue.check_symmetry(self, SYMMETRY_TOLERANCE)?;
+            return Ok(found.map(|row| row.is_none()));
+        }
+        let facts = self.facts();
+        Ok([facts.symmetric, facts.positive_diagonal()])
     }
 
     fn see_rows(&self, rows: Range<usize>) -> Seen {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
-use super::{Csr, Pattern};
+use super::{Csr, Pattern, SpGemm};
+use crate::backend::gpu::setup::{Factors, Product, Queue};
 use crate::error::Result;
 use crate::linop::Size;
 use crate::scalar::Scalar;
@@ -40,6 +41,8 @@ pub struct Galerkin {
     p: Arc<Pattern>,
     coarse: Arc<Pattern>,
     pieces: Vec<usize>,
+    /// Both products, on a device: `A P` is stored there unless `P` has one entry a row.
+    device: Option<Box<[SpGemm; 2]>>,
 }
 
 impl Galerkin {
@@ -50,6 +53,9 @@ impl Galerkin {
     pub fn symbolic<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Self> {
         let (r, a, p) = (r.pattern(), a.pattern(), p.pattern());
         let size = check(r, a, p)?;
+        if let Some(queue) = Queue::of(r.executor()) {
+            return Self::on_device(queue, r, a, p);
+        }
         let pieces = balance_by_flops(r, a)?;
         let nothing = (|(): &mut (), _, _| (), |(): &mut (), (), _| ());
         let arrays = rows_of_product((r, a, p), &pieces, nothing, |()| ())?;
@@ -59,6 +65,31 @@ impl Galerkin {
             a: Arc::clone(a),
             p: Arc::clone(p),
             pieces,
+            device: None,
+        })
+    }
+
+    fn on_device(
+        queue: Queue<'_>,
+        r: &Arc<Pattern>,
+        a: &Arc<Pattern>,
+        p: &Arc<Pattern>,
+    ) -> Result<Self> {
+        let (coarse, device) = match queue.has_single_entries(p)? {
+            true => (Arc::new(Product::fused(queue, r, a, p)?.symbolic()?), None),
+            false => {
+                let right = SpGemm::symbolic(a, p)?;
+                let left = SpGemm::symbolic(r, right.pattern())?;
+                (Arc::clone(left.pattern()), Some(Box::new([left, right])))
+            }
+        };
+        Ok(Self {
+            coarse,
+            r: Arc::clone(r),
+            a: Arc::clone(a),
+            p: Arc::clone(p),
+            pieces: Vec::new(),
+            device,
         })
     }
 
@@ -67,6 +98,21 @@ impl Galerkin {
     /// # Errors
     /// When the patterns are not those of the symbolic phase, or memory is short.
     pub fn numeric<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(products) = &self.device {
+            let [left, right] = &**products;
+            return left.numeric(r, &right.numeric(a, p)?);
+        }
+        if let Some(queue) = Queue::real::<T>(self.coarse.executor()) {
+            self.check_factors(r, a, p)?;
+            let product = Product::fused(queue, &self.r, &self.a, &self.p)?;
+            let factors = Factors {
+                a: r,
+                b: a,
+                p: Some(p),
+            };
+            let values = product.numeric(factors, &self.coarse)?;
+            return Ok(Csr::of_buffers(&self.coarse, values));
+        }
         let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
         let mut coarse = Csr::with_pattern(&self.coarse, values)?;
         self.renew(r, a, p, &mut coarse)?;
@@ -84,10 +130,12 @@ impl Galerkin {
         p: &Csr<T>,
         coarse: &mut Csr<T>,
     ) -> Result<()> {
-        check_pattern("restriction", &self.r, r.pattern())?;
-        check_pattern("fine matrix", &self.a, a.pattern())?;
-        check_pattern("prolongation", &self.p, p.pattern())?;
         check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
+        if Queue::real::<T>(self.coarse.executor()).is_some() {
+            *coarse = self.numeric(r, a, p)?;
+            return Ok(());
+        }
+        self.check_factors(r, a, p)?;
         let (left, right) = arithmetic(r, a, p);
         fill_rows_with(
             self.coarse.executor(),
@@ -106,6 +154,12 @@ impl Galerkin {
             },
         )
     }
+
+    fn check_factors<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<()> {
+        check_pattern("restriction", &self.r, r.pattern())?;
+        check_pattern("fine matrix", &self.a, a.pattern())?;
+        check_pattern("prolongation", &self.p, p.pattern())
+    }
 }
 
 /// `R A P`, the operator of the coarser level.
@@ -113,6 +167,10 @@ impl Galerkin {
 /// # Errors
 /// For matrices that do not fit or live on different executors, and when memory is short.
 pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+    if let Some(queue) = Queue::real::<T>(r.executor()) {
+        check(r.pattern(), a.pattern(), p.pattern())?;
+        return queue.galerkin(r, a, p);
+    }
     let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
     let size = check(patterns.0, patterns.1, patterns.2)?;
     let pieces = balance_by_flops(patterns.0, patterns.1)?;

@@ -9,6 +9,8 @@ mod equilibrate;
 mod facts;
 mod galerkin;
 mod norms;
+#[cfg(test)]
+mod on_devices;
 mod parts;
 mod pattern;
 mod permute;
@@ -38,6 +40,7 @@ pub use spgemm::SpGemm;
 pub(crate) use spgemm::check_product;
 pub(crate) use triplets::{compress, offsets};
 
+use crate::backend::gpu::setup::Queue;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
@@ -153,6 +156,51 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// Checks and takes over arrays that are in the memory of an executor already; nothing is copied.
+    ///
+    /// ```
+    /// use vcycle::{executor::{Buffer, Executor}, linop::Size, matrix::Csr};
+    /// let cpu = Executor::cpu();
+    /// let offsets = Buffer::from_vec(&cpu, vec![0, 2, 3]);
+    /// let columns = Buffer::from_vec(&cpu, vec![0, 1, 1]);
+    /// let a = Csr::from_buffers(Size::square(2), offsets, columns, Buffer::from_vec(&cpu, vec![2.0; 3]))?;
+    /// assert_eq!(a.entry(0, 1), Some(2.0));
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Arrays of wrong length or of different executors, offsets that decrease, and rows whose
+    /// columns do not increase or are out of range: each names the place.
+    pub fn from_buffers(
+        size: Size,
+        offsets: Buffer<usize>,
+        columns: Buffer<u32>,
+        values: Buffer<T>,
+    ) -> Result<Self> {
+        let executor = columns.executor();
+        executor.check_same(offsets.executor(), "csr")?;
+        executor.check_same(values.executor(), "csr")?;
+        pattern::check_lengths(size, &offsets, columns.len(), values.len())?;
+        pattern::check_order(size, &offsets, &columns)?;
+        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        Ok(Self::of_buffers(&pattern, values))
+    }
+
+    /// A matrix of values that are on the executor of the pattern, one for each of its entries.
+    pub(crate) fn of_buffers(pattern: &Arc<Pattern>, values: Buffer<T>) -> Self {
+        debug_assert_eq!(values.len(), pattern.nonzeros());
+        Self {
+            pattern: Arc::clone(pattern),
+            values,
+            copies: Copies::default(),
+        }
+    }
+
+    /// The values, wherever they are.
+    pub(crate) fn values_buffer(&self) -> &Buffer<T> {
+        &self.values
+    }
+
     /// Ones on the diagonal.
     pub fn identity(executor: &Executor, n: usize) -> Self {
         let one = T::store(num_traits::One::one());
@@ -239,6 +287,10 @@ impl<T: Scalar> Csr<T> {
 
     /// The diagonal; zero where no entry is stored.
     pub fn diagonal(&self) -> Vec<T> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let diagonal = queue.diagonal(self).map(Buffer::into_vec);
+            return diagonal.expect("the device still answers");
+        }
         let of_row = |place: &mut usize, row: usize| {
             let (columns, values) = self.row(row);
             // In most matrices it stands where it stood in the row before.
@@ -264,6 +316,10 @@ impl<T: Scalar> Csr<T> {
                 to: S::KIND,
             });
         }
+        if let Some(queue) = Queue::real::<T>(self.executor()).filter(|_| !S::KIND.is_complex()) {
+            let values = queue.convert(&self.values)?;
+            return Ok(Csr::of_buffers(&self.pattern, values));
+        }
         let mut values: Vec<S> = zeroed(self.executor(), self.nonzeros())?;
         match self.executor().on_host() {
             Executor::Cpu(threads) => cpu::vector::copy(&threads, self.values(), &mut values),
@@ -273,7 +329,11 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The same matrix on another executor.
+    ///
+    /// # Errors
+    /// When a device has no room for it.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        executor.check_room(self.bytes())?;
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
             values: Buffer::from_vec(executor, self.values.host()?.to_vec()),
@@ -286,6 +346,7 @@ impl<T: Scalar> Csr<T> {
         if self.executor().shares_memory_with(executor) {
             return Ok(self);
         }
+        executor.check_room(self.bytes())?;
         Ok(Self {
             pattern: Arc::new(self.pattern.copy_to(executor)?),
             values: Buffer::from_vec(executor, self.values.into_vec()),
@@ -293,8 +354,22 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// What is wrong with a row of a device that has an infinite entry or NaN.
+    fn non_finite(&self, row: usize) -> Result<Error> {
+        let entries = self.row_of_device(row)?;
+        let wrong = entries.iter().find(|entry| !entry.1.load().is_finite());
+        let column = wrong.map_or(0, |entry| entry.0) as usize;
+        Ok(Error::NonFiniteEntry { row, column })
+    }
+
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            return match queue.check_rows(self)?[0] {
+                None => Ok(()),
+                Some(row) => Err(self.non_finite(row)?),
+            };
+        }
         let first = |rows: Range<usize>| {
             let places = self.offsets()[rows.start]..self.offsets()[rows.end];
             let values = &self.values()[places.clone()];

@@ -1,6 +1,8 @@
 //! Norms of matrices.
 
 use super::Csr;
+use crate::backend::gpu::setup::Queue;
+use crate::error::Result;
 use crate::scalar::{Field, Real, Scalar};
 
 /// The absolute value of a stored number.
@@ -29,12 +31,27 @@ fn largest<T: Scalar>(values: &[T]) -> f64 {
 impl<T: Scalar> Csr<T> {
     /// The largest absolute value of an entry; NaN if an entry is.
     pub fn norm_max(&self) -> f64 {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let extremes = queue.extremes(self);
+            return extremes.expect("the device still answers").largest;
+        }
         let values = self.values();
         let parts = self.map_pieces(|rows| {
             let places = self.offsets()[rows.start]..self.offsets()[rows.end];
             largest(&values[places])
         });
         parts.into_iter().fold(0.0, larger)
+    }
+
+    /// The largest absolute value, and the smallest one of the diagonal that is not zero.
+    pub(crate) fn largest_and_least_pivot(&self) -> Result<(f64, f64)> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let extremes = queue.extremes(self)?;
+            return Ok((extremes.largest, extremes.smallest_diagonal));
+        }
+        let diagonal = self.diagonal();
+        let pivots = diagonal.into_iter().map(modulus).filter(|&d| d > 0.0);
+        Ok((self.norm_max(), pivots.fold(f64::INFINITY, f64::min)))
     }
 
     /// The largest sum of absolute values in a row.

@@ -8,6 +8,7 @@ use super::build::cut_rows;
 use super::cut::{self, Slice};
 use super::runs::{self, Run};
 use crate::backend::gpu::csr::Layout;
+use crate::backend::gpu::setup::Queue;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
@@ -32,10 +33,17 @@ impl Pattern {
         offsets: Vec<usize>,
         columns: Vec<u32>,
     ) -> Self {
+        let offsets = Buffer::from_vec(executor, offsets);
+        Self::of_buffers(size, offsets, Buffer::from_vec(executor, columns))
+    }
+
+    /// Takes over arrays of any executor, known to be in range, sorted and without duplicates.
+    pub(crate) fn of_buffers(size: Size, offsets: Buffer<usize>, columns: Buffer<u32>) -> Self {
+        debug_assert_eq!(offsets.len(), size.rows + 1);
         Self {
             size,
-            offsets: Buffer::from_vec(executor, offsets),
-            columns: Buffer::from_vec(executor, columns),
+            offsets,
+            columns,
             pieces: OnceLock::new(),
             slices: OnceLock::new(),
             runs: OnceLock::new(),
@@ -107,11 +115,16 @@ impl Pattern {
 
     /// Whether the entries stand at the same positions on the same executor.
     pub fn same_as(&self, other: &Pattern) -> bool {
-        std::ptr::eq(self, other)
-            || self.size == other.size
-                && self.executor().shares_memory_with(other.executor())
-                && self.offsets() == other.offsets()
-                && self.columns() == other.columns()
+        if std::ptr::eq(self, other) {
+            return true;
+        }
+        if self.size != other.size || !self.executor().shares_memory_with(other.executor()) {
+            return false;
+        }
+        if let Some(queue) = Queue::of(self.executor()) {
+            return queue.same(self, other).expect("the device still answers");
+        }
+        self.offsets() == other.offsets() && self.columns() == other.columns()
     }
 
     /// Runs of rows that are alike, piece by piece.
@@ -137,11 +150,14 @@ impl Pattern {
         if let Some(layout) = self.layout.get() {
             return Ok(layout);
         }
-        let Executor::Gpu(gpu) = self.executor() else {
-            panic!("only devices need a layout");
-        };
-        let layout = Layout::new(gpu, self.offsets(), self.columns())?;
+        let queue = Queue::of(self.executor()).expect("only devices need a layout");
+        let layout = Layout::new(&queue, self)?;
         Ok(self.layout.get_or_init(|| layout))
+    }
+
+    /// Row offsets and columns, wherever they are.
+    pub(crate) fn buffers(&self) -> (&Buffer<usize>, &Buffer<u32>) {
+        (&self.offsets, &self.columns)
     }
 
     /// The arrays on a device: row offsets and columns.
@@ -156,6 +172,77 @@ impl Pattern {
     }
 }
 
+fn wrong<V>(reason: String) -> Result<V> {
+    let format = "csr";
+    Err(Error::InvalidStructure { format, reason })
+}
+
+/// Fails unless arrays of any executor are of the lengths of a matrix of `size`.
+pub(super) fn check_lengths(
+    size: Size,
+    offsets: &Buffer<usize>,
+    columns: usize,
+    values: usize,
+) -> Result<()> {
+    if size.rows.max(size.cols) > u32::MAX as usize {
+        return wrong(format!("{size} does not fit 32-bit indices"));
+    }
+    if offsets.len() != size.rows + 1 || columns != values {
+        return wrong(format!(
+            "{} row offsets, {columns} columns and {values} values for {} rows",
+            offsets.len(),
+            size.rows
+        ));
+    }
+    match (offsets.get(0)?, offsets.get(size.rows)?) {
+        (0, end) if end == columns => Ok(()),
+        (first, end) => wrong(format!(
+            "row offsets run from {first} to {end}, not from 0 to {columns}"
+        )),
+    }
+}
+
+/// Fails, naming the row, unless offsets do not decrease and the columns of rows increase within
+/// their range.
+pub(super) fn check_order(
+    size: Size,
+    offsets: &Buffer<usize>,
+    columns: &Buffer<u32>,
+) -> Result<()> {
+    let (limit, entries) = (size.cols, columns.len());
+    let row = match Queue::of(columns.executor()) {
+        Some(queue) => queue.check_order(size, offsets, columns)?,
+        None => {
+            let (offsets, columns) = (offsets.host()?, columns.host()?);
+            let fine = |row: usize| {
+                let (first, end) = (offsets[row], offsets[row + 1]);
+                let row = columns.get(first..end);
+                row.is_some_and(|row| {
+                    row.is_sorted_by(|a, b| a < b)
+                        && row.last().is_none_or(|&c| (c as usize) < limit)
+                })
+            };
+            (0..size.rows).find(|&row| !fine(row))
+        }
+    };
+    let Some(row) = row else { return Ok(()) };
+    let (first, end) = (offsets.get(row)?, offsets.get(row + 1)?);
+    if first > end || end > entries {
+        return wrong(format!("row offsets decrease after row {row}"));
+    }
+    let mut last = None;
+    for place in first..end {
+        let column = columns.get(place)? as usize;
+        if last == Some(column) {
+            return Err(Error::DuplicateEntry { row, column });
+        }
+        last = Some(column);
+    }
+    wrong(format!(
+        "the columns of row {row} do not increase, or are out of range"
+    ))
+}
+
 /// Fails, naming the place, unless the arrays describe a matrix of `size`.
 pub(super) fn check_arrays(
     size: Size,
@@ -163,12 +250,6 @@ pub(super) fn check_arrays(
     columns: &[u32],
     values: usize,
 ) -> Result<()> {
-    let wrong = |reason: String| {
-        Err(Error::InvalidStructure {
-            format: "csr",
-            reason,
-        })
-    };
     if size.cols > u32::MAX as usize {
         return wrong(format!("{} columns do not fit 32-bit indices", size.cols));
     }

@@ -1,6 +1,7 @@
 //! Matrices times numbers and diagonal matrices.
 
 use super::Csr;
+use crate::backend::gpu::setup::Queue;
 use crate::error::Result;
 use crate::linop::{Size, check_size};
 use crate::scalar::Scalar;
@@ -11,6 +12,10 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When memory is short.
     pub fn scale(&self, alpha: T::Arith) -> Result<Self> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let values = queue.scaled(&self.values, alpha)?;
+            return Ok(Csr::of_buffers(&self.pattern, values));
+        }
         let values = self.values();
         Csr::from_places(&self.pattern, |_, place| {
             T::store(alpha * values[place].load())

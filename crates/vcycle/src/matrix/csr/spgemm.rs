@@ -10,6 +10,7 @@ use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::cut::balance;
 use super::{Csr, Pattern};
+use crate::backend::gpu::setup::{Factors, Product, Queue};
 use crate::error::{Error, Result};
 use crate::linop::{Size, check_size};
 use crate::scalar::Scalar;
@@ -33,6 +34,9 @@ impl<T: Scalar> Csr<T> {
     /// For matrices that do not fit or live on different executors, and when memory is short.
     pub fn multiply(&self, b: &Self) -> Result<Self> {
         let size = check_product(&self.pattern, &b.pattern)?;
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            return queue.multiply(self, b);
+        }
         let pieces = balance_by_flops(&self.pattern, &b.pattern)?;
         let (left, right) = (self.values(), b.values());
         let arrays = rows_of_product(
@@ -73,6 +77,14 @@ impl SpGemm {
     /// For patterns that do not fit or live on different executors, and when memory is short.
     pub fn symbolic(a: &Arc<Pattern>, b: &Arc<Pattern>) -> Result<Self> {
         let size = check_product(a, b)?;
+        if let Some(queue) = Queue::of(a.executor()) {
+            return Ok(Self {
+                c: Arc::new(Product::new(queue, a, b)?.symbolic()?),
+                a: Arc::clone(a),
+                b: Arc::clone(b),
+                pieces: Vec::new(),
+            });
+        }
         let pieces = balance_by_flops(a, b)?;
         let arrays = rows_of_product((a, b), &pieces, |(): &mut (), _, _| (), |()| ())?;
         Ok(Self {
@@ -93,6 +105,12 @@ impl SpGemm {
     /// # Errors
     /// When the patterns are not those of the symbolic phase, or memory is short.
     pub fn numeric<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(queue) = Queue::real::<T>(self.c.executor()) {
+            self.check_factors(a, b)?;
+            let values = Product::new(queue, &self.a, &self.b)?
+                .numeric(Factors { a, b, p: None }, &self.c)?;
+            return Ok(Csr::of_buffers(&self.c, values));
+        }
         let values = zeroed(self.c.executor(), self.c.nonzeros())?;
         let mut c = Csr::with_pattern(&self.c, values)?;
         self.renew(a, b, &mut c)?;
@@ -104,9 +122,12 @@ impl SpGemm {
     /// # Errors
     /// When one of the patterns is not that of the symbolic phase, or memory is short.
     pub fn renew<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, c: &mut Csr<T>) -> Result<()> {
-        check_pattern("left factor", &self.a, a.pattern())?;
-        check_pattern("right factor", &self.b, b.pattern())?;
         check_pattern("product", &self.c, c.pattern())?;
+        if Queue::real::<T>(self.c.executor()).is_some() {
+            *c = self.numeric(a, b)?;
+            return Ok(());
+        }
+        self.check_factors(a, b)?;
         let (left, right) = (a.values(), b.values());
         fill_rows_with(
             self.c.executor(),
@@ -125,6 +146,11 @@ impl SpGemm {
                 Ok(())
             },
         )
+    }
+
+    fn check_factors<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<()> {
+        check_pattern("left factor", &self.a, a.pattern())?;
+        check_pattern("right factor", &self.b, b.pattern())
     }
 }
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::build::{Arrays, Value, zeroed};
 use super::{Csr, Pattern};
+use crate::backend::gpu::setup::Queue;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, cut};
+use crate::linop::Size;
 use crate::scalar::{Field, Scalar};
 
 /// Fewer entries than this are sorted by one thread.
@@ -32,6 +34,10 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When the rows do not fit 32-bit indices or memory is short.
     pub fn transpose(&self) -> Result<Self> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            check_rows(self.size())?;
+            return queue.transpose(self);
+        }
         self.transposed(|value| value)
     }
 
@@ -55,6 +61,10 @@ impl Pattern {
     /// # Errors
     /// When the rows do not fit 32-bit indices or memory is short.
     pub fn transpose(&self) -> Result<Arc<Pattern>> {
+        if let Some(queue) = Queue::of(self.executor()) {
+            check_rows(self.size())?;
+            return Ok(Arc::new(queue.transpose_pattern(self)?));
+        }
         let nothing = vec![(); self.nonzeros()];
         let arrays = transposed(self, &nothing, |()| ())?;
         Ok(arrays.into_pattern(self.executor(), self.size().transposed()))
@@ -69,21 +79,27 @@ struct Entry<V> {
     value: V,
 }
 
+fn check_rows(size: Size) -> Result<()> {
+    if size.rows <= u32::MAX as usize {
+        return Ok(());
+    }
+    let reason = format!(
+        "{} rows do not fit the 32-bit columns of a transpose",
+        size.rows
+    );
+    Err(Error::InvalidStructure {
+        format: "csr",
+        reason,
+    })
+}
+
 fn transposed<V: Value>(
     pattern: &Pattern,
     values: &[V],
     map: impl Fn(V) -> V + Sync + Send,
 ) -> Result<Arrays<V>> {
     let (executor, size) = (pattern.executor(), pattern.size());
-    if size.rows > u32::MAX as usize {
-        return Err(Error::InvalidStructure {
-            format: "csr",
-            reason: format!(
-                "{} rows do not fit the 32-bit columns of a transpose",
-                size.rows
-            ),
-        });
-    }
+    check_rows(size)?;
     let mut arrays = Arrays {
         offsets: zeroed(executor, size.cols + 1)?,
         columns: zeroed(executor, pattern.nonzeros())?,

@@ -44,7 +44,7 @@ pub fn greedy(strength: &Arc<Pattern>) -> Result<Aggregates> {
     groups.join();
     groups.gather();
     Ok(Aggregates {
-        aggregate: groups.of,
+        aggregate: groups.of.into(),
         count: groups.count as usize,
     })
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::rounds::{Active, map_rows, neighbours, scramble};
+use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, NONE, check_square, most_common, number};
+use crate::backend::gpu::setup::{Queue, mis2 as device};
 use crate::error::Result;
 use crate::matrix::Pattern;
 
@@ -36,6 +37,14 @@ const OUT: u64 = 0;
 /// For a graph that is not square, and when memory is short.
 pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     check_square("mis2", strength.size())?;
+    if let Some(queue) = Queue::of(strength.executor()) {
+        let graph = match device::is_symmetric(queue, strength)? {
+            true => Arc::clone(strength),
+            false => symmetric(strength)?,
+        };
+        let found = device::mis2(queue, &graph, mix64(seed))?;
+        return Ok(Aggregates::of_device(found));
+    }
     let graph = symmetric(strength)?;
     let ranks = roots(&graph, seed);
     let (mut aggregate, count) = number(ranks.len(), |row| ranks[row] == ROOT);
@@ -45,7 +54,10 @@ pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
             known => known,
         });
     }
-    Ok(Aggregates { aggregate, count })
+    Ok(Aggregates {
+        aggregate: aggregate.into(),
+        count,
+    })
 }
 
 /// The couplings in both directions.

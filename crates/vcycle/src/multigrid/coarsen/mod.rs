@@ -11,6 +11,7 @@ mod aggressive;
 mod greedy;
 mod hmis;
 mod mis2;
+mod numbers;
 mod pgm;
 mod pmis;
 mod rounds;
@@ -24,12 +25,14 @@ pub use greedy::greedy;
 pub(crate) use greedy::most_common;
 pub use hmis::hmis;
 pub use mis2::mis2;
+pub use numbers::Numbers;
 pub use pgm::pgm;
 pub use pmis::pmis;
 pub use ruge_stueben::ruge_stueben;
 pub use uniform::{boxes, uniform};
 
 use crate::error::{Error, Result};
+use crate::executor::Buffer;
 use crate::linop::Size;
 
 /// Marks an unknown that has no number on the next level.
@@ -39,7 +42,7 @@ pub const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splitting {
     /// For every unknown its number on the next level, or [`NONE`] if it is fine.
-    pub coarse_index: Vec<u32>,
+    pub coarse_index: Numbers,
     /// Number of coarse unknowns.
     pub coarse_count: usize,
 }
@@ -48,18 +51,36 @@ pub struct Splitting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregates {
     /// For every unknown (or node) its group, or [`NONE`] if it is left out.
-    pub aggregate: Vec<u32>,
+    pub aggregate: Numbers,
     /// Number of groups.
     pub count: usize,
 }
 
 impl Splitting {
+    /// Numbers that a device has found, and how many are coarse.
+    fn of_device((numbers, coarse_count): (Buffer<u32>, usize)) -> Self {
+        Self {
+            coarse_index: Numbers::of_buffer(numbers),
+            coarse_count,
+        }
+    }
+
     /// Numbers those of `n` unknowns that are coarse, in their order.
     pub(super) fn of(n: usize, is_coarse: impl Fn(usize) -> bool) -> Self {
         let (coarse_index, coarse_count) = number(n, is_coarse);
         Self {
-            coarse_index,
+            coarse_index: coarse_index.into(),
             coarse_count,
+        }
+    }
+}
+
+impl Aggregates {
+    /// Groups that a device has found, and how many there are.
+    fn of_device((groups, count): (Buffer<u32>, usize)) -> Self {
+        Self {
+            aggregate: Numbers::of_buffer(groups),
+            count,
         }
     }
 }

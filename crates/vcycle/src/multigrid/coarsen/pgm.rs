@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::rounds::{Active, map_rows, mix64};
 use super::{Aggregates, NONE, check_square};
+use crate::backend::gpu::setup::mis2::is_symmetric;
+use crate::backend::gpu::setup::{Queue, pgm as device};
 use crate::error::{Error, Result};
 use crate::linop::Size;
 use crate::matrix::{Csr, galerkin};
@@ -47,6 +49,13 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
     if ![2, 4, 8].contains(&size) {
         let (parameter, reason) = ("size", format!("{size} is not 2, 4 or 8"));
         return Err(Error::BadParameter { parameter, reason });
+    }
+    if let Some(queue) = Queue::of(a.executor()) {
+        // Kernels find the coupling back by its row.
+        if is_symmetric(queue, a.pattern())? {
+            let found = device::pgm(queue, a, (size.ilog2() as usize, ROUNDS), seed)?;
+            return Ok(Aggregates::of_device(found));
+        }
     }
     let mut graph = Graph::of_matrix(a, seed)?;
     let mut step = graph.match_all(false);
@@ -169,7 +178,7 @@ impl Graph {
             group => group,
         };
         Aggregates {
-            aggregate: map_rows(self.weights.pattern(), join),
+            aggregate: map_rows(self.weights.pattern(), join).into(),
             count: count as usize,
         }
     }

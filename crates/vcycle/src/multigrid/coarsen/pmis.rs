@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
-use super::rounds::{Active, map_rows, neighbours, scramble};
+use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Splitting, check_square};
+use crate::backend::gpu::setup::{Queue, pmis as device};
 use crate::error::Result;
 use crate::matrix::{Pattern, ranges};
 
@@ -45,6 +46,10 @@ pub(super) const FINE: u8 = 3;
 /// For a graph that is not square.
 pub fn pmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     check_square("pmis", strength.size())?;
+    if let Some(queue) = Queue::of(strength.executor()) {
+        let found = device::pmis(queue, strength, mix64(seed), false)?;
+        return Ok(Splitting::of_device(found));
+    }
     let start = map_rows(strength, |row| start(strength, row));
     Ok(complete(strength, seed, start))
 }

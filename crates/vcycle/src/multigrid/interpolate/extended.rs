@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::level::Level;
+use super::level::{Level, on_device};
 use super::truncation::Truncation;
+use crate::backend::gpu::setup::interpolate::Method;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
@@ -22,7 +23,7 @@ use crate::multigrid::coarsen::Splitting;
 /// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
 /// use vcycle::multigrid::interpolate::{Truncation, extended};
 /// let a = gallery::poisson5([3, 1], &Executor::cpu())?.matrix;
-/// let splitting = Splitting { coarse_index: vec![0, NONE, 1], coarse_count: 2 };
+/// let splitting = Splitting { coarse_index: vec![0, NONE, 1].into(), coarse_count: 2 };
 /// let p = extended(&a, a.pattern(), &splitting, &Truncation::default())?;
 /// assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));
 /// # Ok::<(), vcycle::Error>(())
@@ -36,6 +37,10 @@ pub fn extended(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
+    let choice = (strength.as_ref(), splitting);
+    if let Some(p) = on_device(Method::Extended, a, choice, truncation)? {
+        return Ok(p);
+    }
     let level = Level::new(a, strength, splitting)?;
     level.prolongation(truncation, |row, i| {
         row.add_neighbours(&level, i);

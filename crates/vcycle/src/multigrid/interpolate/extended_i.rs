@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::level::Level;
+use super::level::{Level, on_device};
 use super::row::Row;
 use super::truncation::Truncation;
+use crate::backend::gpu::setup::interpolate::Method;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
@@ -26,7 +27,7 @@ use crate::multigrid::coarsen::Splitting;
 /// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
 /// use vcycle::multigrid::interpolate::{Truncation, extended_i};
 /// let a = gallery::poisson5([3, 1], &Executor::cpu())?.matrix;
-/// let splitting = Splitting { coarse_index: vec![0, NONE, 1], coarse_count: 2 };
+/// let splitting = Splitting { coarse_index: vec![0, NONE, 1].into(), coarse_count: 2 };
 /// let p = extended_i(&a, a.pattern(), &splitting, &Truncation::default())?;
 /// assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));
 /// # Ok::<(), vcycle::Error>(())
@@ -40,6 +41,10 @@ pub fn extended_i(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
+    let choice = (strength.as_ref(), splitting);
+    if let Some(p) = on_device(Method::ExtendedI, a, choice, truncation)? {
+        return Ok(p);
+    }
     let level = Level::new(a, strength, splitting)?;
     level.prolongation(truncation, |row, i| extended_i_row(row, &level, i))
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::row::Row;
 use super::truncation::Truncation;
+use crate::backend::gpu::setup::Queue;
+use crate::backend::gpu::setup::interpolate::{self as device, Method};
 use crate::error::{Error, Result};
 use crate::linop::{LinOp, Size, check_size, check_square};
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
@@ -31,9 +33,7 @@ impl<'a> Level<'a> {
         strength: &'a Pattern,
         splitting: &'a Splitting,
     ) -> Result<Self> {
-        check_square(a as &dyn LinOp<f64>, "interpolation")?;
-        check_size("strength of couplings", a.size(), strength.size())?;
-        check_splitting(splitting, a.size().rows)?;
+        check(a, strength, splitting)?;
         let entry = |row| a.entry(row, row).unwrap_or_default();
         let diagonal = a.map_pieces(|rows| rows.map(entry).collect::<Vec<_>>());
         let diagonal = diagonal.concat();
@@ -116,6 +116,37 @@ impl<'a> Level<'a> {
     }
 }
 
+/// The prolongation made by a device; none for a matrix of the host.
+pub(super) fn on_device(
+    method: Method,
+    a: &Csr<f64>,
+    (strength, splitting): (&Pattern, &Splitting),
+    truncation: &Truncation,
+) -> Result<Option<Csr<f64>>> {
+    let Some(queue) = Queue::of(a.executor()) else {
+        return Ok(None);
+    };
+    check(a, strength, splitting)?;
+    truncation.check()?;
+    let coarse = splitting.coarse_index.on(a.executor())?;
+    let level = device::Level {
+        queue,
+        a,
+        strength,
+        coarse: &coarse,
+        coarse_count: splitting.coarse_count,
+    };
+    let limits = (truncation.max_elements, truncation.factor);
+    level.prolongation(method, None, limits).map(Some)
+}
+
+/// Fails unless the three fit together.
+fn check(a: &Csr<f64>, strength: &Pattern, splitting: &Splitting) -> Result<()> {
+    check_square(a as &dyn LinOp<f64>, "interpolation")?;
+    check_size("strength of couplings", a.size(), strength.size())?;
+    check_splitting(splitting, a.size().rows)
+}
+
 /// The entries of fine rows in coarse columns whose sign is not that of the diagonal.
 fn couplings_to_coarse(a: &Csr<f64>, diagonal: &[f64], coarse: &[u32]) -> Result<Csr<f64>> {
     let executor = a.executor();
@@ -156,8 +187,11 @@ fn restrict(strength: &Pattern, coarse: &[u32]) -> Result<Arc<Pattern>> {
 
 /// Fails unless every one of `unknowns` has a number in range or none.
 fn check_splitting(splitting: &Splitting, unknowns: usize) -> Result<()> {
-    let found = Size::new(splitting.coarse_index.len(), 1);
+    let found = Size::new(splitting.coarse_index.count(), 1);
     check_size("choice of coarse unknowns", Size::new(unknowns, 1), found)?;
+    if splitting.coarse_index.is_made_by_device() {
+        return Ok(());
+    }
     let limit = splitting.coarse_count;
     let outside = |&index: &u32| index != NONE && index as usize >= limit;
     match splitting.coarse_index.iter().position(outside) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::backend::gpu::setup::{Queue, smoothed::Filtered};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size, check_square};
@@ -19,10 +20,17 @@ const COMPONENT: &str = "smoothed aggregation";
 /// # Errors
 /// A zero on the diagonal; when memory is short.
 pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
+    if let Some(queue) = Queue::of(a.executor()) {
+        let matrix = Filtered::new(queue, a, None)?;
+        if matrix.bound() == f64::INFINITY {
+            nonzero_diagonal(a)?;
+        }
+        return spectrum::on_device(queue, a, matrix.diagonal(), matrix.bound());
+    }
     let diagonal = nonzero_diagonal(a)?;
     let inverse = diagonal.into_iter().map(|entry| 1.0 / entry).collect();
     let inverse = Vector::from_column(a.executor(), inverse);
-    let bound = spectrum::row_sum_bound(a);
+    let bound = spectrum::row_sum_bound(a)?;
     spectrum::spectral_radius::<f64>(a, &inverse, bound, &Workspace::new())
 }
 
@@ -61,7 +69,7 @@ fn nonzero_diagonal(a: &Csr<f64>) -> Result<Vec<f64>> {
 /// use vcycle::multigrid::{coarsen::Aggregates, interpolate::{smoothed, spectral_radius, tentative}};
 /// let cpu = Executor::cpu();
 /// let a = gallery::poisson5([6, 1], &cpu)?.matrix;
-/// let threes = Aggregates { aggregate: vec![0, 0, 0, 1, 1, 1], count: 2 };
+/// let threes = Aggregates { aggregate: vec![0, 0, 0, 1, 1, 1].into(), count: 2 };
 /// let (t, _) = tentative(&threes, &[], 1, &cpu)?;
 /// let p = smoothed(&a, &t, (4.0 / 3.0, spectral_radius(&a)?), None, Size::square(1))?;
 /// assert_eq!(p.row(2).0, [0, 1]);
@@ -79,15 +87,18 @@ pub fn smoothed(
     block: Size,
 ) -> Result<Csr<f64>> {
     check_square(a as &dyn LinOp<f64>, COMPONENT)?;
-    let filtered = filter.map(|filter| filtered(a, filter)).transpose()?;
-    let bound = filtered.as_ref().map(spectrum::row_sum_bound);
-    let factor = omega / bound.map_or(radius, |bound| bound.min(radius));
-    if !(factor >= 0.0 && factor.is_finite()) {
-        return Err(Error::BadParameter {
-            parameter: "omega",
-            reason: format!("not negative and finite over the radius, not {omega}"),
-        });
+    if let Some(queue) = Queue::of(a.executor()) {
+        check_product(a.pattern(), tentative.pattern())?;
+        let matrix = Filtered::new(queue, a, filter.map(Arc::as_ref))?;
+        if matrix.bound() == f64::INFINITY {
+            nonzero_diagonal(a)?;
+        }
+        let bound = filter.map(|_| matrix.bound());
+        return matrix.smoothed(tentative, damping(omega, radius, bound)?);
     }
+    let filtered = filter.map(|filter| filtered(a, filter)).transpose()?;
+    let bound = filtered.as_ref().map(spectrum::row_sum_bound).transpose()?;
+    let factor = damping(omega, radius, bound)?;
     let a = filtered.as_ref().unwrap_or(a);
     let diagonal = nonzero_diagonal(a)?;
     let Some((blocks, wide)) = in_blocks(a, tentative, block) else {
@@ -96,6 +107,18 @@ pub fn smoothed(
     let factors: Vec<f64> = diagonal.iter().map(|entry| -factor / entry).collect();
     let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
     tentative.add(1.0, 1.0, &correction)
+}
+
+/// `omega` over the spectral radius, which a bound may be less than.
+fn damping(omega: f64, radius: f64, bound: Option<f64>) -> Result<f64> {
+    let factor = omega / bound.map_or(radius, |bound| bound.min(radius));
+    if factor >= 0.0 && factor.is_finite() {
+        return Ok(factor);
+    }
+    Err(Error::BadParameter {
+        parameter: "omega",
+        reason: format!("not negative and finite over the radius, not {omega}"),
+    })
 }
 
 /// `(I - factor D^-1 A) T`.

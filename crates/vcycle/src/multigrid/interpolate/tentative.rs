@@ -1,5 +1,6 @@
 //! The prolongation of aggregates.
 
+use crate::backend::gpu::setup::{Queue, smoothed as device};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{Size, check_size};
@@ -29,7 +30,7 @@ const DEPENDENT: f64 = 1e-10;
 /// ```
 /// use vcycle::executor::Executor;
 /// use vcycle::multigrid::{coarsen::{Aggregates, NONE}, interpolate::tentative};
-/// let pairs = Aggregates { aggregate: vec![0, 0, NONE, 1, 1], count: 2 };
+/// let pairs = Aggregates { aggregate: vec![0, 0, NONE, 1, 1].into(), count: 2 };
 /// let (t, _) = tentative(&pairs, &[], 1, &Executor::cpu())?;
 /// assert_eq!((t.columns(), t.values()), (&[0, 0, 1, 1][..], &[1.0; 4][..]));
 /// # Ok::<(), vcycle::Error>(())
@@ -45,6 +46,11 @@ pub fn tentative(
     executor: &Executor,
 ) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
     check(aggregates, near_nullspace, block_size)?;
+    if let (Some(queue), true) = (Queue::of(executor), near_nullspace.is_empty()) {
+        let groups = aggregates.aggregate.on(executor)?;
+        let t = device::constants(queue, &groups, aggregates.count, block_size)?;
+        return Ok((t, Vec::new()));
+    }
     if near_nullspace.is_empty() {
         let t = constants(aggregates, block_size, executor)?;
         return Ok((t, Vec::new()));
@@ -65,9 +71,12 @@ fn check(aggregates: &Aggregates, near_nullspace: &[Vec<f64>], block_size: usize
             reason: "a node has at least one unknown".to_owned(),
         });
     }
-    let rows = Size::new(aggregates.aggregate.len() * block_size, 1);
+    let rows = Size::new(aggregates.aggregate.count() * block_size, 1);
     for vector in near_nullspace {
         check_size("near-nullspace", rows, Size::new(vector.len(), 1))?;
+    }
+    if aggregates.aggregate.is_made_by_device() {
+        return Ok(());
     }
     let outside = |&group: &u32| group != NONE && group as usize >= aggregates.count;
     match aggregates.aggregate.iter().position(outside) {
@@ -122,7 +131,7 @@ impl<'a> Groups<'a> {
     fn new(aggregates: &'a Aggregates, vectors: usize, block_size: usize) -> Self {
         let mut starts = vec![0; aggregates.count + 1];
         let mut places = vec![0; aggregates.aggregate.len()];
-        for (place, &group) in places.iter_mut().zip(&aggregates.aggregate) {
+        for (place, &group) in places.iter_mut().zip(aggregates.aggregate.iter()) {
             if group != NONE {
                 *place = starts[group as usize + 1] as u32;
                 starts[group as usize + 1] += 1;
@@ -132,7 +141,7 @@ impl<'a> Groups<'a> {
             starts[group + 1] += starts[group];
         }
         let mut nodes = vec![0; starts[aggregates.count]];
-        for ((node, &place), &group) in (0..).zip(&places).zip(&aggregates.aggregate) {
+        for ((node, &place), &group) in (0..).zip(&places).zip(aggregates.aggregate.iter()) {
             if group != NONE {
                 nodes[starts[group as usize] + place as usize] = node;
             }
@@ -251,7 +260,10 @@ mod tests {
         let mut aggregate: Vec<u32> = (0..nodes).map(|node| (node / length) as u32).collect();
         let count = (nodes - 1).div_ceil(length);
         aggregate[nodes - 1] = NONE;
-        Aggregates { aggregate, count }
+        Aggregates {
+            aggregate: aggregate.into(),
+            count,
+        }
     }
 
     fn product(t: &Csr<f64>, x: &[f64]) -> Vec<f64> {
@@ -327,7 +339,7 @@ mod tests {
         assert!(tentative(&groups, &[], 0, &cpu).is_err());
         assert!(tentative(&groups, &[vec![1.0; 5]], 2, &cpu).is_err());
         let outside = Aggregates {
-            aggregate: vec![1],
+            aggregate: vec![1].into(),
             count: 1,
         };
         assert!(tentative(&outside, &[], 1, &cpu).is_err());

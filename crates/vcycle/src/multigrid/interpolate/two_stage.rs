@@ -25,8 +25,8 @@ use crate::multigrid::coarsen::{NONE, Splitting};
 /// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
 /// use vcycle::multigrid::interpolate::{Truncation, two_stage};
 /// let a = gallery::poisson5([5, 1], &Executor::cpu())?.matrix;
-/// let first = Splitting { coarse_index: vec![0, NONE, 1, NONE, 2], coarse_count: 3 };
-/// let second = Splitting { coarse_index: vec![NONE, NONE, 0, NONE, NONE], coarse_count: 1 };
+/// let first = Splitting { coarse_index: vec![0, NONE, 1, NONE, 2].into(), coarse_count: 3 };
+/// let second = Splitting { coarse_index: vec![NONE, NONE, 0, NONE, NONE].into(), coarse_count: 1 };
 /// let p = two_stage(&a, a.pattern(), &first, &second, &Truncation::default())?;
 /// assert_eq!((p.entry(2, 0), p.offsets()), (Some(1.0), &[0, 1, 2, 3, 4, 5][..]));
 /// # Ok::<(), vcycle::Error>(())
@@ -52,7 +52,7 @@ pub fn two_stage(
 /// The coarse unknowns by their numbers on the next level.
 fn coarse_points(splitting: &Splitting) -> Vec<u32> {
     let mut points = vec![0; splitting.coarse_count];
-    for (point, &index) in (0..).zip(&splitting.coarse_index) {
+    for (point, &index) in (0..).zip(splitting.coarse_index.iter()) {
         if index != NONE {
             points[index as usize] = point;
         }

@@ -1,6 +1,7 @@
 //! Couplings of either sign, relative to the largest of the row.
 
 use super::{Measure, largest};
+use crate::backend::gpu::setup::strength as device;
 use crate::matrix::Csr;
 
 /// `s_ij = |a_ij| / max_k |a_ik|`, the diagonal left out.
@@ -33,6 +34,10 @@ impl Measure for Absolute {
 
     fn connections(&self) -> Option<f64> {
         self.connections
+    }
+
+    fn on_device(&self) -> Option<device::Measure> {
+        Some(device::Measure::Absolute)
     }
 
     fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {

@@ -88,7 +88,7 @@ impl Affinity {
         let mut x = Vector::from_rows(executor, self.vectors, start)?;
         let mut product = Vector::zeros_like(&x)?;
         let diagonal = a.diagonal();
-        let bound = row_sum_bound(a);
+        let bound = row_sum_bound(a)?;
         let inverse = diagonal.iter().map(|entry| -1.0 / (bound * entry));
         let inverse = Vector::from_column(executor, inverse.collect());
         for _ in 0..self.sweeps {

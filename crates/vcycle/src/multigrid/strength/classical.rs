@@ -1,6 +1,7 @@
 //! Negative couplings, relative to the largest of the row.
 
 use super::{Measure, largest};
+use crate::backend::gpu::setup::strength as device;
 use crate::matrix::Csr;
 
 /// `s_ij = -a_ij / max_k (-a_ik)`, the signs taken relative to that of `a_ii` (Ruge and Stueben
@@ -41,6 +42,12 @@ impl Measure for Classical {
 
     fn connections(&self) -> Option<f64> {
         self.connections
+    }
+
+    fn on_device(&self) -> Option<device::Measure> {
+        Some(device::Measure::Classical {
+            max_row_sum: self.max_row_sum,
+        })
     }
 
     fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {

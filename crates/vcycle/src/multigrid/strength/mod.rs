@@ -19,6 +19,7 @@ pub use classical::Classical;
 pub use mutual::Mutual;
 pub use symmetric::Symmetric;
 
+use crate::backend::gpu::setup::{Queue, strength as device};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Pattern, Rows, build, ranges};
 
@@ -86,6 +87,11 @@ trait Measure: Sync {
     fn threshold(&self) -> f64;
     fn connections(&self) -> Option<f64>;
 
+    /// The same for a device; none where that has no kernels.
+    fn on_device(&self) -> Option<device::Measure> {
+        None
+    }
+
     /// Numbers, as a rule one a row, that the other functions are given.
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
         Ok(a.diagonal())
@@ -107,6 +113,11 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     }
     not_negative("threshold", measure.threshold())?;
     not_negative("connections", measure.connections().unwrap_or(0.0))?;
+    if let (Some(queue), Some(known)) = (Queue::of(a.executor()), measure.on_device())
+        && measure.connections().is_none()
+    {
+        return device::graph(queue, a, known, measure.threshold());
+    }
     let scales = measure.scales(a)?;
     let threshold = match measure.connections() {
         Some(mean) => quantile(a, &scales, measure, mean),

@@ -1,6 +1,7 @@
 //! Couplings relative to the largest of both rows.
 
 use super::{Absolute, Measure, largest};
+use crate::backend::gpu::setup::strength as device;
 use crate::error::Result;
 use crate::matrix::Csr;
 
@@ -38,6 +39,10 @@ impl Measure for Mutual {
 
     fn connections(&self) -> Option<f64> {
         self.connections
+    }
+
+    fn on_device(&self) -> Option<device::Measure> {
+        Some(device::Measure::Mutual)
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {

@@ -1,6 +1,7 @@
 //! Couplings relative to both diagonal entries.
 
 use super::Measure;
+use crate::backend::gpu::setup::strength as device;
 use crate::error::Result;
 use crate::matrix::Csr;
 
@@ -40,6 +41,10 @@ impl Measure for Symmetric {
 
     fn connections(&self) -> Option<f64> {
         self.connections
+    }
+
+    fn on_device(&self) -> Option<device::Measure> {
+        Some(device::Measure::Symmetric)
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {

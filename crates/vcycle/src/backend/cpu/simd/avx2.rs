@@ -99,6 +99,18 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
+    unsafe fn subtract(a: __m256d, b: __m256d) -> __m256d {
+        // SAFETY: the caller's.
+        unsafe { _mm256_sub_pd(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn divide(a: __m256d, b: __m256d) -> __m256d {
+        // SAFETY: the caller's.
+        unsafe { _mm256_div_pd(a, b) }
+    }
+
+    #[inline(always)]
     unsafe fn transpose(square: &mut [__m256d]) {
         assert!(square.len() == Self::LANES);
         // SAFETY: the caller's.
@@ -171,6 +183,18 @@ impl Simd for Singles {
     unsafe fn add(a: __m256, b: __m256) -> __m256 {
         // SAFETY: the caller's.
         unsafe { _mm256_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn subtract(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_sub_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn divide(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_div_ps(a, b) }
     }
 
     #[inline(always)]

@@ -74,6 +74,18 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
+    unsafe fn subtract(a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: the caller's.
+        unsafe { _mm512_sub_pd(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn divide(a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: the caller's.
+        unsafe { _mm512_div_pd(a, b) }
+    }
+
+    #[inline(always)]
     unsafe fn transpose(square: &mut [__m512d]) {
         assert!(square.len() == Self::LANES);
         // SAFETY: the caller's.
@@ -156,6 +168,18 @@ impl Simd for Singles {
     unsafe fn add(a: __m512, b: __m512) -> __m512 {
         // SAFETY: the caller's.
         unsafe { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn subtract(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_sub_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn divide(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_div_ps(a, b) }
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
+pub(crate) mod portable;
 
 use crate::scalar::{Real, Scalar};
 
@@ -149,6 +150,10 @@ pub(crate) trait Simd {
     ) -> Self::Register;
     /// The sum of `a` and `b`.
     unsafe fn add(a: Self::Register, b: Self::Register) -> Self::Register;
+    /// `a - b`.
+    unsafe fn subtract(a: Self::Register, b: Self::Register) -> Self::Register;
+    /// `a / b`.
+    unsafe fn divide(a: Self::Register, b: Self::Register) -> Self::Register;
     /// Exchanges lanes with registers: a square of [`Simd::LANES`] registers is transposed.
     unsafe fn transpose(square: &mut [Self::Register]);
     /// Writes the lanes to as many numbers.
@@ -210,6 +215,11 @@ mod tests {
             let sum = S::multiply_add(row(0), row(0), S::add(row(0), S::zero()));
             let expected = (0..S::LANES).map(|lane| (lane * lane + lane) as f64);
             assert_eq!(lanes::<S>(sum), expected.collect::<Vec<_>>());
+            let quotient = S::divide(S::subtract(row(1), row(0)), row(1));
+            let expected = (0..S::LANES).map(|lane| S::LANES as f64 / (S::LANES + lane) as f64);
+            for (found, expected) in lanes::<S>(quotient).into_iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-6);
+            }
         }
     }
 
@@ -228,6 +238,9 @@ mod tests {
     fn registers_of_every_level_do_what_they_say() {
         // SAFETY: only what the host has is called.
         unsafe {
+            check::<portable::Lanes<f32>>();
+            check::<portable::Lanes<f64>>();
+            check_load::<portable::Lanes<f64>, f64>();
             if level() != Level::Portable {
                 check::<avx2::Singles>();
                 check::<avx2::Doubles>();

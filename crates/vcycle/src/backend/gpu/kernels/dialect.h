@@ -3,6 +3,7 @@
 // Kernels are C99 plus these words. Compile-time constants come as definitions:
 //   WIDTH   threads of a sub-group (32 on NVIDIA, 64 on AMD, 16 or 32 elsewhere)
 //   BLOCK   threads of a block, a power of two
+//   IN_FLIGHT  loads of a thread that should be on their way together
 //   and the value types of a program, each one of f64 f32 f16 bf16.
 //
 // Values are stored in one of these types and computed in f64 or f32, their arithmetic type:
@@ -21,6 +22,12 @@
 //   LAST_BLOCK(counter, scratch)         whether all other blocks have come here before
 // which all threads of a block have to call, with `scratch` an array of BLOCK values in local
 // memory. Sums are always formed in the same order, the same one for any WIDTH.
+//   TILE(threads)               `threads` neighbours that meet in TILE_SYNC while others do not; 1 on
+//                               devices where they cannot. A power of two, at most WIDTH
+//   TILE_SYNC(tile)             what the tile wrote before is seen by all of it
+//   ATOMIC_ADD, _MIN, _MAX, _OR (pointer, value), ATOMIC_CAS(pointer, expected, value)
+//                               of u32 in global or local memory; each gives the value before
+//   FOR_ITEMS(i, n)             i from 0 to n - 1, shared by all threads of the grid
 
 #if defined(__HIP__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)
 #define DIALECT_HIP 1
@@ -53,6 +60,12 @@ FUNCTION u32 blocks_of_grid(void) { return gridDim.x; }
 #define BARRIER() __syncthreads()
 #define FENCE() __threadfence()
 FUNCTION u32 atomic_increment(GLOBAL u32 *counter) { return atomicAdd(counter, 1u); }
+#define ATOMIC_ADD(pointer, value) atomicAdd(pointer, (u32)(value))
+#define ATOMIC_MIN(pointer, value) atomicMin(pointer, (u32)(value))
+#define ATOMIC_MAX(pointer, value) atomicMax(pointer, (u32)(value))
+#define ATOMIC_OR(pointer, value) atomicOr(pointer, (u32)(value))
+#define ATOMIC_CAS(pointer, expected, value) atomicCAS(pointer, (u32)(expected), (u32)(value))
+#define TILES 1
 FUNCTION u32 bits_of_f32(float value) { return __float_as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return __uint_as_float(bits); }
 FUNCTION float square_root_f32(float value) { return sqrtf(value); }
@@ -60,12 +73,19 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
 
 #define SHUFFLES 1
 #ifdef DIALECT_HIP
+// Threads of a wavefront go in step; only the compiler has to be held back.
+#define TILE_SYNC(tile)                                                                            \
+    do {                                                                                           \
+        __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");                                     \
+        __builtin_amdgcn_wave_barrier();                                                           \
+    } while (0)
 #define SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down(value, distance)
 #define SHUFFLE(value, lane) __shfl(value, lane)
 FUNCTION float widen_f16(u16 bits) { return (float)__builtin_bit_cast(_Float16, bits); }
 FUNCTION u16 narrow_f32_f16(float value) { return __builtin_bit_cast(u16, (_Float16)value); }
 #else
+#define TILE_SYNC(tile) __syncwarp(tile_mask(tile))
 #define SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffu, value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down_sync(0xffffffffu, value, distance)
 #define SHUFFLE(value, lane) __shfl_sync(0xffffffffu, value, lane)
@@ -112,6 +132,11 @@ FUNCTION u32 block_of_grid(void) { return (u32)get_group_id(0); }
 FUNCTION u32 blocks_of_grid(void) { return (u32)get_num_groups(0); }
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 FUNCTION u32 atomic_increment(volatile GLOBAL u32 *counter) { return atomic_inc(counter); }
+#define ATOMIC_ADD(pointer, value) atomic_add(pointer, (u32)(value))
+#define ATOMIC_MIN(pointer, value) atomic_min(pointer, (u32)(value))
+#define ATOMIC_MAX(pointer, value) atomic_max(pointer, (u32)(value))
+#define ATOMIC_OR(pointer, value) atomic_or(pointer, (u32)(value))
+#define ATOMIC_CAS(pointer, expected, value) atomic_cmpxchg(pointer, (u32)(expected), (u32)(value))
 FUNCTION u32 bits_of_f32(float value) { return as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return as_float(bits); }
 #ifdef FP64
@@ -130,6 +155,8 @@ FUNCTION u16 narrow_f32_f16(float value) {
 
 #if defined(__NV_CL_C_VERSION) // no sub-groups and no fences, but inline assembly
 #define FENCE() asm volatile("membar.gl;" ::: "memory")
+#define TILES 1
+#define TILE_SYNC(tile) asm volatile("bar.warp.sync %0;" ::"r"(tile_mask(tile)) : "memory")
 #define SHUFFLES 1
 #define SHUFFLE_OF_WORDS(name, mode)                                                               \
     FUNCTION u32 __attribute__((overloadable)) name(u32 value, u32 which) {                        \
@@ -169,6 +196,16 @@ SHUFFLE_OF_WORDS(shuffle_from, "idx")
 FUNCTION u64 thread_of_grid(void) { return (u64)block_of_grid() * BLOCK + thread_of_block(); }
 FUNCTION u64 threads_of_grid(void) { return (u64)blocks_of_grid() * BLOCK; }
 FUNCTION u32 lane(void) { return thread_of_block() & (WIDTH - 1); }
+
+#ifdef TILES
+#define TILE(threads) (threads)
+FUNCTION u32 tile_mask(u32 threads) {
+    return threads >= 32 ? 0xffffffffu : ((1u << threads) - 1) << (lane() & ~(threads - 1));
+}
+#else
+#define TILE(threads) 1
+#define TILE_SYNC(tile)
+#endif
 
 // ---- types by name
 
@@ -227,6 +264,7 @@ typedef double f64;
 
 // With a constant `count`: without branches, so that arrays indexed with `k` stay in registers.
 #define FOR(k, count) _Pragma("unroll") for (u32 k = 0; k < (count); k++)
+#define FOR_ITEMS(i, n) for (u64 i = thread_of_grid(); i < (n); i += threads_of_grid())
 // Before a loop: four turns at a time, so that their loads are on their way together.
 #define UNROLL_4 _Pragma("unroll 4")
 

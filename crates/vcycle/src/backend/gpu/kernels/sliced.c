@@ -1,26 +1,50 @@
 // Products with a matrix whose rows stand side by side in slices, its columns in few bytes.
 //
-// A slice has 32 lanes, THREADS for each of its rows. In step s, lane l has entry s * THREADS +
-// l % THREADS of its row: the values of a step stand side by side, and so do the columns, less
-// `bases[step]` and the place of the row in the slice, in as many bytes as the slice needs: 0, 1, 2
-// or 4. Rows too long for a slice are stored in parts of CHUNK entries, columns as they are; each
-// part has a block of its own.
+// A slice has 32 lanes, THREADS for each of its rows. Where THREADS is 1 most slices of grids are
+// aligned: a step is for one difference between column and row, which is that of `bases[step]`; a
+// row has the steps of its mark's bits. In step s of any other slice, lane l has entry s * THREADS +
+// l % THREADS of its row, which has as many as its mark says. The values of a step stand side by
+// side, and so do the columns, less `bases[step]` and the place of the row in the slice, in as many
+// bytes as the slice needs: 1, 2, 4, or none. Rows too long for a slice are stored in parts of CHUNK
+// entries, columns as they are; each part has a block of its own.
 //
-// Definitions beside those of rows.h: THREADS, a power of two up to WIDTH and 32; LENGTH, u8 or
-// u32, the type of row lengths; COLUMNS columns of the vectors are done together; CHUNK.
+// Definitions beside those of rows.h: THREADS, a power of two up to WIDTH and 32; MARK, u8 or u32,
+// the type of marks; CODED, whether there are codes; COLUMNS columns of the vectors are done
+// together; CHUNK.
 
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
 
-#define SUM_OF_STEPS(code)                                                                         \
-    UNROLL_4                                                                                       \
-    for (u32 s = 0; s < steps; ++s) {                                                              \
-        const ACC value = LOAD(M, mine, s * LANES);                                                \
-        const u64 place = (u64)(base[s] + at + (code)) * cols + column;                            \
-        FOR(i, COLUMNS)                                                                            \
-            if (COLUMNS == 1 || column + i < cols)                                                 \
-                totals[i] += value * LOAD(X, x, place + i);                                        \
+// IN_FLIGHT steps from t on, the k-th of them being `step`, with entries in `place_of_entry`. All
+// loads are on their way before a value is used; what is not `present` is loaded from a place that
+// exists.
+#define BATCH(step, place_of_entry, present)                                                       \
+    {                                                                                              \
+        ACC factors[IN_FLIGHT], inputs_of[IN_FLIGHT][COLUMNS];                                     \
+        FOR(k, IN_FLIGHT) {                                                                        \
+            const u32 s = step;                                                                    \
+            const u64 place = (u64)(place_of_entry) * cols + column;                               \
+            factors[k] = LOAD(M, mine, s * LANES);                                                 \
+            FOR(i, COLUMNS)                                                                        \
+                inputs_of[k][i] = COLUMNS == 1 || column + i < cols ? LOAD(X, x, place + i) : 0;   \
+        }                                                                                          \
+        FOR(k, IN_FLIGHT)                                                                          \
+            if (present)                                                                           \
+                FOR(i, COLUMNS) totals[i] += factors[k] * inputs_of[k][i];                         \
     }
+
+#define SUM_OF_ENTRIES(code)                                                                       \
+    {                                                                                              \
+        u32 t = 0;                                                                                 \
+        for (; t + IN_FLIGHT <= steps; t += IN_FLIGHT)                                             \
+            BATCH(t + k, base[s] + at + (code), true)                                              \
+        if (IN_FLIGHT > 1 && t < steps)                                                            \
+            BATCH(min(t + k, steps - 1), base[s] + at + (code), t + k < steps)                     \
+    }
+
+#define SUM_OF_STEPS                                                                               \
+    for (u32 t = 0; t < width; t += IN_FLIGHT)                                                     \
+        BATCH(min(t + k, width - 1), min(base[s] + at, inputs - 1), mark >> (t + k) & 1)
 
 // Leaves the sum of part p, the `before`-th of `count` parts of a row. Whether all are there: then
 // `sum` is that of the row.
@@ -49,14 +73,14 @@ FUNCTION bool complete(PRIVATE ACC *sum, u32 p, u32 before, u32 count, GLOBAL AC
     return all;
 }
 
-// Slice i begins with step `starts[i].x` and with byte 32 * `starts[i].y` of the codes. Its rows are
+// The input has `inputs` rows. Slice i begins with step `starts[i].x` and with byte 32 * `starts[i].y` of the codes. Its rows are
 // those that `order` names, or follow each other. Part p of `parts` is the .z-th of the .w parts of
 // row .x and has .y entries; it stands at `long_values` and `long_columns` from p * CHUNK on, and
 // leaves its sum in `sums`, of which the last to come makes that of the row; of many columns the
 // first part does all. `counters` are zero before and after.
-KERNEL sliced(u32 rows, u32 all_columns, u32 slices, u32 part_count,
+KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
               GLOBAL const uint2 *RESTRICT starts,
-              GLOBAL const u32 *RESTRICT order, GLOBAL const LENGTH *RESTRICT lengths,
+              GLOBAL const u32 *RESTRICT order, GLOBAL const MARK *RESTRICT marks,
               GLOBAL const u32 *RESTRICT bases, GLOBAL const u8 *RESTRICT codes,
               GLOBAL const uint4 *RESTRICT parts, GLOBAL const u32 *RESTRICT long_columns,
               GLOBAL ACC *sums, GLOBAL u32 *counters, GLOBAL const M *RESTRICT long_values,
@@ -71,23 +95,25 @@ KERNEL sliced(u32 rows, u32 all_columns, u32 slices, u32 part_count,
         const u32 slice = block * SLICES_OF_BLOCK + thread_of_block() / LANES;
         const uint2 here = starts[min(slice, slices)], next = starts[min(slice + 1, slices)];
         const u32 slot = slice * (LANES / THREADS) + at;
-        const u32 length = slot < rows ? lengths[slot] : 0;
+        const u32 mark = slot < rows ? marks[slot] : 0;
         const u64 row = slot < rows && order ? order[slot] : slot;
-        const u32 steps = (length + THREADS - 1 - part) / THREADS;
+        const u32 steps = (mark + THREADS - 1 - part) / THREADS;
         const u32 width = next.x - here.x, bytes = next.y - here.y;
         GLOBAL const M *mine = values + ((u64)here.x * LANES + lane_of_slice);
         GLOBAL const u32 *base = bases + here.x;
         GLOBAL const u8 *code = codes + (u64)here.y * 32;
         for (u32 column = 0; column < cols; column += COLUMNS) {
             ACC totals[COLUMNS] = {0};
-            if (bytes == 0) {
-                SUM_OF_STEPS(0)
+            if (THREADS == 1 && bytes == 0) {
+                SUM_OF_STEPS
+            } else if (!CODED || bytes == 0) {
+                SUM_OF_ENTRIES(0)
             } else if (bytes == width) {
-                SUM_OF_STEPS(code[s * LANES + lane_of_slice])
+                SUM_OF_ENTRIES(code[s * LANES + lane_of_slice])
             } else if (bytes == 2 * width) {
-                SUM_OF_STEPS(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
+                SUM_OF_ENTRIES(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
             } else {
-                SUM_OF_STEPS(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
+                SUM_OF_ENTRIES(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
             }
             FOR(i, COLUMNS) {
                 const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);

@@ -1,0 +1,299 @@
+//! `vcycle-bench gpu-setup`: set-ups on a GPU beside those of hypre and AmgX, and products of sparse
+//! matrices beside cuSPARSE.
+
+mod products;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::LinOp;
+use vcycle::multigrid::{Amg, Hierarchy};
+use vcycle::solver::{Cg, Solver};
+use vcycle::stop::Stop;
+use vcycle::vector::Vector;
+use vcycle_gpu::Device;
+
+use super::published::{peers, setup_peers};
+use super::report::{Report, cell};
+use super::{first_device, problems::Problems};
+use crate::{Result, table};
+
+/// Set-ups of which the best counts, after one that is not timed.
+const ROUNDS: usize = 3;
+const FULL: [&str; 6] = [
+    "poisson7:128",
+    "poisson7:256",
+    "poisson27:128",
+    "poisson27:200",
+    "jump7:128,1e6",
+    "aniso7:128,0.01",
+];
+const SMALL: [&str; 2] = ["poisson7:30", "poisson27:20"];
+const LARGE: &str = "poisson7:400";
+
+/// Options of `gpu-setup`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// The device, `cuda:0`, `hip:0` or `opencl:0`; the first one found unless given
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// The parts to measure; `setup` and `products` unless given
+    #[arg(long, value_delimiter = ',', value_name = "PART,...")]
+    only: Vec<Part>,
+    /// Problems so small that a processor playing a GPU takes seconds
+    #[arg(long)]
+    small: bool,
+    /// Other problems for `setup`
+    #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
+    problems: Vec<String>,
+    /// Levels of fewer rows are set up by the host
+    #[arg(long, value_name = "ROWS")]
+    host_rows: Option<usize>,
+    /// Also write the report to a file, as far as it has come after every part
+    #[arg(long, value_name = "FILE.md")]
+    output: Option<PathBuf>,
+}
+
+/// A part of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Set-ups and updates of values, their stages and their memory
+    Setup,
+    /// Products of sparse matrices
+    Products,
+    /// A problem of 64 million rows
+    Large,
+}
+
+/// What all parts need.
+struct Bench {
+    device: Arc<Device>,
+    executor: Executor,
+    problems: Problems,
+    host_rows: Option<usize>,
+    small: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let name = match &arguments.device {
+        Some(name) => name.clone(),
+        None => first_device()?,
+    };
+    let bench = Bench {
+        device: Device::open(&name)?,
+        executor: Executor::gpu(&name)?,
+        problems: Problems::new(None),
+        host_rows: arguments.host_rows,
+        small: arguments.small,
+    };
+    let mut report = Report::new(arguments.output.clone());
+    let wanted = |part| match arguments.only.is_empty() {
+        true => part != Part::Large,
+        false => arguments.only.contains(&part),
+    };
+    if wanted(Part::Setup) {
+        let usual: &[&str] = if arguments.small { &SMALL } else { &FULL };
+        let mut names: Vec<&str> = arguments.problems.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            names = usual.to_vec();
+        }
+        bench.setups(&names, &mut report)?;
+    }
+    if wanted(Part::Products) {
+        products::run(&bench, &mut report)?;
+    }
+    if wanted(Part::Large) {
+        bench.setups(&[LARGE], &mut report)?;
+    }
+    Ok(())
+}
+
+/// The hierarchies that are timed, and whose time a peer's is compared with.
+fn hierarchies() -> Result<[(&'static str, Amg); 3]> {
+    let mut classical = Amg::default();
+    classical.coarsening = "pmis".parse()?;
+    classical.interpolation = "extended+i".parse()?;
+    classical.smoother = "l1-jacobi".parse()?;
+    let mut pairs = Amg::default();
+    pairs.coarsening = "pgm".parse()?;
+    pairs.aggregate_size = 2;
+    Ok([
+        ("pmis, extended+i(4)", classical),
+        ("pgm, pairs", pairs),
+        ("default", Amg::default()),
+    ])
+}
+
+/// A set-up in its row of the table.
+struct Row {
+    problem: String,
+    hierarchy: &'static str,
+    setup: f64,
+    update: f64,
+    solve: f64,
+    iterations: usize,
+    levels: usize,
+    /// Bytes of the hierarchy, and the most that were in use on the way.
+    held: usize,
+    peak: usize,
+    stages: String,
+}
+
+impl Bench {
+    fn setups(&self, names: &[&str], report: &mut Report) -> Result<()> {
+        report.add("## Set-up")?;
+        for name in names {
+            let mut rows = Vec::new();
+            for (hierarchy, mut amg) in hierarchies()? {
+                amg.host_rows = self.host_rows.unwrap_or(amg.host_rows);
+                eprintln!("{name}, {hierarchy}");
+                match self.measure(name, hierarchy, &amg) {
+                    Ok(row) => rows.push(row),
+                    Err(error) => report.add(format!("{name}, {hierarchy}: {error}"))?,
+                }
+            }
+            report.add(setups(&rows))?;
+            for row in rows {
+                report.add(format!(
+                    "{}, {}: {}",
+                    row.problem, row.hierarchy, row.stages
+                ))?;
+            }
+        }
+        report.add(
+            "Milliseconds of wall clock. Set-up: the matrix is on the device, the best of 3 after \
+             one that is not timed, the first cycle included. Update: other values for a pattern \
+             that was set up. Solve: conjugate gradients to 1e-8, b = ones, one that is not timed \
+             before. Peers: hypre 3.1 for PMIS, AmgX 2.5 for pairs, the better total of set-up and \
+             solve for the default. Memory: MiB of the finished hierarchy beside the caller's \
+             matrix, and the most in use during the set-up over that.",
+        )
+    }
+
+    fn measure(&self, problem: &str, hierarchy: &'static str, amg: &Amg) -> Result<Row> {
+        let ws = Workspace::new();
+        let system = self.problems.get(problem)?;
+        let a: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&self.executor)?);
+        // The products of the solver bring the matrix to the device as well.
+        let b = Vector::filled(&self.executor, a.size().rows, 1, 1.0)?;
+        let mut y = Vector::zeros_like(&b)?;
+        a.apply(&b, &mut y, &ws)?;
+        drop(amg.hierarchy(&a, &ws)?);
+        let before = self.device.memory_use().0;
+        let (setup, made) = self.best(&mut || Ok(amg.hierarchy(&a, &ws)?))?;
+        let (after, peak) = self.device.memory_use();
+        let stages = made.report().setup_by_stage();
+        let stages = stages.iter();
+        let stages = stages.map(|stage| format!("{} {:.2}", stage.name, stage.seconds * 1e3));
+        let stages = stages.collect::<Vec<_>>().join(", ");
+        let levels = made.report().levels.len();
+        let (solve, iterations) = self.solve(&a, &b, made)?;
+        let (kept, first) = amg.setup(&a, &ws)?;
+        drop(first);
+        let (update, renewed) = self.best(&mut || Ok(kept.update_values(&a, &ws)?))?;
+        drop(renewed);
+        Ok(Row {
+            problem: problem.to_owned(),
+            hierarchy,
+            setup,
+            update,
+            solve,
+            iterations,
+            levels,
+            held: after - before,
+            peak: peak - before,
+            stages,
+        })
+    }
+
+    /// The best time of some, and what the last one made.
+    fn best(
+        &self,
+        make: &mut dyn FnMut() -> Result<Hierarchy<f64>>,
+    ) -> Result<(f64, Hierarchy<f64>)> {
+        let mut best = f64::INFINITY;
+        let mut last = None;
+        for _ in 0..ROUNDS {
+            drop(last.take());
+            self.device.synchronize()?;
+            self.device.forget_peak();
+            let begin = Instant::now();
+            last = Some(make()?);
+            self.device.synchronize()?;
+            best = best.min(begin.elapsed().as_secs_f64() * 1e3);
+        }
+        Ok((best, last.expect("there are rounds")))
+    }
+
+    fn solve(
+        &self,
+        a: &Arc<dyn LinOp<f64>>,
+        b: &Vector<f64>,
+        made: Hierarchy<f64>,
+    ) -> Result<(f64, usize)> {
+        let solver = Solver::<f64>::new(Cg::default(), Arc::clone(a))?
+            .with_preconditioner(Arc::new(made))?
+            .stopping(Stop::relative(1e-8));
+        let mut found = (0.0, 0);
+        for _ in 0..2 {
+            let mut x = Vector::zeros_like(b)?;
+            self.device.synchronize()?;
+            let begin = Instant::now();
+            let outcome = solver.solve(b, &mut x)?;
+            found = (begin.elapsed().as_secs_f64() * 1e3, outcome.iterations);
+        }
+        Ok(found)
+    }
+}
+
+fn setups(rows: &[Row]) -> comfy_table::Table {
+    let mut table = table(&[
+        "problem",
+        "hierarchy",
+        "levels",
+        "set-up",
+        "of peer",
+        "update",
+        "of set-up",
+        "solve",
+        "iterations",
+        "both of better peer",
+        "MiB",
+        "peak",
+    ]);
+    for row in rows {
+        table.add_row(row.cells());
+    }
+    table
+}
+
+impl Row {
+    fn cells(&self) -> [String; 12] {
+        let setup = setup_peers(&self.problem);
+        let of_peer = setup.map(|(hypre, amgx)| match self.hierarchy.starts_with("pgm") {
+            true => self.setup / amgx,
+            false => self.setup / hypre,
+        });
+        let total = setup.zip(peers(&self.problem)).map(|(setup, solve)| {
+            let better = (setup.0 + solve.hypre.0).min(setup.1 + solve.amgx.0);
+            (self.setup + self.solve) / better
+        });
+        let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+        [
+            self.problem.clone(),
+            self.hierarchy.to_owned(),
+            self.levels.to_string(),
+            format!("{:.2}", self.setup),
+            cell(of_peer, 2),
+            format!("{:.2}", self.update),
+            format!("{:.2}", self.update / self.setup),
+            format!("{:.2}", self.solve),
+            self.iterations.to_string(),
+            cell(total, 2),
+            format!("{:.0}", mebibytes(self.held)),
+            format!("{:.2}", self.peak as f64 / self.held.max(1) as f64),
+        ]
+    }
+}

@@ -1,0 +1,38 @@
+"""Sparse linear systems, solved fast and honestly.
+
+>>> import vcycle
+>>> problem = vcycle.gallery.build("poisson5:40")
+>>> x = vcycle.solve(problem.A, problem.b)
+>>> float(abs(problem.A @ x - problem.b).max()) < 1e-6
+True
+
+`solve` chooses solver and preconditioner by itself; `amg` makes a multigrid hierarchy to be kept;
+`preconditioner` any other preconditioner as a SciPy `LinearOperator`. Every option of the
+configuration files is a keyword, with underscores for dashes: see `options`.
+"""
+
+from . import gallery
+from ._core import DeviceError, VcycleError, __version__, devices
+from ._hierarchy import Hierarchy, Level, amg
+from ._options import options
+from ._outcome import Column, LevelSummary, NotConverged, Outcome
+from ._preconditioner import preconditioner
+from ._solve import solve
+
+__all__ = [
+    "Column",
+    "DeviceError",
+    "Hierarchy",
+    "Level",
+    "LevelSummary",
+    "NotConverged",
+    "Outcome",
+    "VcycleError",
+    "__version__",
+    "amg",
+    "devices",
+    "gallery",
+    "options",
+    "preconditioner",
+    "solve",
+]

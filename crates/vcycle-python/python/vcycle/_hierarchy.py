@@ -1,0 +1,264 @@
+"""`vcycle.amg`: a multigrid hierarchy to be kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from . import _core
+from ._arrays import matrix_arrays, near_nullspace_of, right_hand_side
+from ._options import _STOP, as_json, configuration, unknown
+from ._outcome import LevelSummary, Outcome, levels_of
+from ._solve import Callback, finished, shaped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Level:
+    """The matrices of one level, in double precision, and its numbers."""
+
+    A: sp.csr_array = field(repr=False)
+    """The matrix."""
+    R: sp.csr_array | None = field(repr=False)
+    """To the next level; none on the coarsest."""
+    P: sp.csr_array | None = field(repr=False)
+    """From the next level; none on the coarsest."""
+    summary: LevelSummary
+
+
+def amg(
+    A: Any,
+    near_nullspace: Any = None,
+    *,
+    coordinates: Any = None,
+    block_size: int | None = None,
+    **options: Any,
+) -> Hierarchy:
+    """Sets up algebraic multigrid for a real matrix.
+
+    >>> import vcycle
+    >>> problem = vcycle.gallery.build("poisson5:60")
+    >>> ml = vcycle.amg(problem.A, smoother="chebyshev:3", precision="dp-sp")
+    >>> x = ml.solve(problem.b)
+    >>> len(ml.levels), ml.levels[0].P.shape[0]
+    (3, 3600)
+
+    Parameters are those of `vcycle.solve` for the matrix; `options` are the parameters of
+    multigrid, `solver` and the stopping criteria that `Hierarchy.solve` uses, `device`, `threads`.
+    `precision` is that of the levels, the finest first: ``"dp-sp/dp-sp-hp"``.
+    """
+    config = configuration(options, multigrid=True)
+    return Hierarchy(A, near_nullspace, coordinates, block_size, config)
+
+
+class Hierarchy:
+    """All levels of a multigrid method for a matrix; made by `vcycle.amg`."""
+
+    def __init__(
+        self,
+        A: Any,
+        near_nullspace: Any,
+        coordinates: Any,
+        block_size: int | None,
+        config: dict[str, Any],
+    ) -> None:
+        arrays = matrix_arrays(A)
+        self.shape: tuple[int, int] = arrays.shape
+        self.dtype = np.dtype(np.float64)
+        self._type = arrays.values.dtype
+        self._config = config
+        modes, size = near_nullspace_of(
+            near_nullspace, coordinates, arrays.shape[0], block_size or arrays.block_size
+        )
+        self._matrix = _core.Matrix(as_json(config), *arrays[:5], modes, size)
+        self._native = _core.Hierarchy(self._matrix, as_json(config))
+        self._levels: tuple[Level, ...] | None = None
+
+    @overload
+    def solve(
+        self,
+        b: Any,
+        x0: Any = ...,
+        *,
+        callback: Callback | None = ...,
+        check: bool = ...,
+        return_outcome: Literal[False] = ...,
+        **options: Any,
+    ) -> NDArray[Any]: ...
+    @overload
+    def solve(
+        self,
+        b: Any,
+        x0: Any = ...,
+        *,
+        callback: Callback | None = ...,
+        check: bool = ...,
+        return_outcome: Literal[True],
+        **options: Any,
+    ) -> tuple[NDArray[Any], Outcome]: ...
+    def solve(
+        self,
+        b: Any,
+        x0: Any = None,
+        *,
+        callback: Callback | None = None,
+        check: bool = True,
+        return_outcome: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Solves ``A x = b`` for one or many right-hand sides, preconditioned by a cycle.
+
+        Starts from `x0`, or zero. `options` are `solver` and the stopping criteria (`rtol`,
+        `max_iterations`...), where they differ from those given to `vcycle.amg`.
+
+        >>> import numpy as np, vcycle
+        >>> problem = vcycle.gallery.build("poisson5:60")
+        >>> ml = vcycle.amg(problem.A)
+        >>> x, outcome = ml.solve(np.ones((3600, 2)), rtol=1e-6, return_outcome=True)
+        >>> x.shape, len(outcome.columns)
+        ((3600, 2), 2)
+        """
+        for keyword in options:
+            if keyword.replace("_", "-") not in ("solver", *_STOP):
+                raise unknown(keyword, also=("x0", "check", "return_outcome"))
+        config = {"stop": dict(self._config.get("stop", {}))}
+        asked = configuration(options)
+        config["stop"].update(asked.pop("stop", {}))
+        config.update(asked)
+        rhs = self._right_hand_side(b, "b")
+        guess = None if x0 is None else self._right_hand_side(x0, "x0")
+        if guess is not None and guess.shape != rhs.shape:
+            raise ValueError(f"x0 has the shape {guess.shape}, b has {rhs.shape}")
+        x, text = self._native.solve(rhs, guess, as_json(config), callback)
+        return finished(shaped(x, rhs.shape, self._type, b), text, b, check, return_outcome)
+
+    def _right_hand_side(self, b: Any, what: str) -> NDArray[Any]:
+        array = right_hand_side(b, self.shape[0], what)
+        if array.dtype.kind == "c":
+            raise TypeError(f"{what} is complex, the matrix is real: solve for its parts")
+        return array
+
+    def update(self, A: Any) -> Hierarchy:
+        """Sets up for other values in the same places, keeping the transfer operators; returns itself.
+
+        >>> import vcycle
+        >>> problem = vcycle.gallery.build("poisson5:60")
+        >>> ml = vcycle.amg(problem.A)
+        >>> x = ml.update(2 * problem.A).solve(problem.b)
+        """
+        arrays = matrix_arrays(A)
+        if arrays.shape != self.shape:
+            raise ValueError(f"A has the shape {arrays.shape}, the hierarchy {self.shape}")
+        matrix = self._matrix.with_arrays(*arrays[1:5])
+        self._native = self._native.update(matrix)
+        self._matrix, self._levels = matrix, None
+        return self
+
+    def cycle(self, r: Any) -> NDArray[np.float64]:
+        """One cycle from a zero guess: an approximation of ``A`` to the minus one times `r`."""
+        r = self._right_hand_side(r, "r")
+        return self._native.apply(r).reshape(r.shape)
+
+    def as_preconditioner(self) -> LinearOperator:
+        """One cycle as an operator of SciPy.
+
+        >>> import scipy.sparse.linalg, vcycle
+        >>> problem = vcycle.gallery.build("poisson5:60")
+        >>> M = vcycle.amg(problem.A).as_preconditioner()
+        >>> x, info = scipy.sparse.linalg.cg(problem.A, problem.b, M=M)
+        >>> info
+        0
+        """
+        return LinearOperator(self.shape, matvec=self.cycle, matmat=self.cycle, dtype=self.dtype)
+
+    # The name PyAMG has for it.
+    aspreconditioner = as_preconditioner
+
+    @property
+    def levels(self) -> Sequence[Level]:
+        """Every level with its matrices, computed when first asked for."""
+        if self._levels is None:
+            summaries = self.summary
+            made = self._native.matrices()
+            self._levels = tuple(_level(arrays, s) for arrays, s in zip(made, summaries))
+        return self._levels
+
+    @property
+    def summary(self) -> tuple[LevelSummary, ...]:
+        """Every level in numbers."""
+        return levels_of(self.report)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Levels, complexities, bytes and set-up time."""
+        return dict(json.loads(self._native.report()))
+
+    @property
+    def operator_complexity(self) -> float:
+        """Entries of all matrices over those of the finest."""
+        return float(self.report["operator_complexity"])
+
+    @property
+    def grid_complexity(self) -> float:
+        """Unknowns of all levels over those of the finest."""
+        return float(self.report["grid_complexity"])
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration with every `auto` decided."""
+        return dict(json.loads(self._native.config()))
+
+    def __str__(self) -> str:
+        return str(self.report["text"])
+
+    def __repr__(self) -> str:
+        levels = self.summary
+        rows = f"{levels[0].rows:,} to {levels[-1].rows:,} rows"
+        return f"<vcycle.Hierarchy: {len(levels)} levels, {rows}>"
+
+    def _repr_html_(self) -> str:
+        from ._html import hierarchy_page
+
+        return hierarchy_page(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The rows and nonzeros of every level, with matplotlib."""
+        from ._plots import levels
+
+        return levels(self, ax)
+
+    def plot_spy(self) -> Any:
+        """The pattern of every level's matrix, with matplotlib; returns the figure."""
+        from ._plots import spy
+
+        return spy(self)
+
+    def plot_coarsening(self, coordinates: Any, ax: Axes | None = None) -> Axes:
+        """Which unknowns, lying at `coordinates` in the plane, are found on which level."""
+        from ._plots import coarsening
+
+        return coarsening(self, coordinates, ax)
+
+    def coarse_maps(self) -> list[NDArray[np.int64]]:
+        """For every level but the coarsest and each unknown (or node) its number, or that of its
+        group, on the next level; -1 where it has none."""
+        return [np.array(numbers, dtype=np.int64) for numbers in self._native.coarsening()[1]]
+
+
+def _level(arrays: Sequence[Any], summary: LevelSummary) -> Level:
+    def csr(parts: Any) -> sp.csr_array:
+        offsets, columns, values, shape = parts
+        return sp.csr_array((values, columns, offsets), shape=shape)
+
+    matrices: list[Any] = [csr(parts) for parts in arrays]
+    A, R, P = matrices + [None] * (3 - len(matrices))
+    return Level(A=A, R=R, P=P, summary=summary)

@@ -1,0 +1,151 @@
+"""How a solve ended."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one right-hand side ended."""
+
+    status: str
+    iterations: int
+    relative_residual: float
+
+
+@dataclass(frozen=True)
+class LevelSummary:
+    """One level of a hierarchy, in numbers."""
+
+    rows: int
+    nonzeros: int
+    precision: str
+    smoother: str
+    bytes: int
+    setup_seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a solve ended, what was chosen, and how long it took.
+
+    >>> import vcycle
+    >>> problem = vcycle.gallery.build("poisson5:60")
+    >>> x, outcome = vcycle.solve(problem.A, problem.b, return_outcome=True)
+    >>> outcome.converged, outcome.status
+    (True, 'converged')
+    >>> len(outcome.history) == outcome.iterations + 1
+    True
+    """
+
+    x: NDArray[Any] = field(repr=False)
+    """The solution, or the best guess where it did not converge."""
+    status: str
+    """`converged`, `iteration-limit`, `time-limit`, `stagnated`, `diverged`, `non-finite`,
+    `indefinite` or `breakdown`."""
+    explanation: str = field(repr=False)
+    """The status in a sentence, with what to try."""
+    iterations: int
+    relative_residual: float
+    """The true one, the largest of all right-hand sides."""
+    recurrence_residual: float = field(repr=False)
+    """What the recurrence of the method believed."""
+    history: NDArray[np.float64] = field(repr=False)
+    """Largest relative residual after 0, 1, 2... iterations."""
+    columns: tuple[Column, ...] = field(repr=False)
+    """Every right-hand side on its own."""
+    messages: tuple[str, ...] = field(repr=False)
+    """What was chosen and why, what failed and what was done about it."""
+    setup_seconds: float
+    solve_seconds: float
+    bytes: int = field(repr=False)
+    """Of the stored matrix and the preconditioner."""
+    config: dict[str, Any] = field(repr=False)
+    """The configuration with every `auto` decided."""
+    levels: tuple[LevelSummary, ...] = field(repr=False)
+    """The levels, where the preconditioner is multigrid."""
+    text: str = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every right-hand side converged."""
+        return self.status == "converged"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        from ._html import outcome_page
+
+        return outcome_page(self)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Axes:
+        """The residual after every iteration, with matplotlib."""
+        from ._plots import residuals
+
+        return residuals(self, ax, **kwargs)
+
+
+class NotConverged(RuntimeError):
+    """A solve that did not converge; `outcome` says how it ended and has the best guess.
+
+    >>> import vcycle
+    >>> problem = vcycle.gallery.build("poisson5:60")
+    >>> try:
+    ...     vcycle.solve(problem.A, problem.b, max_iterations=2, solver="cg", preconditioner="jacobi")
+    ... except vcycle.NotConverged as failure:
+    ...     print(failure.outcome.status, failure.outcome.x.shape)
+    iteration-limit (3600,)
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__("\n".join([str(outcome), *outcome.messages]))
+        self.outcome = outcome
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (NotConverged, (self.outcome,))
+
+
+def number(value: float | None) -> float:
+    """JSON has no NaN."""
+    return float("nan") if value is None else value
+
+
+def outcome_of(x: NDArray[Any], text: str) -> Outcome:
+    """The outcome that the native part tells of."""
+    data: dict[str, Any] = json.loads(text)
+    hierarchy = data["hierarchy"]
+    return Outcome(
+        x=x,
+        status=data["status"],
+        explanation=data["explanation"],
+        iterations=data["iterations"],
+        relative_residual=number(data["relative_residual"]),
+        recurrence_residual=number(data["recurrence_residual"]),
+        history=np.array([number(value) for value in data["history"]]),
+        columns=tuple(
+            Column(c["status"], c["iterations"], number(c["relative_residual"]))
+            for c in data["columns"]
+        ),
+        messages=tuple(data["messages"]),
+        setup_seconds=data["setup_seconds"],
+        solve_seconds=data["solve_seconds"],
+        bytes=data["bytes"],
+        config=data["config"],
+        levels=() if hierarchy is None else levels_of(hierarchy),
+        text=data["text"],
+    )
+
+
+def levels_of(report: dict[str, Any]) -> tuple[LevelSummary, ...]:
+    """The levels of a report in JSON."""
+    return tuple(LevelSummary(**level) for level in report["levels"])

@@ -1,0 +1,141 @@
+//! Between NumPy's arrays and the library's.
+
+use numpy::{Complex32, Complex64, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use vcycle::executor::Executor;
+use vcycle::matrix::Csr;
+use vcycle::scalar::{Scalar, c64};
+
+/// Below this many values one thread copies as fast as several.
+const WORTH_THREADS: usize = 1 << 16;
+
+/// Indices as SciPy has them.
+#[derive(FromPyObject)]
+pub enum Indices<'py> {
+    Short(PyReadonlyArray1<'py, i32>),
+    Long(PyReadonlyArray1<'py, i64>),
+}
+
+/// Values as SciPy has them.
+#[derive(FromPyObject)]
+pub enum Values<'py> {
+    F64(PyReadonlyArray1<'py, f64>),
+    F32(PyReadonlyArray1<'py, f32>),
+    C64(PyReadonlyArray1<'py, Complex64>),
+    C32(PyReadonlyArray1<'py, Complex32>),
+}
+
+/// Values in a type that systems are solved in.
+pub enum WideValues {
+    Real(Vec<f64>),
+    Complex(Vec<c64>),
+}
+
+impl Indices<'_> {
+    /// As 32-bit indices; what is none becomes the largest number, which no matrix has.
+    pub fn columns(&self, executor: &Executor) -> PyResult<Vec<u32>> {
+        let threads = executor.threads();
+        Ok(match self {
+            Self::Short(array) => copied(threads, array.as_slice()?, |&index| {
+                u32::try_from(index).unwrap_or(u32::MAX)
+            }),
+            Self::Long(array) => copied(threads, array.as_slice()?, |&index| {
+                u32::try_from(index).unwrap_or(u32::MAX)
+            }),
+        })
+    }
+
+    /// As places in arrays; what is none becomes the largest number.
+    pub fn offsets(&self, executor: &Executor) -> PyResult<Vec<usize>> {
+        let threads = executor.threads();
+        Ok(match self {
+            Self::Short(array) => copied(threads, array.as_slice()?, |&index| {
+                usize::try_from(index).unwrap_or(usize::MAX)
+            }),
+            Self::Long(array) => copied(threads, array.as_slice()?, |&index| {
+                usize::try_from(index).unwrap_or(usize::MAX)
+            }),
+        })
+    }
+
+    /// One of them.
+    pub fn get(&self, place: usize) -> Option<i64> {
+        match self {
+            Self::Short(array) => array.get(place).map(|&index| index.into()),
+            Self::Long(array) => array.get(place).copied(),
+        }
+    }
+}
+
+impl Values<'_> {
+    /// In double precision.
+    pub fn wide(&self, executor: &Executor) -> PyResult<WideValues> {
+        let threads = executor.threads();
+        Ok(match self {
+            Self::F64(array) => {
+                WideValues::Real(copied(threads, array.as_slice()?, |&value| value))
+            }
+            Self::F32(array) => {
+                WideValues::Real(copied(threads, array.as_slice()?, |&value| value.into()))
+            }
+            Self::C64(array) => {
+                WideValues::Complex(copied(threads, array.as_slice()?, |&value| value))
+            }
+            Self::C32(array) => {
+                let widened = |value: &Complex32| c64::new(value.re.into(), value.im.into());
+                WideValues::Complex(copied(threads, array.as_slice()?, widened))
+            }
+        })
+    }
+}
+
+/// `map` of every item, made by several threads: memory is first touched by those that write it.
+fn copied<S: Sync, T: Clone + Default + Send>(
+    threads: usize,
+    from: &[S],
+    map: impl Fn(&S) -> T + Sync,
+) -> Vec<T> {
+    if threads == 1 || from.len() < WORTH_THREADS {
+        return from.iter().map(map).collect();
+    }
+    let mut to = vec![T::default(); from.len()];
+    let part = from.len().div_ceil(threads);
+    let map = &map;
+    std::thread::scope(|scope| {
+        for (from, to) in from.chunks(part).zip(to.chunks_mut(part)) {
+            scope.spawn(move || {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = map(from);
+                }
+            });
+        }
+    });
+    to
+}
+
+/// Row offsets, columns and values for SciPy, with indices of one width.
+pub fn to_scipy<'py, T: Scalar + numpy::Element>(
+    py: Python<'py>,
+    a: &Csr<T>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let threads = a.executor().threads();
+    let largest = a.nonzeros().max(a.size().cols).max(a.size().rows);
+    let values = copied(threads, a.values(), |value| *value);
+    let values = PyArray1::from_vec(py, values).into_any();
+    if i32::try_from(largest).is_ok() {
+        let offsets = copied(threads, a.offsets(), |&offset| offset as i32);
+        let columns = copied(threads, a.columns(), |&column| column as i32);
+        return Ok((
+            PyArray1::from_vec(py, offsets).into_any(),
+            PyArray1::from_vec(py, columns).into_any(),
+            values,
+        ));
+    }
+    let offsets = copied(threads, a.offsets(), |&offset| offset as i64);
+    let columns = copied(threads, a.columns(), |&column| i64::from(column));
+    Ok((
+        PyArray1::from_vec(py, offsets).into_any(),
+        PyArray1::from_vec(py, columns).into_any(),
+        values,
+    ))
+}

@@ -1,0 +1,246 @@
+//! `vcycle.amg`: a hierarchy that is kept, solved with, updated and looked at.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyNotImplementedError;
+use pyo3::prelude::*;
+use serde_json::json;
+use vcycle::config::{
+    Config, PreconditionerConfig, Projection, SolverConfig, System, Unit, attempts,
+};
+use vcycle::executor::Workspace;
+use vcycle::linop::LinOp;
+use vcycle::multigrid::{self, Amg, LevelPrecisions, NearNullspace, Setup};
+use vcycle::solver::{Solver, SolverFactory};
+use vcycle::stop::Outcome;
+use vcycle::vector::Vector;
+
+use crate::arrays::to_scipy;
+use crate::describe;
+use crate::error::{raised, wrong_option};
+use crate::matrix::{AnySystem, Matrix};
+use crate::operator::applied;
+use crate::solve::{array, vector};
+use crate::watch::watched;
+
+/// The arrays of a matrix and its columns, for SciPy.
+type ScipyArrays<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    (usize, usize),
+);
+
+/// All levels for a matrix.
+#[pyclass(frozen)]
+pub struct Hierarchy {
+    system: System<f64>,
+    /// Every `auto` decided.
+    config: Config,
+    setup: Setup,
+    cycle: multigrid::Hierarchy<f64>,
+    nullspace: Option<Projection>,
+}
+
+#[pymethods]
+impl Hierarchy {
+    #[new]
+    fn new(py: Python<'_>, matrix: &Matrix, config: &str) -> PyResult<Self> {
+        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let system = real(matrix)?;
+        let made = py.detach(|| Self::set_up(system.clone(), config));
+        made.map_err(|error| raised(py, error))
+    }
+
+    /// The hierarchy for other values in the same places.
+    fn update(&self, py: Python<'_>, matrix: &Matrix) -> PyResult<Self> {
+        let system = real(matrix)?;
+        let made = py.detach(|| {
+            let cycle = self
+                .setup
+                .update_values(&operator(system), &Workspace::new())?;
+            let near = system.near_nullspace.as_ref();
+            Ok(Self {
+                nullspace: Projection::new(self.config.nullspace, &system.matrix, near)?,
+                system: system.clone(),
+                config: self.config.clone(),
+                setup: self.setup.clone(),
+                cycle,
+            })
+        });
+        made.map_err(|error| raised(py, error))
+    }
+
+    /// The solution and the outcome as JSON; by the solver and criteria of a configuration.
+    fn solve<'py>(
+        &self,
+        py: Python<'py>,
+        b: Bound<'py, PyAny>,
+        guess: Option<Bound<'py, PyAny>>,
+        config: &str,
+        callback: Option<Py<PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, String)> {
+        let asked = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let mut config = self.config.clone();
+        config.stop = asked.stop;
+        if !asked.solver.is_auto() {
+            config.solver = asked.solver;
+        }
+        let executor = self.system.matrix.executor();
+        let b = vector::<f64>(py, &b, executor)?;
+        let guess = guess
+            .map(|guess| vector::<f64>(py, &guess, executor))
+            .transpose()?;
+        let solved = watched(py, callback, |ws| self.iterate(&config, &b, guess, ws))?;
+        let (x, outcome, messages) = solved.map_err(|error| raised(py, error))?;
+        let mut text = describe::outcome(&outcome, &config);
+        text["messages"] = json!(messages);
+        text["hierarchy"] = describe::report(self.cycle.report());
+        text["bytes"] = json!(self.cycle.footprint().held);
+        Ok((array(py, &x), text.to_string()))
+    }
+
+    /// One cycle from a zero guess, for one or many columns.
+    fn apply<'py>(&self, py: Python<'py>, b: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        applied(py, &self.cycle, &b)
+    }
+
+    /// The matrix, restriction and prolongation of every level.
+    fn matrices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<ScipyArrays<'py>>>> {
+        let levels = py.detach(|| {
+            self.setup
+                .matrices(&operator(&self.system), &Workspace::new())
+        });
+        let levels = levels.map_err(|error| raised(py, error))?;
+        let arrays = |a: &Arc<vcycle::matrix::Csr<f64>>| {
+            let (offsets, columns, values) = to_scipy(py, a)?;
+            Ok((offsets, columns, values, (a.size().rows, a.size().cols)))
+        };
+        let of_level = |level: &multigrid::LevelMatrices| {
+            let all = [
+                Some(&level.a),
+                level.restriction.as_ref(),
+                level.prolongation.as_ref(),
+            ];
+            all.into_iter().flatten().map(arrays).collect()
+        };
+        levels.iter().map(of_level).collect()
+    }
+
+    /// For every level but the coarsest and every unknown (or node) of it: its number, or that of
+    /// its group, on the next level, or -1. And whether unknowns are grouped.
+    fn coarsening(&self, py: Python<'_>) -> PyResult<(bool, Vec<Vec<i64>>)> {
+        let amg = self.cycle.amg();
+        let maps = py.detach(|| amg.coarse_maps(&operator(&self.system), &Workspace::new()));
+        let maps = maps.map_err(|error| raised(py, error))?;
+        let signed = |number: &u32| match *number {
+            multigrid::coarsen::NONE => -1,
+            number => number.into(),
+        };
+        let of_level = |map: &Vec<u32>| map.iter().map(signed).collect();
+        Ok((maps.grouped, maps.maps.iter().map(of_level).collect()))
+    }
+
+    /// The levels in numbers, as JSON.
+    fn report(&self) -> String {
+        describe::report(self.cycle.report()).to_string()
+    }
+
+    /// The configuration with every `auto` decided, as JSON.
+    fn config(&self) -> String {
+        json!(self.config).to_string()
+    }
+}
+
+fn real(matrix: &Matrix) -> PyResult<&System<f64>> {
+    match &matrix.any {
+        AnySystem::Real(system) => Ok(system),
+        AnySystem::Complex(_) => Err(PyNotImplementedError::new_err(
+            "multigrid is for real matrices; solve complex ones by `vcycle.solve`",
+        )),
+    }
+}
+
+fn operator(system: &System<f64>) -> Arc<dyn LinOp<f64>> {
+    Arc::clone(&system.matrix) as _
+}
+
+impl Hierarchy {
+    fn set_up(system: System<f64>, mut config: Config) -> vcycle::Result<Self> {
+        let near = system.near_nullspace.as_ref();
+        let nullspace = Projection::new(config.nullspace, &system.matrix, near)?;
+        let first = attempts(&config, || system.matrix.facts()).swap_remove(0);
+        let amg = match first.preconditioner {
+            PreconditionerConfig::Amg(amg) => amg,
+            _ => Amg::default(),
+        };
+        let amg = match nullspace {
+            // Rounding would add again what is taken out of a singular system.
+            Some(_) => {
+                let mut amg = amg;
+                amg.precision = LevelPrecisions::uniform(Unit::Double);
+                amg
+            }
+            None => amg,
+        };
+        let components = NearNullspace::components(amg.block_size)?;
+        let a = operator(&system);
+        let (setup, cycle) = amg.setup_with(&a, near.unwrap_or(&components), &Workspace::new())?;
+        config.solver = first.solver;
+        config.preconditioner = PreconditionerConfig::Amg(cycle.amg().clone());
+        Ok(Self {
+            system,
+            config,
+            setup,
+            cycle,
+            nullspace,
+        })
+    }
+
+    /// The solution, how it was found, and what is to be said.
+    fn iterate(
+        &self,
+        config: &Config,
+        b: &Vector<f64>,
+        guess: Option<Vector<f64>>,
+        ws: &Workspace,
+    ) -> vcycle::Result<(Vector<f64>, Outcome, Vec<String>)> {
+        let solver = self.solver(&config.solver, ws)?;
+        let stop = config.stop.stop()?;
+        let mut messages = Vec::new();
+        let mut b = b.clone();
+        if let Some(nullspace) = &self.nullspace {
+            let (consistent, told) = nullspace.consistent(&b)?;
+            b = consistent;
+            messages.push(told);
+        }
+        let mut x = match guess {
+            Some(guess) => guess,
+            None => self.start(&b, ws)?,
+        };
+        let outcome = solver.solve_in(&b, &mut x, &stop, ws)?;
+        if let Some(nullspace) = &self.nullspace {
+            nullspace.project(&mut x)?;
+        }
+        Ok((x, outcome, messages))
+    }
+
+    fn solver(&self, chosen: &SolverConfig, ws: &Workspace) -> vcycle::Result<Solver<f64>> {
+        let factory = SolverFactory {
+            method: chosen.method()?,
+            preconditioner: None,
+            stop: self.config.stop.stop()?,
+        };
+        let solver = factory.solver(&operator(&self.system), ws)?;
+        solver.with_preconditioner(Arc::new(self.cycle.clone()))
+    }
+
+    /// Zero, or what full multigrid finds.
+    fn start(&self, b: &Vector<f64>, ws: &Workspace) -> vcycle::Result<Vector<f64>> {
+        let mut x = Vector::zeros_like(b)?;
+        if self.cycle.amg().fmg_start {
+            self.cycle.full_multigrid().apply(b, &mut x, ws)?;
+        }
+        Ok(x)
+    }
+}

@@ -1,0 +1,35 @@
+//! The native part of the Python package `vcycle`: matrices, solves and hierarchies.
+//!
+//! Python keeps what is convenience (keywords, SciPy's formats, plots) under `python/vcycle`; here
+//! is what needs the library. Whatever is plain data crosses the border as JSON.
+
+mod arrays;
+mod describe;
+mod error;
+mod gallery;
+mod hierarchy;
+mod matrix;
+mod operator;
+mod options;
+mod solve;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// The native module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("VcycleError", module.py().get_type::<error::VcycleError>())?;
+    module.add("DeviceError", module.py().get_type::<error::DeviceError>())?;
+    module.add_class::<matrix::Matrix>()?;
+    module.add_class::<hierarchy::Hierarchy>()?;
+    module.add_class::<operator::Operator>()?;
+    module.add_function(wrap_pyfunction!(solve::solve, module)?)?;
+    module.add_function(wrap_pyfunction!(gallery::build, module)?)?;
+    module.add_function(wrap_pyfunction!(gallery::problems, module)?)?;
+    module.add_function(wrap_pyfunction!(options::options, module)?)?;
+    module.add_function(wrap_pyfunction!(options::preset, module)?)?;
+    module.add_function(wrap_pyfunction!(options::read_config, module)?)?;
+    module.add_function(wrap_pyfunction!(options::devices, module)?)
+}

@@ -1,0 +1,181 @@
+//! Matrices on their way into the library.
+
+use std::sync::Arc;
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use vcycle::Error;
+use vcycle::config::{Config, System};
+use vcycle::executor::Executor;
+use vcycle::linop::Size;
+use vcycle::matrix::{Csr, Duplicates};
+use vcycle::multigrid::NearNullspace;
+use vcycle::scalar::{Scalar, c64};
+
+use crate::arrays::{Indices, Values, WideValues};
+use crate::error::{raised, wrong_option};
+
+/// A matrix where it is solved with, and what is known of it.
+#[pyclass(frozen)]
+pub struct Matrix {
+    pub any: AnySystem,
+}
+
+/// A system of real or complex numbers.
+pub enum AnySystem {
+    Real(System<f64>),
+    Complex(System<c64>),
+}
+
+#[pymethods]
+impl Matrix {
+    /// Takes over the arrays of a CSR matrix, or of a CSC matrix if `by_columns`, for the device
+    /// that a configuration names.
+    #[new]
+    #[pyo3(signature = (config, shape, offsets, indices, values, by_columns, near_nullspace, block_size))]
+    fn new(
+        py: Python<'_>,
+        config: &str,
+        shape: (usize, usize),
+        offsets: Indices<'_>,
+        indices: Indices<'_>,
+        values: Values<'_>,
+        by_columns: bool,
+        near_nullspace: Option<Vec<PyReadonlyArray1<'_, f64>>>,
+        block_size: Option<usize>,
+    ) -> PyResult<Self> {
+        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let executor = config.run.executor().map_err(|error| raised(py, error))?;
+        let arrays = Arrays {
+            size: Size::new(shape.0, shape.1),
+            offsets,
+            indices,
+            by_columns,
+        };
+        let near = known(py, near_nullspace, block_size)?;
+        let any = match values.wide(&executor)? {
+            WideValues::Real(values) => {
+                AnySystem::Real(system(arrays.csr(py, &executor, values)?, near))
+            }
+            WideValues::Complex(values) => {
+                AnySystem::Complex(system(arrays.csr(py, &executor, values)?, near))
+            }
+        };
+        Ok(Self { any })
+    }
+
+    /// The same values on the executor of this matrix, so that both can be operands of one
+    /// operation; what is known of this one holds for the other.
+    fn with_arrays(
+        &self,
+        py: Python<'_>,
+        offsets: Indices<'_>,
+        indices: Indices<'_>,
+        values: Values<'_>,
+        by_columns: bool,
+    ) -> PyResult<Self> {
+        let AnySystem::Real(first) = &self.any else {
+            return Err(PyValueError::new_err(
+                "complex matrices have no hierarchy to update",
+            ));
+        };
+        let executor = first.matrix.executor().clone();
+        let WideValues::Real(values) = values.wide(&executor)? else {
+            return Err(PyValueError::new_err(
+                "the hierarchy is of a real matrix, this one is complex",
+            ));
+        };
+        let arrays = Arrays {
+            size: first.matrix.size(),
+            offsets,
+            indices,
+            by_columns,
+        };
+        let matrix = arrays.csr(py, &executor, values)?;
+        Ok(Self {
+            any: AnySystem::Real(system(matrix, first.near_nullspace.clone())),
+        })
+    }
+
+    /// Whether the values have an imaginary part.
+    #[getter]
+    fn is_complex(&self) -> bool {
+        matches!(self.any, AnySystem::Complex(_))
+    }
+}
+
+fn system<T: Scalar>(matrix: Csr<T>, near_nullspace: Option<NearNullspace>) -> System<T> {
+    let system = System::new(Arc::new(matrix));
+    match near_nullspace {
+        None => system,
+        Some(near) => system.with_near_nullspace(near),
+    }
+}
+
+/// What is known of a matrix beside its entries.
+fn known(
+    py: Python<'_>,
+    vectors: Option<Vec<PyReadonlyArray1<'_, f64>>>,
+    block_size: Option<usize>,
+) -> PyResult<Option<NearNullspace>> {
+    if vectors.is_none() && matches!(block_size, None | Some(1)) {
+        return Ok(None);
+    }
+    let copied = |vector: &PyReadonlyArray1<'_, f64>| Ok(vector.as_slice()?.to_vec());
+    let vectors = vectors
+        .iter()
+        .flatten()
+        .map(copied)
+        .collect::<PyResult<_>>()?;
+    let near = NearNullspace::new(block_size.unwrap_or(1), vectors);
+    near.map(Some).map_err(|error| raised(py, error))
+}
+
+/// The positions of entries.
+struct Arrays<'py> {
+    size: Size,
+    offsets: Indices<'py>,
+    indices: Indices<'py>,
+    by_columns: bool,
+}
+
+impl Arrays<'_> {
+    /// The matrix with these values. Entries given twice are summed, as SciPy understands them.
+    fn csr<T: Scalar>(
+        &self,
+        py: Python<'_>,
+        executor: &Executor,
+        values: Vec<T>,
+    ) -> PyResult<Csr<T>> {
+        let offsets = self.offsets.offsets(executor)?;
+        let columns = self.indices.columns(executor)?;
+        let size = match self.by_columns {
+            true => self.size.transposed(),
+            false => self.size,
+        };
+        let by_columns = self.by_columns;
+        let made = py.detach(|| {
+            let a = Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Sum)?;
+            let a = if by_columns { a.transpose()? } else { a };
+            a.check_finite()?;
+            Ok(a)
+        });
+        made.map_err(|error| self.explained(py, error))
+    }
+
+    /// An index that is out of range as it was given, not as it was converted.
+    fn explained(&self, py: Python<'_>, error: Error) -> PyErr {
+        match error {
+            Error::IndexOutOfRange {
+                position, limit, ..
+            } => {
+                let index = self.indices.get(position).unwrap_or_default();
+                PyValueError::new_err(format!(
+                    "indices[{position}] is {index}, which is outside 0..{limit}"
+                ))
+            }
+            other => raised(py, other),
+        }
+    }
+}

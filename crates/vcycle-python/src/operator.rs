@@ -1,0 +1,72 @@
+//! Preconditioners as operators.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyNotImplementedError;
+use pyo3::prelude::*;
+use vcycle::config::{Attempt, Config, attempts};
+use vcycle::executor::Workspace;
+use vcycle::linop::LinOp;
+use vcycle::vector::Vector;
+
+use crate::error::{raised, wrong_option};
+use crate::matrix::{AnySystem, Matrix};
+use crate::solve::{array, vector};
+
+/// A preconditioner that was set up for a real matrix.
+#[pyclass(frozen)]
+pub struct Operator {
+    operator: Arc<dyn LinOp<f64>>,
+    /// Its name and parameters.
+    #[pyo3(get)]
+    name: String,
+}
+
+#[pymethods]
+impl Operator {
+    #[new]
+    fn new(py: Python<'_>, matrix: &Matrix, config: &str) -> PyResult<Self> {
+        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let AnySystem::Real(system) = &matrix.any else {
+            return Err(PyNotImplementedError::new_err(
+                "preconditioners of complex matrices",
+            ));
+        };
+        let Attempt { preconditioner, .. } =
+            attempts(&config, || system.matrix.facts()).swap_remove(0);
+        let factory = preconditioner
+            .factory::<f64>()
+            .map_err(|error| wrong_option(&error))?;
+        let Some(factory) = factory else {
+            return Err(pyo3::exceptions::PyValueError::new_err(
+                "`none` is no operator",
+            ));
+        };
+        let a: Arc<dyn LinOp<f64>> = Arc::clone(&system.matrix) as _;
+        let operator = py.detach(|| factory.generate(&a, &Workspace::new()));
+        Ok(Self {
+            operator: operator.map_err(|error| raised(py, error))?,
+            name: preconditioner.brief(),
+        })
+    }
+
+    /// Applied to one or many columns.
+    fn apply<'py>(&self, py: Python<'py>, b: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        applied(py, self.operator.as_ref(), &b)
+    }
+}
+
+/// An operator applied to one or many columns.
+pub fn applied<'py>(
+    py: Python<'py>,
+    operator: &dyn LinOp<f64>,
+    b: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let b = vector::<f64>(py, b, operator.executor())?;
+    let x = py.detach(|| {
+        let mut x = Vector::zeros_like(&b)?;
+        operator.apply(&b, &mut x, &Workspace::new())?;
+        Ok(x)
+    });
+    Ok(array(py, &x.map_err(|error| raised(py, error))?))
+}

@@ -1,0 +1,49 @@
+//! What can be chosen, and where one can run.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use vcycle::config::{Config, PreconditionerConfig, SolverConfig};
+use vcycle::multigrid::Amg;
+use vcycle_gpu::discover;
+
+use crate::error::wrong_option;
+
+/// The default configuration, the parameters of multigrid and all components, as JSON.
+#[pyfunction]
+pub fn options() -> String {
+    let mut amg = json!(Amg::default());
+    amg["levels"] = Value::Array(Vec::new());
+    json!({
+        "config": Config::default(),
+        "amg": amg,
+        "solvers": SolverConfig::all(),
+        "preconditioners": PreconditionerConfig::all(),
+    })
+    .to_string()
+}
+
+/// A configuration that comes with the library, as JSON.
+#[pyfunction]
+pub fn preset(name: &str) -> PyResult<String> {
+    let config = Config::preset(name).map_err(|error| wrong_option(&error))?;
+    Ok(json!(config).to_string())
+}
+
+/// A configuration file, TOML or JSON, as JSON.
+#[pyfunction]
+pub fn read_config(path: PathBuf) -> PyResult<String> {
+    let config = Config::read(path).map_err(|error| wrong_option(&error))?;
+    Ok(json!(config).to_string())
+}
+
+/// The names of the devices there are.
+#[pyfunction]
+pub fn devices(py: Python<'_>) -> Vec<String> {
+    let mut names = vec!["cpu".to_owned(), "reference".to_owned()];
+    let found = py.detach(discover).into_iter();
+    let devices = found.filter_map(|driver| driver.devices.ok()).flatten();
+    names.extend(devices.map(|device| device.name));
+    names
+}

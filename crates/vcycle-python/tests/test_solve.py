@@ -1,0 +1,245 @@
+"""`vcycle.solve`: formats, types, right-hand sides, options, outcomes."""
+
+import pickle
+import sys
+import types
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import vcycle
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "lil", "dia"])
+def test_every_format_is_solved(poisson, residual, format):
+    A = poisson.A.asformat(format)
+    assert residual(poisson.A, vcycle.solve(A, poisson.b), poisson.b) < 1e-8
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_matrix])
+def test_matrices_and_arrays_are_alike(poisson, residual, kind):
+    assert residual(poisson.A, vcycle.solve(kind(poisson.A), poisson.b), poisson.b) < 1e-8
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [np.float32, np.float64, np.complex64, np.complex128, np.longdouble])
+def test_every_type_is_solved(poisson, residual, index, value):
+    A = poisson.A.astype(value)
+    A.indices, A.indptr = A.indices.astype(index), A.indptr.astype(index)
+    x = vcycle.solve(A, poisson.b.astype(value))
+    assert x.dtype == (np.float64 if value is np.longdouble else value)
+    assert residual(poisson.A, x, poisson.b) < (1e-3 if value in (np.float32, np.complex64) else 1e-8)
+
+
+def test_a_matrix_that_is_not_symmetric_is_not_transposed():
+    A = vcycle.gallery.build("convdiff7:8,20").A
+    b = np.arange(1.0, 513.0)
+    expected = sp.linalg.spsolve(A.tocsc(), b)
+    for same in (A, A.tocsc(), A.tocoo()):
+        assert np.allclose(vcycle.solve(same, b, rtol=1e-12), expected)
+
+
+def test_unsorted_indices_and_duplicates_are_understood_as_by_scipy():
+    A = sp.csr_array((np.array([1.0, 2.0, -1.0, 1.0, 4.0]), [1, 0, 1, 0, 1], [0, 3, 5]), shape=(2, 2))
+    assert not A.has_canonical_format
+    x = vcycle.solve(A, np.array([2.0, 5.0]))
+    assert np.allclose(x, [1.0, 1.0])
+    assert A.nnz == 5, "the caller's matrix is left alone"
+
+
+def test_many_right_hand_sides_stop_on_their_own(poisson, residual):
+    b = np.column_stack([poisson.b, np.arange(2500.0), np.zeros(2500)])
+    x, outcome = vcycle.solve(poisson.A, b, return_outcome=True, solver="cg", preconditioner="amg")
+    assert x.shape == b.shape and np.all(x[:, 2] == 0)
+    assert residual(poisson.A, x[:, :2], b[:, :2]) < 1e-8
+    assert [c.status for c in outcome.columns] == ["converged"] * 3
+    assert outcome.columns[2].iterations == 0
+    assert np.array_equal(vcycle.solve(poisson.A, np.asfortranarray(b), solver="cg", preconditioner="amg"), x)
+    assert vcycle.solve(poisson.A, poisson.b[:, np.newaxis]).shape == (2500, 1)
+
+
+def test_a_complex_right_hand_side_of_a_real_matrix(poisson, residual):
+    b = poisson.b * (1 + 2j)
+    x = vcycle.solve(poisson.A, b)
+    assert x.dtype == np.complex128 and residual(poisson.A, x, b) < 1e-8
+    assert vcycle.solve(poisson.A, b[:, np.newaxis]).shape == (2500, 1)
+
+
+def test_a_complex_matrix(residual):
+    A = vcycle.gallery.build("poisson5:30").A.astype(complex) + 0.1j * sp.eye_array(900)
+    b = np.ones(900)
+    x = vcycle.solve(A.tocsr(), b)
+    assert x.dtype == np.complex128 and residual(A, x, b) < 1e-8
+
+
+def test_keywords_mean_what_they_mean_in_files(poisson, tmp_path):
+    _, outcome = vcycle.solve(
+        poisson.A,
+        poisson.b,
+        solver={"name": "gmres", "restart": 7},
+        coarsening="pmis",
+        truncation={"max_elements": 3},
+        pre_sweeps=2,
+        max_iterations=np.int64(77),
+        threads=1,
+        return_outcome=True,
+    )
+    config = outcome.config
+    assert config["solver"] == {"name": "gmres", "restart": 7}
+    assert config["preconditioner"]["coarsening"] == "pmis"
+    assert config["preconditioner"]["truncation"]["max-elements"] == 3
+    assert config["preconditioner"]["pre-sweeps"] == 2
+    assert config["stop"]["max-iterations"] == 77 and config["run"]["threads"] == 1
+
+    file = tmp_path / "mine.toml"
+    file.write_text('solver = "cg"\npreconditioner = "ssor"\n[stop]\nrtol = 1e-3\n')
+    _, outcome = vcycle.solve(poisson.A, poisson.b, config=file, rtol=1e-4, return_outcome=True)
+    assert outcome.config["preconditioner"]["name"] == "ssor"
+    assert outcome.config["stop"]["rtol"] == 1e-4
+    _, outcome = vcycle.solve(poisson.A, poisson.b, preset="paper-pgm", cycle="w", return_outcome=True)
+    assert outcome.config["preconditioner"]["cycle"] == "w"
+
+
+def test_parameters_of_what_is_chosen_are_keywords(poisson, residual):
+    _, outcome = vcycle.solve(poisson.A, poisson.b, solver="gmres", restart=9, preconditioner="ssor",
+                              omega=1.2, return_outcome=True)
+    assert outcome.config["solver"]["restart"] == 9 and outcome.config["preconditioner"]["omega"] == 1.2
+    x, outcome = vcycle.solve(poisson.A, poisson.b, preconditioner="struct-mg", pre_sweeps=2,
+                              precision="K64P32D32", return_outcome=True)
+    assert outcome.config["preconditioner"]["pre-sweeps"] == 2 and residual(poisson.A, x, poisson.b) < 1e-8
+
+
+@pytest.mark.parametrize("precision", ["dp", "sp", "dp/sp", "dp-sp", "dp-sp/dp-hp"])
+def test_precisions(poisson, residual, precision):
+    assert residual(poisson.A, vcycle.solve(poisson.A, poisson.b, precision=precision), poisson.b) < 1e-8
+
+
+@pytest.mark.parametrize("solver", [name for name in vcycle.options()["solvers"] if name != "auto"])
+def test_every_solver(poisson, residual, solver):
+    small = vcycle.gallery.build("poisson5:12")
+    options = {} if solver == "direct" else {"preconditioner": "ssor"}
+    x = vcycle.solve(small.A, small.b, solver=solver, **options)
+    assert residual(small.A, x, small.b) < 1e-8
+
+
+def test_an_outcome_tells_all(poisson):
+    x, outcome = vcycle.solve(poisson.A, poisson.b, solver="cg", preconditioner="amg", return_outcome=True)
+    assert outcome.converged and outcome.x is x and "converged after" in str(outcome)
+    assert outcome.history[0] == 1.0 and outcome.history[-1] <= 1e-8
+    assert outcome.levels[0].rows == 2500 and outcome.setup_seconds > 0 and outcome.bytes > 0
+    assert "Outcome(status='converged'" in repr(outcome)
+
+
+def test_not_converging_is_an_exception_that_knows_the_outcome(poisson):
+    options = {"solver": "cg", "preconditioner": "jacobi", "max_iterations": 3}
+    with pytest.raises(vcycle.NotConverged, match="iteration-limit after 3") as caught:
+        vcycle.solve(poisson.A, poisson.b, **options)
+    outcome = caught.value.outcome
+    assert outcome.iterations == 3 and len(outcome.history) == 4 and np.any(outcome.x != 0)
+    assert pickle.loads(pickle.dumps(caught.value)).outcome.status == "iteration-limit"
+    x, again = vcycle.solve(poisson.A, poisson.b, check=False, return_outcome=True, **options)
+    assert not again.converged and np.array_equal(x, outcome.x)
+
+
+def test_a_singular_system_is_solved_up_to_constants(residual):
+    n = 40
+    K = sp.diags_array([-np.ones(n - 1), np.r_[1, 2 * np.ones(n - 2), 1], -np.ones(n - 1)], offsets=[-1, 0, 1])
+    A = (sp.kron(K, sp.eye_array(n)) + sp.kron(sp.eye_array(n), K)).tocsr()
+    b = np.sin(np.arange(n * n))
+    b -= b.mean()
+    x = vcycle.solve(A, b)
+    assert residual(A, x, b) < 1e-7 and abs(x.mean()) < 1e-10
+    ml = vcycle.amg(A)
+    assert residual(A, ml.solve(b), b) < 1e-7
+
+
+def test_elasticity_knows_its_rigid_bodies(elasticity, residual):
+    A, b = elasticity.A, elasticity.b
+    for known in (
+        {"near_nullspace": elasticity.near_nullspace, "block_size": 3},
+        {"coordinates": elasticity.coordinates},
+    ):
+        _, outcome = vcycle.solve(A, b, preconditioner="amg", solver="cg", coarsest_rows=50,
+                                  return_outcome=True, **known)
+        assert outcome.converged and outcome.levels[1].rows % 6 == 0
+    _, outcome = vcycle.solve(A.tobsr((3, 3)), b, preconditioner="amg", solver="cg",
+                              coarsest_rows=50, return_outcome=True)
+    assert outcome.levels[1].rows % 3 == 0
+
+
+def test_threads_do_not_change_a_bit(poisson):
+    options = {"solver": "cg", "preconditioner": "amg"}
+    one, two = (vcycle.solve(poisson.A, poisson.b, threads=n, **options) for n in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_devices_are_listed():
+    assert vcycle.devices()[:2] == ["cpu", "reference"]
+
+
+class OnDevice:
+    """What arrays and matrices of CuPy look like from outside."""
+
+    __module__ = "cupy"
+
+    def __init__(self, array):
+        self.array = array
+
+    def get(self):
+        return self.array
+
+
+def test_arrays_of_cupy_are_copied_to_the_host_and_back(poisson, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(asarray=OnDevice))
+    x = vcycle.solve(OnDevice(poisson.A), OnDevice(poisson.b))
+    assert isinstance(x, OnDevice) and np.array_equal(x.get(), vcycle.solve(poisson.A, poisson.b))
+    ml = vcycle.amg(OnDevice(poisson.A))
+    assert isinstance(ml.solve(OnDevice(poisson.b)), OnDevice)
+
+
+class Tensor:
+    """What tensors of PyTorch look like from outside."""
+
+    __module__ = "torch"
+    device = "cuda:0"
+
+    def __init__(self, array):
+        self.array = array
+        self.layout = "torch.strided" if isinstance(array, np.ndarray) else "torch.sparse_csr"
+
+    def detach(self):
+        return self
+
+    cpu = to_sparse_csr = detach
+    shape = property(lambda self: self.array.shape)
+
+    def to(self, device):
+        return self
+
+    def numpy(self):
+        return self.array
+
+    def values(self):
+        return Tensor(self.array.data)
+
+    def col_indices(self):
+        return Tensor(self.array.indices)
+
+    def crow_indices(self):
+        return Tensor(self.array.indptr)
+
+
+def test_tensors_of_pytorch_too(poisson, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(from_numpy=Tensor))
+    x = vcycle.solve(Tensor(poisson.A), Tensor(poisson.b))
+    assert isinstance(x, Tensor) and np.array_equal(x.array, vcycle.solve(poisson.A, poisson.b))
+
+
+@pytest.mark.parametrize("device", vcycle.devices()[2:])
+def test_devices_that_are_there_solve(device, residual):
+    small = vcycle.gallery.build("poisson5:30")
+    ml = vcycle.amg(small.A, device=device)
+    x, outcome = ml.solve(small.b, return_outcome=True)
+    assert outcome.config["run"]["device"] == device and residual(small.A, x, small.b) < 1e-8
+    assert (ml.levels[0].A != small.A).nnz == 0

@@ -1,0 +1,39 @@
+// Rows whose entries are made in tables of different sizes, put together.
+
+// The rows of every bin, one bin after the other.
+KERNEL binned_collect(u64 rows, GLOBAL const u8 *RESTRICT bins,
+                      GLOBAL const u32 *RESTRICT counts, GLOBAL u32 *sizes,
+                      GLOBAL u32 *RESTRICT order) {
+    LOCAL_ARRAY(u32, ends, 2);
+    FOR_BLOCKS_OF_ROWS(first, rows) {
+        const u64 row = first + row_of_block();
+        const u32 bin = row < rows ? bins[row] : BINS;
+        u64 start = 0;
+        for (u32 one = 0; one < BINS; one++) {
+            append(bin == one, (u32)row, order + start, sizes + one, ends);
+            start += counts[one];
+        }
+    }
+}
+
+// Moves rows together that lie apart. A row whose point is `coarse` is that one entry.
+KERNEL binned_gather(u64 rows, GLOBAL const u32 *RESTRICT points,
+                     GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT from,
+                     GLOBAL const u32 *RESTRICT columns, GLOBAL const f64 *RESTRICT values,
+                     GLOBAL const u64 *RESTRICT to, GLOBAL u32 *RESTRICT out_columns,
+                     GLOBAL f64 *RESTRICT out_values) {
+    FOR_ITEMS(row, rows) {
+        const u64 first = to[row];
+        const u32 count = (u32)(to[row + 1] - first);
+        const u32 number = coarse ? coarse[points ? points[row] : row] : NONE;
+        if (number != NONE) {
+            out_columns[first] = number;
+            out_values[first] = 1;
+            continue;
+        }
+        for (u32 k = 0; k < count; k++) {
+            out_columns[first + k] = columns[from[row] + k];
+            out_values[first + k] = values[from[row] + k];
+        }
+    }
+}

@@ -1,0 +1,163 @@
+// Entries of sparse matrices: checks, and numbers for every row or of all of them.
+//
+// Definitions: T the type of the values; S of those that are made of them.
+
+#define NOWHERE 0xffffffffu
+#define FINITE(value) ((value) - (value) == 0)
+#define ABS(value) ((value) < 0 ? -(value) : (value))
+
+KERNEL convert(u64 n, GLOBAL const T *RESTRICT values, GLOBAL S *RESTRICT out) {
+    FOR_ITEMS(i, n) STORE(ARITH(T), S, out, i, LOAD(T, values, i));
+}
+
+KERNEL scale(u64 n, ARITH(T) factor, GLOBAL const T *RESTRICT values, GLOBAL T *RESTRICT out) {
+    FOR_ITEMS(i, n) STORE(ARITH(T), T, out, i, factor * LOAD(T, values, i));
+}
+
+// Whether words differ.
+KERNEL compare(u64 n, GLOBAL const u32 *RESTRICT a, GLOBAL const u32 *RESTRICT b, GLOBAL u32 *differ) {
+    u32 mine = 0;
+    FOR_ITEMS(i, n) mine |= a[i] != b[i];
+    if (mine)
+        *differ = 1;
+}
+
+#define MATRIX                                                                                     \
+    u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
+        GLOBAL const T *RESTRICT values
+
+// The first row that has an entry that is no number, and the first without entries.
+KERNEL check_rows(MATRIX, GLOBAL u32 *first) {
+    FOR_ITEMS(row, rows) {
+        bool finite = true;
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry)
+            finite = finite && FINITE(LOAD(T, values, entry));
+        if (!finite)
+            ATOMIC_MIN(&first[0], row);
+        if (offsets[row] == offsets[row + 1])
+            ATOMIC_MIN(&first[1], row);
+    }
+}
+
+// The first row that has no entries of its own, or columns that do not increase or are out of range.
+KERNEL check_order(u64 rows, u32 cols, u64 entries, GLOBAL const u64 *RESTRICT offsets,
+                   GLOBAL const u32 *RESTRICT columns, GLOBAL u32 *first) {
+    FOR_ITEMS(row, rows)
+        if (offsets[row] > offsets[row + 1] || offsets[row + 1] > entries)
+            ATOMIC_MIN(&first[0], row);
+        else
+            for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry)
+                if (columns[entry] >= cols ||
+                    (entry > offsets[row] && columns[entry - 1] >= columns[entry]))
+                    ATOMIC_MIN(&first[0], row);
+}
+
+// The first row that begins elsewhere than at its own number: without any all have one entry.
+KERNEL check_single(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *first) {
+    FOR_ITEMS(row, rows + 1)
+        if (offsets[row] != row)
+            ATOMIC_MIN(&first[0], row);
+}
+
+// The first place of a column in a sorted row, or the end of the row.
+FUNCTION u64 find(u64 first, u64 end, GLOBAL const u32 *columns, u32 column) {
+    const u64 none = end;
+    while (first < end) {
+        const u64 middle = first + (end - first) / 2;
+        if (columns[middle] < column)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < none && columns[first] == column ? first : none;
+}
+
+KERNEL diagonal(MATRIX, GLOBAL T *RESTRICT out) {
+    FOR_ITEMS(row, rows) {
+        const u64 place = find(offsets[row], offsets[row + 1], columns, (u32)row);
+        STORE(ARITH(T), T, out, row, place < offsets[row + 1] ? LOAD(T, values, place) : 0);
+    }
+}
+
+// weight / d_i, with the diagonal or (`sums`) the sums of absolute values of rows as d; the first row
+// where d is zero, and the first where the inverse is no number.
+KERNEL invert(MATRIX, u32 sums, ARITH(T) weight, GLOBAL T *RESTRICT out, GLOBAL u32 *first) {
+    FOR_ITEMS(row, rows) {
+        ARITH(T) d = 0;
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry)
+            if (sums)
+                d += ABS(LOAD(T, values, entry));
+            else if (columns[entry] == row)
+                d = LOAD(T, values, entry);
+        const ARITH(T) inverse = ROUND(ARITH(T), T, weight * (1 / d));
+        STORE(ARITH(T), T, out, row, inverse);
+        if (d == 0)
+            ATOMIC_MIN(&first[0], row);
+        if (!FINITE(inverse))
+            ATOMIC_MIN(&first[1], row);
+    }
+}
+
+// The first row with an entry unlike that at the mirrored position, and the first whose diagonal is
+// not positive.
+KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, GLOBAL u32 *first) {
+    FOR_ITEMS(row, rows) {
+        bool positive = false;
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
+            const u32 column = columns[entry];
+            const ARITH(T) value = LOAD(T, values, entry);
+            if (column == row) {
+                positive = value > 0;
+                continue;
+            }
+            // In rows of a stencil the first entry has its opposite in the last place, and so on.
+            const u64 begin = offsets[column], end = offsets[column + 1];
+            const u64 guess = end - 1 - min(entry - offsets[row], end - begin - (end > begin));
+            const u64 place = begin < end && columns[guess] == row
+                                  ? guess
+                                  : find(begin, end, columns, (u32)row);
+            const ARITH(T) other = place < end ? LOAD(T, values, place) : 0;
+            const ARITH(T) a = ABS(value), b = ABS(other), apart = ABS(value - other);
+            if (apart > tolerance * (a > b ? a : b))
+                ATOMIC_MIN(&first[0], row);
+        }
+        if (!positive)
+            ATOMIC_MIN(&first[1], row);
+    }
+}
+
+// The largest absolute value, the smallest one of the diagonal that is not zero, and the largest sum
+// of absolute values over that of the diagonal, block by block.
+KERNEL extremes(MATRIX, GLOBAL f64 *RESTRICT out) {
+    LOCAL_ARRAY(f64, scratch, 3 * BLOCK);
+    const u32 thread = thread_of_block();
+    f64 largest = 0, smallest = 1.0 / 0.0, bound = 0;
+    FOR_ITEMS(row, rows) {
+        f64 sum = 0, own = 0;
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
+            const f64 value = ABS(LOAD(T, values, entry));
+            sum += value;
+            largest = value <= largest ? largest : value;
+            if (columns[entry] == row)
+                own = value;
+        }
+        if (own > 0 && own < smallest)
+            smallest = own;
+        bound = max(bound, sum / own);
+    }
+    scratch[thread] = largest;
+    scratch[BLOCK + thread] = smallest;
+    scratch[2 * BLOCK + thread] = bound;
+    for (u32 distance = BLOCK / 2; distance > 0; distance /= 2) {
+        BARRIER();
+        if (thread < distance) {
+            const f64 other = scratch[thread + distance];
+            scratch[thread] = other <= scratch[thread] ? scratch[thread] : other;
+            scratch[BLOCK + thread] = min(scratch[BLOCK + thread], scratch[BLOCK + thread + distance]);
+            scratch[2 * BLOCK + thread] =
+                max(scratch[2 * BLOCK + thread], scratch[2 * BLOCK + thread + distance]);
+        }
+    }
+    if (thread < 3)
+        out[3 * block_of_grid() + thread] = scratch[thread * BLOCK];
+}

@@ -1,0 +1,61 @@
+// Rows grouped by size: class 0 has those up to SMALLEST, every further one twice as large ones, the
+// last one all others.
+
+FUNCTION u32 class_of(u32 size) {
+    u32 class_ = 0;
+    while (class_ + 1 < CLASSES && (u32)SMALLEST << class_ < size)
+        ++class_;
+    return class_;
+}
+
+// How many rows each class has, added to `counts`; `largest` is the largest size of all.
+KERNEL count_classes(u64 rows, GLOBAL const u32 *RESTRICT sizes, GLOBAL u32 *counts) {
+    LOCAL_ARRAY(u32, own, CLASSES + 1);
+    for (u32 k = thread_of_block(); k <= CLASSES; k += BLOCK)
+        own[k] = 0;
+    BARRIER();
+    u32 largest = 0;
+    FOR_ITEMS(row, rows) {
+        largest = max(largest, sizes[row]);
+        ATOMIC_ADD(&own[class_of(sizes[row])], 1);
+    }
+    ATOMIC_MAX(&own[CLASSES], largest);
+    BARRIER();
+    for (u32 k = thread_of_block(); k < CLASSES; k += BLOCK)
+        if (own[k])
+            ATOMIC_ADD(&counts[k], own[k]);
+    if (thread_of_block() == 0)
+        ATOMIC_MAX(&counts[CLASSES], own[CLASSES]);
+}
+
+// The rows of all classes, class after class; within one their order is of no account. `taken` are
+// zeros before.
+KERNEL list_classes(u64 rows, GLOBAL const u32 *RESTRICT sizes, GLOBAL const u32 *RESTRICT counts,
+                    GLOBAL u32 *taken, GLOBAL u32 *RESTRICT list) {
+    LOCAL_ARRAY(u32, own, CLASSES);
+    LOCAL_ARRAY(u32, first, CLASSES);
+    const u32 thread = thread_of_block();
+    for (u64 begin = (u64)block_of_grid() * BLOCK; begin < rows;
+         begin += (u64)blocks_of_grid() * BLOCK) {
+        BARRIER();
+        if (thread < CLASSES)
+            own[thread] = 0;
+        BARRIER();
+        const u64 row = begin + thread;
+        u32 mine = 0, place = 0;
+        if (row < rows) {
+            mine = class_of(sizes[row]);
+            place = ATOMIC_ADD(&own[mine], 1);
+        }
+        BARRIER();
+        if (thread < CLASSES && own[thread]) {
+            u32 before = 0;
+            for (u32 k = 0; k < thread; ++k)
+                before += counts[k];
+            first[thread] = before + ATOMIC_ADD(&taken[thread], own[thread]);
+        }
+        BARRIER();
+        if (row < rows)
+            list[first[mine] + place] = (u32)row;
+    }
+}

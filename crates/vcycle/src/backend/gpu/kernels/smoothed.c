@@ -1,0 +1,135 @@
+// The tentative prolongation T made smooth, (I - factor D^-1 A_F) T, as
+// multigrid/interpolate/smoothed.rs has it. FILTERED says whether weak entries of A are added to
+// the diagonal.
+
+#define MATRIX                                                                                     \
+    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
+        GLOBAL const f64 *RESTRICT values
+#define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
+#define TENTATIVE                                                                                  \
+    GLOBAL const u64 *RESTRICT t_offsets, GLOBAL const u32 *RESTRICT t_columns,                    \
+        GLOBAL const f64 *RESTRICT t_values
+
+// The diagonal of A_F and for every block of threads the largest row sum of D^-1 A_F.
+KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL f64 *RESTRICT diagonal,
+                         GLOBAL f64 *RESTRICT bounds) {
+    LOCAL_ARRAY(f64, scratch, BLOCK);
+    f64 bound = 0;
+    FOR_ROWS(row, rows) {
+        f64 own = 0, weak = 0, sum = 0;
+        FOR_ENTRIES(place, offsets, row) {
+            const u32 column = columns[place];
+            const f64 value = values[place];
+            if (column == row)
+                own = value;
+            else if (FILTERED && find_entry(s_offsets, s_columns, row, column) == s_offsets[row + 1])
+                weak += value;
+            else
+                sum += modulus(value);
+        }
+        own = row_sum(own, scratch);
+        weak = row_sum(weak, scratch);
+        sum = row_sum(sum, scratch);
+        if (product(own + weak, own) > 0)
+            own += weak;
+        const f64 size = own != 0 ? (sum + modulus(own)) / modulus(own) : INFINITE;
+        bound = size > bound ? size : bound;
+        if (leads_row())
+            diagonal[row] = own;
+    }
+    bound = block_largest(bound, scratch);
+    if (thread_of_block() == 0)
+        bounds[block_of_grid()] = bound;
+}
+
+// Whether A_F has entry `place` of a row.
+FUNCTION bool is_kept(u64 row, u32 column, GRAPH) {
+    return !FILTERED || column == row ||
+           find_entry(s_offsets, s_columns, row, column) != s_offsets[row + 1];
+}
+
+// Room for the entries of a row and its bin.
+KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT rooms,
+                       GLOBAL u32 *RESTRICT lengths, GLOBAL u8 *RESTRICT bins,
+                       GLOBAL u32 *counters) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    LOCAL_ARRAY(u32, counts, BINS + 1);
+    FOR_BLOCKS_OF_ROWS(first, rows) {
+        const u64 row = first + row_of_block();
+        u32 keys = 0;
+        if (row < rows)
+            FOR_ENTRIES(place, offsets, row) {
+                const u32 column = columns[place];
+                if (is_kept(row, column, s_offsets, s_columns))
+                    keys += (u32)(t_offsets[column + 1] - t_offsets[column]);
+            }
+        keys = row_count(keys, scratch);
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
+        count_bins(bin, keys, counters, counts);
+        if (row < rows && leads_row()) {
+            rooms[row] = keys;
+            lengths[row] = 0;
+            bins[row] = (u8)bin;
+        }
+    }
+}
+
+// The entries of a row of the product, by increasing column. Sums are formed in the order of the
+// columns of A.
+KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
+                     MATRIX, GRAPH, TENTATIVE, GLOBAL const f64 *RESTRICT diagonal, f64 factor,
+                     GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
+                     GLOBAL u32 *RESTRICT lengths, TABLES) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    TABLE_MEMORY
+    const Table t = OWN_TABLE;
+    FOR_ROWS(item, items) {
+        const u32 row = list[item];
+        clear_table(t);
+        FOR_ENTRIES(place, offsets, row) {
+            const u32 near = columns[place];
+            if (is_kept(row, near, s_offsets, s_columns))
+                for (u64 k = t_offsets[near]; k < t_offsets[near + 1]; k++)
+                    insert_key(t, t_columns[k]);
+        }
+        const u32 count = sort_table(t, scratch);
+        const Table sorted = upper_half(t);
+        const f64 scale = -factor / diagonal[row];
+        for (u32 one = part_of_row(); one < count; one += ROW_THREADS) {
+            const u32 key = sorted.keys[one];
+            f64 sum = 0;
+            for (u64 place = offsets[row]; place < offsets[row + 1]; place++) {
+                const u32 near = columns[place];
+                if (!is_kept(row, near, s_offsets, s_columns))
+                    continue;
+                const f64 weight = near == row ? 1 - factor : product(scale, values[place]);
+                for (u64 k = t_offsets[near]; k < t_offsets[near + 1]; k++)
+                    if (t_columns[k] == key)
+                        sum += product(weight, t_values[k]);
+            }
+            out_columns[starts[row] + one] = key;
+            out_values[starts[row] + one] = sum;
+        }
+        if (leads_row())
+            lengths[row] = count;
+    }
+}
+
+// ---- the tentative prolongation of constants
+
+KERNEL tentative_flags(u64 rows, u32 block, GLOBAL const u32 *RESTRICT groups,
+                       GLOBAL u32 *RESTRICT flags) {
+    FOR_ITEMS(row, rows) flags[row] = groups[row / block] != NONE;
+}
+
+KERNEL tentative_entries(u64 rows, u32 block, GLOBAL const u32 *RESTRICT groups,
+                         GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT out_columns,
+                         GLOBAL f64 *RESTRICT out_values) {
+    FOR_ITEMS(row, rows) {
+        const u32 group = groups[row / block];
+        if (group != NONE) {
+            out_columns[starts[row]] = group * block + (u32)(row % block);
+            out_values[starts[row]] = 1;
+        }
+    }
+}

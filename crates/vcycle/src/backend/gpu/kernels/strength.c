@@ -1,0 +1,98 @@
+// The graph of strong couplings. MEASURE is one of these.
+
+#define CLASSICAL 0
+#define SYMMETRIC 1
+#define ABSOLUTE 2
+#define MUTUAL 3
+
+#define MATRIX                                                                                     \
+    u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
+        GLOBAL const f64 *RESTRICT values
+
+// The diagonal entry of a row, or its largest coupling of either sign, made what the measure uses.
+KERNEL strength_scales(MATRIX, GLOBAL f64 *RESTRICT scales) {
+    LOCAL_ARRAY(f64, scratch, BLOCK);
+    FOR_ROWS(row, rows) {
+        f64 own = 0, largest = 0;
+        FOR_ENTRIES(place, offsets, row) {
+            const f64 size = modulus(values[place]);
+            if (columns[place] == row)
+                own = values[place];
+            else if (size > largest)
+                largest = size;
+        }
+        own = row_sum(own, scratch);
+        largest = row_largest(largest, scratch);
+        if (leads_row())
+            scales[row] = MEASURE == MUTUAL      ? 1 / SQUARE_ROOT(f64, largest)
+                          : MEASURE == SYMMETRIC ? SQUARE_ROOT(f64, modulus(own))
+                                                 : own;
+    }
+}
+
+// The size of the coupling a_ij; not positive where it is weak in any case.
+FUNCTION f64 coupling(GLOBAL const f64 *scales, u64 row, u32 column, f64 value) {
+    if (MEASURE == CLASSICAL)
+        return scales[row] < 0 ? value : -value;
+    if (MEASURE == SYMMETRIC)
+        return modulus(value) / scales[column];
+    if (MEASURE == ABSOLUTE)
+        return modulus(value);
+    return product(modulus(value), scales[column]);
+}
+
+FUNCTION bool is_strong(GLOBAL const f64 *scales, u64 row, u32 column, f64 value, f64 least) {
+    const f64 size = coupling(scales, row, column, value);
+    return column != row && size > 0 && size >= least;
+}
+
+// Counts the strong couplings of a row; `least` has what they must be at least.
+KERNEL strength_count(MATRIX, GLOBAL const f64 *RESTRICT scales, f64 threshold, f64 max_row_sum,
+                      GLOBAL f64 *RESTRICT least, GLOBAL u32 *RESTRICT counts) {
+    LOCAL_ARRAY(f64, scratch, BLOCK);
+    FOR_ROWS(row, rows) {
+        f64 reference = MEASURE == MUTUAL ? 1 / scales[row] : scales[row];
+        if (MEASURE == CLASSICAL || MEASURE == ABSOLUTE) {
+            f64 sum = 0, largest = 0;
+            FOR_ENTRIES(place, offsets, row) {
+                sum += values[place];
+                const f64 size = coupling(scales, row, columns[place], values[place]);
+                if (columns[place] != row && size > largest)
+                    largest = size;
+            }
+            reference = row_largest(largest, scratch);
+            sum = modulus(row_sum(sum, scratch));
+            if (MEASURE == CLASSICAL && max_row_sum < 1 &&
+                sum > product(max_row_sum, modulus(scales[row])))
+                reference = INFINITE;
+        }
+        const f64 smallest = product(threshold, reference);
+        u32 count = 0;
+        FOR_ENTRIES(place, offsets, row)
+            count += is_strong(scales, row, columns[place], values[place], smallest);
+        count = row_count(count, (LOCAL u32 *)scratch);
+        if (leads_row()) {
+            counts[row] = count;
+            least[row] = smallest;
+        }
+    }
+}
+
+KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64 *RESTRICT least,
+                     GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT strong) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    FOR_ROWS(row, rows) {
+        u64 next = starts[row];
+        const u64 end = offsets[row + 1];
+        for (u64 first = offsets[row]; first < end; first += ROW_THREADS) {
+            const u64 place = first + part_of_row();
+            const u32 column = place < end ? columns[place] : NONE;
+            const u32 keep =
+                place < end && is_strong(scales, row, column, values[place], least[row]);
+            const u32 before = row_count_before(keep, scratch);
+            if (keep)
+                strong[next + before] = column;
+            next += row_count(keep, scratch);
+        }
+    }
+}

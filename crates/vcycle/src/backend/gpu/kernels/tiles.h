@@ -1,0 +1,139 @@
+// Rows of a matrix that LANES neighbouring threads share, and lists of rows.
+
+#define ROW_THREADS TILE(LANES)
+#define BLOCK_ROWS (BLOCK / ROW_THREADS)
+#define NONE 0xffffffffu
+// In OpenCL a `long long` may be wider.
+#define U64(literal) ((u64)literal##ull)
+
+FUNCTION u32 part_of_row(void) { return thread_of_block() % ROW_THREADS; }
+FUNCTION u32 row_of_block(void) { return thread_of_block() / ROW_THREADS; }
+FUNCTION bool leads_row(void) { return part_of_row() == 0; }
+
+// Blocks take turns at rows `first` and the next ones; all threads of a block go together.
+#define FOR_BLOCKS_OF_ROWS(first, n)                                                               \
+    for (u64 first = (u64)block_of_grid() * BLOCK_ROWS; first < (n);                               \
+         first += (u64)blocks_of_grid() * BLOCK_ROWS)
+#define FOR_ROWS(row, n)                                                                           \
+    for (u64 row = (u64)block_of_grid() * BLOCK_ROWS + row_of_block(); row < (n);                  \
+         row += (u64)blocks_of_grid() * BLOCK_ROWS)
+// The entries of a row, shared by its threads.
+#define FOR_ENTRIES(place, offsets, row)                                                           \
+    for (u64 place = (offsets)[row] + part_of_row(), end_ = (offsets)[(row) + 1]; place < end_;     \
+         place += ROW_THREADS)
+
+// What all threads of a row make of their values; `scratch` has BLOCK of them.
+#define ROW_FOLD(T, name, combined)                                                                \
+    FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
+        LOCAL T *own = scratch + (thread_of_block() - part_of_row());                              \
+        TILE_SYNC(ROW_THREADS);                                                                    \
+        own[part_of_row()] = value;                                                                \
+        TILE_SYNC(ROW_THREADS);                                                                    \
+        T all = own[0];                                                                            \
+        for (u32 k = 1; k < ROW_THREADS; k++) {                                                    \
+            const T next = own[k];                                                                 \
+            all = combined;                                                                        \
+        }                                                                                          \
+        return all;                                                                                \
+    }
+ROW_FOLD(f64, row_largest, next > all ? next : all)
+ROW_FOLD(f64, row_sum, all + next)
+ROW_FOLD(f32, row_largest_f32, next > all ? next : all)
+ROW_FOLD(u64, row_largest_u64, next > all ? next : all)
+ROW_FOLD(u32, row_smallest_u32, next < all ? next : all)
+ROW_FOLD(u32, row_count, all + next)
+
+// How many threads of the row before this one have the flag.
+FUNCTION u32 row_count_before(u32 flag, LOCAL u32 *scratch) {
+    LOCAL u32 *own = scratch + (thread_of_block() - part_of_row());
+    TILE_SYNC(ROW_THREADS);
+    own[part_of_row()] = flag;
+    TILE_SYNC(ROW_THREADS);
+    u32 count = 0;
+    for (u32 k = 0; k < part_of_row(); k++)
+        count += own[k];
+    return count;
+}
+
+// The largest value of a block; all its threads have to come here.
+FUNCTION f64 block_largest(f64 value, LOCAL f64 *scratch) {
+    for (u32 width = BLOCK / 2; width > 0; width /= 2) {
+        BARRIER();
+        scratch[thread_of_block()] = value;
+        BARRIER();
+        const f64 other = scratch[thread_of_block() ^ width];
+        value = other > value ? other : value;
+    }
+    return value;
+}
+
+// Adds a value to a list where it is wanted; all threads of a block have to come here, with
+// `scratch` two numbers. The order of the list is any.
+FUNCTION void append(bool wanted, u32 value, GLOBAL u32 *list, GLOBAL u32 *size,
+                     LOCAL u32 *scratch) {
+    BARRIER();
+    if (thread_of_block() == 0)
+        scratch[0] = 0;
+    BARRIER();
+    const u32 place = wanted ? ATOMIC_ADD(scratch, 1) : 0;
+    BARRIER();
+    if (thread_of_block() == 0)
+        scratch[1] = scratch[0] != 0 ? ATOMIC_ADD(size, scratch[0]) : 0;
+    BARRIER();
+    if (wanted)
+        list[scratch[1] + place] = value;
+}
+
+// The place of a column in a sorted row, or the end of the row.
+FUNCTION u64 find_entry(GLOBAL const u64 *offsets, GLOBAL const u32 *columns, u64 row, u32 column) {
+    u64 low = offsets[row], high = offsets[row + 1];
+    const u64 end = high;
+    while (low < high) {
+        const u64 middle = (low + high) / 2;
+        if (columns[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && columns[low] == column ? low : end;
+}
+
+// A number without any relation to the index; `seed` has been mixed by the host.
+FUNCTION u32 mix32(u32 x) {
+    x = (x ^ (x >> 16)) * 0x85ebca6bu;
+    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+    return x ^ (x >> 16);
+}
+FUNCTION u32 scramble(u32 index, u64 seed) {
+    return mix32(mix32(index ^ (u32)seed) ^ (u32)(seed >> 32));
+}
+FUNCTION u64 mix64(u64 x) {
+    x += U64(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * U64(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * U64(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+// Numbers in -1..1 that look random.
+FUNCTION f64 scattered(u64 row) {
+    const u64 bits = (row + 1) * (row + 1) * U64(0x9e3779b97f4a7c15) >> 32;
+    return (f64)bits / 2147483648.0 - 1;
+}
+
+#define INFINITE ((f64)f32_of_bits(0x7f800000u))
+FUNCTION f64 modulus(f64 value) { return value < 0 ? -value : value; }
+
+// A product that is rounded before anything is added to it, as on the host.
+#if defined(DIALECT_CUDA) && !defined(DIALECT_HIP)
+FUNCTION f64 product(f64 a, f64 b) { return __dmul_rn(a, b); }
+#else
+#ifdef DIALECT_HIP
+#define NO_CONTRACTION _Pragma("clang fp contract(off)")
+#else
+#define NO_CONTRACTION _Pragma("OPENCL FP_CONTRACT OFF")
+#endif
+FUNCTION f64 product(f64 a, f64 b) {
+    NO_CONTRACTION
+    return a * b;
+}
+#endif

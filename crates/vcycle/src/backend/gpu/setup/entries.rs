@@ -1,0 +1,213 @@
+//! Checks of entries, and numbers for every row or of all of them.
+
+use vcycle_gpu::Argument;
+
+use super::{Queue, number, read, write};
+use crate::backend::gpu::scalars;
+use crate::backend::gpu::{Define, File, kernel_file};
+use crate::error::Result;
+use crate::executor::{Buffer, Element};
+use crate::linop::Size;
+use crate::matrix::{Csr, Pattern};
+use crate::scalar::{Field, Scalar};
+
+const FILE: File = kernel_file!("entries.c");
+/// Kernels without values are compiled with these.
+const PLAIN: [Define; 2] = [("T", "f64"), ("S", "f64")];
+/// Blocks of a reduction, whose results the host goes through.
+const REDUCTION: usize = 256;
+const NOWHERE: u32 = u32::MAX;
+
+/// Two rows that were looked for.
+pub(crate) type Found = [Option<usize>; 2];
+
+/// What there is of extreme numbers in a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Extremes {
+    /// The largest absolute value.
+    pub(crate) largest: f64,
+    /// The smallest absolute value of the diagonal that is not zero; infinite without.
+    pub(crate) smallest_diagonal: f64,
+    /// The largest sum of absolute values in a row, over that of the diagonal.
+    pub(crate) row_sum: f64,
+}
+
+impl Queue<'_> {
+    /// The values in another precision, rounded once.
+    pub(crate) fn convert<T: Scalar, S: Scalar>(&self, values: &Buffer<T>) -> Result<Buffer<S>> {
+        let mut out = self.room(values.len())?;
+        let types = [
+            ("T", self.gpu.real(T::KIND)?),
+            ("S", self.gpu.real(S::KIND)?),
+        ];
+        let arguments = [number(values.len()), read(values)?, write(&mut out)?];
+        self.items(FILE, "convert", &types, values.len(), &arguments)?;
+        Ok(out)
+    }
+
+    /// All values times a factor.
+    pub(crate) fn scaled<T: Scalar>(
+        &self,
+        values: &Buffer<T>,
+        factor: T::Arith,
+    ) -> Result<Buffer<T>> {
+        let mut out = self.room(values.len())?;
+        let factor = scalars::number(factor);
+        let arguments = [
+            number(values.len()),
+            factor,
+            read(values)?,
+            write(&mut out)?,
+        ];
+        self.items(FILE, "scale", &self.types::<T>()?, values.len(), &arguments)?;
+        Ok(out)
+    }
+
+    /// Whether two patterns of one size have the same entries.
+    pub(crate) fn same(&self, a: &Pattern, b: &Pattern) -> Result<bool> {
+        let ((a, c), (b, d)) = (a.buffers(), b.buffers());
+        if c.len() != d.len() {
+            return Ok(false);
+        }
+        let mut differ = self.zeros::<u32>(1)?;
+        self.compare(a, b, &mut differ)?;
+        self.compare(c, d, &mut differ)?;
+        Ok(differ.get(0)? == 0)
+    }
+
+    fn compare<T: Element>(
+        &self,
+        a: &Buffer<T>,
+        b: &Buffer<T>,
+        differ: &mut Buffer<u32>,
+    ) -> Result<()> {
+        let words = a.bytes() / 4;
+        let arguments = [number(words), read(a)?, read(b)?, write(differ)?];
+        self.items(FILE, "compare", &PLAIN, words, &arguments)
+    }
+
+    /// The first row with an entry that is no number, and the first without entries.
+    pub(crate) fn check_rows<T: Scalar>(&self, a: &Csr<T>) -> Result<Found> {
+        self.find("check_rows", a, &[])
+    }
+
+    /// The first row that has an entry unlike its mirrored one, by more than the tolerance, and the
+    /// first whose diagonal is not positive.
+    pub(crate) fn check_symmetry<T: Scalar>(&self, a: &Csr<T>, tolerance: f64) -> Result<Found> {
+        let tolerance = scalars::number(T::Arith::from_f64(tolerance));
+        self.find("check_symmetry", a, &[tolerance])
+    }
+
+    /// The first row whose columns do not increase or are out of range.
+    pub(crate) fn check_order(
+        &self,
+        size: Size,
+        offsets: &Buffer<usize>,
+        columns: &Buffer<u32>,
+    ) -> Result<Option<usize>> {
+        let mut first = self.filled(2, NOWHERE)?;
+        let sizes = [
+            number(size.rows),
+            Argument::U32(size.cols as u32),
+            number(columns.len()),
+        ];
+        let arrays = [read(offsets)?, read(columns)?, write(&mut first)?];
+        let arguments = [&sizes[..], &arrays].concat();
+        self.items(FILE, "check_order", &PLAIN, size.rows, &arguments)?;
+        Ok(found(&first)?[0])
+    }
+
+    /// Whether all rows have one entry.
+    pub(crate) fn has_single_entries(&self, a: &Pattern) -> Result<bool> {
+        let (rows, (offsets, _)) = (a.size().rows, a.buffers());
+        if a.nonzeros() != rows {
+            return Ok(false);
+        }
+        let mut first = self.filled(2, NOWHERE)?;
+        let arguments = [number(rows), read(offsets)?, write(&mut first)?];
+        self.items(FILE, "check_single", &PLAIN, rows + 1, &arguments)?;
+        Ok(found(&first)?[0].is_none())
+    }
+
+    /// `weight` over the diagonal, or (`sums`) over the sums of absolute values of rows; the first
+    /// row where that is zero, and the first where the inverse is no number.
+    pub(crate) fn inverted<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        sums: bool,
+        weight: f64,
+    ) -> Result<(Buffer<T>, Found)> {
+        let mut out = self.room(a.size().rows)?;
+        let weight = scalars::number(T::Arith::from_f64(weight));
+        let more = [Argument::U32(sums.into()), weight, write(&mut out)?];
+        let found = self.find("invert", a, &more)?;
+        Ok((out, found))
+    }
+
+    /// The diagonal; zero where no entry is stored.
+    pub(crate) fn diagonal<T: Scalar>(&self, a: &Csr<T>) -> Result<Buffer<T>> {
+        let mut out = self.room(a.size().rows.min(a.size().cols))?;
+        let arguments = [&self.matrix(a, out.len())?[..], &[write(&mut out)?]].concat();
+        self.items(FILE, "diagonal", &self.types::<T>()?, out.len(), &arguments)?;
+        Ok(out)
+    }
+
+    /// The extreme numbers of a matrix.
+    pub(crate) fn extremes<T: Scalar>(&self, a: &Csr<T>) -> Result<Extremes> {
+        let rows = a.size().rows;
+        let blocks = rows.div_ceil(FILE.block as usize).min(REDUCTION);
+        let mut out = self.room::<f64>(3 * blocks)?;
+        let arguments = [&self.matrix(a, rows)?[..], &[write(&mut out)?]].concat();
+        self.blocks(FILE, "extremes", &self.types::<T>()?, blocks, &arguments)?;
+        let mut all = Extremes {
+            largest: 0.0,
+            smallest_diagonal: f64::INFINITY,
+            row_sum: 0.0,
+        };
+        for part in out.host()?.chunks(3) {
+            all.largest = if part[0] <= all.largest {
+                all.largest
+            } else {
+                part[0]
+            };
+            all.smallest_diagonal = all.smallest_diagonal.min(part[1]);
+            all.row_sum = all.row_sum.max(part[2]);
+        }
+        Ok(all)
+    }
+
+    fn types<T: Scalar>(&self) -> Result<[Define; 2]> {
+        let kind = self.gpu.real(T::KIND)?;
+        Ok([("T", kind), ("S", kind)])
+    }
+
+    fn matrix<T: Scalar>(&self, a: &Csr<T>, rows: usize) -> Result<[Argument; 4]> {
+        let [offsets, columns] = a.pattern().device()?.map(Argument::Address);
+        Ok([number(rows), offsets, columns, read(a.values_buffer())?])
+    }
+
+    /// A kernel that goes through the rows of a matrix and looks for two of them.
+    fn find<T: Scalar>(&self, name: &'static str, a: &Csr<T>, more: &[Argument]) -> Result<Found> {
+        let mut first = self.filled(2, NOWHERE)?;
+        let matrix = self.matrix(a, a.size().rows)?;
+        let arguments = [&matrix[..], more, &[write(&mut first)?]].concat();
+        self.items(FILE, name, &self.types::<T>()?, a.size().rows, &arguments)?;
+        found(&first)
+    }
+}
+
+fn found(first: &Buffer<u32>) -> Result<Found> {
+    let first = first.host()?;
+    let row = |row: u32| (row != NOWHERE).then_some(row as usize);
+    Ok([row(first[0]), row(first[1])])
+}
+
+impl<T: Scalar> Csr<T> {
+    /// The columns and values of one row, copied from the device by themselves.
+    pub(crate) fn row_of_device(&self, row: usize) -> Result<Vec<(u32, T)>> {
+        let (offsets, columns) = self.pattern().buffers();
+        let places = offsets.get(row)?..offsets.get(row + 1)?;
+        let entry = |place| Ok((columns.get(place)?, self.values_buffer().get(place)?));
+        places.map(entry).collect()
+    }
+}

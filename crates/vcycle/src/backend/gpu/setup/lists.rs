@@ -1,0 +1,65 @@
+//! Rows that still take part in rounds.
+
+use vcycle_gpu::Argument;
+
+use super::tiles::{NOTHING, at};
+use super::{Queue, read, write};
+use crate::error::Result;
+use crate::executor::Buffer;
+
+/// Sizes that are kept before they are set to zero again.
+const SIZES: usize = 64;
+
+/// Two lists that take turns: kernels read one and write the next. Before the first turn the list
+/// is that of all rows, for which kernels get null pointers.
+pub(super) struct Lists<'q> {
+    queue: Queue<'q>,
+    lists: [Buffer<u32>; 2],
+    /// The sizes of the lists, turn after turn.
+    sizes: Buffer<u32>,
+    turn: usize,
+}
+
+impl<'q> Lists<'q> {
+    pub(super) fn new(queue: Queue<'q>, rows: usize) -> Result<Self> {
+        Ok(Self {
+            lists: [queue.room(rows)?, queue.room(rows)?],
+            sizes: queue.zeros(SIZES)?,
+            turn: 0,
+            queue,
+        })
+    }
+
+    /// The list that is read, and its size.
+    pub(super) fn current(&self) -> Result<[Argument; 2]> {
+        if self.turn == 0 {
+            return Ok([NOTHING; 2]);
+        }
+        let sizes = self.sizes.device()?;
+        Ok([
+            read(&self.lists[self.turn % 2])?,
+            at(sizes, self.turn % SIZES),
+        ])
+    }
+
+    /// The list that is written, and its size, which is zero.
+    pub(super) fn next(&mut self) -> Result<[Argument; 2]> {
+        let next = self.turn + 1;
+        let list = write(&mut self.lists[next % 2])?;
+        Ok([list, at(self.sizes.device_mut()?, next % SIZES)])
+    }
+
+    /// What was written is read from now on.
+    pub(super) fn advance(&mut self) {
+        self.turn += 1;
+    }
+
+    /// How many rows are left; the host waits.
+    pub(super) fn count(&mut self) -> Result<usize> {
+        let left = self.sizes.get(self.turn % SIZES)?;
+        let mut sizes = vec![0; SIZES];
+        sizes[self.turn % SIZES] = left;
+        self.sizes = Buffer::from_vec(self.queue.executor, sizes);
+        Ok(left as usize)
+    }
+}

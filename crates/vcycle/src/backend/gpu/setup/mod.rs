@@ -1,0 +1,154 @@
+//! Set-ups on a device: what their stages are made of.
+//!
+//! A stage that has kernels asks for the [`Queue`] of its matrix and works with buffers of the
+//! device; one that has none asks for host slices, which are copied then. Kernels of a stage stand
+//! in a file of their own in `kernels/`:
+//!
+//! ```text
+//! KERNEL mine(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT counts) {
+//!     FOR_ITEMS(row, rows) counts[row] = (u32)(offsets[row + 1] - offsets[row]);
+//! }
+//! ```
+//!
+//! ```text
+//! const FILE: File = kernel_file!("mine.c");
+//! let Some(queue) = Queue::of(a.executor()) else { return on_host(a) };
+//! let mut counts = queue.room::<u32>(rows)?;
+//! queue.items(FILE, "mine", &[], rows, &[number(rows), read(offsets)?, write(&mut counts)?])?;
+//! let (offsets, entries) = queue.offsets(&counts)?;
+//! ```
+
+mod binned;
+mod entries;
+mod groups;
+pub(crate) mod interpolate;
+mod lists;
+pub(crate) mod mis2;
+pub(crate) mod pgm;
+pub(crate) mod pmis;
+mod products;
+pub(crate) mod radius;
+mod scan;
+mod slices;
+pub(crate) mod smoothed;
+#[cfg(test)]
+mod stage_tests;
+pub(crate) mod strength;
+mod tiles;
+mod transpose;
+
+use std::sync::Arc;
+
+use vcycle_gpu::Argument;
+
+use super::{BLOCK, Define, File, Gpu, kernel_file};
+use crate::error::Result;
+use crate::executor::{Buffer, Element, Executor};
+use crate::scalar::Scalar;
+
+pub(crate) use products::{Factors, Product};
+pub(crate) use slices::{DeviceSlices, Marks};
+
+const FILE: File = kernel_file!("arrays.c");
+/// Blocks for every compute unit: enough to hide the latency of memory.
+const BLOCKS_PER_UNIT: usize = 32;
+
+/// A device with what set-ups do on it; everything is queued in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue<'e> {
+    pub(crate) gpu: &'e Arc<Gpu>,
+    pub(crate) executor: &'e Executor,
+}
+
+impl<'e> Queue<'e> {
+    /// That of an executor; none on the host.
+    pub(crate) fn of(executor: &'e Executor) -> Option<Self> {
+        match executor {
+            Executor::Gpu(gpu) => Some(Self { gpu, executor }),
+            _ => None,
+        }
+    }
+
+    /// That of an executor for values of `T`; none for complex ones, which have no kernels.
+    pub(crate) fn real<T: Scalar>(executor: &'e Executor) -> Option<Self> {
+        Self::of(executor).filter(|_| !T::KIND.is_complex())
+    }
+
+    /// `len` values that nobody has written yet.
+    pub(crate) fn room<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::room(self.executor, len)
+    }
+
+    /// `len` zeros.
+    pub(crate) fn zeros<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::filled(self.executor, len, T::default())
+    }
+
+    /// Sets all values to zero.
+    pub(crate) fn clear(&self, values: &mut Buffer<u32>) -> Result<()> {
+        let len = values.len();
+        let arguments = [number(len), Argument::U32(0), write(values)?];
+        self.items(FILE, "fill", &[], len, &arguments)
+    }
+
+    /// `len` times `value`.
+    pub(crate) fn filled(&self, len: usize, value: u32) -> Result<Buffer<u32>> {
+        let mut values = self.room(len)?;
+        let arguments = [number(len), Argument::U32(value), write(&mut values)?];
+        self.items(FILE, "fill", &[], len, &arguments)?;
+        Ok(values)
+    }
+
+    /// Queues a kernel that shares `items` among its threads with `FOR_ITEMS`.
+    pub(crate) fn items(
+        &self,
+        file: File,
+        name: &'static str,
+        defines: &[Define],
+        items: usize,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let blocks = items.div_ceil(file.block as usize).min(self.most_blocks());
+        self.blocks(file, name, defines, blocks, arguments)
+    }
+
+    /// Queues a kernel on so many blocks; none where there are none.
+    pub(crate) fn blocks(
+        &self,
+        file: File,
+        name: &'static str,
+        defines: &[Define],
+        blocks: usize,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        if blocks == 0 {
+            return Ok(());
+        }
+        let kernel = self.gpu.kernel(file, name, defines)?;
+        self.gpu
+            .launch_blocks(&kernel, blocks as u32, file.block, arguments)
+    }
+
+    /// Blocks that keep the device busy.
+    pub(crate) fn most_blocks(&self) -> usize {
+        self.gpu.device().properties().compute_units * BLOCKS_PER_UNIT
+    }
+}
+
+/// A `u64`.
+pub(crate) fn number(value: usize) -> Argument {
+    Argument::U64(value as u64)
+}
+
+/// The address of what a kernel reads.
+pub(crate) fn read<T: Element>(buffer: &Buffer<T>) -> Result<Argument> {
+    Ok(Argument::Address(buffer.device()?))
+}
+
+/// The address of what a kernel writes.
+pub(crate) fn write<T: Element>(buffer: &mut Buffer<T>) -> Result<Argument> {
+    Ok(Argument::Address(buffer.device_mut()?))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

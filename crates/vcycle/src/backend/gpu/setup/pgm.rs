@@ -1,0 +1,144 @@
+//! Pairs of unknowns that are each other's strongest neighbour.
+
+use vcycle_gpu::Argument;
+
+use super::lists::Lists;
+use super::pmis::composed;
+use super::radius::diagonal;
+use super::smoothed::constants;
+use super::tiles::{graph, matrix, shape, tile_file, word};
+use super::{Queue, number, read, write};
+use crate::backend::gpu::File;
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::matrix::{Csr, Pattern, galerkin};
+
+const FILE: File = tile_file!("pgm.c");
+/// Rounds between two looks at what is left.
+const LOOK: usize = 5;
+
+/// For every unknown its group or `NONE`, and the number of groups, for a matrix of symmetric
+/// pattern: pairs, and pairs of these, so many `times`. `rounds` of a matching are side by side.
+pub(crate) fn pgm(
+    queue: Queue<'_>,
+    a: &Csr<f64>,
+    (times, rounds): (usize, usize),
+    seed: u64,
+) -> Result<(Buffer<u32>, usize)> {
+    let mut weights = modulus(queue, a)?;
+    let (mut groups, mut count) = Matching::new(queue, &weights, seed)?.groups(rounds, false)?;
+    let mut step = groups.clone();
+    for _ in 1..times {
+        let p = constants(queue, &step, count, 1)?;
+        weights = galerkin(&p.transpose()?, &weights, &p)?;
+        (step, count) = Matching::new(queue, &weights, seed)?.groups(rounds, true)?;
+        groups = composed(queue, &groups, &step)?;
+    }
+    Ok((groups, count))
+}
+
+/// `(|A| + |A^T|) / 2` without the couplings that do not count, for a matrix of symmetric pattern.
+fn modulus(queue: Queue<'_>, a: &Csr<f64>) -> Result<Csr<f64>> {
+    let shape = shape(a.pattern());
+    let a_arguments = [&[number(shape.0)], &matrix(a)?[..]].concat();
+    let mut coupled = queue.room::<u8>(shape.0)?;
+    let arguments = [&a_arguments[..], &[write(&mut coupled)?]].concat();
+    queue.rows(FILE, "pgm_coupled", &[], shape, &arguments)?;
+    let mut values = queue.room(a.nonzeros())?;
+    let arguments = [&a_arguments[..], &[read(&coupled)?, write(&mut values)?]].concat();
+    queue.rows(FILE, "pgm_modulus", &[], shape, &arguments)?;
+    Ok(Csr::of_buffers(a.pattern(), values))
+}
+
+/// A graph with weights, each with its heaviest of the row.
+struct Matching<'a> {
+    queue: Queue<'a>,
+    pattern: &'a Pattern,
+    weights: Buffer<f32>,
+    heaviest: Buffer<f32>,
+    seed: u64,
+}
+
+impl<'a> Matching<'a> {
+    /// Of a symmetric matrix.
+    fn new(queue: Queue<'a>, a: &'a Csr<f64>, seed: u64) -> Result<Self> {
+        let (diagonal, _) = diagonal(queue, a)?;
+        let pattern = a.pattern();
+        let shape = shape(pattern);
+        let (mut weights, mut heaviest) = (queue.room(a.nonzeros())?, queue.room(shape.0)?);
+        let results = [
+            read(&diagonal)?,
+            write(&mut weights)?,
+            write(&mut heaviest)?,
+        ];
+        let arguments = [&[number(shape.0)], &matrix(a)?[..], &results].concat();
+        queue.rows(FILE, "pgm_weights", &[], shape, &arguments)?;
+        Ok(Self {
+            queue,
+            pattern,
+            weights,
+            heaviest,
+            seed,
+        })
+    }
+
+    /// What `COUPLINGS` and the seed stand for.
+    fn couplings(&self) -> Result<Vec<Argument>> {
+        let [offsets, columns] = graph(self.pattern)?;
+        let weights = [read(&self.weights)?, read(&self.heaviest)?];
+        let rows = number(self.pattern.size().rows);
+        Ok([
+            &[rows, offsets, columns],
+            &weights[..],
+            &[Argument::U64(self.seed)],
+        ]
+        .concat())
+    }
+
+    fn launch(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
+        let rows = self.pattern.size().rows;
+        let arguments = [&self.couplings()?[..], arguments].concat();
+        self.queue.rows(FILE, name, &[], (rows, 1), &arguments)
+    }
+
+    /// For every row its group or `NONE`, and the number of groups; `rounds` are side by side.
+    /// With `keep_alone` rows without any coupling are groups.
+    fn groups(&self, rounds: usize, keep_alone: bool) -> Result<(Buffer<u32>, usize)> {
+        let partners = self.partners(rounds)?;
+        let rows = partners.len();
+        let mut flags = self.queue.room(rows)?;
+        let keep = word(usize::from(keep_alone));
+        self.launch("pgm_flags", &[keep, read(&partners)?, write(&mut flags)?])?;
+        let (sums, count) = self.queue.offsets(&flags)?;
+        let mut groups = flags;
+        let arguments = [read(&sums)?, read(&partners)?, write(&mut groups)?];
+        self.launch("pgm_groups", &arguments)?;
+        Ok((groups, count))
+    }
+
+    fn partners(&self, rounds: usize) -> Result<Buffer<u32>> {
+        let (queue, rows) = (self.queue, self.pattern.size().rows);
+        let (mut partners, mut choices) = (queue.filled(rows, u32::MAX)?, queue.room::<u32>(rows)?);
+        let mut lists = Lists::new(queue, rows)?;
+        for round in 0..rounds {
+            let changed = [read(&partners)?, write(&mut choices)?];
+            let arguments = [&lists.current()?[..], &changed, &lists.next()?].concat();
+            self.launch("pgm_choose", &arguments)?;
+            lists.advance();
+            let changed = [read(&choices)?, write(&mut partners)?];
+            let arguments = [&lists.current()?[..], &changed, &lists.next()?].concat();
+            queue.rows(FILE, "pgm_pair", &[], (rows, 1), &arguments)?;
+            lists.advance();
+            if (round + 1) % LOOK == 0 && lists.count()? == 0 {
+                return Ok(partners);
+            }
+        }
+        let arguments = [
+            &self.couplings()?[..],
+            &[read(&choices)?, write(&mut partners)?],
+        ]
+        .concat();
+        queue.rows(FILE, "pgm_rest", &[], (1, 1), &arguments)?;
+        Ok(partners)
+    }
+}

@@ -1,0 +1,291 @@
+//! Products of sparse matrices.
+
+use std::sync::Arc;
+
+use vcycle_gpu::Argument;
+
+use super::groups::{Group, Groups, TEAM_BLOCK};
+use super::{Queue, number, read, write};
+use crate::backend::gpu::{Define, File, kernel_file};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::linop::Size;
+use crate::matrix::{Csr, Pattern};
+use crate::scalar::Scalar;
+
+const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h");
+/// Kernels that have no teams are compiled with these.
+const PLAIN: [Define; 3] = [("THREADS", "1"), ("SLOTS", "0"), ("MAPPED", "0")];
+/// Expected entries of rows that are counted in local memory, and entries of those that are
+/// gathered there.
+const LOCAL_COUNTS: usize = 4096;
+const LOCAL_ENTRIES: usize = 1024;
+/// Products for every expected entry, as `product_work` has it.
+const PRODUCTS: usize = 4;
+
+/// A product `A B` on a device, or `A B P` with a `P` that has one entry a row.
+pub(crate) struct Product<'p> {
+    queue: Queue<'p>,
+    a: &'p Pattern,
+    b: &'p Pattern,
+    p: Option<&'p Pattern>,
+}
+
+impl<'p> Product<'p> {
+    /// Of matrices that fit.
+    ///
+    /// # Errors
+    /// When the device cannot number the columns of a table.
+    pub(crate) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
+        if b.size().cols >= 1 << 31 || a.size().rows >= 1 << 32 {
+            return Err(queue.gpu.lacks("csr", "products of so many columns"));
+        }
+        Ok(Self {
+            queue,
+            a,
+            b,
+            p: None,
+        })
+    }
+
+    /// `A B P`; `P` has one entry a row.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn fused(
+        queue: Queue<'p>,
+        a: &'p Pattern,
+        b: &'p Pattern,
+        p: &'p Pattern,
+    ) -> Result<Self> {
+        let p = Some(p);
+        Ok(Self {
+            p,
+            ..Self::new(queue, a, b)?
+        })
+    }
+
+    fn cols(&self) -> usize {
+        self.p.unwrap_or(self.b).size().cols
+    }
+
+    /// Where the entries stand.
+    pub(crate) fn symbolic(&self) -> Result<Pattern> {
+        let counts = self.counts()?;
+        let (offsets, entries) = self.queue.offsets(&counts)?;
+        let mut columns = self.queue.room(entries)?;
+        let groups = Groups::new(&self.queue, &counts)?;
+        for group in groups.each(LOCAL_ENTRIES)? {
+            let mut table = self.table(&group, groups.largest())?;
+            let mut arguments = self.arguments(&group, true)?;
+            arguments.extend(table.arguments()?);
+            arguments.extend([read(&offsets)?, write(&mut columns)?]);
+            self.launch("product_columns", &group, &[], table.blocks, &arguments)?;
+        }
+        Ok(Pattern::of_buffers(self.size(), offsets, columns))
+    }
+
+    fn size(&self) -> Size {
+        Size::new(self.a.size().rows, self.cols())
+    }
+
+    /// How many entries each row has.
+    fn counts(&self) -> Result<Buffer<u32>> {
+        let (queue, rows) = (&self.queue, self.a.size().rows);
+        let mut guesses = queue.room::<u32>(rows)?;
+        let mut arguments = vec![number(rows), Argument::U32(self.cols() as u32)];
+        arguments.extend(self.patterns()?);
+        arguments.push(write(&mut guesses)?);
+        queue.items(FILE, "product_work", &PLAIN, rows, &arguments)?;
+        let groups = Groups::new(queue, &guesses)?;
+        let most = (PRODUCTS * groups.largest()).min(self.cols());
+        let mut counts = queue.room::<u32>(rows)?;
+        // The guesses are known to their groups, so that their memory is free.
+        let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
+        for group in groups.each(LOCAL_COUNTS)? {
+            self.count(&group, most, [&mut counts, &mut again, &mut again_count])?;
+        }
+        let left = again_count.get(0)? as usize;
+        if left > 0 {
+            let group = Group::long(left, &again, most)?;
+            let mut nothing = [queue.room(left)?, queue.zeros(1)?];
+            let [none, zero] = &mut nothing;
+            self.count(&group, most, [&mut counts, none, zero])?;
+        }
+        Ok(counts)
+    }
+
+    fn count(&self, group: &Group, most: usize, out: [&mut Buffer<u32>; 3]) -> Result<()> {
+        let mut table = self.table(group, most)?;
+        let mut arguments = self.arguments(group, true)?;
+        arguments.extend(table.arguments()?);
+        for buffer in out {
+            arguments.push(write(buffer)?);
+        }
+        self.launch("product_count", group, &[], table.blocks, &arguments)
+    }
+
+    /// The values of entries that stand where `c` says.
+    pub(crate) fn numeric<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        factors: Factors<'_, A, B>,
+        c: &Pattern,
+    ) -> Result<Buffer<C>> {
+        let (offsets, columns) = c.buffers();
+        let mut values = self.queue.room(c.nonzeros())?;
+        let groups = Groups::new(&self.queue, &self.queue.lengths(offsets)?)?;
+        let out = [read(offsets)?, read(columns)?, write(&mut values)?];
+        self.values::<A, B, C>(factors, &groups, [("FRESH", "0"), ("SORTED", "0")], out)?;
+        Ok(values)
+    }
+
+    /// The product; `is_sorted`: for rows in any order are as good where nobody sees them.
+    pub(crate) fn whole<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        factors: Factors<'_, A, B>,
+        is_sorted: bool,
+    ) -> Result<Csr<C>> {
+        let counts = self.counts()?;
+        let (offsets, entries) = self.queue.offsets(&counts)?;
+        let groups = Groups::new(&self.queue, &counts)?;
+        drop(counts);
+        let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
+        let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
+        self.values::<A, B, C>(factors, &groups, [("FRESH", "1"), sorted], out)?;
+        let pattern = Pattern::of_buffers(self.size(), offsets, columns);
+        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+    }
+
+    fn values<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        factors: Factors<'_, A, B>,
+        groups: &Groups,
+        columns: [Define; 2],
+        out: [Argument; 3],
+    ) -> Result<()> {
+        let real = |kind| self.queue.gpu.real(kind);
+        let types = [
+            ("TA", real(A::KIND)?),
+            ("TB", real(B::KIND)?),
+            ("TC", real(C::KIND)?),
+            ("ACC", real(C::Arith::KIND)?),
+        ];
+        let defines = [&types[..], &columns].concat();
+        for group in groups.each(LOCAL_ENTRIES)? {
+            let mut table = self.table(&group, groups.largest())?;
+            let mut sums = self.queue.room::<f64>(table.keys.len())?;
+            let mut arguments = self.arguments(&group, false)?;
+            arguments.extend(table.arguments()?);
+            arguments.push(write(&mut sums)?);
+            arguments.extend(factors.arguments()?);
+            arguments.extend(out);
+            self.launch("product_values", &group, &defines, table.blocks, &arguments)?;
+        }
+        Ok(())
+    }
+
+    fn patterns(&self) -> Result<[Argument; 5]> {
+        let ([a, b], [c, d]) = (self.a.device()?, self.b.device()?);
+        let map = self.p.map_or(Ok(0), |p| p.buffers().1.device())?;
+        Ok([a, b, c, d, map].map(Argument::Address))
+    }
+
+    /// What all kernels of teams begin with; how many threads share a row of `B` where it may be
+    /// fewer than a team has.
+    fn arguments(&self, group: &Group, shares: bool) -> Result<Vec<Argument>> {
+        let mut arguments = vec![number(group.count), group.rows];
+        if shares {
+            let mean = self.b.nonzeros().div_ceil(self.b.size().rows.max(1));
+            let width = mean.next_power_of_two().clamp(1, 32);
+            arguments.push(Argument::U32(width as u32));
+        }
+        arguments.extend(self.patterns()?);
+        Ok(arguments)
+    }
+
+    fn launch(
+        &self,
+        name: &'static str,
+        group: &Group,
+        types: &[Define],
+        blocks: usize,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
+        let defines = [&group.defines(2), &mapped[..], types].concat();
+        self.queue.blocks(FILE, name, &defines, blocks, arguments)
+    }
+
+    /// The tables of a group; those in global memory for rows of up to `most` entries.
+    fn table(&self, group: &Group, most: usize) -> Result<Table> {
+        let slots = match group.is_local {
+            true => 0,
+            false => (most + most / 2 + 1).next_power_of_two(),
+        };
+        let blocks = group.blocks(&self.queue, slots * (size_of::<u32>() + size_of::<f64>()));
+        let keys = self.queue.room(slots * blocks)?;
+        Ok(Table {
+            slots,
+            blocks,
+            keys,
+        })
+    }
+}
+
+/// Tables in global memory, one for every block.
+struct Table {
+    slots: usize,
+    blocks: usize,
+    keys: Buffer<u32>,
+}
+
+impl Table {
+    fn arguments(&mut self) -> Result<[Argument; 2]> {
+        Ok([Argument::U32(self.slots as u32), write(&mut self.keys)?])
+    }
+}
+
+/// The matrices of a product.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'f, A, B> {
+    pub(crate) a: &'f Csr<A>,
+    pub(crate) b: &'f Csr<B>,
+    pub(crate) p: Option<&'f Csr<B>>,
+}
+
+impl<A: Scalar, B: Scalar> Factors<'_, A, B> {
+    fn arguments(&self) -> Result<Vec<Argument>> {
+        let mut arguments = vec![read(self.a.values_buffer())?, read(self.b.values_buffer())?];
+        if let Some(p) = self.p {
+            arguments.push(read(p.values_buffer())?);
+        }
+        Ok(arguments)
+    }
+}
+
+impl Queue<'_> {
+    /// `A B`.
+    pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        self.product(a, b, true)
+    }
+
+    fn product<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, is_sorted: bool) -> Result<Csr<T>> {
+        let product = Product::new(*self, a.pattern(), b.pattern())?;
+        product.whole(Factors { a, b, p: None }, is_sorted)
+    }
+
+    /// `R A P`, without `A P` where `P` has one entry a row.
+    pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if !self.has_single_entries(p.pattern())? {
+            return self.multiply(r, &self.product(a, p, false)?);
+        }
+        let product = Product::fused(*self, r.pattern(), a.pattern(), p.pattern())?;
+        let factors = Factors {
+            a: r,
+            b: a,
+            p: Some(p),
+        };
+        product.whole(factors, true)
+    }
+}

@@ -1,0 +1,88 @@
+//! Numbers of the next level.
+
+use std::ops::{Deref, DerefMut};
+
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+
+/// One number for every unknown, in the memory of the executor that found them.
+///
+/// It is used like a slice. Numbers of a device are copied to the host when somebody looks at them
+/// there, and not before.
+///
+/// ```
+/// use vcycle::multigrid::coarsen::Numbers;
+/// let numbers = Numbers::from(vec![0, 0, 1]);
+/// assert_eq!((numbers.len(), numbers[2]), (3, 1));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Numbers(Buffer<u32>);
+
+impl Numbers {
+    /// Takes over numbers of any executor.
+    pub(crate) fn of_buffer(numbers: Buffer<u32>) -> Self {
+        Self(numbers)
+    }
+
+    /// Whether a device has found them, which makes no mistakes.
+    pub(crate) fn is_made_by_device(&self) -> bool {
+        matches!(self.0.executor(), Executor::Gpu(_))
+    }
+
+    /// How many there are; nothing is copied.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The numbers on an executor.
+    pub(crate) fn on(&self, executor: &Executor) -> Result<Buffer<u32>> {
+        match self.0.executor().shares_memory_with(executor) {
+            true => Ok(self.0.clone()),
+            false => self.0.copy_to(executor),
+        }
+    }
+}
+
+impl From<Vec<u32>> for Numbers {
+    fn from(numbers: Vec<u32>) -> Self {
+        Self(Buffer::from_vec(&Executor::reference(), numbers))
+    }
+}
+
+impl FromIterator<u32> for Numbers {
+    fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
+        numbers.into_iter().collect::<Vec<u32>>().into()
+    }
+}
+
+/// # Panics
+/// When a device fails.
+impl Deref for Numbers {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        self.0.host().expect("the device still answers")
+    }
+}
+
+/// # Panics
+/// When a device fails.
+impl DerefMut for Numbers {
+    fn deref_mut(&mut self) -> &mut [u32] {
+        self.0.host_mut().expect("the device still answers")
+    }
+}
+
+impl PartialEq for Numbers {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Numbers {}
+
+impl<const N: usize> PartialEq<[u32; N]> for Numbers {
+    fn eq(&self, other: &[u32; N]) -> bool {
+        **self == other[..]
+    }
+}

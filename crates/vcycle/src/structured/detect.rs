@@ -1,0 +1,242 @@
+//! Finding the grid that a matrix comes from.
+
+use std::collections::BTreeSet;
+
+use super::convert::{Decoder, no_stencil, stencil_on};
+use super::matrix::MOST_UNKNOWNS;
+use super::{Grid, Stencil, StencilMatrix, Storage};
+use crate::error::{Error, Result};
+use crate::linop::Size;
+use crate::matrix::Csr;
+use crate::scalar::Scalar;
+
+/// Distances from the diagonal that a stencil of 27 points has at most.
+const DISTANCES: usize = 13;
+/// Rows that tell most grids apart.
+const TRIAL: usize = 64 * 1024;
+
+impl<T: Storage> StencilMatrix<T> {
+    /// The matrix of a CSR matrix whose grid is found out: rows have to be numbered with the unknowns of
+    /// a cell fastest, then x, then y, then z. Stored zeros do not count.
+    ///
+    /// # Errors
+    /// [`NotAStencil`](Error::NotAStencil) naming an entry that no grid explains, and the grid that
+    /// explains most rows before it; a matrix that is not square; short memory.
+    pub fn from_csr(a: &Csr<T>) -> Result<Self> {
+        let found = find_stencil(a)?;
+        Self::with_stencil(a, found.grid, found.stencil, found.unknowns)
+    }
+}
+
+/// What a matrix on a grid is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Structure {
+    /// The cells.
+    pub grid: Grid,
+    /// The neighbours of a cell.
+    pub stencil: Stencil,
+    /// The unknowns of a cell.
+    pub unknowns: usize,
+}
+
+/// The grid on which all entries of a matrix are between neighbours, and which neighbours they are.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, structured::find_stencil};
+/// let a = gallery::build("poisson27:6x5x4", &Executor::cpu())?.matrix;
+/// let found = find_stencil(&a)?;
+/// assert_eq!((found.grid.size(), found.stencil.points(), found.unknowns), ([6, 5, 4], 27, 1));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`StencilMatrix::from_csr`].
+pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<Structure> {
+    let Size { rows, cols } = a.size();
+    if rows != cols {
+        return Err(Error::NotSquare {
+            component: "stencil matrix",
+            size: a.size(),
+        });
+    }
+    let mut furthest: Option<(Grid, (usize, usize))> = None;
+    for unknowns in (1..=MOST_UNKNOWNS).filter(|&unknowns| divides(unknowns, rows)) {
+        for grid in candidates(rows / unknowns, &distances(a, unknowns)) {
+            match (try_grid(a, grid, unknowns), furthest) {
+                (Ok(stencil), _) if is_full(a, grid, &stencil, unknowns) => {
+                    return Ok(Structure {
+                        grid,
+                        stencil,
+                        unknowns,
+                    });
+                }
+                (Ok(_), _) => {}
+                (Err(entry), Some((_, before))) if entry.0 <= before.0 => {}
+                (Err(entry), _) => furthest = Some((grid, entry)),
+            }
+        }
+    }
+    Err(match furthest {
+        Some((grid, entry)) => no_stencil(grid, entry),
+        None => Error::InvalidStructure {
+            format: "stencil matrix",
+            reason: "a matrix without rows has no grid".to_owned(),
+        },
+    })
+}
+
+/// Whether blocks of several unknowns are not mostly empty: those of one unknown a cell are, taken
+/// together.
+fn is_full<T: Scalar>(a: &Csr<T>, grid: Grid, stencil: &Stencil, unknowns: usize) -> bool {
+    let entries = grid.cells() * stencil.points() * unknowns * unknowns;
+    unknowns == 1 || 4 * a.nonzeros() >= entries
+}
+
+/// The stencil on a grid, or the first entry that breaks it; some rows are enough to refuse most grids.
+fn try_grid<T: Scalar>(a: &Csr<T>, grid: Grid, unknowns: usize) -> Result<Stencil, (usize, usize)> {
+    let cells = 0..grid.cells().min(TRIAL);
+    Decoder::new(grid, unknowns).each_entry(a, cells, |_| {})?;
+    stencil_on(a, grid, unknowns)
+}
+
+/// How many cells the entries of the first rows are away; more than a stencil has are left out.
+fn distances<T: Scalar>(a: &Csr<T>, unknowns: usize) -> BTreeSet<usize> {
+    let zero = T::default();
+    let mut found = BTreeSet::new();
+    for row in 0..a.size().rows.min(TRIAL) {
+        let (columns, values) = a.row(row);
+        let entries = columns.iter().zip(values).filter(|entry| *entry.1 != zero);
+        for (&column, _) in entries {
+            let distance = (row / unknowns).abs_diff(column as usize / unknowns);
+            if distance > 0 && found.len() < DISTANCES {
+                found.insert(distance);
+            }
+        }
+    }
+    found
+}
+
+/// Grids with this many cells on which a neighbour can be at the distances, longest lines first.
+fn candidates(cells: usize, distances: &BTreeSet<usize>) -> Vec<Grid> {
+    let mut grids = BTreeSet::new();
+    for nx in around(distances)
+        .chain([cells])
+        .filter(|&nx| divides(nx, cells))
+    {
+        let rest = cells / nx;
+        let per_line = distances
+            .iter()
+            .flat_map(|&distance| [distance / nx, distance.div_ceil(nx)]);
+        let steps: BTreeSet<usize> = per_line.collect();
+        for ny in around(&steps).chain([rest]).filter(|&ny| divides(ny, rest)) {
+            grids.insert([nx, ny, rest / ny]);
+        }
+    }
+    grids
+        .into_iter()
+        .rev()
+        .filter_map(|size| Grid::new(size).ok())
+        .collect()
+}
+
+/// The numbers and those one less or more.
+fn around(numbers: &BTreeSet<usize>) -> impl Iterator<Item = usize> + '_ {
+    numbers
+        .iter()
+        .flat_map(|&number| number.saturating_sub(1)..=number.saturating_add(1))
+}
+
+fn divides(part: usize, whole: usize) -> bool {
+    part > 0 && whole.is_multiple_of(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::gallery;
+
+    fn found(spec: &str) -> (String, String) {
+        let a = gallery::build(spec, &Executor::reference()).unwrap().matrix;
+        let stencil = StencilMatrix::from_csr(&a).unwrap();
+        assert_eq!(stencil.to_csr().columns(), a.columns(), "{spec}");
+        assert_eq!(stencil.to_csr().values(), a.values(), "{spec}");
+        (stencil.grid().to_string(), stencil.stencil().to_string())
+    }
+
+    #[test]
+    fn the_grids_of_the_gallery_are_found() {
+        for (spec, grid, stencil) in [
+            ("poisson5:9x4", "9x4", "2d5"),
+            ("poisson9:5x8", "5x8", "2d9"),
+            ("poisson7:5x4x3", "5x4x3", "3d7"),
+            ("poisson27:3", "3x3x3", "3d27"),
+            ("poisson27:2x3x4", "2x3x4", "3d27"),
+            ("poisson7:7x1x1", "7x1", "1d3"),
+            ("poisson7:1", "1x1", "1d1"),
+            ("jump7:6x5x4,100", "6x5x4", "3d7"),
+            ("convdiff7:6x5x4,10", "6x5x4", "3d7"),
+        ] {
+            let expected = (grid.to_owned(), stencil.to_owned());
+            assert_eq!(found(spec), expected, "{spec}");
+        }
+    }
+
+    #[test]
+    fn several_unknowns_are_found() {
+        let host = Executor::reference();
+        let a = gallery::build("elasticity:3x2x2", &host).unwrap().matrix;
+        let found = find_stencil(&a).unwrap();
+        assert_eq!((found.grid.size(), found.unknowns), ([3, 3, 3], 3));
+        assert_eq!(found.stencil.points(), 27);
+    }
+
+    #[test]
+    fn flat_grids_are_found_along_other_axes() {
+        let host = Executor::reference();
+        for spec in ["poisson7:1x5x6", "poisson7:5x1x6", "poisson7:1x1x6"] {
+            let a = gallery::build(spec, &host).unwrap().matrix;
+            let stencil = StencilMatrix::from_csr(&a).unwrap();
+            assert_eq!(stencil.to_csr().values(), a.values(), "{spec}");
+        }
+    }
+
+    #[test]
+    fn the_entry_that_breaks_the_stencil_is_named() {
+        let host = Executor::reference();
+        let a = gallery::build("poisson5:6x5", &host).unwrap().matrix;
+        let mut triplets: Vec<(usize, usize)> = Vec::new();
+        for row in 0..30 {
+            triplets.extend(a.row(row).0.iter().map(|&column| (row, column as usize)));
+        }
+        // From the end of a line to the beginning of the next: the distance is that of a neighbour.
+        triplets.push((17, 18));
+        triplets.sort_unstable();
+        let offsets = (0..=30)
+            .map(|row| triplets.partition_point(|entry| entry.0 < row))
+            .collect();
+        let columns = triplets.iter().map(|entry| entry.1 as u32).collect();
+        let broken =
+            Csr::from_canonical(&host, a.size(), offsets, columns, vec![1.0; triplets.len()]);
+        match StencilMatrix::from_csr(&broken) {
+            Err(Error::NotAStencil {
+                row: 17,
+                column: 18,
+                grid,
+            }) => assert_eq!(grid, "6x5"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn matrices_without_a_grid_are_refused() {
+        let host = Executor::reference();
+        let a = gallery::build("lshape:o1,l2", &host).unwrap().matrix;
+        let refused = StencilMatrix::from_csr(&a);
+        assert!(
+            matches!(refused, Err(Error::NotAStencil { .. })),
+            "{refused:?}"
+        );
+    }
+}

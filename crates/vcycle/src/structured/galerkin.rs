@@ -1,0 +1,416 @@
+//! Interpolation from the matrix and Galerkin products, along one axis, in stencil form.
+//!
+//! A coarse line is done at a time. Its cells and the odd cells beside them are brought into lines of
+//! the same length first, whatever the axis is; all arithmetic is on such lines.
+
+use super::{Grid, Offset, Stencil, StencilMatrix, Transfer};
+use crate::backend::cpu::simd::multiversion;
+use crate::error::Result;
+use crate::executor::{Executor, cut};
+use crate::matrix::zeroed;
+
+/// Cells that one task makes, about.
+const CELLS: usize = 4 * 1024;
+
+/// Weights for the cells between those of the coarse grid: the couplings of a cell with the cells on
+/// either side, all that are on one side added up, in proportion. They follow jumps of coefficients
+/// (Alcouffe, Brandt, Dendy and Painter 1981, in one dimension).
+pub(super) fn interpolation(a: &StencilMatrix<f64>, axis: usize) -> Result<Transfer<f64>> {
+    let mut weights = Vec::new();
+    for unknown in 0..a.unknowns() {
+        weights.append(&mut weights_of(a, axis, unknown)?);
+    }
+    Transfer::with_unknowns(a.executor(), a.grid(), axis, a.unknowns(), weights)
+}
+
+/// The weights of one unknown, from its couplings with itself.
+fn weights_of(a: &StencilMatrix<f64>, axis: usize, unknown: usize) -> Result<Vec<f64>> {
+    let (fine, coarse) = (a.grid(), a.grid().halved(axis));
+    let length = coarse.length();
+    made_of_lines(a.executor(), coarse, 2, |line, out| {
+        let mut sums = [0, 1, 2].map(|_| vec![0.0; length]);
+        let mut entries = vec![0.0; length];
+        for (point, offset) in a.stencil().offsets().iter().enumerate() {
+            let unknowns = [unknown; 2];
+            fetch(Entries { a, unknowns, point }, axis, line, 1, &mut entries);
+            add(&entries, &mut sums[(offset[axis] + 1) as usize]);
+        }
+        let (lower, upper) = out.split_at_mut(length);
+        for x in 0..length {
+            let at = [x, line % coarse.size()[1], line / coarse.size()[1]][axis];
+            let odd = 2 * at + 1;
+            let between = [sums[0][x], sums[1][x], sums[2][x]];
+            [lower[x], upper[x]] = match odd {
+                odd if odd >= fine.size()[axis] => [0.0, 0.0],
+                odd if odd + 1 >= fine.size()[axis] => [last_weight(between), 0.0],
+                _ => shares(between),
+            };
+        }
+    })
+}
+
+/// How a cell depends on its two sides; half and half where the matrix does not say.
+fn shares([before, own, after]: [f64; 3]) -> [f64; 2] {
+    let sign = -own.signum();
+    let (before, after) = (sign * before, sign * after);
+    let sum = before + after;
+    if before >= 0.0 && after >= 0.0 && sum > 0.0 {
+        return [before / sum, after / sum];
+    }
+    [0.5, 0.5]
+}
+
+/// The same for a cell at the boundary, beyond which there are zeros.
+fn last_weight([before, own, _]: [f64; 3]) -> f64 {
+    let weight = -before / own;
+    if weight > 0.0 && weight <= 1.0 {
+        weight
+    } else {
+        0.5
+    }
+}
+
+/// A parent of an odd or even cell: its place relative to the coarse cell, and where its weight is:
+/// the shift of the coarse cell below, and the side.
+type Parent = (i8, Option<(i8, usize)>);
+
+/// The coarse cells that the fine cell `shift` beside a coarse one is interpolated from.
+fn parents(shift: i8) -> &'static [Parent] {
+    match shift {
+        -2 => &[(-1, None)],
+        -1 => &[(-1, Some((-1, 0))), (0, Some((-1, 1)))],
+        0 => &[(0, None)],
+        1 => &[(0, Some((0, 0))), (1, Some((0, 1)))],
+        _ => &[(1, None)],
+    }
+}
+
+/// `P^T A P`.
+pub(super) fn galerkin(a: &StencilMatrix<f64>, p: &Transfer<f64>) -> Result<StencilMatrix<f64>> {
+    let (coarse, r) = (p.coarse(), a.unknowns());
+    let stencil = widened(a.stencil(), p.axis()).within(coarse);
+    let numbers = stencil.points() * r * r;
+    let values = made_of_lines(a.executor(), coarse, numbers, |line, out| {
+        for unknowns in (0..r * r).map(|block| [block / r, block % r]) {
+            let product = Product {
+                a,
+                p,
+                line,
+                unknowns,
+                entries: vec![0.0; coarse.length()],
+                weights: vec![0.0; coarse.length()],
+            };
+            product.add_to(&stencil, out);
+        }
+    })?;
+    StencilMatrix::with_unknowns(a.executor(), coarse, stencil, r, values)
+}
+
+/// With all three offsets along an axis wherever there is one of them.
+fn widened(stencil: &Stencil, axis: usize) -> Stencil {
+    let any = |offset| (-1..=1).any(|step| stencil.position(with(offset, axis, step)).is_some());
+    Stencil::of(any)
+}
+
+/// The offset with another step along an axis.
+fn with(mut offset: Offset, axis: usize, step: i8) -> Offset {
+    offset[axis] = step;
+    offset
+}
+
+/// The entries of one offset in the rows of an unknown and the columns of another.
+#[derive(Clone, Copy)]
+struct Entries<'a> {
+    a: &'a StencilMatrix<f64>,
+    unknowns: [usize; 2],
+    point: usize,
+}
+
+/// What makes one line of a product, in the rows of an unknown and the columns of another.
+struct Product<'a> {
+    a: &'a StencilMatrix<f64>,
+    p: &'a Transfer<f64>,
+    line: usize,
+    unknowns: [usize; 2],
+    entries: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Product<'_> {
+    /// Adds the products with all entries to the values of the line.
+    fn add_to(mut self, stencil: &Stencil, out: &mut [f64]) {
+        let ([i, j], r, length) = (self.unknowns, self.a.unknowns(), self.entries.len());
+        let axis = self.p.axis();
+        for (point, &offset) in self.a.stencil().offsets().iter().enumerate() {
+            for row in -1..=1 {
+                self.restricted_entries(point, row);
+                for &(place, weight) in parents(row + offset[axis]) {
+                    if let Some(target) = stencil.position(with(offset, axis, place)) {
+                        let first = ((i * stencil.points() + target) * r + j) * length;
+                        self.add(offset, weight, &mut out[first..first + length]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The entries of a point in the fine rows beside the coarse ones, times their weight in `P^T`.
+    fn restricted_entries(&mut self, point: usize, row: i8) {
+        let axis = self.p.axis();
+        let entries = Entries {
+            a: self.a,
+            unknowns: self.unknowns,
+            point,
+        };
+        fetch(entries, axis, self.line, row, &mut self.entries);
+        let (shift, side) = match row {
+            0 => return,
+            1 => (0, 0),
+            _ => (-1, 1),
+        };
+        let cell = with([0; 3], axis, shift);
+        self.fetch_weights(self.unknowns[0], cell, side);
+        multiply(&self.weights, &mut self.entries);
+    }
+
+    /// Adds the entries times the weight in `P` of the column that is `offset` away.
+    fn add(&mut self, offset: Offset, weight: Option<(i8, usize)>, out: &mut [f64]) {
+        let Some((shift, side)) = weight else {
+            return add(&self.entries, out);
+        };
+        let cell = with(offset, self.p.axis(), shift);
+        self.fetch_weights(self.unknowns[1], cell, side);
+        multiply_add(&self.entries, &self.weights, out);
+    }
+
+    /// The weights of one side at the coarse cells `shift` away from those of the line; zeros outside.
+    fn fetch_weights(&mut self, unknown: usize, shift: Offset, side: usize) {
+        let (coarse, out) = (self.p.coarse(), &mut self.weights);
+        let Some(line) = coarse.neighbour(self.line, shift) else {
+            return out.fill(0.0);
+        };
+        let length = coarse.length();
+        let weights = &self.p.weights_of(unknown)[(2 * line + side) * length..][..length];
+        match shift[0] {
+            0 => out.copy_from_slice(weights),
+            1 => {
+                out[..length - 1].copy_from_slice(&weights[1..]);
+                out[length - 1] = 0.0;
+            }
+            _ => {
+                out[1..].copy_from_slice(&weights[..length - 1]);
+                out[0] = 0.0;
+            }
+        }
+    }
+}
+
+/// The entries at the fine cells `shift` beside those of a coarse line; zeros outside.
+fn fetch(entries: Entries<'_>, axis: usize, line: usize, shift: i8, out: &mut [f64]) {
+    let Entries { a, unknowns, point } = entries;
+    let (fine, ny) = (a.grid(), a.grid().halved(axis).size()[1]);
+    let mut at = [0, line % ny, line / ny];
+    if axis == 0 {
+        let entries = a.line_of(unknowns, line, point);
+        let place = |x: usize| (2 * x).checked_add_signed(shift.into());
+        for (x, out) in out.iter_mut().enumerate() {
+            *out = place(x)
+                .and_then(|x| entries.get(x))
+                .copied()
+                .unwrap_or(0.0);
+        }
+        return;
+    }
+    let there = (2 * at[axis]).checked_add_signed(shift.into());
+    match there.filter(|&place| place < fine.size()[axis]) {
+        None => out.fill(0.0),
+        Some(place) => {
+            at[axis] = place;
+            out.copy_from_slice(a.line_of(unknowns, at[1] + fine.size()[1] * at[2], point));
+        }
+    }
+}
+
+multiversion! {
+    fn add[](from: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(from).for_each(|(out, from)| *out += from);
+    }
+}
+
+multiversion! {
+    fn multiply[](by: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(by).for_each(|(out, by)| *out *= by);
+    }
+}
+
+multiversion! {
+    fn multiply_add[](a: &[f64], b: &[f64], out: &mut [f64]) {
+        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+            *out += a * b;
+        }
+    }
+}
+
+/// Values made line by line, `points` numbers a cell: `work(line, values of the line)`.
+pub(super) fn made_of_lines(
+    executor: &Executor,
+    grid: Grid,
+    points: usize,
+    work: impl Fn(usize, &mut [f64]) + Sync + Send,
+) -> Result<Vec<f64>> {
+    let mut values = zeroed(executor, grid.cells() * points)?;
+    let share = grid.length() * points;
+    let per_task = CELLS.div_ceil(grid.length());
+    let starts = (0..grid.lines()).step_by(per_task);
+    let lengths = starts
+        .clone()
+        .map(|first| per_task.min(grid.lines() - first) * share);
+    let bytes = size_of_val(values.as_slice());
+    let tasks = starts.zip(cut(&mut values, lengths)).collect();
+    executor.run(bytes, tasks, |(first, out): (usize, &mut [f64])| {
+        for (line, out) in out.chunks_mut(share).enumerate() {
+            work(first + line, out);
+        }
+    });
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::reference::stencil::Form;
+    use crate::gallery;
+    use crate::linop::Size;
+    use crate::matrix::{Csr, Duplicates};
+    use crate::vector::Vector;
+
+    /// A transfer as a matrix.
+    fn matrix(p: &Transfer<f64>) -> Csr<f64> {
+        let (host, coarse) = (Executor::reference(), p.coarse().cells());
+        let size = Size::new(p.fine().cells(), coarse);
+        let (mut offsets, mut columns, mut values) = (vec![0; size.rows + 1], vec![], vec![]);
+        let mut entries = vec![Vec::new(); size.rows];
+        for column in 0..coarse {
+            let mut unit = vec![0.0; coarse];
+            unit[column] = 1.0;
+            let unit = crate::vector::Vector::from_column(&host, unit);
+            let mut image = crate::vector::Vector::zeros(&host, size.rows, 1).unwrap();
+            p.prolong(None, &unit, &mut image, false).unwrap();
+            for (row, value) in image
+                .to_vec()
+                .into_iter()
+                .enumerate()
+                .filter(|v| v.1 != 0.0)
+            {
+                entries[row].push((column as u32, value));
+            }
+        }
+        for (row, entries) in entries.into_iter().enumerate() {
+            offsets[row + 1] = offsets[row] + entries.len();
+            columns.extend(entries.iter().map(|entry| entry.0));
+            values.extend(entries.iter().map(|entry| entry.1));
+        }
+        Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    }
+
+    #[test]
+    fn products_are_those_of_matrices() {
+        let host = Executor::reference();
+        for spec in [
+            "jump7:9x6x5,100",
+            "poisson27:4x5x2",
+            "poisson5:8x5",
+            "convdiff7:6x5x4,20",
+        ] {
+            let mut a =
+                StencilMatrix::from_csr(&gallery::build(spec, &host).unwrap().matrix).unwrap();
+            for axis in (0..3)
+                .rev()
+                .filter(|&axis| a.grid().size()[axis] > 1)
+                .collect::<Vec<_>>()
+            {
+                let p = interpolation(&a, axis).unwrap();
+                let coarse = galerkin(&a, &p).unwrap();
+                let p = matrix(&p);
+                let expected = p
+                    .transpose()
+                    .unwrap()
+                    .multiply(&a.to_csr())
+                    .unwrap()
+                    .multiply(&p)
+                    .unwrap();
+                for row in 0..expected.size().rows {
+                    let (columns, values) = expected.row(row);
+                    for (&column, &value) in columns.iter().zip(values) {
+                        let found = coarse.to_csr().entry(row, column as usize).unwrap_or(0.0);
+                        let error = (found - value).abs();
+                        assert!(error < 1e-12 * a.largest(), "{spec} {axis}: {row} {column}");
+                    }
+                }
+                a = coarse;
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_blocks_are_products_in_a_row() {
+        let host = Executor::reference();
+        let a = gallery::build("elasticity:4x3x4", &host).unwrap().matrix;
+        let mut a = StencilMatrix::from_csr(&a).unwrap();
+        let vector = |n: usize| {
+            (0..n)
+                .map(|place| ((place * 7) % 11) as f64 - 5.0)
+                .collect()
+        };
+        for axis in [2, 1, 0] {
+            let p = interpolation(&a, axis).unwrap();
+            let coarse = galerkin(&a, &p).unwrap();
+            let x = Vector::from_column(&host, vector(coarse.size().rows));
+            let mut fine = Vector::zeros(&host, a.size().rows, 1).unwrap();
+            p.prolong(None, &x, &mut fine, false).unwrap();
+            let mut product = fine.clone();
+            a.column(
+                Form::Product,
+                fine.host().unwrap(),
+                product.host_mut().unwrap(),
+            );
+            let (mut expected, mut found) = (x.clone(), x.clone());
+            p.restrict(None, &product, &mut expected).unwrap();
+            coarse.column(Form::Product, x.host().unwrap(), found.host_mut().unwrap());
+            let scale = 1e-12 * a.largest();
+            for (expected, found) in expected.to_vec().into_iter().zip(found.to_vec()) {
+                assert!(
+                    (expected - found).abs() < scale,
+                    "{axis}: {expected} {found}"
+                );
+            }
+            a = coarse;
+        }
+    }
+
+    #[test]
+    fn constants_are_interpolated_exactly_inside() {
+        let host = Executor::reference();
+        let a = gallery::build("jump7:9,1000", &host).unwrap().matrix;
+        let a = StencilMatrix::from_csr(&a).unwrap();
+        for axis in 0..3 {
+            let p = interpolation(&a, axis).unwrap();
+            let ones = crate::vector::Vector::filled(&host, p.coarse().cells(), 1, 1.0).unwrap();
+            let mut fine = crate::vector::Vector::zeros(&host, 729, 1).unwrap();
+            p.prolong(None, &ones, &mut fine, false).unwrap();
+            assert!(
+                fine.to_vec()
+                    .iter()
+                    .all(|value: &f64| (value - 1.0).abs() < 1e-12)
+            );
+        }
+    }
+
+    #[test]
+    fn weights_follow_the_stronger_side() {
+        assert_eq!(shares([-3.0, 4.0, -1.0]), [0.75, 0.25]);
+        assert_eq!(shares([3.0, -4.0, 1.0]), [0.75, 0.25]);
+        assert_eq!(shares([1.0, 4.0, -1.0]), [0.5, 0.5]);
+        assert_eq!(last_weight([-1.0, 2.0, 0.0]), 0.5);
+    }
+}

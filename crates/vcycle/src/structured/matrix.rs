@@ -1,0 +1,281 @@
+//! Matrices that store a stencil of numbers a cell and no indices.
+
+use super::{Grid, Stencil, fields};
+use crate::backend::reference::stencil::StencilArrays;
+use crate::backend::{cpu, reference};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::linop::Size;
+use crate::matrix::zeroed;
+use crate::scalar::{Field, Scalar, bf16, f16};
+
+/// Values that one task looks at.
+const PART: usize = 64 * 1024;
+
+/// Types the entries of a [`StencilMatrix`] can be stored in: `f64`, `f32`, `f16`, `bf16`.
+pub trait Storage: Scalar {}
+impl Storage for f64 {}
+impl Storage for f32 {}
+impl Storage for f16 {}
+impl Storage for bf16 {}
+
+/// A matrix on a [`Grid`] whose rows all have the entries of one [`Stencil`] (SG-DIA).
+///
+/// Line by line, the entries of one offset lie side by side: `values[(line * points + point) * nx + x]`.
+/// So a whole register of them is converted at once, the matrix is read as one stream, and nothing
+/// but numbers is stored: in half precision a quarter of what double precision needs. Entries of
+/// neighbours outside the grid are stored as zeros.
+///
+/// A cell may have up to four unknowns, which are neighbours in the numbering: row `r cell + i`. Then
+/// entries are dense blocks, `values[(((line * r + i) * points + point) * r + j) * nx + x]`.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, structured::{Grid, StencilMatrix}};
+/// let problem = gallery::build("poisson7:8", &Executor::cpu())?;
+/// let a = StencilMatrix::from_csr(&problem.matrix)?;
+/// assert_eq!((a.grid(), a.stencil().points()), (Grid::new([8, 8, 8])?, 7));
+/// assert_eq!(a.to_csr().values(), problem.matrix.values());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct StencilMatrix<T> {
+    grid: Grid,
+    stencil: Stencil,
+    unknowns: usize,
+    values: Buffer<T>,
+}
+
+/// Unknowns a cell can have.
+pub(super) const MOST_UNKNOWNS: usize = 4;
+
+impl<T: Storage> StencilMatrix<T> {
+    /// A matrix with one unknown a cell from its values, line by line, offset by offset; zeros where a
+    /// neighbour is outside.
+    ///
+    /// # Errors
+    /// As [`with_unknowns`](Self::with_unknowns).
+    pub fn new(executor: &Executor, grid: Grid, stencil: Stencil, values: Vec<T>) -> Result<Self> {
+        Self::with_unknowns(executor, grid, stencil, 1, values)
+    }
+
+    /// A matrix with several unknowns a cell: in a line those of the first unknown, offset by offset,
+    /// for each the entries with the first unknown there, then with the second, and so on.
+    ///
+    /// # Errors
+    /// For another number of unknowns than one to four, when there are not as many values as the
+    /// stencil has points times the grid has cells times unknowns squared, and on a device, which has
+    /// no kernels for it.
+    pub fn with_unknowns(
+        executor: &Executor,
+        grid: Grid,
+        stencil: Stencil,
+        unknowns: usize,
+        values: Vec<T>,
+    ) -> Result<Self> {
+        if let Executor::Gpu(gpu) = executor {
+            return Err(gpu.lacks("stencil matrix", "storage"));
+        }
+        if !(1..=MOST_UNKNOWNS).contains(&unknowns) {
+            return Err(Error::BadParameter {
+                parameter: "unknowns",
+                reason: format!("{unknowns} a cell; there can be 1 to {MOST_UNKNOWNS}"),
+            });
+        }
+        let expected = grid.cells() * stencil.points() * unknowns * unknowns;
+        if values.len() != expected {
+            return Err(Error::InvalidStructure {
+                format: "stencil matrix",
+                reason: format!("{} values for {expected} entries", values.len()),
+            });
+        }
+        Ok(Self {
+            grid,
+            stencil,
+            unknowns,
+            values: Buffer::from_vec(executor, values),
+        })
+    }
+
+    /// The cells.
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// The neighbours of a cell.
+    pub fn stencil(&self) -> &Stencil {
+        &self.stencil
+    }
+
+    /// Unknowns of a cell.
+    pub fn unknowns(&self) -> usize {
+        self.unknowns
+    }
+
+    /// Where the matrix lives.
+    pub fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        Size::square(self.grid.cells() * self.unknowns)
+    }
+
+    /// Entries stored, those of neighbours outside the grid among them.
+    pub fn entries(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.values.bytes()
+    }
+
+    /// The values line by line, offset by offset.
+    pub fn values(&self) -> &[T] {
+        self.values
+            .host()
+            .expect("stencil matrices live on the host")
+    }
+
+    /// The values to be changed; those of neighbours outside the grid have to stay zero.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        self.values
+            .host_mut()
+            .expect("stencil matrices live on the host")
+    }
+
+    /// The arrays, for kernels.
+    pub(crate) fn arrays(&self) -> StencilArrays<'_, T> {
+        StencilArrays {
+            grid: self.grid,
+            offsets: self.stencil.offsets(),
+            unknowns: self.unknowns,
+            values: self.values(),
+        }
+    }
+
+    /// The entries of one offset along one line, of the rows of an unknown and the columns of another.
+    pub(crate) fn line_of(&self, [row, column]: [usize; 2], line: usize, point: usize) -> &[T] {
+        let (length, points, r) = (self.grid.length(), self.stencil.points(), self.unknowns);
+        let first = (((line * r + row) * points + point) * r + column) * length;
+        &self.values()[first..first + length]
+    }
+
+    /// Where the entry of a row with one unknown a cell is.
+    pub(super) fn place(&self, row: usize, point: usize) -> usize {
+        let length = self.grid.length();
+        (row / length * self.stencil.points() + point) * length + row % length
+    }
+
+    /// The diagonal, unknown by unknown: the order that kernels have.
+    pub(crate) fn diagonal_fields(&self) -> Vec<T> {
+        let centre = self.stencil.centre();
+        let lines =
+            |i| (0..self.grid.lines()).flat_map(move |line| self.line_of([i, i], line, centre));
+        (0..self.unknowns).flat_map(lines).copied().collect()
+    }
+
+    /// The diagonal, in the order of rows.
+    pub fn diagonal(&self) -> Vec<T> {
+        let fields = self.diagonal_fields();
+        let mut rows = fields.clone();
+        fields::interleave(self.unknowns, &fields, &mut rows);
+        rows
+    }
+
+    /// The row of a place in the order that kernels have.
+    pub(crate) fn row_of_field(&self, place: usize) -> usize {
+        let cells = self.grid.cells();
+        place % cells * self.unknowns + place / cells
+    }
+
+    /// The same matrix with values of another type, rounded to nearest.
+    pub fn convert<S: Storage>(&self) -> Result<StencilMatrix<S>> {
+        let mut values: Vec<S> = zeroed(self.executor(), self.entries())?;
+        match self.executor() {
+            Executor::Cpu(threads) => cpu::vector::copy(threads, self.values(), &mut values),
+            _ => reference::vector::copy(self.values(), &mut values),
+        }
+        Ok(StencilMatrix {
+            grid: self.grid,
+            stencil: self.stencil.clone(),
+            unknowns: self.unknowns,
+            values: Buffer::from_vec(self.executor(), values),
+        })
+    }
+
+    /// `part(place of the first, values)` for consecutive parts of the values, in order.
+    pub(crate) fn map_values<R: Send>(
+        &self,
+        part: impl Fn(usize, &[T]) -> R + Sync + Send,
+    ) -> Vec<R> {
+        let tasks = self.values().chunks(PART).enumerate().collect();
+        let work = |(number, values): (usize, &[T])| part(number * PART, values);
+        self.executor().run(self.bytes(), tasks, work)
+    }
+
+    /// The largest absolute value.
+    pub fn largest(&self) -> f64 {
+        let modulus = |value: &T| value.to_c64().re.abs();
+        let parts = self.map_values(|_, values| values.iter().map(modulus).fold(0.0, f64::max));
+        parts.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Fails, naming it, if an entry is infinite or NaN.
+    ///
+    /// # Errors
+    /// [`NonFiniteEntry`](Error::NonFiniteEntry).
+    pub fn check_finite(&self) -> Result<()> {
+        let parts = self.map_values(|first, values| {
+            let place = values.iter().position(|value| !value.load().is_finite())?;
+            Some(first + place)
+        });
+        match parts.into_iter().flatten().next() {
+            None => Ok(()),
+            Some(place) => {
+                let (row, column) = self.position(place);
+                Err(Error::NonFiniteEntry { row, column })
+            }
+        }
+    }
+
+    /// Row and column of the value at a place; of a neighbour outside, the nearest row there is.
+    pub(crate) fn position(&self, place: usize) -> (usize, usize) {
+        let (length, points, r) = (self.grid.length(), self.stencil.points(), self.unknowns);
+        let (stream, x) = (place / length, place % length);
+        let (j, point, i) = (stream % r, stream / r % points, stream / r / points % r);
+        let cell = stream / r / points / r * length + x;
+        let other = cell.saturating_add_signed(self.grid.distance(self.stencil.offsets()[point]));
+        (cell * r + i, other.min(self.grid.cells() - 1) * r + j)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_to_fill_the_stencil() {
+        let grid = Grid::new([3, 1, 1]).unwrap();
+        let make =
+            |n| StencilMatrix::new(&Executor::reference(), grid, Stencil::full(1), vec![1.0; n]);
+        assert!(matches!(make(8), Err(Error::InvalidStructure { .. })));
+        assert!(make(9).is_ok());
+    }
+
+    #[test]
+    fn overflowing_entries_are_named() {
+        let grid = Grid::new([2, 2, 1]).unwrap();
+        let mut values = vec![0.0; 20];
+        // Line 1, offset (0, -1), x = 1: row 3, column 1.
+        values[11] = 1e6;
+        let a = StencilMatrix::new(&Executor::reference(), grid, Stencil::star(2), values).unwrap();
+        a.check_finite().unwrap();
+        let half = a.convert::<f16>().unwrap();
+        assert!(matches!(
+            half.check_finite(),
+            Err(Error::NonFiniteEntry { row: 3, column: 1 })
+        ));
+    }
+}

@@ -1,0 +1,221 @@
+//! The parameters of structured multigrid, and the operator they become.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::scaling::Strategy;
+use super::setup::set_up_as;
+use super::{Grid, Smoother, StencilMatrix, Triple};
+use crate::config::{ConfigError, Unit};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::{Converted, Factory, LinOp, entries};
+use crate::matrix::Csr;
+use crate::multigrid::Report;
+use crate::scalar::{Kind, Mixes, Scalar};
+
+/// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
+/// computed in single, inside a solver in double precision, unless said otherwise.
+///
+/// All levels are made in double precision: cells are halved along the axes they are strongly coupled
+/// along, interpolation follows the matrix, products are formed in stencil form. Then every level is
+/// scaled where its numbers leave the range of half precision, and rounded (set-up-then-scale, Zong et
+/// al. 2024). The cycle is a V with Gauss-Seidel in eight colours.
+///
+/// **Choose it** wherever it can be: no index is stored, and memory is what a solve waits for.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, solver::{Cg, Solver}, structured::StructMg,
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let problem = gallery::build("poisson27:16", &cpu)?;
+/// let solver = Solver::new(Cg::default(), Arc::new(problem.matrix))?
+///     .preconditioned_by(&StructMg::default())?;
+/// let b = Vector::from_column(&cpu, problem.rhs);
+/// let mut x = Vector::zeros_like(&b)?;
+/// assert!(solver.solve(&b, &mut x)?.iterations < 12);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct StructMg {
+    /// Of solver, arithmetic and storage, `K64P32D16` say; chosen from the matrix unless given.
+    pub precision: Option<Triple>,
+    /// What keeps levels in the range of half precision.
+    pub scaling: Strategy,
+    /// Matrices from this level on are stored in the precision of vectors; unless given, from the
+    /// first level where too many numbers are too small.
+    pub shift_level: Option<usize>,
+    /// What smooths.
+    pub smoother: Smoother,
+    /// Sweeps before the correction.
+    pub pre_sweeps: usize,
+    /// Sweeps after the correction.
+    pub post_sweeps: usize,
+    /// Axes along which cells are coupled less than this part of the strongest are not halved.
+    pub semicoarsening: f64,
+    /// Up to this many cells a level is solved by a dense factorisation.
+    pub coarsest_cells: usize,
+    /// Cells along x, y and z; found out from the matrix unless given.
+    pub grid: Option<Grid>,
+}
+
+impl Default for StructMg {
+    fn default() -> Self {
+        Self {
+            precision: None,
+            scaling: Strategy::default(),
+            shift_level: None,
+            smoother: Smoother::default(),
+            pre_sweeps: 1,
+            post_sweeps: 1,
+            semicoarsening: 0.3,
+            coarsest_cells: 200,
+            grid: None,
+        }
+    }
+}
+
+/// Structured multigrid, ready to be applied, and what can be told about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Generated<T: Scalar> {
+    /// The preconditioner.
+    pub operator: Arc<dyn LinOp<T>>,
+    /// Its levels.
+    pub report: Report,
+    /// The parameters with the precision that was chosen.
+    pub parameters: StructMg,
+    /// What was chosen and why; empty where nothing was.
+    pub note: String,
+}
+
+impl StructMg {
+    /// The preconditioner of a matrix, and its levels.
+    ///
+    /// # Errors
+    /// For a matrix that is no stencil on a grid, naming the entry; for a zero diagonal, or one that is
+    /// not positive where scaling needs its root; for values that overflow in a precision that was asked
+    /// for without scaling; for a precision that is not the solver's.
+    pub fn generate_with_report<T: Mixes<T, T>>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        let _stage = ws.stage("struct-mg set-up", 0);
+        let a = self.stencil(a.as_ref())?;
+        a.check_finite()?;
+        let (triple, note) = match self.precision {
+            Some(triple) => (triple, String::new()),
+            None => chosen(&a, solver_unit::<T>()),
+        };
+        if triple.krylov != solver_unit::<T>() {
+            return Err(ConfigError::Conflict(format!(
+                "struct-mg: precision {triple} is for another solver, this one has {} numbers",
+                T::KIND
+            ))
+            .into());
+        }
+        let parameters = Self {
+            precision: Some(triple),
+            grid: Some(a.grid()),
+            ..self.clone()
+        };
+        let (operator, report) = match triple.compute {
+            Unit::Double => {
+                let ready = set_up_as::<f64>(triple.storage, &parameters, a, ws)?;
+                (seen_as::<f64, T>(Arc::new(ready.cycle))?, ready.report)
+            }
+            _ => {
+                let ready = set_up_as::<f32>(triple.storage, &parameters, a, ws)?;
+                (seen_as::<f32, T>(Arc::new(ready.cycle))?, ready.report)
+            }
+        };
+        Ok(Generated {
+            operator,
+            report,
+            parameters,
+            note,
+        })
+    }
+
+    /// The operator as a stencil matrix, whatever it is stored as.
+    fn stencil<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<StencilMatrix<f64>> {
+        if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
+            return Ok(stencil.clone());
+        }
+        let entries = entries(a, "struct-mg")?;
+        let entries: &Csr<T> = &entries;
+        match (entries as &dyn Any).downcast_ref::<Csr<f64>>() {
+            Some(same) => self.converted(same),
+            None => self.converted(&entries.convert()?),
+        }
+    }
+
+    fn converted(&self, a: &Csr<f64>) -> Result<StencilMatrix<f64>> {
+        match self.grid {
+            Some(grid) => StencilMatrix::from_csr_on(a, grid),
+            None => StencilMatrix::from_csr(a),
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for StructMg {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        Ok(self.generate_with_report(a, ws)?.operator)
+    }
+}
+
+fn solver_unit<T: Scalar>() -> Unit {
+    match T::KIND {
+        Kind::F64 | Kind::C64 => Unit::Double,
+        _ => Unit::Single,
+    }
+}
+
+/// The narrowest precision a matrix can be stored in with scaling, in words too.
+fn chosen(a: &StencilMatrix<f64>, krylov: Unit) -> (Triple, String) {
+    let of = |compute, storage| Triple {
+        krylov,
+        compute,
+        storage,
+    };
+    let largest = a.largest();
+    let positive = a.diagonal().iter().all(|value| *value > 0.0);
+    let (triple, why) = if largest > f64::from(f32::MAX).sqrt() {
+        (
+            of(Unit::Double, Unit::Double),
+            "are far beyond half and single precision",
+        )
+    } else if largest <= 65504.0 {
+        (
+            of(Unit::Single, Unit::Half),
+            "are in the range of half precision",
+        )
+    } else if positive {
+        (
+            of(Unit::Single, Unit::Half),
+            "are scaled into the range of half precision",
+        )
+    } else {
+        (
+            of(Unit::Single, Unit::Single),
+            "are beyond half precision, and the diagonal has no roots to scale by",
+        )
+    };
+    (
+        triple,
+        format!("struct-mg {triple}: values up to {largest:.1e} {why}"),
+    )
+}
+
+/// An operator on vectors of `S` as one on vectors of `T`.
+fn seen_as<S: Scalar, T: Scalar>(operator: Arc<dyn LinOp<S>>) -> Result<Arc<dyn LinOp<T>>> {
+    let any: &dyn Any = &operator;
+    match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
+        Some(same) => Ok(Arc::clone(same)),
+        None => Ok(Arc::new(Converted::<S, T>::new(operator)?)),
+    }
+}

@@ -1,0 +1,256 @@
+//! Structured multigrid as a preconditioner.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::config::Unit;
+use crate::error::Error;
+use crate::executor::{Executor, Workspace};
+use crate::gallery;
+use crate::linop::LinOp;
+use crate::solver::{Cg, Gmres, Solver};
+use crate::stop::Stop;
+use crate::vector::Vector;
+
+fn parameters(triple: &str) -> StructMg {
+    StructMg {
+        precision: Some(triple.parse().unwrap()),
+        ..StructMg::default()
+    }
+}
+
+fn problem(executor: &Executor, spec: &str) -> Arc<dyn LinOp<f64>> {
+    Arc::new(gallery::build(spec, executor).unwrap().matrix)
+}
+
+/// Iterations to 1e-9.
+fn iterations(spec: &str, parameters: &StructMg) -> usize {
+    let cpu = Executor::cpu_with_threads(2).unwrap();
+    let a = problem(&cpu, spec);
+    let n = a.size().rows;
+    let solver = match spec.starts_with("convdiff") {
+        true => Solver::new(Gmres::default(), a).unwrap(),
+        false => Solver::new(Cg::default(), a).unwrap(),
+    };
+    let solver = solver.preconditioned_by(parameters).unwrap();
+    let solver = solver.stopping(Stop::relative(1e-9).max_iterations(200));
+    let b = Vector::filled(&cpu, n, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    assert!(outcome.converged(), "{spec} {outcome:?}");
+    outcome.iterations
+}
+
+#[test]
+fn half_precision_needs_no_more_iterations_than_double() {
+    for (spec, most) in [
+        ("laplace27:20", 10),
+        ("laplace27e8:20", 10),
+        ("poisson7:20x17x9", 14),
+        ("poisson5:40x33", 14),
+        ("poisson9:40x1", 3),
+        ("aniso7:20,0.001", 16),
+        ("jump7:20,1e6", 40),
+        ("elasticity:8x5x6", 30),
+    ] {
+        let double = iterations(spec, &parameters("K64P64D64"));
+        let half = iterations(spec, &parameters("K64P32D16"));
+        assert!(
+            double <= most,
+            "{spec}: {double} iterations in double precision"
+        );
+        let most = double + 1 + double / 10;
+        assert!(half <= most, "{spec}: {double} and {half} iterations");
+        let brain = iterations(spec, &parameters("K64P32DB16"));
+        assert!(
+            brain <= 2 * double,
+            "{spec}: {double} and {brain} iterations"
+        );
+    }
+}
+
+#[test]
+fn convection_costs_half_precision_some_iterations() {
+    let double = iterations("convdiff7:16,20", &parameters("K64P64D64"));
+    let half = iterations("convdiff7:16,20", &parameters("K64P32D16"));
+    assert!(double <= 16 && half <= 22, "{double} and {half} iterations");
+}
+
+#[test]
+fn incomplete_factorisations_smooth() {
+    for spec in ["laplace27e8:17x16x15", "jump7:16,1000", "convdiff7:16,20"] {
+        let with = |smoother| {
+            let parameters = StructMg {
+                smoother,
+                ..parameters("K64P32D16")
+            };
+            iterations(spec, &parameters)
+        };
+        let sweeps = with(Smoother::GaussSeidel);
+        for smoother in [Smoother::Dilu, Smoother::Ilu0] {
+            let found = with(smoother);
+            assert!(
+                found <= sweeps,
+                "{spec} {smoother}: {sweeps} and {found} iterations"
+            );
+        }
+    }
+}
+
+#[test]
+fn grids_of_any_size_have_a_cycle() {
+    for spec in [
+        "poisson7:1x1x300",
+        "poisson7:1x30x40",
+        "poisson7:31x1x29",
+        "poisson7:2x3x200",
+        "poisson7:1",
+        "poisson27:7x11x13",
+    ] {
+        assert!(iterations(spec, &StructMg::default()) <= 16, "{spec}");
+    }
+}
+
+#[test]
+fn the_strategies_differ_where_they_should() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "laplace27e8:12");
+    let with = |scaling| StructMg {
+        scaling,
+        ..parameters("K64P32D16")
+    };
+    let refused = with(Strategy::None).generate_with_report(&a, &ws);
+    assert!(matches!(
+        refused,
+        Err(Error::LevelOverflow { level: 0, .. })
+    ));
+    assert!(iterations("laplace27e8:12", &with(Strategy::ScaleThenSetup)) <= 10);
+    assert!(iterations("laplace27:12", &with(Strategy::None)) <= 10);
+    let scaled = with(Strategy::SetupThenScale)
+        .generate_with_report(&a, &ws)
+        .unwrap();
+    assert!(scaled.report.levels[0].scaled);
+    assert_eq!(scaled.report.levels[0].precision.matrix, Unit::Half);
+}
+
+#[test]
+fn levels_from_the_shift_on_are_single() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "laplace27:30");
+    let shifted = StructMg {
+        shift_level: Some(1),
+        ..parameters("K64P32D16")
+    };
+    let report = shifted.generate_with_report(&a, &ws).unwrap().report;
+    let stored: Vec<Unit> = report
+        .levels
+        .iter()
+        .map(|level| level.precision.matrix)
+        .collect();
+    assert_eq!(
+        stored,
+        [Unit::Half, Unit::Single, Unit::Single, Unit::Double]
+    );
+    assert!(report.operator_complexity() < 1.2);
+}
+
+#[test]
+fn weak_axes_are_not_halved() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "aniso7:16,0.001");
+    let report = StructMg::default()
+        .generate_with_report(&a, &ws)
+        .unwrap()
+        .report;
+    assert_eq!(report.levels[1].rows, 8 * 8 * 16);
+}
+
+#[test]
+fn the_cycle_is_symmetric() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "jump7:9x8x7,100");
+    let m = parameters("K64P64D64")
+        .generate_with_report(&a, &ws)
+        .unwrap()
+        .operator;
+    let n = a.size().rows;
+    let vector = |seed: usize| {
+        let value = |place: usize| ((place * seed) % 17) as f64 - 8.0;
+        Vector::from_column(&cpu, (0..n).map(value).collect())
+    };
+    let (x, y) = (vector(5), vector(11));
+    let (mut mx, mut my) = (vector(1), vector(1));
+    m.apply(&x, &mut mx, &ws).unwrap();
+    m.apply(&y, &mut my, &ws).unwrap();
+    let dot = |a: &Vector<f64>, b: &Vector<f64>| -> f64 {
+        a.to_vec().iter().zip(b.to_vec()).map(|(a, b)| a * b).sum()
+    };
+    let (left, right) = (dot(&mx, &y), dot(&x, &my));
+    assert!(
+        (left - right).abs() < 1e-10 * left.abs().max(1.0),
+        "{left} {right}"
+    );
+}
+
+#[test]
+fn any_number_of_threads_makes_the_same_cycle() {
+    let results = [1, 2, 3].map(|threads| {
+        let (cpu, ws) = (
+            Executor::cpu_with_threads(threads).unwrap(),
+            Workspace::new(),
+        );
+        let a = problem(&cpu, "jump7:33x32x31,100");
+        let m = StructMg::default()
+            .generate_with_report(&a, &ws)
+            .unwrap()
+            .operator;
+        let b = Vector::filled(&cpu, a.size().rows, 1, 1.0).unwrap();
+        let mut x = Vector::zeros_like(&b).unwrap();
+        m.apply(&b, &mut x, &ws).unwrap();
+        x.to_vec()
+    });
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn what_cannot_be_preconditioned_is_named() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let made = |a: &Arc<dyn LinOp<f64>>, parameters: &StructMg| {
+        parameters
+            .generate_with_report(a, &ws)
+            .map(|made| made.note)
+    };
+    let a = problem(&cpu, "lshape:o1,l2");
+    let refused = made(&a, &StructMg::default());
+    assert!(
+        matches!(refused, Err(Error::NotAStencil { .. })),
+        "{refused:?}"
+    );
+    let a = problem(&cpu, "poisson7:6");
+    assert!(matches!(
+        made(&a, &parameters("K32P32D16")),
+        Err(Error::Config(_))
+    ));
+    let other = StructMg {
+        grid: Some("36x6".parse().unwrap()),
+        ..StructMg::default()
+    };
+    assert!(matches!(made(&a, &other), Err(Error::NotAStencil { .. })));
+    let mut negative = gallery::build("poisson7:6", &cpu).unwrap().matrix;
+    negative
+        .values_mut()
+        .iter_mut()
+        .for_each(|value| *value *= -1e8);
+    let negative: Arc<dyn LinOp<f64>> = Arc::new(negative);
+    let refused = made(&negative, &parameters("K64P32D16"));
+    assert!(
+        matches!(refused, Err(Error::BadPivot { row: 0, .. })),
+        "{refused:?}"
+    );
+    assert!(
+        made(&negative, &StructMg::default())
+            .unwrap()
+            .contains("K64P32D32")
+    );
+}

@@ -1,0 +1,326 @@
+//! From a matrix to the levels of structured multigrid.
+
+use std::time::Instant;
+
+use super::cycle::VCycle;
+use super::factor::{Factor, factorised};
+use super::galerkin::{galerkin, interpolation};
+use super::level::{Level, Scales, Stored};
+use super::scaling::{Strategy, leaves_range, round, scale, stored, underflowing};
+use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
+use crate::backend::cpu::stencil::Vectors;
+use crate::config::{Precision, Unit};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::multigrid::{DenseLu, LevelFacts, Report, StageTime};
+use crate::scalar::{Kind, Mixes, bf16, f16};
+
+/// From this part of entries that lose digits on, a level is kept in the precision of vectors.
+const UNDERFLOW: f64 = 0.05;
+/// How far below the range a matrix is scaled whose coarse levels are made of the scaled one: their
+/// entries are larger.
+const ROOM_FOR_SUMS: f64 = 1024.0;
+/// Lines that tell how strongly the cells of a grid are coupled along each axis, at most.
+const SAMPLE: usize = 4096;
+
+/// A level before it is stored.
+struct Made {
+    a: StencilMatrix<f64>,
+    transfers: Vec<Transfer<f64>>,
+    seconds: f64,
+}
+
+/// The levels of a matrix, all in double precision, the last one without transfers; `rounded` changes a
+/// matrix before the next one is made of it.
+fn made_levels(
+    parameters: &StructMg,
+    mut a: StencilMatrix<f64>,
+    rounded: impl Fn(&mut StencilMatrix<f64>),
+    ws: &Workspace,
+) -> Result<Vec<Made>> {
+    let mut levels = Vec::new();
+    loop {
+        let begin = Instant::now();
+        let _stage = ws.stage("galerkin products", 0);
+        rounded(&mut a);
+        let axes = match a.grid().cells() <= parameters.coarsest_cells.max(1) {
+            true => Vec::new(),
+            false => strong_axes(&a, parameters.semicoarsening),
+        };
+        let mut transfers: Vec<Transfer<f64>> = Vec::new();
+        let mut coarse: Option<StencilMatrix<f64>> = None;
+        for axis in axes {
+            let fine = coarse.as_ref().unwrap_or(&a);
+            let transfer = interpolation(fine, axis)?;
+            coarse = Some(galerkin(fine, &transfer)?);
+            transfers.push(transfer);
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        levels.push(Made {
+            a,
+            transfers,
+            seconds,
+        });
+        match coarse {
+            Some(coarse) => a = coarse,
+            None => return Ok(levels),
+        }
+    }
+}
+
+/// The axes to halve, z first: those along which cells are coupled at least `share` times as strongly as
+/// along the strongest.
+fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Vec<usize> {
+    let strengths = couplings(a);
+    let strongest = strengths.iter().copied().fold(0.0, f64::max);
+    let size = a.grid().size();
+    let strong = |axis: &usize| size[*axis] > 1 && strengths[*axis] >= share * strongest;
+    let axes: Vec<usize> = (0..3).rev().filter(strong).collect();
+    match axes.is_empty() {
+        false => axes,
+        // Only axes of one cell are strong: the others are all there is.
+        true => (0..3).rev().filter(|&axis| size[axis] > 1).collect(),
+    }
+}
+
+/// How strongly cells are coupled with those beside them along each axis, relative to the diagonal, on
+/// average.
+fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
+    let (grid, stencil) = (a.grid(), a.stencil());
+    let mut strengths = [0.0; 3];
+    let sample = (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE));
+    let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
+    for (line, unknown) in sample.flat_map(unknowns) {
+        let lines: Vec<&[f64]> = (0..stencil.points())
+            .map(|point| a.line_of([unknown; 2], line, point))
+            .collect();
+        for x in 0..grid.length() {
+            let diagonal = lines[stencil.centre()][x].abs();
+            for (axis, strength) in strengths.iter_mut().enumerate() {
+                let side = |step: i8| -> f64 {
+                    let there = stencil.offsets().iter().zip(&lines);
+                    there
+                        .filter(|(offset, _)| offset[axis] == step)
+                        .map(|(_, line)| line[x])
+                        .sum()
+                };
+                if diagonal > 0.0 {
+                    *strength += (side(-1).abs() + side(1).abs()) / diagonal;
+                }
+            }
+        }
+    }
+    strengths
+}
+
+/// The cycle and what can be told about it.
+pub(super) struct Ready<V: Vectors> {
+    pub(super) cycle: VCycle<V>,
+    pub(super) report: Report,
+}
+
+/// Makes all levels and stores them: arithmetic in `V`, matrices in `M` up to the level from which on
+/// they are in `V`, too.
+pub(super) fn set_up<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
+    parameters: &StructMg,
+    mut a: StencilMatrix<f64>,
+    ws: &Workspace,
+) -> Result<Ready<V>>
+where
+    StencilMatrix<M>: LinOp<V>,
+    StencilMatrix<V>: LinOp<V>,
+{
+    let (executor, unknowns) = (a.executor().clone(), a.unknowns());
+    let cells = a.grid().cells();
+    a.check_diagonal("struct-mg")?;
+    let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
+    let mut outer = match first && leaves_range(&a, M::KIND) {
+        true => Some(scale(&mut a, M::KIND, ROOM_FOR_SUMS)?),
+        false => None,
+    };
+    let rounded = |a: &mut StencilMatrix<f64>| {
+        if first {
+            round::<M>(a);
+        }
+    };
+    let mut made = made_levels(parameters, a, rounded, ws)?;
+    let _stage = ws.stage("storing levels", 0);
+    let coarsest = made.pop().expect("there is one level at least");
+    let mut report = Report::default();
+    let mut levels: Vec<Box<dyn Level<V>>> = Vec::new();
+    let mut narrow = true;
+    for (number, made) in made.into_iter().enumerate() {
+        let (products, begin) = (made.seconds, Instant::now());
+        let (a, scales) = match outer.take() {
+            Some(scales) => (made.a, Some(scales)),
+            None => in_range::<M>(parameters, made.a)?,
+        };
+        narrow = narrow && !is_shifted::<M>(parameters, number, &a);
+        let scales = scales.map(|scales| Scales::new(&executor, &scales, !first));
+        let stored = match narrow {
+            true => Some(stored::<M>(&a, number)?),
+            false => None,
+        };
+        let stored = stored.filter(|stored| stored.check_diagonal("struct-mg").is_ok());
+        narrow = stored.is_some();
+        let level: Box<dyn Level<V>> = match stored {
+            Some(stored) => Box::new(Stored::<M, V> {
+                a: stored,
+                transfers: made.transfers.iter().map(Transfer::convert).collect(),
+                scales,
+                factor: factor(parameters.smoother, &a, number)?,
+            }),
+            None => Box::new(Stored::<V, V> {
+                a: stored_safely::<V>(&a, number)?,
+                transfers: made.transfers.iter().map(Transfer::convert).collect(),
+                scales,
+                factor: factor(parameters.smoother, &a, number)?,
+            }),
+        };
+        let seconds = [products, begin.elapsed().as_secs_f64()];
+        report
+            .levels
+            .push(facts(level.as_ref(), parameters, seconds));
+        levels.push(level);
+    }
+    report.coarsest = "dense";
+    report.levels.push(coarsest_facts::<V>(&coarsest));
+    let cycle = VCycle {
+        executor,
+        rows: cells * unknowns,
+        unknowns,
+        levels,
+        coarsest: DenseLu::new(&coarsest.a.to_csr()),
+        sweeps: [parameters.pre_sweeps, parameters.post_sweeps],
+    };
+    Ok(Ready { cycle, report })
+}
+
+/// Whether a level is to be stored in the precision of vectors.
+fn is_shifted<M: Storage>(parameters: &StructMg, number: usize, a: &StencilMatrix<f64>) -> bool {
+    match parameters.shift_level {
+        Some(shift) => number >= shift,
+        None => underflowing(a, M::KIND) > UNDERFLOW,
+    }
+}
+
+/// A matrix brought into the range of `M` where it is not and may be, with the numbers that did it.
+fn in_range<M: Storage>(
+    parameters: &StructMg,
+    mut a: StencilMatrix<f64>,
+) -> Result<(StencilMatrix<f64>, Option<Vec<f64>>)> {
+    if parameters.scaling != Strategy::SetupThenScale || !leaves_range(&a, M::KIND) {
+        return Ok((a, None));
+    }
+    let scales = scale(&mut a, M::KIND, 2.0)?;
+    Ok((a, Some(scales)))
+}
+
+/// The matrix in the precision of vectors; there is no wider one if it cannot be smoothed with.
+fn stored_safely<V: Storage>(a: &StencilMatrix<f64>, number: usize) -> Result<StencilMatrix<V>> {
+    let stored = stored::<V>(a, number)?;
+    stored.check_diagonal("struct-mg")?;
+    Ok(stored)
+}
+
+/// What smooths on a level, unless it is Gauss-Seidel.
+fn factor<M: Storage, V: Vectors + Mixes<V, V>>(
+    smoother: Smoother,
+    a: &StencilMatrix<f64>,
+    number: usize,
+) -> Result<Option<Factor<M, V>>> {
+    let full = match smoother {
+        Smoother::GaussSeidel => return Ok(None),
+        Smoother::Dilu => false,
+        Smoother::Ilu0 => true,
+    };
+    let factor = stored(&factorised(a, full)?, number)?;
+    factor.check_diagonal("struct-mg (incomplete factorisation)")?;
+    Ok(Some(Factor::new(factor)))
+}
+
+fn unit(kind: Kind) -> Unit {
+    match kind {
+        Kind::F16 => Unit::Half,
+        Kind::Bf16 => Unit::Bfloat,
+        Kind::F32 => Unit::Single,
+        _ => Unit::Double,
+    }
+}
+
+fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64; 2]) -> LevelFacts {
+    let (matrix, other) = level.bytes();
+    let [products, storing] = seconds;
+    let precision = Precision {
+        working: unit(V::KIND),
+        matrix: unit(level.storage()),
+    };
+    LevelFacts {
+        rows: level.grid().cells() * level.unknowns(),
+        nonzeros: level.entries(),
+        transfer_nonzeros: other / level.storage().bytes(),
+        precision,
+        smoother: format!(
+            "{} {}+{} {}",
+            parameters.smoother,
+            parameters.pre_sweeps,
+            parameters.post_sweeps,
+            level.grid()
+        ),
+        scaled: level.scales().is_some(),
+        bytes: matrix + other,
+        setup: vec![
+            StageTime {
+                name: "galerkin products",
+                seconds: products,
+            },
+            StageTime {
+                name: "storing",
+                seconds: storing,
+            },
+        ],
+    }
+}
+
+fn coarsest_facts<V: Vectors>(level: &Made) -> LevelFacts {
+    let rows = level.a.size().rows;
+    let precision = Precision {
+        working: unit(V::KIND),
+        matrix: Unit::Double,
+    };
+    LevelFacts {
+        rows,
+        nonzeros: level.a.entries(),
+        transfer_nonzeros: 0,
+        precision,
+        smoother: format!("dense {}", level.a.grid()),
+        scaled: false,
+        bytes: rows * rows * size_of::<f64>(),
+        setup: vec![StageTime {
+            name: "galerkin products",
+            seconds: level.seconds,
+        }],
+    }
+}
+
+/// The precisions that structured multigrid can be stored in, with arithmetic in `V`.
+pub(super) fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
+    storage: Unit,
+    parameters: &StructMg,
+    a: StencilMatrix<f64>,
+    ws: &Workspace,
+) -> Result<Ready<V>>
+where
+    StencilMatrix<f16>: LinOp<V>,
+    StencilMatrix<bf16>: LinOp<V>,
+    StencilMatrix<f32>: LinOp<V>,
+    StencilMatrix<V>: LinOp<V>,
+{
+    match storage {
+        Unit::Half => set_up::<f16, V>(parameters, a, ws),
+        Unit::Bfloat => set_up::<bf16, V>(parameters, a, ws),
+        Unit::Single => set_up::<f32, V>(parameters, a, ws),
+        Unit::Double => set_up::<V, V>(parameters, a, ws),
+    }
+}

@@ -1,0 +1,218 @@
+//! Between a grid and one with half the cells along an axis.
+
+use std::ops::Range;
+
+use super::{Grid, Storage};
+use crate::backend::cpu::stencil::Vectors;
+use crate::backend::reference::stencil::TransferArrays;
+use crate::backend::{cpu, reference};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::linop::{Size, check_size};
+use crate::scalar::convert;
+use crate::vector::Vector;
+
+/// Interpolation along one axis: cells with even places are those of the coarse grid; each cell between
+/// two of them has a weight for either. Transfers along several axes follow one another.
+///
+/// ```
+/// use vcycle::{executor::Executor, structured::{Grid, Transfer}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let linear = Transfer::<f32>::new(&cpu, Grid::new([4, 1, 1])?, 0, vec![0.5; 4])?;
+/// let coarse = Vector::<f32>::from_column(&cpu, vec![1.0, 3.0]);
+/// let mut fine = Vector::zeros(&cpu, 4, 1)?;
+/// linear.prolong(None, &coarse, &mut fine, false)?;
+/// assert_eq!(fine.to_vec(), [1.0, 2.0, 3.0, 1.5]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Transfer<W> {
+    fine: Grid,
+    axis: usize,
+    unknowns: usize,
+    weights: Buffer<W>,
+}
+
+impl<W: Storage> Transfer<W> {
+    /// Weights line by line of the coarse grid: first those of the cells of the line, for the odd cells
+    /// above them, then those of the cells one further on, for the same odd cells.
+    ///
+    /// # Errors
+    /// For an axis that is none or has one cell only, or another number of weights than two a coarse
+    /// cell.
+    pub fn new(executor: &Executor, fine: Grid, axis: usize, weights: Vec<W>) -> Result<Self> {
+        Self::with_unknowns(executor, fine, axis, 1, weights)
+    }
+
+    /// Several unknowns, each with weights of its own, unknown by unknown; so are the vectors.
+    pub(super) fn with_unknowns(
+        executor: &Executor,
+        fine: Grid,
+        axis: usize,
+        unknowns: usize,
+        weights: Vec<W>,
+    ) -> Result<Self> {
+        if axis > 2 || fine.size()[axis] < 2 {
+            return Err(Error::BadParameter {
+                parameter: "axis",
+                reason: format!("a grid of {fine} cells cannot be halved along axis {axis}"),
+            });
+        }
+        let expected = Size::new(2 * unknowns * fine.halved(axis).cells(), 1);
+        check_size(
+            "weights of a transfer",
+            expected,
+            Size::new(weights.len(), 1),
+        )?;
+        Ok(Self {
+            fine,
+            axis,
+            unknowns,
+            weights: Buffer::from_vec(executor, weights),
+        })
+    }
+
+    /// The grid with more cells.
+    pub fn fine(&self) -> Grid {
+        self.fine
+    }
+
+    /// The grid with fewer cells.
+    pub fn coarse(&self) -> Grid {
+        self.fine.halved(self.axis)
+    }
+
+    /// Numbers of a vector on the grid with fewer cells.
+    pub(super) fn coarse_rows(&self) -> usize {
+        self.unknowns * self.coarse().cells()
+    }
+
+    /// The axis, 0 for x.
+    pub fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.weights.bytes()
+    }
+
+    /// The weights, as [`new`](Self::new) takes them.
+    pub fn weights(&self) -> &[W] {
+        self.weights.host().expect("transfers live on the host")
+    }
+
+    /// The same transfer with weights of another type.
+    pub fn convert<S: Storage>(&self) -> Transfer<S> {
+        let weights = self
+            .weights()
+            .iter()
+            .map(|&weight| convert(weight))
+            .collect();
+        Transfer {
+            fine: self.fine,
+            axis: self.axis,
+            unknowns: self.unknowns,
+            weights: Buffer::from_vec(self.weights.executor(), weights),
+        }
+    }
+
+    /// The weights of an unknown.
+    pub(super) fn weights_of(&self, unknown: usize) -> &[W] {
+        let share = 2 * self.coarse().cells();
+        &self.weights()[unknown * share..][..share]
+    }
+
+    /// What kernels want for each unknown, and its places in fine and coarse vectors.
+    fn parts(
+        &self,
+    ) -> impl Iterator<Item = (TransferArrays<'_, W>, Range<usize>, Range<usize>)> + '_ {
+        let (fine, coarse) = (self.fine.cells(), self.coarse().cells());
+        (0..self.unknowns).map(move |unknown| {
+            let arrays = TransferArrays {
+                fine: self.fine,
+                axis: self.axis,
+                weights: self.weights_of(unknown),
+            };
+            let place = |cells: usize| unknown * cells..(unknown + 1) * cells;
+            (arrays, place(fine), place(coarse))
+        })
+    }
+
+    /// `coarse = P^T (q fine)` with one number `q` a fine cell, or ones.
+    ///
+    /// # Errors
+    /// For vectors that do not fit.
+    #[allow(private_bounds)]
+    pub fn restrict<V: Vectors>(
+        &self,
+        q: Option<&Vector<V>>,
+        fine: &Vector<V>,
+        coarse: &mut Vector<V>,
+    ) -> Result<()> {
+        self.check("restriction", q, coarse, fine)?;
+        let q = q.map(Vector::host).transpose()?;
+        let (fine, coarse) = (fine.host()?, coarse.host_mut()?);
+        for (arrays, from, to) in self.parts() {
+            let q = q.map(|q| &q[from.clone()]);
+            let (fine, coarse) = (&fine[from], &mut coarse[to]);
+            match self.weights.executor() {
+                Executor::Cpu(threads) => cpu::stencil::restrict(threads, arrays, q, fine, coarse),
+                _ => reference::stencil::restrict(arrays, q, fine, coarse),
+            }
+        }
+        Ok(())
+    }
+
+    /// `fine = q P coarse`, or added to what `fine` holds.
+    ///
+    /// # Errors
+    /// For vectors that do not fit.
+    #[allow(private_bounds)]
+    pub fn prolong<V: Vectors>(
+        &self,
+        q: Option<&Vector<V>>,
+        coarse: &Vector<V>,
+        fine: &mut Vector<V>,
+        add: bool,
+    ) -> Result<()> {
+        self.check("prolongation", q, coarse, fine)?;
+        let q = q.map(Vector::host).transpose()?;
+        let (coarse, fine) = (coarse.host()?, fine.host_mut()?);
+        for (arrays, to, from) in self.parts() {
+            let q = q.map(|q| &q[to.clone()]);
+            let (coarse, fine) = (&coarse[from], &mut fine[to]);
+            match self.weights.executor() {
+                Executor::Cpu(threads) => {
+                    cpu::stencil::prolong(threads, arrays, q, coarse, fine, add)
+                }
+                _ => reference::stencil::prolong(arrays, q, coarse, fine, add),
+            }
+        }
+        Ok(())
+    }
+
+    fn check<V: Vectors>(
+        &self,
+        operation: &'static str,
+        q: Option<&Vector<V>>,
+        coarse: &Vector<V>,
+        fine: &Vector<V>,
+    ) -> Result<()> {
+        check_size(
+            operation,
+            Size::new(self.unknowns * self.coarse().cells(), 1),
+            coarse.size(),
+        )?;
+        for vector in q.into_iter().chain([fine]) {
+            let size = Size::new(self.unknowns * self.fine.cells(), 1);
+            check_size(operation, size, vector.size())?;
+            self.weights
+                .executor()
+                .check_same(vector.executor(), operation)?;
+        }
+        self.weights
+            .executor()
+            .check_same(coarse.executor(), operation)
+    }
+}

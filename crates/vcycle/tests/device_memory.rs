@@ -1,0 +1,53 @@
+//! What happens to set-ups when a device has no more memory; in a process of its own, because the
+//! limit is that of the device.
+
+use std::sync::Arc;
+
+use vcycle::Error;
+use vcycle::executor::{Executor, Workspace};
+use vcycle::gallery;
+use vcycle::linop::LinOp;
+use vcycle::multigrid::Amg;
+use vcycle_gpu::Device;
+
+fn device() -> Option<String> {
+    let found = vcycle_gpu::discover().into_iter();
+    let mut devices = found.filter_map(|found| found.devices.ok()).flatten();
+    let device = devices.find(|device| device.is_cpu);
+    if device.is_none() {
+        eprintln!("skipped: no OpenCL processor here");
+    }
+    Some(device?.name)
+}
+
+#[test]
+fn a_set_up_without_memory_fails_and_the_next_one_works() {
+    let Some(name) = device() else { return };
+    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    let a = gallery::build("poisson7:12", &Executor::cpu()).unwrap();
+    let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix.copy_to(&executor).unwrap());
+    for coarsening in ["pmis", "pgm"] {
+        let mut amg = Amg::default();
+        amg.coarsening = coarsening.parse().unwrap();
+        amg.smoother = "l1-jacobi".parse().unwrap();
+        amg.host_rows = 100;
+        let set_up = || amg.hierarchy(&a, &Workspace::new());
+        drop(set_up().unwrap());
+        let before = device.memory_use().0;
+        device.forget_peak();
+        let levels = set_up().unwrap().report().levels.len();
+        let needed = device.memory_use().1 - before;
+        for eighths in 0..8 {
+            device.limit_memory(Some(before + needed * eighths / 8));
+            let refused = set_up().unwrap_err();
+            assert!(matches!(refused, Error::OutOfMemory { .. }), "{refused}");
+            assert_eq!(
+                device.memory_use().0,
+                before,
+                "{coarsening}, {eighths} eighths"
+            );
+        }
+        device.limit_memory(None);
+        assert_eq!(set_up().unwrap().report().levels.len(), levels);
+    }
+}

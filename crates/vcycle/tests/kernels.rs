@@ -1,0 +1,87 @@
+//! What runs on one device compiles for all: the programs that solves need on an OpenCL device are
+//! compiled for NVIDIA's and AMD's GPUs. Skips where there is no such device or no such compiler.
+
+use std::sync::Arc;
+
+use vcycle::config::{self, Config};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::gallery;
+use vcycle::vector::Vector;
+use vcycle_gpu::{Device, Source, compile_only, discover};
+
+/// Configurations that together use every file of kernels, in all precisions.
+const CONFIGS: [&str; 6] = [
+    r#"solver = "cg"
+    preconditioner = "amg""#,
+    r#"solver = "fcg"
+    preconditioner = { name = "amg", cycle = "k", precision = "dp-sp-hp" }"#,
+    r#"solver = "bicgstab"
+    preconditioner = "ilu0""#,
+    r#"solver = "gmres"
+    preconditioner = "block-jacobi"
+    format = "sellp""#,
+    r#"solver = "minres"
+    preconditioner = "jacobi"
+    format = "ell""#,
+    r#"solver = "fcg"
+    preconditioner = { name = "amg", smoother = "mcgs", precision = "dp-sp/bf" }"#,
+];
+
+fn first_opencl_device() -> Option<String> {
+    let found = discover()
+        .into_iter()
+        .find(|found| found.driver == "opencl");
+    let devices = found?.devices.ok()?;
+    devices.first().map(|device| device.name.clone())
+}
+
+/// The programs that the configurations give a device.
+fn programs(device: &str) -> Vec<Source> {
+    let executor = Executor::gpu(device).unwrap();
+    let matrix = Arc::new(gallery::build("poisson5:20", &executor).unwrap().matrix);
+    let b = Vector::filled(&executor, 400, 1, 1.0).unwrap();
+    for text in CONFIGS {
+        let config = Config::from_toml(text).unwrap();
+        let solved = config::solve(&config, &matrix, &b, &Workspace::new());
+        assert!(solved.unwrap().outcome.converged(), "{text}");
+    }
+    Device::open(device).unwrap().programs()
+}
+
+fn compile_all(programs: &[Source], target: &str, width: usize) {
+    for program in programs {
+        let mut program = program.clone();
+        for define in &mut program.defines {
+            match define.split('=').next() {
+                Some("WIDTH") => *define = format!("WIDTH={width}"),
+                Some("IN_FLIGHT") => *define = "IN_FLIGHT=4".to_owned(),
+                _ => {}
+            }
+        }
+        if let Err(error) = compile_only(target, &program) {
+            panic!("{target}, {:?}: {error}", program.defines);
+        }
+    }
+}
+
+#[test]
+fn programs_of_one_device_compile_for_all() {
+    let Some(device) = first_opencl_device() else {
+        eprintln!("skipped: there is no OpenCL device (see scripts/opencl-cpu)");
+        return;
+    };
+    let programs = programs(&device);
+    let has = |variable: &str| std::env::var_os(variable).is_some();
+    let targets = [
+        ("VCYCLE_NVRTC", "sm_80", 32),
+        ("VCYCLE_NVRTC", "sm_90", 32),
+        ("VCYCLE_NVRTC", "sm_100", 32),
+        ("VCYCLE_HIPRTC", "gfx90a", 64),
+    ];
+    for (variable, target, width) in targets {
+        match has(variable) {
+            true => compile_all(&programs, target, width),
+            false => eprintln!("skipped: {variable} names no compiler for {target}"),
+        }
+    }
+}
