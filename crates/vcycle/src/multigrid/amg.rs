@@ -216,6 +216,22 @@ impl Amg {
         amg
     }
 
+    /// Levels of fewer rows are set up by the host: all of them, where a stage is not for devices.
+    pub(super) fn host_rows_needed(&self) -> usize {
+        let affinity = |strength| matches!(strength, Strength::Affinity(_));
+        let of_level =
+            |level: &LevelOptions| level.interpolation.fits_vectors() || affinity(level.strength);
+        let on_host = self.interpolation.fits_vectors()
+            || affinity(self.strength)
+            || self.levels.iter().any(of_level)
+            || self.energy_steps > 0
+            || self.coarse_filter < 1.0;
+        match on_host {
+            true => usize::MAX,
+            false => self.host_rows,
+        }
+    }
+
     fn decide(&mut self, definite: bool, on_device: bool) {
         if self.coarsening == Coarsening::Auto {
             let grouped = matches!(

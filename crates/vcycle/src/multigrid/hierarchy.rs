@@ -178,8 +178,9 @@ pub(super) fn analysed<T: Scalar>(
     clock: &Clock<'_>,
 ) -> Result<(Amg, Vec<Matrices>, Unknowns)> {
     let _stage = clock.stage(0, "analysis");
-    let a = finest(amg.host_rows, given)?;
-    let amg = amg.searching(near_nullspace).decided_by(|| {
+    let amg = amg.searching(near_nullspace);
+    let a = finest(amg.host_rows_needed(), given)?;
+    let amg = amg.decided_by(|| {
         let on_device = matches!(a.executor(), Executor::Gpu(_));
         Ok((a.symmetric_and_positive()? == [true; 2], on_device))
     })?;

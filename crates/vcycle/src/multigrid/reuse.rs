@@ -219,7 +219,7 @@ impl Setup {
     ) -> Result<(Vec<Matrices>, Option<String>)> {
         let finest = {
             let _stage = clock.stage(0, "analysis");
-            let finest = finest(self.amg.host_rows, a)?;
+            let finest = finest(self.amg.host_rows_needed(), a)?;
             self.check(finest.pattern())?;
             finest
         };
