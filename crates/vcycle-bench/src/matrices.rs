@@ -38,6 +38,12 @@ pub struct Arguments {
     /// Folder of the matrices, with a MANIFEST.tsv
     #[arg(long, default_value = "../shared/matrices")]
     folder: PathBuf,
+    /// Preconditioners of conjugate gradients
+    #[arg(long, num_args = 1.., default_values = PRECONDITIONERS)]
+    preconditioners: Vec<String>,
+    /// Show seconds, set-up and iterations, besides iterations
+    #[arg(long)]
+    times: bool,
     /// Seconds a solve may take
     #[arg(long, default_value_t = 60.0)]
     time_limit: f64,
@@ -51,7 +57,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return auto::run(arguments);
     }
     let mut header = vec!["matrix", "rows", "direct"];
-    header.extend(PRECONDITIONERS.map(|name| name.split(':').next().unwrap_or(name)));
+    let names = arguments.preconditioners.iter();
+    header.extend(names.map(|name| name.split(':').next().unwrap_or(name)));
     let mut table = table(&header);
     let mut counts = Vec::new();
     for name in positive_definite(&arguments.folder)? {
@@ -61,26 +68,34 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             AnyMatrix::Complex(a) => (a.size().rows, row(arguments, a)?),
         };
         eprintln!("{name}: {}", cells.join(", "));
-        counts.push(cells.iter().map(|cell| cell.parse().ok()).collect());
+        counts.push(cells.iter().map(|cell| iterations(cell)).collect());
         table.add_row([name, rows.to_string()].into_iter().chain(cells));
     }
     let last = [String::from("geometric mean to jacobi"), String::new()];
-    table.add_row(last.into_iter().chain(means(&counts)));
+    table.add_row(last.into_iter().chain(means(arguments, &counts)));
     println!("{table}");
     println!(
         "Iterations to a true relative residual of 1e-8 for b = ones; direct: with the steps of \
-         refinement. Last line: iterations over those of jacobi, where both converged."
+         refinement; with --times `iterations in seconds`. Last line: iterations over those of \
+         jacobi, where both converged."
     );
     Ok(())
 }
 
+/// What a cell begins with, if the method converged.
+fn iterations(cell: &str) -> Option<f64> {
+    let count = cell.split(" in ").next()?;
+    count.parse().ok()
+}
+
 /// For every method the geometric mean of its iterations over those of Jacobi, where both are
 /// known.
-fn means(counts: &[Vec<Option<f64>>]) -> Vec<String> {
-    let jacobi = 1 + PRECONDITIONERS
-        .iter()
-        .position(|&name| name == "jacobi")
-        .unwrap_or(0);
+fn means(arguments: &Arguments, counts: &[Vec<Option<f64>>]) -> Vec<String> {
+    let mut names = arguments.preconditioners.iter();
+    let Some(jacobi) = names.position(|name| name == "jacobi") else {
+        return Vec::new();
+    };
+    let jacobi = 1 + jacobi;
     let mean = |method: usize| {
         let ratios = counts
             .iter()
@@ -89,7 +104,7 @@ fn means(counts: &[Vec<Option<f64>>]) -> Vec<String> {
         let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
         format!("{:.2}", mean.exp())
     };
-    (0..=PRECONDITIONERS.len()).map(mean).collect()
+    (0..=arguments.preconditioners.len()).map(mean).collect()
 }
 
 /// A line of the manifest.
@@ -120,7 +135,8 @@ fn positive_definite(folder: &Path) -> Result<Vec<String>> {
 /// What each method says of a matrix.
 fn row<T: Wide>(arguments: &Arguments, a: Csr<T>) -> Result<Vec<String>> {
     let a = Arc::new(a);
-    let methods = PRECONDITIONERS.map(|preconditioner| ("cg", preconditioner));
+    let names = arguments.preconditioners.iter();
+    let methods = names.map(|preconditioner| ("cg", preconditioner.as_str()));
     [("direct", "none")]
         .into_iter()
         .chain(methods)
@@ -143,7 +159,12 @@ fn cell<T: Wide>(
     let start = Instant::now();
     Ok(match solve(&config, a, &b, &Workspace::new()) {
         Ok(solution) if solution.outcome.status == Status::Converged => {
-            solution.outcome.iterations.to_string()
+            let count = solution.outcome.iterations;
+            let seconds = (solution.setup + solution.solving).as_secs_f64();
+            match arguments.times {
+                true => format!("{count} in {seconds:.3}"),
+                false => count.to_string(),
+            }
         }
         Ok(solution) => format!(
             "{} ({:.0e})",

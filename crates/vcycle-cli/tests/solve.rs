@@ -64,7 +64,7 @@ fn bad_input_is_status_2_and_says_what_was_meant() {
             "not available in this version",
         ),
         (
-            "solve elasticity:3x2x2 --precond struct-mg",
+            "solve lshape:o1,l2 --precond struct-mg",
             "couples cells that are no neighbours",
         ),
         (

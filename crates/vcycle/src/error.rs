@@ -140,7 +140,7 @@ pub enum Error {
     },
     /// An entry of a multigrid level exceeds the range of the precision chosen for it.
     #[error(
-        "multigrid level {level}: entry ({row}, {column}) overflows in {kind}; `scaling = auto` brings it into range"
+        "multigrid level {level}: entry ({row}, {column}) overflows in {kind}; scaling brings it into range"
     )]
     LevelOverflow {
         /// The level; 0 is the finest.

@@ -10,7 +10,7 @@ use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use every file of kernels, in all precisions.
-const CONFIGS: [&str; 6] = [
+const CONFIGS: [&str; 10] = [
     r#"solver = "cg"
     preconditioner = "amg""#,
     r#"solver = "fcg"
@@ -25,6 +25,14 @@ const CONFIGS: [&str; 6] = [
     format = "ell""#,
     r#"solver = "fcg"
     preconditioner = { name = "amg", smoother = "mcgs", precision = "dp-sp/bf" }"#,
+    r#"solver = "fcg"
+    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis" }"#,
+    r#"solver = "fcg"
+    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis-aggressive" }"#,
+    r#"solver = "fcg"
+    preconditioner = { name = "amg", host-rows = 0, coarsening = "pgm" }"#,
+    r#"solver = "fcg"
+    preconditioner = { name = "amg", host-rows = 0, coarsening = "mis2" }"#,
 ];
 
 fn first_opencl_device() -> Option<String> {
@@ -56,6 +64,10 @@ fn compile_all(programs: &[Source], target: &str, width: usize) {
                 Some("WIDTH") => *define = format!("WIDTH={width}"),
                 Some("IN_FLIGHT") => *define = "IN_FLIGHT=4".to_owned(),
                 _ => {}
+            }
+            // Threads share rows where they can.
+            if define == "LANES=1" {
+                *define = "LANES=8".to_owned();
             }
         }
         if let Err(error) = compile_only(target, &program) {

@@ -83,8 +83,8 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         report.add(solves(&rows[before..]))?;
     }
     report.add(
-        "Conjugate gradients to a true relative residual of 1e-8, b = ones, x0 = 0. Set-up: on the \
-         host, matrices and kernels brought to the device included; of the precisions after the \
+        "Conjugate gradients to a true relative residual of 1e-8, b = ones, x0 = 0. Set-up: the \
+         first one, kernels brought to the device included; of the precisions after the \
          first what is left to do when the coarsening is shared. Solve: wall clock of the whole \
          solve, best of 3, the final true residual included. GB/s: matrices alone, vectors not \
          counted. Peers: hypre 3.1 and AmgX 2.5 on an H200, see `published.rs`. Per iteration: the \

@@ -25,7 +25,7 @@ pub struct Arguments {
     ])]
     problems: Vec<String>,
     /// Presets beside the choice that vcycle makes by itself
-    #[arg(long, num_args = 0.., default_values = ["mechanics", "fbamg-fsai"])]
+    #[arg(long, num_args = 0.., default_values = ["mechanics", "bamg-fsai"])]
     presets: Vec<String>,
     /// Whom to compare with
     #[arg(long, num_args = 0.., default_values = ["gamg", "hypre", "pyamg"])]

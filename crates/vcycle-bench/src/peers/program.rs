@@ -11,11 +11,14 @@ const SCRIPT: &str = concat!(
     include_str!("../../peers/amg.py")
 );
 /// The C programs and what they share.
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 4] = [
     ("system.h", include_str!("../../peers/system.h")),
     ("hypre.c", include_str!("../../peers/hypre.c")),
+    ("pfmg.c", include_str!("../../peers/pfmg.c")),
     ("petsc.c", include_str!("../../peers/petsc.c")),
 ];
+
+const HYPRE: [&str; 2] = ["-I/usr/include/hypre", "-lHYPRE"];
 
 /// Where peers are installed.
 #[derive(Clone, Debug, clap::Args)]
@@ -33,6 +36,8 @@ pub(crate) struct Places {
 pub(crate) enum Library {
     /// BoomerAMG
     Hypre,
+    /// PFMG of hypre, for matrices on cubes of cells
+    Pfmg,
     /// GAMG, of PETSc
     Gamg,
     /// AMGCL, by its Python module
@@ -45,6 +50,7 @@ impl Library {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Library::Hypre => "hypre BoomerAMG",
+            Library::Pfmg => "hypre PFMG",
             Library::Gamg => "PETSc GAMG",
             Library::Amgcl => "AMGCL",
             Library::Pyamg => "PyAMG",
@@ -55,8 +61,11 @@ impl Library {
         match self {
             Library::Hypre => {
                 install::debian(&["libhypre-dev"])?;
-                let flags = ["-I/usr/include/hypre", "-lHYPRE"];
-                compiled(&places.build, "hypre", &flags)
+                compiled(&places.build, "hypre", &HYPRE)
+            }
+            Library::Pfmg => {
+                install::debian(&["libhypre-dev"])?;
+                compiled(&places.build, "pfmg", &HYPRE)
             }
             Library::Gamg => {
                 install::debian(&["libpetsc-real-dev", "pkg-config"])?;

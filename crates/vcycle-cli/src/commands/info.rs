@@ -10,7 +10,7 @@ use vcycle::linop::LinOp;
 use vcycle::log::Log;
 use vcycle::matrix::{Csr, Facts};
 use vcycle::multigrid::{Amg, Report};
-use vcycle::structured::find_stencil;
+use vcycle::structured::{Structure, find_stencil};
 
 use super::advice::{Advice, advise};
 use super::solve::place;
@@ -94,14 +94,25 @@ fn tell<T: Wide>(
 
 fn structure<T: Wide>(a: &Csr<T>) -> Value {
     match find_stencil(a) {
-        Ok((grid, stencil)) => json!({"grid": grid.size(), "stencil": stencil.to_string()}),
+        Ok(found) => json!({
+            "grid": found.grid.size(),
+            "stencil": found.stencil.to_string(),
+            "unknowns": found.unknowns,
+        }),
         Err(why) => json!({"error": why.to_string()}),
     }
 }
 
 fn structure_in_words<T: Wide>(a: &Csr<T>) -> String {
     match find_stencil(a) {
-        Ok((grid, stencil)) => format!("stencil {stencil} on a grid of {grid} cells"),
+        Ok(found) => {
+            let unknowns = match found.unknowns {
+                1 => String::new(),
+                several => format!(" with {several} unknowns each"),
+            };
+            let Structure { grid, stencil, .. } = found;
+            format!("stencil {stencil} on a grid of {grid} cells{unknowns}")
+        }
         Err(why) => why.to_string(),
     }
 }

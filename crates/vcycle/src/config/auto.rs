@@ -16,6 +16,10 @@ const DIRECT_FIRST: usize = 2_000;
 /// Up to this many rows a factorisation is worth its memory when the first choice has failed.
 const DIRECT_SECOND: usize = 50_000;
 
+/// The preset for matrices that multigrid fails on without knowing more of them: it finds the
+/// near-nullspace by itself.
+const THOROUGH: &str = "bamg-fsai";
+
 /// One combination to try.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -61,9 +65,10 @@ impl Attempt {
 /// |---|---|
 /// | Hermitian, positive diagonal | `cg`, `minres`, `gmres` |
 /// | Hermitian otherwise | `minres`, `gmres` |
-/// | any other | `gmres`, `bicgstab` |
+/// | any other | `gmres`, with `struct-mg` `fgmres`; `bicgstab` |
 ///
-/// Preconditioners, by what the solver bears: `amg`, `ic0`, `ssor`, `jacobi` for `cg` and its kin;
+/// Preconditioners, by what the solver bears: `amg`, `amg` as the preset `bamg-fsai` has it, `ic0`,
+/// `ssor`, `jacobi` for `cg` and its kin;
 /// `l1-jacobi`, none for `minres`; `amg` if nearly all rows are diagonally dominant, `ilu0`,
 /// `jacobi`, none for all others; none of those that divide by the diagonal where it has zeros, or,
 /// for `cg` and its kin, negative entries. A preconditioner whose set-up fails gives way to the
@@ -77,11 +82,7 @@ impl Attempt {
 pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> {
     let (solver, preconditioner) = (&config.solver, &config.preconditioner);
     if !solver.is_auto() && !preconditioner.is_auto() {
-        return vec![Attempt {
-            solver: solver.clone(),
-            preconditioner: preconditioner.clone(),
-            reason: String::new(),
-        }];
+        return vec![chosen(solver, preconditioner)];
     }
     let facts = facts();
     let solvers = match solver.is_auto() {
@@ -106,10 +107,40 @@ pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> 
         .collect()
 }
 
+/// What the user chose, with a solver that bears it.
+fn chosen(solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> Attempt {
+    let symmetric = matches!(solver.name(), "cg" | "pipecg" | "minres");
+    let changed = symmetric && loses_symmetry(preconditioner);
+    Attempt {
+        solver: if changed {
+            named_solver("gmres")
+        } else {
+            solver.clone()
+        },
+        preconditioner: preconditioner.clone(),
+        reason: match changed {
+            false => String::new(),
+            true => format!(
+                "filtered coarse matrices are not symmetric: gmres in place of {}",
+                solver.name()
+            ),
+        },
+    }
+}
+
+/// Whether the filtering of coarse matrices costs multigrid its symmetry.
+fn loses_symmetry(preconditioner: &PreconditionerConfig) -> bool {
+    matches!(preconditioner, PreconditionerConfig::Amg(amg) if amg.coarse_filter < 1.0)
+}
+
 fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<SolverConfig> {
     let definite = facts.hermitian && facts.positive_diagonal();
-    // A one-sided sweep is not symmetric, which the short recurrences need.
-    let names: &[&str] = if preconditioner.name() == "sor" || !facts.hermitian {
+    // The short recurrences need symmetry, which a one-sided sweep has not.
+    let one_sided = preconditioner.name() == "sor" || loses_symmetry(preconditioner);
+    let names: &[&str] = if preconditioner.name() == "struct-mg" && !facts.hermitian {
+        // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
+        &["fgmres", "bicgstab"]
+    } else if one_sided || !facts.hermitian {
         &["gmres", "bicgstab"]
     } else if definite {
         &["cg", "minres", "gmres"]
@@ -137,7 +168,8 @@ fn preconditioner_chain(
 ) -> Vec<PreconditionerConfig> {
     match &config.preconditioner {
         PreconditionerConfig::Auto(_) => {}
-        PreconditionerConfig::Amg(amg) => {
+        // What is open depends on the near-nullspace, too.
+        PreconditionerConfig::Amg(amg) if amg.test_space.is_none() => {
             return vec![PreconditionerConfig::Amg(amg.decided(|| facts.clone()))];
         }
         given => return vec![given.clone()],
@@ -146,7 +178,7 @@ fn preconditioner_chain(
     let names: &[&str] = match solver.name() {
         "direct" => &["none"],
         "cg" | "fcg" | "pipecg" if facts.positive_diagonal() && !facts.complex => {
-            &["amg", "ic0", "ssor", "jacobi"]
+            &["amg", THOROUGH, "ic0", "ssor", "jacobi"]
         }
         "cg" | "fcg" | "pipecg" if facts.positive_diagonal() => &["ic0", "ssor", "jacobi"],
         "minres" => &["l1-jacobi", "none"],
@@ -160,6 +192,7 @@ fn preconditioner_chain(
         .iter()
         .map(|name| match *name {
             "amg" => multigrid(config, facts),
+            THOROUGH => thorough(config),
             other => named_preconditioner(other),
         })
         .collect()
@@ -171,6 +204,17 @@ fn multigrid(config: &Config, facts: &Facts) -> PreconditionerConfig {
         ..Amg::default()
     };
     PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
+}
+
+fn thorough(config: &Config) -> PreconditionerConfig {
+    let preset = Config::preset(THOROUGH).expect("the preset can be read");
+    let mut preconditioner = preset.preconditioner;
+    if let (PreconditionerConfig::Amg(amg), Some(precision)) =
+        (&mut preconditioner, config.precision)
+    {
+        amg.precision = precision.into();
+    }
+    preconditioner
 }
 
 fn named_solver(name: &str) -> SolverConfig {
@@ -235,7 +279,7 @@ mod tests {
     fn the_matrix_decides() {
         let auto = Config::default();
         let definite = chain(&auto, |_| {});
-        assert_eq!(definite[..4], ["cg+amg", "cg+ic0", "cg+ssor", "cg+jacobi"]);
+        assert_eq!(definite[..4], ["cg+amg", "cg+amg", "cg+ic0", "cg+ssor"]);
         let indefinite = chain(&auto, |facts| facts.negative_diagonal = 1);
         assert_eq!(indefinite[0], "minres+l1-jacobi");
         let general = chain(&auto, |facts| facts.hermitian = false);
@@ -256,7 +300,7 @@ mod tests {
         let auto = Config::default();
         assert_eq!(chain(&auto, |facts| facts.rows = 100)[0], "direct+none");
         let medium = chain(&auto, |facts| facts.rows = 10_000);
-        assert_eq!(medium[..3], ["cg+amg", "direct+none", "cg+ic0"]);
+        assert_eq!(medium[..3], ["cg+amg", "direct+none", "cg+amg"]);
         assert!(!chain(&auto, |_| {}).contains(&"direct+none".to_owned()));
     }
 
@@ -267,5 +311,20 @@ mod tests {
         assert!(tries.iter().all(|t| t.starts_with("gmres+")));
         let config = Config::from_toml("preconditioner = \"sor\"").unwrap();
         assert_eq!(chain(&config, |_| {}), ["gmres+sor", "bicgstab+sor"]);
+    }
+
+    #[test]
+    fn filtered_coarse_matrices_take_a_solver_without_symmetry() {
+        let multigrid = "preconditioner = {name = \"amg\", coarse-filter = 0.9}";
+        for (solver, expected) in [("cg", "gmres"), ("fcg", "fcg"), ("auto", "gmres")] {
+            let config = format!("solver = \"{solver}\"\n{multigrid}");
+            let config = Config::from_toml(&config).unwrap();
+            assert_eq!(chain(&config, |_| {})[0], format!("{expected}+amg"));
+        }
+        let config = Config::from_toml(&format!("solver = \"cg\"\n{multigrid}")).unwrap();
+        let reason = attempts(&config, || unreachable!("all is chosen"))[0]
+            .reason
+            .clone();
+        assert!(reason.ends_with("gmres in place of cg"), "{reason}");
     }
 }

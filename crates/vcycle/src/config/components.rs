@@ -10,8 +10,8 @@ use super::value::{Table, arguments, key_values, parameters};
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{
-    BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor,
-    Ssor,
+    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs,
+    ParIlu, Polynomial, Sor, Ssor,
 };
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
@@ -188,6 +188,8 @@ components! {
         "l1-jacobi" => L1Jacobi(L1Jacobi) ["weight"],
         /// Blocks on the diagonal.
         "block-jacobi" => BlockJacobi(BlockJacobi) ["block-size"],
+        /// Large blocks on the diagonal, factorised.
+        "block-direct" => BlockDirect(BlockDirect) ["block-rows"],
         /// Successive over-relaxation.
         "sor" => Sor(Sor) ["omega", "sweeps"],
         /// Symmetric successive over-relaxation.
@@ -206,6 +208,8 @@ components! {
         "isai" => Isai(Isai) ["kind", "power"],
         /// Factorised sparse approximate inverse, its pattern found adaptively.
         "fsai" => Fsai(Fsai) ["steps", "step-size", "tolerance"],
+        /// A Chebyshev polynomial of high degree, by products alone.
+        "polynomial" => Polynomial(Polynomial) ["degree", "base"],
         /// Algebraic multigrid.
         "amg" => Amg(Amg) ["coarsening", "interpolation", "smoother", "cycle"],
         /// Multigrid on structured grids, in half precision.
@@ -273,6 +277,7 @@ impl PreconditionerConfig {
             Self::Jacobi(p) => Arc::new(p.to_owned()),
             Self::L1Jacobi(p) => Arc::new(p.to_owned()),
             Self::BlockJacobi(p) => Arc::new(p.to_owned()),
+            Self::BlockDirect(p) => Arc::new(p.to_owned()),
             Self::Sor(p) => Arc::new(p.to_owned()),
             Self::Ssor(p) => Arc::new(p.to_owned()),
             Self::MulticolourGs(p) => Arc::new(p.to_owned()),
@@ -282,6 +287,7 @@ impl PreconditionerConfig {
             Self::ParIlu(p) => Arc::new(p.to_owned()),
             Self::Isai(p) => Arc::new(p.to_owned()),
             Self::Fsai(p) => Arc::new(p.to_owned()),
+            Self::Polynomial(p) => Arc::new(p.to_owned()),
             Self::Amg(p) => Arc::new(p.to_owned()),
             Self::StructMg(p) => Arc::new(p.to_owned()),
         }))

@@ -50,28 +50,6 @@ pub(super) const POISSON27: Entry = Entry {
     },
 };
 
-pub(super) const LAPLACE27: Entry = Entry {
-    name: "laplace27",
-    usage: "laplace27:N or laplace27:NxMxK",
-    description: "the matrix of poisson27, under the name of structured multigrid's benchmarks",
-    example: "laplace27:5x4x3",
-    build: |spec, executor| {
-        spec.at_most(1)?;
-        times27("laplace27", spec.size()?, 1.0, executor)
-    },
-};
-
-pub(super) const LAPLACE27E8: Entry = Entry {
-    name: "laplace27e8",
-    usage: "laplace27e8:N or laplace27e8:NxMxK",
-    description: "laplace27 times 10^8, far beyond the range of half precision",
-    example: "laplace27e8:5x4x3",
-    build: |spec, executor| {
-        spec.at_most(1)?;
-        times27("laplace27e8", spec.size()?, 1e8, executor)
-    },
-};
-
 /// The 5-point Laplacian in 2-D: 4 on the diagonal, -1 for the four neighbours, Dirichlet
 /// boundary eliminated.
 ///
@@ -118,17 +96,6 @@ pub fn poisson27(size: [usize; 3], executor: &Executor) -> Result<Problem> {
     let grid = Grid::new(size)?;
     let name = format!("poisson27:{}", grid.label(3));
     all_neighbours(name, grid, 26.0, executor)
-}
-
-/// The matrix of [`poisson27`] times a factor; the right-hand side stays ones.
-fn times27(name: &str, size: [usize; 3], factor: f64, executor: &Executor) -> Result<Problem> {
-    let grid = Grid::new(size)?;
-    let matrix = stencil_matrix(executor, grid, |shift| match shift {
-        [0, 0, 0] => 26.0 * factor,
-        _ => -factor,
-    })?;
-    let name = format!("{name}:{}", grid.label(3));
-    Ok(Problem::on_grid(name, grid, matrix))
 }
 
 fn five_or_seven(name: String, grid: Grid, diagonal: f64, executor: &Executor) -> Result<Problem> {

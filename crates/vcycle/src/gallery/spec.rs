@@ -19,6 +19,16 @@ impl<'a> Spec<'a> {
         }
     }
 
+    /// The specification again.
+    pub(super) fn text(&self) -> String {
+        format!("{}:{}", self.name, self.parts.join(","))
+    }
+
+    /// The part at `index` as it stands, if there is one.
+    pub(super) fn text_or_none(&self, index: usize) -> Option<&'a str> {
+        self.parts.get(index).copied()
+    }
+
     /// Fails if there are more than `count` parts.
     pub(super) fn at_most(&self, count: usize) -> Result<()> {
         match self.parts.get(count) {

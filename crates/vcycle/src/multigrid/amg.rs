@@ -12,14 +12,20 @@ use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
 use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
-use super::strength::{Classical, Mutual, Strength};
+use super::strength::{Classical, Mutual, Strength, Symmetric};
 use super::systems::Systems;
 use super::test_space::TestSpaceSearch;
+use crate::config::Unit;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Facts;
 use crate::scalar::Scalar;
+
+/// The weakest of strong couplings, and the entries of a row of FSAI, where the near-nullspace has to
+/// be found: nearly all couplings count, and few unknowns are coarse.
+const SEARCHED_THRESHOLD: f64 = 0.01;
+const SEARCHED_FSAI_STEPS: usize = 20;
 
 /// Algebraic multigrid: every stage, by name and parameters.
 ///
@@ -61,6 +67,12 @@ pub struct Amg {
     pub truncation: Truncation,
     /// How test vectors are interpolated by `bamg`, `sbamg` and `fbamg`.
     pub bamg: Bamg,
+    /// Steps that [minimise the energy](super::interpolate::energy_minimised) of the prolongation
+    /// that interpolates test vectors or is made of groups.
+    pub energy_steps: usize,
+    /// The share of the absolute sum of a row that coarse matrices keep at least, what they do to
+    /// the near-nullspace staying the same; 1 for all of it. Less costs them their symmetry.
+    pub coarse_filter: f64,
     /// How several unknowns a node are treated.
     pub systems: Systems,
     /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
@@ -115,6 +127,8 @@ impl Default for Amg {
             interpolation: Interpolation::default(),
             truncation: Truncation::default(),
             bamg: Bamg::default(),
+            energy_steps: 0,
+            coarse_filter: 1.0,
             systems: Systems::default(),
             block_size: 1,
             test_space: None,
@@ -170,6 +184,52 @@ impl Amg {
             }
         }
         Ok(amg)
+    }
+
+    /// The same where the near-nullspace still has to be found: what is open becomes what serves
+    /// vectors that fit no nodes, matrices that single precision may not hold, and whatever left too
+    /// little for simpler smoothers. Where enough vectors are given, nothing changes.
+    #[must_use]
+    pub(super) fn searching(&self, near_nullspace: &NearNullspace) -> Self {
+        let mut amg = self.clone();
+        let search = self.test_space.as_ref();
+        let open = self.coarsening == Coarsening::Auto && self.interpolation == Interpolation::Auto;
+        if !open || !search.is_some_and(|search| search.is_needed(near_nullspace)) {
+            return amg;
+        }
+        amg.coarsening = Coarsening::Pmis;
+        amg.interpolation = Interpolation::Bamg;
+        if self.strength == Strength::Auto {
+            let threshold = SEARCHED_THRESHOLD;
+            amg.strength = Strength::Symmetric(Symmetric {
+                threshold,
+                ..Symmetric::default()
+            });
+        }
+        if self.smoother == Smoother::Auto {
+            let steps = SEARCHED_FSAI_STEPS;
+            amg.smoother = Smoother::Fsai { steps };
+        }
+        if self.precision == LevelPrecisions::default() {
+            amg.precision = LevelPrecisions::uniform(Unit::Double);
+        }
+        amg
+    }
+
+    /// Levels of fewer rows are set up by the host: all of them, where a stage is not for devices.
+    pub(super) fn host_rows_needed(&self) -> usize {
+        let affinity = |strength| matches!(strength, Strength::Affinity(_));
+        let of_level =
+            |level: &LevelOptions| level.interpolation.fits_vectors() || affinity(level.strength);
+        let on_host = self.interpolation.fits_vectors()
+            || affinity(self.strength)
+            || self.levels.iter().any(of_level)
+            || self.energy_steps > 0
+            || self.coarse_filter < 1.0;
+        match on_host {
+            true => usize::MAX,
+            false => self.host_rows,
+        }
     }
 
     fn decide(&mut self, definite: bool, on_device: bool) {
@@ -246,6 +306,9 @@ impl Amg {
         }
         if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
             return Err(bad("restriction-scaling", "must be a positive number"));
+        }
+        if !(self.coarse_filter > 0.0 && self.coarse_filter <= 1.0) {
+            return Err(bad("coarse-filter", "must be above 0 and at most 1"));
         }
         if self.systems == Systems::Node && self.interpolation.fits_vectors() {
             let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);

@@ -178,7 +178,8 @@ pub(super) fn analysed<T: Scalar>(
     clock: &Clock<'_>,
 ) -> Result<(Amg, Vec<Matrices>, Unknowns)> {
     let _stage = clock.stage(0, "analysis");
-    let a = finest(amg.host_rows, given)?;
+    let amg = amg.searching(near_nullspace);
+    let a = finest(amg.host_rows_needed(), given)?;
     let amg = amg.decided_by(|| {
         let on_device = matches!(a.executor(), Executor::Gpu(_));
         Ok((a.symmetric_and_positive()? == [true; 2], on_device))
@@ -311,7 +312,7 @@ fn step(
     }
     if interpolation.fits_vectors() {
         let _stage = stage("interpolation");
-        coarsened = coarsened.fitted(interpolation, &view, &amg.bamg, unknowns)?;
+        coarsened = coarsened.fitted(interpolation, &view, amg, unknowns)?;
     }
     let count = view.coarse_rows(coarsened.count(), unknowns);
     if count == 0 || stalls(count) {
@@ -322,7 +323,7 @@ fn step(
     let map = coarsened.map();
     let (prolongation, block, radius) = {
         let _stage = stage("interpolation");
-        coarsened.prolongation(interpolation, view, &amg.truncation, unknowns)?
+        coarsened.prolongation(interpolation, view, amg, unknowns)?
     };
     let _stage = stage("galerkin");
     let keep = records.is_some();
@@ -340,7 +341,12 @@ fn step(
         restriction: Arc::new(restriction),
         prolongation: Arc::new(prolongation),
     };
-    Ok(Ok((transfer, radius, without_empty_rows(coarse)?)))
+    let coarse = without_empty_rows(coarse)?;
+    Ok(Ok((
+        transfer,
+        radius,
+        unknowns.filtered(coarse, amg.coarse_filter)?,
+    )))
 }
 
 /// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of

@@ -219,7 +219,7 @@ impl Setup {
     ) -> Result<(Vec<Matrices>, Option<String>)> {
         let finest = {
             let _stage = clock.stage(0, "analysis");
-            let finest = finest(self.amg.host_rows, a)?;
+            let finest = finest(self.amg.host_rows_needed(), a)?;
             self.check(finest.pattern())?;
             finest
         };
@@ -258,6 +258,7 @@ impl Setup {
         for (number, step) in self.steps.iter().enumerate() {
             let _stage = clock.stage(number, "galerkin");
             let coarse = step.coarse(&a, self.amg.restriction_scaling)?;
+            let coarse = step.unknowns.filtered(coarse, self.amg.coarse_filter)?;
             let radius = step.measured.then(|| spectral_radius(&a)).transpose()?;
             let transfer = Some(step.transfer.clone());
             levels.push(Matrices {

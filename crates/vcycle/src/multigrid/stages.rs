@@ -238,7 +238,7 @@ impl Coarsened {
         self,
         interpolation: Interpolation,
         view: &View<'_>,
-        parameters: &interpolate::Bamg,
+        amg: &Amg,
         unknowns: &mut Unknowns,
     ) -> Result<Self> {
         let (a, strength) = (view.matrix(), view.strength());
@@ -251,7 +251,7 @@ impl Coarsened {
             }
             other => return Ok(other),
         };
-        let (mut p, chosen) = interpolate::bamg(strength, &splitting, &vectors, parameters)?;
+        let (mut p, chosen) = interpolate::bamg(strength, &splitting, &vectors, &amg.bamg)?;
         unknowns.modes = chosen.of_coarse(&vectors);
         let mut radius = None;
         if interpolation != Interpolation::Bamg {
@@ -261,7 +261,11 @@ impl Coarsened {
             radius = Some(found);
         }
         if interpolation == Interpolation::FilteredBamg {
-            p = interpolate::filtered(&p, &unknowns.modes, parameters.kept)?;
+            p = interpolate::filtered(&p, &unknowns.modes, amg.bamg.kept)?;
+        }
+        if amg.energy_steps > 0 {
+            let fixed = |row: usize| chosen.coarse_index[row] != coarsen::NONE;
+            p = interpolate::energy_minimised(a, &p, &unknowns.modes, fixed, amg.energy_steps)?;
         }
         Ok(Self::Fitted(chosen, p, radius))
     }
@@ -273,7 +277,7 @@ impl Coarsened {
         self,
         interpolation: Interpolation,
         view: View<'_>,
-        truncation: &Truncation,
+        amg: &Amg,
         unknowns: &mut Unknowns,
     ) -> Result<(Csr<f64>, Size, Option<f64>)> {
         let (view, coarsened, node) = view.for_interpolation(self, unknowns)?;
@@ -289,16 +293,12 @@ impl Coarsened {
             Self::Grouped(ref groups) => {
                 let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
                 let filter = (weak && node == 1).then_some(strength);
-                aggregated(
-                    interpolation,
-                    a,
-                    groups,
-                    (block, filter),
-                    &mut unknowns.modes,
-                )?
+                let modes = &mut unknowns.modes;
+                let (p, radius) = aggregated(interpolation, a, groups, (block, filter), modes)?;
+                (lowered(a, p, unknowns, amg.energy_steps)?, radius)
             }
             ref chosen => {
-                let p = chosen.interpolated(interpolation, a, strength, truncation)?;
+                let p = chosen.interpolated(interpolation, a, strength, &amg.truncation)?;
                 (p, None)
             }
         };
@@ -331,6 +331,15 @@ impl Coarsened {
         };
         method(a, strength, splitting, truncation)
     }
+}
+
+/// A prolongation from groups with less energy, if that is asked for.
+fn lowered(a: &Csr<f64>, p: Csr<f64>, unknowns: &Unknowns, steps: usize) -> Result<Csr<f64>> {
+    if steps == 0 {
+        return Ok(p);
+    }
+    let vectors = unknowns.test_vectors(p.size().cols);
+    interpolate::energy_minimised(a, &p, &vectors, |_| false, steps)
 }
 
 /// The prolongation from groups of nodes and the spectral radius it needed; `modes` become those of

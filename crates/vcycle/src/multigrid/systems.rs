@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::coarsen::{NONE, Splitting};
+use super::interpolate::filtered;
 use super::near_nullspace::NearNullspace;
 use super::serde_text;
 use super::stages::{Coarsened, Coarsening};
@@ -96,6 +97,14 @@ impl Unknowns {
             (0..rows).map(value).collect()
         };
         (0..self.block_size as u32).map(constant).collect()
+    }
+
+    /// A matrix of these unknowns with fewer entries that does the same to the near-nullspace.
+    pub fn filtered(&self, a: Csr<f64>, kept: f64) -> Result<Csr<f64>> {
+        match kept < 1.0 {
+            true => filtered(&a, &self.test_vectors(a.size().rows), kept),
+            false => Ok(a),
+        }
     }
 
     /// The entries of `a` that couple equal components.

@@ -216,6 +216,11 @@ impl TestSpaceMethod {
 serde_text::named!(TestSpaceMethod, "method");
 
 impl TestSpaceSearch {
+    /// Whether there is something to find, or to improve.
+    pub fn is_needed(&self, given: &NearNullspace) -> bool {
+        self.refine || given.vectors().len() < self.vectors
+    }
+
     /// Finds the test space of `a`.
     ///
     /// # Errors
@@ -231,7 +236,7 @@ impl TestSpaceSearch {
         let a: Arc<dyn LinOp<f64>> = finest(usize::MAX, a)?;
         given.check(a.size().rows)?;
         let start = self.start(a.executor(), a.size().rows, given)?;
-        if !self.refine && given.vectors().len() >= self.vectors {
+        if !self.is_needed(given) {
             return Ok(given.clone());
         }
         let m = self.smoother.factory::<f64>().generate(&a, ws)?;

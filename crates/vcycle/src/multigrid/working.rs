@@ -54,7 +54,7 @@ pub(super) struct Plan<'p> {
     pub amg: &'p Amg,
     /// The finest matrix as it was given: an `Arc<dyn LinOp<T>>`, shared where it fits.
     pub given: &'p dyn Any,
-    /// Where the cycles run; matrices of a set-up are on the host.
+    /// Where the cycles run; small matrices of a set-up are on the host.
     pub executor: &'p Executor,
     /// Whether sweeps after the correction have to be the adjoint of those before.
     pub symmetric: bool,

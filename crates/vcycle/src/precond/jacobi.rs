@@ -94,6 +94,12 @@ impl<T: Scalar> Diagonal<T> {
         }
     }
 
+    /// The identity.
+    pub(crate) fn ones(executor: &Executor, rows: usize) -> Result<Self> {
+        let values = Vector::filled(executor, rows, 1, 1.0)?;
+        Ok(Self { values })
+    }
+
     /// `weight` over the entries of `diagonal`, none of which is zero.
     pub(super) fn of_inverses(
         component: &'static str,

@@ -4,12 +4,14 @@
 //! |---|---|---|---|
 //! | [`Jacobi`], [`L1Jacobi`] | yes | parallel | a scaling |
 //! | [`BlockJacobi`] | yes | parallel | small dense products |
+//! | [`BlockDirect`] | yes | serial | two sparse triangular solves |
 //! | [`Sor`] | no | serial | a triangular solve |
 //! | [`MulticolourGs`], [`HybridGs`] | if asked for | serial | one or two parallel triangular solves |
 //! | [`Ssor`], [`Ic0`] | yes | serial | two triangular solves |
 //! | [`Ilu0`], [`ParIlu`] | no | serial, parallel | two triangular solves |
 //! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
 //! | [`Fsai`] | yes | parallel | two sparse products |
+//! | [`Polynomial`] | yes | products | products with the matrix |
 //!
 //! A symmetric one is Hermitian positive definite where the matrix is, so conjugate gradients may
 //! use it.
@@ -30,6 +32,7 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
+mod block_direct;
 mod block_jacobi;
 #[cfg(test)]
 mod conformance;
@@ -45,6 +48,7 @@ mod multicolour;
 mod order;
 mod par_ilu;
 mod pattern;
+mod polynomial;
 mod sor;
 mod ssor;
 mod sweeps;
@@ -54,6 +58,7 @@ mod triangular;
 
 use std::borrow::Cow;
 
+pub use block_direct::BlockDirect;
 pub use block_jacobi::BlockJacobi;
 pub use fsai::{Fsai, FsaiSetup};
 pub use hybrid_gs::HybridGs;
@@ -66,6 +71,7 @@ pub use l1_jacobi::L1Jacobi;
 pub use multicolour::MulticolourGs;
 use num_traits::Zero;
 pub use par_ilu::ParIlu;
+pub use polynomial::Polynomial;
 pub use sor::Sor;
 pub use ssor::Ssor;
 

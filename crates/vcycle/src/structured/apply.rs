@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::columns::by_column;
+use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::reference::stencil::Form;
@@ -15,18 +16,25 @@ use crate::scalar::Real;
 use crate::vector::{Coefficient, Vector};
 
 impl<M: Storage> StencilMatrix<M> {
-    /// One column by a form.
-    fn column<V: Vectors>(&self, form: Form<'_, V>, x: &[V], y: &mut [V]) {
+    /// One column by a form; vectors are unknown by unknown.
+    pub(super) fn column<V: Vectors>(&self, form: Form<'_, V>, x: &[V], y: &mut [V]) {
         match self.executor() {
             Executor::Cpu(threads) => cpu::stencil::product(threads, self.arrays(), form, x, y),
             _ => reference::stencil::product(self.arrays(), form, x, y),
         }
     }
 
+    /// Whether one product is all a kernel has to do: one vector, in the order that it wants.
+    fn is_plain<V: Vectors>(&self, x: &Vector<V>) -> bool {
+        x.cols() == 1 && self.unknowns() == 1
+    }
+
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         by_column(x, y, ws, |x, y| {
-            self.column(Form::Product, x.host()?, y.host_mut()?);
-            Ok(())
+            as_fields(self.unknowns(), x, y, ws, |x, y| {
+                self.column(Form::Product, x.host()?, y.host_mut()?);
+                Ok(())
+            })
         })
     }
 }
@@ -61,7 +69,7 @@ macro_rules! operator {
                 ws: &Workspace,
             ) -> Result<()> {
                 check_apply("stencil product", self.size(), self.executor(), x, y)?;
-                if x.cols() != 1 {
+                if !self.is_plain(x) {
                     let mut product = ws.vector_like::<$vector, $vector>(y)?;
                     self.product(x, &mut product, ws)?;
                     return y.axpby(alpha, &product, beta);
@@ -80,7 +88,7 @@ macro_rules! operator {
             ) -> Result<()> {
                 check_apply("stencil residual", self.size(), self.executor(), x, r)?;
                 check_apply("stencil residual", self.size(), self.executor(), x, b)?;
-                if x.cols() != 1 {
+                if !self.is_plain(x) {
                     r.copy_from(b)?;
                     let (less, one) = (Coefficient::real(-1.0), Coefficient::one());
                     return self.apply_advanced(less, x, one, r, ws);
@@ -96,7 +104,7 @@ macro_rules! operator {
                 y: &mut Vector<$vector>,
                 ws: &Workspace,
             ) -> Result<()> {
-                if x.cols() != 1 {
+                if !self.is_plain(x) {
                     return sweep.compose(self, x, y, ws);
                 }
                 sweep.check(self.size(), x, y)?;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::matrix::MOST_UNKNOWNS;
 use super::stencil::opposite;
 use super::{Grid, Offset, Stencil, StencilMatrix, Storage};
 use crate::error::{Error, Result};
@@ -25,16 +26,31 @@ pub(super) const ALL: [Offset; 27] = {
 /// Rows that one task does.
 const ROWS: usize = 16 * 1024;
 
-/// Finds the offset that leads from one row to another.
+/// Finds the offset that leads from the cell of one row to that of another.
 pub(super) struct Decoder {
     grid: Grid,
+    unknowns: usize,
     distances: [isize; 27],
 }
 
+/// An entry of a CSR matrix on a grid.
+pub(super) struct Found<T> {
+    cell: usize,
+    /// The unknowns of row and column.
+    unknowns: [usize; 2],
+    /// The place of the offset in [`ALL`].
+    place: usize,
+    value: T,
+}
+
 impl Decoder {
-    pub(super) fn new(grid: Grid) -> Self {
+    pub(super) fn new(grid: Grid, unknowns: usize) -> Self {
         let distances = ALL.map(|offset| grid.distance(offset));
-        Self { grid, distances }
+        Self {
+            grid,
+            unknowns,
+            distances,
+        }
     }
 
     /// The place in [`ALL`] of the offset from a cell to the one `distance` rows on; `hint` is where to
@@ -46,26 +62,34 @@ impl Decoder {
         (hint..27).chain(0..hint).find(leads)
     }
 
-    /// Calls `visit(row, place in ALL, value)` for entries of `rows` that are not zero.
+    /// Calls `visit` for entries of the rows of `cells` that are not zero.
     ///
     /// # Errors
     /// The position of the first entry that is no neighbour of its row.
     pub(super) fn each_entry<T: Scalar>(
         &self,
         a: &Csr<T>,
-        rows: Range<usize>,
-        mut visit: impl FnMut(usize, usize, T),
+        cells: Range<usize>,
+        mut visit: impl FnMut(Found<T>),
     ) -> Result<(), (usize, usize)> {
-        let zero = T::default();
-        for row in rows {
-            let (cell, mut hint) = (self.grid.cell(row), 0);
+        let (zero, r) = (T::default(), self.unknowns);
+        for row in cells.start * r..cells.end * r {
+            let (cell, mut hint) = (row / r, 0);
+            let at = self.grid.cell(cell);
             let (columns, values) = a.row(row);
             for (&column, &value) in columns.iter().zip(values).filter(|entry| *entry.1 != zero) {
-                let distance = column as isize - row as isize;
-                let found = self.find(cell, distance, hint);
-                let place = found.ok_or((row, column as usize))?;
-                hint = (place + 1) % 27;
-                visit(row, place, value);
+                let column = column as usize;
+                let distance = (column / r) as isize - cell as isize;
+                let place = self.find(at, distance, hint).ok_or((row, column))?;
+                // The next unknown of the same cell, if there is one, comes next.
+                hint = if r == 1 { (place + 1) % 27 } else { place };
+                let unknowns = [row % r, column % r];
+                visit(Found {
+                    cell,
+                    unknowns,
+                    place,
+                    value,
+                });
             }
         }
         Ok(())
@@ -91,11 +115,15 @@ pub(super) fn no_stencil(grid: Grid, (row, column): (usize, usize)) -> Error {
 ///
 /// # Errors
 /// The position of the first entry that is at none.
-pub(super) fn stencil_on<T: Scalar>(a: &Csr<T>, grid: Grid) -> Result<Stencil, (usize, usize)> {
-    let decoder = Decoder::new(grid);
-    let used = |rows| {
+pub(super) fn stencil_on<T: Scalar>(
+    a: &Csr<T>,
+    grid: Grid,
+    unknowns: usize,
+) -> Result<Stencil, (usize, usize)> {
+    let decoder = Decoder::new(grid, unknowns);
+    let used = |cells| {
         let mut used = 0_u32;
-        let looked = decoder.each_entry(a, rows, |_, place, _| used |= 1 << place);
+        let looked = decoder.each_entry(a, cells, |found| used |= 1 << found.place);
         looked.map(|()| used)
     };
     let mut used_by_all = 0;
@@ -111,38 +139,43 @@ pub(super) fn stencil_on<T: Scalar>(a: &Csr<T>, grid: Grid) -> Result<Stencil, (
     }))
 }
 
-/// Ranges of rows.
-fn tasks(rows: usize) -> Vec<Range<usize>> {
-    let bounds: Vec<usize> = (0..rows).step_by(ROWS).chain([rows]).collect();
+/// Ranges of cells.
+fn tasks(cells: usize) -> Vec<Range<usize>> {
+    let bounds: Vec<usize> = (0..cells).step_by(ROWS).chain([cells]).collect();
     ranges(&bounds)
 }
 
 impl<T: Storage> StencilMatrix<T> {
-    /// The matrix of a CSR matrix whose grid is known. Stored zeros do not count.
+    /// The matrix of a CSR matrix whose grid is known; it has as many unknowns a cell as there are rows
+    /// for each. Stored zeros do not count.
     ///
     /// # Errors
     /// [`NotAStencil`](Error::NotAStencil) naming the first entry between cells that are no
-    /// neighbours; a matrix with another number of rows; short memory.
+    /// neighbours; a matrix whose rows are no multiple of the cells; short memory.
     pub fn from_csr_on(a: &Csr<T>, grid: Grid) -> Result<Self> {
-        crate::linop::check_size("stencil matrix", Size::square(grid.cells()), a.size())?;
-        let stencil = stencil_on(a, grid).map_err(|entry| no_stencil(grid, entry))?;
-        Self::with_stencil(a, grid, stencil)
+        let unknowns = (a.size().rows / grid.cells()).clamp(1, MOST_UNKNOWNS);
+        let expected = Size::square(grid.cells() * unknowns);
+        crate::linop::check_size("stencil matrix", expected, a.size())?;
+        let stencil = stencil_on(a, grid, unknowns).map_err(|entry| no_stencil(grid, entry))?;
+        Self::with_stencil(a, grid, stencil, unknowns)
     }
 
     /// The matrix of a CSR matrix whose entries are known to be those of a stencil.
-    pub(super) fn with_stencil(a: &Csr<T>, grid: Grid, stencil: Stencil) -> Result<Self> {
-        let values = lines_of(a, &Decoder::new(grid), &stencil)?;
-        Self::new(a.executor(), grid, stencil, values)
+    pub(super) fn with_stencil(
+        a: &Csr<T>,
+        grid: Grid,
+        stencil: Stencil,
+        unknowns: usize,
+    ) -> Result<Self> {
+        let values = lines_of(a, &Decoder::new(grid, unknowns), &stencil)?;
+        Self::with_unknowns(a.executor(), grid, stencil, unknowns, values)
     }
 
     /// The same matrix in CSR, without the zeros beside the diagonal.
     pub fn to_csr(&self) -> Csr<T> {
-        let grid = self.grid();
-        let zero = T::default();
-        let bounds: Vec<usize> = (0..grid.cells())
-            .step_by(ROWS)
-            .chain([grid.cells()])
-            .collect();
+        let (grid, r) = (self.grid(), self.unknowns());
+        let (zero, rows) = (T::default(), self.size().rows);
+        let bounds: Vec<usize> = (0..rows).step_by(ROWS).chain([rows]).collect();
         let length = grid.length();
         let made = build(
             self.executor(),
@@ -150,12 +183,16 @@ impl<T: Storage> StencilMatrix<T> {
             self.bytes(),
             || (),
             |(), row, rows| {
-                let mut entries: Vec<(usize, T)> = Vec::with_capacity(27);
-                for (point, &offset) in self.stencil().offsets().iter().enumerate() {
-                    let value = self.line(row / length, point)[row % length];
-                    let stored = value != zero || offset == [0; 3];
-                    if stored && inside(grid, grid.cell(row), offset) {
-                        entries.push((row.wrapping_add_signed(grid.distance(offset)), value));
+                let (cell, i) = (row / r, row % r);
+                let mut entries: Vec<(usize, T)> = Vec::with_capacity(27 * r);
+                for stream in 0..self.stencil().points() * r {
+                    let (point, j) = (stream / r, stream % r);
+                    let offset = self.stencil().offsets()[point];
+                    let value = self.line_of([i, j], cell / length, point)[cell % length];
+                    let stored = value != zero || (offset == [0; 3] && i == j);
+                    if stored && inside(grid, grid.cell(cell), offset) {
+                        let other = cell.wrapping_add_signed(grid.distance(offset));
+                        entries.push((other * r + j, value));
                     }
                 }
                 // Lines of one or two cells: the order of offsets is not that of columns.
@@ -173,21 +210,23 @@ impl<T: Storage> StencilMatrix<T> {
 
 /// The values of a stencil matrix, line by line.
 fn lines_of<T: Storage>(a: &Csr<T>, decoder: &Decoder, stencil: &Stencil) -> Result<Vec<T>> {
-    let (grid, points) = (decoder.grid, stencil.points());
+    let (grid, points, r) = (decoder.grid, stencil.points(), decoder.unknowns);
     let length = grid.length();
+    let share = length * points * r * r;
     let point_of = ALL.map(|offset| stencil.position(offset).unwrap_or(usize::MAX));
-    let mut values: Vec<T> = zeroed(a.executor(), grid.cells() * points)?;
+    let mut values: Vec<T> = zeroed(a.executor(), grid.lines() * share)?;
     let per_task = ROWS.div_ceil(length);
     let starts = (0..grid.lines()).step_by(per_task);
     let lengths = starts
         .clone()
-        .map(|start| per_task.min(grid.lines() - start) * length * points);
+        .map(|start| per_task.min(grid.lines() - start) * share);
     let parts: Vec<(usize, &mut [T])> = starts.zip(cut(&mut values, lengths)).collect();
     a.executor().run(a.bytes(), parts, |(first, out)| {
-        let rows = first * length..first * length + out.len() / points;
-        let written = decoder.each_entry(a, rows, |row, place, value| {
-            let line = row / length - first;
-            out[(line * points + point_of[place]) * length + row % length] = value;
+        let cells = first * length..(first + out.len() / share) * length;
+        let written = decoder.each_entry(a, cells, |found| {
+            let (line, [i, j]) = (found.cell / length - first, found.unknowns);
+            let stream = ((line * r + i) * points + point_of[found.place]) * r + j;
+            out[stream * length + found.cell % length] = found.value;
         });
         written.expect("entries that were looked at before");
     });

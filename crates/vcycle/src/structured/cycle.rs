@@ -2,6 +2,7 @@
 
 use super::Direction;
 use super::columns::by_column;
+use super::fields::{as_fields, as_rows};
 use super::level::Level;
 use crate::backend::cpu::stencil::Vectors;
 use crate::error::Result;
@@ -17,6 +18,7 @@ use crate::vector::Vector;
 pub(super) struct VCycle<V: Vectors> {
     pub(super) executor: Executor,
     pub(super) rows: usize,
+    pub(super) unknowns: usize,
     pub(super) levels: Vec<Box<dyn Level<V>>>,
     pub(super) coarsest: DenseLu,
     /// Sweeps before and after the correction.
@@ -28,7 +30,9 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
     fn from(&self, number: usize, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let Some(level) = self.levels.get(number) else {
             let _stage = ws.stage("coarsest", 0);
-            return self.coarsest.apply(b, x, ws);
+            return as_rows(self.unknowns, b, x, ws, |b, x| {
+                self.coarsest.apply(b, x, ws)
+            });
         };
         let Some(scales) = level.scales() else {
             return self.visit(number, level.as_ref(), b, x, ws);
@@ -53,9 +57,9 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         for _ in 0..self.sweeps[0] {
             level.smooth(Direction::Forward, b, x, ws)?;
         }
-        let cells = level.coarse().cells();
-        let mut restricted = ws.vector::<V>(&self.executor, cells, 1)?;
-        let mut correction = ws.vector::<V>(&self.executor, cells, 1)?;
+        let rows = level.coarse().cells() * self.unknowns;
+        let mut restricted = ws.vector::<V>(&self.executor, rows, 1)?;
+        let mut correction = ws.vector::<V>(&self.executor, rows, 1)?;
         {
             let mut r = ws.vector_like::<V, V>(b)?;
             level.residual(b, x, &mut r, ws)?;
@@ -81,7 +85,9 @@ impl<V: Vectors + Mixes<V, V>> LinOp<V> for VCycle<V> {
 
     fn apply(&self, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         check_apply("struct-mg", Size::square(self.rows), &self.executor, b, x)?;
-        by_column(b, x, ws, |b, x| self.from(0, b, x, ws))
+        by_column(b, x, ws, |b, x| {
+            as_fields(self.unknowns, b, x, ws, |b, x| self.from(0, b, x, ws))
+        })
     }
 
     fn footprint(&self) -> Footprint {

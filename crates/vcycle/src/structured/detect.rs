@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::convert::{Decoder, no_stencil, stencil_on};
+use super::matrix::MOST_UNKNOWNS;
 use super::{Grid, Stencil, StencilMatrix, Storage};
 use crate::error::{Error, Result};
 use crate::linop::Size;
@@ -15,16 +16,28 @@ const DISTANCES: usize = 13;
 const TRIAL: usize = 64 * 1024;
 
 impl<T: Storage> StencilMatrix<T> {
-    /// The matrix of a CSR matrix whose grid is found out: rows have to be numbered with x fastest,
-    /// then y, then z. Stored zeros do not count.
+    /// The matrix of a CSR matrix whose grid is found out: rows have to be numbered with the unknowns of
+    /// a cell fastest, then x, then y, then z. Stored zeros do not count.
     ///
     /// # Errors
     /// [`NotAStencil`](Error::NotAStencil) naming an entry that no grid explains, and the grid that
     /// explains most rows before it; a matrix that is not square; short memory.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
-        let (grid, stencil) = find_stencil(a)?;
-        Self::with_stencil(a, grid, stencil)
+        let found = find_stencil(a)?;
+        Self::with_stencil(a, found.grid, found.stencil, found.unknowns)
     }
+}
+
+/// What a matrix on a grid is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Structure {
+    /// The cells.
+    pub grid: Grid,
+    /// The neighbours of a cell.
+    pub stencil: Stencil,
+    /// The unknowns of a cell.
+    pub unknowns: usize,
 }
 
 /// The grid on which all entries of a matrix are between neighbours, and which neighbours they are.
@@ -32,14 +45,14 @@ impl<T: Storage> StencilMatrix<T> {
 /// ```
 /// use vcycle::{executor::Executor, gallery, structured::find_stencil};
 /// let a = gallery::build("poisson27:6x5x4", &Executor::cpu())?.matrix;
-/// let (grid, stencil) = find_stencil(&a)?;
-/// assert_eq!((grid.size(), stencil.points()), ([6, 5, 4], 27));
+/// let found = find_stencil(&a)?;
+/// assert_eq!((found.grid.size(), found.stencil.points(), found.unknowns), ([6, 5, 4], 27, 1));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`StencilMatrix::from_csr`].
-pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<(Grid, Stencil)> {
+pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<Structure> {
     let Size { rows, cols } = a.size();
     if rows != cols {
         return Err(Error::NotSquare {
@@ -48,11 +61,20 @@ pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<(Grid, Stencil)> {
         });
     }
     let mut furthest: Option<(Grid, (usize, usize))> = None;
-    for grid in candidates(rows, &distances(a)) {
-        match (try_grid(a, grid), furthest) {
-            (Ok(stencil), _) => return Ok((grid, stencil)),
-            (Err(entry), Some((_, before))) if entry.0 <= before.0 => {}
-            (Err(entry), _) => furthest = Some((grid, entry)),
+    for unknowns in (1..=MOST_UNKNOWNS).filter(|&unknowns| divides(unknowns, rows)) {
+        for grid in candidates(rows / unknowns, &distances(a, unknowns)) {
+            match (try_grid(a, grid, unknowns), furthest) {
+                (Ok(stencil), _) if is_full(a, grid, &stencil, unknowns) => {
+                    return Ok(Structure {
+                        grid,
+                        stencil,
+                        unknowns,
+                    });
+                }
+                (Ok(_), _) => {}
+                (Err(entry), Some((_, before))) if entry.0 <= before.0 => {}
+                (Err(entry), _) => furthest = Some((grid, entry)),
+            }
         }
     }
     Err(match furthest {
@@ -64,22 +86,29 @@ pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<(Grid, Stencil)> {
     })
 }
 
-/// The stencil on a grid, or the first entry that breaks it; some rows are enough to refuse most grids.
-fn try_grid<T: Scalar>(a: &Csr<T>, grid: Grid) -> Result<Stencil, (usize, usize)> {
-    let rows = 0..grid.cells().min(TRIAL);
-    Decoder::new(grid).each_entry(a, rows, |_, _, _| {})?;
-    stencil_on(a, grid)
+/// Whether blocks of several unknowns are not mostly empty: those of one unknown a cell are, taken
+/// together.
+fn is_full<T: Scalar>(a: &Csr<T>, grid: Grid, stencil: &Stencil, unknowns: usize) -> bool {
+    let entries = grid.cells() * stencil.points() * unknowns * unknowns;
+    unknowns == 1 || 4 * a.nonzeros() >= entries
 }
 
-/// How far from the diagonal the entries of the first rows are; more than a stencil has are left out.
-fn distances<T: Scalar>(a: &Csr<T>) -> BTreeSet<usize> {
+/// The stencil on a grid, or the first entry that breaks it; some rows are enough to refuse most grids.
+fn try_grid<T: Scalar>(a: &Csr<T>, grid: Grid, unknowns: usize) -> Result<Stencil, (usize, usize)> {
+    let cells = 0..grid.cells().min(TRIAL);
+    Decoder::new(grid, unknowns).each_entry(a, cells, |_| {})?;
+    stencil_on(a, grid, unknowns)
+}
+
+/// How many cells the entries of the first rows are away; more than a stencil has are left out.
+fn distances<T: Scalar>(a: &Csr<T>, unknowns: usize) -> BTreeSet<usize> {
     let zero = T::default();
     let mut found = BTreeSet::new();
     for row in 0..a.size().rows.min(TRIAL) {
         let (columns, values) = a.row(row);
         let entries = columns.iter().zip(values).filter(|entry| *entry.1 != zero);
         for (&column, _) in entries {
-            let distance = row.abs_diff(column as usize);
+            let distance = (row / unknowns).abs_diff(column as usize / unknowns);
             if distance > 0 && found.len() < DISTANCES {
                 found.insert(distance);
             }
@@ -155,6 +184,15 @@ mod tests {
     }
 
     #[test]
+    fn several_unknowns_are_found() {
+        let host = Executor::reference();
+        let a = gallery::build("elasticity:3x2x2", &host).unwrap().matrix;
+        let found = find_stencil(&a).unwrap();
+        assert_eq!((found.grid.size(), found.unknowns), ([3, 3, 3], 3));
+        assert_eq!(found.stencil.points(), 27);
+    }
+
+    #[test]
     fn flat_grids_are_found_along_other_axes() {
         let host = Executor::reference();
         for spec in ["poisson7:1x5x6", "poisson7:5x1x6", "poisson7:1x1x6"] {
@@ -194,7 +232,7 @@ mod tests {
     #[test]
     fn matrices_without_a_grid_are_refused() {
         let host = Executor::reference();
-        let a = gallery::build("elasticity:3x2x2", &host).unwrap().matrix;
+        let a = gallery::build("lshape:o1,l2", &host).unwrap().matrix;
         let refused = StencilMatrix::from_csr(&a);
         assert!(
             matches!(refused, Err(Error::NotAStencil { .. })),

@@ -16,13 +16,23 @@ const CELLS: usize = 4 * 1024;
 /// either side, all that are on one side added up, in proportion. They follow jumps of coefficients
 /// (Alcouffe, Brandt, Dendy and Painter 1981, in one dimension).
 pub(super) fn interpolation(a: &StencilMatrix<f64>, axis: usize) -> Result<Transfer<f64>> {
+    let mut weights = Vec::new();
+    for unknown in 0..a.unknowns() {
+        weights.append(&mut weights_of(a, axis, unknown)?);
+    }
+    Transfer::with_unknowns(a.executor(), a.grid(), axis, a.unknowns(), weights)
+}
+
+/// The weights of one unknown, from its couplings with itself.
+fn weights_of(a: &StencilMatrix<f64>, axis: usize, unknown: usize) -> Result<Vec<f64>> {
     let (fine, coarse) = (a.grid(), a.grid().halved(axis));
     let length = coarse.length();
-    let weights = made_of_lines(a.executor(), coarse, 2, |line, out| {
+    made_of_lines(a.executor(), coarse, 2, |line, out| {
         let mut sums = [0, 1, 2].map(|_| vec![0.0; length]);
         let mut entries = vec![0.0; length];
         for (point, offset) in a.stencil().offsets().iter().enumerate() {
-            fetch(a, axis, line, point, 1, &mut entries);
+            let unknowns = [unknown; 2];
+            fetch(Entries { a, unknowns, point }, axis, line, 1, &mut entries);
             add(&entries, &mut sums[(offset[axis] + 1) as usize]);
         }
         let (lower, upper) = out.split_at_mut(length);
@@ -36,8 +46,7 @@ pub(super) fn interpolation(a: &StencilMatrix<f64>, axis: usize) -> Result<Trans
                 _ => shares(between),
             };
         }
-    })?;
-    Transfer::new(a.executor(), fine, axis, weights)
+    })
 }
 
 /// How a cell depends on its two sides; half and half where the matrix does not say.
@@ -78,30 +87,23 @@ fn parents(shift: i8) -> &'static [Parent] {
 
 /// `P^T A P`.
 pub(super) fn galerkin(a: &StencilMatrix<f64>, p: &Transfer<f64>) -> Result<StencilMatrix<f64>> {
-    let (axis, coarse) = (p.axis(), p.coarse());
-    let stencil = widened(a.stencil(), axis).within(coarse);
-    let values = made_of_lines(a.executor(), coarse, stencil.points(), |line, out| {
-        let mut product = Product {
-            a,
-            p,
-            line,
-            entries: vec![0.0; coarse.length()],
-            weights: vec![0.0; coarse.length()],
-        };
-        for (point, &offset) in a.stencil().offsets().iter().enumerate() {
-            for row in -1..=1 {
-                product.restricted_entries(point, row);
-                for &(place, weight) in parents(row + offset[axis]) {
-                    let target = stencil.position(with(offset, axis, place));
-                    if let Some(target) = target {
-                        let out = &mut out[target * coarse.length()..][..coarse.length()];
-                        product.add(offset, weight, out);
-                    }
-                }
-            }
+    let (coarse, r) = (p.coarse(), a.unknowns());
+    let stencil = widened(a.stencil(), p.axis()).within(coarse);
+    let numbers = stencil.points() * r * r;
+    let values = made_of_lines(a.executor(), coarse, numbers, |line, out| {
+        for unknowns in (0..r * r).map(|block| [block / r, block % r]) {
+            let product = Product {
+                a,
+                p,
+                line,
+                unknowns,
+                entries: vec![0.0; coarse.length()],
+                weights: vec![0.0; coarse.length()],
+            };
+            product.add_to(&stencil, out);
         }
     })?;
-    StencilMatrix::new(a.executor(), coarse, stencil, values)
+    StencilMatrix::with_unknowns(a.executor(), coarse, stencil, r, values)
 }
 
 /// With all three offsets along an axis wherever there is one of them.
@@ -116,32 +118,58 @@ fn with(mut offset: Offset, axis: usize, step: i8) -> Offset {
     offset
 }
 
-/// What makes one line of a product.
+/// The entries of one offset in the rows of an unknown and the columns of another.
+#[derive(Clone, Copy)]
+struct Entries<'a> {
+    a: &'a StencilMatrix<f64>,
+    unknowns: [usize; 2],
+    point: usize,
+}
+
+/// What makes one line of a product, in the rows of an unknown and the columns of another.
 struct Product<'a> {
     a: &'a StencilMatrix<f64>,
     p: &'a Transfer<f64>,
     line: usize,
+    unknowns: [usize; 2],
     entries: Vec<f64>,
     weights: Vec<f64>,
 }
 
 impl Product<'_> {
+    /// Adds the products with all entries to the values of the line.
+    fn add_to(mut self, stencil: &Stencil, out: &mut [f64]) {
+        let ([i, j], r, length) = (self.unknowns, self.a.unknowns(), self.entries.len());
+        let axis = self.p.axis();
+        for (point, &offset) in self.a.stencil().offsets().iter().enumerate() {
+            for row in -1..=1 {
+                self.restricted_entries(point, row);
+                for &(place, weight) in parents(row + offset[axis]) {
+                    if let Some(target) = stencil.position(with(offset, axis, place)) {
+                        let first = ((i * stencil.points() + target) * r + j) * length;
+                        self.add(offset, weight, &mut out[first..first + length]);
+                    }
+                }
+            }
+        }
+    }
+
     /// The entries of a point in the fine rows beside the coarse ones, times their weight in `P^T`.
     fn restricted_entries(&mut self, point: usize, row: i8) {
         let axis = self.p.axis();
-        fetch(self.a, axis, self.line, point, row, &mut self.entries);
+        let entries = Entries {
+            a: self.a,
+            unknowns: self.unknowns,
+            point,
+        };
+        fetch(entries, axis, self.line, row, &mut self.entries);
         let (shift, side) = match row {
             0 => return,
             1 => (0, 0),
             _ => (-1, 1),
         };
-        fetch_weights(
-            self.p,
-            self.line,
-            with([0; 3], axis, shift),
-            side,
-            &mut self.weights,
-        );
+        let cell = with([0; 3], axis, shift);
+        self.fetch_weights(self.unknowns[0], cell, side);
         multiply(&self.weights, &mut self.entries);
     }
 
@@ -151,24 +179,39 @@ impl Product<'_> {
             return add(&self.entries, out);
         };
         let cell = with(offset, self.p.axis(), shift);
-        fetch_weights(self.p, self.line, cell, side, &mut self.weights);
+        self.fetch_weights(self.unknowns[1], cell, side);
         multiply_add(&self.entries, &self.weights, out);
+    }
+
+    /// The weights of one side at the coarse cells `shift` away from those of the line; zeros outside.
+    fn fetch_weights(&mut self, unknown: usize, shift: Offset, side: usize) {
+        let (coarse, out) = (self.p.coarse(), &mut self.weights);
+        let Some(line) = coarse.neighbour(self.line, shift) else {
+            return out.fill(0.0);
+        };
+        let length = coarse.length();
+        let weights = &self.p.weights_of(unknown)[(2 * line + side) * length..][..length];
+        match shift[0] {
+            0 => out.copy_from_slice(weights),
+            1 => {
+                out[..length - 1].copy_from_slice(&weights[1..]);
+                out[length - 1] = 0.0;
+            }
+            _ => {
+                out[1..].copy_from_slice(&weights[..length - 1]);
+                out[0] = 0.0;
+            }
+        }
     }
 }
 
-/// The entries of a point at the fine cells `shift` beside those of a coarse line; zeros outside.
-fn fetch(
-    a: &StencilMatrix<f64>,
-    axis: usize,
-    line: usize,
-    point: usize,
-    shift: i8,
-    out: &mut [f64],
-) {
+/// The entries at the fine cells `shift` beside those of a coarse line; zeros outside.
+fn fetch(entries: Entries<'_>, axis: usize, line: usize, shift: i8, out: &mut [f64]) {
+    let Entries { a, unknowns, point } = entries;
     let (fine, ny) = (a.grid(), a.grid().halved(axis).size()[1]);
     let mut at = [0, line % ny, line / ny];
     if axis == 0 {
-        let entries = a.line(line, point);
+        let entries = a.line_of(unknowns, line, point);
         let place = |x: usize| (2 * x).checked_add_signed(shift.into());
         for (x, out) in out.iter_mut().enumerate() {
             *out = place(x)
@@ -183,28 +226,7 @@ fn fetch(
         None => out.fill(0.0),
         Some(place) => {
             at[axis] = place;
-            out.copy_from_slice(a.line(at[1] + fine.size()[1] * at[2], point));
-        }
-    }
-}
-
-/// The weights of one side at the coarse cells `shift` away from those of a line; zeros outside.
-fn fetch_weights(p: &Transfer<f64>, line: usize, shift: Offset, side: usize, out: &mut [f64]) {
-    let coarse = p.coarse();
-    let Some(line) = coarse.neighbour(line, shift) else {
-        return out.fill(0.0);
-    };
-    let length = coarse.length();
-    let weights = &p.weights()[(2 * line + side) * length..][..length];
-    match shift[0] {
-        0 => out.copy_from_slice(weights),
-        1 => {
-            out[..length - 1].copy_from_slice(&weights[1..]);
-            out[length - 1] = 0.0;
-        }
-        _ => {
-            out[1..].copy_from_slice(&weights[..length - 1]);
-            out[0] = 0.0;
+            out.copy_from_slice(a.line_of(unknowns, at[1] + fine.size()[1] * at[2], point));
         }
     }
 }
@@ -230,7 +252,7 @@ multiversion! {
 }
 
 /// Values made line by line, `points` numbers a cell: `work(line, values of the line)`.
-fn made_of_lines(
+pub(super) fn made_of_lines(
     executor: &Executor,
     grid: Grid,
     points: usize,
@@ -256,9 +278,11 @@ fn made_of_lines(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::reference::stencil::Form;
     use crate::gallery;
     use crate::linop::Size;
     use crate::matrix::{Csr, Duplicates};
+    use crate::vector::Vector;
 
     /// A transfer as a matrix.
     fn matrix(p: &Transfer<f64>) -> Csr<f64> {
@@ -325,6 +349,42 @@ mod tests {
                 }
                 a = coarse;
             }
+        }
+    }
+
+    #[test]
+    fn products_of_blocks_are_products_in_a_row() {
+        let host = Executor::reference();
+        let a = gallery::build("elasticity:4x3x4", &host).unwrap().matrix;
+        let mut a = StencilMatrix::from_csr(&a).unwrap();
+        let vector = |n: usize| {
+            (0..n)
+                .map(|place| ((place * 7) % 11) as f64 - 5.0)
+                .collect()
+        };
+        for axis in [2, 1, 0] {
+            let p = interpolation(&a, axis).unwrap();
+            let coarse = galerkin(&a, &p).unwrap();
+            let x = Vector::from_column(&host, vector(coarse.size().rows));
+            let mut fine = Vector::zeros(&host, a.size().rows, 1).unwrap();
+            p.prolong(None, &x, &mut fine, false).unwrap();
+            let mut product = fine.clone();
+            a.column(
+                Form::Product,
+                fine.host().unwrap(),
+                product.host_mut().unwrap(),
+            );
+            let (mut expected, mut found) = (x.clone(), x.clone());
+            p.restrict(None, &product, &mut expected).unwrap();
+            coarse.column(Form::Product, x.host().unwrap(), found.host_mut().unwrap());
+            let scale = 1e-12 * a.largest();
+            for (expected, found) in expected.to_vec().into_iter().zip(found.to_vec()) {
+                assert!(
+                    (expected - found).abs() < scale,
+                    "{axis}: {expected} {found}"
+                );
+            }
+            a = coarse;
         }
     }
 

@@ -76,12 +76,22 @@ impl Grid {
         if self.size[2] > 1 { self.size[1] } else { 1 }
     }
 
+    /// Where a line lies along y and z.
+    pub(crate) fn place(self, line: usize) -> [usize; 2] {
+        [line % self.size[1], line / self.size[1]]
+    }
+
+    /// The line `offset` away from one at a place along y and z, if it is in the grid.
+    pub(crate) fn beside(self, [y, z]: [usize; 2], offset: [i8; 3]) -> Option<usize> {
+        let [_, ny, nz] = self.size;
+        let y = y.checked_add_signed(offset[1].into())?;
+        let z = z.checked_add_signed(offset[2].into())?;
+        (y < ny && z < nz).then_some(y + ny * z)
+    }
+
     /// The line `offset` away from a line along y and z, if it is in the grid.
     pub(crate) fn neighbour(self, line: usize, offset: [i8; 3]) -> Option<usize> {
-        let [_, ny, nz] = self.size;
-        let y = (line % ny).checked_add_signed(offset[1].into())?;
-        let z = (line / ny).checked_add_signed(offset[2].into())?;
-        (y < ny && z < nz).then_some(y + ny * z)
+        self.beside(self.place(line), offset)
     }
 
     /// How much larger the row of the cell `offset` away is.

@@ -1,14 +1,15 @@
 //! One level of structured multigrid, in the precision it is stored in.
 
+use super::factor::Factor;
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
 use crate::backend::cpu::stencil::Vectors;
+use crate::backend::reference::stencil::Form;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::LinOp;
 use crate::scalar::{Kind, Mixes, convert};
 use crate::vector::Vector;
 
-/// What a cycle in arithmetic of `V` does on a level. Where the level is scaled all of it is about the
+/// What a cycle in arithmetic of `V` does on a level; vectors are unknown by unknown. Where the level is scaled all of it is about the
 /// scaled unknowns; [`enter`](Level::enter) and [`leave`](Level::leave) are the way in and out, and the
 /// transfers to the next level scale what they move on the fly.
 pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
@@ -32,7 +33,9 @@ pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
     fn scales(&self) -> Option<&Vector<V>>;
     fn grid(&self) -> Grid;
     fn coarse(&self) -> Grid;
-    fn points(&self) -> usize;
+    fn unknowns(&self) -> usize;
+    /// Numbers stored in the matrix.
+    fn entries(&self) -> usize;
     fn storage(&self) -> Kind;
     /// Bytes of the matrix, and of all else.
     fn bytes(&self) -> (usize, usize);
@@ -45,6 +48,8 @@ pub(super) struct Stored<M, V> {
     /// One axis after the other, from this level on.
     pub(super) transfers: Vec<Transfer<M>>,
     pub(super) scales: Option<Scales<V>>,
+    /// What smooths instead of Gauss-Seidel.
+    pub(super) factor: Option<Factor<M, V>>,
 }
 
 /// The numbers of a scaled level: `scales` and, where the levels below are those of the matrix before
@@ -73,10 +78,7 @@ impl<V: Vectors> Scales<V> {
     }
 }
 
-impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V>
-where
-    StencilMatrix<M>: LinOp<V>,
-{
+impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
     fn smooth(
         &self,
         direction: Direction,
@@ -85,7 +87,12 @@ where
         ws: &Workspace,
     ) -> Result<()> {
         let _stage = ws.stage_of("smoothing", || self.a.bytes() + 3 * b.bytes());
-        self.a.gauss_seidel(direction, b, x, ws)
+        let Some(factor) = &self.factor else {
+            return self.a.sweep(direction, b, x, ws);
+        };
+        let mut r = ws.vector_like::<V, V>(b)?;
+        self.residual(b, x, &mut r, ws)?;
+        factor.correct(&r, x, ws)
     }
 
     fn residual(
@@ -96,7 +103,9 @@ where
         ws: &Workspace,
     ) -> Result<()> {
         let _stage = ws.stage_of("residual", || self.a.bytes() + 3 * b.bytes());
-        LinOp::<V>::residual(&self.a, b, x, r, ws)
+        self.a
+            .column(Form::Residual { b: b.host()? }, x.host()?, r.host_mut()?);
+        Ok(())
     }
 
     fn restrict(&self, r: &Vector<V>, coarse: &mut Vector<V>, ws: &Workspace) -> Result<()> {
@@ -130,8 +139,12 @@ where
         last.coarse()
     }
 
-    fn points(&self) -> usize {
-        self.a.stencil().points()
+    fn unknowns(&self) -> usize {
+        self.a.unknowns()
+    }
+
+    fn entries(&self) -> usize {
+        self.a.entries()
     }
 
     fn storage(&self) -> Kind {
@@ -141,7 +154,8 @@ where
     fn bytes(&self) -> (usize, usize) {
         let transfers: usize = self.transfers.iter().map(Transfer::bytes).sum();
         let scales = self.scales.as_ref().map_or(0, Scales::bytes);
-        (self.a.bytes(), transfers + scales)
+        let factor = self.factor.as_ref().map_or(0, Factor::bytes);
+        (self.a.bytes(), transfers + scales + factor)
     }
 }
 
@@ -157,7 +171,7 @@ fn restrict_through<M: Storage, V: Vectors>(
     if rest.is_empty() {
         return first.restrict(q, fine, coarse);
     }
-    let mut between = ws.vector::<V>(fine.executor(), first.coarse().cells(), 1)?;
+    let mut between = ws.vector::<V>(fine.executor(), first.coarse_rows(), 1)?;
     first.restrict(q, fine, &mut between)?;
     restrict_through(rest, None, &between, coarse, ws)
 }
@@ -174,7 +188,7 @@ fn prolong_through<M: Storage, V: Vectors>(
     if rest.is_empty() {
         return first.prolong(q, coarse, fine, add);
     }
-    let mut between = ws.vector::<V>(fine.executor(), first.coarse().cells(), 1)?;
+    let mut between = ws.vector::<V>(fine.executor(), first.coarse_rows(), 1)?;
     prolong_through(rest, None, coarse, (&mut between, false), ws)?;
     first.prolong(q, &between, fine, add)
 }

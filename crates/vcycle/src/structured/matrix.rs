@@ -1,6 +1,6 @@
 //! Matrices that store a stencil of numbers a cell and no indices.
 
-use super::{Grid, Stencil};
+use super::{Grid, Stencil, fields};
 use crate::backend::reference::stencil::StencilArrays;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
@@ -26,6 +26,9 @@ impl Storage for bf16 {}
 /// but numbers is stored: in half precision a quarter of what double precision needs. Entries of
 /// neighbours outside the grid are stored as zeros.
 ///
+/// A cell may have up to four unknowns, which are neighbours in the numbering: row `r cell + i`. Then
+/// entries are dense blocks, `values[(((line * r + i) * points + point) * r + j) * nx + x]`.
+///
 /// ```
 /// use vcycle::{executor::Executor, gallery, structured::{Grid, StencilMatrix}};
 /// let problem = gallery::build("poisson7:8", &Executor::cpu())?;
@@ -38,20 +41,47 @@ impl Storage for bf16 {}
 pub struct StencilMatrix<T> {
     grid: Grid,
     stencil: Stencil,
+    unknowns: usize,
     values: Buffer<T>,
 }
 
+/// Unknowns a cell can have.
+pub(super) const MOST_UNKNOWNS: usize = 4;
+
 impl<T: Storage> StencilMatrix<T> {
-    /// A matrix from its values, line by line, offset by offset; zeros where a neighbour is outside.
+    /// A matrix with one unknown a cell from its values, line by line, offset by offset; zeros where a
+    /// neighbour is outside.
     ///
     /// # Errors
-    /// When there are not as many values as the stencil has points times the grid has cells, and on a
-    /// device, which has no kernels for it.
+    /// As [`with_unknowns`](Self::with_unknowns).
     pub fn new(executor: &Executor, grid: Grid, stencil: Stencil, values: Vec<T>) -> Result<Self> {
+        Self::with_unknowns(executor, grid, stencil, 1, values)
+    }
+
+    /// A matrix with several unknowns a cell: in a line those of the first unknown, offset by offset,
+    /// for each the entries with the first unknown there, then with the second, and so on.
+    ///
+    /// # Errors
+    /// For another number of unknowns than one to four, when there are not as many values as the
+    /// stencil has points times the grid has cells times unknowns squared, and on a device, which has
+    /// no kernels for it.
+    pub fn with_unknowns(
+        executor: &Executor,
+        grid: Grid,
+        stencil: Stencil,
+        unknowns: usize,
+        values: Vec<T>,
+    ) -> Result<Self> {
         if let Executor::Gpu(gpu) = executor {
             return Err(gpu.lacks("stencil matrix", "storage"));
         }
-        let expected = grid.cells() * stencil.points();
+        if !(1..=MOST_UNKNOWNS).contains(&unknowns) {
+            return Err(Error::BadParameter {
+                parameter: "unknowns",
+                reason: format!("{unknowns} a cell; there can be 1 to {MOST_UNKNOWNS}"),
+            });
+        }
+        let expected = grid.cells() * stencil.points() * unknowns * unknowns;
         if values.len() != expected {
             return Err(Error::InvalidStructure {
                 format: "stencil matrix",
@@ -61,6 +91,7 @@ impl<T: Storage> StencilMatrix<T> {
         Ok(Self {
             grid,
             stencil,
+            unknowns,
             values: Buffer::from_vec(executor, values),
         })
     }
@@ -75,6 +106,11 @@ impl<T: Storage> StencilMatrix<T> {
         &self.stencil
     }
 
+    /// Unknowns of a cell.
+    pub fn unknowns(&self) -> usize {
+        self.unknowns
+    }
+
     /// Where the matrix lives.
     pub fn executor(&self) -> &Executor {
         self.values.executor()
@@ -82,7 +118,7 @@ impl<T: Storage> StencilMatrix<T> {
 
     /// Rows and columns.
     pub fn size(&self) -> Size {
-        Size::square(self.grid.cells())
+        Size::square(self.grid.cells() * self.unknowns)
     }
 
     /// Entries stored, those of neighbours outside the grid among them.
@@ -114,22 +150,44 @@ impl<T: Storage> StencilMatrix<T> {
         StencilArrays {
             grid: self.grid,
             offsets: self.stencil.offsets(),
+            unknowns: self.unknowns,
             values: self.values(),
         }
     }
 
-    /// The entries of one offset along one line.
-    pub(crate) fn line(&self, line: usize, point: usize) -> &[T] {
-        let (length, points) = (self.grid.length(), self.stencil.points());
-        let first = (line * points + point) * length;
+    /// The entries of one offset along one line, of the rows of an unknown and the columns of another.
+    pub(crate) fn line_of(&self, [row, column]: [usize; 2], line: usize, point: usize) -> &[T] {
+        let (length, points, r) = (self.grid.length(), self.stencil.points(), self.unknowns);
+        let first = (((line * r + row) * points + point) * r + column) * length;
         &self.values()[first..first + length]
+    }
+
+    /// Where the entry of a row with one unknown a cell is.
+    pub(super) fn place(&self, row: usize, point: usize) -> usize {
+        let length = self.grid.length();
+        (row / length * self.stencil.points() + point) * length + row % length
+    }
+
+    /// The diagonal, unknown by unknown: the order that kernels have.
+    pub(crate) fn diagonal_fields(&self) -> Vec<T> {
+        let centre = self.stencil.centre();
+        let lines =
+            |i| (0..self.grid.lines()).flat_map(move |line| self.line_of([i, i], line, centre));
+        (0..self.unknowns).flat_map(lines).copied().collect()
     }
 
     /// The diagonal, in the order of rows.
     pub fn diagonal(&self) -> Vec<T> {
-        let centre = self.stencil.centre();
-        let lines = (0..self.grid.lines()).flat_map(|line| self.line(line, centre));
-        lines.copied().collect()
+        let fields = self.diagonal_fields();
+        let mut rows = fields.clone();
+        fields::interleave(self.unknowns, &fields, &mut rows);
+        rows
+    }
+
+    /// The row of a place in the order that kernels have.
+    pub(crate) fn row_of_field(&self, place: usize) -> usize {
+        let cells = self.grid.cells();
+        place % cells * self.unknowns + place / cells
     }
 
     /// The same matrix with values of another type, rounded to nearest.
@@ -142,6 +200,7 @@ impl<T: Storage> StencilMatrix<T> {
         Ok(StencilMatrix {
             grid: self.grid,
             stencil: self.stencil.clone(),
+            unknowns: self.unknowns,
             values: Buffer::from_vec(self.executor(), values),
         })
     }
@@ -183,11 +242,12 @@ impl<T: Storage> StencilMatrix<T> {
 
     /// Row and column of the value at a place; of a neighbour outside, the nearest row there is.
     pub(crate) fn position(&self, place: usize) -> (usize, usize) {
-        let (length, points) = (self.grid.length(), self.stencil.points());
-        let (line, point) = (place / length / points, place / length % points);
-        let row = line * length + place % length;
-        let column = row.saturating_add_signed(self.grid.distance(self.stencil.offsets()[point]));
-        (row, column.min(self.grid.cells() - 1))
+        let (length, points, r) = (self.grid.length(), self.stencil.points(), self.unknowns);
+        let (stream, x) = (place / length, place % length);
+        let (j, point, i) = (stream % r, stream / r % points, stream / r / points % r);
+        let cell = stream / r / points / r * length + x;
+        let other = cell.saturating_add_signed(self.grid.distance(self.stencil.offsets()[point]));
+        (cell * r + i, other.min(self.grid.cells() - 1) * r + j)
     }
 }
 

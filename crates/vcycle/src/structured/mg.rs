@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::scaling::Strategy;
 use super::setup::set_up_as;
-use super::{Grid, StencilMatrix, Triple};
+use super::{Grid, Smoother, StencilMatrix, Triple};
 use crate::config::{ConfigError, Unit};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
@@ -48,6 +48,8 @@ pub struct StructMg {
     /// Matrices from this level on are stored in the precision of vectors; unless given, from the
     /// first level where too many numbers are too small.
     pub shift_level: Option<usize>,
+    /// What smooths.
+    pub smoother: Smoother,
     /// Sweeps before the correction.
     pub pre_sweeps: usize,
     /// Sweeps after the correction.
@@ -66,6 +68,7 @@ impl Default for StructMg {
             precision: None,
             scaling: Strategy::default(),
             shift_level: None,
+            smoother: Smoother::default(),
             pre_sweeps: 1,
             post_sweeps: 1,
             semicoarsening: 0.3,
@@ -114,6 +117,9 @@ impl StructMg {
                 T::KIND
             ))
             .into());
+        }
+        if triple.compute == Unit::Single {
+            check_single(&a)?;
         }
         let parameters = Self {
             precision: Some(triple),
@@ -165,6 +171,30 @@ impl<T: Mixes<T, T>> Factory<T> for StructMg {
     }
 }
 
+/// Beyond this the numbers of a cycle, which are as small as values are large, leave single precision.
+const MOST_SINGLE: f64 = 1.8e19;
+
+/// Fails, naming it, if there is an entry that arithmetic in single precision cannot cope with.
+fn check_single(a: &StencilMatrix<f64>) -> Result<()> {
+    let large = a.map_values(|first, values| {
+        let place = values.iter().position(|value| value.abs() > MOST_SINGLE)?;
+        Some(first + place)
+    });
+    match large.into_iter().flatten().next() {
+        None => Ok(()),
+        Some(place) => {
+            let (row, column) = a.position(place);
+            let kind = Kind::F32;
+            Err(Error::LevelOverflow {
+                level: 0,
+                row,
+                column,
+                kind,
+            })
+        }
+    }
+}
+
 fn solver_unit<T: Scalar>() -> Unit {
     match T::KIND {
         Kind::F64 | Kind::C64 => Unit::Double,
@@ -181,7 +211,7 @@ fn chosen(a: &StencilMatrix<f64>, krylov: Unit) -> (Triple, String) {
     };
     let largest = a.largest();
     let positive = a.diagonal().iter().all(|value| *value > 0.0);
-    let (triple, why) = if largest > f64::from(f32::MAX).sqrt() {
+    let (triple, why) = if largest > MOST_SINGLE {
         (
             of(Unit::Double, Unit::Double),
             "are far beyond half and single precision",

@@ -51,6 +51,7 @@ fn half_precision_needs_no_more_iterations_than_double() {
         ("poisson9:40x1", 3),
         ("aniso7:20,0.001", 16),
         ("jump7:20,1e6", 40),
+        ("elasticity:8x5x6", 30),
     ] {
         let double = iterations(spec, &parameters("K64P64D64"));
         let half = iterations(spec, &parameters("K64P32D16"));
@@ -58,7 +59,8 @@ fn half_precision_needs_no_more_iterations_than_double() {
             double <= most,
             "{spec}: {double} iterations in double precision"
         );
-        assert!(half <= double + 1, "{spec}: {double} and {half} iterations");
+        let most = double + 1 + double / 10;
+        assert!(half <= most, "{spec}: {double} and {half} iterations");
         let brain = iterations(spec, &parameters("K64P32DB16"));
         assert!(
             brain <= 2 * double,
@@ -72,6 +74,27 @@ fn convection_costs_half_precision_some_iterations() {
     let double = iterations("convdiff7:16,20", &parameters("K64P64D64"));
     let half = iterations("convdiff7:16,20", &parameters("K64P32D16"));
     assert!(double <= 16 && half <= 22, "{double} and {half} iterations");
+}
+
+#[test]
+fn incomplete_factorisations_smooth() {
+    for spec in ["laplace27e8:17x16x15", "jump7:16,1000", "convdiff7:16,20"] {
+        let with = |smoother| {
+            let parameters = StructMg {
+                smoother,
+                ..parameters("K64P32D16")
+            };
+            iterations(spec, &parameters)
+        };
+        let sweeps = with(Smoother::GaussSeidel);
+        for smoother in [Smoother::Dilu, Smoother::Ilu0] {
+            let found = with(smoother);
+            assert!(
+                found <= sweeps,
+                "{spec} {smoother}: {sweeps} and {found} iterations"
+            );
+        }
+    }
 }
 
 #[test]
@@ -198,7 +221,7 @@ fn what_cannot_be_preconditioned_is_named() {
             .generate_with_report(a, &ws)
             .map(|made| made.note)
     };
-    let a = problem(&cpu, "elasticity:3x2x2");
+    let a = problem(&cpu, "lshape:o1,l2");
     let refused = made(&a, &StructMg::default());
     assert!(
         matches!(refused, Err(Error::NotAStencil { .. })),
@@ -214,6 +237,41 @@ fn what_cannot_be_preconditioned_is_named() {
         ..StructMg::default()
     };
     assert!(matches!(made(&a, &other), Err(Error::NotAStencil { .. })));
+    let scaled = |factor: f64| -> Arc<dyn LinOp<f64>> {
+        let mut a = gallery::build("poisson7:6", &cpu).unwrap().matrix;
+        a.values_mut().iter_mut().for_each(|value| *value *= factor);
+        Arc::new(a)
+    };
+    let huge = scaled(1e60);
+    let chosen = made(&huge, &StructMg::default()).unwrap();
+    assert!(chosen.contains("K64P64D64"), "{chosen}");
+    let refused = made(&huge, &parameters("K64P32D16"));
+    assert!(
+        matches!(
+            refused,
+            Err(Error::LevelOverflow {
+                row: 1,
+                column: 0,
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    let mut singular = gallery::build("poisson7:6", &cpu).unwrap().matrix;
+    let diagonal = singular
+        .row(5)
+        .0
+        .iter()
+        .position(|&column| column == 5)
+        .unwrap();
+    let place = singular.offsets()[5] + diagonal;
+    singular.values_mut()[place] = 0.0;
+    let singular: Arc<dyn LinOp<f64>> = Arc::new(singular);
+    let refused = made(&singular, &StructMg::default());
+    assert!(
+        matches!(refused, Err(Error::ZeroDiagonal { row: 5, .. })),
+        "{refused:?}"
+    );
     let mut negative = gallery::build("poisson7:6", &cpu).unwrap().matrix;
     negative
         .values_mut()

@@ -22,10 +22,13 @@
 //! ```
 
 mod apply;
+mod assemble;
 mod columns;
 mod convert;
 mod cycle;
 mod detect;
+mod factor;
+mod fields;
 mod galerkin;
 mod grid;
 mod level;
@@ -42,7 +45,8 @@ mod sweep;
 mod tests;
 mod transfer;
 
-pub use detect::find_stencil;
+pub use detect::{Structure, find_stencil};
+pub use factor::Smoother;
 pub use grid::Grid;
 pub use matrix::{StencilMatrix, Storage};
 pub use mg::{Generated, StructMg};

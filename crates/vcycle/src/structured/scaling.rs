@@ -47,7 +47,7 @@ fn range(kind: Kind) -> (f64, f64) {
 /// Whether values overflow in a type, or diagonal entries lose digits.
 pub(super) fn leaves_range(a: &StencilMatrix<f64>, kind: Kind) -> bool {
     let (largest, smallest) = range(kind);
-    let diagonal = a.diagonal();
+    let diagonal = a.diagonal_fields();
     a.largest() > largest || diagonal.iter().any(|value| value.abs() < smallest)
 }
 
@@ -64,21 +64,21 @@ pub(super) fn underflowing(a: &StencilMatrix<f64>, kind: Kind) -> f64 {
     small as f64 / entries.max(1) as f64
 }
 
-/// Makes `S A S` of `A` with the diagonal matrix `S` that is returned, so that the diagonal becomes
+/// Makes `S A S` of `A` with the diagonal matrix `S` that is returned, unknown by unknown, so that the diagonal becomes
 /// `G` and no entry overflows: `G` is below `G_max = F min sqrt(a_ii a_jj) / |a_ij|`, `F` the largest
 /// number of the type (Zong et al. 2024, theorem 4.1), by the factor `room` at least.
 ///
 /// # Errors
 /// For a diagonal entry that is not positive: it has no root.
 pub(super) fn scale(a: &mut StencilMatrix<f64>, kind: Kind, room: f64) -> Result<Vec<f64>> {
-    let mut roots = a.diagonal();
-    if let Some(row) = roots
+    let mut roots = a.diagonal_fields();
+    if let Some(place) = roots
         .iter()
         .position(|value| !(*value > 0.0 && value.is_finite()))
     {
         return Err(Error::BadPivot {
             component: "struct-mg (scaling)",
-            row,
+            row: a.row_of_field(place),
             problem: "not positive",
         });
     }
@@ -104,16 +104,20 @@ fn each_entry(
     visit: impl Fn(&mut f64, f64, f64) -> f64 + Sync + Send,
 ) -> f64 {
     let (grid, stencil, executor) = (a.grid(), a.stencil().clone(), a.executor().clone());
-    let (length, bytes) = (grid.length(), a.bytes());
-    let lines = a.values_mut().chunks_mut(length * stencil.points());
-    let largest = executor.run(bytes, lines.enumerate().collect(), |(line, values)| {
-        let rows = &by[line * length..(line + 1) * length];
+    let (length, bytes, r) = (grid.length(), a.bytes(), a.unknowns());
+    let lines = a.values_mut().chunks_mut(length * stencil.points() * r);
+    let largest = executor.run(bytes, lines.enumerate().collect(), |(place, values)| {
+        let (line, unknown) = (place / r, place % r);
+        let of =
+            |unknown: usize, line: usize| &by[unknown * grid.cells() + line * length..][..length];
+        let rows = of(unknown, line);
         let mut largest = 0_f64;
-        for (&offset, values) in stencil.offsets().iter().zip(values.chunks_mut(length)) {
+        for (stream, values) in values.chunks_mut(length).enumerate() {
+            let offset = stencil.offsets()[stream / r];
             let Some(other) = grid.neighbour(line, offset) else {
                 continue;
             };
-            let columns = &by[other * length..(other + 1) * length];
+            let columns = of(stream % r, other);
             let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
             for x in skipped..length - dropped {
                 let column = columns[x.wrapping_add_signed(offset[0].into())];
@@ -137,7 +141,6 @@ pub(super) fn stored<M: Storage>(a: &StencilMatrix<f64>, level: usize) -> Result
         },
         other => other,
     })?;
-    stored.check_diagonal("struct-mg")?;
     Ok(stored)
 }
 

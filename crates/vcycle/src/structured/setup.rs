@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use super::cycle::VCycle;
+use super::factor::{Factor, factorised};
 use super::galerkin::{galerkin, interpolation};
 use super::level::{Level, Scales, Stored};
 use super::scaling::{Strategy, leaves_range, round, scale, stored, underflowing};
-use super::{StencilMatrix, Storage, StructMg, Transfer};
+use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
 use crate::backend::cpu::stencil::Vectors;
 use crate::config::{Precision, Unit};
 use crate::error::Result;
@@ -88,9 +89,11 @@ fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Vec<usize> {
 fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
     let (grid, stencil) = (a.grid(), a.stencil());
     let mut strengths = [0.0; 3];
-    for line in (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE)) {
+    let sample = (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE));
+    let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
+    for (line, unknown) in sample.flat_map(unknowns) {
         let lines: Vec<&[f64]> = (0..stencil.points())
-            .map(|point| a.line(line, point))
+            .map(|point| a.line_of([unknown; 2], line, point))
             .collect();
         for x in 0..grid.length() {
             let diagonal = lines[stencil.centre()][x].abs();
@@ -128,9 +131,10 @@ where
     StencilMatrix<M>: LinOp<V>,
     StencilMatrix<V>: LinOp<V>,
 {
-    let (executor, rows) = (a.executor().clone(), a.grid().cells());
+    let (executor, unknowns) = (a.executor().clone(), a.unknowns());
+    let cells = a.grid().cells();
     a.check_diagonal("struct-mg")?;
-    let first = parameters.scaling == Strategy::ScaleThenSetup && rows > parameters.coarsest_cells;
+    let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
     let mut outer = match first && leaves_range(&a, M::KIND) {
         true => Some(scale(&mut a, M::KIND, ROOM_FOR_SUMS)?),
         false => None,
@@ -154,9 +158,25 @@ where
         };
         narrow = narrow && !is_shifted::<M>(parameters, number, &a);
         let scales = scales.map(|scales| Scales::new(&executor, &scales, !first));
-        let level: Box<dyn Level<V>> = match narrow {
-            true => Box::new(store::<M, V>(number, &a, &made.transfers, scales)?),
-            false => Box::new(store::<V, V>(number, &a, &made.transfers, scales)?),
+        let stored = match narrow {
+            true => Some(stored::<M>(&a, number)?),
+            false => None,
+        };
+        let stored = stored.filter(|stored| stored.check_diagonal("struct-mg").is_ok());
+        narrow = stored.is_some();
+        let level: Box<dyn Level<V>> = match stored {
+            Some(stored) => Box::new(Stored::<M, V> {
+                a: stored,
+                transfers: made.transfers.iter().map(Transfer::convert).collect(),
+                scales,
+                factor: factor(parameters.smoother, &a, number)?,
+            }),
+            None => Box::new(Stored::<V, V> {
+                a: stored_safely::<V>(&a, number)?,
+                transfers: made.transfers.iter().map(Transfer::convert).collect(),
+                scales,
+                factor: factor(parameters.smoother, &a, number)?,
+            }),
         };
         let seconds = [products, begin.elapsed().as_secs_f64()];
         report
@@ -168,7 +188,8 @@ where
     report.levels.push(coarsest_facts::<V>(&coarsest));
     let cycle = VCycle {
         executor,
-        rows,
+        rows: cells * unknowns,
+        unknowns,
         levels,
         coarsest: DenseLu::new(&coarsest.a.to_csr()),
         sweeps: [parameters.pre_sweeps, parameters.post_sweeps],
@@ -196,17 +217,27 @@ fn in_range<M: Storage>(
     Ok((a, Some(scales)))
 }
 
-fn store<M: Storage, V: Vectors>(
-    number: usize,
+/// The matrix in the precision of vectors; there is no wider one if it cannot be smoothed with.
+fn stored_safely<V: Storage>(a: &StencilMatrix<f64>, number: usize) -> Result<StencilMatrix<V>> {
+    let stored = stored::<V>(a, number)?;
+    stored.check_diagonal("struct-mg")?;
+    Ok(stored)
+}
+
+/// What smooths on a level, unless it is Gauss-Seidel.
+fn factor<M: Storage, V: Vectors + Mixes<V, V>>(
+    smoother: Smoother,
     a: &StencilMatrix<f64>,
-    transfers: &[Transfer<f64>],
-    scales: Option<Scales<V>>,
-) -> Result<Stored<M, V>> {
-    Ok(Stored {
-        a: stored(a, number)?,
-        transfers: transfers.iter().map(Transfer::convert).collect(),
-        scales,
-    })
+    number: usize,
+) -> Result<Option<Factor<M, V>>> {
+    let full = match smoother {
+        Smoother::GaussSeidel => return Ok(None),
+        Smoother::Dilu => false,
+        Smoother::Ilu0 => true,
+    };
+    let factor = stored(&factorised(a, full)?, number)?;
+    factor.check_diagonal("struct-mg (incomplete factorisation)")?;
+    Ok(Some(Factor::new(factor)))
 }
 
 fn unit(kind: Kind) -> Unit {
@@ -226,12 +257,13 @@ fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64;
         matrix: unit(level.storage()),
     };
     LevelFacts {
-        rows: level.grid().cells(),
-        nonzeros: level.grid().cells() * level.points(),
+        rows: level.grid().cells() * level.unknowns(),
+        nonzeros: level.entries(),
         transfer_nonzeros: other / level.storage().bytes(),
         precision,
         smoother: format!(
-            "gs {}+{} {}",
+            "{} {}+{} {}",
+            parameters.smoother,
             parameters.pre_sweeps,
             parameters.post_sweeps,
             level.grid()
@@ -252,19 +284,19 @@ fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64;
 }
 
 fn coarsest_facts<V: Vectors>(level: &Made) -> LevelFacts {
-    let cells = level.a.grid().cells();
+    let rows = level.a.size().rows;
     let precision = Precision {
         working: unit(V::KIND),
         matrix: Unit::Double,
     };
     LevelFacts {
-        rows: cells,
+        rows,
         nonzeros: level.a.entries(),
         transfer_nonzeros: 0,
         precision,
         smoother: format!("dense {}", level.a.grid()),
         scaled: false,
-        bytes: cells * cells * size_of::<f64>(),
+        bytes: rows * rows * size_of::<f64>(),
         setup: vec![StageTime {
             name: "galerkin products",
             seconds: level.seconds,

@@ -1,5 +1,6 @@
 //! Gauss-Seidel.
 
+use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::reference::stencil::Order;
@@ -7,7 +8,11 @@ use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::check_apply;
+use crate::scalar::convert;
 use crate::vector::Vector;
+
+/// Smallest part of a diagonal entry that its pivot may be: arithmetic is in single precision.
+const PIVOT: f64 = 1e-5;
 
 /// The order of colours in a sweep. A sweep backward is the adjoint of one forward, so both together
 /// are symmetric where the matrix is.
@@ -20,10 +25,11 @@ pub enum Direction {
 }
 
 impl<M: Storage> StencilMatrix<M> {
-    /// A sweep of Gauss-Seidel towards `A x = b`, in eight colours: planes, lines and cells by parity.
+    /// A sweep of Gauss-Seidel towards `A x = b`, in eight colours: planes, lines and cells by parity;
+    /// the unknowns of a cell change together.
     ///
-    /// Results do not depend on the number of threads. No diagonal entry may be zero; see
-    /// [`check_diagonal`](Self::check_diagonal).
+    /// Results do not depend on the number of threads. The block of a cell with itself has to have a
+    /// factorisation without exchanges of rows; see [`check_diagonal`](Self::check_diagonal).
     ///
     /// ```
     /// use vcycle::{executor::{Executor, Workspace}, gallery, structured::{Direction, StencilMatrix},
@@ -54,6 +60,19 @@ impl<M: Storage> StencilMatrix<M> {
                 operation: "several columns at once".to_owned(),
             });
         }
+        as_fields(self.unknowns(), b, x, ws, |b, x| {
+            self.sweep(direction, b, x, ws)
+        })
+    }
+
+    /// A sweep; vectors are unknown by unknown.
+    pub(super) fn sweep<V: Vectors>(
+        &self,
+        direction: Direction,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
         let order = match direction {
             Direction::Forward => Order::Forward,
             Direction::Backward => Order::Backward,
@@ -62,7 +81,7 @@ impl<M: Storage> StencilMatrix<M> {
             reference::stencil::gauss_seidel(self.arrays(), order, b.host()?, x.host_mut()?);
             return Ok(());
         };
-        let length = cpu::stencil::scratch_length(self.grid());
+        let length = cpu::stencil::scratch_length(self.grid(), self.unknowns());
         let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
         cpu::stencil::gauss_seidel(
             threads,
@@ -75,15 +94,45 @@ impl<M: Storage> StencilMatrix<M> {
         Ok(())
     }
 
-    /// Fails, naming the row, if a diagonal entry is zero.
+    /// Fails, naming the row, if a diagonal entry is zero, or becomes so where the unknowns of its cell
+    /// are eliminated one after the other.
     ///
     /// # Errors
-    /// [`ZeroDiagonal`](Error::ZeroDiagonal).
+    /// [`ZeroDiagonal`](Error::ZeroDiagonal), [`BadPivot`](Error::BadPivot).
     pub fn check_diagonal(&self, component: &'static str) -> Result<()> {
         let zero = M::default();
-        match self.diagonal().iter().position(|value| *value == zero) {
-            Some(row) => Err(Error::ZeroDiagonal { component, row }),
-            None => Ok(()),
+        let fields = self.diagonal_fields();
+        if let Some(place) = fields.iter().position(|value| *value == zero) {
+            let row = self.row_of_field(place);
+            return Err(Error::ZeroDiagonal { component, row });
         }
+        let bad = match self.unknowns() {
+            1 => None,
+            _ => (0..self.grid().cells()).find_map(|cell| self.bad_pivot(cell)),
+        };
+        match bad {
+            None => Ok(()),
+            Some(row) => Err(Error::BadPivot {
+                component,
+                row,
+                problem: "lost in rounding",
+            }),
+        }
+    }
+
+    /// The first row of a cell whose pivot is not a safe part of its diagonal.
+    fn bad_pivot(&self, cell: usize) -> Option<usize> {
+        let (r, length) = (self.unknowns(), self.grid().length());
+        let entry = |i, j| {
+            let line = self.line_of([i, j], cell / length, self.stencil().centre());
+            convert::<M, f64>(line[cell % length])
+        };
+        let mut block: Vec<Vec<f64>> = (0..r)
+            .map(|i| (0..r).map(|j| entry(i, j)).collect())
+            .collect();
+        reference::stencil::eliminate(&mut block, &mut vec![0.0; r]);
+        let safe = |i: usize| block[i][i].abs() > PIVOT * entry(i, i).abs();
+        let bad = (0..r).find(|&i| !safe(i))?;
+        Some(cell * r + bad)
     }
 }

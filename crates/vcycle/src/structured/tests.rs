@@ -32,32 +32,36 @@ fn numbers<V: Vectors>(executor: &Executor, n: usize, shift: usize) -> Vector<V>
     Vector::from_column(executor, values)
 }
 
-/// A matrix of small integers with a diagonal that is a power of two.
+/// A matrix of small integers with a diagonal that is a power of two; the number of unknowns a cell
+/// depends on the size.
 fn matrix<M: Storage>(
     executor: &Executor,
     size: [usize; 3],
     stencil: &Stencil,
 ) -> StencilMatrix<M> {
     let grid = Grid::new(size).unwrap();
-    let mut values = vec![M::default(); grid.cells() * stencil.points()];
+    let r = 1 + size[1] % 4;
+    let mut values = vec![M::default(); grid.cells() * stencil.points() * r * r];
     for (place, value) in values.iter_mut().enumerate() {
-        let (line, x) = (
-            place / grid.length() / stencil.points(),
-            place % grid.length(),
+        let (stream, x) = (place / grid.length(), place % grid.length());
+        let (j, point, i) = (
+            stream % r,
+            stream / r % stencil.points(),
+            stream / r / stencil.points() % r,
         );
-        let offset = stencil.offsets()[place / grid.length() % stencil.points()];
+        let (line, offset) = (stream / r / stencil.points() / r, stencil.offsets()[point]);
         let there = x
             .checked_add_signed(offset[0].into())
             .filter(|&x| x < grid.length());
         if grid.neighbour(line, offset).is_some() && there.is_some() {
-            *value = convert(if offset == [0; 3] {
+            *value = convert(if offset == [0; 3] && i == j {
                 8.0
             } else {
                 number(place, 3)
             });
         }
     }
-    StencilMatrix::new(executor, grid, stencil.clone(), values).unwrap()
+    StencilMatrix::with_unknowns(executor, grid, stencil.clone(), r, values).unwrap()
 }
 
 fn stencils() -> [Stencil; 5] {
@@ -80,7 +84,7 @@ where
     StencilMatrix<M>: LinOp<V>,
 {
     let (a, ws) = (matrix::<M>(executor, size, stencil), Workspace::new());
-    let n = a.grid().cells();
+    let n = a.size().rows;
     let [x, b, d] = [0, 5, 9].map(|shift| numbers::<V>(executor, n, shift));
     let mut product = numbers(executor, n, 3);
     a.apply(&x, &mut product, &ws).unwrap();
@@ -136,7 +140,7 @@ fn swept<M: Storage, V: Vectors>(
     stencil: &Stencil,
 ) -> Vec<V> {
     let (a, ws) = (matrix::<M>(executor, size, stencil), Workspace::new());
-    let n = a.grid().cells();
+    let n = a.size().rows;
     let (b, mut x) = (numbers(executor, n, 5), numbers(executor, n, 0));
     for direction in [Direction::Forward, Direction::Backward] {
         a.gauss_seidel(direction, &b, &mut x, &ws).unwrap();
@@ -248,6 +252,7 @@ fn restriction_is_the_adjoint_of_prolongation() {
 fn many_columns_are_single_ones() {
     let (cpu, ws) = (Executor::cpu(), Workspace::new());
     let a = matrix::<f16>(&cpu, [9, 4, 3], &Stencil::full(3));
+    assert_eq!(a.unknowns(), 1);
     let x = Vector::from_rows(&cpu, 2, (0..216).map(|place| number(place, 4)).collect()).unwrap();
     let (mut y, mut r) = (Vector::<f64>::zeros_like(&x).unwrap(), x.clone());
     a.apply(&x, &mut y, &ws).unwrap();
@@ -278,5 +283,50 @@ fn a_zero_diagonal_is_named() {
     assert!(matches!(
         refused,
         Err(crate::Error::ZeroDiagonal { row: 1, .. })
+    ));
+}
+
+#[test]
+fn blocks_survive_the_way_to_csr_and_back() {
+    for size in [[5, 1, 1], [3, 2, 2], [2, 3, 4]] {
+        let a = matrix::<f64>(&Executor::reference(), size, &Stencil::full(3));
+        let again = StencilMatrix::from_csr_on(&a.to_csr(), a.grid()).unwrap();
+        assert_eq!(again.unknowns(), a.unknowns());
+        let (csr, csr_again) = (a.to_csr(), again.to_csr());
+        assert_eq!(csr.columns(), csr_again.columns());
+        assert_eq!(csr.values(), csr_again.values());
+        let x = numbers::<f64>(&Executor::reference(), a.size().rows, 2);
+        let (mut y, mut z) = (x.clone(), x.clone());
+        a.apply(&x, &mut y, &Workspace::new()).unwrap();
+        csr.apply(&x, &mut z, &Workspace::new()).unwrap();
+        assert_eq!(y.to_vec(), z.to_vec());
+        for row in 0..a.size().rows {
+            assert_eq!(a.diagonal()[row], csr.entry(row, row).unwrap());
+        }
+    }
+}
+
+#[test]
+fn cells_have_one_to_four_unknowns() {
+    let grid = Grid::new([2, 1, 1]).unwrap();
+    let make = |unknowns: usize, n: usize| {
+        let values = vec![1.0; n];
+        StencilMatrix::with_unknowns(
+            &Executor::reference(),
+            grid,
+            Stencil::full(1),
+            unknowns,
+            values,
+        )
+    };
+    assert!(make(2, 24).is_ok());
+    assert!(matches!(
+        make(2, 12),
+        Err(crate::Error::InvalidStructure { .. })
+    ));
+    assert!(matches!(make(0, 0), Err(crate::Error::BadParameter { .. })));
+    assert!(matches!(
+        make(5, 150),
+        Err(crate::Error::BadParameter { .. })
     ));
 }

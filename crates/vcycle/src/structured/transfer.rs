@@ -1,5 +1,7 @@
 //! Between a grid and one with half the cells along an axis.
 
+use std::ops::Range;
+
 use super::{Grid, Storage};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::reference::stencil::TransferArrays;
@@ -27,6 +29,7 @@ use crate::vector::Vector;
 pub struct Transfer<W> {
     fine: Grid,
     axis: usize,
+    unknowns: usize,
     weights: Buffer<W>,
 }
 
@@ -38,13 +41,24 @@ impl<W: Storage> Transfer<W> {
     /// For an axis that is none or has one cell only, or another number of weights than two a coarse
     /// cell.
     pub fn new(executor: &Executor, fine: Grid, axis: usize, weights: Vec<W>) -> Result<Self> {
+        Self::with_unknowns(executor, fine, axis, 1, weights)
+    }
+
+    /// Several unknowns, each with weights of its own, unknown by unknown; so are the vectors.
+    pub(super) fn with_unknowns(
+        executor: &Executor,
+        fine: Grid,
+        axis: usize,
+        unknowns: usize,
+        weights: Vec<W>,
+    ) -> Result<Self> {
         if axis > 2 || fine.size()[axis] < 2 {
             return Err(Error::BadParameter {
                 parameter: "axis",
                 reason: format!("a grid of {fine} cells cannot be halved along axis {axis}"),
             });
         }
-        let expected = Size::new(2 * fine.halved(axis).cells(), 1);
+        let expected = Size::new(2 * unknowns * fine.halved(axis).cells(), 1);
         check_size(
             "weights of a transfer",
             expected,
@@ -53,6 +67,7 @@ impl<W: Storage> Transfer<W> {
         Ok(Self {
             fine,
             axis,
+            unknowns,
             weights: Buffer::from_vec(executor, weights),
         })
     }
@@ -65,6 +80,11 @@ impl<W: Storage> Transfer<W> {
     /// The grid with fewer cells.
     pub fn coarse(&self) -> Grid {
         self.fine.halved(self.axis)
+    }
+
+    /// Numbers of a vector on the grid with fewer cells.
+    pub(super) fn coarse_rows(&self) -> usize {
+        self.unknowns * self.coarse().cells()
     }
 
     /// The axis, 0 for x.
@@ -92,16 +112,31 @@ impl<W: Storage> Transfer<W> {
         Transfer {
             fine: self.fine,
             axis: self.axis,
+            unknowns: self.unknowns,
             weights: Buffer::from_vec(self.weights.executor(), weights),
         }
     }
 
-    fn arrays(&self) -> TransferArrays<'_, W> {
-        TransferArrays {
-            fine: self.fine,
-            axis: self.axis,
-            weights: self.weights(),
-        }
+    /// The weights of an unknown.
+    pub(super) fn weights_of(&self, unknown: usize) -> &[W] {
+        let share = 2 * self.coarse().cells();
+        &self.weights()[unknown * share..][..share]
+    }
+
+    /// What kernels want for each unknown, and its places in fine and coarse vectors.
+    fn parts(
+        &self,
+    ) -> impl Iterator<Item = (TransferArrays<'_, W>, Range<usize>, Range<usize>)> + '_ {
+        let (fine, coarse) = (self.fine.cells(), self.coarse().cells());
+        (0..self.unknowns).map(move |unknown| {
+            let arrays = TransferArrays {
+                fine: self.fine,
+                axis: self.axis,
+                weights: self.weights_of(unknown),
+            };
+            let place = |cells: usize| unknown * cells..(unknown + 1) * cells;
+            (arrays, place(fine), place(coarse))
+        })
     }
 
     /// `coarse = P^T (q fine)` with one number `q` a fine cell, or ones.
@@ -117,10 +152,14 @@ impl<W: Storage> Transfer<W> {
     ) -> Result<()> {
         self.check("restriction", q, coarse, fine)?;
         let q = q.map(Vector::host).transpose()?;
-        let (arrays, fine, coarse) = (self.arrays(), fine.host()?, coarse.host_mut()?);
-        match self.weights.executor() {
-            Executor::Cpu(threads) => cpu::stencil::restrict(threads, arrays, q, fine, coarse),
-            _ => reference::stencil::restrict(arrays, q, fine, coarse),
+        let (fine, coarse) = (fine.host()?, coarse.host_mut()?);
+        for (arrays, from, to) in self.parts() {
+            let q = q.map(|q| &q[from.clone()]);
+            let (fine, coarse) = (&fine[from], &mut coarse[to]);
+            match self.weights.executor() {
+                Executor::Cpu(threads) => cpu::stencil::restrict(threads, arrays, q, fine, coarse),
+                _ => reference::stencil::restrict(arrays, q, fine, coarse),
+            }
         }
         Ok(())
     }
@@ -139,10 +178,16 @@ impl<W: Storage> Transfer<W> {
     ) -> Result<()> {
         self.check("prolongation", q, coarse, fine)?;
         let q = q.map(Vector::host).transpose()?;
-        let (arrays, coarse, fine) = (self.arrays(), coarse.host()?, fine.host_mut()?);
-        match self.weights.executor() {
-            Executor::Cpu(threads) => cpu::stencil::prolong(threads, arrays, q, coarse, fine, add),
-            _ => reference::stencil::prolong(arrays, q, coarse, fine, add),
+        let (coarse, fine) = (coarse.host()?, fine.host_mut()?);
+        for (arrays, to, from) in self.parts() {
+            let q = q.map(|q| &q[to.clone()]);
+            let (coarse, fine) = (&coarse[from], &mut fine[to]);
+            match self.weights.executor() {
+                Executor::Cpu(threads) => {
+                    cpu::stencil::prolong(threads, arrays, q, coarse, fine, add)
+                }
+                _ => reference::stencil::prolong(arrays, q, coarse, fine, add),
+            }
         }
         Ok(())
     }
@@ -156,11 +201,12 @@ impl<W: Storage> Transfer<W> {
     ) -> Result<()> {
         check_size(
             operation,
-            Size::new(self.coarse().cells(), 1),
+            Size::new(self.unknowns * self.coarse().cells(), 1),
             coarse.size(),
         )?;
         for vector in q.into_iter().chain([fine]) {
-            check_size(operation, Size::new(self.fine.cells(), 1), vector.size())?;
+            let size = Size::new(self.unknowns * self.fine.cells(), 1);
+            check_size(operation, size, vector.size())?;
             self.weights
                 .executor()
                 .check_same(vector.executor(), operation)?;

@@ -39,7 +39,7 @@ pub(crate) struct Layout {
 #[derive(Clone, Debug)]
 enum Made {
     /// The device: all rows are in slices.
-    Device(DeviceSlices),
+    Device(Box<DeviceSlices>),
     /// The host; the codes are on the device alone.
     Host(Slices),
 }
@@ -81,7 +81,7 @@ impl Layout {
             bases: slices.bases.clone(),
             codes: slices.codes.clone(),
             parts: None,
-            made: Made::Device(slices),
+            made: Made::Device(Box::new(slices)),
         }
     }
 

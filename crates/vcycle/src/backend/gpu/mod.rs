@@ -175,7 +175,11 @@ impl Gpu {
             // Compilers for processors take very long over many.
             format!(
                 "IN_FLIGHT={}",
-                if self.device.properties().is_cpu { 1 } else { 4 }
+                if self.device.properties().is_cpu {
+                    1
+                } else {
+                    4
+                }
             ),
         ];
         all.extend(

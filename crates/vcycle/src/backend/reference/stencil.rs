@@ -5,11 +5,14 @@ use std::ops::Range;
 use crate::scalar::{Real, Scalar, convert};
 use crate::structured::Grid;
 
-/// A stencil matrix: `values[(line * points + point) * nx + x]`, zero for neighbours outside.
+/// A stencil matrix: `values[(((line * r + i) * points + point) * r + j) * nx + x]` for the rows of
+/// unknown `i` and the columns of unknown `j` of `r`, zero for neighbours outside. Vectors are unknown by
+/// unknown: the number of unknown `i` in a cell is at `i * cells + cell`.
 #[derive(Clone, Copy)]
 pub(crate) struct StencilArrays<'a, M> {
     pub(crate) grid: Grid,
     pub(crate) offsets: &'a [[i8; 3]],
+    pub(crate) unknowns: usize,
     pub(crate) values: &'a [M],
 }
 
@@ -50,23 +53,23 @@ impl Order {
 }
 
 impl<'a, M: Scalar> StencilArrays<'a, M> {
-    /// The entries of a row inside the grid: whether on the diagonal, column, value.
-    fn row(self, row: usize) -> impl Iterator<Item = (bool, usize, M)> + 'a {
-        let (nx, points) = (self.grid.length(), self.offsets.len());
-        let (line, x) = (row / nx, row % nx);
-        self.offsets
-            .iter()
-            .enumerate()
-            .filter_map(move |(point, &offset)| {
-                let other = self.grid.neighbour(line, offset)?;
-                let there = x.checked_add_signed(offset[0].into()).filter(|&x| x < nx)?;
-                let value = self.values[(line * points + point) * nx + x];
-                Some((offset == [0; 3], other * nx + there, value))
-            })
+    /// The entries of a row inside the grid: column and value.
+    fn row(self, row: usize) -> impl Iterator<Item = (usize, M)> + 'a {
+        let (nx, points, r) = (self.grid.length(), self.offsets.len(), self.unknowns);
+        let (i, cell) = (row / self.grid.cells(), row % self.grid.cells());
+        let (line, x) = (cell / nx, cell % nx);
+        (0..points * r).filter_map(move |stream| {
+            let (offset, j) = (self.offsets[stream / r], stream % r);
+            let other = self.grid.neighbour(line, offset)?;
+            let there = x.checked_add_signed(offset[0].into()).filter(|&x| x < nx)?;
+            let value = self.values[((line * r + i) * points * r + stream) * nx + x];
+            let column = j * self.grid.cells() + other * nx + there;
+            Some((column, value))
+        })
     }
 
     fn sum<V: Real>(self, row: usize, x: &[V]) -> V {
-        self.row(row).fold(V::zero(), |sum, (_, column, a)| {
+        self.row(row).fold(V::zero(), |sum, (column, a)| {
             convert::<M, V>(a).multiply_add(x[column], sum)
         })
     }
@@ -103,7 +106,7 @@ pub(crate) fn product<M: Scalar, V: Real>(
 }
 
 /// A sweep of Gauss-Seidel over the colours: planes by parity, in a plane lines by parity, in a line
-/// cells by parity. Cells of one colour are not coupled.
+/// cells by parity. Cells of one colour are not coupled; the unknowns of a cell change together.
 pub(crate) fn gauss_seidel<M: Scalar, V: Real>(
     a: StencilArrays<'_, M>,
     order: Order,
@@ -127,17 +130,48 @@ pub(crate) fn gauss_seidel<M: Scalar, V: Real>(
 
 fn relax_cells<M: Scalar, V: Real>(
     a: StencilArrays<'_, M>,
-    rows: std::iter::StepBy<Range<usize>>,
+    cells: std::iter::StepBy<Range<usize>>,
     b: &[V],
     x: &mut [V],
 ) {
-    for row in rows {
-        let diagonal = a
-            .row(row)
-            .find(|entry| entry.0)
-            .map(|entry| convert::<M, V>(entry.2));
-        let diagonal = diagonal.expect("stencils have a centre");
-        x[row] += (b[row] - a.sum(row, x)) / diagonal;
+    let rows_of = |cell: usize| (0..a.unknowns).map(move |unknown| unknown * a.grid.cells() + cell);
+    for cell in cells {
+        let rows: Vec<usize> = rows_of(cell).collect();
+        let mut changes: Vec<V> = rows.iter().map(|&row| b[row] - a.sum(row, x)).collect();
+        let entry = |row: usize, column: usize| {
+            let found = a.row(row).find(|entry| entry.0 == column);
+            convert::<M, V>(found.expect("stencils have a centre").1)
+        };
+        let mut block: Vec<Vec<V>> = rows
+            .iter()
+            .map(|&row| rows.iter().map(|&column| entry(row, column)).collect())
+            .collect();
+        eliminate(&mut block, &mut changes);
+        rows.iter()
+            .zip(changes)
+            .for_each(|(&row, change)| x[row] += change);
+    }
+}
+
+/// Makes `a^-1 b` of `b` by elimination without exchanges of rows, and the pivots of the diagonal of `a`.
+pub(crate) fn eliminate<V: Real>(a: &mut [Vec<V>], b: &mut [V]) {
+    for pivot in 0..b.len() {
+        for row in pivot + 1..b.len() {
+            let factor = a[row][pivot] / a[pivot][pivot];
+            for column in pivot + 1..b.len() {
+                let product = factor * a[pivot][column];
+                a[row][column] -= product;
+            }
+            let product = factor * b[pivot];
+            b[row] -= product;
+        }
+    }
+    for row in (0..b.len()).rev() {
+        for column in row + 1..b.len() {
+            let product = a[row][column] * b[column];
+            b[row] -= product;
+        }
+        b[row] /= a[row][row];
     }
 }
 

@@ -67,20 +67,28 @@ impl DenseLu {
     /// The inverse, row after row, for devices: a product has no order to keep.
     pub(in crate::multigrid) fn inverse<T: Scalar>(&self, executor: &Executor) -> Result<Dense<T>> {
         let n = self.n;
-        let mut values = vec![T::default(); n * n];
-        let mut column = vec![0.0; n];
-        for place in 0..n {
-            let unit = |&row: &usize| f64::from(u8::from(row == place));
-            column
-                .iter_mut()
-                .zip(&self.order)
-                .for_each(|(v, row)| *v = unit(row));
-            self.solve(&mut column);
-            for (row, &value) in column.iter().enumerate() {
-                values[row * n + place] = T::from_c64(value.into());
+        let mut values = vec![0.0; n * n];
+        for (row, &place) in self.order.iter().enumerate() {
+            values[row * n + place] = 1.0;
+        }
+        // All columns at once, a row after the other: long loops without sums.
+        for i in 0..n {
+            let (above, rest) = values.split_at_mut(i * n);
+            for (&factor, row) in self.factors[i * n..][..i].iter().zip(above.chunks(n)) {
+                subtract(factor, row, &mut rest[..n]);
             }
         }
-        Dense::from_rows(executor, Size::square(n), values)
+        for i in (0..n).rev() {
+            let (rest, below) = values.split_at_mut((i + 1) * n);
+            let own = &mut rest[i * n..];
+            let factors = &self.factors[i * n + i + 1..(i + 1) * n];
+            for (&factor, row) in factors.iter().zip(below.chunks(n)) {
+                subtract(factor, row, own);
+            }
+            own.iter_mut().for_each(|x| *x *= self.inverse_pivots[i]);
+        }
+        let values = values.into_iter().map(|value| T::from_c64(value.into()));
+        Dense::from_rows(executor, Size::square(n), values.collect())
     }
 
     /// `tiny` are the pivots that count as zero, by the row of the matrix.
@@ -145,6 +153,13 @@ impl DenseLu {
             let row = &self.factors[i * self.n + i + 1..(i + 1) * self.n];
             x[i] = (x[i] - product(row, &x[i + 1..])) * self.inverse_pivots[i];
         }
+    }
+}
+
+/// `y -= factor x`.
+fn subtract(factor: f64, x: &[f64], y: &mut [f64]) {
+    if factor != 0.0 {
+        y.iter_mut().zip(x).for_each(|(y, x)| *y -= factor * x);
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::row::Row;
 use super::truncation::Truncation;
-use crate::backend::gpu::setup::Queue;
 use crate::backend::gpu::setup::interpolate::{self as device, Method};
+use crate::backend::gpu::setup::{Queue, aggressive};
 use crate::error::{Error, Result};
 use crate::linop::{LinOp, Size, check_size, check_square};
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
@@ -123,6 +123,17 @@ pub(super) fn on_device(
     (strength, splitting): (&Pattern, &Splitting),
     truncation: &Truncation,
 ) -> Result<Option<Csr<f64>>> {
+    on_device_to(None, method, a, (strength, splitting), truncation)
+}
+
+/// The same for the coarse unknowns of another choice alone.
+pub(super) fn on_device_to(
+    points: Option<&Splitting>,
+    method: Method,
+    a: &Csr<f64>,
+    (strength, splitting): (&Pattern, &Splitting),
+    truncation: &Truncation,
+) -> Result<Option<Csr<f64>>> {
     let Some(queue) = Queue::of(a.executor()) else {
         return Ok(None);
     };
@@ -137,7 +148,14 @@ pub(super) fn on_device(
         coarse_count: splitting.coarse_count,
     };
     let limits = (truncation.max_elements, truncation.factor);
-    level.prolongation(method, None, limits).map(Some)
+    let points = points.map(|choice| {
+        let numbers = choice.coarse_index.on(a.executor())?;
+        aggressive::points(queue, &numbers, choice.coarse_count)
+    });
+    let points = points.transpose()?;
+    level
+        .prolongation(method, points.as_ref(), limits)
+        .map(Some)
 }
 
 /// Fails unless the three fit together.

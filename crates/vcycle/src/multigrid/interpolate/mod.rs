@@ -13,7 +13,7 @@
 //! | [`two_stage`] | two steps of [`extended_i`] | aggressive coarsening |
 //!
 //! [`bamg`] takes those that reproduce test vectors best, whatever the entries of the matrix; it may
-//! be [`smoothed`] and then [`filtered`].
+//! be [`smoothed`] and then [`filtered`]. Any prolongation may be [`energy_minimised`].
 //!
 //! After [`Aggregates`](super::coarsen::Aggregates) the [`tentative`] prolongation copies the
 //! near-nullspace piece by piece, and [`smoothed`] makes it smooth.
@@ -25,6 +25,7 @@
 mod bamg;
 mod classical;
 mod direct;
+mod energy;
 mod extended;
 mod extended_i;
 mod filtered;
@@ -41,6 +42,7 @@ mod two_stage;
 pub use bamg::{Bamg, bamg};
 pub use classical::classical;
 pub use direct::direct;
+pub use energy::energy_minimised;
 pub use extended::extended;
 pub use extended_i::extended_i;
 pub use filtered::filtered;

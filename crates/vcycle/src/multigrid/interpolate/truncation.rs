@@ -1,5 +1,6 @@
 //! Fewer entries in the rows of a prolongation.
 
+use crate::backend::gpu::setup::{Queue, interpolate::truncated};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Rows, build};
 
@@ -91,6 +92,9 @@ impl Truncation {
 /// For a factor outside 0 to 1, and when memory is short.
 pub fn truncate(p: &Csr<f64>, truncation: &Truncation) -> Result<Csr<f64>> {
     truncation.check()?;
+    if let Some(queue) = Queue::of(p.executor()) {
+        return truncated(queue, p, (truncation.max_elements, truncation.factor));
+    }
     let executor = p.executor();
     let fill = |entries: &mut Vec<(u32, f64)>, row: usize, out: &mut Rows<f64>| {
         let (columns, values) = p.row(row);

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::extended_i::extended_i_row;
-use super::level::Level;
+use super::level::{Level, on_device_to};
 use super::truncation::{Truncation, truncate};
+use crate::backend::gpu::setup::interpolate::Method;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::{NONE, Splitting};
@@ -42,6 +43,10 @@ pub fn two_stage(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let near = super::extended_i(a, strength, first, truncation)?;
+    let choice = (strength.as_ref(), second);
+    if let Some(far) = on_device_to(Some(first), Method::ExtendedI, a, choice, truncation)? {
+        return truncate(&near.multiply(&far)?, truncation);
+    }
     let level = Level::new(a, strength, second)?;
     let far = level.prolongation_to(&coarse_points(first), truncation, |row, i| {
         extended_i_row(row, &level, i);

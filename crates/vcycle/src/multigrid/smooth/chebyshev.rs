@@ -46,6 +46,8 @@ pub struct ChebyshevPolynomial {
     pub degree: usize,
     /// What `D` is.
     pub base: ChebyshevBase,
+    /// The lower end of what is to become small, relative to the spectral radius.
+    pub lower: f64,
     /// The spectral radius of `D^-1 A`, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radius: Option<f64>,
@@ -56,6 +58,7 @@ impl Default for ChebyshevPolynomial {
         Self {
             degree: 2,
             base: ChebyshevBase::default(),
+            lower: LOWER,
             radius: None,
         }
     }
@@ -71,17 +74,20 @@ pub enum ChebyshevBase {
     /// The absolute row sums: no row is stepped too far, also where the rows of a level are of
     /// very different sums.
     L1Jacobi,
+    /// Nothing: of the operator products alone are needed, so it may be matrix-free.
+    Identity,
 }
 
 impl ChebyshevBase {
     /// Every choice.
-    pub const ALL: [Self; 2] = [Self::Jacobi, Self::L1Jacobi];
+    pub const ALL: [Self; 3] = [Self::Jacobi, Self::L1Jacobi, Self::Identity];
 
     /// The name in options and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jacobi => "jacobi",
             Self::L1Jacobi => "l1-jacobi",
+            Self::Identity => "identity",
         }
     }
 
@@ -90,6 +96,7 @@ impl ChebyshevBase {
         match self {
             Self::Jacobi => Jacobi::default().inverse(a),
             Self::L1Jacobi => L1Jacobi::default().inverse(a),
+            Self::Identity => Diagonal::ones(a.executor(), a.size().rows),
         }
     }
 
@@ -98,6 +105,7 @@ impl ChebyshevBase {
         match self {
             Self::Jacobi => row_sum_bound(&*entries(a, "chebyshev")?),
             Self::L1Jacobi => Ok(1.0),
+            Self::Identity => Ok(f64::INFINITY),
         }
     }
 }
@@ -113,6 +121,12 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
                 reason: "must be at least 1".to_owned(),
             });
         }
+        if !(self.lower > 0.0 && self.lower < 1.0) {
+            return Err(Error::BadParameter {
+                parameter: "lower",
+                reason: format!("must be between 0 and 1, not {}", self.lower),
+            });
+        }
         let inverse = self.base.inverse(a.as_ref())?;
         let upper = match self.radius {
             Some(known) => known,
@@ -125,7 +139,7 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
             a: Arc::clone(a),
             inverse,
             degree: self.degree,
-            lower: LOWER * upper,
+            lower: self.lower * upper,
             upper,
         }))
     }

@@ -137,7 +137,7 @@ impl Smoother {
             Self::ChebyshevL1 { degree } => Arc::new(ChebyshevPolynomial {
                 degree,
                 base: ChebyshevBase::L1Jacobi,
-                radius: None,
+                ..ChebyshevPolynomial::default()
             }),
             Self::Sor { omega } => Arc::new(Sor {
                 omega,

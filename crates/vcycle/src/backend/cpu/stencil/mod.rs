@@ -19,8 +19,8 @@ use super::simd::Simd;
 use crate::backend::reference::stencil::StencilArrays;
 use crate::scalar::Scalar;
 
-/// Entries of the largest stencil.
-const POINTS: usize = 27;
+/// Entries of a row of the largest stencil with four unknowns a cell.
+const POINTS: usize = 4 * 27;
 /// Registers that are summed up side by side, so that additions need not wait for each other.
 const UNROLL: usize = 4;
 /// Bytes that memory moves at a time.
@@ -46,7 +46,7 @@ trait Finish<V: Vectors> {
     unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sums: S::Register);
 }
 
-/// One line of a matrix: for every offset where its entries begin, and the numbers they multiply.
+/// One line of the rows of an unknown: for every offset and unknown there where its entries begin, and the numbers they multiply.
 struct Line<M, V> {
     a: [*const M; POINTS],
     x: [*const V; POINTS],
@@ -58,10 +58,16 @@ struct Line<M, V> {
 }
 
 impl<M: Scalar, V> Line<M, V> {
-    /// `x` has as many numbers as the grid has cells.
+    /// The rows of an unknown; `x` has a number for every row.
     #[inline(always)]
-    fn new(matrix: &StencilArrays<'_, M>, line: usize, x: *const V, part: Part) -> Self {
-        let (length, points) = (matrix.grid.length(), matrix.offsets.len());
+    fn new(
+        matrix: &StencilArrays<'_, M>,
+        line: usize,
+        unknown: usize,
+        x: *const V,
+        part: Part,
+    ) -> Self {
+        let (length, points, r) = (matrix.grid.length(), matrix.offsets.len(), matrix.unknowns);
         let mut made = Self {
             a: [std::ptr::null(); POINTS],
             x: [std::ptr::null(); POINTS],
@@ -69,21 +75,26 @@ impl<M: Scalar, V> Line<M, V> {
             count: 0,
             length,
             // Sweeps leave out every second line.
-            ahead: length * points * if part == Part::All { 1 } else { 2 },
+            ahead: length * points * r * if part == Part::All || r > 1 { 1 } else { 2 },
         };
+        let place = matrix.grid.place(line);
         for (point, &offset) in matrix.offsets.iter().enumerate() {
-            let own = offset[1] == 0 && offset[2] == 0;
-            let wanted = part == Part::All || own == (part == Part::Own);
-            let Some(other) = matrix.grid.neighbour(line, offset).filter(|_| wanted) else {
+            let Some(other) = matrix.grid.beside(place, offset) else {
                 continue;
             };
-            let entries = &matrix.values[(line * points + point) * length..][..length];
-            made.a[made.count] = entries.as_ptr();
-            made.x[made.count] = x
-                .wrapping_add(other * length)
-                .wrapping_offset(offset[0].into());
-            made.dx[made.count] = offset[0];
-            made.count += 1;
+            let own = offset[1] == 0 && offset[2] == 0;
+            if part != Part::All && own != (part == Part::Own) {
+                continue;
+            }
+            for column in 0..r {
+                let first = (((line * r + unknown) * points + point) * r + column) * length;
+                made.a[made.count] = matrix.values[first..][..length].as_ptr();
+                made.x[made.count] = x
+                    .wrapping_add(column * matrix.grid.cells() + other * length)
+                    .wrapping_offset(offset[0].into());
+                made.dx[made.count] = offset[0];
+                made.count += 1;
+            }
         }
         made
     }

@@ -13,7 +13,7 @@ use crate::scalar::Scalar;
 /// Cells that one task does, at least; tasks are whole lines.
 const CELLS: usize = 8 * 1024;
 
-/// `y` by a [`Form`]; all vectors have as many numbers as the grid has cells.
+/// `y` by a [`Form`]; all vectors have a number for every row, unknown by unknown.
 pub(crate) fn product<M: Scalar, V: Vectors>(
     threads: &Threads,
     a: StencilArrays<'_, M>,
@@ -22,7 +22,7 @@ pub(crate) fn product<M: Scalar, V: Vectors>(
     y: &mut [V],
 ) {
     let (length, lines) = (a.grid.length(), a.grid.lines());
-    assert!(x.len() == length * lines && y.len() == x.len());
+    assert!(x.len() == length * lines * a.unknowns && y.len() == x.len());
     if let Form::Residual { b } | Form::Relaxed { b, .. } = form {
         assert!(b.len() == y.len());
     }
@@ -34,40 +34,44 @@ pub(crate) fn product<M: Scalar, V: Vectors>(
     let shared = Shared(y.as_mut_ptr());
     threads.for_each(lines.div_ceil(per_task), bytes, &|task| {
         let lines = task * per_task..((task + 1) * per_task).min(lines);
-        // SAFETY: tasks have lines of their own.
-        let y = unsafe { shared.slice(lines.start * length..lines.end * length) };
         dispatch::<M, V>(Lines {
             a,
             form,
             x,
             lines,
-            y,
+            y: shared.pointer(),
         });
     });
 }
 
+/// Some lines; `y` points to all rows, and other threads write those of other lines.
 struct Lines<'a, M, V> {
     a: StencilArrays<'a, M>,
     form: Form<'a, V>,
     x: &'a [V],
     lines: Range<usize>,
-    y: &'a mut [V],
+    y: *mut V,
 }
 
 impl<M: Scalar, V: Vectors> Kernel<V> for Lines<'_, M, V> {
     #[inline(always)]
     unsafe fn run<S: Simd<Real = V>>(self) {
-        let length = self.a.grid.length();
-        for (line, y) in self.lines.zip(self.y.chunks_mut(length)) {
-            let sums = Line::new(&self.a, line, self.x.as_ptr(), Part::All);
-            let rows = Rows {
-                form: self.form,
-                first: line * length,
-                x: self.x,
-                y,
-            };
-            // SAFETY: the caller's; vectors have a number for every row.
-            unsafe { sums.each_sum::<S>(rows) };
+        let (length, cells) = (self.a.grid.length(), self.a.grid.cells());
+        for line in self.lines {
+            for unknown in 0..self.a.unknowns {
+                let sums = Line::new(&self.a, line, unknown, self.x.as_ptr(), Part::All);
+                let first = unknown * cells + line * length;
+                // SAFETY: the caller's; vectors have a number for every row, and these are ours.
+                unsafe {
+                    let y = std::slice::from_raw_parts_mut(self.y.add(first), length);
+                    sums.each_sum::<S>(Rows {
+                        form: self.form,
+                        first,
+                        x: self.x,
+                        y,
+                    });
+                }
+            }
         }
     }
 }

@@ -2,17 +2,20 @@
 
 use std::ops::Range;
 
-use crate::backend::cpu::simd::multiversion;
+use super::{Kernel, Vectors, dispatch, store};
+use crate::backend::cpu::simd::Simd;
 use crate::backend::cpu::{Shared, Threads};
 use crate::backend::reference::stencil::TransferArrays;
-use crate::scalar::{Real, Scalar, convert};
+use crate::scalar::Scalar;
 use crate::structured::Grid;
 
 /// Cells that one task does, at least; tasks are whole lines.
 const CELLS: usize = 8 * 1024;
+/// Cells of a line along the axis of a transfer that are done at a time.
+const PIECE: usize = 256;
 
 /// `coarse = P^T (q fine)`, `q` one number a fine cell or ones.
-pub(crate) fn restrict<W: Scalar, V: Real>(
+pub(crate) fn restrict<W: Scalar, V: Vectors>(
     threads: &Threads,
     transfer: TransferArrays<'_, W>,
     q: Option<&[V]>,
@@ -21,38 +24,30 @@ pub(crate) fn restrict<W: Scalar, V: Real>(
 ) {
     let grid = transfer.fine.halved(transfer.axis);
     assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
+    assert!(q.is_none_or(|q| q.len() == fine.len()));
     let bytes = 2 * size_of_val(fine);
     for_lines(threads, grid, bytes, coarse, |line, out| {
-        match transfer.axis {
-            0 => {
-                let (fine, q) = (
-                    of_line(transfer.fine, fine, line),
-                    q.map(|q| of_line(transfer.fine, q, line)),
-                );
-                let [left, right] = weights(&transfer, grid, line);
-                restrict_along(fine, q, left, right, out);
-            }
-            axis => {
-                let at = |fine_line: usize| Scaled {
-                    values: of_line(transfer.fine, fine, fine_line),
-                    q: q.map(|q| of_line(transfer.fine, q, fine_line)),
-                };
-                let (own, below, above) = around(transfer.fine, axis, line);
-                take(at(own), out);
-                if let Some(above) = above {
-                    add_weighted(weights(&transfer, grid, line)[0], at(above), out);
-                }
-                if let Some(below) = below {
-                    let coarse_below = line - step(grid, axis);
-                    add_weighted(weights(&transfer, grid, coarse_below)[1], at(below), out);
-                }
-            }
+        let at = |fine_line: usize, weights| Term {
+            weights,
+            values: of_line(transfer.fine, fine, fine_line),
+            q: q.map(|q| of_line(transfer.fine, q, fine_line)),
+        };
+        if transfer.axis == 0 {
+            return restrict_along(at(line, None), weights(&transfer, grid, line), out);
         }
+        let (own, below, above) = around(transfer.fine, transfer.axis, line);
+        let mut sum = Sum::new(at(own, None), out);
+        sum.terms[1] = above.map(|above| at(above, Some(weights(&transfer, grid, line)[0])));
+        sum.terms[2] = below.map(|below| {
+            let coarse_below = line - step(grid, transfer.axis);
+            at(below, Some(weights(&transfer, grid, coarse_below)[1]))
+        });
+        dispatch::<W, V>(sum);
     });
 }
 
 /// `fine = q P coarse`, or added to `fine`.
-pub(crate) fn prolong<W: Scalar, V: Real>(
+pub(crate) fn prolong<W: Scalar, V: Vectors>(
     threads: &Threads,
     transfer: TransferArrays<'_, W>,
     q: Option<&[V]>,
@@ -62,6 +57,7 @@ pub(crate) fn prolong<W: Scalar, V: Real>(
 ) {
     let grid = transfer.fine.halved(transfer.axis);
     assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
+    assert!(q.is_none_or(|q| q.len() == fine.len()));
     let bytes = 2 * size_of_val(fine);
     for_lines(threads, transfer.fine, bytes, fine, |line, out| {
         let q = q.map(|q| of_line(transfer.fine, q, line));
@@ -70,21 +66,179 @@ pub(crate) fn prolong<W: Scalar, V: Real>(
             return prolong_along(of_line(grid, coarse, line), weights, q, add, out);
         }
         let (parent, odd) = parent(transfer.fine, transfer.axis, line);
-        let values = of_line(grid, coarse, parent);
-        if !odd {
-            return spread(values, q, add, out);
-        }
-        let [lower, upper] = weights(&transfer, grid, parent);
-        let next = above(grid, transfer.axis, parent).map(|line| of_line(grid, coarse, line));
-        spread_between([lower, upper], values, next, q, add, out);
+        let [lower, upper] = weights(&transfer, grid, parent).map(|weights| odd.then_some(weights));
+        let mut sum = Sum::new(Term::new(lower, of_line(grid, coarse, parent)), out);
+        let next = above(grid, transfer.axis, parent).filter(|_| odd);
+        sum.terms[1] = next.map(|line| Term::new(upper, of_line(grid, coarse, line)));
+        (sum.factors, sum.add) = (q, add);
+        dispatch::<W, V>(sum);
     });
 }
 
-/// Numbers of a line, to be multiplied by others.
+/// Numbers of a line, to be multiplied by weights and by others.
 #[derive(Clone, Copy)]
-struct Scaled<'a, V> {
+struct Term<'a, W, V> {
+    weights: Option<&'a [W]>,
     values: &'a [V],
     q: Option<&'a [V]>,
+}
+
+impl<'a, W, V> Term<'a, W, V> {
+    fn new(weights: Option<&'a [W]>, values: &'a [V]) -> Self {
+        Self {
+            weights,
+            values,
+            q: None,
+        }
+    }
+
+    fn part(self, range: Range<usize>) -> Self {
+        Self {
+            weights: self.weights.map(|weights| &weights[range.clone()]),
+            values: &self.values[range.clone()],
+            q: self.q.map(|q| &q[range]),
+        }
+    }
+}
+
+/// `out (+)= factors (terms added up)`; all are at least as long as `out`.
+struct Sum<'a, W, V> {
+    terms: [Option<Term<'a, W, V>>; 3],
+    factors: Option<&'a [V]>,
+    add: bool,
+    out: &'a mut [V],
+}
+
+impl<'a, W, V> Sum<'a, W, V> {
+    fn new(first: Term<'a, W, V>, out: &'a mut [V]) -> Self {
+        Self {
+            terms: [Some(first), None, None],
+            factors: None,
+            add: false,
+            out,
+        }
+    }
+}
+
+impl<W: Scalar, V: Vectors> Kernel<V> for Sum<'_, W, V> {
+    #[inline(always)]
+    unsafe fn run<S: Simd<Real = V>>(self) {
+        let (length, out) = (self.out.len(), self.out.as_mut_ptr());
+        for term in self.terms.iter().flatten() {
+            let enough = |count: usize| assert!(count >= length);
+            enough(term.values.len());
+            enough(term.weights.map_or(length, <[W]>::len));
+            enough(term.q.map_or(length, <[V]>::len));
+        }
+        assert!(self.factors.is_none_or(|factors| factors.len() >= length));
+        let mut at = 0;
+        while at < length {
+            let count = S::LANES.min(length - at);
+            // SAFETY: the caller's; all slices are long enough.
+            unsafe {
+                match count == S::LANES {
+                    true => self.cells::<S>(out, at, S::LANES),
+                    false => self.cells::<S>(out, at, count),
+                }
+            }
+            at += count;
+        }
+    }
+}
+
+impl<W: Scalar, V: Vectors> Sum<'_, W, V> {
+    /// # Safety
+    /// As for [`Simd`]; `count` numbers from `at` on are in all slices, and in `out`.
+    #[inline(always)]
+    unsafe fn cells<S: Simd<Real = V>>(&self, out: *mut V, at: usize, count: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            let load = |from: &[V]| S::load(from.as_ptr().add(at), count);
+            let times = |by: Option<&[V]>, a| match by {
+                None => a,
+                Some(by) => S::multiply_add(load(by), a, S::zero()),
+            };
+            let mut sum = S::zero();
+            for term in self.terms.iter().flatten() {
+                let value = times(term.q, load(term.values));
+                sum = match term.weights {
+                    None => S::add(sum, value),
+                    Some(weights) => {
+                        S::multiply_add(S::load(weights.as_ptr().add(at), count), value, sum)
+                    }
+                };
+            }
+            sum = times(self.factors, sum);
+            if self.add {
+                sum = S::add(S::load(out.add(at).cast_const(), count), sum);
+            }
+            store::<S>(sum, out.add(at), count);
+        }
+    }
+}
+
+/// A line along the axis of the restriction: even and odd cells are taken apart first.
+fn restrict_along<W: Scalar, V: Vectors>(
+    fine: Term<'_, W, V>,
+    [left, right]: [&[W]; 2],
+    out: &mut [V],
+) {
+    let mut pieces = [[V::zero(); PIECE + 1]; 2];
+    let at = |cell: usize| match (fine.values.get(cell), fine.q) {
+        (None, _) => V::zero(),
+        (Some(&value), None) => value,
+        (Some(&value), Some(q)) => q[cell] * value,
+    };
+    for (piece, out) in out.chunks_mut(PIECE).enumerate() {
+        let (first, [evens, odds]) = (piece * PIECE, &mut pieces);
+        // The odd cell before the first one comes along.
+        odds[0] = if first == 0 { V::zero() } else { odds[PIECE] };
+        for cell in 0..out.len() {
+            evens[cell] = at(2 * (first + cell));
+            odds[cell + 1] = at(2 * (first + cell) + 1);
+        }
+        let range = first..first + out.len();
+        let mut sum = Sum::new(Term::new(None, &evens[..out.len()]), out);
+        sum.terms[1] = Some(Term::new(Some(&left[range.clone()]), &odds[1..]));
+        dispatch::<W, V>(sum);
+        // Weights from the other side belong to the coarse cell before.
+        let skipped = usize::from(first == 0);
+        let before = Term::new(Some(&right[range.start + skipped - 1..]), &odds[skipped..]);
+        let mut sum = Sum::new(before.part(0..out.len() - skipped), &mut out[skipped..]);
+        sum.add = true;
+        dispatch::<W, V>(sum);
+    }
+}
+
+/// A line along the axis of the prolongation: odd cells are made first, then put between the others.
+fn prolong_along<W: Scalar, V: Vectors>(
+    coarse: &[V],
+    [lower, upper]: [&[W]; 2],
+    q: Option<&[V]>,
+    add: bool,
+    out: &mut [V],
+) {
+    let mut odds = [V::zero(); PIECE];
+    for (piece, out) in out.chunks_mut(2 * PIECE).enumerate() {
+        let first = piece * PIECE;
+        let own = &coarse[first..first + out.len().div_ceil(2)];
+        let odds = &mut odds[..own.len()];
+        dispatch::<W, V>(Sum::new(Term::new(Some(&lower[first..]), own), odds));
+        let next = &coarse[first + 1..];
+        let known = own.len().min(next.len());
+        let mut sum = Sum::new(Term::new(Some(&upper[first..]), next), &mut odds[..known]);
+        sum.add = true;
+        dispatch::<W, V>(sum);
+        for (cell, out) in out.iter_mut().enumerate() {
+            let value = if cell % 2 == 0 {
+                own[cell / 2]
+            } else {
+                odds[cell / 2]
+            };
+            let value = q.map_or(value, |q| q[2 * first + cell] * value);
+            *out = if add { *out + value } else { value };
+        }
+    }
 }
 
 fn for_lines<V: Send>(
@@ -158,116 +312,5 @@ fn parent(fine: Grid, axis: usize, line: usize) -> (usize, bool) {
     match axis {
         1 => (y / 2 + ny * z, y % 2 == 1),
         _ => (y + ny * (z / 2), z % 2 == 1),
-    }
-}
-
-multiversion! {
-    /// `out = q values`.
-    fn take[V: Real](from: Scaled<'_, V>, out: &mut [V]) {
-        match from.q {
-            None => out.copy_from_slice(from.values),
-            Some(q) => {
-                for ((out, &value), &q) in out.iter_mut().zip(from.values).zip(q) {
-                    *out = q * value;
-                }
-            }
-        }
-    }
-}
-
-multiversion! {
-    /// `out += weights q values`.
-    fn add_weighted[W: Scalar, V: Real](weights: &[W], from: Scaled<'_, V>, out: &mut [V]) {
-        let pairs = out.iter_mut().zip(from.values).zip(weights);
-        match from.q {
-            None => {
-                for ((out, &value), &weight) in pairs {
-                    *out += convert::<W, V>(weight) * value;
-                }
-            }
-            Some(q) => {
-                for (((out, &value), &weight), &q) in pairs.zip(q) {
-                    *out += convert::<W, V>(weight) * (q * value);
-                }
-            }
-        }
-    }
-}
-
-multiversion! {
-    /// A line along the axis of the restriction.
-    fn restrict_along[W: Scalar, V: Real](
-        fine: &[V],
-        q: Option<&[V]>,
-        left: &[W],
-        right: &[W],
-        out: &mut [V],
-    ) {
-        let at = |cell: usize| q.map_or(fine[cell], |q| q[cell] * fine[cell]);
-        for (cell, out) in out.iter_mut().enumerate() {
-            let mut sum = at(2 * cell);
-            if 2 * cell + 1 < fine.len() {
-                sum += convert::<W, V>(left[cell]) * at(2 * cell + 1);
-            }
-            if cell > 0 {
-                sum += convert::<W, V>(right[cell - 1]) * at(2 * cell - 1);
-            }
-            *out = sum;
-        }
-    }
-}
-
-multiversion! {
-    /// A line along the axis of the prolongation.
-    fn prolong_along[W: Scalar, V: Real](
-        coarse: &[V],
-        weights: [&[W]; 2],
-        q: Option<&[V]>,
-        add: bool,
-        out: &mut [V],
-    ) {
-        for (cell, out) in out.iter_mut().enumerate() {
-            let parent = cell / 2;
-            let mut value = coarse[parent];
-            if cell % 2 == 1 {
-                value = convert::<W, V>(weights[0][parent]) * value;
-                if parent + 1 < coarse.len() {
-                    value += convert::<W, V>(weights[1][parent]) * coarse[parent + 1];
-                }
-            }
-            let value = q.map_or(value, |q| q[cell] * value);
-            *out = if add { *out + value } else { value };
-        }
-    }
-}
-
-multiversion! {
-    /// `out (+)= q values`.
-    fn spread[V: Real](values: &[V], q: Option<&[V]>, add: bool, out: &mut [V]) {
-        for (cell, (out, &value)) in out.iter_mut().zip(values).enumerate() {
-            let value = q.map_or(value, |q| q[cell] * value);
-            *out = if add { *out + value } else { value };
-        }
-    }
-}
-
-multiversion! {
-    /// `out (+)= q (lower values + upper next)`; without a next line its weights do not count.
-    fn spread_between[W: Scalar, V: Real](
-        weights: [&[W]; 2],
-        values: &[V],
-        next: Option<&[V]>,
-        q: Option<&[V]>,
-        add: bool,
-        out: &mut [V],
-    ) {
-        for (cell, (out, &value)) in out.iter_mut().zip(values).enumerate() {
-            let mut value = convert::<W, V>(weights[0][cell]) * value;
-            if let Some(next) = next {
-                value += convert::<W, V>(weights[1][cell]) * next[cell];
-            }
-            let value = q.map_or(value, |q| q[cell] * value);
-            *out = if add { *out + value } else { value };
-        }
     }
 }

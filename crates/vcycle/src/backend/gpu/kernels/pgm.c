@@ -61,12 +61,24 @@ FUNCTION bool wins_tie(u32 row, u32 column, u32 best, u64 seed) {
     return rank > best_rank || (rank == best_rank && pair > best_pair);
 }
 
+// Partners and weights, one for every thread.
+#define CANDIDATES                                                                                 \
+    LOCAL_ARRAY(u32, bests, BLOCK);                                                                \
+    LOCAL_ARRAY(f32, mosts, BLOCK);
+
+// Whether a partner is better than the best so far.
+FUNCTION bool is_better(u32 row, u32 column, f32 weight, u32 best, f32 most, u64 seed) {
+    return weight > most ||
+           (weight == most && (best == NONE || wins_tie(row, column, best, seed)));
+}
+
 // The heaviest allowed partner of a row; with `partners` those without one are allowed.
-FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners) {
+FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners, LOCAL u32 *bests,
+                       LOCAL f32 *mosts) {
     u32 best = NONE;
     f32 most = 0;
     const f32 own = heaviest[row];
-    for (u64 place = offsets[row]; place < offsets[row + 1]; place++) {
+    FOR_ENTRIES(place, offsets, row) {
         const f32 weight = weights[place];
         if (weight < 0)
             continue;
@@ -75,29 +87,44 @@ FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners)
         const f32 least = PAIR_SHARE * (own < other ? own : other);
         if (weight < least || (partners && partners[column] != NONE))
             continue;
-        if (weight > most ||
-            (weight == most && (best == NONE || wins_tie(row, column, best, seed)))) {
+        if (is_better(row, column, weight, best, most, seed)) {
             best = column;
             most = weight;
         }
     }
+    if (ROW_THREADS == 1)
+        return best;
+    const u32 first = thread_of_block() - part_of_row();
+    ROW_SYNC();
+    bests[thread_of_block()] = best;
+    mosts[thread_of_block()] = most;
+    ROW_SYNC();
+    best = NONE;
+    most = 0;
+    for (u32 k = first; k < first + ROW_THREADS; k++)
+        if (bests[k] != NONE && is_better(row, bests[k], mosts[k], best, most, seed)) {
+            best = bests[k];
+            most = mosts[k];
+        }
     return best;
 }
 
 // Every listed row points to its strongest free neighbour; those that have one are listed again.
 KERNEL pgm_choose(COUPLINGS, u64 seed, LIST, GLOBAL const u32 *RESTRICT partners,
                   GLOBAL u32 *RESTRICT choices, GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
+    CANDIDATES
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : rows;
     FOR_BLOCKS_OF_ROWS(first, items) {
         const u64 item = first + row_of_block();
         const u32 row = item < items ? (list ? list[item] : (u32)item) : 0;
         u32 choice = NONE;
-        if (item < items) {
-            choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners);
+        if (item < items)
+            choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners,
+                               bests, mosts);
+        if (item < items && leads_row())
             choices[row] = choice;
-        }
-        append(choice != NONE, row, next, next_size, ends);
+        append(choice != NONE && leads_row(), row, next, next_size, ends);
     }
 }
 
@@ -119,12 +146,14 @@ KERNEL pgm_pair(LIST, GLOBAL const u32 *RESTRICT choices, GLOBAL u32 *RESTRICT p
 
 // One thread matches what is left, one after the other.
 KERNEL pgm_rest(COUPLINGS, u64 seed, GLOBAL const u32 *RESTRICT choices, GLOBAL u32 *partners) {
+    CANDIDATES
     if (thread_of_grid() != 0)
         return;
     for (u32 row = 0; row < rows; row++) {
         if (partners[row] != NONE || choices[row] == NONE)
             continue;
-        const u32 choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners);
+        const u32 choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners,
+                                     bests, mosts);
         if (choice != NONE) {
             partners[row] = choice;
             partners[choice] = row;
@@ -135,12 +164,15 @@ KERNEL pgm_rest(COUPLINGS, u64 seed, GLOBAL const u32 *RESTRICT choices, GLOBAL 
 // Marks the first of every pair, and those without any coupling if they are to be kept.
 KERNEL pgm_flags(COUPLINGS, u64 seed, u32 keep_alone, GLOBAL const u32 *RESTRICT partners,
                  GLOBAL u32 *RESTRICT flags) {
-    FOR_ITEMS(row, rows) {
+    CANDIDATES
+    FOR_ROWS(row, rows) {
         const u32 partner = partners[row];
-        flags[row] = partner != NONE ? partner > row
-                     : keep_alone ? strongest(rows, offsets, columns, weights, heaviest, seed,
-                                              (u32)row, 0) == NONE
-                                  : 0;
+        u32 flag = partner != NONE && partner > row;
+        if (partner == NONE && keep_alone)
+            flag = strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0, bests,
+                             mosts) == NONE;
+        if (leads_row())
+            flags[row] = flag;
     }
 }
 
@@ -153,13 +185,15 @@ FUNCTION u32 number_of(u32 row, GLOBAL const u64 *sums, GLOBAL const u32 *partne
 
 KERNEL pgm_groups(COUPLINGS, u64 seed, GLOBAL const u64 *RESTRICT sums,
                   GLOBAL const u32 *RESTRICT partners, GLOBAL u32 *RESTRICT groups) {
-    FOR_ITEMS(row, rows) {
+    CANDIDATES
+    FOR_ROWS(row, rows) {
         u32 group = number_of((u32)row, sums, partners);
         if (group == NONE) {
-            const u32 near =
-                strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0);
+            const u32 near = strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0,
+                                       bests, mosts);
             group = near == NONE ? NONE : number_of(near, sums, partners);
         }
-        groups[row] = group;
+        if (leads_row())
+            groups[row] = group;
     }
 }

@@ -64,7 +64,7 @@ KERNEL pmis_decide(GRAPH, LIST, u32 round, GLOBAL const u32 *RESTRICT beaten, GL
                 covered |= known == COARSE || (known == OPEN && beaten[other] != round);
             }
         covered = row_count(covered, scratch);
-        TILE_SYNC(ROW_THREADS);
+        ROW_SYNC();
         if (is_open && leads_row() && (wins || covered))
             state[row] = wins ? COARSE : FINE;
         append(is_open && leads_row() && !wins && !covered, row, next, next_size, ends);

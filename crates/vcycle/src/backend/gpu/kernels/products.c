@@ -139,6 +139,8 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
 #define LIST(out) (out)
 #endif
 
+// More slots count alone: there is no room for a list beside them.
+#if SLOTS <= 4096
 // The columns of rows whose lengths are known, sorted.
 KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width, PATTERNS,
                        TABLE_PARAMETERS, GLOBAL const u64 *RESTRICT c_offsets,
@@ -171,6 +173,7 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
         TEAM_SYNC();
     }
 }
+#endif
 
 // ---- values
 

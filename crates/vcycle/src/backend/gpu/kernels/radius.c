@@ -4,17 +4,6 @@
     u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
         GLOBAL const f64 *RESTRICT values
 
-// The diagonal, zero where there is no entry, and the first row where it is zero.
-KERNEL diagonal_of(MATRIX, GLOBAL f64 *RESTRICT diagonal, GLOBAL u32 *first_zero) {
-    FOR_ROWS(row, rows) {
-        const u64 place = find_entry(offsets, columns, row, (u32)row);
-        const f64 own = place < offsets[row + 1] ? values[place] : 0;
-        diagonal[row] = own;
-        if (own == 0)
-            ATOMIC_MIN(first_zero, row);
-    }
-}
-
 // Numbers in -1..1 that look random, as multigrid/spectrum.rs has them, and their squares summed.
 KERNEL radius_start(u64 rows, GLOBAL f64 *RESTRICT v, GLOBAL f64 *RESTRICT partials) {
     LOCAL_ARRAY(f64, scratch, BLOCK);

@@ -48,10 +48,9 @@ FUNCTION bool is_kept(u64 row, u32 column, GRAPH) {
            find_entry(s_offsets, s_columns, row, column) != s_offsets[row + 1];
 }
 
-// Room for the entries of a row and its bin.
-KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT rooms,
-                       GLOBAL u32 *RESTRICT lengths, GLOBAL u8 *RESTRICT bins,
-                       GLOBAL u32 *counters) {
+// The bin of a row.
+KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT lengths,
+                       GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
     FOR_BLOCKS_OF_ROWS(first, rows) {
@@ -64,25 +63,52 @@ KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT 
                     keys += (u32)(t_offsets[column + 1] - t_offsets[column]);
             }
         keys = row_count(keys, scratch);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys, offsets[row + 1] - offsets[row]) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
-            rooms[row] = keys;
             lengths[row] = 0;
             bins[row] = (u8)bin;
         }
     }
 }
 
-// The entries of a row of the product, by increasing column. Sums are formed in the order of the
+// What an entry of a row of A_F is multiplied with: its weight, and a row of T.
+typedef struct {
+    LOCAL f64 *weight;
+    LOCAL u64 *begin;
+    LOCAL u32 *count;
+    LOCAL u32 *column;
+    LOCAL f64 *value;
+} Factors;
+
+// The sum of all that stands in a column.
+FUNCTION f64 add_factors(f64 sum, u32 column, Factors f, u32 entries, TENTATIVE) {
+    for (u32 k = 0; k < entries; k++) {
+        if (f.count[k] != 0 && f.column[k] == column)
+            sum += product(f.weight[k], f.value[k]);
+        for (u32 more = 1; more < f.count[k]; more++)
+            if (t_columns[f.begin[k] + more] == column)
+                sum += product(f.weight[k], t_values[f.begin[k] + more]);
+    }
+    return sum;
+}
+
+// The entries of a row of the product, by increasing column, or (COUNT) how many they are. Sums are formed in the order of the
 // columns of A.
 KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
                      MATRIX, GRAPH, TENTATIVE, GLOBAL const f64 *RESTRICT diagonal, f64 factor,
                      GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
                      GLOBAL u32 *RESTRICT lengths, TABLES) {
+    LOCAL_ARRAY(f64, weights, BLOCK);
+    LOCAL_ARRAY(u64, begins, BLOCK);
+    LOCAL_ARRAY(u32, counts, BLOCK);
+    LOCAL_ARRAY(u32, firsts, BLOCK);
+    LOCAL_ARRAY(f64, factors, BLOCK);
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
-    const Table t = OWN_TABLE;
+    const Table t = OWN_TABLE, sorted = upper_half(t);
+    const u32 base = thread_of_block() - part_of_row(), part = part_of_row();
+    const Factors f = {weights + base, begins + base, counts + base, firsts + base, factors + base};
     FOR_ROWS(item, items) {
         const u32 row = list[item];
         clear_table(t);
@@ -92,26 +118,37 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
                 for (u64 k = t_offsets[near]; k < t_offsets[near + 1]; k++)
                     insert_key(t, t_columns[k]);
         }
-        const u32 count = sort_table(t, scratch);
-        const Table sorted = upper_half(t);
-        const f64 scale = -factor / diagonal[row];
-        for (u32 one = part_of_row(); one < count; one += ROW_THREADS) {
-            const u32 key = sorted.keys[one];
-            f64 sum = 0;
-            for (u64 place = offsets[row]; place < offsets[row + 1]; place++) {
-                const u32 near = columns[place];
-                if (!is_kept(row, near, s_offsets, s_columns))
-                    continue;
-                const f64 weight = near == row ? 1 - factor : product(scale, values[place]);
-                for (u64 k = t_offsets[near]; k < t_offsets[near + 1]; k++)
-                    if (t_columns[k] == key)
-                        sum += product(weight, t_values[k]);
-            }
-            out_columns[starts[row] + one] = key;
-            out_values[starts[row] + one] = sum;
+        if (COUNT) {
+            count_row(t, row, lengths, scratch);
+            continue;
         }
-        if (leads_row())
-            lengths[row] = count;
+        const u32 count = sort_table(t, scratch);
+        const f64 scale = -factor / diagonal[row];
+        const u64 end = offsets[row + 1];
+        for (u64 first = offsets[row]; first < end; first += ROW_THREADS) {
+            const u32 entries = end - first < ROW_THREADS ? (u32)(end - first) : ROW_THREADS;
+            if (part < entries) {
+                const u32 near = columns[first + part];
+                const u64 begin = t_offsets[near];
+                const bool kept = is_kept(row, near, s_offsets, s_columns);
+                f.weight[part] = near == row ? 1 - factor : product(scale, values[first + part]);
+                f.begin[part] = begin;
+                f.count[part] = kept ? (u32)(t_offsets[near + 1] - begin) : 0;
+                if (f.count[part] != 0) {
+                    f.column[part] = t_columns[begin];
+                    f.value[part] = t_values[begin];
+                }
+            }
+            ROW_SYNC();
+            for (u32 one = part; one < count; one += ROW_THREADS)
+                SUM(sorted, one) = add_factors(SUM(sorted, one), KEY(sorted, one), f, entries,
+                                               t_offsets, t_columns, t_values);
+            ROW_SYNC();
+        }
+        for (u32 one = part; one < count; one += ROW_THREADS) {
+            out_columns[starts[row] + one] = KEY(sorted, one);
+            out_values[starts[row] + one] = SUM(sorted, one);
+        }
     }
 }
 

@@ -50,6 +50,7 @@ FUNCTION bool is_strong(GLOBAL const f64 *scales, u64 row, u32 column, f64 value
 KERNEL strength_count(MATRIX, GLOBAL const f64 *RESTRICT scales, f64 threshold, f64 max_row_sum,
                       GLOBAL f64 *RESTRICT least, GLOBAL u32 *RESTRICT counts) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
+    LOCAL_ARRAY(u32, counters, BLOCK);
     FOR_ROWS(row, rows) {
         f64 reference = MEASURE == MUTUAL ? 1 / scales[row] : scales[row];
         if (MEASURE == CLASSICAL || MEASURE == ABSOLUTE) {
@@ -70,7 +71,7 @@ KERNEL strength_count(MATRIX, GLOBAL const f64 *RESTRICT scales, f64 threshold, 
         u32 count = 0;
         FOR_ENTRIES(place, offsets, row)
             count += is_strong(scales, row, columns[place], values[place], smallest);
-        count = row_count(count, (LOCAL u32 *)scratch);
+        count = row_count(count, counters);
         if (leads_row()) {
             counts[row] = count;
             least[row] = smallest;
@@ -89,10 +90,10 @@ KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64
             const u32 column = place < end ? columns[place] : NONE;
             const u32 keep =
                 place < end && is_strong(scales, row, column, values[place], least[row]);
-            const u32 before = row_count_before(keep, scratch);
+            const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
             if (keep)
                 strong[next + before] = column;
-            next += row_count(keep, scratch);
+            next += BITS_SET(flags);
         }
     }
 }

@@ -3,6 +3,10 @@
 // of any size that the kernel is given.
 
 #define EMPTY 0xffffffffu
+// Whether rows are counted and not made; only kernels that make rows are told.
+#ifndef COUNT
+#define COUNT 0
+#endif
 
 typedef struct {
     SPACE u32 *keys;
@@ -16,22 +20,32 @@ typedef struct {
 #define TABLE_MEMORY                                                                               \
     LOCAL_ARRAY(u32, keys_, BLOCK_ROWS *CAPACITY);                                                 \
     LOCAL_ARRAY(f64, sums_, BLOCK_ROWS *CAPACITY);
-#define OWN_TABLE {keys_ + row_of_block() * CAPACITY, sums_ + row_of_block() * CAPACITY, CAPACITY}
+#if LANES == 1
+// Neighbouring threads have neighbouring slots.
+#define STRIDE BLOCK
+#define OWN_TABLE {keys_ + thread_of_block(), sums_ + thread_of_block(), CAPACITY}
 #else
+#define STRIDE 1
+#define OWN_TABLE {keys_ + row_of_block() * CAPACITY, sums_ + row_of_block() * CAPACITY, CAPACITY}
+#endif
+#else
+#define STRIDE 1
 #define TABLE_MEMORY                                                                               \
     const u64 first_ = ((u64)block_of_grid() * BLOCK_ROWS + row_of_block()) * all_capacity;
 #define OWN_TABLE {all_keys + first_, all_sums + first_, all_capacity}
 #endif
 
+#define KEY(t, slot) (t).keys[(slot) * STRIDE]
+#define SUM(t, slot) (t).sums[(slot) * STRIDE]
 #define FOR_SLOTS(slot, t) for (u32 slot = part_of_row(); slot < (t).capacity; slot += ROW_THREADS)
 
 FUNCTION void clear_table(Table t) {
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     FOR_SLOTS(slot, t) {
-        t.keys[slot] = EMPTY;
-        t.sums[slot] = 0;
+        KEY(t, slot) = EMPTY;
+        SUM(t, slot) = 0;
     }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
 }
 
 FUNCTION u32 first_slot(Table t, u32 key) { return (key * 0x9e3779b1u >> 8) & (t.capacity - 1); }
@@ -39,9 +53,11 @@ FUNCTION u32 first_slot(Table t, u32 key) { return (key * 0x9e3779b1u >> 8) & (t
 FUNCTION void insert_key(Table t, u32 key) {
     u32 slot = first_slot(t, key);
     while (true) {
-        u32 found = t.keys[slot];
-        if (found == EMPTY)
-            found = ATOMIC_CAS(t.keys + slot, EMPTY, key);
+        u32 found = KEY(t, slot);
+        if (found == EMPTY && ROW_THREADS == 1)
+            KEY(t, slot) = key;
+        else if (found == EMPTY)
+            found = ATOMIC_CAS(&KEY(t, slot), EMPTY, key);
         if (found == EMPTY || found == key)
             return;
         slot = (slot + 1) & (t.capacity - 1);
@@ -52,7 +68,7 @@ FUNCTION void insert_key(Table t, u32 key) {
 FUNCTION u32 find_key(Table t, u32 key) {
     u32 slot = first_slot(t, key);
     while (true) {
-        const u32 found = t.keys[slot];
+        const u32 found = KEY(t, slot);
         if (found == key)
             return slot;
         if (found == EMPTY)
@@ -65,7 +81,7 @@ FUNCTION u32 find_key(Table t, u32 key) {
 
 FUNCTION Table upper_half(Table t) {
     const u32 middle = t.capacity / 2;
-    Table upper = {t.keys + middle, t.sums + middle, middle};
+    Table upper = {&KEY(t, middle), &SUM(t, middle), middle};
     return upper;
 }
 
@@ -74,17 +90,20 @@ FUNCTION u32 compact(Table t, LOCAL u32 *scratch) {
     u32 count = 0;
     for (u32 first = 0; first < t.capacity; first += ROW_THREADS) {
         const u32 slot = first + part_of_row();
-        TILE_SYNC(ROW_THREADS);
-        const u32 key = t.keys[slot];
-        const f64 sum = t.sums[slot];
-        const u32 keep = key != EMPTY, before = row_count_before(keep, scratch);
+        ROW_SYNC();
+        const u32 key = KEY(t, slot);
+        const f64 sum = SUM(t, slot);
+        const u32 keep = key != EMPTY, flags = row_flags(keep, scratch);
+        const u32 before = BITS_SET(flags_before(flags));
+        // All have read before any writes.
+        ROW_SYNC();
         if (keep) {
-            t.keys[count + before] = key;
-            t.sums[count + before] = sum;
+            KEY(t, count + before) = key;
+            SUM(t, count + before) = sum;
         }
-        count += row_count(keep, scratch);
+        count += BITS_SET(flags);
     }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     return count;
 }
 
@@ -92,24 +111,35 @@ FUNCTION u32 sort_table(Table t, LOCAL u32 *scratch) {
     const u32 count = compact(t, scratch);
     const Table sorted = upper_half(t);
     for (u32 item = part_of_row(); item < count; item += ROW_THREADS) {
-        const u32 key = t.keys[item];
+        const u32 key = KEY(t, item);
         u32 rank = 0;
         for (u32 other = 0; other < count; other++)
-            rank += t.keys[other] < key;
-        sorted.keys[rank] = key;
-        sorted.sums[rank] = t.sums[item];
+            rank += KEY(t, other) < key;
+        KEY(sorted, rank) = key;
+        SUM(sorted, rank) = SUM(t, item);
     }
-    TILE_SYNC(ROW_THREADS);
+    ROW_SYNC();
     return count;
+}
+
+// How many keys there are is the length of the row.
+FUNCTION void count_row(Table t, u32 row, GLOBAL u32 *lengths, LOCAL u32 *scratch) {
+    ROW_SYNC();
+    u32 count = 0;
+    FOR_SLOTS(slot, t) count += KEY(t, slot) != EMPTY;
+    count = row_count(count, scratch);
+    if (leads_row())
+        lengths[row] = count;
 }
 
 // ---- rows by the size of their tables
 
 #define BINS 5
 
-// The bin of rows with at most so many keys: capacities of 32, 128, 512, 2048, and any.
-FUNCTION u32 bin_of(u32 keys) {
-    return keys <= 16 ? 0 : keys <= 64 ? 1 : keys <= 256 ? 2 : keys <= 1024 ? 3 : 4;
+// The bin of a row made of so many entries with at most so many keys: capacities of 32, 128, 512,
+// 2048, and any. One thread makes the rows of the first.
+FUNCTION u32 bin_of(u32 keys, u64 entries) {
+    return keys <= 16 && entries <= 16 ? 0 : keys <= 64 ? 1 : keys <= 256 ? 2 : keys <= 1024 ? 3 : 4;
 }
 
 // Counts a row by its bin, at the end notes the largest; all threads of a block have to come here.

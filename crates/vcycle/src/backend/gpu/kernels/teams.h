@@ -1,7 +1,7 @@
 // Teams that have a row at a time: THREADS neighbours, at most WIDTH, or a whole block.
 //
-// A team has SLOTS slots in local memory to work with; 0 where rows are too long for that, and memory
-// of the device takes their place.
+// A team has SLOTS slots in local memory to work with, for rows of up to SIZE entries; 0 where rows are
+// too long for that, and memory of the device takes their place.
 
 #if SLOTS > 0
 #define SPACE LOCAL
@@ -28,6 +28,35 @@
          at < (count) && (row = (rows) ? (rows)[at] : at, true);                                   \
          at += (u64)blocks_of_grid() * TEAMS)
 
+#if defined(TILE_SHUFFLE_XOR) && SIZE > 0 && THREADS < BLOCK
+#define KEYS (SIZE / TEAM)
+// Bitonic, in registers: key r of a thread is number r * TEAM + member.
+FUNCTION void sort(SPACE u32 *list, u32 n, u32 member) {
+    u32 keys[KEYS];
+    FOR(r, KEYS) keys[r] = r * TEAM + member < n ? list[r * TEAM + member] : 0xffffffffu;
+    _Pragma("unroll") for (u32 size = 2; size <= SIZE; size *= 2)
+        _Pragma("unroll") for (u32 stride = size / 2; stride > 0; stride /= 2) {
+            const u32 far = stride / TEAM;
+            FOR(r, KEYS) {
+                const u32 number = r * TEAM + member;
+                const bool up = (number & size) == 0;
+                if (stride < TEAM) {
+                    const u32 other = TILE_SHUFFLE_XOR(TEAM, keys[r], stride);
+                    const bool first = (number & stride) == 0;
+                    keys[r] = first == up ? min(keys[r], other) : max(keys[r], other);
+                } else if ((r & far) == 0) {
+                    const u32 own = keys[r], other = keys[(r | far) % KEYS];
+                    keys[r] = up ? min(own, other) : max(own, other);
+                    keys[(r | far) % KEYS] = up ? max(own, other) : min(own, other);
+                }
+            }
+        }
+    FOR(r, KEYS)
+        if (r * TEAM + member < n)
+            list[r * TEAM + member] = keys[r];
+    TEAM_SYNC();
+}
+#else
 // Exchanges all that stand in the wrong order at a distance; the smaller ones come first.
 #define EXCHANGE(low, high)                                                                        \
     if ((high) < n && keys[high] < keys[low]) {                                                    \
@@ -52,3 +81,4 @@ FUNCTION void sort(SPACE u32 *keys, u32 n, u32 member) {
         }
     }
 }
+#endif

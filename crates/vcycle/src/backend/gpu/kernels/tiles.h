@@ -2,6 +2,12 @@
 
 #define ROW_THREADS TILE(LANES)
 #define BLOCK_ROWS (BLOCK / ROW_THREADS)
+// What the threads of a row wrote before is seen by all of them; one alone waits for nobody.
+#if LANES == 1
+#define ROW_SYNC()
+#else
+#define ROW_SYNC() TILE_SYNC(ROW_THREADS)
+#endif
 #define NONE 0xffffffffu
 // In OpenCL a `long long` may be wider.
 #define U64(literal) ((u64)literal##ull)
@@ -22,13 +28,14 @@ FUNCTION bool leads_row(void) { return part_of_row() == 0; }
     for (u64 place = (offsets)[row] + part_of_row(), end_ = (offsets)[(row) + 1]; place < end_;     \
          place += ROW_THREADS)
 
-// What all threads of a row make of their values; `scratch` has BLOCK of them.
+// What all threads of a row make of their values; `scratch` has BLOCK of them, and none of another
+// type, for other rows go their own way.
 #define ROW_FOLD(T, name, combined)                                                                \
     FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
         LOCAL T *own = scratch + (thread_of_block() - part_of_row());                              \
-        TILE_SYNC(ROW_THREADS);                                                                    \
+        ROW_SYNC();                                                                    \
         own[part_of_row()] = value;                                                                \
-        TILE_SYNC(ROW_THREADS);                                                                    \
+        ROW_SYNC();                                                                    \
         T all = own[0];                                                                            \
         for (u32 k = 1; k < ROW_THREADS; k++) {                                                    \
             const T next = own[k];                                                                 \
@@ -43,17 +50,32 @@ ROW_FOLD(u64, row_largest_u64, next > all ? next : all)
 ROW_FOLD(u32, row_smallest_u32, next < all ? next : all)
 ROW_FOLD(u32, row_count, all + next)
 
-// How many threads of the row before this one have the flag.
-FUNCTION u32 row_count_before(u32 flag, LOCAL u32 *scratch) {
-    LOCAL u32 *own = scratch + (thread_of_block() - part_of_row());
-    TILE_SYNC(ROW_THREADS);
-    own[part_of_row()] = flag;
-    TILE_SYNC(ROW_THREADS);
-    u32 count = 0;
-    for (u32 k = 0; k < part_of_row(); k++)
-        count += own[k];
-    return count;
+// The flags of all threads of a row, a bit each; those before this thread; how many are set.
+#ifdef DIALECT_CUDA
+#define BITS_SET(flags) ((u32)__popc(flags))
+#else
+#define BITS_SET(flags) popcount((u32)(flags))
+#endif
+#if defined(DIALECT_CUDA) && !defined(DIALECT_HIP)
+FUNCTION u32 row_flags(u32 flag, LOCAL u32 *scratch) {
+    if (ROW_THREADS == 1)
+        return flag;
+    const u32 mask = tile_mask(ROW_THREADS);
+    return (__ballot_sync(mask, flag) & mask) >> (lane() & ~(ROW_THREADS - 1));
 }
+#else
+FUNCTION u32 row_flags(u32 flag, LOCAL u32 *scratch) {
+    LOCAL u32 *own = scratch + (thread_of_block() - part_of_row());
+    ROW_SYNC();
+    own[part_of_row()] = flag;
+    ROW_SYNC();
+    u32 flags = 0;
+    for (u32 k = 0; k < ROW_THREADS; k++)
+        flags |= own[k] << k;
+    return flags;
+}
+#endif
+FUNCTION u32 flags_before(u32 flags) { return flags & ((1u << part_of_row()) - 1); }
 
 // The largest value of a block; all its threads have to come here.
 FUNCTION f64 block_largest(f64 value, LOCAL f64 *scratch) {

@@ -39,23 +39,24 @@ const fn bin(capacity: Option<&'static str>, lanes: usize, rows: usize) -> Bin {
 
 /// As in `bin_of`.
 const BINS: [Bin; 5] = [
-    bin(Some("32"), 4, 32),
-    bin(Some("128"), 16, 8),
+    bin(Some("32"), 1, 64),
+    bin(Some("128"), 32, 4),
     bin(Some("512"), 32, 4),
     bin(Some("2048"), 32, 1),
     bin(None, 32, 4),
 ];
 
-/// What a kernel finds out of the rows before they are made.
-pub(super) struct Rooms {
-    rooms: Buffer<u32>,
+/// Rows to be made: what a kernel finds out before.
+pub(super) struct Binned<'q> {
+    queue: Queue<'q>,
+    size: Size,
     lengths: Buffer<u32>,
     bins: Buffer<u8>,
     /// Rows of every bin, and the most keys of a table.
     counters: Buffer<u32>,
 }
 
-/// The kernel that makes the rows, and what comes between the rooms and the results.
+/// The kernel that makes the rows, and what comes between the rows and the results.
 pub(super) struct Maker<'a> {
     pub(super) file: File,
     pub(super) kernel: &'static str,
@@ -63,88 +64,112 @@ pub(super) struct Maker<'a> {
     pub(super) arguments: &'a [Argument],
 }
 
-/// The rows of coarse unknowns, which are one entry each: `points` of the rows if they are not
-/// those of all unknowns, and numbers or `NONE` for all unknowns.
-#[derive(Clone, Copy, Default)]
+/// Rows of coarse unknowns, which are one entry each.
+#[derive(Clone, Copy)]
 pub(super) struct Alone<'a> {
+    /// The unknowns of the rows, if there is not a row for all.
     pub(super) points: Option<&'a Buffer<u32>>,
-    pub(super) coarse: Option<&'a Buffer<u32>>,
+    /// Numbers or `NONE` for all unknowns.
+    pub(super) coarse: &'a Buffer<u32>,
 }
 
-impl Rooms {
-    pub(super) fn new(queue: Queue<'_>, rows: usize) -> Result<Self> {
+impl<'q> Binned<'q> {
+    /// The rows of a matrix.
+    pub(super) fn new(queue: Queue<'q>, size: Size) -> Result<Self> {
         Ok(Self {
-            rooms: queue.room(rows)?,
-            lengths: queue.room(rows)?,
-            bins: queue.room(rows)?,
+            queue,
+            size,
+            lengths: queue.room(size.rows)?,
+            bins: queue.room(size.rows)?,
             counters: queue.zeros(BINS.len() + 1)?,
         })
     }
 
     /// The last arguments of a kernel that finds out.
-    pub(super) fn arguments(&mut self) -> Result<[Argument; 4]> {
+    pub(super) fn arguments(&mut self) -> Result<[Argument; 3]> {
         Ok([
-            write(&mut self.rooms)?,
             write(&mut self.lengths)?,
             write(&mut self.bins)?,
             write(&mut self.counters)?,
         ])
     }
 
-    /// The matrix of all rows.
-    pub(super) fn fill(
+    /// The matrix, whose rows are counted before they are made.
+    pub(super) fn counted(mut self, maker: &Maker<'_>) -> Result<Csr<f64>> {
+        let order = self.order()?;
+        self.make(&order, maker, ("COUNT", "1"), [NOTHING; 3])?;
+        let (offsets, entries) = self.queue.offsets(&self.lengths)?;
+        let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
+        let places = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        self.make(&order, maker, ("COUNT", "0"), places)?;
+        let pattern = Arc::new(Pattern::of_buffers(self.size, offsets, columns));
+        Ok(Csr::of_buffers(&pattern, values))
+    }
+
+    /// The matrix, whose rows are made with `rooms` between them and then put together.
+    pub(super) fn gathered(
         mut self,
-        queue: Queue<'_>,
-        size: Size,
-        alone: Alone<'_>,
+        rooms: &Buffer<u32>,
+        alone: Option<Alone<'_>>,
         maker: &Maker<'_>,
     ) -> Result<Csr<f64>> {
-        let (starts, total) = queue.offsets(&self.rooms)?;
-        let (mut columns, mut values) = (queue.room::<u32>(total)?, queue.room::<f64>(total)?);
-        let order = self.order(queue)?;
-        let counts = self.counters.host()?.to_vec();
-        let mut first = 0;
-        for (bin, &count) in BINS.iter().zip(&counts) {
-            let list = at(order.device()?, first);
-            let rows = [number(count as usize), list, read(&starts)?];
-            let out = [
-                write(&mut columns)?,
-                write(&mut values)?,
-                write(&mut self.lengths)?,
-            ];
-            let arguments = [&rows[..], maker.arguments, &out].concat();
-            bin.launch(queue, maker, count as usize, counts[BINS.len()], arguments)?;
-            first += count as usize;
-        }
+        let queue = self.queue;
+        let (starts, total) = queue.offsets(rooms)?;
+        let (mut loose, mut weights) = (queue.room::<u32>(total)?, queue.room::<f64>(total)?);
+        let order = self.order()?;
+        let places = [read(&starts)?, write(&mut loose)?, write(&mut weights)?];
+        self.make(&order, maker, ("COUNT", "0"), places)?;
         let (offsets, entries) = queue.offsets(&self.lengths)?;
-        let (mut out_columns, mut out_values) = (queue.room(entries)?, queue.room(entries)?);
-        let pointer = |buffer: Option<&Buffer<u32>>| buffer.map_or(Ok(NOTHING), read);
+        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+        let points = alone.and_then(|alone| alone.points);
+        let coarse = alone.map(|alone| alone.coarse);
         let arguments = [
-            number(size.rows),
-            pointer(alone.points)?,
-            pointer(alone.coarse)?,
-            read(&starts)?,
-            read(&columns)?,
-            read(&values)?,
+            number(self.size.rows),
+            points.map_or(Ok(NOTHING), read)?,
+            coarse.map_or(Ok(NOTHING), read)?,
+            places[0],
+            read(&loose)?,
+            read(&weights)?,
             read(&offsets)?,
-            write(&mut out_columns)?,
-            write(&mut out_values)?,
+            write(&mut columns)?,
+            write(&mut values)?,
         ];
-        let shape = (size.rows, 1);
+        let shape = (self.size.rows, 1);
         queue.rows(FILE, "binned_gather", &[NO_TABLE], shape, &arguments)?;
-        let pattern = Arc::new(Pattern::of_buffers(size, offsets, out_columns));
-        Ok(Csr::of_buffers(&pattern, out_values))
+        let pattern = Arc::new(Pattern::of_buffers(self.size, offsets, columns));
+        Ok(Csr::of_buffers(&pattern, values))
     }
 
     /// The rows, bin after bin.
-    fn order(&self, queue: Queue<'_>) -> Result<Buffer<u32>> {
-        let rows = self.rooms.len();
+    fn order(&self) -> Result<Buffer<u32>> {
+        let (queue, rows) = (self.queue, self.size.rows);
         let mut order = queue.room(rows)?;
         let mut sizes = queue.zeros::<u32>(BINS.len())?;
         let known = [number(rows), read(&self.bins)?, read(&self.counters)?];
         let arguments = [&known[..], &[write(&mut sizes)?, write(&mut order)?]].concat();
         queue.rows(FILE, "binned_collect", &[NO_TABLE], (rows, 1), &arguments)?;
         Ok(order)
+    }
+
+    /// Makes all rows, each from its start in arrays of columns and values on.
+    fn make(
+        &mut self,
+        order: &Buffer<u32>,
+        maker: &Maker<'_>,
+        mode: Define,
+        [starts, columns, values]: [Argument; 3],
+    ) -> Result<()> {
+        let counts = self.counters.host()?;
+        let mut first = 0;
+        for (bin, &count) in BINS.iter().zip(counts) {
+            let rows = [number(count as usize), at(order.device()?, first), starts];
+            let out = [columns, values, write(&mut self.lengths)?];
+            let arguments = [&rows[..], maker.arguments, &out].concat();
+            let keys = counts[BINS.len()];
+            bin.launch(self.queue, maker, mode, (count as usize, keys), arguments)?;
+            first += count as usize;
+        }
+        Ok(())
     }
 }
 
@@ -154,16 +179,19 @@ impl Bin {
         &self,
         queue: Queue<'_>,
         maker: &Maker<'_>,
-        rows: usize,
-        keys: u32,
+        mode: Define,
+        (rows, keys): (usize, u32),
         mut arguments: Vec<Argument>,
     ) -> Result<()> {
+        if rows == 0 {
+            return Ok(());
+        }
         let lanes = queue.tile(self.lanes);
         let file = File {
             block: (self.rows * lanes) as u32,
             ..maker.file
         };
-        let mut defines = [maker.defines, &[("LANES", power(lanes))]].concat();
+        let mut defines = [maker.defines, &[mode, ("LANES", power(lanes))]].concat();
         let most = queue.most_blocks();
         if let Some(capacity) = self.capacity {
             defines.extend([("SPACE", "LOCAL"), ("CAPACITY", capacity)]);

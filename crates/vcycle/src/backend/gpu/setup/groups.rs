@@ -66,8 +66,9 @@ impl Groups {
         self.counts[CLASSES] as usize
     }
 
-    /// The groups that have rows; sizes up to `most` have local tables.
-    pub(super) fn each(&self, most: usize) -> Result<Vec<Group>> {
+    /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams
+    /// has about `share` entries.
+    pub(super) fn each(&self, most: usize, share: usize) -> Result<Vec<Group>> {
         let start = self.list.device()?;
         let mut first = 0;
         let group = |(class, &count): (usize, &u32)| {
@@ -79,20 +80,15 @@ impl Groups {
                 count: count as usize,
                 rows,
                 size,
-                threads: threads(size, is_local),
+                threads: match is_local && size < BLOCK_SIZES {
+                    true => (size / share).min(32),
+                    false => TEAM_BLOCK as usize,
+                },
                 is_local,
             }
         };
         let groups = self.counts[..CLASSES].iter().enumerate().map(group);
         Ok(groups.filter(|group| group.count > 0).collect())
-    }
-}
-
-/// Threads of a team, measured on an H200.
-fn threads(size: usize, is_local: bool) -> usize {
-    match is_local && size < BLOCK_SIZES {
-        true => (size / 4).min(32),
-        false => TEAM_BLOCK as usize,
     }
 }
 
@@ -118,12 +114,13 @@ impl Group {
         }
     }
 
-    /// The definitions of `kernels/teams.h`, with so many slots for every row of local tables.
-    pub(super) fn defines(&self, slots_per_size: usize) -> [Define; 2] {
-        let slots = if self.is_local { self.size } else { 0 };
+    /// The definitions of `kernels/teams.h`, with so many slots for every entry of local tables.
+    pub(super) fn defines(&self, slots_per_entry: usize) -> [Define; 3] {
+        let size = if self.is_local { self.size } else { 0 };
         [
             ("THREADS", literal(self.threads)),
-            ("SLOTS", literal(slots * slots_per_size)),
+            ("SIZE", literal(size)),
+            ("SLOTS", literal(size * slots_per_entry)),
         ]
     }
 }

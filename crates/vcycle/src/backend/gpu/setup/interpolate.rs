@@ -1,9 +1,10 @@
 //! Prolongations for a choice of coarse unknowns.
 
+use std::sync::Arc;
+
 use vcycle_gpu::Argument;
 
-use super::binned::{Alone, Maker, NO_TABLE, Rooms};
-use super::radius::diagonal;
+use super::binned::{Alone, Binned, Maker, NO_TABLE};
 use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File};
@@ -59,18 +60,25 @@ impl Level<'_> {
         let defines = method.defines();
         let degrees = self.degrees(&defines)?;
         let rows = points.map_or(self.a.size().rows, Buffer::len);
-        let mut rooms = Rooms::new(queue, rows)?;
+        let mut binned = Binned::new(queue, Size::new(rows, self.coarse_count))?;
+        let mut rooms = queue.room(rows)?;
         let points_argument = points.map_or(Ok(NOTHING), read)?;
         let strong = graph(self.strength)?;
         let coarse = read(self.coarse)?;
         let known = [coarse, read(&degrees)?, word(max_elements)];
-        let arguments = [&[number(rows), points_argument], &strong[..], &known].concat();
-        let arguments = [&arguments[..], &rooms.arguments()?].concat();
+        let places = graph(self.a.pattern())?[0];
+        let arguments = [number(rows), points_argument, places];
+        let arguments = [&arguments[..], &strong, &known].concat();
+        let room = [write(&mut rooms)?];
+        let arguments = [&arguments[..], &room, &binned.arguments()?].concat();
         let looked_at = [&defines[..], &[NO_TABLE]].concat();
         let shape = (rows, shape(self.strength).1);
         queue.rows(FILE, "interpolate_bounds", &looked_at, shape, &arguments)?;
-        let (diagonal, _) = diagonal(queue, self.a)?;
-        let operands = [&[points_argument], &matrix(self.a)?[..], &strong].concat();
+        let diagonal = queue.diagonal(self.a)?;
+        let strong_coarse = self.strong_coarse(&degrees, &looked_at)?;
+        let couplings = self.couplings(&diagonal, &looked_at)?;
+        let near = [&matrix(&couplings)?[..], &graph(&strong_coarse)?].concat();
+        let operands = [&[points_argument], &matrix(self.a)?[..], &strong, &near].concat();
         let limits = [word(max_elements), Argument::F64(factor)];
         let maker = Maker {
             file: FILE,
@@ -80,9 +88,38 @@ impl Level<'_> {
         };
         let alone = Alone {
             points,
-            coarse: Some(self.coarse),
+            coarse: self.coarse,
         };
-        rooms.fill(queue, Size::new(rows, self.coarse_count), alone, &maker)
+        binned.gathered(&rooms, Some(alone), &maker)
+    }
+
+    /// The coarse unknowns that fine ones strongly depend on.
+    fn strong_coarse(&self, degrees: &Buffer<u32>, defines: &[Define]) -> Result<Pattern> {
+        let (queue, shape) = (self.queue, shape(self.strength));
+        let (offsets, entries) = queue.offsets(degrees)?;
+        let mut columns = queue.room(entries)?;
+        let known = [read(self.coarse)?, read(&offsets)?, write(&mut columns)?];
+        let arguments = [&[number(shape.0)], &graph(self.strength)?[..], &known].concat();
+        queue.rows(FILE, "coarse_strong", defines, shape, &arguments)?;
+        let size = self.strength.size();
+        Ok(Pattern::of_buffers(size, offsets, columns))
+    }
+
+    /// The couplings of fine unknowns to coarse ones, with the other sign than the diagonal.
+    fn couplings(&self, diagonal: &Buffer<f64>, defines: &[Define]) -> Result<Csr<f64>> {
+        let (queue, shape) = (self.queue, shape(self.a.pattern()));
+        let known = [read(diagonal)?, read(self.coarse)?];
+        let known = [&[number(shape.0)], &matrix(self.a)?[..], &known].concat();
+        let mut counts = queue.room(shape.0)?;
+        let arguments = [&known[..], &[write(&mut counts)?]].concat();
+        queue.rows(FILE, "coarse_count", defines, shape, &arguments)?;
+        let (offsets, entries) = queue.offsets(&counts)?;
+        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+        let results = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        let arguments = [&known[..], &results].concat();
+        queue.rows(FILE, "coarse_fill", defines, shape, &arguments)?;
+        let pattern = Arc::new(Pattern::of_buffers(self.a.size(), offsets, columns));
+        Ok(Csr::of_buffers(&pattern, values))
     }
 
     /// How many coarse unknowns every fine one strongly depends on.
@@ -102,4 +139,29 @@ impl Level<'_> {
             .rows(FILE, "interpolate_degrees", &defines, shape, &arguments)?;
         Ok(degrees)
     }
+}
+
+/// A prolongation with shorter rows.
+pub(crate) fn truncated(
+    queue: Queue<'_>,
+    p: &Csr<f64>,
+    (max_elements, factor): (usize, f64),
+) -> Result<Csr<f64>> {
+    let rows = p.size().rows;
+    let defines = Method::Direct.defines();
+    let mut binned = Binned::new(queue, p.size())?;
+    let mut rooms = queue.room(rows)?;
+    let known = [number(rows), graph(p.pattern())?[0], word(max_elements)];
+    let room = [write(&mut rooms)?];
+    let arguments = [&known[..], &room, &binned.arguments()?].concat();
+    let looked_at = [&defines[..], &[NO_TABLE]].concat();
+    queue.rows(FILE, "truncate_bounds", &looked_at, (rows, 1), &arguments)?;
+    let limits = [word(max_elements), Argument::F64(factor)];
+    let maker = Maker {
+        file: FILE,
+        kernel: "truncate_rows",
+        defines: &defines,
+        arguments: &[&matrix(p)?[..], &limits].concat(),
+    };
+    binned.gathered(&rooms, None, &maker)
 }

@@ -18,6 +18,7 @@
 //! let (offsets, entries) = queue.offsets(&counts)?;
 //! ```
 
+pub(crate) mod aggressive;
 mod binned;
 mod entries;
 mod groups;

@@ -4,7 +4,6 @@ use vcycle_gpu::Argument;
 
 use super::lists::Lists;
 use super::pmis::composed;
-use super::radius::diagonal;
 use super::smoothed::constants;
 use super::tiles::{graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
@@ -62,7 +61,7 @@ struct Matching<'a> {
 impl<'a> Matching<'a> {
     /// Of a symmetric matrix.
     fn new(queue: Queue<'a>, a: &'a Csr<f64>, seed: u64) -> Result<Self> {
-        let (diagonal, _) = diagonal(queue, a)?;
+        let diagonal = queue.diagonal(a)?;
         let pattern = a.pattern();
         let shape = shape(pattern);
         let (mut weights, mut heaviest) = (queue.room(a.nonzeros())?, queue.room(shape.0)?);
@@ -96,9 +95,9 @@ impl<'a> Matching<'a> {
     }
 
     fn launch(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
-        let rows = self.pattern.size().rows;
+        let shape = shape(self.pattern);
         let arguments = [&self.couplings()?[..], arguments].concat();
-        self.queue.rows(FILE, name, &[], (rows, 1), &arguments)
+        self.queue.rows(FILE, name, &[], shape, &arguments)
     }
 
     /// For every row its group or `NONE`, and the number of groups; `rounds` are side by side.

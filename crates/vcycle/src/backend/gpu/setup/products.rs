@@ -15,11 +15,19 @@ use crate::scalar::Scalar;
 
 const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h");
 /// Kernels that have no teams are compiled with these.
-const PLAIN: [Define; 3] = [("THREADS", "1"), ("SLOTS", "0"), ("MAPPED", "0")];
+const PLAIN: [Define; 4] = [
+    ("THREADS", "1"),
+    ("SIZE", "0"),
+    ("SLOTS", "0"),
+    ("MAPPED", "0"),
+];
 /// Expected entries of rows that are counted in local memory, and entries of those that are
 /// gathered there.
 const LOCAL_COUNTS: usize = 4096;
 const LOCAL_ENTRIES: usize = 1024;
+/// Entries for every thread of a team that counts or gathers them, measured on an H200.
+const COUNT_SHARE: usize = 8;
+const SHARE: usize = 4;
 /// Products for every expected entry, as `product_work` has it.
 const PRODUCTS: usize = 4;
 
@@ -75,7 +83,7 @@ impl<'p> Product<'p> {
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let mut columns = self.queue.room(entries)?;
         let groups = Groups::new(&self.queue, &counts)?;
-        for group in groups.each(LOCAL_ENTRIES)? {
+        for group in groups.each(LOCAL_ENTRIES, SHARE)? {
             let mut table = self.table(&group, groups.largest())?;
             let mut arguments = self.arguments(&group, true)?;
             arguments.extend(table.arguments()?);
@@ -102,7 +110,7 @@ impl<'p> Product<'p> {
         let mut counts = queue.room::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
         let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
-        for group in groups.each(LOCAL_COUNTS)? {
+        for group in groups.each(LOCAL_COUNTS, COUNT_SHARE)? {
             self.count(&group, most, [&mut counts, &mut again, &mut again_count])?;
         }
         let left = again_count.get(0)? as usize;
@@ -172,7 +180,7 @@ impl<'p> Product<'p> {
             ("ACC", real(C::Arith::KIND)?),
         ];
         let defines = [&types[..], &columns].concat();
-        for group in groups.each(LOCAL_ENTRIES)? {
+        for group in groups.each(LOCAL_ENTRIES, SHARE)? {
             let mut table = self.table(&group, groups.largest())?;
             let mut sums = self.queue.room::<f64>(table.keys.len())?;
             let mut arguments = self.arguments(&group, false)?;
@@ -213,7 +221,7 @@ impl<'p> Product<'p> {
         arguments: &[Argument],
     ) -> Result<()> {
         let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
-        let defines = [&group.defines(2), &mapped[..], types].concat();
+        let defines = [&group.defines(2)[..], &mapped, types].concat();
         self.queue.blocks(FILE, name, &defines, blocks, arguments)
     }
 

@@ -11,17 +11,6 @@ use crate::scalar::Scalar;
 const FILE: File = tile_file!("radius.c");
 const SCATTERED: File = tile_file!("scattered.c");
 
-/// The diagonal, zero where no entry is stored, and the first row where it is zero or `u32::MAX`,
-/// on the device.
-pub(crate) fn diagonal(queue: Queue<'_>, a: &Csr<f64>) -> Result<(Buffer<f64>, Buffer<u32>)> {
-    let rows = a.size().rows;
-    let (mut diagonal, mut first) = (queue.room(rows)?, queue.filled(1, u32::MAX)?);
-    let results = [write(&mut diagonal)?, write(&mut first)?];
-    let arguments = [&[number(rows)], &matrix(a)?[..], &results].concat();
-    queue.rows(FILE, "diagonal_of", &[], (rows, 1), &arguments)?;
-    Ok((diagonal, first))
-}
-
 /// Numbers in -1..1 that look random.
 pub(crate) fn scattered<T: Scalar>(queue: Queue<'_>, rows: usize) -> Result<Buffer<T>> {
     let mut values = queue.room(rows)?;

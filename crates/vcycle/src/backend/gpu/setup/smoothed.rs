@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::binned::{Alone, Maker, NO_TABLE, Rooms};
+use super::binned::{Binned, Maker, NO_TABLE};
 use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File};
@@ -14,6 +14,8 @@ use crate::linop::Size;
 use crate::matrix::{Csr, Pattern};
 
 const FILE: File = tile_file!("smoothed.c", "tables.h");
+/// The definitions of kernels that look at no matrix.
+const PLAIN: [Define; 2] = [NO_TABLE, ("FILTERED", "0")];
 
 /// Ones from each of the `block` components of a group to that of its nodes.
 pub(crate) fn constants(
@@ -23,19 +25,26 @@ pub(crate) fn constants(
     block: usize,
 ) -> Result<Csr<f64>> {
     let rows = groups.len() * block;
-    let known = [number(rows), word(block), read(groups)?];
-    let defines = [NO_TABLE, ("FILTERED", "0")];
-    let mut flags = queue.room(rows)?;
-    let arguments = [&known[..], &[write(&mut flags)?]].concat();
-    queue.rows(FILE, "tentative_flags", &defines, (rows, 1), &arguments)?;
+    let flags = flags(queue, groups, block)?;
     let (offsets, entries) = queue.offsets(&flags)?;
     let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
     let results = [write(&mut columns)?, write(&mut values)?];
-    let arguments = [&known[..], &[read(&offsets)?], &results].concat();
-    queue.rows(FILE, "tentative_entries", &defines, (rows, 1), &arguments)?;
+    let known = [number(rows), word(block), read(groups)?, read(&offsets)?];
+    let arguments = [known.as_slice(), &results].concat();
+    queue.rows(FILE, "tentative_entries", &PLAIN, (rows, 1), &arguments)?;
     let size = Size::new(rows, count * block);
     let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
     Ok(Csr::of_buffers(&pattern, values))
+}
+
+/// Ones for the `block` components of nodes that have a number, zeros for the others.
+fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer<u32>> {
+    let rows = numbers.len() * block;
+    let mut flags = queue.room(rows)?;
+    let known = [number(rows), word(block), read(numbers)?];
+    let arguments = [known.as_slice(), &[write(&mut flags)?]].concat();
+    queue.rows(FILE, "tentative_flags", &PLAIN, (rows, 1), &arguments)?;
+    Ok(flags)
 }
 
 /// A matrix without its weak entries, which are added to the diagonal.
@@ -91,8 +100,8 @@ impl<'a> Filtered<'a> {
     pub(crate) fn smoothed(&self, t: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
         let operands = [&matrix(self.a)?[..], &strong(self.filter)?, &matrix(t)?].concat();
-        let mut rooms = Rooms::new(queue, shape.0)?;
-        let arguments = [&[number(shape.0)][..], &operands, &rooms.arguments()?].concat();
+        let mut binned = Binned::new(queue, Size::new(shape.0, t.size().cols))?;
+        let arguments = [&[number(shape.0)][..], &operands, &binned.arguments()?].concat();
         let defines = defines(self.filter);
         queue.rows(FILE, "smoothed_bounds", &defines, shape, &arguments)?;
         let maker = Maker {
@@ -105,8 +114,7 @@ impl<'a> Filtered<'a> {
             ]
             .concat(),
         };
-        let size = Size::new(shape.0, t.size().cols);
-        rooms.fill(queue, size, Alone::default(), &maker)
+        binned.counted(&maker)
     }
 }
 

@@ -15,8 +15,15 @@ use crate::scalar::Scalar;
 const FILE: File = kernel_file!("transpose.c", TEAM_BLOCK, "teams.h");
 /// Lengths of rows that are sorted in local memory.
 const LOCAL: usize = 2048;
+/// Entries for every thread of a team.
+const SHARE: usize = 4;
 /// Kernels that have no teams are compiled with these.
-const PLAIN: [Define; 3] = [("THREADS", "1"), ("SLOTS", "0"), ("WORD", "u32")];
+const PLAIN: [Define; 4] = [
+    ("THREADS", "1"),
+    ("SIZE", "0"),
+    ("SLOTS", "0"),
+    ("WORD", "u32"),
+];
 
 impl Queue<'_> {
     /// The transpose of a matrix.
@@ -56,8 +63,9 @@ impl Queue<'_> {
         ];
         self.items(FILE, "put_down", &PLAIN, size.cols, &arguments)?;
         let mut t_values = self.room(values.map_or(0, Buffer::len))?;
-        for group in groups.each(LOCAL)? {
-            let [threads, slots] = group.defines(1);
+        for group in groups.each(LOCAL, SHARE)? {
+            let word = [("WORD", word::<T>())];
+            let defines = [&group.defines(1)[..], &word].concat();
             let arguments = [
                 number(group.count),
                 group.rows,
@@ -68,7 +76,6 @@ impl Queue<'_> {
                 write(&mut t_columns)?,
                 write(&mut t_values)?,
             ];
-            let defines = [threads, slots, ("WORD", word::<T>())];
             let blocks = group.blocks(self, 0);
             self.blocks(FILE, "finish_rows", &defines, blocks, &arguments)?;
         }

@@ -1,0 +1,123 @@
+//! Large diagonal blocks of the matrix, factorised.
+
+use std::sync::Arc;
+
+use super::square_entries;
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::{Factory, LinOp};
+use crate::scalar::Mixes;
+
+/// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
+/// sparse factorisation.
+///
+/// **Choose it** where parts of a problem that hardly know of each other are numbered one after the
+/// other: bodies in contact, fractures, layers. It is symmetric positive definite where the matrix
+/// is. For blocks of a few rows [`BlockJacobi`](super::BlockJacobi) is quicker. It needs the feature
+/// `direct`.
+///
+/// ```
+/// # #[cfg(feature = "direct")] {
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, precond::BlockDirect, solver::{Cg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(gallery::build("aniso5:20,1e-6", &cpu)?.matrix);
+/// let mut lines = BlockDirect::default();
+/// lines.block_rows = 20;
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&lines)?;
+/// let b = Vector::filled(&cpu, 400, 1, 1.0)?;
+/// assert!(solver.solve(&b, &mut Vector::zeros_like(&b)?)?.iterations <= 3);
+/// # }
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct BlockDirect {
+    /// Rows of a block.
+    pub block_rows: usize,
+}
+
+impl Default for BlockDirect {
+    fn default() -> Self {
+        Self { block_rows: 1000 }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for BlockDirect {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("block-direct set-up", 0);
+        if self.block_rows == 0 {
+            return Err(Error::BadParameter {
+                parameter: "block-rows",
+                reason: "must be at least 1".to_owned(),
+            });
+        }
+        let block = |row: usize| row / self.block_rows;
+        let entries = square_entries(a.as_ref(), "block-direct")?;
+        let blocks = entries.filter(|row, column, _| block(row) == block(column))?;
+        factorised(Arc::new(blocks), ws)
+    }
+}
+
+#[cfg(feature = "direct")]
+fn factorised<T: Mixes<T, T>>(
+    blocks: Arc<dyn LinOp<T>>,
+    ws: &Workspace,
+) -> Result<Arc<dyn LinOp<T>>> {
+    crate::solver::Direct::default().generate(&blocks, ws)
+}
+
+#[cfg(not(feature = "direct"))]
+fn factorised<T: Mixes<T, T>>(
+    _blocks: Arc<dyn LinOp<T>>,
+    _ws: &Workspace,
+) -> Result<Arc<dyn LinOp<T>>> {
+    Err(Error::Unsupported {
+        component: "this build".to_owned(),
+        operation: "the sparse factorisation of blocks".to_owned(),
+    })
+}
+
+#[cfg(all(test, feature = "direct"))]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::solver::{Cg, Solver};
+    use crate::vector::Vector;
+
+    fn iterations(block_rows: usize) -> Result<usize> {
+        let a = gallery::build("poisson5:12", &Executor::reference()).unwrap();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
+        let b = Vector::filled(a.executor(), 144, 1, 1.0)?;
+        let solver = Solver::new(Cg::default(), a)?;
+        let solver = solver.preconditioned_by(&BlockDirect { block_rows })?;
+        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+        assert!(outcome.converged(), "{outcome}");
+        Ok(outcome.iterations)
+    }
+
+    #[test]
+    fn larger_blocks_take_fewer_iterations_and_one_is_the_solution() {
+        let found = [1, 12, 72, 144, 500].map(|rows| iterations(rows).unwrap());
+        assert!(
+            found.is_sorted_by(|small, large| small >= large),
+            "{found:?}"
+        );
+        assert_eq!(found[3..], [1, 1]);
+        assert!(found[0] > 2 * found[2]);
+    }
+
+    #[test]
+    fn blocks_of_nothing_are_refused() {
+        let error = iterations(0).unwrap_err();
+        assert!(matches!(
+            error,
+            Error::BadParameter {
+                parameter: "block-rows",
+                ..
+            }
+        ));
+    }
+}
