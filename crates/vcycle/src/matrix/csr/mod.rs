@@ -110,6 +110,10 @@ impl<T: Scalar> Csr<T> {
         duplicates: Duplicates,
     ) -> Result<Self> {
         pattern::check_arrays(size, &offsets, &columns, values.len())?;
+        if pattern::is_canonical(&offsets, &columns) {
+            let made = Self::from_canonical(executor, size, offsets, columns, values);
+            return Ok(made);
+        }
         pattern::sort_rows(executor, &offsets, &mut columns, &mut values);
         let offsets = pattern::merge_duplicates(offsets, &mut columns, &mut values, duplicates)?;
         Ok(Self::from_canonical(
