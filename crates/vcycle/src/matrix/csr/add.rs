@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::build::{Rows, Value, build};
 use super::{Csr, Pattern};
+use crate::backend::gpu::setup::Queue;
 use crate::error::Result;
 use crate::linop::check_size;
 use crate::scalar::Scalar;
@@ -58,6 +59,9 @@ impl Pattern {
     /// For patterns of different size or on different executors, and when memory is short.
     pub fn union(&self, other: &Pattern) -> Result<Arc<Pattern>> {
         check_sum(self, other)?;
+        if let Some(queue) = Queue::of(self.executor()) {
+            return Ok(Arc::new(queue.union(self, other)?));
+        }
         let arrays = build(
             self.executor(),
             self.pieces(),

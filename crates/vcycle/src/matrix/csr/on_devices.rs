@@ -53,6 +53,21 @@ fn products_and_transposes_are_those_of_the_host() {
 }
 
 #[test]
+fn unions_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    let a = grid::<f64>(&HOST, 20);
+    let a = a.filter(|row, column, _| row % 3 == 0 || column as usize >= row);
+    let a = a.unwrap();
+    let both = |a: &Csr<f64>| {
+        let transposed = a.pattern().transpose().unwrap();
+        a.pattern().union(&transposed).unwrap()
+    };
+    let (found, expected) = (both(&a.copy_to(&executor).unwrap()), both(&a));
+    assert_eq!(found.offsets(), expected.offsets());
+    assert_eq!(found.columns(), expected.columns());
+}
+
+#[test]
 fn narrow_products_add_in_their_arithmetic() {
     let Some(executor) = device() else { return };
     let a = grid::<f64>(&HOST, 20);

@@ -37,6 +37,7 @@ mod stage_tests;
 pub(crate) mod strength;
 mod tiles;
 mod transpose;
+mod union;
 
 use std::sync::Arc;
 
