@@ -100,13 +100,9 @@ mod tests {
 
     #[test]
     fn larger_blocks_take_fewer_iterations_and_one_is_the_solution() {
-        let found = [1, 12, 72, 144, 500].map(|rows| iterations(rows).unwrap());
-        assert!(
-            found.is_sorted_by(|small, large| small >= large),
-            "{found:?}"
-        );
-        assert_eq!(found[3..], [1, 1]);
-        assert!(found[0] > 2 * found[2]);
+        let found = [1, 72, 144, 500].map(|rows| iterations(rows).unwrap());
+        assert!(found[0] > 2 * found[1] && found[1] > 2, "{found:?}");
+        assert_eq!(found[2..], [1, 1]);
     }
 
     #[test]
