@@ -90,10 +90,13 @@ fn programs_of_one_device_compile_for_all() {
         ("VCYCLE_NVRTC", "sm_100", 32),
         ("VCYCLE_HIPRTC", "gfx90a", 64),
     ];
-    for (variable, target, width) in targets {
-        match has(variable) {
-            true => compile_all(&programs, target, width),
-            false => eprintln!("skipped: {variable} names no compiler for {target}"),
+    std::thread::scope(|scope| {
+        for (variable, target, width) in targets {
+            let programs = &programs;
+            match has(variable) {
+                true => drop(scope.spawn(move || compile_all(programs, target, width))),
+                false => eprintln!("skipped: {variable} names no compiler for {target}"),
+            }
         }
-    }
+    });
 }
