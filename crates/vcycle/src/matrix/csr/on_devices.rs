@@ -56,7 +56,7 @@ fn products_and_transposes_are_those_of_the_host() {
 fn unions_are_those_of_the_host() {
     let Some(executor) = device() else { return };
     let a = grid::<f64>(&HOST, 20);
-    let a = a.filter(|row, column, _| row % 3 == 0 || column as usize >= row);
+    let a = a.filter(|row, column, _| row % 3 == 0 || column >= row);
     let a = a.unwrap();
     let both = |a: &Csr<f64>| {
         let transposed = a.pattern().transpose().unwrap();
