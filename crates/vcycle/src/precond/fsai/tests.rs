@@ -259,10 +259,15 @@ fn on_real_matrices_it_takes_half_the_iterations_of_jacobi() {
     };
     let mut logarithms = Vec::new();
     for line in manifest.lines().filter(|line| line.contains("\tSPD")) {
-        let name = line.split('\t').next().unwrap_or_default();
+        let mut words = line.split('\t');
+        let name = words.next().unwrap_or_default();
+        let rows = words.next().and_then(|rows| rows.parse::<usize>().ok());
+        if rows.is_none_or(|rows| rows > 2000) {
+            continue;
+        }
         let file = format!("{folder}{name}.mtx.xz");
         let a = match load_matrix(std::path::Path::new(&file), &Executor::cpu()) {
-            Ok(AnyMatrix::Real(a)) if a.size().rows <= 5000 => Arc::new(a),
+            Ok(AnyMatrix::Real(a)) => Arc::new(a),
             _ => continue,
         };
         let fsai = iterations(&Fsai::default(), &a);
@@ -277,5 +282,5 @@ fn on_real_matrices_it_takes_half_the_iterations_of_jacobi() {
         "{mean} of the iterations of Jacobi over {} matrices",
         logarithms.len()
     );
-    assert!(logarithms.len() >= 15 && mean < 0.5, "{mean}");
+    assert!(logarithms.len() >= 12 && mean < 0.5, "{mean}");
 }
