@@ -57,7 +57,6 @@ macro_rules! suite {
 
 suite!(reference, Executor::reference());
 suite!(cpu_one_thread, Executor::cpu_with_threads(1).unwrap());
-suite!(cpu_two_threads, Executor::cpu_with_threads(2).unwrap());
 suite!(cpu_five_threads, Executor::cpu_with_threads(5).unwrap());
 
 mod on_devices {
