@@ -36,7 +36,7 @@ impl<M: Storage> StencilMatrix<M> {
     ///              vector::Vector};
     /// let cpu = Executor::cpu();
     /// let a = StencilMatrix::from_csr(&gallery::build("poisson5:3", &cpu)?.matrix)?;
-    /// let b = Vector::filled(&cpu, 9, 1, 1.0)?;
+    /// let b = Vector::<f64>::filled(&cpu, 9, 1, 1.0)?;
     /// let mut x = Vector::zeros_like(&b)?;
     /// a.gauss_seidel(Direction::Forward, &b, &mut x, &Workspace::new())?;
     /// assert_eq!(x.to_vec()[..3], [0.25, 0.375, 0.25]);

@@ -21,7 +21,7 @@ const DEPENDENT: f64 = 1e-8;
 /// use vcycle::linop::Size;
 /// let cpu = Executor::cpu();
 /// let a = gallery::poisson5([6, 1], &cpu)?.matrix;
-/// let threes = Aggregates { aggregate: vec![0, 0, 0, 1, 1, 1], count: 2 };
+/// let threes = Aggregates { aggregate: vec![0, 0, 0, 1, 1, 1].into(), count: 2 };
 /// let (t, _) = tentative(&threes, &[], 1, &cpu)?;
 /// let p = smoothed(&a, &t, (0.5, spectral_radius(&a)?), None, Size::square(1))?;
 /// let best = energy_minimised(&a, &p, &[vec![1.0; 2]], |_| false, 4)?;
