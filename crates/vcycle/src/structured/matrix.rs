@@ -73,7 +73,10 @@ impl<T: Storage> StencilMatrix<T> {
         values: Vec<T>,
     ) -> Result<Self> {
         if let Executor::Gpu(gpu) = executor {
-            return Err(gpu.lacks("stencil matrix", "storage"));
+            return Err(gpu.lacks(
+                "structured multigrid",
+                "stencil matrices yet; `amg` runs there",
+            ));
         }
         if !(1..=MOST_UNKNOWNS).contains(&unknowns) {
             return Err(Error::BadParameter {
