@@ -1,5 +1,18 @@
 // Rows whose entries are made in tables of different sizes, put together.
 
+// The bins of rows whose lengths are known; `counters` are zeros before.
+KERNEL binned_classes(u64 rows, GLOBAL const u32 *RESTRICT lengths, GLOBAL u8 *RESTRICT bins,
+                      GLOBAL u32 *counters) {
+    LOCAL_ARRAY(u32, counts, BINS + 1);
+    FOR_BLOCKS_OF_ROWS(first, rows) {
+        const u64 row = first + row_of_block();
+        const u32 keys = row < rows ? lengths[row] : 0, bin = keys != 0 ? smallest_bin(keys) : BINS;
+        count_bins(bin, keys, counters, counts);
+        if (row < rows)
+            bins[row] = (u8)bin;
+    }
+}
+
 // The rows of every bin, one bin after the other.
 KERNEL binned_collect(u64 rows, GLOBAL const u8 *RESTRICT bins,
                       GLOBAL const u32 *RESTRICT counts, GLOBAL u32 *sizes,

@@ -26,7 +26,15 @@ KERNEL compare(u64 n, GLOBAL const u32 *RESTRICT a, GLOBAL const u32 *RESTRICT b
     u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
         GLOBAL const T *RESTRICT values
 
-// The first row that has an entry that is no number, and the first without entries.
+// Whether any value is no number.
+KERNEL check_values(u64 n, GLOBAL const T *RESTRICT values, GLOBAL u32 *found) {
+    bool finite = true;
+    FOR_ITEMS(i, n) finite = finite && FINITE(LOAD(T, values, i));
+    if (!finite)
+        *found = 1;
+}
+
+// The first row that has an entry that is no number.
 KERNEL check_rows(MATRIX, GLOBAL u32 *first) {
     FOR_ITEMS(row, rows) {
         bool finite = true;
@@ -34,9 +42,14 @@ KERNEL check_rows(MATRIX, GLOBAL u32 *first) {
             finite = finite && FINITE(LOAD(T, values, entry));
         if (!finite)
             ATOMIC_MIN(&first[0], row);
-        if (offsets[row] == offsets[row + 1])
-            ATOMIC_MIN(&first[1], row);
     }
+}
+
+// Whether any row has no entries.
+KERNEL check_empty(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *found) {
+    FOR_ITEMS(row, rows)
+        if (offsets[row] == offsets[row + 1])
+            *found = 1;
 }
 
 // The first row that has no entries of its own, or columns that do not increase or are out of range.

@@ -120,7 +120,7 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
         else if (mine)
             ATOMIC_ADD(&found[team], mine);
         TEAM_SYNC();
-        if (member == 0) {
+        if (member == 0 && !IS_SPARE(count)) {
             const u32 all = found[team];
             counts[row] = all;
             if (all >> 31)
@@ -152,7 +152,7 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
     const u32 width = min(given_width, (u32)TEAM);
     FOR_ROWS(row, count, rows) {
         GLOBAL u32 *out = c_columns + c_offsets[row];
-        const u32 n = (u32)(c_offsets[row + 1] - c_offsets[row]);
+        const u32 n = IS_SPARE(count) ? 0 : (u32)(c_offsets[row + 1] - c_offsets[row]);
         SPACE u32 *list = LIST(out);
         clear(keys, slots, member);
         if (member == 0)
@@ -226,8 +226,8 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
     TEAM_OF_BLOCK
     FOR_ROWS(row, count, rows) {
         const u64 begin = c_offsets[row];
-        const u32 n = (u32)(c_offsets[row + 1] - begin);
-        const u64 a_end = a_offsets[row + 1];
+        const u32 n = IS_SPARE(count) ? 0 : (u32)(c_offsets[row + 1] - begin);
+        const u64 a_end = IS_SPARE(count) ? 0 : a_offsets[row + 1];
         u64 left = a_offsets[row];
         clear(keys, slots, member);
         for (u32 slot = member; slot < slots; slot += TEAM)
@@ -244,12 +244,12 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
 #endif
 #if MAPPED
         TEAM_SYNC();
-        for (; left < a_end; ++left) {
-            const u32 k = a_columns[left];
-            const ACC weight = LOAD(TA, a_values, left);
-            const u64 right_end = b_offsets[k + 1];
-            for (u64 first = b_offsets[k]; first < right_end; first += TEAM) {
-                const u64 right = first + member;
+        for (; ANY(left < a_end); ++left) {
+            const u32 k = left < a_end ? a_columns[left] : 0;
+            const ACC weight = left < a_end ? LOAD(TA, a_values, left) : 0;
+            const u64 right_end = left < a_end ? b_offsets[k + 1] : 0;
+            for (u64 next = b_offsets[k]; ANY(next < right_end); next += TEAM) {
+                const u64 right = next + member;
                 const u32 inner = right < right_end ? b_columns[right] : 0;
                 const u32 column = right < right_end ? map[inner] : EMPTY;
                 columns[thread_of_block()] = column;
@@ -290,7 +290,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
     }
         NEXT(left, right, right_end, column, weight, value)
         TEAM_SYNC();
-        for (++left; left <= a_end; ++left) {
+        for (++left; ANY(left <= a_end); ++left) {
             u64 next_right = 0, next_end = 0;
             u32 next_column = 0;
             ACC next_weight = 0, next_value = 0;

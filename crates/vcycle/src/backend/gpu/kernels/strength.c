@@ -85,7 +85,7 @@ KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64
     FOR_ROWS(row, rows) {
         u64 next = starts[row];
         const u64 end = offsets[row + 1];
-        for (u64 first = offsets[row]; first < end; first += ROW_THREADS) {
+        FOR_CHUNKS(first, offsets[row], end) {
             const u64 place = first + part_of_row();
             const u32 column = place < end ? columns[place] : NONE;
             const u32 keep =

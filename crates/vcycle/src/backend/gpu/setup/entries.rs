@@ -86,9 +86,24 @@ impl Queue<'_> {
         self.items(FILE, "compare", &PLAIN, words, &arguments)
     }
 
-    /// The first row with an entry that is no number, and the first without entries.
-    pub(crate) fn check_rows<T: Scalar>(&self, a: &Csr<T>) -> Result<Found> {
-        self.find("check_rows", a, &[])
+    /// The first row with an entry that is no number.
+    pub(crate) fn not_finite<T: Scalar>(&self, a: &Csr<T>) -> Result<Option<usize>> {
+        let (values, mut found) = (a.values_buffer(), self.zeros::<u32>(1)?);
+        let arguments = [number(values.len()), read(values)?, write(&mut found)?];
+        let types = self.types::<T>()?;
+        self.items(FILE, "check_values", &types, values.len(), &arguments)?;
+        match found.get(0)? {
+            0 => Ok(None),
+            _ => Ok(self.find("check_rows", a, &[])?[0]),
+        }
+    }
+
+    /// Whether any row has no entries.
+    pub(crate) fn has_empty_rows(&self, a: &Pattern) -> Result<bool> {
+        let (rows, mut found) = (a.size().rows, self.zeros::<u32>(1)?);
+        let arguments = [number(rows), read(a.buffers().0)?, write(&mut found)?];
+        self.items(FILE, "check_empty", &PLAIN, rows, &arguments)?;
+        Ok(found.get(0)? != 0)
     }
 
     /// The first row that has an entry unlike its mirrored one, by more than the tolerance, and the
