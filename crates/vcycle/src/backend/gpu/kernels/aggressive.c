@@ -50,7 +50,7 @@ FUNCTION u32 add_coarse(Table t, u32 point, u32 own, GRAPH, GLOBAL const u32 *co
     FOR_ENTRIES(place, s_offsets, point) {
         const u32 number = coarse[s_columns[place]];
         if (number != NONE && number != own && keys < FULL)
-            keys += insert_key(t, number);
+            insert_key(t, number, &keys);
     }
     return keys < FULL ? keys : FULL;
 }

@@ -104,7 +104,8 @@ KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
 
 // ---- the rows
 
-// Room for the entries of fine rows and their bins; the lengths of the other rows. With `points`
+// Room for the entries of fine rows, unless all have the same, and their bins; the lengths of the other
+// rows. With `points`
 // there are rows for these unknowns alone.
 KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
                           GLOBAL const u32 *RESTRICT coarse, GLOBAL const u32 *RESTRICT degrees,
@@ -125,7 +126,8 @@ KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
         const u32 bin = keys != 0 && leads_row() ? bin_of(keys + OWN) : BINS;
         count_bins(bin, keys + OWN, counters, counts);
         if (row < rows && leads_row()) {
-            rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
+            if (rooms)
+                rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
             lengths[row] = !is_fine;
             bins[row] = (u8)bin;
         }
@@ -146,14 +148,15 @@ typedef struct {
     GLOBAL const u32 *coarse;
 } Level;
 
-// Fills the table with the points of a row; how many these are, more than FULL where there is no
-// room for them.
+// Fills the table with the points of a row; how many these are, FULL or more where there is no room.
 FUNCTION u32 add_points(const PRIVATE Level *a, Table t, u32 row, LOCAL u32 *scratch) {
-    u32 count = OWN && leads_row() ? insert_key(t, row) : 0;
+    u32 count = 0;
+    if (OWN && leads_row())
+        insert_key(t, row, &count);
     FOR_ENTRIES(place, a->n_offsets, row) {
         const u32 column = a->n_columns[place];
         if (column & STRONG)
-            count += insert_key(t, COLUMN(column));
+            insert_key(t, COLUMN(column), &count);
     }
     // Every thread takes the coarse neighbours of other neighbours.
     if (DISTANT)
@@ -163,7 +166,7 @@ FUNCTION u32 add_points(const PRIVATE Level *a, Table t, u32 row, LOCAL u32 *scr
             for (u64 k = a->n_offsets[near]; k < end; k++) {
                 const u32 column = a->n_columns[k];
                 if (column & STRONG)
-                    count += insert_key(t, COLUMN(column));
+                    insert_key(t, COLUMN(column), &count);
             }
         }
     return row_count(count < FULL ? count : FULL, scratch);
@@ -219,8 +222,9 @@ FUNCTION void look_at(const PRIVATE Level *a, Table t, u32 row, u64 place, u32 o
     e.value[part] = a->values[place];
     e.count[part] = 0;
     e.slot[part] = near != row && a->coarse[near] != NONE ? find_key(t, near) : LUMPED;
-    if (near != row && a->coarse[near] == NONE &&
-        is_strong(a->s_columns + a->s_offsets[row], strong, length > strong ? length - strong : 0, k,
+    if (near == row || a->coarse[near] != NONE)
+        return;
+    if (is_strong(a->s_columns + a->s_offsets[row], strong, length > strong ? length - strong : 0, k,
                   near))
         look_at_fine(a, t, row, near, k, own, e);
 }
@@ -380,7 +384,7 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
             DIRECT ? weigh_direct(&a, t, row, end, &sums) : weigh(&a, t, row, end, e);
         finish(&a, t, denominator, &sums);
         const u32 count = sort_table(t, slots);
-        const u64 start = starts[number];
+        const u64 start = starts ? starts[number] : (u64)number * max_elements;
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
                                          out_values + start, slots);
         if (leads_row())
@@ -400,7 +404,8 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
         const u32 bin = keys != 0 ? smallest_bin(keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows) {
-            rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
+            if (rooms)
+                rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
             lengths[row] = 0;
             bins[row] = (u8)bin;
         }
@@ -421,7 +426,7 @@ KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
             SUM(sorted, k) = values[offsets[row] + k];
         }
         ROW_SYNC();
-        const u64 start = starts[row];
+        const u64 start = starts ? starts[row] : (u64)row * max_elements;
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
                                          out_values + start, scratch);
         if (leads_row())

@@ -81,19 +81,22 @@ FUNCTION u64 row_at(GLOBAL const u32 *order, u64 slot) { return order ? order[sl
 // Long rows first in every window; of equal ones the first. `order` may be null, and the result.
 KERNEL sort_windows(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *order,
                     GLOBAL u32 *sorted) {
-    LOCAL_ARRAY(u32, lengths, WINDOW);
+    LOCAL_ARRAY(u32, keys, WINDOW);
     for (u64 first = (u64)block_of_grid() * WINDOW; first < rows;
          first += (u64)blocks_of_grid() * WINDOW) {
         const u64 slot = first + thread_of_block();
-        const u32 count = (u32)min((u64)WINDOW, rows - first);
         const u64 row = slot < rows ? row_at(order, slot) : 0;
+        const u32 length = slot < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
+        // All differ, and what is beyond the rows comes last. Rows in slices are not so long that
+        // there is no room for their place.
+        const u32 own = (length + (slot < rows)) * WINDOW + (WINDOW - 1 - thread_of_block());
         BARRIER();
-        const u32 own = slot < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
-        lengths[thread_of_block()] = own;
+        keys[thread_of_block()] = own;
         BARRIER();
         u32 rank = 0;
-        for (u32 k = 0; k < count; ++k)
-            rank += lengths[k] > own || (lengths[k] == own && k < thread_of_block());
+        UNROLL_4
+        for (u32 k = 0; k < WINDOW; ++k)
+            rank += keys[k] > own;
         if (slot < rows)
             sorted[first + rank] = (u32)row;
     }
@@ -226,6 +229,15 @@ KERNEL form(SLICES, GLOBAL u32 *widths, GLOBAL u32 *RESTRICT units, GLOBAL u32 *
     }
     if (thread_of_block() == 0)
         ATOMIC_MAX(largest, longest);
+}
+
+// The numbers of steps and of units, and the largest mark, for the host.
+KERNEL sum_up(u64 slices, STARTS, GLOBAL const u32 *RESTRICT largest, GLOBAL u64 *RESTRICT out) {
+    if (thread_of_grid() == 0) {
+        out[0] = steps[slices];
+        out[1] = units[slices];
+        out[2] = *largest;
+    }
 }
 
 // Bases, marks, codes, and where slices begin, as sliced.c reads them.

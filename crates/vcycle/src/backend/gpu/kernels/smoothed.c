@@ -117,7 +117,7 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
             const u32 near = columns[place];
             const bool counts = keys < FULL && is_kept(row, near, s_offsets, s_columns);
             for (u64 k = t_offsets[near]; counts && k < t_offsets[near + 1]; k++)
-                keys += insert_key(t, t_columns[k]);
+                insert_key(t, t_columns[k], &keys);
         }
         keys = row_count(keys < FULL ? keys : FULL, scratch);
         FITS(t, keys, row);

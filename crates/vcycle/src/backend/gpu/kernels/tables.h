@@ -53,9 +53,9 @@ FUNCTION void clear_table(Table t) {
 
 FUNCTION u32 first_slot(Table t, u32 key) { return (key * 0x9e3779b1u >> 8) & (t.capacity - 1); }
 
-// Puts a key into the table: 1 where it is new, 0 where it was there, FULL where there is no room.
+// Puts a key into the table. New ones are counted, as FULL where there is no room.
 #define FULL 0x10000u
-FUNCTION u32 insert_key(Table t, u32 key) {
+FUNCTION void insert_key(Table t, u32 key, PRIVATE u32 *count) {
     u32 slot = first_slot(t, key);
     for (u32 turn = 0; turn < t.capacity; turn++) {
         u32 found = KEY(t, slot);
@@ -63,11 +63,13 @@ FUNCTION u32 insert_key(Table t, u32 key) {
             KEY(t, slot) = key;
         else if (found == EMPTY)
             found = ATOMIC_CAS(&KEY(t, slot), EMPTY, key);
-        if (found == EMPTY || found == key)
-            return found == EMPTY;
+        if (found == EMPTY || found == key) {
+            *count += found == EMPTY;
+            return;
+        }
         slot = (slot + 1) & (t.capacity - 1);
     }
-    return FULL;
+    *count += FULL;
 }
 
 // Whether there is room for so many keys; if not, the table is emptied and `row` is to be made again.

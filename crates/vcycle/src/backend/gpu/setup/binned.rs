@@ -19,6 +19,8 @@ const FILE: File = tile_file!("binned.c", "tables.h");
 pub(super) const NO_TABLE: Define = ("SPACE", "GLOBAL");
 /// Blocks for every compute unit that have tables in global memory.
 const BLOCKS_PER_UNIT: usize = 4;
+/// Fewer rows than this do not keep a device busy: then it counts how long one row takes.
+const FEW: usize = 30_000;
 
 /// Rows with tables of one size.
 struct Bin {
@@ -75,6 +77,31 @@ pub(super) struct Alone<'a> {
     pub(super) coarse: &'a Buffer<u32>,
 }
 
+/// Room for rows before their lengths are known.
+pub(super) enum Rooms {
+    /// The same for all.
+    Alike(usize),
+    Sizes(Buffer<u32>),
+}
+
+impl Rooms {
+    /// For rows that are cut to `max_elements`, if that is not zero.
+    pub(super) fn new(queue: Queue<'_>, rows: usize, max_elements: usize) -> Result<Self> {
+        Ok(match max_elements {
+            1..=8 => Self::Alike(max_elements),
+            _ => Self::Sizes(queue.room(rows)?),
+        })
+    }
+
+    /// Where sizes are to be written.
+    pub(super) fn argument(&mut self) -> Result<Argument> {
+        match self {
+            Self::Alike(_) => Ok(NOTHING),
+            Self::Sizes(sizes) => write(sizes),
+        }
+    }
+}
+
 impl<'q> Binned<'q> {
     /// The rows of a matrix.
     pub(super) fn new(queue: Queue<'q>, size: Size) -> Result<Self> {
@@ -123,15 +150,22 @@ impl<'q> Binned<'q> {
     /// The matrix, whose rows are made with `rooms` between them and then put together.
     pub(super) fn gathered(
         mut self,
-        rooms: &Buffer<u32>,
+        rooms: &Rooms,
         alone: Option<Alone<'_>>,
         maker: &Maker<'_>,
     ) -> Result<Csr<f64>> {
         let queue = self.queue;
-        let (starts, total) = queue.offsets(rooms)?;
+        let (starts, room, total) = match rooms {
+            Rooms::Alike(room) => (None, *room, self.size.rows * room),
+            Rooms::Sizes(sizes) => {
+                let (starts, total) = queue.offsets(sizes)?;
+                (Some(starts), 0, total)
+            }
+        };
+        let starts = starts.as_ref().map_or(Ok(NOTHING), read)?;
         let (mut loose, mut weights) = (queue.room::<u32>(total)?, queue.room::<f64>(total)?);
         let order = self.order()?;
-        let places = [read(&starts)?, write(&mut loose)?, write(&mut weights)?];
+        let places = [starts, write(&mut loose)?, write(&mut weights)?];
         self.make(&order, maker, ("COUNT", "0"), places)?;
         let (offsets, entries) = queue.offsets(&self.lengths)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
@@ -141,7 +175,8 @@ impl<'q> Binned<'q> {
             number(self.size.rows),
             points.map_or(Ok(NOTHING), read)?,
             coarse.map_or(Ok(NOTHING), read)?,
-            places[0],
+            word(room),
+            starts,
             read(&loose)?,
             read(&weights)?,
             read(&offsets)?,
@@ -188,11 +223,16 @@ impl<'q> Binned<'q> {
             launch(bin, count as usize, at(order.device()?, first), &mut again)?;
             first += count as usize;
         }
-        let left = again.count.get(0)? as usize;
-        let fits = |bin: &&Bin| bin.capacity.is_none_or(|capacity| capacity >= 2 * keys);
-        let bin = BINS.iter().find(fits).expect("the last fits all");
-        let list = read(&again.list)?;
-        launch(bin, left, list, &mut Again::new(self.queue, 0)?)
+        for bin in &BINS[1..] {
+            let left = again.count.get(0)? as usize;
+            if left == 0 {
+                break;
+            }
+            let mut next = Again::new(self.queue, left)?;
+            launch(bin, left, read(&again.list)?, &mut next)?;
+            again = next;
+        }
+        Ok(())
     }
 }
 
@@ -228,9 +268,13 @@ impl Bin {
         if rows == 0 {
             return Ok(());
         }
-        let lanes = queue.tile(self.lanes);
+        let (lanes, rows_of_block) = match queue.tile(32) {
+            1 => (1, self.rows),
+            all if rows < FEW => (all, self.rows * self.lanes / all),
+            _ => (self.lanes, self.rows),
+        };
         let file = File {
-            block: (self.rows * lanes) as u32,
+            block: (rows_of_block * lanes) as u32,
             ..maker.file
         };
         let mut defines = [maker.defines, &[mode, ("LANES", power(lanes))]].concat();
@@ -238,13 +282,13 @@ impl Bin {
         if let Some(capacity) = self.capacity {
             defines.extend([("SPACE", "LOCAL"), ("CAPACITY", literal(capacity))]);
             arguments.extend([NOTHING, NOTHING, word(0)]);
-            let blocks = rows.div_ceil(self.rows).min(most);
+            let blocks = rows.div_ceil(rows_of_block).min(most);
             return queue.blocks(file, maker.kernel, &defines, blocks, &arguments);
         }
         let units = queue.gpu.device().properties().compute_units;
-        let blocks = rows.div_ceil(self.rows).min(units * BLOCKS_PER_UNIT);
+        let blocks = rows.div_ceil(rows_of_block).min(units * BLOCKS_PER_UNIT);
         let capacity = 2 * keys.next_power_of_two();
-        let slots = blocks * self.rows * capacity;
+        let slots = blocks * rows_of_block * capacity;
         let (mut table_keys, mut sums) = (queue.room::<u32>(slots)?, queue.room::<f64>(slots)?);
         defines.push(("SPACE", "GLOBAL"));
         arguments.extend([write(&mut table_keys)?, write(&mut sums)?, word(capacity)]);

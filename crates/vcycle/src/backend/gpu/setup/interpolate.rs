@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::binned::{Alone, Binned, Maker, NO_TABLE};
+use super::binned::{Alone, Binned, Maker, NO_TABLE, Rooms};
 use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File};
@@ -69,11 +69,11 @@ impl Level<'_> {
         let (near, degrees) = self.near(&diagonal, &looked_at)?;
         let rows = points.map_or(self.a.size().rows, Buffer::len);
         let mut binned = Binned::new(queue, Size::new(rows, self.coarse_count))?;
-        let mut rooms = queue.room(rows)?;
+        let mut rooms = Rooms::new(queue, rows, max_elements)?;
         let points_argument = points.map_or(Ok(NOTHING), read)?;
         let (strong, coarse) = (graph(self.strength)?, read(self.coarse)?);
         let known = [coarse, read(&degrees)?, word(max_elements)];
-        let room = [write(&mut rooms)?];
+        let room = [rooms.argument()?];
         let arguments = [&[number(rows), points_argument], &strong[..], &known].concat();
         let arguments = [&arguments[..], &room, &binned.arguments()?].concat();
         let shape = (rows, shape(self.strength).1);
@@ -124,9 +124,9 @@ pub(crate) fn truncated(
     let rows = p.size().rows;
     let defines = Method::Direct.defines();
     let mut binned = Binned::new(queue, p.size())?;
-    let mut rooms = queue.room(rows)?;
+    let mut rooms = Rooms::new(queue, rows, max_elements)?;
     let known = [number(rows), graph(p.pattern())?[0], word(max_elements)];
-    let room = [write(&mut rooms)?];
+    let room = [rooms.argument()?];
     let arguments = [&known[..], &room, &binned.arguments()?].concat();
     let looked_at = [&defines[..], &[NO_TABLE]].concat();
     queue.rows(FILE, "truncate_bounds", &looked_at, (rows, 1), &arguments)?;

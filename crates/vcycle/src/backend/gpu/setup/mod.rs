@@ -48,6 +48,7 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
 use crate::scalar::Scalar;
 
+pub(crate) use groups::Groups;
 pub(crate) use products::{Factors, Product};
 pub(crate) use slices::{CHUNK, LANES, Slices};
 

@@ -306,8 +306,13 @@ impl<'w> Work<'w> {
             write(&mut largest)?,
         ];
         self.launch(BY_SLICES, "form", WORDS, self.slices * LANES, &formed)?;
-        let (steps, step_count) = queue.offsets(&widths)?;
-        let (units, unit_count) = queue.offsets(&units)?;
+        let ((steps, _), (units, _)) = (queue.scan(&widths)?, queue.scan(&units)?);
+        let mut totals = queue.room::<u64>(3)?;
+        let known = [read(&steps)?, read(&units)?, read(&largest)?];
+        let arguments = [&[number(self.slices)], &known[..], &[write(&mut totals)?]].concat();
+        queue.items(BY_SLICES, "sum_up", &defines(1, WORDS), 1, &arguments)?;
+        let totals = totals.host()?;
+        let [step_count, unit_count] = [totals[0] as usize, totals[1] as usize];
         if step_count.max(unit_count) > u32::MAX as usize {
             return Err(queue.gpu.lacks("csr", "matrices of so many entries"));
         }
@@ -317,7 +322,7 @@ impl<'w> Work<'w> {
             order: self.order.clone(),
             // Without slices nothing is written.
             starts: queue.zeros(2 * (self.slices + 1))?,
-            marks: match largest.get(0)? <= u8::MAX.into() {
+            marks: match totals[2] <= u8::MAX.into() {
                 true => Marks::Short(queue.room(self.rows)?),
                 false => Marks::Long(queue.room(self.rows)?),
             },
