@@ -123,6 +123,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// The values on the host: in place, or copied from the device where that has newer ones.
+    #[inline]
     pub fn host(&self) -> Result<&[T]> {
         match &self.memory {
             Memory::Host(values) => Ok(values),
