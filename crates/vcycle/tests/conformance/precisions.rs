@@ -56,30 +56,43 @@ where
     }
 }
 
+type Case = fn(&Executor);
+
+/// A test for every combination of the types of matrices, inputs and outputs.
 macro_rules! combinations {
-    ($executor:expr; $($m:ty),*; $xs:tt; $ys:tt) => {
-        $(combinations!(@inputs $executor; $m; $xs; $ys);)*
+    ($test:ident; $($m:ty),*; $xs:tt; $ys:tt) => {{
+        let mut cases: Vec<Case> = Vec::new();
+        $(combinations!(@inputs cases, $test; $m; $xs; $ys);)*
+        cases
+    }};
+    (@inputs $cases:ident, $test:ident; $m:ty; [$($x:ty),*]; $ys:tt) => {
+        $(combinations!(@outputs $cases, $test; $m; $x; $ys);)*
     };
-    (@inputs $executor:expr; $m:ty; [$($x:ty),*]; $ys:tt) => {
-        $(combinations!(@outputs $executor; $m; $x; $ys);)*
-    };
-    (@outputs $executor:expr; $m:ty; $x:ty; [$($y:ty),*]) => {
-        $(combination::<$m, $x, $y>($executor);)*
+    (@outputs $cases:ident, $test:ident; $m:ty; $x:ty; [$($y:ty),*]) => {
+        $($cases.push($test::<$m, $x, $y>);)*
     };
 }
 
 pub fn all_real_combinations(executor: &Executor) {
-    combinations!(executor; f64, f32, f16, bf16; [f64, f32, f16, bf16]; [f64, f32, f16, bf16]);
+    let cases = combinations!(combination;
+        f64, f32, f16, bf16; [f64, f32, f16, bf16]; [f64, f32, f16, bf16]);
+    cases.iter().for_each(|case| case(executor));
 }
 
-/// All of them on a GPU. On a processor that plays one, where every program takes a second to
-/// compile, sixteen in which any two types meet.
+/// All of them on a GPU, by many threads: most of the time goes into compilers. On a processor that
+/// plays a GPU, where every program takes a second to compile, sixteen in which any two types meet.
 pub fn combinations_on_a_device(executor: &Executor) {
     let Executor::Gpu(gpu) = executor else {
         unreachable!("for devices")
     };
     if !gpu.device().properties().is_cpu {
-        return all_real_combinations(executor);
+        let cases = combinations!(one_column;
+            f64, f32, f16, bf16; [f64, f32, f16, bf16]; [f64, f32, f16, bf16]);
+        return std::thread::scope(|scope| {
+            for cases in cases.chunks(4) {
+                scope.spawn(|| cases.iter().for_each(|case| case(executor)));
+            }
+        });
     }
     macro_rules! square {
         ($($m:ty, $x:ty, $y:ty;)*) => { $(one_column::<$m, $x, $y>(executor);)* };
@@ -93,5 +106,7 @@ pub fn combinations_on_a_device(executor: &Executor) {
 }
 
 pub fn complex_combinations(executor: &Executor) {
-    combinations!(executor; f64, f32, f16, bf16, c64, c32; [c64, c32]; [c64, c32]);
+    let cases = combinations!(combination;
+        f64, f32, f16, bf16, c64, c32; [c64, c32]; [c64, c32]);
+    cases.iter().for_each(|case| case(executor));
 }

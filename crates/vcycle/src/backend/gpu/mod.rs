@@ -136,13 +136,14 @@ impl Gpu {
         name: &'static str,
         defines: &[Define],
     ) -> Result<Kernel> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (file.name, name, defines.to_vec());
-        if let Some(kernel) = kernels.get(&key) {
+        if let Some(kernel) = kernels().get(&key) {
             return Ok(kernel.clone());
         }
+        // Other threads go on meanwhile.
         let kernel = self.device.kernel(&self.source(file, defines), name)?;
-        kernels.insert(key, kernel.clone());
+        kernels().insert(key, kernel.clone());
         Ok(kernel)
     }
 

@@ -21,6 +21,11 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
         const u32 count = row < rows ? r.count : 0;
         for (u32 column = 0; column < cols; column += COLUMNS) {
             ACC sums[COLUMNS] = {0};
+            Beside besides[COLUMNS];
+            FOR(i, COLUMNS)
+                if (row < rows && column + i < cols)
+                    besides[i] = beside(&f, row, row * cols + column + i, ALPHA(column + i),
+                                        BETA(column + i));
             UNROLL_4
             for (u32 k = part; k < count; k += THREADS) {
                 const u32 place = column_of(&a, &r, k);
@@ -34,8 +39,8 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
             FOR(i, COLUMNS) {
                 const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);
                 if (part == i % THREADS && row < rows && column + i < cols)
-                    finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i),
-                           sum);
+                    finish(&f, &besides[i], row * cols + column + i, ALPHA(column + i),
+                           BETA(column + i), sum);
             }
         }
     }

@@ -104,6 +104,11 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
         GLOBAL const u8 *code = codes + (u64)here.y * 32;
         for (u32 column = 0; column < cols; column += COLUMNS) {
             ACC totals[COLUMNS] = {0};
+            Beside besides[COLUMNS];
+            FOR(i, COLUMNS)
+                if (part == i % THREADS && slot < rows && column + i < cols)
+                    besides[i] = beside(&f, row, row * cols + column + i, ALPHA(column + i),
+                                        BETA(column + i));
             if (THREADS == 1 && bytes == 0) {
                 SUM_OF_STEPS
             } else if (!CODED || bytes == 0) {
@@ -118,8 +123,8 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
             FOR(i, COLUMNS) {
                 const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);
                 if (part == i % THREADS && slot < rows && column + i < cols)
-                    finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i),
-                           sum);
+                    finish(&f, &besides[i], row * cols + column + i, ALPHA(column + i),
+                           BETA(column + i), sum);
             }
         }
     }
@@ -139,8 +144,11 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
             }
             sum = BLOCK_SUM(ACC, sum, scratch);
             const bool all = cols > 1 || complete(&sum, p, own.z, own.w, sums, counters, scratch);
-            if (all && thread_of_block() == 0)
-                finish(&f, own.x, (u64)own.x * cols + column, ALPHA(column), BETA(column), sum);
+            if (all && thread_of_block() == 0) {
+                const u64 place = (u64)own.x * cols + column;
+                const Beside b = beside(&f, own.x, place, ALPHA(column), BETA(column));
+                finish(&f, &b, place, ALPHA(column), BETA(column), sum);
+            }
         }
     }
 }
