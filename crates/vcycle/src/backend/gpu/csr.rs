@@ -4,7 +4,7 @@ use vcycle_gpu::Argument;
 
 use super::File;
 use super::layout::{CHUNK, Entries, LANES, Slices};
-use super::rows::{Operand, columns_for, power, product_file};
+use super::rows::{Operand, columns_for, groups_for, power, product_file};
 use super::setup::{DeviceSlices, Marks, Queue};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
@@ -152,7 +152,7 @@ impl Layout {
         );
         let long_values = values.device()? + (self.steps * LANES * size_of::<T>()) as u64;
         arguments.push(Argument::Address(long_values));
-        let blocks = slices.div_ceil(BLOCK as usize / LANES);
+        let blocks = slices.div_ceil(BLOCK as usize / LANES) * groups_for(cols);
         Ok(Operand {
             file: FILE,
             kernel: "sliced",

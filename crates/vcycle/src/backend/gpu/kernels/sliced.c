@@ -90,9 +90,11 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
     const u32 cols = COLUMNS == 1 ? 1 : all_columns;
     const u32 lane_of_slice = thread_of_block() % LANES, part = lane_of_slice % THREADS;
     const u32 at = lane_of_slice / THREADS;
-    const u32 blocks = (slices + SLICES_OF_BLOCK - 1) / SLICES_OF_BLOCK;
-    for (u32 block = block_of_grid(); block < blocks; block += blocks_of_grid()) {
-        const u32 slice = block * SLICES_OF_BLOCK + thread_of_block() / LANES;
+    const u32 groups = (cols + COLUMNS - 1) / COLUMNS;
+    const u64 items = (u64)((slices + SLICES_OF_BLOCK - 1) / SLICES_OF_BLOCK) * groups;
+    for (u64 item = block_of_grid(); item < items; item += blocks_of_grid()) {
+        const u32 slice = (u32)(item / groups) * SLICES_OF_BLOCK + thread_of_block() / LANES;
+        const u32 column = (u32)(item % groups) * COLUMNS;
         const uint2 here = starts[min(slice, slices)], next = starts[min(slice + 1, slices)];
         const u32 slot = slice * (LANES / THREADS) + at;
         const u32 mark = slot < rows ? marks[slot] : 0;
@@ -102,30 +104,28 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
         GLOBAL const M *mine = values + ((u64)here.x * LANES + lane_of_slice);
         GLOBAL const u32 *base = bases + here.x;
         GLOBAL const u8 *code = codes + (u64)here.y * 32;
-        for (u32 column = 0; column < cols; column += COLUMNS) {
-            ACC totals[COLUMNS] = {0};
-            Beside besides[COLUMNS];
-            FOR(i, COLUMNS)
-                if (part == i % THREADS && slot < rows && column + i < cols)
-                    besides[i] = beside(&f, row, row * cols + column + i, ALPHA(column + i),
-                                        BETA(column + i));
-            if (THREADS == 1 && bytes == 0) {
-                SUM_OF_STEPS
-            } else if (!CODED || bytes == 0) {
-                SUM_OF_ENTRIES(0)
-            } else if (bytes == width) {
-                SUM_OF_ENTRIES(code[s * LANES + lane_of_slice])
-            } else if (bytes == 2 * width) {
-                SUM_OF_ENTRIES(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
-            } else {
-                SUM_OF_ENTRIES(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
-            }
-            FOR(i, COLUMNS) {
-                const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);
-                if (part == i % THREADS && slot < rows && column + i < cols)
-                    finish(&f, &besides[i], row * cols + column + i, ALPHA(column + i),
-                           BETA(column + i), sum);
-            }
+        ACC totals[COLUMNS] = {0};
+        Beside besides[COLUMNS];
+        FOR(i, COLUMNS)
+            if (part == i % THREADS && slot < rows && column + i < cols)
+                besides[i] = beside(&f, row, row * cols + column + i, ALPHA(column + i),
+                                    BETA(column + i));
+        if (THREADS == 1 && bytes == 0) {
+            SUM_OF_STEPS
+        } else if (!CODED || bytes == 0) {
+            SUM_OF_ENTRIES(0)
+        } else if (bytes == width) {
+            SUM_OF_ENTRIES(code[s * LANES + lane_of_slice])
+        } else if (bytes == 2 * width) {
+            SUM_OF_ENTRIES(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
+        } else {
+            SUM_OF_ENTRIES(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
+        }
+        FOR(i, COLUMNS) {
+            const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);
+            if (part == i % THREADS && slot < rows && column + i < cols)
+                finish(&f, &besides[i], row * cols + column + i, ALPHA(column + i),
+                       BETA(column + i), sum);
         }
     }
     for (u32 p = block_of_grid(); p < part_count; p += blocks_of_grid()) {
