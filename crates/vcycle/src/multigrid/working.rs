@@ -20,8 +20,8 @@ use crate::precond::Jacobi;
 use crate::scalar::{Kind, Mixes, Scalar, bf16, f16};
 
 /// Rows up to which a level and all below it are one dense matrix on a device: a product with that
-/// takes less time than the launches of the levels.
-const COLLAPSED_ROWS: usize = 512;
+/// takes less time than the launches of the levels. Never a level that the device sets up.
+const COLLAPSED_ROWS: usize = 1536;
 
 /// The matrices of one level, in double precision.
 #[derive(Debug)]
@@ -330,11 +330,12 @@ impl Plan<'_> {
     /// V-cycle of a precision in which that is as good.
     fn collapses(&self, level: usize, rows: usize) -> bool {
         let above = self.levels.last().map_or(0, |above| above.a.size().rows);
+        let most = COLLAPSED_ROWS.min(self.amg.host_rows);
         let mut below = self.precisions[level..].iter();
         matches!(self.executor, Executor::Gpu(_))
             && self.amg.cycle == Cycle::V
-            && rows <= COLLAPSED_ROWS
-            && above > COLLAPSED_ROWS
+            && rows <= most
+            && above > most
             && below.all(|p| matches!(p.working, Unit::Double | Unit::Single))
     }
 

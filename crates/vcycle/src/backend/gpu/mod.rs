@@ -40,8 +40,8 @@ pub struct Gpu {
     reduction: Memory,
 }
 
-/// File, kernel and definitions.
-type Key = (&'static str, &'static str, Vec<Define>);
+/// File, threads of a block, kernel and definitions.
+type Key = (&'static str, u32, &'static str, Vec<Define>);
 
 /// A compile-time constant of a program: name and value.
 pub(crate) type Define = (&'static str, &'static str);
@@ -137,7 +137,7 @@ impl Gpu {
         defines: &[Define],
     ) -> Result<Kernel> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (file.name, name, defines.to_vec());
+        let key = (file.name, file.block, name, defines.to_vec());
         if let Some(kernel) = kernels().get(&key) {
             return Ok(kernel.clone());
         }

@@ -15,6 +15,14 @@
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
 
+// Doubles and their columns would drive x out of the cache that the threads of a unit share.
+#define PASSES_BY_f64 1
+#if PASTE(PASSES_BY_, M)
+#define ENTRY(W, p) LOAD_ONCE(W, p)
+#else
+#define ENTRY(W, p) (*(p))
+#endif
+
 // IN_FLIGHT steps from t on, the k-th of them being `step`, with entries in `place_of_entry`. All
 // loads are on their way before a value is used; what is not `present` is loaded from a place that
 // exists.
@@ -24,7 +32,7 @@
         FOR(k, IN_FLIGHT) {                                                                        \
             const u32 s = step;                                                                    \
             const u64 place = (u64)(place_of_entry) * cols + column;                               \
-            factors[k] = LOAD(M, mine, s * LANES);                                                 \
+            factors[k] = PASTE(widen_, M)(ENTRY(M, mine + s * LANES));                             \
             FOR(i, COLUMNS)                                                                        \
                 inputs_of[k][i] = COLUMNS == 1 || column + i < cols ? LOAD(X, x, place + i) : 0;   \
         }                                                                                          \
@@ -115,11 +123,11 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
         } else if (!CODED || bytes == 0) {
             SUM_OF_ENTRIES(0)
         } else if (bytes == width) {
-            SUM_OF_ENTRIES(code[s * LANES + lane_of_slice])
+            SUM_OF_ENTRIES(ENTRY(u8, code + (s * LANES + lane_of_slice)))
         } else if (bytes == 2 * width) {
-            SUM_OF_ENTRIES(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
+            SUM_OF_ENTRIES(ENTRY(u16, (GLOBAL const u16 *)code + (s * LANES + lane_of_slice)))
         } else {
-            SUM_OF_ENTRIES(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
+            SUM_OF_ENTRIES(ENTRY(u32, (GLOBAL const u32 *)code + (s * LANES + lane_of_slice)))
         }
         FOR(i, COLUMNS) {
             const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);
