@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use num_traits::One;
 
+use super::bad_pivot;
 use super::order::{Rows, Side};
 use super::triangular::{invert, off_diagonal};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Product, Size, Sweep, Transpose, check_apply};
 use crate::matrix::{Csr, Pattern};
@@ -40,8 +41,12 @@ impl<T: Mixes<T, T>> FixedPoint<T> {
     ) -> Result<Self> {
         let inverse = invert(component, diagonal)?.into_iter().map(T::store);
         let holds = |row, column| Rows::Natural.holds(side, row, column);
+        let off_diagonal: Csr<T> = off_diagonal(pattern, holds, |_, place| values[place]);
+        if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
+            return Err(bad_pivot(component, row, "not finite"));
+        }
         Ok(Self {
-            off_diagonal: off_diagonal(pattern, holds, |_, place| values[place]),
+            off_diagonal,
             inverse: Vector::from_column(pattern.executor(), inverse.collect()),
             sweeps,
             transposes: Default::default(),
