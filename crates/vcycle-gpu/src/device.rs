@@ -27,13 +27,16 @@ const STAGE: usize = 16 << 20;
 pub struct Device {
     driver: Box<dyn Driver>,
     pool: Mutex<Pool>,
-    modules: Mutex<HashMap<Source, Handle>>,
+    modules: Mutex<HashMap<Source, Program>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
     staging: Mutex<Option<Staging>>,
     capturing: Mutex<()>,
     counters: Counters,
     builds: Mutex<Builds>,
 }
+
+/// A program, once it is there. Programs are compiled at the same time by the threads that ask for them.
+type Program = Arc<Mutex<Option<Handle>>>;
 
 /// Two pinned blocks: one is filled while the other travels.
 #[derive(Debug)]
@@ -90,7 +93,9 @@ impl Device {
 
     /// The sources of the programs it was given so far.
     pub fn programs(&self) -> Vec<Source> {
-        lock(&self.modules).keys().cloned().collect()
+        let modules = lock(&self.modules);
+        let there = modules.iter().filter(|(_, module)| lock(module).is_some());
+        there.map(|(source, _)| source.clone()).collect()
     }
 
     /// Fails if so many bytes are not free, before any of them is asked for.
@@ -384,12 +389,13 @@ impl Device {
     }
 
     fn module(&self, source: &Source) -> Result<Handle> {
-        let mut modules = lock(&self.modules);
-        if let Some(module) = modules.get(source) {
-            return Ok(*module);
+        let program = Arc::clone(lock(&self.modules).entry(source.clone()).or_default());
+        let mut program = lock(&program);
+        if let Some(module) = *program {
+            return Ok(module);
         }
         let module = cache::load(self.driver.as_ref(), source, &self.builds)?;
-        modules.insert(source.clone(), module);
+        *program = Some(module);
         Ok(module)
     }
 

@@ -1,9 +1,10 @@
 //! Everything a device does, on every device of `VCYCLE_TEST_DEVICES` (separated by commas), or on
 //! all OpenCL processors where that is not set.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::{env, fs, thread};
 
 use vcycle_gpu::{Argument, Device, Error, Kernel, Memory, Result, Shape, Source, discover};
@@ -55,7 +56,15 @@ fn names() -> Vec<String> {
         .collect()
 }
 
+/// The environment before a device was asked for: loaders of OpenCL cut the list of drivers in
+/// `OCL_ICD_FILENAMES` where it stands, and processes begun after that know the first one only.
+fn environment() -> &'static [(OsString, OsString)] {
+    static ENVIRONMENT: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
+    ENVIRONMENT.get_or_init(|| env::vars_os().collect())
+}
+
 fn on_every_device(test: impl Fn(&Arc<Device>)) {
+    environment();
     let names = names();
     if names.is_empty() {
         eprintln!("skipped: no OpenCL processor was found (scripts/opencl-cpu sets one up)");
@@ -413,6 +422,8 @@ fn counts_and_builds_of_a_process() {
 fn builds_of_a_process(device: &Device, cache: &Path) -> String {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "counts_and_builds_of_a_process", "--nocapture"])
+        .env_clear()
+        .envs(environment().iter().cloned())
         .env("VCYCLE_TEST_CHILD", &device.properties().name)
         .env("VCYCLE_CACHE", cache)
         .output()

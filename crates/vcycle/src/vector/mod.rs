@@ -6,7 +6,7 @@
 
 mod scalars;
 
-use num_traits::Zero;
+use num_traits::{One, Zero};
 pub use scalars::{Coefficient, Scalars};
 
 use crate::backend::{cpu, gpu, reference};
@@ -93,6 +93,24 @@ impl<T: Scalar> Vector<T> {
             cols: 1,
             values,
         }
+    }
+
+    /// The columns of the identity.
+    pub(crate) fn identity(executor: &Executor, rows: usize) -> Result<Self> {
+        let mut all = Self::zeros(executor, rows, rows)?;
+        if let Executor::Gpu(gpu) = executor {
+            gpu::vector::identity(gpu, &mut all)?;
+            return Ok(all);
+        }
+        let one = T::store(T::Arith::one());
+        let values = all.host_mut()?.iter_mut();
+        values.step_by(rows + 1).for_each(|value| *value = one);
+        Ok(all)
+    }
+
+    /// The values, row after row.
+    pub(crate) fn into_buffer(self) -> Buffer<T> {
+        self.values
     }
 
     /// Many columns from host memory, given row after row.
