@@ -21,6 +21,7 @@
 pub(crate) mod aggressive;
 mod binned;
 mod entries;
+pub(crate) mod fsai;
 mod groups;
 pub(crate) mod interpolate;
 mod lists;
