@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::gallery::Problem;
 use crate::matrix::Csr;
 use crate::multigrid::NearNullspace;
+use crate::vector::Vector;
 
 /// A matrix and what is known of it beside its entries.
 ///
@@ -29,6 +30,8 @@ pub struct System<T> {
     pub matrix: Arc<Csr<T>>,
     /// What it nearly annihilates, and the unknowns of a node; multigrid wants to know.
     pub near_nullspace: Option<NearNullspace>,
+    /// Where iterations start, if not from zero.
+    pub guess: Option<Vector<T>>,
 }
 
 impl<T> System<T> {
@@ -37,6 +40,16 @@ impl<T> System<T> {
         Self {
             matrix,
             near_nullspace: None,
+            guess: None,
+        }
+    }
+
+    /// With an initial guess, of as many columns as the right-hand side.
+    #[must_use]
+    pub fn with_guess(self, guess: Vector<T>) -> Self {
+        Self {
+            guess: Some(guess),
+            ..self
         }
     }
 
@@ -55,6 +68,7 @@ impl From<Problem> for System<f64> {
         Self {
             matrix: Arc::new(problem.matrix),
             near_nullspace: problem.near_nullspace,
+            guess: None,
         }
     }
 }
