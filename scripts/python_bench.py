@@ -81,7 +81,7 @@ def handing_over(threads):
     print(f"\nhanding over {A.shape[0]:,} rows, {A.nnz:,} entries (indices of {A.indices.dtype})")
     for n in threads:
         config = f'{{"run": {{"threads": {n}}}}}'
-        over = min(seconds(lambda: _core.Matrix(config, *matrix_arrays(A)[:5], None, None))[0] for _ in range(9))
+        over = min(seconds(lambda: _core.Matrix(config, *matrix_arrays(A)[:5], None, None, share))[0] for _ in range(9))
         setups = [
             vcycle.solve(A, np.ones(A.shape[0]), threads=n, return_outcome=True)[1].setup_seconds
             for _ in range(ROUNDS)

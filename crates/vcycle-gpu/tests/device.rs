@@ -395,7 +395,10 @@ fn memory_of_the_host_is_not_adopted() {
         let host = [0_u8; 64];
         // SAFETY: refused, so nobody looks there.
         let refused = unsafe { device.adopt(host.as_ptr() as u64, 64, Box::new(())) };
-        assert!(matches!(refused, Err(Error::Elsewhere { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::Elsewhere { .. })),
+            "{refused:?}"
+        );
     });
 }
 
@@ -410,7 +413,10 @@ fn streams_of_others_are_waited_for() {
         }
         None => {
             let refused = device.wait_for(1);
-            assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+            assert!(
+                matches!(refused, Err(Error::Unsupported { .. })),
+                "{refused:?}"
+            );
         }
     });
 }

@@ -63,8 +63,11 @@ mod tests {
             return;
         };
         let wide: Vec<usize> = vec![0, 5, u32::MAX as usize - 1, 1 << 32, usize::MAX];
-        let [here, there] = [Executor::reference(), device]
-            .map(|executor| Buffer::from_vec(&executor, wide.clone()).narrowed().unwrap());
+        let [here, there] = [Executor::reference(), device].map(|executor| {
+            Buffer::from_vec(&executor, wide.clone())
+                .narrowed()
+                .unwrap()
+        });
         assert_eq!(there.to_vec(), here.to_vec());
         let wide_again = [here, there].map(|narrow| narrow.widened().unwrap().to_vec());
         assert_eq!(wide_again[0], wide_again[1]);
