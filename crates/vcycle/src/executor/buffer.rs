@@ -78,8 +78,8 @@ impl<T: Element> Buffer<T> {
         owner: vcycle_gpu::Owner,
     ) -> Result<Self> {
         let memory = match executor {
-            // SAFETY: promised by the caller.
             Executor::Gpu(gpu) => {
+                // SAFETY: promised by the caller.
                 Memory::Device(unsafe { Mirrored::adopted(gpu, address, len, owner) }?)
             }
             // SAFETY: promised by the caller.
