@@ -1,6 +1,7 @@
 """Arrays of CuPy, PyTorch and JAX on a GPU, shared with vcycle. scripts/python-gpu-test runs this where one is."""
 
 import gc
+import os
 
 import numpy as np
 import pytest
@@ -228,6 +229,7 @@ def test_pytorch(large):
 
 
 def test_jax(large):
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     jax = pytest.importorskip("jax")
     if not any(device.platform == "gpu" for device in jax.devices()):
         pytest.skip("JAX has no GPU")
