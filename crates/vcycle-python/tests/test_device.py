@@ -1,5 +1,6 @@
 """Arrays of GPUs: what is refused and copied can be seen without one; sharing needs CuPy and a GPU (test_gpu.py)."""
 
+import os
 import sys
 import types
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import vcycle
+from vcycle import _device
 
 NO_GPU = not any(name.startswith(("cuda", "hip")) for name in vcycle.devices())
 without_gpu = pytest.mark.skipif(not NO_GPU, reason="there is a GPU, which would look at addresses that are none")
@@ -90,6 +92,19 @@ def test_the_device_of_the_arrays_is_chosen(poisson, cupy):
 def test_another_device_is_refused(poisson, cupy, of_A, of_b, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         vcycle.solve(Array(poisson.A, of_A), Array(poisson.b, of_b), **options)
+
+
+def test_a_compiler_among_the_packages_is_found(tmp_path, monkeypatch):
+    library = tmp_path / "nvidia" / "cu13" / "lib" / "libnvrtc.so.13"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("VCYCLE_NVRTC", "chosen")
+    _device.settle({}, {"device": "cuda:0"}, None)
+    assert os.environ["VCYCLE_NVRTC"] == "chosen"
+    monkeypatch.delenv("VCYCLE_NVRTC")
+    _device.settle({"run": {"device": "cuda:0"}}, {"device": "cuda:0"}, None)
+    assert os.environ.pop("VCYCLE_NVRTC") == str(library)
 
 
 class Tensor:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import glob
+import importlib.util
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -78,7 +81,19 @@ def settle(config: dict[str, Any], options: Mapping[str, Any], matrix: DeviceMat
         chosen = run.setdefault("device", place if ":" in place else f"{place}:0")
         if _is_gpu(chosen) and not shared(place, chosen):
             raise ValueError(f"{what} is on {place}, but {chosen} is to solve: move one of them")
+    if run.get("device", "").startswith("cuda"):
+        _find_compiler()
     config["run"] = run
+
+
+def _find_compiler() -> None:
+    """Tells the native part of NVRTC among the packages of Python, unless somebody has told it of another."""
+    packages = importlib.util.find_spec("nvidia")
+    if "VCYCLE_NVRTC" in os.environ or packages is None:
+        return
+    for folder in packages.submodule_search_locations or ():
+        for file in sorted(glob.glob(f"{folder}/*/lib/libnvrtc.so.[0-9]*")):
+            os.environ["VCYCLE_NVRTC"] = file
 
 
 def _is_gpu(device: str) -> bool:

@@ -118,7 +118,7 @@ def _curve(outcome: Outcome, width: int = 440, height: int = 170) -> str:
     for log in range(high, low - 1, -step):
         parts += [line(log, _FAINT), text(left - 5, down(log) + 3, "end", f"1e{log:+03d}")]
     parts += [line(log, _DASHED) for log in reached]
-    points = " ".join(f"{across(number):.1f},{down(log):.1f}" for number, log in zip(numbers, logs))
+    points = " ".join(f"{across(int(number)):.1f},{down(log):.1f}" for number, log in zip(numbers, logs))
     parts.append(f'<polyline points="{points}" fill="none" stroke="{_BLUE}" stroke-width="1.8"/>')
     parts += [text(left, height - 8, "middle", "0"), text(right, height - 8, "end", f"{numbers[-1]} iterations")]
     return f'<svg width="{width}" height="{height}" role="img" aria-label="residuals">{"".join(parts)}</svg>'
