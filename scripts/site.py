@@ -121,7 +121,9 @@ class Site:
 
     def body(self, path: pathlib.Path) -> str:
         text = re.sub(r"^\{\{#include (.+)\}\}$", lambda m: self.included(path, m[1]), path.read_text(), flags=re.M)
-        # What rustdoc hides in examples.
+        # What rustdoc says of examples, and hides in them; tables right below a line of text.
+        text = re.sub(r"^```(\w+),.*$", r"```\1", text, flags=re.M)
+        text = re.sub(r"^([^|\n].*\n)(?=\|.*\|\n\|[-:| ]+\|$)", r"\1\n", text, flags=re.M)
         text = re.sub(r"^# (Ok::|use |fn ).*\n", "", text, flags=re.M)
         extensions = ["tables", "fenced_code", "toc", "sane_lists"]
         configs = {"toc": {"slugify": slug}}
@@ -154,6 +156,8 @@ class Site:
         texts = {page.name: page.read_text() for page in SITE.glob("*.html")}
         anchors = {name: set(re.findall(r'\sid="([^"]+)"', text)) for name, text in texts.items()}
         for name, text in texts.items():
+            if re.search(r"```|\|---", re.sub(r"<pre>.*?</pre>|<code>.*?</code>", "", text, flags=re.S)):
+                self.problems.append(f"{name}: a code block or table that is none")
             for link in re.findall(r'(?:href|src)="([^"]+)"', text):
                 if urllib.parse.urlparse(link).scheme:
                     continue

@@ -32,8 +32,7 @@ impl Operator {
                 "preconditioners of complex matrices",
             ));
         };
-        let Attempt { preconditioner, .. } =
-            attempts(&config, || system.matrix.facts()).swap_remove(0);
+        let Attempt { preconditioner, .. } = attempts(&config, || system.facts()).swap_remove(0);
         let factory = preconditioner
             .factory::<f64>()
             .map_err(|error| wrong_option(&error))?;
