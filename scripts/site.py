@@ -121,9 +121,10 @@ class Site:
 
     def body(self, path: pathlib.Path) -> str:
         text = re.sub(r"^\{\{#include (.+)\}\}$", lambda m: self.included(path, m[1]), path.read_text(), flags=re.M)
-        # What rustdoc says of examples, and hides in them; tables right below a line of text.
+        # What rustdoc says of examples, and hides in them; tables right below or above a line of text.
         text = re.sub(r"^```(\w+),.*$", r"```\1", text, flags=re.M)
         text = re.sub(r"^([^|\n].*\n)(?=\|.*\|\n\|[-:| ]+\|$)", r"\1\n", text, flags=re.M)
+        text = re.sub(r"^(\|.*\|\n)(?=[^|\n])", r"\1\n", text, flags=re.M)
         text = re.sub(r"^# (Ok::|use |fn ).*\n", "", text, flags=re.M)
         extensions = ["tables", "fenced_code", "toc", "sane_lists"]
         configs = {"toc": {"slugify": slug}}
