@@ -10,7 +10,7 @@ use crate::driver::{Driver, Handle};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::kernel::{Argument, Kernel, Shape, Source};
-use crate::memory::Memory;
+use crate::memory::{Memory, Owner};
 use crate::pool::Pool;
 use crate::properties::Properties;
 use crate::readback::Readback;
@@ -158,7 +158,50 @@ impl Device {
             device: Arc::clone(self),
             address,
             bytes,
+            owner: None,
         })
+    }
+
+    /// Memory of this device that somebody else has allocated; it is let go, when all that is
+    /// queued here is done, by dropping `owner`.
+    ///
+    /// # Errors
+    /// [`Error::Elsewhere`] when it is not of this device.
+    ///
+    /// # Safety
+    /// There are `bytes` bytes at `address`, and until `owner` is dropped nobody frees them.
+    pub unsafe fn adopt(
+        self: &Arc<Self>,
+        address: u64,
+        bytes: usize,
+        owner: Owner,
+    ) -> Result<Memory> {
+        if bytes > 0 {
+            self.driver.check_address(address)?;
+        }
+        Ok(Memory {
+            device: Arc::clone(self),
+            address,
+            bytes,
+            owner: Some(owner),
+        })
+    }
+
+    /// What is queued here from now on waits for what is in another stream now: a `CUstream` or
+    /// `hipStream_t`.
+    ///
+    /// # Errors
+    /// When the device fails; on OpenCL.
+    pub fn wait_for(&self, stream: u64) -> Result<()> {
+        self.driver.order(Some(stream), None)
+    }
+
+    /// What is queued in another stream from now on waits for what is queued here now.
+    ///
+    /// # Errors
+    /// As [`wait_for`](Self::wait_for).
+    pub fn hold_up(&self, stream: u64) -> Result<()> {
+        self.driver.order(None, Some(stream))
     }
 
     fn allocate_new(&self, size: usize) -> Result<u64> {
@@ -470,5 +513,15 @@ impl Device {
         self.check_recording("waiting")?;
         add(&self.counters.synchronizations, 1);
         self.driver.synchronize()
+    }
+
+    /// Waits for everything on the device, whoever queued it.
+    ///
+    /// # Errors
+    /// As [`synchronize`](Self::synchronize).
+    pub fn synchronize_all(&self) -> Result<()> {
+        self.check_recording("waiting")?;
+        add(&self.counters.synchronizations, 1);
+        self.driver.synchronize_all()
     }
 }

@@ -382,6 +382,54 @@ fn times_are_of_the_device() {
     });
 }
 
+#[test]
+fn memory_of_others_is_used_in_place_and_let_go_of() {
+    on_every_device(|device| {
+        let (kernel, theirs) = (adder(device), Arc::new(zeros(device)));
+        let owner = Box::new(Arc::clone(&theirs));
+        // SAFETY: the owner is the memory itself.
+        let ours = unsafe { device.adopt(theirs.address(), theirs.bytes(), owner) }.unwrap();
+        assert!(ours.is_adopted() && !theirs.is_adopted());
+        add(device, &kernel, &ours, 2.0).unwrap();
+        assert_eq!(Arc::strong_count(&theirs), 2);
+        drop(ours);
+        assert_eq!(Arc::strong_count(&theirs), 1);
+        assert!(floats(device, &theirs).iter().all(|&value| value == 2.0));
+    });
+}
+
+#[test]
+fn memory_of_the_host_is_not_adopted() {
+    on_every_device(|device| {
+        let host = [0_u8; 64];
+        // SAFETY: refused, so nobody looks there.
+        let refused = unsafe { device.adopt(host.as_ptr() as u64, 64, Box::new(())) };
+        assert!(
+            matches!(refused, Err(Error::Elsewhere { .. })),
+            "{refused:?}"
+        );
+    });
+}
+
+#[test]
+fn streams_of_others_are_waited_for() {
+    on_every_device(|device| match device.vendor_stream().unwrap() {
+        // Ours stands for another's: what counts here is that both orders are accepted.
+        Some(stream) => {
+            device.wait_for(stream).unwrap();
+            device.hold_up(stream).unwrap();
+            device.synchronize_all().unwrap();
+        }
+        None => {
+            let refused = device.wait_for(1);
+            assert!(
+                matches!(refused, Err(Error::Unsupported { .. })),
+                "{refused:?}"
+            );
+        }
+    });
+}
+
 /// Counts are of the whole device: a process of its own sees no other test's.
 #[test]
 fn counts_and_builds_of_a_process() {

@@ -115,6 +115,11 @@ impl<T: Scalar> Vector<T> {
 
     /// Many columns from host memory, given row after row.
     pub fn from_rows(executor: &Executor, cols: usize, values: Vec<T>) -> Result<Self> {
+        Self::from_buffer(cols, Buffer::from_vec(executor, values))
+    }
+
+    /// Many columns that are in the memory of an executor already, row after row.
+    pub fn from_buffer(cols: usize, values: Buffer<T>) -> Result<Self> {
         if cols == 0 || !values.len().is_multiple_of(cols) {
             return Err(Error::InvalidStructure {
                 format: "vector",
@@ -124,8 +129,13 @@ impl<T: Scalar> Vector<T> {
         Ok(Self {
             rows: values.len() / cols,
             cols,
-            values: Buffer::from_vec(executor, values),
+            values,
         })
+    }
+
+    /// The values row after row, wherever they are.
+    pub fn buffer(&self) -> &Buffer<T> {
+        &self.values
     }
 
     /// Rows of the vector.

@@ -102,6 +102,27 @@ impl<'e> Queue<'e> {
         Ok(values)
     }
 
+    /// Indices in 64 bits.
+    pub(crate) fn widened(&self, indices: &Buffer<u32>) -> Result<Buffer<usize>> {
+        self.indices("widen_indices", indices)
+    }
+
+    /// Indices in 32 bits; what does not fit becomes the largest number.
+    pub(crate) fn narrowed(&self, indices: &Buffer<usize>) -> Result<Buffer<u32>> {
+        self.indices("narrow_indices", indices)
+    }
+
+    fn indices<T: Element, S: Element>(
+        &self,
+        name: &'static str,
+        indices: &Buffer<T>,
+    ) -> Result<Buffer<S>> {
+        let mut out = self.room(indices.len())?;
+        let arguments = [number(indices.len()), read(indices)?, write(&mut out)?];
+        self.items(FILE, name, &[], indices.len(), &arguments)?;
+        Ok(out)
+    }
+
     /// Queues a kernel that shares `items` among its threads with `FOR_ITEMS`.
     pub(crate) fn items(
         &self,
