@@ -12,7 +12,7 @@ use vcycle::gallery;
 use vcycle::linop::LinOp;
 use vcycle::solver::{Cg, Fgmres, Solver};
 use vcycle::stop::Stop;
-use vcycle::structured::StencilMatrix;
+use vcycle::structured::{Generated, StencilMatrix};
 use vcycle::vector::Vector;
 
 use crate::{Result, problem};
@@ -86,14 +86,15 @@ impl Problem {
         })
     }
 
-    /// The solver that the matrix needs, without its preconditioner. GMRES has to be flexible: a cycle in
+    /// The solver that the matrix needs, with what structured multigrid made of it. GMRES has to be flexible: a cycle in
     /// single precision is not the same operator twice, to the last digits that are asked for.
-    fn solver(&self, arguments: &Arguments) -> Result<Solver<f64>> {
-        let a: Arc<dyn LinOp<f64>> = self.a.clone();
+    fn solver(&self, arguments: &Arguments, made: &Generated<f64>) -> Result<Solver<f64>> {
+        let a = made.matrix.clone().unwrap_or_else(|| self.a.clone());
         let solver = match self.symmetric {
             true => Solver::new(Cg::default(), a)?,
             false => Solver::new(Fgmres::default(), a)?,
         };
+        let solver = solver.with_preconditioner(Arc::clone(&made.operator))?;
         Ok(solver.stopping(Stop::relative(arguments.rtol).max_iterations(300)))
     }
 

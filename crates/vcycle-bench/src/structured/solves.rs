@@ -153,8 +153,7 @@ fn solve(arguments: &Arguments, problem: &Problem, triple: &str) -> Result<Run> 
     let begin = Instant::now();
     let made = parameters.generate_with_report(&a, &ws)?;
     let setup = begin.elapsed().as_secs_f64();
-    let solver = problem.solver(arguments)?;
-    let solver = solver.with_preconditioner(Arc::clone(&made.operator))?;
+    let solver = problem.solver(arguments, &made)?;
     let mut z = Vector::zeros_like(b)?;
     let [apply] = race(
         [&mut || Ok(made.operator.apply(b, &mut z, &ws)?)],

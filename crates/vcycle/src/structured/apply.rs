@@ -6,7 +6,7 @@ use super::columns::by_column;
 use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
-use crate::backend::reference::stencil::Form;
+use crate::backend::reference::stencil::{Form, Start};
 use crate::backend::{cpu, reference};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
@@ -31,7 +31,7 @@ impl<M: Storage> StencilMatrix<M> {
 
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         by_column(x, y, ws, |x, y| {
-            as_fields(self.unknowns(), x, y, ws, |x, y| {
+            as_fields(self.unknowns(), x, (y, Start::Zero), ws, |x, y| {
                 self.column(Form::Product, x.host()?, y.host_mut()?);
                 Ok(())
             })

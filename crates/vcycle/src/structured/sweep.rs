@@ -3,7 +3,7 @@
 use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
-use crate::backend::reference::stencil::Order;
+use crate::backend::reference::stencil::{Order, Start};
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -60,15 +60,15 @@ impl<M: Storage> StencilMatrix<M> {
                 operation: "several columns at once".to_owned(),
             });
         }
-        as_fields(self.unknowns(), b, x, ws, |b, x| {
-            self.sweep(direction, b, x, ws)
+        as_fields(self.unknowns(), b, (x, Start::Guess), ws, |b, x| {
+            self.sweep((direction, Start::Guess), b, x, ws)
         })
     }
 
     /// A sweep; vectors are unknown by unknown.
     pub(super) fn sweep<V: Vectors>(
         &self,
-        direction: Direction,
+        (direction, start): (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,
@@ -78,7 +78,8 @@ impl<M: Storage> StencilMatrix<M> {
             Direction::Backward => Order::Backward,
         };
         let Executor::Cpu(threads) = self.executor() else {
-            reference::stencil::gauss_seidel(self.arrays(), order, b.host()?, x.host_mut()?);
+            let (b, x) = (b.host()?, x.host_mut()?);
+            reference::stencil::gauss_seidel(self.arrays(), (order, start), b, x);
             return Ok(());
         };
         let length = cpu::stencil::scratch_length(self.grid(), self.unknowns());
@@ -86,7 +87,7 @@ impl<M: Storage> StencilMatrix<M> {
         cpu::stencil::gauss_seidel(
             threads,
             self.arrays(),
-            order,
+            (order, start),
             b.host()?,
             x.host_mut()?,
             scratch.host_mut()?,

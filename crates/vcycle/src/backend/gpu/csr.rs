@@ -3,16 +3,17 @@
 use vcycle_gpu::Argument;
 
 use super::File;
-use super::rows::{Operand, columns_for, power, product_file};
+use super::rows::{Operand, columns_for, groups_for, power, product_file};
 use super::setup::{CHUNK, LANES, Queue, Slices};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::matrix::Pattern;
 use crate::scalar::Scalar;
 
-/// Threads of a block: small ones make room for others sooner.
-const BLOCK: u32 = 64;
-const FILE: File = product_file!(BLOCK, "sliced.c");
+/// With few threads in a block: it makes room for the next one sooner.
+const FILE: File = product_file!(64, "sliced.c");
+/// For slices with codes: neighbours of one block find more of `x` in the cache they share.
+const CODED: File = File { block: 128, ..FILE };
 
 /// What a device needs to know of a pattern to multiply with matrices that have it.
 #[derive(Clone, Debug)]
@@ -70,9 +71,10 @@ impl Layout {
         arguments.extend(self.long_rows()?.map(Argument::Address));
         let long_values = values.device()? + (own.step_count * LANES * size_of::<T>()) as u64;
         arguments.push(Argument::Address(long_values));
-        let blocks = slices.div_ceil(BLOCK as usize / LANES);
+        let file = if own.codes.is_empty() { FILE } else { CODED };
+        let blocks = slices.div_ceil(file.block as usize / LANES) * groups_for(cols);
         Ok(Operand {
-            file: FILE,
+            file,
             kernel: "sliced",
             defines: vec![
                 mark,

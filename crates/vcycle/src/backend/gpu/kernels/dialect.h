@@ -15,6 +15,8 @@
 //   STORES(N, A, T, p, i, values)   instructions as there can be; N = 2, 4, of halves also 8
 //   GROUP(T), COMMON_GROUP(S, T)    the N of 16 bytes; of the wider one of two types
 //   ROUND(A, T, value)          the value as LOAD gives it after STORE
+//   LOAD_ONCE(W, p)             *p of W, one of f64 u8 u16 u32, not kept in the cache nearest to the
+//                               threads where that can be said
 // Threads work together with
 //   TILE_SUM(A, value, width, scratch)   the sum over `width` neighbouring threads, in each of them;
 //                               `width` is a power of two, at most WIDTH
@@ -73,6 +75,7 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
 
 #define SHUFFLES 1
 #ifdef DIALECT_HIP
+#define LOAD_ONCE(W, p) (*(p))
 // Threads of a wavefront go in step; only the compiler has to be held back.
 #define TILE_SYNC(tile)                                                                            \
     do {                                                                                           \
@@ -85,6 +88,16 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
 FUNCTION float widen_f16(u16 bits) { return (float)__builtin_bit_cast(_Float16, bits); }
 FUNCTION u16 narrow_f32_f16(float value) { return __builtin_bit_cast(u16, (_Float16)value); }
 #else
+#define LOAD_ONCE(W, p) PASTE(load_once_, W)(p)
+#define LOAD_ONCE_OF(W, R, suffix, letter)                                                         \
+    FUNCTION W load_once_##W(const W *p) {                                                         \
+        R value;                                                                                   \
+        asm("ld.global.nc.L1::no_allocate." suffix " %0, [%1];" : letter(value) : "l"(p));         \
+        return (W)value;                                                                           \
+    }
+LOAD_ONCE_OF(u8, u32, "u8", "=r")
+LOAD_ONCE_OF(u16, u16, "u16", "=h")
+LOAD_ONCE_OF(u32, u32, "u32", "=r")
 #define TILE_SYNC(tile) __syncwarp(tile_mask(tile))
 #define SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffu, value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down_sync(0xffffffffu, value, distance)
@@ -102,6 +115,8 @@ FUNCTION u16 narrow_f32_f16(float value) {
 #endif
 
 #else // OpenCL C 3
+
+#define LOAD_ONCE(W, p) (*(p))
 
 typedef uchar u8;
 typedef ushort u16;
@@ -214,6 +229,9 @@ typedef u16 f16;
 typedef u16 bf16;
 #ifdef FP64
 typedef double f64;
+#ifdef LOAD_ONCE_OF
+LOAD_ONCE_OF(f64, f64, "f64", "=d")
+#endif
 #endif
 
 #define PASTE_(a, b) a##b

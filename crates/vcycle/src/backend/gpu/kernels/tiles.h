@@ -2,12 +2,13 @@
 //
 // The rows of a warp go together: threads that meet in partial masks would do so one row after the
 // other, each time with all others waiting. Whatever has threads of a row meet (ROW_SYNC, what all
-// make of their values, flags) has to be reached by all threads of a warp.
+// make of their values, flags) has to be reached by all threads of a warp. With APART rows go their own
+// way all the same.
 
 #define ROW_THREADS TILE(LANES)
 #define BLOCK_ROWS (BLOCK / ROW_THREADS)
 // Whether a condition holds for any thread that has to come along.
-#if defined(DIALECT_CUDA) && !defined(DIALECT_HIP) && LANES > 1
+#if defined(DIALECT_CUDA) && !defined(DIALECT_HIP) && LANES > 1 && !defined(APART)
 #define GO_TOGETHER 1
 #define ANY(condition) __any_sync(0xffffffffu, condition)
 #else
@@ -33,12 +34,19 @@ FUNCTION bool leads_row(void) { return part_of_row() == 0; }
 #define FOR_BLOCKS_OF_ROWS(first, n)                                                               \
     for (u64 first = (u64)block_of_grid() * BLOCK_ROWS; first < (n);                               \
          first += (u64)blocks_of_grid() * BLOCK_ROWS)
-// The same for one row at a time; at the end the last one is done again by threads that have none.
+// The same for one row at a time; at the end the last one is done again by threads that have none, unless
+// rows are APART.
+#ifdef APART
+#define FOR_ROWS(row, n)                                                                           \
+    for (u64 row = (u64)block_of_grid() * BLOCK_ROWS + row_of_block(); row < (n);                  \
+         row += (u64)blocks_of_grid() * BLOCK_ROWS)
+#else
 #define FOR_ROWS(row, n)                                                                           \
     for (u64 first_ = (u64)block_of_grid() * BLOCK_ROWS, row;                                      \
          first_ < (n) && (row = min(first_ + row_of_block(), (u64)(n) - 1), true);                 \
          first_ += (u64)blocks_of_grid() * BLOCK_ROWS)
 #define IS_REPEATED(n) (first_ + row_of_block() >= (n))
+#endif
 // The entries of a row, shared by its threads.
 #define FOR_ENTRIES(place, offsets, row)                                                           \
     for (u64 place = (offsets)[row] + part_of_row(), end_ = (offsets)[(row) + 1]; place < end_;     \
