@@ -1,5 +1,7 @@
 //! The V-cycle.
 
+use std::sync::Arc;
+
 use super::Direction;
 use super::columns::by_column;
 use super::fields::{as_fields, as_rows};
@@ -8,7 +10,6 @@ use crate::backend::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::multigrid::DenseLu;
 use crate::scalar::Mixes;
 use crate::vector::Vector;
 
@@ -20,7 +21,7 @@ pub(super) struct VCycle<V: Vectors> {
     pub(super) rows: usize,
     pub(super) unknowns: usize,
     pub(super) levels: Vec<Box<dyn Level<V>>>,
-    pub(super) coarsest: DenseLu,
+    pub(super) coarsest: Arc<dyn LinOp<V>>,
     /// Sweeps before and after the correction.
     pub(super) sweeps: [usize; 2],
 }
@@ -53,16 +54,12 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        x.fill(V::zero())?;
-        for _ in 0..self.sweeps[0] {
-            level.smooth(Direction::Forward, b, x, ws)?;
-        }
         let rows = level.coarse().cells() * self.unknowns;
         let mut restricted = ws.vector::<V>(&self.executor, rows, 1)?;
         let mut correction = ws.vector::<V>(&self.executor, rows, 1)?;
         {
             let mut r = ws.vector_like::<V, V>(b)?;
-            level.residual(b, x, &mut r, ws)?;
+            level.descend(self.sweeps[0], b, x, &mut r, ws)?;
             level.restrict(&r, &mut restricted, ws)?;
         }
         self.from(number + 1, &restricted, &mut correction, ws)?;
@@ -99,7 +96,6 @@ impl<V: Vectors + Mixes<V, V>> LinOp<V> for VCycle<V> {
                 moved: passes * matrix + 2 * other,
             }
         });
-        let coarsest = LinOp::<V>::footprint(&self.coarsest);
-        levels.chain([coarsest]).sum()
+        levels.chain([self.coarsest.footprint()]).sum()
     }
 }

@@ -3,7 +3,7 @@
 use super::factor::Factor;
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
 use crate::backend::cpu::stencil::Vectors;
-use crate::backend::reference::stencil::Form;
+use crate::backend::gpu::rows::Finish;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::scalar::{Kind, Mixes, convert};
@@ -24,6 +24,15 @@ pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
         &self,
         b: &Vector<V>,
         x: &Vector<V>,
+        r: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()>;
+    /// Sweeps forward from a zero guess, whatever `x` holds, and the residual after them.
+    fn descend(
+        &self,
+        sweeps: usize,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
         r: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()>;
@@ -103,9 +112,24 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         let _stage = ws.stage_of("residual", || self.a.bytes() + 3 * b.bytes());
-        self.a
-            .column(Form::Residual { b: b.host()? }, x.host()?, r.host_mut()?);
-        Ok(())
+        self.a.column(&Finish::residual(b), x, r)
+    }
+
+    fn descend(
+        &self,
+        sweeps: usize,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        r: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        match (self.a.executor(), sweeps, &self.factor) {
+            (Executor::Gpu(gpu), 1, None) => {
+                let _stage = ws.stage_of("first sweep", || self.a.bytes() + 4 * b.bytes());
+                self.a.first_sweep(gpu, b, x, r)
+            }
+            _ => self.sweep_and_subtract(sweeps, b, x, r, ws),
+        }
     }
 
     fn restrict(&self, r: &Vector<V>, coarse: &mut Vector<V>, ws: &Workspace) -> Result<()> {
@@ -159,7 +183,24 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
     }
 }
 
-/// Restricts along one axis after the other.
+impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
+    fn sweep_and_subtract(
+        &self,
+        sweeps: usize,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        r: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        x.fill(V::zero())?;
+        for _ in 0..sweeps {
+            self.smooth(Direction::Forward, b, x, ws)?;
+        }
+        self.residual(b, x, r, ws)
+    }
+}
+
+/// Restricts along one axis after the other, on a device along all at once.
 fn restrict_through<M: Storage, V: Vectors>(
     transfers: &[Transfer<M>],
     q: Option<&Vector<V>>,
@@ -167,6 +208,9 @@ fn restrict_through<M: Storage, V: Vectors>(
     coarse: &mut Vector<V>,
     ws: &Workspace,
 ) -> Result<()> {
+    if let Executor::Gpu(gpu) = fine.executor() {
+        return Transfer::operand(transfers)?.restrict(gpu, q, fine, coarse);
+    }
     let (first, rest) = transfers.split_first().expect("levels have transfers");
     if rest.is_empty() {
         return first.restrict(q, fine, coarse);
@@ -184,6 +228,9 @@ fn prolong_through<M: Storage, V: Vectors>(
     (fine, add): (&mut Vector<V>, bool),
     ws: &Workspace,
 ) -> Result<()> {
+    if let Executor::Gpu(gpu) = coarse.executor() {
+        return Transfer::operand(transfers)?.prolong(gpu, q, coarse, (fine, add));
+    }
     let (first, rest) = transfers.split_first().expect("levels have transfers");
     if rest.is_empty() {
         return first.prolong(q, coarse, fine, add);

@@ -8,7 +8,7 @@ use super::setup::set_up_as;
 use super::{Grid, Smoother, StencilMatrix, Triple};
 use crate::config::{ConfigError, Unit};
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
 use crate::multigrid::Report;
@@ -105,6 +105,7 @@ impl StructMg {
         ws: &Workspace,
     ) -> Result<Generated<T>> {
         let _stage = ws.stage("struct-mg set-up", 0);
+        let executor = a.executor().clone();
         let a = self.stencil(a.as_ref())?;
         a.check_finite()?;
         let (triple, note) = match self.precision {
@@ -128,11 +129,11 @@ impl StructMg {
         };
         let (operator, report) = match triple.compute {
             Unit::Double => {
-                let ready = set_up_as::<f64>(triple.storage, &parameters, a, ws)?;
+                let ready = set_up_as::<f64>(triple.storage, &parameters, a, &executor, ws)?;
                 (seen_as::<f64, T>(Arc::new(ready.cycle))?, ready.report)
             }
             _ => {
-                let ready = set_up_as::<f32>(triple.storage, &parameters, a, ws)?;
+                let ready = set_up_as::<f32>(triple.storage, &parameters, a, &executor, ws)?;
                 (seen_as::<f32, T>(Arc::new(ready.cycle))?, ready.report)
             }
         };
@@ -144,10 +145,13 @@ impl StructMg {
         })
     }
 
-    /// The operator as a stencil matrix, whatever it is stored as.
+    /// The operator as a stencil matrix of the host, whatever it is stored as.
     fn stencil<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<StencilMatrix<f64>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
-            return Ok(stencil.clone());
+            return match stencil.executor() {
+                Executor::Gpu(_) => stencil.copy_to(&stencil.executor().on_host()),
+                _ => Ok(stencil.clone()),
+            };
         }
         let entries = entries(a, "struct-mg")?;
         let entries: &Csr<T> = &entries;
