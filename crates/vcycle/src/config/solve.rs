@@ -246,16 +246,17 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             preconditioner: None,
             stop: self.stop.clone(),
         };
-        let solver = factory.solver(&self.matrix.operator, self.ws)?;
         (self.multigrid, self.decided, self.start) = (None, None, None);
-        match (attempt.preconditioner_factory()?, &attempt.preconditioner) {
+        let preconditioner = attempt.preconditioner_factory()?;
+        if let PreconditionerConfig::StructMg(parameters) = &attempt.preconditioner {
+            return self.structured(&factory, parameters);
+        }
+        let solver = factory.solver(&self.matrix.operator, self.ws)?;
+        match (preconditioner, &attempt.preconditioner) {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
                 let hierarchy = self.multigrid(amg.clone())?;
                 solver.with_preconditioner(Arc::new(hierarchy))
-            }
-            (Some(_), PreconditionerConfig::StructMg(parameters)) => {
-                solver.with_preconditioner(self.structured(parameters)?)
             }
             (Some(factory), _) => {
                 solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
@@ -289,14 +290,22 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         Ok(hierarchy)
     }
 
-    fn structured(&mut self, parameters: &StructMg) -> Result<Arc<dyn LinOp<W>>> {
+    /// The products are those of the stencil, too.
+    fn structured(
+        &mut self,
+        factory: &SolverFactory<W>,
+        parameters: &StructMg,
+    ) -> Result<Solver<W>> {
         let made = parameters.generate_with_report(&self.matrix.entries, self.ws)?;
         self.messages
             .extend((!made.note.is_empty()).then_some(made.note));
         self.messages.extend(made.report.scaling_note());
         self.multigrid = Some(made.report);
         self.decided = Some(PreconditionerConfig::StructMg(made.parameters));
-        Ok(made.operator)
+        let matrix = made.matrix.as_ref().unwrap_or(&self.matrix.operator);
+        factory
+            .solver(matrix, self.ws)?
+            .with_preconditioner(made.operator)
     }
 
     /// How many iterations an attempt has before the next one is tried instead.

@@ -8,7 +8,7 @@ use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::gpu::rows::Finish;
 use crate::backend::gpu::stencil::Part;
-use crate::backend::reference::stencil::Form;
+use crate::backend::reference::stencil::{Form, Start};
 use crate::backend::{cpu, gpu, reference};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
@@ -43,7 +43,7 @@ impl<M: Storage> StencilMatrix<M> {
 
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         by_column(x, y, ws, |x, y| {
-            as_fields(self.unknowns(), x, y, ws, |x, y| {
+            as_fields(self.unknowns(), x, (y, Start::Zero), ws, |x, y| {
                 self.column(&Finish::Apply, x, y)
             })
         })

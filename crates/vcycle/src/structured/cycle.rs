@@ -7,6 +7,7 @@ use super::columns::by_column;
 use super::fields::{as_fields, as_rows};
 use super::level::Level;
 use crate::backend::cpu::stencil::Vectors;
+use crate::backend::reference::stencil::Start;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
@@ -54,18 +55,25 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
+        if self.sweeps[0] == 0 {
+            x.fill(V::zero())?;
+        }
+        for sweep in 0..self.sweeps[0] {
+            let start = if sweep == 0 {
+                Start::Zero
+            } else {
+                Start::Guess
+            };
+            level.smooth((Direction::Forward, start), b, x, ws)?;
+        }
         let rows = level.coarse().cells() * self.unknowns;
         let mut restricted = ws.vector::<V>(&self.executor, rows, 1)?;
         let mut correction = ws.vector::<V>(&self.executor, rows, 1)?;
-        {
-            let mut r = ws.vector_like::<V, V>(b)?;
-            level.descend(self.sweeps[0], b, x, &mut r, ws)?;
-            level.restrict(&r, &mut restricted, ws)?;
-        }
+        level.restrict_residual(self.sweeps[0] == 1, b, x, &mut restricted, ws)?;
         self.from(number + 1, &restricted, &mut correction, ws)?;
         level.prolong(&correction, x, ws)?;
         for _ in 0..self.sweeps[1] {
-            level.smooth(Direction::Backward, b, x, ws)?;
+            level.smooth((Direction::Backward, Start::Guess), b, x, ws)?;
         }
         Ok(())
     }
@@ -83,7 +91,9 @@ impl<V: Vectors + Mixes<V, V>> LinOp<V> for VCycle<V> {
     fn apply(&self, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         check_apply("struct-mg", Size::square(self.rows), &self.executor, b, x)?;
         by_column(b, x, ws, |b, x| {
-            as_fields(self.unknowns, b, x, ws, |b, x| self.from(0, b, x, ws))
+            as_fields(self.unknowns, b, (x, Start::Zero), ws, |b, x| {
+                self.from(0, b, x, ws)
+            })
         })
     }
 

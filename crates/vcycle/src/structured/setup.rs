@@ -1,5 +1,6 @@
 //! From a matrix to the levels of structured multigrid.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,25 +27,27 @@ const ROOM_FOR_SUMS: f64 = 1024.0;
 const SAMPLE: usize = 4096;
 
 /// A level before it is stored.
-struct Made {
-    a: StencilMatrix<f64>,
+struct Made<'a> {
+    a: Cow<'a, StencilMatrix<f64>>,
     transfers: Vec<Transfer<f64>>,
     seconds: f64,
 }
 
 /// The levels of a matrix, all in double precision, the last one without transfers; `rounded` changes a
 /// matrix before the next one is made of it.
-fn made_levels(
+fn made_levels<'a>(
     parameters: &StructMg,
-    mut a: StencilMatrix<f64>,
-    rounded: impl Fn(&mut StencilMatrix<f64>),
+    mut a: Cow<'a, StencilMatrix<f64>>,
+    rounded: Option<fn(&mut StencilMatrix<f64>)>,
     ws: &Workspace,
-) -> Result<Vec<Made>> {
+) -> Result<Vec<Made<'a>>> {
     let mut levels = Vec::new();
     loop {
         let begin = Instant::now();
         let _stage = ws.stage("galerkin products", 0);
-        rounded(&mut a);
+        if let Some(rounded) = rounded {
+            rounded(a.to_mut());
+        }
         let axes = match a.grid().cells() <= parameters.coarsest_cells.max(1) {
             true => Vec::new(),
             false => strong_axes(&a, parameters.semicoarsening),
@@ -52,7 +55,7 @@ fn made_levels(
         let mut transfers: Vec<Transfer<f64>> = Vec::new();
         let mut coarse: Option<StencilMatrix<f64>> = None;
         for axis in axes {
-            let fine = coarse.as_ref().unwrap_or(&a);
+            let fine = coarse.as_ref().unwrap_or(&*a);
             let transfer = interpolation(fine, axis)?;
             coarse = Some(galerkin(fine, &transfer)?);
             transfers.push(transfer);
@@ -64,7 +67,7 @@ fn made_levels(
             seconds,
         });
         match coarse {
-            Some(coarse) => a = coarse,
+            Some(coarse) => a = Cow::Owned(coarse),
             None => return Ok(levels),
         }
     }
@@ -93,23 +96,23 @@ fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
     let sample = (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE));
     let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
     for (line, unknown) in sample.flat_map(unknowns) {
-        let lines: Vec<&[f64]> = (0..stencil.points())
-            .map(|point| a.line_of([unknown; 2], line, point))
-            .collect();
-        for x in 0..grid.length() {
-            let diagonal = lines[stencil.centre()][x].abs();
-            for (axis, strength) in strengths.iter_mut().enumerate() {
-                let side = |step: i8| -> f64 {
-                    let there = stencil.offsets().iter().zip(&lines);
-                    there
-                        .filter(|(offset, _)| offset[axis] == step)
-                        .map(|(_, line)| line[x])
-                        .sum()
+        let diagonal = a.line_of([unknown; 2], line, stencil.centre());
+        for (axis, strength) in strengths.iter_mut().enumerate() {
+            let mut sides = [-1, 1].map(|_| vec![0.0; grid.length()]);
+            for (point, offset) in stencil.offsets().iter().enumerate() {
+                let Some(side) = [-1, 1].iter().position(|&step| offset[axis] == step) else {
+                    continue;
                 };
-                if diagonal > 0.0 {
-                    *strength += (side(-1).abs() + side(1).abs()) / diagonal;
-                }
+                let entries = a.line_of([unknown; 2], line, point);
+                let sums = sides[side].iter_mut().zip(entries);
+                sums.for_each(|(sum, entry)| *sum += entry);
             }
+            let [before, after] = sides;
+            let both = before.into_iter().zip(after).zip(diagonal);
+            let cells = both.filter(|(_, diagonal)| **diagonal != 0.0);
+            *strength += cells
+                .map(|((before, after), diagonal)| (before.abs() + after.abs()) / diagonal.abs())
+                .sum::<f64>();
         }
     }
     strengths
@@ -125,7 +128,7 @@ pub(super) struct Ready<V: Vectors> {
 /// from which on they are in `V`, too.
 pub(super) fn set_up<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
     parameters: &StructMg,
-    mut a: StencilMatrix<f64>,
+    mut a: Cow<'_, StencilMatrix<f64>>,
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>
@@ -137,14 +140,10 @@ where
     a.check_diagonal("struct-mg")?;
     let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
     let mut outer = match first && leaves_range(&a, M::KIND) {
-        true => Some(scale(&mut a, M::KIND, ROOM_FOR_SUMS)?),
+        true => Some(scale(a.to_mut(), M::KIND, ROOM_FOR_SUMS)?),
         false => None,
     };
-    let rounded = |a: &mut StencilMatrix<f64>| {
-        if first {
-            round::<M>(a);
-        }
-    };
+    let rounded = first.then_some(round::<M> as fn(&mut StencilMatrix<f64>));
     let mut made = made_levels(parameters, a, rounded, ws)?;
     let _stage = ws.stage("storing levels", 0);
     let coarsest = made.pop().expect("there is one level at least");
@@ -242,14 +241,14 @@ fn is_shifted<M: Storage>(parameters: &StructMg, number: usize, a: &StencilMatri
 }
 
 /// A matrix brought into the range of `M` where it is not and may be, with the numbers that did it.
-fn in_range<M: Storage>(
+fn in_range<'a, M: Storage>(
     parameters: &StructMg,
-    mut a: StencilMatrix<f64>,
-) -> Result<(StencilMatrix<f64>, Option<Vec<f64>>)> {
+    mut a: Cow<'a, StencilMatrix<f64>>,
+) -> Result<(Cow<'a, StencilMatrix<f64>>, Option<Vec<f64>>)> {
     if parameters.scaling != Strategy::SetupThenScale || !leaves_range(&a, M::KIND) {
         return Ok((a, None));
     }
-    let scales = scale(&mut a, M::KIND, 2.0)?;
+    let scales = scale(a.to_mut(), M::KIND, 2.0)?;
     Ok((a, Some(scales)))
 }
 
@@ -320,7 +319,7 @@ fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64;
     }
 }
 
-fn coarsest_facts<V: Vectors>(level: &Made) -> LevelFacts {
+fn coarsest_facts<V: Vectors>(level: &Made<'_>) -> LevelFacts {
     let rows = level.a.size().rows;
     let precision = Precision {
         working: unit(V::KIND),
@@ -345,7 +344,7 @@ fn coarsest_facts<V: Vectors>(level: &Made) -> LevelFacts {
 pub(super) fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
     storage: Unit,
     parameters: &StructMg,
-    a: StencilMatrix<f64>,
+    a: Cow<'_, StencilMatrix<f64>>,
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>

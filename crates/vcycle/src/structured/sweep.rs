@@ -3,16 +3,13 @@
 use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
-use crate::backend::gpu::Gpu;
-use crate::backend::gpu::rows::Finish;
-use crate::backend::gpu::stencil::{Guess, Part};
-use crate::backend::reference::stencil::Order;
+use crate::backend::reference::stencil::{Order, Start};
 use crate::backend::{cpu, gpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::check_apply;
 use crate::scalar::convert;
-use crate::vector::{Coefficient, Vector};
+use crate::vector::Vector;
 
 /// Smallest part of a diagonal entry that its pivot may be: arithmetic is in single precision.
 const PIVOT: f64 = 1e-5;
@@ -25,15 +22,6 @@ pub enum Direction {
     Forward,
     /// Odd cells first.
     Backward,
-}
-
-impl Direction {
-    fn order(self) -> Order {
-        match self {
-            Direction::Forward => Order::Forward,
-            Direction::Backward => Order::Backward,
-        }
-    }
 }
 
 impl<M: Storage> StencilMatrix<M> {
@@ -72,26 +60,29 @@ impl<M: Storage> StencilMatrix<M> {
                 operation: "several columns at once".to_owned(),
             });
         }
-        as_fields(self.unknowns(), b, x, ws, |b, x| {
-            self.sweep(direction, b, x, ws)
+        as_fields(self.unknowns(), b, (x, Start::Guess), ws, |b, x| {
+            self.sweep((direction, Start::Guess), b, x, ws)
         })
     }
 
     /// A sweep; vectors are unknown by unknown.
     pub(super) fn sweep<V: Vectors>(
         &self,
-        direction: Direction,
+        (direction, start): (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        let order = direction.order();
+        let order = match direction {
+            Direction::Forward => Order::Forward,
+            Direction::Backward => Order::Backward,
+        };
         if let Executor::Gpu(gpu) = self.executor() {
-            let guess = Guess::Given;
-            return gpu::stencil::gauss_seidel(gpu, self.operand()?, order, guess, b, x);
+            return gpu::stencil::gauss_seidel(gpu, self.operand()?, (order, start), b, x);
         }
         let Executor::Cpu(threads) = self.executor() else {
-            reference::stencil::gauss_seidel(self.arrays(), order, b.host()?, x.host_mut()?);
+            let (b, x) = (b.host()?, x.host_mut()?);
+            reference::stencil::gauss_seidel(self.arrays(), (order, start), b, x);
             return Ok(());
         };
         let length = cpu::stencil::scratch_length(self.grid(), self.unknowns());
@@ -99,32 +90,12 @@ impl<M: Storage> StencilMatrix<M> {
         cpu::stencil::gauss_seidel(
             threads,
             self.arrays(),
-            order,
+            (order, start),
             b.host()?,
             x.host_mut()?,
             scratch.host_mut()?,
         );
         Ok(())
-    }
-
-    /// A sweep forward from zero, and what it leaves of `b`, on a device. A row is right when its turn
-    /// comes; what is left are the changes of neighbours after that. So the sweep reads the entries of
-    /// neighbours before, the residual those of neighbours after: the matrix is read once for both.
-    pub(super) fn first_sweep<V: Vectors>(
-        &self,
-        gpu: &Gpu,
-        b: &Vector<V>,
-        x: &mut Vector<V>,
-        r: &mut Vector<V>,
-    ) -> Result<()> {
-        let a = self.operand()?;
-        gpu::stencil::gauss_seidel(gpu, a, Order::Forward, Guess::Zero, b, x)?;
-        let less = Finish::Combine {
-            alpha: Coefficient::real(-1.0),
-            beta: Coefficient::zero(),
-            z: None,
-        };
-        gpu::stencil::product(gpu, a, Part::Later, &less, x, r)
     }
 
     /// Fails, naming the row, if a diagonal entry is zero, or becomes so where the unknowns of its cell

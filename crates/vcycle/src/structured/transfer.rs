@@ -165,6 +165,15 @@ impl<W: Storage> Transfer<W> {
         &self.weights()[unknown * share..][..share]
     }
 
+    /// What kernels want for all unknowns at once.
+    pub(super) fn arrays(&self) -> TransferArrays<'_, W> {
+        TransferArrays {
+            fine: self.fine,
+            axis: self.axis,
+            weights: self.weights(),
+        }
+    }
+
     /// What kernels want for each unknown, and its places in fine and coarse vectors.
     fn parts(
         &self,

@@ -6,10 +6,8 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{LinOp, Sweep};
-use vcycle::scalar::{Real, Scalar, bf16, f16};
-use vcycle::structured::{
-    Direction, Grid, Stencil, StencilMatrix, Storage, StructMg, Transfer,
-};
+use vcycle::scalar::{Mixes, Real, Scalar, bf16, f16};
+use vcycle::structured::{Direction, Grid, Stencil, StencilMatrix, Storage, StructMg, Transfer};
 use vcycle::vector::{Coefficient, Vector};
 
 /// A number that depends on two others, between 0 and 1.
@@ -21,21 +19,27 @@ fn noise(a: usize, b: usize) -> f64 {
 fn matrix(stencil: Stencil, size: [usize; 3], unknowns: usize) -> StencilMatrix<f64> {
     let grid = Grid::new(size).unwrap();
     let points = stencil.points();
-    StencilMatrix::from_cells(&Executor::reference(), grid, stencil, unknowns, |cell, out| {
-        let cell = cell[0] + size[0] * (cell[1] + size[1] * cell[2]);
-        for (place, entry) in out.iter_mut().enumerate() {
-            let (j, point, i) = (
-                place % unknowns,
-                place / unknowns % points,
-                place / unknowns / points,
-            );
-            *entry = match (point == points / 2, i == j) {
-                (true, true) => points as f64 + noise(cell, place),
-                (_, true) => -noise(cell, place),
-                _ => 0.25 * noise(cell, place) / points as f64,
-            };
-        }
-    })
+    StencilMatrix::from_cells(
+        &Executor::reference(),
+        grid,
+        stencil,
+        unknowns,
+        |cell, out| {
+            let cell = cell[0] + size[0] * (cell[1] + size[1] * cell[2]);
+            for (place, entry) in out.iter_mut().enumerate() {
+                let (j, point, i) = (
+                    place % unknowns,
+                    place / unknowns % points,
+                    place / unknowns / points,
+                );
+                *entry = match (point == points / 2, i == j) {
+                    (true, true) => points as f64 + noise(cell, place),
+                    (_, true) => -noise(cell, place),
+                    _ => 0.25 * noise(cell, place) / points as f64,
+                };
+            }
+        },
+    )
     .unwrap()
 }
 
@@ -47,11 +51,20 @@ fn vector<V: Scalar>(executor: &Executor, rows: usize, cols: usize, seed: usize)
 
 /// Fails unless both are the same but for rounding.
 fn check<V: Real>(what: &str, device: &Vector<V>, host: &Vector<V>, within: f64) {
-    let largest = host.to_vec().iter().fold(0.0, |m: f64, v| m.max(v.to_f64().abs()));
-    for (row, (d, h)) in device.to_vec().iter().zip(host.to_vec()).enumerate() {
-        let (d, h) = (d.to_f64(), h.to_f64());
-        let close = (d - h).abs() <= within * largest;
-        assert!(close, "{what}, row {row}: {d} on the device, {h} on the host");
+    let wide = |vector: &Vector<V>| -> Vec<f64> {
+        let values = vector.to_vec();
+        values.iter().map(|value| value.to_c64().re).collect()
+    };
+    let (device, host) = (wide(device), wide(host));
+    let largest = host
+        .iter()
+        .fold(0.0, |most: f64, value| most.max(value.abs()));
+    for (row, (there, here)) in device.iter().zip(&host).enumerate() {
+        let close = (there - here).abs() <= within * largest;
+        assert!(
+            close,
+            "{what}, row {row}: {there} on the device, {here} on the host"
+        );
     }
 }
 
@@ -61,8 +74,11 @@ type Operation<M, V> = (
     fn(&StencilMatrix<M>, &Vector<V>, &mut Vector<V>, &Workspace) -> vcycle::Result<()>,
 );
 
-fn same_on<M: Storage, V: Real>(executor: &Executor, a: &StencilMatrix<f64>, within: f64)
-where
+fn same_on<M: Storage, V: Real + Mixes<V, V>>(
+    executor: &Executor,
+    a: &StencilMatrix<f64>,
+    within: f64,
+) where
     StencilMatrix<M>: LinOp<V>,
     V: Sweeps<M>,
 {
@@ -88,8 +104,12 @@ where
             };
             a.relax(sweep, x, y, ws)
         }),
-        ("sweep forward", |a, b, x, ws| V::sweep(a, Direction::Forward, b, x, ws)),
-        ("sweep backward", |a, b, x, ws| V::sweep(a, Direction::Backward, b, x, ws)),
+        ("sweep forward", |a, b, x, ws| {
+            V::sweep(a, Direction::Forward, b, x, ws)
+        }),
+        ("sweep backward", |a, b, x, ws| {
+            V::sweep(a, Direction::Backward, b, x, ws)
+        }),
     ];
     let rows = a.size().rows;
     for (name, operation) in operations {
@@ -193,7 +213,13 @@ pub fn several_columns(executor: &Executor) {
 
 pub fn transfers(executor: &Executor) {
     let host = Executor::reference();
-    for (size, axis) in [([5, 4, 3], 0), ([4, 5, 3], 1), ([3, 2, 4], 2), ([2, 1, 1], 0), ([6, 2, 2], 0)] {
+    for (size, axis) in [
+        ([5, 4, 3], 0),
+        ([4, 5, 3], 1),
+        ([3, 2, 4], 2),
+        ([2, 1, 1], 0),
+        ([6, 2, 2], 0),
+    ] {
         let grid = Grid::new(size).unwrap();
         let mut half = size;
         half[axis] = half[axis].div_ceil(2);
@@ -206,7 +232,9 @@ pub fn transfers(executor: &Executor) {
             let mut fine = vector::<f64>(on, cells, 1, 7);
             let mut small = vector::<f64>(on, coarse, 1, 8);
             transfer.restrict(q.as_ref(), &fine, &mut small).unwrap();
-            transfer.prolong(q.as_ref(), &small, &mut fine, add).unwrap();
+            transfer
+                .prolong(q.as_ref(), &small, &mut fine, add)
+                .unwrap();
             (small, fine)
         };
         for (scaled, add) in [(false, false), (true, true)] {
@@ -273,6 +301,9 @@ pub fn structured_multigrid_takes_as_many_iterations(executor: &Executor) {
             solved.outcome.iterations
         };
         let (device, host) = (iterations(executor), iterations(&Executor::cpu()));
-        assert!(device.abs_diff(host) <= 1, "{problem}: {device}, {host} on the host");
+        assert!(
+            device.abs_diff(host) <= 1,
+            "{problem}: {device}, {host} on the host"
+        );
     }
 }

@@ -4,7 +4,7 @@ use vcycle_gpu::{Address, Argument};
 
 use super::rows::{Finish, Operand, multiply_in, product_file};
 use super::{Define, File, Gpu, kernel_file};
-use crate::backend::reference::stencil::Order;
+use crate::backend::reference::stencil::{Order, Start};
 use crate::error::Result;
 use crate::scalar::{Kind, Real};
 use crate::structured::Grid;
@@ -36,15 +36,6 @@ pub(crate) enum Part {
     All,
     /// Those that a sweep forward changes after the cell.
     Later,
-}
-
-/// What sweeps begin with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Guess {
-    /// What the vector holds.
-    Given,
-    /// Zero, whatever the vector holds.
-    Zero,
 }
 
 impl StencilOperand<'_> {
@@ -120,8 +111,7 @@ pub(crate) fn product<V: Real>(
 pub(crate) fn gauss_seidel<V: Real>(
     gpu: &Gpu,
     a: StencilOperand<'_>,
-    order: Order,
-    guess: Guess,
+    (order, start): (Order, Start),
     b: &Vector<V>,
     x: &mut Vector<V>,
 ) -> Result<()> {
@@ -131,7 +121,7 @@ pub(crate) fn gauss_seidel<V: Real>(
         ("M", gpu.real(a.kind)?),
         ("X", vectors),
         ("ACC", vectors),
-        ("FROM_ZERO", flag(guess == Guess::Zero)),
+        ("FROM_ZERO", flag(start == Start::Zero)),
         ("BACKWARD", flag(order == Order::Backward)),
         ("LONG", flag(a.threads() > BLOCK as usize)),
     ]);

@@ -49,5 +49,9 @@ pub(crate) fn copy<T: Scalar>(
     let mut arguments = vec![Argument::U64(n as u64)];
     arguments.extend(at(x.device()?, from));
     arguments.extend(at(y.device_mut()?, to));
-    gpu.launch(&kernel, n.div_ceil(BLOCK as usize).max(1) as u32, &arguments)
+    gpu.launch(
+        &kernel,
+        n.div_ceil(BLOCK as usize).max(1) as u32,
+        &arguments,
+    )
 }

@@ -15,6 +15,9 @@
 //   STORES(N, A, T, p, i, values)   instructions as there can be; N = 2, 4, of halves also 8
 //   GROUP(T), COMMON_GROUP(S, T)    the N of 16 bytes; of the wider one of two types
 //   ROUND(A, T, value)          the value as LOAD gives it after STORE
+// A kernel begins with KERNEL, or with
+//   KERNEL_OF(blocks)           where so many blocks should fit a multiprocessor: it may use all the
+//                               registers that leaves, not just as many as most kernels do well with
 // Threads work together with
 //   TILE_SUM(A, value, width, scratch)   the sum over `width` neighbouring threads, in each of them;
 //                               `width` is a power of two, at most WIDTH
@@ -74,6 +77,7 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
 
 #define SHUFFLES 1
 #ifdef DIALECT_HIP
+#define KERNEL_OF(blocks) KERNEL
 // Threads of a wavefront go in step; only the compiler has to be held back.
 #define TILE_SYNC(tile)                                                                            \
     do {                                                                                           \
@@ -87,6 +91,7 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
 FUNCTION float widen_f16(u16 bits) { return (float)__builtin_bit_cast(_Float16, bits); }
 FUNCTION u16 narrow_f32_f16(float value) { return __builtin_bit_cast(u16, (_Float16)value); }
 #else
+#define KERNEL_OF(blocks) extern "C" __global__ void __launch_bounds__(BLOCK, blocks)
 #define TILE_SYNC(tile) __syncwarp(tile_mask(tile))
 #define TILE_SHUFFLE_XOR(tile, value, mask) __shfl_xor_sync(tile_mask(tile), value, mask)
 #define SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffu, value, mask)
@@ -124,6 +129,7 @@ typedef ulong u64;
 #define RESTRICT restrict
 #define FUNCTION static inline __attribute__((unused))
 #define KERNEL __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) SUB_GROUP void
+#define KERNEL_OF(blocks) KERNEL
 #ifdef cl_intel_required_subgroup_size
 #define SUB_GROUP __attribute__((intel_reqd_sub_group_size(WIDTH)))
 #else

@@ -3,8 +3,14 @@
 // With LATER only neighbours count that a forward sweep (stencil_sweep.c) changes after the cell.
 // That is what such a sweep from zero leaves of the right-hand side, with the sign turned.
 
-KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT values,
-                       GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
+#if R == 1 && CELLS == 4 && !LATER
+#define PRODUCT_KERNEL KERNEL_OF(8)
+#else
+#define PRODUCT_KERNEL KERNEL
+#endif
+
+PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT values,
+                               GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
     const Finish f = FINISH_OPERANDS;
     const u32 parts = (nx + CELLS - 1) / CELLS;
     const u32 item = (u32)thread_of_grid(), line_of_unknown = item / parts;
@@ -37,8 +43,9 @@ KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT values,
     }
 #endif
     const u64 place = i * cells_of_grid(&c) + first_cell(&c);
+    const ACC scale = ALPHA(0), shift = BETA(0);
     FOR(k, CELLS) {
         if (is_inside(&c, k))
-            finish(&f, place + k, place + k, ALPHA(0), BETA(0), sums[k]);
+            finish(&f, place + k, place + k, scale, shift, sums[k]);
     }
 }

@@ -41,8 +41,15 @@ FUNCTION void relax(u32 k, PRIVATE ARITH(M) (*own)[3][R][CELLS], PRIVATE ACC (*r
     FOR(i, R) numbers[i][k + 1] = rest[i];
 }
 
-KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
-                     GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT b, GLOBAL X *x) {
+#if R == 1 && !FROM_ZERO
+#define SWEEP_KERNEL KERNEL_OF(8)
+#else
+#define SWEEP_KERNEL KERNEL
+#endif
+
+SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
+                           GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT b,
+                           GLOBAL X *x) {
     LOCAL_ARRAY(ACC, changed, R * BLOCK);
     const u32 parts = (nx + CELLS - 1) / CELLS, width = parts < BLOCK ? parts : BLOCK;
     const u32 slot = thread_of_block() / width, lines = BLOCK / width;
