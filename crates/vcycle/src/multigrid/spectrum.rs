@@ -114,22 +114,19 @@ pub(super) fn row_sum_bound<T: Scalar>(a: &Csr<T>) -> Result<f64> {
     if let Some(queue) = Queue::real::<T>(a.executor()) {
         return Ok(queue.extremes(a)?.row_sum);
     }
-    let parts = a.map_pieces(|rows| {
-        let mut bound = 0.0_f64;
-        for row in rows {
-            let (columns, values) = a.row(row);
-            let (mut diagonal, mut sum) = (0.0, 0.0);
-            for (&column, value) in columns.iter().zip(values) {
-                let modulus = value.load().modulus().to_f64();
-                sum += modulus;
-                if column as usize == row {
-                    diagonal = modulus;
-                }
-            }
-            bound = bound.max(sum / diagonal);
+    let arrays = a.at_hand();
+    let bound_of = |row: usize| {
+        let (columns, values) = arrays.row(row);
+        let (mut diagonal, mut sum) = (0.0, 0.0);
+        for (&column, value) in columns.iter().zip(values) {
+            let modulus = value.load().modulus().to_f64();
+            sum += modulus;
+            let own = column as usize == row;
+            diagonal = if own { modulus } else { diagonal };
         }
-        bound
-    });
+        sum / diagonal
+    };
+    let parts = a.map_pieces(|rows| rows.map(bound_of).fold(0.0, f64::max));
     Ok(parts.into_iter().fold(0.0, f64::max))
 }
 

@@ -135,7 +135,7 @@ impl<'a> View<'a> {
             Systems::Unknown => (Cow::Owned(unknowns.uncoupled(a)?), strength),
             Systems::Node => (
                 Cow::Owned(condensed(a, unknowns.block_size)?),
-                without_row_sums(strength),
+                of_nodes(strength),
             ),
             Systems::Scalar | Systems::Auto => (Cow::Borrowed(a), strength),
         };
@@ -232,8 +232,9 @@ pub(super) fn in_blocks(
 }
 
 /// Norms of blocks are not the entries of a matrix whose row sums say anything.
-fn without_row_sums(strength: Strength) -> Strength {
+fn of_nodes(strength: Strength) -> Strength {
     match strength {
+        Strength::Mutual(measure) => Strength::Mutual(measure.of_nodes()),
         Strength::Classical(measure) => Strength::Classical(Classical {
             max_row_sum: 1.0,
             ..measure

@@ -65,7 +65,9 @@ mod on_devices {
         vectors::{
             axpby_scale_and_fill, rows_of_other_types, reductions, conversions, zero_coefficients,
         },
-        precisions::{combinations_on_a_device},
+        precisions::{
+            doubles_on_a_device, singles_on_a_device, halves_on_a_device, bfloats_on_a_device,
+        },
         formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
         preconditioners::{every_preconditioner_matches_the_reference},
         stencils::{

@@ -4,7 +4,7 @@ use vcycle_gpu::Argument;
 
 use super::File;
 use super::layout::{CHUNK, Entries, LANES, Slices};
-use super::rows::{Operand, columns_for, power, product_file};
+use super::rows::{Operand, columns_for, groups_for, power, product_file};
 use super::setup::{DeviceSlices, Marks, Queue};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
@@ -12,9 +12,10 @@ use crate::linop::Size;
 use crate::matrix::Pattern;
 use crate::scalar::Scalar;
 
-/// Threads of a block: small ones make room for others sooner.
-const BLOCK: u32 = 64;
-const FILE: File = product_file!(BLOCK, "sliced.c");
+/// With few threads in a block: it makes room for the next one sooner.
+const FILE: File = product_file!(64, "sliced.c");
+/// For slices with codes: neighbours of one block find more of `x` in the cache they share.
+const CODED: File = File { block: 128, ..FILE };
 
 /// What a device needs to know of a pattern to multiply with matrices that have it.
 #[derive(Clone, Debug)]
@@ -152,9 +153,10 @@ impl Layout {
         );
         let long_values = values.device()? + (self.steps * LANES * size_of::<T>()) as u64;
         arguments.push(Argument::Address(long_values));
-        let blocks = slices.div_ceil(BLOCK as usize / LANES);
+        let file = if self.codes.is_empty() { FILE } else { CODED };
+        let blocks = slices.div_ceil(file.block as usize / LANES) * groups_for(cols);
         Ok(Operand {
-            file: FILE,
+            file,
             kernel: "sliced",
             defines: vec![
                 mark,

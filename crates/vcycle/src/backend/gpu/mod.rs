@@ -43,8 +43,8 @@ pub struct Gpu {
     reduction: Memory,
 }
 
-/// File, kernel and definitions.
-type Key = (&'static str, &'static str, Vec<Define>);
+/// File, threads of a block, kernel and definitions.
+type Key = (&'static str, u32, &'static str, Vec<Define>);
 
 /// A compile-time constant of a program: name and value.
 pub(crate) type Define = (&'static str, &'static str);
@@ -139,13 +139,14 @@ impl Gpu {
         name: &'static str,
         defines: &[Define],
     ) -> Result<Kernel> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (file.name, name, defines.to_vec());
-        if let Some(kernel) = kernels.get(&key) {
+        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file.name, file.block, name, defines.to_vec());
+        if let Some(kernel) = kernels().get(&key) {
             return Ok(kernel.clone());
         }
+        // Other threads go on meanwhile.
         let kernel = self.device.kernel(&self.source(file, defines), name)?;
-        kernels.insert(key, kernel.clone());
+        kernels().insert(key, kernel.clone());
         Ok(kernel)
     }
 

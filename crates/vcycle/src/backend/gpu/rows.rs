@@ -138,7 +138,11 @@ pub(crate) fn multiply_in<X: Scalar, Y: Scalar>(
     arguments.extend(finish.arguments(y)?);
     match a.blocks {
         0 => Ok(()),
-        blocks => gpu.launch_blocks(&kernel, blocks as u32, a.file.block, &arguments),
+        blocks => {
+            // What is left is done by the same blocks.
+            let blocks = blocks.min(i32::MAX as usize) as u32;
+            gpu.launch_blocks(&kernel, blocks, a.file.block, &arguments)
+        }
     }
 }
 
@@ -173,7 +177,7 @@ impl ByRows {
             file: self.file,
             kernel: "by_rows",
             defines: self.defines,
-            blocks: (self.size.rows * threads).div_ceil(BLOCK as usize) * usize::from(cols > 0),
+            blocks: (self.size.rows * threads).div_ceil(BLOCK as usize) * groups_for(cols),
             arguments,
             values: self.values,
         }
@@ -189,6 +193,11 @@ pub(crate) fn threads_for(gpu: &Gpu, length: usize) -> usize {
 /// How many of so many columns a thread holds sums of.
 pub(crate) fn columns_for(cols: usize) -> usize {
     if cols == 1 { 1 } else { COLUMNS }
+}
+
+/// How often so many columns are shared among blocks.
+pub(crate) fn groups_for(cols: usize) -> usize {
+    cols.div_ceil(columns_for(cols))
 }
 
 /// A power of two up to 64, as a definition.

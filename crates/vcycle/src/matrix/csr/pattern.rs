@@ -87,6 +87,7 @@ impl Pattern {
     ///
     /// # Panics
     /// On an executor whose memory the host cannot address.
+    #[inline]
     pub fn offsets(&self) -> &[usize] {
         self.offsets.host().expect("pattern on a host executor")
     }
@@ -95,11 +96,13 @@ impl Pattern {
     ///
     /// # Panics
     /// On an executor whose memory the host cannot address.
+    #[inline]
     pub fn columns(&self) -> &[u32] {
         self.columns.host().expect("pattern on a host executor")
     }
 
     /// The places of the entries of one row.
+    #[inline]
     pub fn range(&self, row: usize) -> Range<usize> {
         let offsets = self.offsets();
         offsets[row]..offsets[row + 1]

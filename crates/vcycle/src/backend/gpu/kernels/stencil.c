@@ -45,7 +45,9 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT 
     const u64 place = i * cells_of_grid(&c) + first_cell(&c);
     const ACC scale = ALPHA(0), shift = BETA(0);
     FOR(k, CELLS) {
-        if (is_inside(&c, k))
-            finish(&f, place + k, place + k, scale, shift, sums[k]);
+        if (!is_inside(&c, k))
+            continue;
+        const Beside known = beside(&f, place + k, place + k, scale, shift);
+        finish(&f, &known, place + k, scale, shift, sums[k]);
     }
 }

@@ -126,7 +126,7 @@ impl Group {
 }
 
 /// Zero or a power of two, as a definition.
-fn literal(value: usize) -> &'static str {
+pub(super) fn literal(value: usize) -> &'static str {
     const POWERS: [&str; 15] = [
         "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192",
         "16384",
