@@ -13,6 +13,9 @@ pub(crate) mod monitor;
 pub(crate) mod rows;
 pub(crate) mod scalars;
 pub(crate) mod setup;
+pub(crate) mod stencil;
+pub(crate) mod strided;
+pub(crate) mod transfer;
 pub(crate) mod triangular;
 pub(crate) mod vector;
 
