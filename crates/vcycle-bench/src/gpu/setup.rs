@@ -1,6 +1,7 @@
 //! `vcycle-bench gpu-setup`: set-ups on a GPU beside those of hypre and AmgX, and products of sparse
 //! matrices beside cuSPARSE.
 
+mod fsai;
 mod products;
 
 use std::path::PathBuf;
@@ -63,6 +64,8 @@ enum Part {
     Setup,
     /// Products of sparse matrices
     Products,
+    /// Factorised approximate inverses, beside those of the host
+    Fsai,
     /// A problem of 64 million rows
     Large,
 }
@@ -90,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut report = Report::new(arguments.output.clone());
     let wanted = |part| match arguments.only.is_empty() {
-        true => part != Part::Large,
+        true => matches!(part, Part::Setup | Part::Products),
         false => arguments.only.contains(&part),
     };
     if wanted(Part::Setup) {
@@ -103,6 +106,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if wanted(Part::Products) {
         products::run(&bench, &mut report)?;
+    }
+    if wanted(Part::Fsai) {
+        fsai::run(&bench, &mut report)?;
     }
     if wanted(Part::Large) {
         bench.setups(&[LARGE], &mut report)?;
@@ -209,10 +215,7 @@ impl Bench {
     }
 
     /// The best time of some, and what the last one made.
-    fn best(
-        &self,
-        make: &mut dyn FnMut() -> Result<Hierarchy<f64>>,
-    ) -> Result<(f64, Hierarchy<f64>)> {
+    fn best<M>(&self, make: &mut dyn FnMut() -> Result<M>) -> Result<(f64, M)> {
         let mut best = f64::INFINITY;
         let mut last = None;
         for _ in 0..ROUNDS {

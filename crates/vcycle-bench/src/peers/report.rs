@@ -18,10 +18,15 @@ pub(crate) struct Group {
 }
 
 impl Group {
+    /// The solve of that name, if it came to an end.
+    pub(crate) fn ended(&self, name: &str) -> Option<&Measurement> {
+        let (_, attempt) = self.solves.iter().find(|(who, _)| *who == name)?;
+        attempt.as_ref().ok()
+    }
+
     /// The solve of that name, if it succeeded.
     pub(crate) fn measured(&self, name: &str) -> Option<&Measurement> {
-        let (_, attempt) = self.solves.iter().find(|(who, _)| *who == name)?;
-        attempt.as_ref().ok().filter(|m| m.converged())
+        self.ended(name).filter(|m| m.converged())
     }
 
     /// Our total time as a part of theirs; only between solves that both succeeded.

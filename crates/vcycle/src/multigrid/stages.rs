@@ -6,6 +6,7 @@ use super::amg::Amg;
 use super::coarsen::{self, Aggregates, Numbers, Splitting};
 use super::interpolate::{self, Truncation};
 use super::serde_text;
+use super::strength::Strength;
 use super::systems::{Unknowns, View};
 use crate::config::ConfigError;
 use crate::error::Result;
@@ -64,6 +65,11 @@ impl Coarsening {
             Self::Greedy => "sa",
             Self::Uniform => "uniform",
         }
+    }
+
+    /// Whether it goes by the matrix alone, not by strong couplings.
+    pub(super) fn weighs(self) -> bool {
+        matches!(self, Self::Pgm | Self::Uniform)
     }
 
     /// Whether it groups unknowns, and does not choose among them.
@@ -292,13 +298,16 @@ impl Coarsened {
             Self::Fitted(_, ready, radius) => (ready, radius),
             Self::Grouped(ref groups) => {
                 let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
-                let filter = (weak && node == 1).then_some(strength);
+                // What is weak by affinity may be large: the diagonal cannot take it.
+                let by_entries = !matches!(amg.strength, Strength::Affinity(_));
+                let filter = (weak && node == 1 && by_entries).then_some(strength);
                 let modes = &mut unknowns.modes;
                 let (p, radius) = aggregated(interpolation, a, groups, (block, filter), modes)?;
                 (lowered(a, p, unknowns, amg.energy_steps)?, radius)
             }
             ref chosen => {
-                let p = chosen.interpolated(interpolation, a, strength, &amg.truncation)?;
+                let strength = amg.strength.for_weights(a, strength)?;
+                let p = chosen.interpolated(interpolation, a, &strength, &amg.truncation)?;
                 (p, None)
             }
         };

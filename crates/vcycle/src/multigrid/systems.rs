@@ -123,10 +123,11 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// Without a measure of strength all couplings are strong.
     pub fn new(
         systems: Systems,
         coarsening: Coarsening,
-        strength: Strength,
+        strength: Option<Strength>,
         a: &'a Csr<f64>,
         unknowns: &Unknowns,
     ) -> Result<Self> {
@@ -135,11 +136,14 @@ impl<'a> View<'a> {
             Systems::Unknown => (Cow::Owned(unknowns.uncoupled(a)?), strength),
             Systems::Node => (
                 Cow::Owned(condensed(a, unknowns.block_size)?),
-                without_row_sums(strength),
+                strength.map(of_nodes),
             ),
             Systems::Scalar | Systems::Auto => (Cow::Borrowed(a), strength),
         };
-        let strength = strength.graph(&seen)?;
+        let strength = match strength {
+            Some(measure) => measure.graph(&seen)?,
+            None => Arc::clone(seen.pattern()),
+        };
         Ok(Self {
             systems,
             a,
@@ -232,8 +236,9 @@ pub(super) fn in_blocks(
 }
 
 /// Norms of blocks are not the entries of a matrix whose row sums say anything.
-fn without_row_sums(strength: Strength) -> Strength {
+fn of_nodes(strength: Strength) -> Strength {
     match strength {
+        Strength::Mutual(measure) => Strength::Mutual(measure.of_nodes()),
         Strength::Classical(measure) => Strength::Classical(Classical {
             max_row_sum: 1.0,
             ..measure

@@ -1,5 +1,7 @@
 //! The V-cycle.
 
+use std::sync::Arc;
+
 use super::Direction;
 use super::columns::by_column;
 use super::fields::{as_fields, as_rows};
@@ -9,7 +11,6 @@ use crate::backend::reference::stencil::Start;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::multigrid::DenseLu;
 use crate::scalar::Mixes;
 use crate::vector::Vector;
 
@@ -21,7 +22,7 @@ pub(super) struct VCycle<V: Vectors> {
     pub(super) rows: usize,
     pub(super) unknowns: usize,
     pub(super) levels: Vec<Box<dyn Level<V>>>,
-    pub(super) coarsest: DenseLu,
+    pub(super) coarsest: Arc<dyn LinOp<V>>,
     /// Sweeps before and after the correction.
     pub(super) sweeps: [usize; 2],
 }
@@ -123,7 +124,6 @@ impl<V: Vectors + Mixes<V, V>> LinOp<V> for VCycle<V> {
                 moved: passes * matrix + 2 * other,
             }
         });
-        let coarsest = LinOp::<V>::footprint(&self.coarsest);
-        levels.chain([coarsest]).sum()
+        levels.chain([self.coarsest.footprint()]).sum()
     }
 }

@@ -82,6 +82,31 @@ impl Strength {
     }
 }
 
+impl Strength {
+    /// The couplings for weights that are made of entries: where the strong ones were not told by
+    /// theirs, the large ones as well.
+    pub(super) fn for_weights(&self, a: &Csr<f64>, strong: &Arc<Pattern>) -> Result<Arc<Pattern>> {
+        if !matches!(self, Strength::Affinity(_)) {
+            return Ok(Arc::clone(strong));
+        }
+        let large = graph(a, &Classical::default())?;
+        let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
+            let of = |graph: &'_ Pattern, column: u32| {
+                let columns = &graph.columns()[graph.range(row)];
+                columns.binary_search(&column).is_ok()
+            };
+            let (columns, _) = a.row(row);
+            let kept = columns
+                .iter()
+                .map(|&c| (of(strong, c) || of(&large, c), c, ()));
+            rows.append_kept(a.executor(), columns.len(), kept)?;
+            Ok(())
+        };
+        let arrays = build(a.executor(), a.pattern().pieces(), a.bytes(), || (), fill)?;
+        Ok(arrays.into_pattern(a.executor(), a.size()))
+    }
+}
+
 /// One measure of strength.
 trait Measure: Sync {
     fn threshold(&self) -> f64;
@@ -123,16 +148,16 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
         Some(mean) => quantile(a, &scales, measure, mean),
         None => measure.threshold(),
     };
+    let arrays = a.at_hand();
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
-        let (columns, values) = a.row(row);
+        let (columns, values) = arrays.row(row);
         let strong = threshold * measure.reference(a, &scales, row);
         let couplings = columns.iter().zip(values).map(|(&column, &value)| {
             let coupling = measure.coupling(&scales, row, column as usize, value);
             let keep = column as usize != row && coupling > 0.0 && coupling >= strong;
             (keep, column, ())
         });
-        rows.append_kept(a.executor(), columns.len(), couplings)?;
-        Ok(())
+        rows.append_kept(a.executor(), columns.len(), couplings)
     };
     let pieces = a.pattern().pieces();
     let arrays = build(a.executor(), pieces, a.bytes(), || (), fill)?;

@@ -13,28 +13,33 @@ use crate::matrix::Csr;
 /// those of one side are large.
 ///
 /// **Choose it** for aggregation.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Mutual {
-    /// The smallest strong `s_ij`.
-    pub threshold: f64,
+    /// The smallest strong `s_ij`. Unless given it is 0.3, and 0.25 between nodes of several
+    /// unknowns: norms of blocks differ less than entries.
+    pub threshold: Option<f64>,
     /// The mean number of strong couplings a row, in place of the threshold.
     pub connections: Option<f64>,
 }
 
-impl Default for Mutual {
-    fn default() -> Self {
-        Self {
-            threshold: 0.3,
-            connections: None,
-        }
+/// The threshold unless one is given.
+const THRESHOLD: f64 = 0.3;
+/// The same between nodes of several unknowns.
+const NODE_THRESHOLD: f64 = 0.25;
+
+impl Mutual {
+    /// The same for a graph of nodes.
+    pub(in crate::multigrid) fn of_nodes(self) -> Self {
+        let threshold = self.threshold.or(Some(NODE_THRESHOLD));
+        Self { threshold, ..self }
     }
 }
 
 impl Measure for Mutual {
     fn threshold(&self) -> f64 {
-        self.threshold
+        self.threshold.unwrap_or(THRESHOLD)
     }
 
     fn connections(&self) -> Option<f64> {

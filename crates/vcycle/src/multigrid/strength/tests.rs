@@ -1,8 +1,11 @@
 use super::*;
 use crate::executor::Executor;
 use crate::gallery;
-use crate::linop::Size;
+use crate::linop::{LinOp, Size};
 use crate::matrix::Duplicates;
+use crate::multigrid::Amg;
+use crate::solver::{Cg, Solver};
+use crate::vector::Vector;
 
 fn matrix(spec: &str) -> Csr<f64> {
     gallery::build(spec, &Executor::reference()).unwrap().matrix
@@ -116,7 +119,11 @@ fn threads_change_nothing() {
         connections,
         ..Classical::default()
     });
-    let affinity = Strength::Affinity(Affinity::default());
+    let affinity = Strength::Affinity(Affinity {
+        vectors: 4,
+        sweeps: 5,
+        ..Affinity::default()
+    });
     for strength in all().into_iter().chain([by_mean, affinity]) {
         let expected = strength.graph(&a).unwrap();
         for threads in 1..=3 {
@@ -185,6 +192,38 @@ fn affinity_sees_the_direction_that_entries_hide() {
     let (by_affinity, by_entries) = (share(affinity), share(Strength::default()));
     assert!(by_affinity > 0.75, "{by_affinity}");
     assert!(by_entries < 0.5, "{by_entries}");
+}
+
+/// Iterations of conjugate gradients with classical multigrid.
+fn iterations(strength: Strength, spec: &str) -> usize {
+    let amg = Amg {
+        strength,
+        coarsening: "pmis".parse().unwrap(),
+        smoother: "l1-jacobi".parse().unwrap(),
+        coarsest_rows: 50,
+        ..Amg::default()
+    };
+    let solver = Solver::<f64>::new(Cg::default(), Arc::new(matrix(spec))).unwrap();
+    let solver = solver.preconditioned_by(&amg).unwrap();
+    let b = Vector::filled(&Executor::reference(), solver.size().rows, 1, 1.0).unwrap();
+    let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+    let outcome = outcome.unwrap();
+    assert!(outcome.converged());
+    outcome.iterations
+}
+
+#[test]
+fn multigrid_by_affinity_takes_fewer_iterations_across_the_grid() {
+    let spec = "aniso5:48,0.001,34.377";
+    let affinity = Strength::Affinity(Affinity {
+        vectors: 16,
+        ..Affinity::default()
+    });
+    let (by_affinity, by_entries) = (
+        iterations(affinity, spec),
+        iterations(Strength::default(), spec),
+    );
+    assert!(by_affinity < by_entries, "{by_affinity} {by_entries}");
 }
 
 #[test]

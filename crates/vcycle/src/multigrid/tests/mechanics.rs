@@ -109,6 +109,18 @@ fn what_mechanics_may_be_given_wrong_is_named_or_cured() {
     let levels = |near| set_up(&plain, near).unwrap().report().levels.clone();
     assert_eq!(levels(&twice)[1].rows, levels(&modes)[1].rows);
 
+    let mut broken = modes.vectors().to_vec();
+    broken[1][7] = f64::NAN;
+    let broken = NearNullspace::new(3, broken).and_then(|near| set_up(&amg, &near));
+    assert!(matches!(
+        broken.unwrap_err(),
+        Error::NonFiniteVector {
+            row: 7,
+            column: 1,
+            ..
+        }
+    ));
+
     let short = NearNullspace::new(3, vec![vec![1.0; 9]]).unwrap();
     assert!(matches!(
         set_up(&plain, &short).unwrap_err(),

@@ -1,6 +1,8 @@
 //! Factorised sparse approximate inverses.
 
 mod cholesky;
+#[cfg(test)]
+mod device_tests;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -12,6 +14,7 @@ use num_traits::Zero;
 use self::row::{Problem, Row};
 use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
 use super::{bad_pivot, nonzero_diagonal, square_entries};
+use crate::backend::gpu::setup::{Queue, fsai as device};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product};
@@ -105,7 +108,9 @@ impl<T: Mixes<T, T>> Factory<T> for Fsai {
         let _stage = ws.stage("fsai set-up", 0);
         self.check()?;
         let entries = square_entries(a.as_ref(), "fsai")?;
-        nonzero_diagonal(&entries, "fsai")?;
+        if Queue::real::<T>(entries.executor()).is_none() {
+            nonzero_diagonal(&entries, "fsai")?;
+        }
         let g = self.factor(&entries)?;
         let adjoint = g.adjoint()?;
         Ok(Arc::new(Product::new(vec![
@@ -166,6 +171,9 @@ impl Fsai {
     fn factor_in<T: Scalar, A: Field>(&self, a: &Csr<T>) -> Result<Csr<T>> {
         let wide = a.convert::<A>()?;
         let rounding = rounding(T::KIND).max(rounding(A::KIND));
+        if let Some(queue) = Queue::real::<A>(wide.executor()) {
+            return self.on_device(queue, &wide, rounding)?.convert::<T>();
+        }
         let problem = Problem {
             a: &wide,
             diagonal: positive_diagonal(&wide)?,
@@ -173,6 +181,43 @@ impl Fsai {
             rounding: A::Real::from_f64(rounding),
         };
         self.rows(&problem)?.convert::<T>()
+    }
+
+    /// The same by kernels.
+    fn on_device<A: Field>(&self, queue: Queue<'_>, a: &Csr<A>, rounding: f64) -> Result<Csr<A>> {
+        let growth = device::Growth {
+            steps: self.steps,
+            step_size: self.step_size,
+            tolerance: self.tolerance,
+            filter: self.filter,
+            rounding,
+        };
+        let rows = device::Rows::new(queue, a, growth)?;
+        let start = match (self.power, self.threshold > 0.0) {
+            (0, _) => None,
+            (1, false) => Some(Arc::clone(a.pattern())),
+            (power, _) => {
+                let large = rows.large(self.threshold)?;
+                let mut product = large.clone();
+                for _ in 1..power {
+                    product = product.multiply(&large)?;
+                }
+                Some(Arc::clone(product.pattern()))
+            }
+        };
+        match rows.factor(start.as_deref(), LONGEST_ROW)? {
+            Ok(factor) => Ok(factor),
+            Err(device::Obstacle::ZeroDiagonal(row)) => Err(Error::ZeroDiagonal {
+                component: "fsai",
+                row,
+            }),
+            Err(device::Obstacle::NotPositive(row)) => Err(bad_pivot("fsai", row, NOT_POSITIVE)),
+            Err(device::Obstacle::TooLong) => {
+                let pattern = start.expect("what is too long is a pattern");
+                check_lengths("fsai", pattern.offsets())?;
+                unreachable!("the host finds the row that is too long")
+            }
+        }
     }
 
     fn rows<A: Field>(&self, problem: &Problem<'_, A>) -> Result<Csr<A>> {
