@@ -72,7 +72,8 @@ impl Groups {
     }
 
     /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams,
-    /// which are of at most `widest`, has about `share` entries.
+    /// which are of at most `widest`, has about `share` entries, at most 8: tables of more teams
+    /// would not fit into the local memory of a block.
     pub(super) fn each(&self, most: usize, (share, widest): (usize, usize)) -> Result<Vec<Group>> {
         let start = self.list.device()?;
         let mut first = 0;
@@ -86,7 +87,7 @@ impl Groups {
                 rows,
                 size,
                 threads: match is_local && size < BLOCK_SIZES {
-                    true => (size / share).min(widest).max(size / 16),
+                    true => (size / share).min(widest).max(size / 8),
                     false => TEAM_BLOCK as usize,
                 },
                 is_local,
