@@ -22,11 +22,6 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
         const Row r = row_of(&a, row < rows ? row : rows - 1);
         const u32 count = row < rows ? r.count : 0;
         ACC sums[COLUMNS] = {0};
-        Beside besides[COLUMNS];
-        FOR(i, COLUMNS)
-            if (row < rows && column + i < cols)
-                besides[i] = beside(&f, row, row * cols + column + i, ALPHA(column + i),
-                                    BETA(column + i));
         UNROLL_4
         for (u32 k = part; k < count; k += THREADS) {
             const u32 place = column_of(&a, &r, k);
@@ -39,9 +34,11 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
         }
         FOR(i, COLUMNS) {
             const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);
-            if (part == i % THREADS && row < rows && column + i < cols)
-                finish(&f, &besides[i], row * cols + column + i, ALPHA(column + i),
-                       BETA(column + i), sum);
+            if (part == i % THREADS && row < rows && column + i < cols) {
+                const u64 place = row * cols + column + i;
+                const ACC added = addend(&f, place, BETA(column + i));
+                finish(&f, row, place, ALPHA(column + i), BETA(column + i), sum, added);
+            }
         }
     }
 }
