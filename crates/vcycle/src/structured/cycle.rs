@@ -28,6 +28,24 @@ pub(super) struct VCycle<V: Vectors> {
 }
 
 impl<V: Vectors + Mixes<V, V>> VCycle<V> {
+    /// Numbers by which to multiply on the way to the unknowns of the first level and back.
+    pub(super) fn scales(&self) -> Option<&Vector<V>> {
+        self.levels.first()?.scales()
+    }
+
+    /// The cycle in the unknowns of the first level.
+    pub(super) fn visit_first(
+        &self,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        match self.levels.first() {
+            Some(level) => self.visit(0, level.as_ref(), b, x, ws),
+            None => self.from(0, b, x, ws),
+        }
+    }
+
     /// The cycle from a level down, from a zero guess.
     fn from(&self, number: usize, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let Some(level) = self.levels.get(number) else {

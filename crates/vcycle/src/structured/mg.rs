@@ -4,9 +4,12 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::cycle::VCycle;
+use super::outer::Outer;
 use super::scaling::Strategy;
-use super::setup::set_up_as;
+use super::setup::{set_up_double, set_up_single};
 use super::{Grid, Smoother, StencilMatrix, Triple};
+use crate::backend::cpu::stencil::Vectors;
 use crate::config::{ConfigError, Unit};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -135,12 +138,12 @@ impl StructMg {
         let borrowed = Cow::Borrowed(&*a);
         let (operator, report) = match triple.compute {
             Unit::Double => {
-                let ready = set_up_as::<f64>(triple.storage, &parameters, borrowed, &executor, ws)?;
-                (seen_as::<f64, T>(Arc::new(ready.cycle))?, ready.report)
+                let ready = set_up_double(triple.storage, &parameters, borrowed, &executor, ws)?;
+                (outside(ready.cycle)?, ready.report)
             }
             _ => {
-                let ready = set_up_as::<f32>(triple.storage, &parameters, borrowed, &executor, ws)?;
-                (seen_as::<f32, T>(Arc::new(ready.cycle))?, ready.report)
+                let ready = set_up_single(triple.storage, &parameters, borrowed, &executor, ws)?;
+                (outside(ready.cycle)?, ready.report)
             }
         };
         let matrix = match T::KIND {
@@ -278,6 +281,14 @@ fn chosen(a: &StencilMatrix<f64>, krylov: Unit) -> (Triple, String) {
         triple,
         format!("struct-mg {triple}: values up to {largest:.1e} {why}"),
     )
+}
+
+/// A cycle on vectors of `V` as an operator on vectors of `T`.
+fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(cycle: VCycle<V>) -> Result<Arc<dyn LinOp<T>>> {
+    match cycle.executor() {
+        Executor::Gpu(_) => seen_as::<V, T>(Arc::new(cycle)),
+        _ => Ok(Arc::new(Outer::<V, T>::new(cycle))),
+    }
 }
 
 /// An operator on vectors of `S` as one on vectors of `T`.

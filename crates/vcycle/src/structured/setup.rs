@@ -340,8 +340,31 @@ fn coarsest_facts<V: Vectors>(level: &Made<'_>) -> LevelFacts {
     }
 }
 
+/// [`set_up_as`] in double precision. Being no generic function it is compiled here once, with all kernels,
+/// and not again by every crate that asks for structured multigrid.
+pub(super) fn set_up_double(
+    storage: Unit,
+    parameters: &StructMg,
+    a: Cow<'_, StencilMatrix<f64>>,
+    executor: &Executor,
+    ws: &Workspace,
+) -> Result<Ready<f64>> {
+    set_up_as(storage, parameters, a, executor, ws)
+}
+
+/// The same in single precision.
+pub(super) fn set_up_single(
+    storage: Unit,
+    parameters: &StructMg,
+    a: Cow<'_, StencilMatrix<f64>>,
+    executor: &Executor,
+    ws: &Workspace,
+) -> Result<Ready<f32>> {
+    set_up_as(storage, parameters, a, executor, ws)
+}
+
 /// The precisions that structured multigrid can be stored in, with arithmetic in `V`.
-pub(super) fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
+fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
     storage: Unit,
     parameters: &StructMg,
     a: Cow<'_, StencilMatrix<f64>>,

@@ -9,7 +9,6 @@ pub(crate) mod bsr;
 pub(crate) mod csr;
 pub(crate) mod dense;
 pub(crate) mod ell;
-mod layout;
 pub(crate) mod monitor;
 pub(crate) mod rows;
 pub(crate) mod scalars;

@@ -30,7 +30,6 @@
 //   TILE(threads)               `threads` neighbours that meet in TILE_SYNC while others do not; 1 on
 //                               devices where they cannot. A power of two, at most WIDTH
 //   TILE_SYNC(tile)             what the tile wrote before is seen by all of it
-//   TILE_SHUFFLE_XOR(tile, value, mask)   the value of another thread of the tile, where it is defined
 //   ATOMIC_ADD, _MIN, _MAX, _OR (pointer, value), ATOMIC_CAS(pointer, expected, value)
 //                               of u32 in global or local memory; each gives the value before
 //   FOR_ITEMS(i, n)             i from 0 to n - 1, shared by all threads of the grid
@@ -87,7 +86,6 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
         __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");                                     \
         __builtin_amdgcn_wave_barrier();                                                           \
     } while (0)
-#define TILE_SHUFFLE_XOR(tile, value, mask) __shfl_xor(value, mask)
 #define SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down(value, distance)
 #define SHUFFLE(value, lane) __shfl(value, lane)
@@ -106,7 +104,6 @@ LOAD_ONCE_OF(u16, u16, "u16", "=h")
 LOAD_ONCE_OF(u32, u32, "u32", "=r")
 #define KERNEL_OF(blocks) extern "C" __global__ void __launch_bounds__(BLOCK, blocks)
 #define TILE_SYNC(tile) __syncwarp(tile_mask(tile))
-#define TILE_SHUFFLE_XOR(tile, value, mask) __shfl_xor_sync(tile_mask(tile), value, mask)
 #define SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffu, value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down_sync(0xffffffffu, value, distance)
 #define SHUFFLE(value, lane) __shfl_sync(0xffffffffu, value, lane)
