@@ -47,7 +47,7 @@ impl StencilOperand<'_> {
         }
         let aligned = self.grid.length().is_multiple_of(self.cells());
         let mut defines = vec![
-            ("R", DIGITS[self.unknowns]),
+            ("UNKNOWNS", DIGITS[self.unknowns]),
             ("CELLS", DIGITS[self.cells()]),
             ("ALIGNED", flag(aligned)),
         ];

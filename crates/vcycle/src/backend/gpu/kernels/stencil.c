@@ -3,7 +3,7 @@
 // With LATER only neighbours count that a forward sweep (stencil_sweep.c) changes after the cell.
 // That is what such a sweep from zero leaves of the right-hand side, with the sign turned.
 
-#if R == 1 && CELLS == 4 && !LATER
+#if UNKNOWNS == 1 && CELLS == 4 && !LATER
 #define PRODUCT_KERNEL KERNEL_OF(8)
 #else
 #define PRODUCT_KERNEL KERNEL
@@ -14,7 +14,7 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT 
     const Finish f = FINISH_OPERANDS;
     const u32 parts = (nx + CELLS - 1) / CELLS;
     const u32 item = (u32)thread_of_grid(), line_of_unknown = item / parts;
-    const u32 line = line_of_unknown / R, i = line_of_unknown % R;
+    const u32 line = line_of_unknown / UNKNOWNS, i = line_of_unknown % UNKNOWNS;
     if (line >= ny * nz)
         return;
     const Cells c = {nx, ny, nz, CELLS * (item % parts), line % ny, line / ny};
@@ -25,7 +25,7 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT 
         add_planes(&c, row, values, x, sums);
     if (c.y % 2 == 0)
         add_lines(&c, row, values, x, sums);
-    FOR(j, R) {
+    FOR(j, UNKNOWNS) {
         ACC numbers[CELLS + 2];
         window(&c, OWN_LINE, j, x, numbers);
         FOR(place, 3) {

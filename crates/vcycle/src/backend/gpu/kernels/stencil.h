@@ -1,13 +1,13 @@
 // Rows of a matrix that is a stencil on a box of cells. A thread has some neighbours along x.
 //
 // The entry of unknown i of a cell with unknown j of a neighbour stands at
-// `values[(((line * R + i) * POINTS + point) * R + j) * nx + x]`, a zero where the neighbour is
-// outside. Vectors are unknown by unknown.
+// `values[(((line * UNKNOWNS + i) * POINTS + point) * UNKNOWNS + j) * nx + x]`, a zero where the
+// neighbour is outside. Vectors are unknown by unknown.
 //
-// Definitions: the types M of the matrix and X of vectors, the arithmetic type ACC; R unknowns a
+// Definitions: the types M of the matrix and X of vectors, the arithmetic type ACC; UNKNOWNS of a
 // cell; CELLS of a thread, 2 or 4, and ALIGNED, whether there is a multiple of that along x, which
-// 4 needs; LINE_0 to LINE_8 for the lines around, y fastest: which of their cells before, beside and
-// behind are neighbours, as 1, 2 and 4.
+// 4 needs; LINE_0 to LINE_8 for the lines around, y fastest: which of their cells before, beside
+// and behind are neighbours, as 1, 2 and 4.
 
 #define LINES                                                                                      \
     ((u32)LINE_0 | LINE_1 << 3 | LINE_2 << 6 | LINE_3 << 9 | LINE_4 << 12 | LINE_5 << 15 |         \
@@ -41,7 +41,7 @@ FUNCTION u64 first_cell(const PRIVATE Cells *c) {
 FUNCTION bool is_inside(const PRIVATE Cells *c, u32 k) { return ALIGNED || c->x + k < c->nx; }
 // Where the entries of the first cell begin, in the rows of unknown i.
 FUNCTION u64 row_of(const PRIVATE Cells *c, u32 i) {
-    return ((c->y + (u64)c->ny * c->z) * R + i) * (POINTS * R) * c->nx + c->x;
+    return ((c->y + (u64)c->ny * c->z) * UNKNOWNS + i) * (POINTS * UNKNOWNS) * c->nx + c->x;
 }
 
 // The numbers of all cells of a thread from a place on; outside any number will do.
@@ -54,7 +54,7 @@ FUNCTION u64 row_of(const PRIVATE Cells *c, u32 i) {
 
 FUNCTION void entries(const PRIVATE Cells *c, u64 row, u32 point, u32 j, GLOBAL const M *values,
                       PRIVATE ARITH(M) *entry) {
-    LOAD_CELLS(M, c, values, row + (u64)(point * R + j) * c->nx, entry);
+    LOAD_CELLS(M, c, values, row + (u64)(point * UNKNOWNS + j) * c->nx, entry);
 }
 
 // Numbers of unknown j on a line around: of the cell before those of the thread, of them, of the one
@@ -74,7 +74,7 @@ FUNCTION void window(const PRIVATE Cells *c, u32 line, u32 j, GLOBAL const X *x,
 // Adds what one line around contributes to unknown i.
 FUNCTION void add_line(const PRIVATE Cells *c, u64 row, u32 line, GLOBAL const M *values,
                        GLOBAL const X *x, PRIVATE ACC *sums) {
-    FOR(j, R) {
+    FOR(j, UNKNOWNS) {
         ACC numbers[CELLS + 2];
         window(c, line, j, x, numbers);
         FOR(place, 3) {

@@ -6,30 +6,33 @@
 // part by part.
 
 // Unknowns of a cell from what is left for them, by elimination without exchanges of rows.
-FUNCTION void eliminate(PRIVATE ACC (*block)[R], PRIVATE ACC *rests) {
-    FOR(pivot, R) {
-        FOR(row, R) {
+FUNCTION void eliminate(PRIVATE ACC (*block)[UNKNOWNS], PRIVATE ACC *rests) {
+    FOR(pivot, UNKNOWNS) {
+        FOR(row, UNKNOWNS) {
             if (row <= pivot)
                 continue;
             const ACC factor = block[row][pivot] / block[pivot][pivot];
-            FOR(column, R) if (column > pivot) block[row][column] -= factor * block[pivot][column];
+            FOR(column, UNKNOWNS) {
+                if (column > pivot)
+                    block[row][column] -= factor * block[pivot][column];
+            }
             rests[row] -= factor * rests[pivot];
         }
     }
-    FOR(step, R) {
-        const u32 row = R - 1 - step;
-        FOR(column, R) if (column > row) rests[row] -= block[row][column] * rests[column];
+    FOR(step, UNKNOWNS) {
+        const u32 row = UNKNOWNS - 1 - step;
+        FOR(column, UNKNOWNS) if (column > row) rests[row] -= block[row][column] * rests[column];
         rests[row] /= block[row][row];
     }
 }
 
 // Changes cell k; `numbers` are those of the line around it, `own` the entries on the line.
-FUNCTION void relax(u32 k, PRIVATE ARITH(M) (*own)[3][R][CELLS], PRIVATE ACC (*rests)[CELLS],
+FUNCTION void relax(u32 k, PRIVATE ARITH(M) (*own)[3][UNKNOWNS][CELLS], PRIVATE ACC (*rests)[CELLS],
                     PRIVATE ACC (*numbers)[CELLS + 2]) {
-    ACC block[R][R], rest[R];
-    FOR(i, R) {
+    ACC block[UNKNOWNS][UNKNOWNS], rest[UNKNOWNS];
+    FOR(i, UNKNOWNS) {
         rest[i] = rests[i][k];
-        FOR(j, R) {
+        FOR(j, UNKNOWNS) {
             block[i][j] = own[i][CENTRE][j][k];
             FOR(place, 3) {
                 if (place != CENTRE && IS_NEIGHBOUR(OWN_LINE, place))
@@ -38,10 +41,10 @@ FUNCTION void relax(u32 k, PRIVATE ARITH(M) (*own)[3][R][CELLS], PRIVATE ACC (*r
         }
     }
     eliminate(block, rest);
-    FOR(i, R) numbers[i][k + 1] = rest[i];
+    FOR(i, UNKNOWNS) numbers[i][k + 1] = rest[i];
 }
 
-#if R == 1 && !FROM_ZERO
+#if UNKNOWNS == 1 && !FROM_ZERO
 #define SWEEP_KERNEL KERNEL_OF(8)
 #else
 #define SWEEP_KERNEL KERNEL
@@ -50,7 +53,7 @@ FUNCTION void relax(u32 k, PRIVATE ARITH(M) (*own)[3][R][CELLS], PRIVATE ACC (*r
 SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
                            GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT b,
                            GLOBAL X *x) {
-    LOCAL_ARRAY(ACC, changed, R * BLOCK);
+    LOCAL_ARRAY(ACC, changed, UNKNOWNS * BLOCK);
     const u32 parts = (nx + CELLS - 1) / CELLS, width = parts < BLOCK ? parts : BLOCK;
     const u32 slot = thread_of_block() / width, lines = BLOCK / width;
     const u32 ys = (ny + 1 - odd_y) / 2, zs = (nz + 1 - odd_z) / 2;
@@ -64,13 +67,13 @@ SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
                          2 * (line / ys) + odd_z};
         const bool active = mine && part < parts;
         const u64 cells = cells_of_grid(&c), first = first_cell(&c);
-        ARITH(M) own[R][3][R][CELLS];
-        ACC rests[R][CELLS], numbers[R][CELLS + 2] = {{0}};
+        ARITH(M) own[UNKNOWNS][3][UNKNOWNS][CELLS];
+        ACC rests[UNKNOWNS][CELLS], numbers[UNKNOWNS][CELLS + 2] = {{0}};
         if (active) {
-            FOR(i, R) {
+            FOR(i, UNKNOWNS) {
                 const u64 row = row_of(&c, i);
                 ACC sums[CELLS] = {0};
-                FOR(j, R) {
+                FOR(j, UNKNOWNS) {
                     FOR(place, 3) {
                         if (IS_NEIGHBOUR(OWN_LINE, place))
                             entries(&c, row, POINT(OWN_LINE, place), j, values, own[i][place][j]);
@@ -86,11 +89,12 @@ SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
                 FOR(k, CELLS) rests[i][k] -= sums[k];
             }
             FOR(k, CELLS) if (k % 2 == BACKWARD) relax(k, own, rests, numbers);
-            FOR(i, R) changed[i * BLOCK + thread_of_block()] = numbers[i][BACKWARD ? CELLS : 1];
+            FOR(i, UNKNOWNS)
+                changed[i * BLOCK + thread_of_block()] = numbers[i][BACKWARD ? CELLS : 1];
         }
         BARRIER();
         if (active) {
-            FOR(i, R) {
+            FOR(i, UNKNOWNS) {
                 const u64 place = i * cells + first;
                 const LOCAL ACC *beside = changed + i * BLOCK + thread_of_block();
                 if (BACKWARD && lane > 0)
@@ -103,7 +107,7 @@ SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
                     numbers[i][CELLS + 1] = LOAD(X, x, place + CELLS);
             }
             FOR(k, CELLS) if (k % 2 != BACKWARD) relax(k, own, rests, numbers);
-            FOR(i, R) {
+            FOR(i, UNKNOWNS) {
 #if ALIGNED
                 STORES(CELLS, ACC, X, x, (i * cells + first) / CELLS, numbers[i] + 1);
 #else
