@@ -1,6 +1,7 @@
 //! `vcycle-bench struct`: what storing stencil matrices in fewer bits gains.
 
 mod ablation;
+mod device;
 mod kernels;
 mod solves;
 
@@ -26,6 +27,9 @@ pub struct Arguments {
         "rhd-3T:72", "oil-4C:64", "solid-3D:64",
     ].map(str::to_owned))]
     problems: Vec<String>,
+    /// Where to solve, `cuda:0` say; on the processor unless given
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
     /// Threads; all cores unless given
     #[arg(long)]
     threads: Option<usize>,
@@ -47,18 +51,26 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let executor = Executor::cpu_with_threads(crate::threads(arguments.threads)?)?;
+    let host = Executor::cpu_with_threads(crate::threads(arguments.threads)?)?;
+    let executor = match &arguments.device {
+        Some(name) => Executor::gpu(name)?,
+        None => host.clone(),
+    };
     if let Some(file) = &arguments.ablation {
-        return ablation::run(arguments, &executor, file);
+        return ablation::run(arguments, &host, file);
     }
     let mut measured = Vec::new();
     for name in &arguments.problems {
-        let problem = Problem::new(&executor, name)?;
-        println!("{problem}, {} threads", executor.threads());
+        let problem = Problem::new(&host, name)?;
+        println!("{problem}, {}, {} threads", executor.name(), host.threads());
         if arguments.kernels {
-            println!("{}", kernels::measure(arguments, &problem.a)?);
+            let table = match &arguments.device {
+                Some(device) => device::measure(device, &problem.a)?,
+                None => kernels::measure(arguments, &problem.a)?,
+            };
+            println!("{table}");
         }
-        measured.push(solves::measure(arguments, &problem)?);
+        measured.push(solves::measure(arguments, &problem.on(&executor)?)?);
     }
     println!("{}", solves::summary(&measured));
     Ok(())
@@ -83,6 +95,18 @@ impl Problem {
             b: Vector::filled(executor, a.size().rows, 1, 1.0)?,
             symmetric: is_symmetric(&a)?,
             a: Arc::new(a),
+        })
+    }
+
+    /// The same on another executor.
+    fn on(self, executor: &Executor) -> Result<Self> {
+        if self.a.executor().shares_memory_with(executor) {
+            return Ok(self);
+        }
+        Ok(Self {
+            a: Arc::new(self.a.copy_to(executor)?),
+            b: self.b.copy_to(executor)?,
+            ..self
         })
     }
 

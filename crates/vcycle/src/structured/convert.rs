@@ -170,7 +170,7 @@ fn tasks(cells: usize) -> Vec<Range<usize>> {
 
 impl<T: Storage> StencilMatrix<T> {
     /// The matrix of a CSR matrix whose grid is known; it has as many unknowns a cell as there are rows
-    /// for each. Stored zeros do not count.
+    /// for each. Stored zeros do not count. Of a matrix on a device it is one of the host.
     ///
     /// # Errors
     /// [`NotAStencil`](Error::NotAStencil) naming the first entry between cells that are no
@@ -191,7 +191,7 @@ impl<T: Storage> StencilMatrix<T> {
         unknowns: usize,
     ) -> Result<Self> {
         let values = lines_of(a, &Decoder::new(grid, unknowns), &stencil)?;
-        Self::with_unknowns(a.executor(), grid, stencil, unknowns, values)
+        Self::with_unknowns(&a.executor().on_host(), grid, stencil, unknowns, values)
     }
 
     /// The same matrix in CSR, without the zeros beside the diagonal.

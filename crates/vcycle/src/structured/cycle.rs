@@ -1,5 +1,7 @@
 //! The V-cycle.
 
+use std::sync::Arc;
+
 use super::Direction;
 use super::columns::by_column;
 use super::fields::{as_fields, as_rows};
@@ -9,7 +11,6 @@ use crate::backend::reference::stencil::Start;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::multigrid::DenseLu;
 use crate::scalar::Mixes;
 use crate::vector::Vector;
 
@@ -21,12 +22,30 @@ pub(super) struct VCycle<V: Vectors> {
     pub(super) rows: usize,
     pub(super) unknowns: usize,
     pub(super) levels: Vec<Box<dyn Level<V>>>,
-    pub(super) coarsest: DenseLu,
+    pub(super) coarsest: Arc<dyn LinOp<V>>,
     /// Sweeps before and after the correction.
     pub(super) sweeps: [usize; 2],
 }
 
 impl<V: Vectors + Mixes<V, V>> VCycle<V> {
+    /// Numbers by which to multiply on the way to the unknowns of the first level and back.
+    pub(super) fn scales(&self) -> Option<&Vector<V>> {
+        self.levels.first()?.scales()
+    }
+
+    /// The cycle in the unknowns of the first level.
+    pub(super) fn visit_first(
+        &self,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        match self.levels.first() {
+            Some(level) => self.visit(0, level.as_ref(), b, x, ws),
+            None => self.from(0, b, x, ws),
+        }
+    }
+
     /// The cycle from a level down, from a zero guess.
     fn from(&self, number: usize, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let Some(level) = self.levels.get(number) else {
@@ -105,7 +124,6 @@ impl<V: Vectors + Mixes<V, V>> LinOp<V> for VCycle<V> {
                 moved: passes * matrix + 2 * other,
             }
         });
-        let coarsest = LinOp::<V>::footprint(&self.coarsest);
-        levels.chain([coarsest]).sum()
+        levels.chain([self.coarsest.footprint()]).sum()
     }
 }

@@ -326,7 +326,7 @@ pub(super) fn made_of_lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::reference::stencil::Form;
+    use crate::backend::gpu::rows::Finish;
     use crate::gallery;
     use crate::linop::Size;
     use crate::matrix::{Csr, Duplicates};
@@ -417,14 +417,10 @@ mod tests {
             let mut fine = Vector::zeros(&host, a.size().rows, 1).unwrap();
             p.prolong(None, &x, &mut fine, false).unwrap();
             let mut product = fine.clone();
-            a.column(
-                Form::Product,
-                fine.host().unwrap(),
-                product.host_mut().unwrap(),
-            );
+            a.column(&Finish::Apply, &fine, &mut product).unwrap();
             let (mut expected, mut found) = (x.clone(), x.clone());
             p.restrict(None, &product, &mut expected).unwrap();
-            coarse.column(Form::Product, x.host().unwrap(), found.host_mut().unwrap());
+            coarse.column(&Finish::Apply, &x, &mut found).unwrap();
             let scale = 1e-12 * a.largest();
             for (expected, found) in expected.to_vec().into_iter().zip(found.to_vec()) {
                 assert!(

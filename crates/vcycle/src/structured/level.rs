@@ -4,11 +4,14 @@ use super::factor::Factor;
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
 use crate::backend::cpu::stencil::{Axes, Residual, Vectors};
 use crate::backend::cpu::{self, Threads};
-use crate::backend::reference::stencil::{Form, Order, Start};
+use crate::backend::gpu::rows::Finish;
+use crate::backend::gpu::stencil::Part;
+use crate::backend::gpu::{self, Gpu};
+use crate::backend::reference::stencil::{Order, Start};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::scalar::{Kind, Mixes, convert};
-use crate::vector::Vector;
+use crate::vector::{Coefficient, Vector};
 
 /// What a cycle in arithmetic of `V` does on a level; vectors are unknown by unknown. Where the level is scaled all of it is about the
 /// scaled unknowns; [`enter`](Level::enter) and [`leave`](Level::leave) are the way in and out, and the
@@ -82,9 +85,18 @@ impl<V: Vectors> Scales<V> {
 
 impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
     fn residual(&self, b: &Vector<V>, x: &Vector<V>, r: &mut Vector<V>) -> Result<()> {
-        self.a
-            .column(Form::Residual { b: b.host()? }, x.host()?, r.host_mut()?);
-        Ok(())
+        self.a.column(&Finish::residual(b), x, r)
+    }
+
+    /// The residual of what one sweep forward makes of zeros, on a device: a row is right when its turn
+    /// comes, so what is left are the changes of neighbours after that.
+    fn residual_after_sweep(&self, gpu: &Gpu, x: &Vector<V>, r: &mut Vector<V>) -> Result<()> {
+        let less = Finish::Combine {
+            alpha: Coefficient::real(-1.0),
+            beta: Coefficient::zero(),
+            z: None,
+        };
+        gpu::stencil::product(gpu, self.a.operand()?, Part::Later, &less, x, r)
     }
 
     /// What residuals and corrections are multiplied by between the grids.
@@ -94,9 +106,10 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
 
     /// The threads and transfers of kernels that do planes one after the other, where there are planes.
     fn by_planes(&self) -> Option<(&Threads, Axes<'_, M>)> {
-        let (grid, transfers) = (self.grid(), self.transfers.iter().map(Transfer::arrays));
+        let grid = self.grid();
         match self.a.executor() {
             Executor::Cpu(threads) if grid.size()[2] > 1 => {
+                let transfers = self.transfers.iter().map(Transfer::arrays);
                 Some((threads, Axes::new(grid, transfers)))
             }
             _ => None,
@@ -136,7 +149,10 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
         let _stage = ws.stage_of("residual", || self.a.bytes() + 2 * b.bytes());
         let Some((threads, axes)) = self.by_planes() else {
             let mut r = ws.vector_like::<V, V>(b)?;
-            self.residual(b, x, &mut r)?;
+            match (self.a.executor(), &self.factor) {
+                (Executor::Gpu(gpu), None) if swept => self.residual_after_sweep(gpu, x, &mut r)?,
+                _ => self.residual(b, x, &mut r)?,
+            }
             return restrict_through(&self.transfers, self.q(), &r, coarse, ws);
         };
         let mut scratch = ws.vector::<V>(b.executor(), axes.scratch(self.unknowns()), 1)?;
@@ -197,7 +213,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
     }
 }
 
-/// Restricts along one axis after the other.
+/// Restricts along one axis after the other, on a device along all at once.
 fn restrict_through<M: Storage, V: Vectors>(
     transfers: &[Transfer<M>],
     q: Option<&Vector<V>>,
@@ -205,6 +221,9 @@ fn restrict_through<M: Storage, V: Vectors>(
     coarse: &mut Vector<V>,
     ws: &Workspace,
 ) -> Result<()> {
+    if let Executor::Gpu(gpu) = fine.executor() {
+        return Transfer::operand(transfers)?.restrict(gpu, q, fine, coarse);
+    }
     let (first, rest) = transfers.split_first().expect("levels have transfers");
     if rest.is_empty() {
         return first.restrict(q, fine, coarse);
@@ -222,6 +241,9 @@ fn prolong_through<M: Storage, V: Vectors>(
     (fine, add): (&mut Vector<V>, bool),
     ws: &Workspace,
 ) -> Result<()> {
+    if let Executor::Gpu(gpu) = coarse.executor() {
+        return Transfer::operand(transfers)?.prolong(gpu, q, coarse, (fine, add));
+    }
     let (first, rest) = transfers.split_first().expect("levels have transfers");
     if rest.is_empty() {
         return first.prolong(q, coarse, fine, add);

@@ -2,6 +2,7 @@
 
 use super::{Grid, Stencil, fields};
 use crate::backend::cpu::simd::multiversion;
+use crate::backend::gpu::stencil::StencilOperand;
 use crate::backend::reference::stencil::StencilArrays;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
@@ -66,9 +67,8 @@ impl<T: Storage> StencilMatrix<T> {
     /// for each the entries with the first unknown there, then with the second, and so on.
     ///
     /// # Errors
-    /// For another number of unknowns than one to four, when there are not as many values as the
-    /// stencil has points times the grid has cells times unknowns squared, and on a device, which has
-    /// no kernels for it.
+    /// For another number of unknowns than one to four, and when there are not as many values as the
+    /// stencil has points times the grid has cells times unknowns squared.
     pub fn with_unknowns(
         executor: &Executor,
         grid: Grid,
@@ -76,12 +76,6 @@ impl<T: Storage> StencilMatrix<T> {
         unknowns: usize,
         values: Vec<T>,
     ) -> Result<Self> {
-        if let Executor::Gpu(gpu) = executor {
-            return Err(gpu.lacks(
-                "structured multigrid",
-                "stencil matrices yet; `amg` runs there",
-            ));
-        }
         if !(1..=MOST_UNKNOWNS).contains(&unknowns) {
             return Err(Error::BadParameter {
                 parameter: "unknowns",
@@ -138,18 +132,61 @@ impl<T: Storage> StencilMatrix<T> {
         self.values.bytes()
     }
 
-    /// The values line by line, offset by offset.
+    /// The values line by line, offset by offset; those of a device are copied.
+    ///
+    /// # Panics
+    /// When a device fails.
     pub fn values(&self) -> &[T] {
-        self.values
-            .host()
-            .expect("stencil matrices live on the host")
+        self.values.host().expect("the device still answers")
     }
 
     /// The values to be changed; those of neighbours outside the grid have to stay zero.
+    ///
+    /// # Panics
+    /// When a device fails.
     pub fn values_mut(&mut self) -> &mut [T] {
-        self.values
-            .host_mut()
-            .expect("stencil matrices live on the host")
+        self.values.host_mut().expect("the device still answers")
+    }
+
+    /// The same matrix on another executor.
+    ///
+    /// # Errors
+    /// When a device has no memory for it, or cannot number its rows.
+    pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        if let Executor::Gpu(gpu) = executor
+            && self.size().rows >= u32::MAX as usize
+        {
+            return Err(gpu.lacks("stencil matrix", "so many rows"));
+        }
+        executor.check_room(self.bytes())?;
+        Ok(Self {
+            grid: self.grid,
+            stencil: self.stencil.clone(),
+            unknowns: self.unknowns,
+            values: self.values.copy_to(executor)?,
+        })
+    }
+
+    /// [`copy_to`](Self::copy_to) that copies nothing where the matrix is there already.
+    ///
+    /// # Errors
+    /// As [`copy_to`](Self::copy_to).
+    pub fn into_executor(self, executor: &Executor) -> Result<Self> {
+        match self.executor().shares_memory_with(executor) {
+            true => Ok(self),
+            false => self.copy_to(executor),
+        }
+    }
+
+    /// The arrays, for kernels of a device.
+    pub(crate) fn operand(&self) -> Result<StencilOperand<'_>> {
+        Ok(StencilOperand {
+            grid: self.grid,
+            offsets: self.stencil.offsets(),
+            unknowns: self.unknowns,
+            kind: T::KIND,
+            values: self.values.device()?,
+        })
     }
 
     /// The arrays, for kernels.
@@ -200,7 +237,7 @@ impl<T: Storage> StencilMatrix<T> {
     /// The same matrix with values of another type, rounded to nearest.
     pub fn convert<S: Storage>(&self) -> Result<StencilMatrix<S>> {
         let mut values: Vec<S> = zeroed(self.executor(), self.entries())?;
-        match self.executor() {
+        match &self.executor().on_host() {
             Executor::Cpu(threads) => cpu::vector::copy(threads, self.values(), &mut values),
             _ => reference::vector::copy(self.values(), &mut values),
         }

@@ -4,12 +4,15 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::cycle::VCycle;
+use super::outer::Outer;
 use super::scaling::Strategy;
-use super::setup::set_up_as;
+use super::setup::{set_up_double, set_up_single};
 use super::{Grid, Smoother, StencilMatrix, Triple};
+use crate::backend::cpu::stencil::Vectors;
 use crate::config::{ConfigError, Unit};
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
 use crate::multigrid::Report;
@@ -110,6 +113,7 @@ impl StructMg {
         ws: &Workspace,
     ) -> Result<Generated<T>> {
         let _stage = ws.stage("struct-mg set-up", 0);
+        let executor = a.executor().clone();
         let a = self.stencil(a.as_ref())?;
         a.check_finite()?;
         let (triple, note) = match self.precision {
@@ -134,16 +138,16 @@ impl StructMg {
         let borrowed = Cow::Borrowed(&*a);
         let (operator, report) = match triple.compute {
             Unit::Double => {
-                let ready = set_up_as::<f64>(triple.storage, &parameters, borrowed, ws)?;
-                (seen_as::<f64, T>(Arc::new(ready.cycle))?, ready.report)
+                let ready = set_up_double(triple.storage, &parameters, borrowed, &executor, ws)?;
+                (outside(ready.cycle)?, ready.report)
             }
             _ => {
-                let ready = set_up_as::<f32>(triple.storage, &parameters, borrowed, ws)?;
-                (seen_as::<f32, T>(Arc::new(ready.cycle))?, ready.report)
+                let ready = set_up_single(triple.storage, &parameters, borrowed, &executor, ws)?;
+                (outside(ready.cycle)?, ready.report)
             }
         };
         let matrix = match T::KIND {
-            Kind::F64 => for_products(a, triple.storage)?,
+            Kind::F64 => for_products(a, triple.storage, &executor)?,
             _ => None,
         };
         Ok(Generated {
@@ -155,10 +159,13 @@ impl StructMg {
         })
     }
 
-    /// The operator as a stencil matrix, whatever it is stored as.
+    /// The operator as a stencil matrix of the host, whatever it is stored as.
     fn stencil<'a, T: Scalar>(&self, a: &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
-            return Ok(Cow::Borrowed(stencil));
+            return match stencil.executor() {
+                Executor::Gpu(_) => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
+                _ => Ok(Cow::Borrowed(stencil)),
+            };
         }
         let entries = entries(a, "struct-mg")?;
         let entries: &Csr<T> = &entries;
@@ -214,15 +221,21 @@ fn check_single(a: &StencilMatrix<f64>) -> Result<()> {
 fn for_products(
     a: Cow<'_, StencilMatrix<f64>>,
     storage: Unit,
+    executor: &Executor,
 ) -> Result<Option<Arc<dyn LinOp<f64>>>> {
     if storage != Unit::Double && a.is_exact_in::<f16>() {
-        return Ok(Some(Arc::new(a.convert::<f16>()?)));
+        let narrow = a.convert::<f16>()?.into_executor(executor)?;
+        return Ok(Some(Arc::new(narrow)));
     }
     if storage != Unit::Double && a.is_exact_in::<f32>() {
-        return Ok(Some(Arc::new(a.convert::<f32>()?)));
+        let narrow = a.convert::<f32>()?.into_executor(executor)?;
+        return Ok(Some(Arc::new(narrow)));
     }
+    // Matrices of devices need no columns either where rows are alike.
+    let is_there = a.executor().shares_memory_with(executor);
     Ok(match a {
         Cow::Borrowed(_) => None,
+        Cow::Owned(_) if !is_there => None,
         Cow::Owned(a) => Some(Arc::new(a)),
     })
 }
@@ -268,6 +281,14 @@ fn chosen(a: &StencilMatrix<f64>, krylov: Unit) -> (Triple, String) {
         triple,
         format!("struct-mg {triple}: values up to {largest:.1e} {why}"),
     )
+}
+
+/// A cycle on vectors of `V` as an operator on vectors of `T`.
+fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(cycle: VCycle<V>) -> Result<Arc<dyn LinOp<T>>> {
+    match cycle.executor() {
+        Executor::Gpu(_) => seen_as::<V, T>(Arc::new(cycle)),
+        _ => Ok(Arc::new(Outer::<V, T>::new(cycle))),
+    }
 }
 
 /// An operator on vectors of `S` as one on vectors of `T`.

@@ -36,6 +36,7 @@ mod matrix;
 mod mg;
 #[cfg(test)]
 mod mg_tests;
+mod outer;
 mod precision;
 mod scaling;
 mod setup;

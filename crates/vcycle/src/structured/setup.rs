@@ -1,6 +1,7 @@
 //! From a matrix to the levels of structured multigrid.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::cycle::VCycle;
@@ -12,7 +13,7 @@ use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
 use crate::backend::cpu::stencil::Vectors;
 use crate::config::{Precision, Unit};
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::LinOp;
 use crate::multigrid::{DenseLu, LevelFacts, Report, StageTime};
 use crate::scalar::{Kind, Mixes, bf16, f16};
@@ -123,19 +124,19 @@ pub(super) struct Ready<V: Vectors> {
     pub(super) report: Report,
 }
 
-/// Makes all levels and stores them: arithmetic in `V`, matrices in `M` up to the level from which on
-/// they are in `V`, too.
+/// Makes all levels and stores them on an executor: arithmetic in `V`, matrices in `M` up to the level
+/// from which on they are in `V`, too.
 pub(super) fn set_up<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
     parameters: &StructMg,
     mut a: Cow<'_, StencilMatrix<f64>>,
+    executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>
 where
     StencilMatrix<M>: LinOp<V>,
     StencilMatrix<V>: LinOp<V>,
 {
-    let (executor, unknowns) = (a.executor().clone(), a.unknowns());
-    let cells = a.grid().cells();
+    let (unknowns, cells) = (a.unknowns(), a.grid().cells());
     a.check_diagonal("struct-mg")?;
     let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
     let mut outer = match first && leaves_range(&a, M::KIND) {
@@ -156,26 +157,23 @@ where
             None => in_range::<M>(parameters, made.a)?,
         };
         narrow = narrow && !is_shifted::<M>(parameters, number, &a);
-        let scales = scales.map(|scales| Scales::new(&executor, &scales, !first));
+        let scales = scales.map(|scales| Scales::new(executor, &scales, !first));
         let stored = match narrow {
             true => Some(stored::<M>(&a, number)?),
             false => None,
         };
         let stored = stored.filter(|stored| stored.check_diagonal("struct-mg").is_ok());
         narrow = stored.is_some();
+        let parts = Parts {
+            parameters,
+            number,
+            a: &a,
+            transfers: &made.transfers,
+            executor,
+        };
         let level: Box<dyn Level<V>> = match stored {
-            Some(stored) => Box::new(Stored::<M, V> {
-                a: stored,
-                transfers: made.transfers.iter().map(Transfer::convert).collect(),
-                scales,
-                factor: factor(parameters.smoother, &a, number)?,
-            }),
-            None => Box::new(Stored::<V, V> {
-                a: stored_safely::<V>(&a, number)?,
-                transfers: made.transfers.iter().map(Transfer::convert).collect(),
-                scales,
-                factor: factor(parameters.smoother, &a, number)?,
-            }),
+            Some(stored) => Box::new(parts.level::<M, V>(stored, scales)?),
+            None => Box::new(parts.level::<V, V>(stored_safely(&a, number)?, scales)?),
         };
         let seconds = [products, begin.elapsed().as_secs_f64()];
         report
@@ -186,14 +184,52 @@ where
     report.coarsest = "dense";
     report.levels.push(coarsest_facts::<V>(&coarsest));
     let cycle = VCycle {
-        executor,
+        executor: executor.clone(),
         rows: cells * unknowns,
         unknowns,
         levels,
-        coarsest: DenseLu::new(&coarsest.a.to_csr()),
+        coarsest: factorised_densely(&coarsest.a, executor)?,
         sweeps: [parameters.pre_sweeps, parameters.post_sweeps],
     };
     Ok(Ready { cycle, report })
+}
+
+/// What a level is made of besides its matrix as it is stored.
+struct Parts<'p> {
+    parameters: &'p StructMg,
+    number: usize,
+    a: &'p StencilMatrix<f64>,
+    transfers: &'p [Transfer<f64>],
+    executor: &'p Executor,
+}
+
+impl Parts<'_> {
+    fn level<M: Storage, V: Vectors + Mixes<V, V>>(
+        &self,
+        stored: StencilMatrix<M>,
+        scales: Option<Scales<V>>,
+    ) -> Result<Stored<M, V>> {
+        let transfers = self.transfers.iter().map(Transfer::convert);
+        let transfers = transfers.map(|transfer| transfer.into_executor(self.executor));
+        Ok(Stored {
+            a: stored.into_executor(self.executor)?,
+            transfers: transfers.collect::<Result<_>>()?,
+            scales,
+            factor: factor(self.parameters.smoother, self.a, self.number, self.executor)?,
+        })
+    }
+}
+
+/// The coarsest matrix, solved with; on a device its inverse: a product has no order to keep.
+fn factorised_densely<V: Mixes<V, V>>(
+    a: &StencilMatrix<f64>,
+    executor: &Executor,
+) -> Result<Arc<dyn LinOp<V>>> {
+    let factors = DenseLu::new(&a.to_csr());
+    match executor {
+        Executor::Gpu(_) => Ok(Arc::new(factors.inverse::<V>(executor)?)),
+        _ => Ok(Arc::new(factors)),
+    }
 }
 
 /// Whether a level is to be stored in the precision of vectors.
@@ -228,6 +264,7 @@ fn factor<M: Storage, V: Vectors + Mixes<V, V>>(
     smoother: Smoother,
     a: &StencilMatrix<f64>,
     number: usize,
+    executor: &Executor,
 ) -> Result<Option<Factor<M, V>>> {
     let full = match smoother {
         Smoother::GaussSeidel => return Ok(None),
@@ -236,7 +273,7 @@ fn factor<M: Storage, V: Vectors + Mixes<V, V>>(
     };
     let factor = stored(&factorised(a, full)?, number)?;
     factor.check_diagonal("struct-mg (incomplete factorisation)")?;
-    Ok(Some(Factor::new(factor)))
+    Ok(Some(Factor::new(factor.into_executor(executor)?)))
 }
 
 fn unit(kind: Kind) -> Unit {
@@ -303,11 +340,35 @@ fn coarsest_facts<V: Vectors>(level: &Made<'_>) -> LevelFacts {
     }
 }
 
-/// The precisions that structured multigrid can be stored in, with arithmetic in `V`.
-pub(super) fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
+/// [`set_up_as`] in double precision. Being no generic function it is compiled here once, with all kernels,
+/// and not again by every crate that asks for structured multigrid.
+pub(super) fn set_up_double(
     storage: Unit,
     parameters: &StructMg,
     a: Cow<'_, StencilMatrix<f64>>,
+    executor: &Executor,
+    ws: &Workspace,
+) -> Result<Ready<f64>> {
+    set_up_as(storage, parameters, a, executor, ws)
+}
+
+/// The same in single precision.
+pub(super) fn set_up_single(
+    storage: Unit,
+    parameters: &StructMg,
+    a: Cow<'_, StencilMatrix<f64>>,
+    executor: &Executor,
+    ws: &Workspace,
+) -> Result<Ready<f32>> {
+    set_up_as(storage, parameters, a, executor, ws)
+}
+
+/// The precisions that structured multigrid can be stored in, with arithmetic in `V`.
+fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
+    storage: Unit,
+    parameters: &StructMg,
+    a: Cow<'_, StencilMatrix<f64>>,
+    executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>
 where
@@ -317,9 +378,9 @@ where
     StencilMatrix<V>: LinOp<V>,
 {
     match storage {
-        Unit::Half => set_up::<f16, V>(parameters, a, ws),
-        Unit::Bfloat => set_up::<bf16, V>(parameters, a, ws),
-        Unit::Single => set_up::<f32, V>(parameters, a, ws),
-        Unit::Double => set_up::<V, V>(parameters, a, ws),
+        Unit::Half => set_up::<f16, V>(parameters, a, executor, ws),
+        Unit::Bfloat => set_up::<bf16, V>(parameters, a, executor, ws),
+        Unit::Single => set_up::<f32, V>(parameters, a, executor, ws),
+        Unit::Double => set_up::<V, V>(parameters, a, executor, ws),
     }
 }

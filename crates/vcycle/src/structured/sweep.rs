@@ -4,7 +4,7 @@ use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::reference::stencil::{Order, Start};
-use crate::backend::{cpu, reference};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::check_apply;
@@ -77,6 +77,9 @@ impl<M: Storage> StencilMatrix<M> {
             Direction::Forward => Order::Forward,
             Direction::Backward => Order::Backward,
         };
+        if let Executor::Gpu(gpu) = self.executor() {
+            return gpu::stencil::gauss_seidel(gpu, self.operand()?, (order, start), b, x);
+        }
         let Executor::Cpu(threads) = self.executor() else {
             let (b, x) = (b.host()?, x.host_mut()?);
             reference::stencil::gauss_seidel(self.arrays(), (order, start), b, x);

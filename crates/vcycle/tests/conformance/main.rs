@@ -10,6 +10,7 @@ mod matrices;
 mod precisions;
 mod preconditioners;
 mod solvers;
+mod stencils;
 mod vectors;
 
 use vcycle::executor::Executor;
@@ -69,6 +70,10 @@ mod on_devices {
         },
         formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
         preconditioners::{every_preconditioner_matches_the_reference},
+        stencils::{
+            every_pattern, every_storage, several_unknowns, several_columns, transfers, cycles,
+            sweeps_and_smoothers, structured_multigrid_takes_as_many_iterations,
+        },
         devices::{
             complex_numbers_are_refused, complex_matrices_are_refused,
             a_factorisation_is_refused_by_its_name,

@@ -9,11 +9,13 @@ pub(crate) mod bsr;
 pub(crate) mod csr;
 pub(crate) mod dense;
 pub(crate) mod ell;
-mod layout;
 pub(crate) mod monitor;
 pub(crate) mod rows;
 pub(crate) mod scalars;
 pub(crate) mod setup;
+pub(crate) mod stencil;
+pub(crate) mod strided;
+pub(crate) mod transfer;
 pub(crate) mod triangular;
 pub(crate) mod vector;
 

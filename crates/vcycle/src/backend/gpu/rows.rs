@@ -6,7 +6,7 @@ use super::scalars::{coefficient_arguments, number};
 use super::{BLOCK, Define, File, Gpu};
 use crate::error::Result;
 use crate::linop::{Size, Sweep};
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Field, Kind, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
 /// Most columns of the vectors that a thread holds sums of.
@@ -112,11 +112,23 @@ where
     X: Scalar,
     Y: Scalar,
 {
+    multiply_in(gpu, a, [M::KIND, M::Accumulator::KIND], x, finish, y)
+}
+
+/// The same for a matrix and with arithmetic of types that are known by their names only.
+pub(crate) fn multiply_in<X: Scalar, Y: Scalar>(
+    gpu: &Gpu,
+    a: Operand,
+    [matrix, arithmetic]: [Kind; 2],
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+) -> Result<()> {
     let mut defines = vec![
-        ("M", gpu.real(M::KIND)?),
+        ("M", gpu.real(matrix)?),
         ("X", gpu.real(X::KIND)?),
         ("Y", gpu.real(Y::KIND)?),
-        ("ACC", gpu.real(M::Accumulator::KIND)?),
+        ("ACC", gpu.real(arithmetic)?),
         ("FINISH", finish.name()),
     ];
     defines.extend(a.defines);

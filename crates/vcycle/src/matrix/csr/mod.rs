@@ -374,7 +374,7 @@ impl<T: Scalar> Csr<T> {
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
         if let Some(queue) = Queue::real::<T>(self.executor()) {
-            return match queue.check_rows(self)?[0] {
+            return match queue.not_finite(self)? {
                 None => Ok(()),
                 Some(row) => Err(self.non_finite(row)?),
             };

@@ -4,6 +4,7 @@ use super::Vectors;
 use crate::backend::cpu::simd::Simd;
 use crate::backend::reference::stencil::{Order, StencilArrays};
 use crate::scalar::Scalar;
+use crate::structured::Grid;
 
 /// Entries of a row of the largest stencil with four unknowns a cell.
 const POINTS: usize = 4 * 27;
@@ -107,9 +108,13 @@ impl<'a, M: Scalar> Streams<'a, M> {
         }
     }
 
+    pub(super) fn grid(&self) -> Grid {
+        self.matrix.grid
+    }
+
     /// The rows of an unknown on a line; `x` has a number for every row.
     #[inline(always)]
-    pub(super) fn line<V>(&mut self, line: usize, unknown: usize, x: *const V) -> Line<'_, M, V> {
+    pub(super) fn line<V>(&mut self, line: usize, unknown: usize, x: *const V) -> Sums<'_, M, V> {
         let (grid, r) = (self.matrix.grid, self.matrix.unknowns);
         let [_, ny, nz] = grid.size();
         let [y, z] = grid.place(line);
@@ -134,7 +139,7 @@ impl<'a, M: Scalar> Streams<'a, M> {
         let row = (line * length).cast_signed();
         let last = (r * grid.cells() - length).cast_signed();
         let [low, high] = self.reach;
-        Line {
+        Sums {
             a: self.matrix.values[first..].as_ptr(),
             x: x.wrapping_add(line * length),
             inside: row + low >= 0 && row + high <= last,
@@ -169,8 +174,8 @@ impl<'a, M: Scalar> Streams<'a, M> {
     }
 }
 
-/// The rows of an unknown on a line.
-pub(super) struct Line<'s, M, V> {
+/// What makes the sums of the rows of an unknown on a line.
+pub(super) struct Sums<'s, M, V> {
     /// The first entry of the line, taking part or not.
     a: *const M,
     /// The number of the first row.
@@ -183,7 +188,7 @@ pub(super) struct Line<'s, M, V> {
     length: usize,
 }
 
-impl<M: Scalar, V> Line<'_, M, V> {
+impl<M: Scalar, V> Sums<'_, M, V> {
     /// Whether the entries of two lines are too many for the first cache.
     #[inline(always)]
     fn is_long(&self) -> bool {

@@ -22,7 +22,8 @@ pub(crate) use residual::Residual;
 pub(crate) use sweep::{gauss_seidel, scratch_length};
 pub(crate) use transfer::{deal, prolong, restrict};
 
-use super::simd::Simd;
+use super::simd::{Simd, multiversion};
+use crate::scalar::Real;
 
 /// Writes the first `count` lanes.
 ///
@@ -38,5 +39,12 @@ unsafe fn store<S: Simd>(a: S::Register, to: *mut S::Real, count: usize) {
         let mut lanes = [num_traits::Zero::zero(); 16];
         S::store(a, &mut lanes[..S::LANES]);
         std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
+    }
+}
+
+multiversion! {
+    /// Number by number.
+    pub(crate) fn multiply[V: Real](by: &[V], to: &mut [V]) {
+        to.iter_mut().zip(by).for_each(|(to, by)| *to = *to * *by);
     }
 }

@@ -1,6 +1,7 @@
 //! What the cells of a line do to each other.
 
 use super::line::prefetch;
+use super::{Kernel, Vectors, dispatch};
 use crate::backend::cpu::simd::Simd;
 use crate::backend::reference::stencil::StencilArrays;
 use crate::scalar::Scalar;
@@ -20,7 +21,7 @@ type Block<S, const R: usize> = [[<S as Simd>::Register; R]; R];
 type Numbers<S, const R: usize> = [<S as Simd>::Register; R];
 
 /// The entries of a line with itself.
-pub(super) struct Own<M, const R: usize> {
+struct Own<M, const R: usize> {
     /// The first one of the first unknown, with the cell before, with the cell itself, with the cell behind.
     sides: [Option<*const M>; 3],
     /// Entries from an unknown to the next.
@@ -28,16 +29,84 @@ pub(super) struct Own<M, const R: usize> {
     length: usize,
 }
 
+/// What is done with a line.
+#[derive(Clone, Copy)]
+pub(super) enum Task {
+    /// Its cells change; whether they count as zeros before.
+    Relax { from_zero: bool },
+    /// What the cells on either side contribute is taken off the rests of those that change first.
+    LessSides,
+}
+
+/// A line of cells of any number of unknowns.
+pub(super) struct OwnLine<'a, M, V> {
+    pub(super) matrix: StencilArrays<'a, M>,
+    pub(super) line: usize,
+    /// The parity that changes first.
+    pub(super) first: usize,
+    pub(super) task: Task,
+    /// What other lines leave to the cells, unknown by unknown, `stride` apart.
+    pub(super) rests: *mut V,
+    pub(super) stride: usize,
+    /// All numbers.
+    pub(super) x: *mut V,
+}
+
+impl<M: Scalar, V: Vectors> OwnLine<'_, M, V> {
+    /// # Safety
+    /// All pointers are to as many numbers as kernels need; nobody else has those of the line.
+    pub(super) unsafe fn run(self) {
+        match self.matrix.unknowns {
+            1 => dispatch::<M, V>(Together::<1, _>(self)),
+            2 => dispatch::<M, V>(Together::<2, _>(self)),
+            3 => dispatch::<M, V>(Together::<3, _>(self)),
+            _ => dispatch::<M, V>(Together::<4, _>(self)),
+        }
+    }
+}
+
+/// Work on cells of `R` unknowns.
+struct Together<const R: usize, W>(W);
+
+impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<R, OwnLine<'_, M, V>> {
+    #[inline(always)]
+    unsafe fn run<S: Simd<Real = V>>(self) {
+        let Self(line) = self;
+        let grid = line.matrix.grid;
+        let own = Own::<M, R>::new(&line.matrix, line.line);
+        let mut numbers = Numbered {
+            rests: [line.rests; R],
+            x: [line.x; R],
+            from_zero: matches!(line.task, Task::Relax { from_zero: true }),
+        };
+        for unknown in 0..R {
+            let place = unknown * grid.cells() + line.line * grid.length();
+            // SAFETY: the caller's.
+            unsafe {
+                numbers.rests[unknown] = line.rests.add(unknown * line.stride);
+                numbers.x[unknown] = line.x.add(place);
+            }
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            match line.task {
+                Task::Relax { .. } => own.relax::<S>(line.first, &numbers),
+                Task::LessSides => own.less_sides::<S>(line.first, &numbers),
+            }
+        }
+    }
+}
+
 /// For every unknown of a line what other lines leave to it, and its numbers.
-pub(super) struct Numbered<V, const R: usize> {
-    pub(super) rests: [*const V; R],
-    pub(super) x: [*mut V; R],
+struct Numbered<V, const R: usize> {
+    rests: [*mut V; R],
+    x: [*mut V; R],
     /// Whether the numbers count as zeros.
-    pub(super) from_zero: bool,
+    from_zero: bool,
 }
 
 impl<M: Scalar, const R: usize> Own<M, R> {
-    pub(super) fn new(matrix: &StencilArrays<'_, M>, line: usize) -> Self {
+    fn new(matrix: &StencilArrays<'_, M>, line: usize) -> Self {
         let (length, points) = (matrix.grid.length(), matrix.offsets.len());
         let unknown = points * R * length;
         let values = &matrix.values[line * R * unknown..][..R * unknown];
@@ -61,7 +130,7 @@ impl<M: Scalar, const R: usize> Own<M, R> {
     /// # Safety
     /// As for [`Simd`]; all pointers are to numbers of the line.
     #[inline(always)]
-    pub(super) unsafe fn relax<S: Simd>(&self, first: usize, line: &Numbered<S::Real, R>) {
+    unsafe fn relax<S: Simd>(&self, first: usize, line: &Numbered<S::Real, R>) {
         // SAFETY: the caller's.
         unsafe {
             let zeros = [S::zero(); R];
@@ -91,17 +160,12 @@ impl<M: Scalar, const R: usize> Own<M, R> {
         }
     }
 
-    /// Takes what the cells on either side contribute off the cells of one parity; the numbers are `x`.
+    /// Takes what the cells on either side contribute off the rests of one parity.
     ///
     /// # Safety
     /// As for [`Simd`]; all pointers are to numbers of the line.
     #[inline(always)]
-    pub(super) unsafe fn less_sides<S: Simd>(
-        &self,
-        parity: usize,
-        line: &Numbered<S::Real, R>,
-        out: [*mut S::Real; R],
-    ) {
+    unsafe fn less_sides<S: Simd>(&self, parity: usize, line: &Numbered<S::Real, R>) {
         // SAFETY: the caller's.
         unsafe {
             let (zeros, mut before) = ([S::zero(); R], [S::zero(); R]);
@@ -111,7 +175,7 @@ impl<M: Scalar, const R: usize> Own<M, R> {
                 let sides = [self.block::<S>(0, at), self.block::<S>(2, at)];
                 let sums = mixed::<S, R>(parity, sums::<S, R>(&sides, [before, here, next]), zeros);
                 let count = S::LANES.min(self.length - at);
-                for (out, sum) in out.into_iter().zip(sums) {
+                for (out, sum) in line.rests.into_iter().zip(sums) {
                     let old = load::<S, _>(out.add(at).cast_const(), count);
                     super::store::<S>(S::subtract(old, sum), out.add(at), count);
                 }
@@ -148,7 +212,7 @@ impl<M: Scalar, const R: usize> Own<M, R> {
             let (mut own, mut rests) = (self.block::<S>(1, at), [S::zero(); R]);
             let count = S::LANES.min(self.length - at);
             for unknown in 0..R {
-                rests[unknown] = load::<S, _>(line.rests[unknown].add(at), count);
+                rests[unknown] = load::<S, _>(line.rests[unknown].add(at).cast_const(), count);
                 if count < S::LANES {
                     // Lanes behind the line are divided by one.
                     let ones = S::load(BEHIND[16 - count..].as_ptr(), S::LANES);

@@ -1,7 +1,5 @@
 //! Products, residuals and relaxations.
 
-use std::ops::Range;
-
 use num_traits::Zero;
 
 use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, store};
@@ -33,56 +31,56 @@ pub(crate) fn product<M: Scalar, V: Vectors>(
     let bytes = size_of_val(a.values) + 2 * size_of_val(x);
     let shared = Shared(y.as_mut_ptr());
     threads.for_each(lines.div_ceil(per_task), bytes, &|task| {
-        let lines = task * per_task..((task + 1) * per_task).min(lines);
-        dispatch::<M, V>(Lines {
-            a,
-            form,
-            x,
-            lines,
-            y: shared.pointer(),
-        });
+        let mut streams = Streams::new(a, Part::All);
+        for line in task * per_task..((task + 1) * per_task).min(lines) {
+            for unknown in 0..a.unknowns {
+                let first = unknown * a.grid.cells() + line * length;
+                dispatch::<M, V>(Line {
+                    streams: &mut streams,
+                    line,
+                    unknown,
+                    form,
+                    x: x.as_ptr(),
+                    // SAFETY: every line is done by one task.
+                    y: unsafe { shared.slice(first..first + length) },
+                });
+            }
+        }
     });
 }
 
-/// Some lines; `y` points to all rows, and other threads write those of other lines.
-struct Lines<'a, M, V> {
-    a: StencilArrays<'a, M>,
-    form: Form<'a, V>,
-    x: &'a [V],
-    lines: Range<usize>,
-    y: *mut V,
+/// The rows of an unknown on a line by a [`Form`]; `y` are theirs, all else is of the whole grid.
+pub(super) struct Line<'a, 'm, M, V> {
+    pub(super) streams: &'a mut Streams<'m, M>,
+    pub(super) line: usize,
+    pub(super) unknown: usize,
+    pub(super) form: Form<'a, V>,
+    pub(super) x: *const V,
+    pub(super) y: &'a mut [V],
 }
 
-impl<M: Scalar, V: Vectors> Kernel<V> for Lines<'_, M, V> {
+impl<M: Scalar, V: Vectors> Kernel<V> for Line<'_, '_, M, V> {
     #[inline(always)]
     unsafe fn run<S: Simd<Real = V>>(self) {
-        let (length, cells) = (self.a.grid.length(), self.a.grid.cells());
-        let mut streams = Streams::new(self.a, Part::All);
-        for line in self.lines {
-            for unknown in 0..self.a.unknowns {
-                let sums = streams.line(line, unknown, self.x.as_ptr());
-                let first = unknown * cells + line * length;
-                // SAFETY: the caller's; vectors have a number for every row, and these are ours.
-                unsafe {
-                    let y = std::slice::from_raw_parts_mut(self.y.add(first), length);
-                    sums.each_sum::<S>(Rows {
-                        form: self.form,
-                        first,
-                        x: self.x,
-                        y,
-                    });
-                }
-            }
-        }
+        let grid = self.streams.grid();
+        let rows = Rows {
+            form: self.form,
+            first: self.unknown * grid.cells() + self.line * grid.length(),
+            x: self.x,
+            y: self.y,
+        };
+        let sums = self.streams.line(self.line, self.unknown, self.x);
+        // SAFETY: the caller's; vectors have a number for every row.
+        unsafe { sums.each_sum::<S>(rows) }
     }
 }
 
-/// The rows of a line; `y` are theirs, all else is of the whole grid.
-pub(super) struct Rows<'a, V> {
-    pub(super) form: Form<'a, V>,
-    pub(super) first: usize,
-    pub(super) x: &'a [V],
-    pub(super) y: &'a mut [V],
+/// Where the sums of a line go.
+struct Rows<'a, V> {
+    form: Form<'a, V>,
+    first: usize,
+    x: *const V,
+    y: &'a mut [V],
 }
 
 impl<V: Vectors> Finish<V> for Rows<'_, V> {
@@ -105,7 +103,7 @@ impl<V: Vectors> Finish<V> for Rows<'_, V> {
 unsafe fn finish<S: Simd>(
     form: &Form<'_, S::Real>,
     row: usize,
-    x: &[S::Real],
+    x: *const S::Real,
     y: *const S::Real,
     count: usize,
     sum: S::Register,
@@ -132,8 +130,7 @@ unsafe fn finish<S: Simd>(
                     scale::<S>(alpha, residual),
                     S::zero(),
                 );
-                let moved =
-                    S::multiply_add(splat::<S>(beta), S::load(x.as_ptr().add(row), count), step);
+                let moved = S::multiply_add(splat::<S>(beta), S::load(x.add(row), count), step);
                 weighted::<S>(gamma, y, count, moved)
             }
         }

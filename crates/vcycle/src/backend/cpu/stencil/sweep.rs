@@ -6,14 +6,13 @@
 //! as soon as those on both sides are: the results are the same, and its neighbours are still in the
 //! cache. The unknowns of a cell change together: their block is solved with.
 
-use std::array;
 use std::ops::Range;
 
-use super::own::{Numbered, Own};
-use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, store};
-use crate::backend::cpu::simd::Simd;
+use super::own::{OwnLine, Task};
+use super::product::Line;
+use super::{Part, Streams, Vectors, dispatch};
 use crate::backend::cpu::{Shared, Threads};
-use crate::backend::reference::stencil::{Order, Start, StencilArrays};
+use crate::backend::reference::stencil::{Form, Order, Start, StencilArrays};
 use crate::scalar::Scalar;
 use crate::structured::Grid;
 
@@ -60,18 +59,13 @@ pub(crate) fn gauss_seidel<M: Scalar, V: Vectors>(
             a,
             order,
             start,
-            planes,
             b,
             x: x.pointer(),
             // SAFETY: every task has its share.
             scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
         };
-        match a.unknowns {
-            1 => dispatch::<M, V>(Together::<1, _>(work)),
-            2 => dispatch::<M, V>(Together::<2, _>(work)),
-            3 => dispatch::<M, V>(Together::<3, _>(work)),
-            _ => dispatch::<M, V>(Together::<4, _>(work)),
-        }
+        // SAFETY: planes beside those of other tasks wait until all others are done.
+        unsafe { work.run(&planes) };
     };
     threads.for_each(tasks, size_of_val(a.values), &|task| {
         let range = task * per_task..((task + 1) * per_task).min(planes);
@@ -113,89 +107,64 @@ fn wave(range: Range<usize>, count: usize, first: usize) -> Vec<usize> {
     order
 }
 
-/// Some planes; `x` points to all cells, and other threads change no plane that is read here.
+/// Planes of one task; `x` points to all cells.
 struct Work<'a, M, V> {
     a: StencilArrays<'a, M>,
     order: Order,
     start: Start,
-    planes: Vec<usize>,
     b: &'a [V],
     x: *mut V,
     scratch: &'a mut [V],
 }
 
-/// Work on cells of `R` unknowns.
-struct Together<const R: usize, W>(W);
-
-impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<R, Work<'_, M, V>> {
-    #[inline(always)]
-    unsafe fn run<S: Simd<Real = V>>(mut self) {
-        let per_plane = self.0.a.grid.lines_per_plane();
-        let part = match self.0.start {
-            Start::Zero => Part::Earlier(self.0.order),
+impl<M: Scalar, V: Vectors> Work<'_, M, V> {
+    /// # Safety
+    /// Nobody else has the planes, and nobody changes their neighbours.
+    unsafe fn run(mut self, planes: &[usize]) {
+        let per_plane = self.a.grid.lines_per_plane();
+        let part = match self.start {
+            Start::Zero => Part::Earlier(self.order),
             Start::Guess => Part::Others,
         };
-        let mut streams = [0, 1].map(|_| Streams::new(self.0.a, part));
-        let [first, _] = self.0.order.parities();
-        let lines = wave(0..per_plane, per_plane, first);
-        for plane in std::mem::take(&mut self.0.planes) {
+        let mut streams = [0, 1].map(|_| Streams::new(self.a, part));
+        let lines = wave(0..per_plane, per_plane, self.order.parities()[0]);
+        for plane in planes {
             for &line in &lines {
-                let streams = &mut streams[line % 2];
-                // SAFETY: the caller's; lines of this plane are this task's, and those of other
-                // planes that it reads are done or wait for it.
-                unsafe { self.0.relax_line::<S, R>(streams, plane * per_plane + line) };
+                // SAFETY: the caller's.
+                unsafe { self.relax_line(&mut streams[line % 2], plane * per_plane + line) };
             }
         }
     }
-}
 
-impl<M: Scalar, V: Vectors> Work<'_, M, V> {
     /// The cells of both colours of a line.
     ///
     /// # Safety
-    /// As for [`Simd`]; nobody else has the line, and nobody changes its neighbours.
-    #[inline(always)]
-    unsafe fn relax_line<S: Simd<Real = V>, const R: usize>(
-        &mut self,
-        streams: &mut Streams<'_, M>,
-        line: usize,
-    ) {
-        let (length, cells) = (self.a.grid.length(), self.a.grid.cells());
-        let rests: [*mut V; R] =
-            array::from_fn(|unknown| self.scratch[unknown * length..].as_mut_ptr());
-        let place = |unknown: usize| unknown * cells + line * length;
-        // SAFETY: the caller's; vectors have a number for every row.
-        unsafe {
-            for (unknown, &out) in rests.iter().enumerate() {
-                let b = self.b.as_ptr().add(place(unknown));
-                let others = streams.line(line, unknown, self.x.cast_const());
-                others.each_sum::<S>(Rest { b, out });
-            }
-            let [first, _] = self.order.parities();
-            let numbers = Numbered {
-                rests: rests.map(|rest| rest.cast_const()),
-                x: array::from_fn(|unknown| self.x.add(place(unknown))),
+    /// Nobody else has the line, and nobody changes its neighbours.
+    unsafe fn relax_line(&mut self, streams: &mut Streams<'_, M>, line: usize) {
+        let length = self.a.grid.length();
+        for (unknown, y) in self.scratch.chunks_mut(length).enumerate() {
+            dispatch::<M, V>(Line {
+                streams: &mut *streams,
+                line,
+                unknown,
+                form: Form::Residual { b: self.b },
+                x: self.x.cast_const(),
+                y,
+            });
+        }
+        let own = OwnLine {
+            matrix: self.a,
+            line,
+            first: self.order.parities()[0],
+            task: Task::Relax {
                 from_zero: self.start == Start::Zero,
-            };
-            Own::<M, R>::new(&self.a, line).relax::<S>(first, &numbers);
-        }
-    }
-}
-
-/// What the cells of a line themselves have to make up for.
-struct Rest<V> {
-    b: *const V,
-    out: *mut V,
-}
-
-impl<V: Vectors> Finish<V> for Rest<V> {
-    #[inline(always)]
-    unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sum: S::Register) {
-        // SAFETY: the caller's; both have a number for every row of the line.
-        unsafe {
-            let rest = S::subtract(S::load(self.b.add(at), count), sum);
-            store::<S>(rest, self.out.add(at), count);
-        }
+            },
+            rests: self.scratch.as_mut_ptr(),
+            stride: length,
+            x: self.x,
+        };
+        // SAFETY: the caller's; there is scratch for a line of every unknown.
+        unsafe { own.run() };
     }
 }
 

@@ -49,8 +49,9 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
 use crate::scalar::Scalar;
 
+pub(crate) use groups::Groups;
 pub(crate) use products::{Factors, Product};
-pub(crate) use slices::{DeviceSlices, Marks};
+pub(crate) use slices::{CHUNK, LANES, Slices};
 
 const FILE: File = kernel_file!("arrays.c");
 /// Blocks for every compute unit: enough to hide the latency of memory.
