@@ -32,6 +32,7 @@ mod fields;
 mod galerkin;
 mod grid;
 mod level;
+mod lines;
 mod matrix;
 mod mg;
 #[cfg(test)]

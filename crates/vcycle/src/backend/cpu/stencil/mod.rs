@@ -4,6 +4,7 @@
 //! from its first number to its last. The neighbours outside the grid are left out line by line along y
 //! and z; along x the matrix has zeros for them, and what they multiply is whatever lies beside the line.
 
+mod block;
 mod coarse;
 mod dispatch;
 mod line;
