@@ -1,10 +1,11 @@
-"""The documentation as a folder of HTML pages that need no network; every link is followed.
+"""The documentation as a folder of HTML pages with a search that need no network; every link is followed.
 
 docs/SUMMARY.md lists the chapters (mdBook reads the same file). `{{#include FILE}}` shows a file.
 docs/options.md is made anew here, of the documentation and defaults of the parameter structs.
 """
 
 import html
+import json
 import pathlib
 import re
 import shutil
@@ -14,33 +15,18 @@ import urllib.parse
 import markdown
 import options_page
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
 DOCS = ROOT / "docs"
 SITE = ROOT / "target" / "site"
-
-STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --link: #1a6fb5; }
-@media (prefers-color-scheme: dark) { :root { --link: #7db8ec; } }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif; display: flex; }
-nav { flex: 0 0 15em; padding: 1.5em 1em; border-right: 1px solid var(--line); height: 100vh; overflow: auto;
-      position: sticky; top: 0; box-sizing: border-box; }
-nav ul { list-style: none; padding: 0; margin: 0 0 1em; } nav h2 { font-size: .8em; margin: 0; opacity: .7; }
-nav .here { font-weight: 600; }
-main { padding: 1em 2.5em 4em; max-width: 54em; min-width: 0; flex: 1; }
-a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
-pre { background: var(--soft); padding: .8em 1em; overflow: auto; border-radius: 4px; line-height: 1.4; }
-code { font: .88em ui-monospace, monospace; } :not(pre) > code { background: var(--soft); padding: .1em .25em; }
-table { border-collapse: collapse; display: block; overflow: auto; }
-td code { white-space: nowrap; }
-th, td { border-bottom: 1px solid var(--line); padding: .3em .7em; text-align: left; vertical-align: top; }
-img { max-width: 100%; background: #fff; }
-@media (max-width: 50em) { body { display: block; } nav { position: static; height: auto; border: 0; } }
-"""
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title} - vcycle</title><link rel="stylesheet" href="style.css"></head>
-<body><nav>{nav}</nav><main>{body}<hr>{around}</main></body></html>
+<body><nav><a class="brand" href="index.html">vcycle</a>
+<input id="search" type="search" placeholder="Search" aria-label="Search"><ul id="found"></ul>{nav}</nav>
+<main>{body}<div class="around">{around}</div></main><aside>{within}</aside>
+<script src="sections.js"></script><script src="search.js"></script></body></html>
 """
 
 
@@ -64,6 +50,29 @@ def slug(text: str, separator: str) -> str:
     return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", separator)
 
 
+def plain(text: str) -> str:
+    """HTML without its marks."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def sections(page: str, title: str, body: str) -> list[tuple[str, str, str, str]]:
+    """Page, anchor, title and text of everything below a heading, for the search."""
+    parts = re.split(r'<h[123] id="([^"]+)">(.*?)</h[123]>', body, flags=re.S)
+    found = []
+    for anchor, heading, text in zip(parts[1::3], parts[2::3], parts[3::3]):
+        heading = plain(heading)
+        name = heading if heading == title else f"{title}: {heading}"
+        found.append((page, anchor, name, plain(text)[:3000]))
+    return found
+
+
+def within(body: str) -> str:
+    """Links to the headings of a page that has several."""
+    headings = re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', body, flags=re.S)
+    links = "".join(f'<li><a href="#{anchor}">{heading}</a></li>' for anchor, heading in headings)
+    return f"<ul>{links}</ul>" if len(headings) > 1 else ""
+
+
 class Site:
     def __init__(self) -> None:
         self.chapters = chapters()
@@ -74,13 +83,21 @@ class Site:
     def write(self) -> None:
         shutil.rmtree(SITE, ignore_errors=True)
         SITE.mkdir(parents=True)
-        (SITE / "style.css").write_text(STYLE)
+        shutil.copyfile(HERE / "site.css", SITE / "style.css")
+        shutil.copyfile(HERE / "site_search.js", SITE / "search.js")
+        found = []
         for number, (_, title, path) in enumerate(self.chapters):
             body = self.body(path)
+            found += sections(self.pages[path], title, body)
             page = PAGE.format(
-                title=html.escape(title), nav=self.nav(path), body=body, around=self.around(number)
+                title=html.escape(title),
+                nav=self.nav(path),
+                body=body,
+                around=self.around(number),
+                within=within(body),
             )
             (SITE / self.pages[path]).write_text(page)
+        (SITE / "sections.js").write_text(f"const SECTIONS = {json.dumps(found)};\n")
         self.check()
 
     def nav(self, here: pathlib.Path) -> str:
@@ -96,14 +113,18 @@ class Site:
         near = [(number - 1, "&larr; {}"), (number + 1, "{} &rarr;")]
         links = [
             f'<a href="{self.pages[self.chapters[n][2]]}">{form.format(self.chapters[n][1])}</a>'
-            for n, form in near
             if 0 <= n < len(self.chapters)
+            else "<span></span>"
+            for n, form in near
         ]
-        return " | ".join(links)
+        return "".join(links)
 
     def body(self, path: pathlib.Path) -> str:
         text = re.sub(r"^\{\{#include (.+)\}\}$", lambda m: self.included(path, m[1]), path.read_text(), flags=re.M)
-        # What rustdoc hides in examples.
+        # What rustdoc says of examples, and hides in them; tables right below or above a line of text.
+        text = re.sub(r"^```(\w+),.*$", r"```\1", text, flags=re.M)
+        text = re.sub(r"^([^|\n].*\n)(?=\|.*\|\n\|[-:| ]+\|$)", r"\1\n", text, flags=re.M)
+        text = re.sub(r"^(\|.*\|\n)(?=[^|\n])", r"\1\n", text, flags=re.M)
         text = re.sub(r"^# (Ok::|use |fn ).*\n", "", text, flags=re.M)
         extensions = ["tables", "fenced_code", "toc", "sane_lists"]
         configs = {"toc": {"slugify": slug}}
@@ -136,6 +157,8 @@ class Site:
         texts = {page.name: page.read_text() for page in SITE.glob("*.html")}
         anchors = {name: set(re.findall(r'\sid="([^"]+)"', text)) for name, text in texts.items()}
         for name, text in texts.items():
+            if re.search(r"```|\|---", re.sub(r"<pre>.*?</pre>|<code>.*?</code>", "", text, flags=re.S)):
+                self.problems.append(f"{name}: a code block or table that is none")
             for link in re.findall(r'(?:href|src)="([^"]+)"', text):
                 if urllib.parse.urlparse(link).scheme:
                     continue

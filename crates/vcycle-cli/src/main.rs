@@ -5,6 +5,7 @@ mod commands;
 mod error;
 mod input;
 mod known;
+mod memory;
 mod output;
 
 use std::process::ExitCode;

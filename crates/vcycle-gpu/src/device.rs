@@ -10,7 +10,7 @@ use crate::driver::{Driver, Handle};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::kernel::{Argument, Kernel, Shape, Source};
-use crate::memory::Memory;
+use crate::memory::{Memory, Owner};
 use crate::pool::Pool;
 use crate::properties::Properties;
 use crate::readback::Readback;
@@ -27,13 +27,16 @@ const STAGE: usize = 16 << 20;
 pub struct Device {
     driver: Box<dyn Driver>,
     pool: Mutex<Pool>,
-    modules: Mutex<HashMap<Source, Handle>>,
+    modules: Mutex<HashMap<Source, Program>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
     staging: Mutex<Option<Staging>>,
     capturing: Mutex<()>,
     counters: Counters,
     builds: Mutex<Builds>,
 }
+
+/// A program, once it is there. Programs are compiled at the same time by the threads that ask for them.
+type Program = Arc<Mutex<Option<Handle>>>;
 
 /// Two pinned blocks: one is filled while the other travels.
 #[derive(Debug)]
@@ -90,7 +93,9 @@ impl Device {
 
     /// The sources of the programs it was given so far.
     pub fn programs(&self) -> Vec<Source> {
-        lock(&self.modules).keys().cloned().collect()
+        let modules = lock(&self.modules);
+        let there = modules.iter().filter(|(_, module)| lock(module).is_some());
+        there.map(|(source, _)| source.clone()).collect()
     }
 
     /// Fails if so many bytes are not free, before any of them is asked for.
@@ -153,7 +158,50 @@ impl Device {
             device: Arc::clone(self),
             address,
             bytes,
+            owner: None,
         })
+    }
+
+    /// Memory of this device that somebody else has allocated; it is let go, when all that is
+    /// queued here is done, by dropping `owner`.
+    ///
+    /// # Errors
+    /// [`Error::Elsewhere`] when it is not of this device.
+    ///
+    /// # Safety
+    /// There are `bytes` bytes at `address`, and until `owner` is dropped nobody frees them.
+    pub unsafe fn adopt(
+        self: &Arc<Self>,
+        address: u64,
+        bytes: usize,
+        owner: Owner,
+    ) -> Result<Memory> {
+        if bytes > 0 {
+            self.driver.check_address(address)?;
+        }
+        Ok(Memory {
+            device: Arc::clone(self),
+            address,
+            bytes,
+            owner: Some(owner),
+        })
+    }
+
+    /// What is queued here from now on waits for what is in another stream now: a `CUstream` or
+    /// `hipStream_t`.
+    ///
+    /// # Errors
+    /// When the device fails; on OpenCL.
+    pub fn wait_for(&self, stream: u64) -> Result<()> {
+        self.driver.order(Some(stream), None)
+    }
+
+    /// What is queued in another stream from now on waits for what is queued here now.
+    ///
+    /// # Errors
+    /// As [`wait_for`](Self::wait_for).
+    pub fn hold_up(&self, stream: u64) -> Result<()> {
+        self.driver.order(None, Some(stream))
     }
 
     fn allocate_new(&self, size: usize) -> Result<u64> {
@@ -384,12 +432,13 @@ impl Device {
     }
 
     fn module(&self, source: &Source) -> Result<Handle> {
-        let mut modules = lock(&self.modules);
-        if let Some(module) = modules.get(source) {
-            return Ok(*module);
+        let program = Arc::clone(lock(&self.modules).entry(source.clone()).or_default());
+        let mut program = lock(&program);
+        if let Some(module) = *program {
+            return Ok(module);
         }
         let module = cache::load(self.driver.as_ref(), source, &self.builds)?;
-        modules.insert(source.clone(), module);
+        *program = Some(module);
         Ok(module)
     }
 
@@ -464,5 +513,15 @@ impl Device {
         self.check_recording("waiting")?;
         add(&self.counters.synchronizations, 1);
         self.driver.synchronize()
+    }
+
+    /// Waits for everything on the device, whoever queued it.
+    ///
+    /// # Errors
+    /// As [`synchronize`](Self::synchronize).
+    pub fn synchronize_all(&self) -> Result<()> {
+        self.check_recording("waiting")?;
+        add(&self.counters.synchronizations, 1);
+        self.driver.synchronize_all()
     }
 }

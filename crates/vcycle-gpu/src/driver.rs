@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Argument, Shape, Source};
 use crate::properties::Properties;
 
@@ -24,6 +24,21 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// The stream, for the vendor's own libraries.
     fn vendor_stream(&self) -> Result<Option<Handle>> {
         Ok(None)
+    }
+
+    /// Makes what is queued in `after` from now on wait for what is in `before` now; each is a
+    /// stream of the vendor, or our own.
+    fn order(&self, _before: Option<Handle>, _after: Option<Handle>) -> Result<()> {
+        Err(Error::Unsupported {
+            device: self.properties().name.clone(),
+            what: "streams of others".to_owned(),
+        })
+    }
+    /// Fails unless an address is one of memory on this device.
+    fn check_address(&self, address: Address) -> Result<()>;
+    /// Waits for all streams of the device, those of others too.
+    fn synchronize_all(&self) -> Result<()> {
+        self.synchronize()
     }
 
     /// Bytes of memory that are free now.

@@ -47,6 +47,16 @@ pub enum Error {
         /// What was asked.
         what: String,
     },
+    /// Memory that was handed in is not of the device.
+    #[error("the memory at {address:#x} is not of {device}: {found}")]
+    Elsewhere {
+        /// The device that was to use it.
+        device: String,
+        /// Its address.
+        address: u64,
+        /// Whose it is.
+        found: String,
+    },
     /// A kernel does not compile: the compiler's own words, with file and line.
     #[error("kernels of {file} do not compile for {device} with {options}:\n{log}")]
     Compile {

@@ -40,6 +40,6 @@ pub use driver::Address;
 pub use error::{Error, Result};
 pub use graph::Graph;
 pub use kernel::{Argument, Kernel, Shape, Source};
-pub use memory::Memory;
+pub use memory::{Memory, Owner};
 pub use properties::Properties;
 pub use readback::Readback;

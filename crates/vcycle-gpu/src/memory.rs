@@ -1,12 +1,16 @@
 //! A run of bytes on a device.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::device::Device;
 use crate::driver::Address;
 use crate::kernel::Argument;
 
-/// Device memory; goes back to the device's pool when dropped.
+/// Whatever keeps memory of others alive.
+pub type Owner = Box<dyn Any + Send + Sync>;
+
+/// Device memory; goes back to the device's pool, or to its owner, when dropped.
 ///
 /// Work is queued in order, so memory may be dropped while kernels that use it are still queued.
 #[derive(Debug)]
@@ -14,6 +18,8 @@ pub struct Memory {
     pub(crate) device: Arc<Device>,
     pub(crate) address: Address,
     pub(crate) bytes: usize,
+    /// None for memory of the pool.
+    pub(crate) owner: Option<Owner>,
 }
 
 impl Memory {
@@ -25,6 +31,11 @@ impl Memory {
     /// How many bytes it has.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether it belongs to somebody else, who does not expect it to be written to.
+    pub fn is_adopted(&self) -> bool {
+        self.owner.is_some()
     }
 
     /// The device it is on.
@@ -41,6 +52,10 @@ impl From<&Memory> for Argument {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        self.device.give_back(self.address, self.bytes);
+        match self.owner {
+            None => self.device.give_back(self.address, self.bytes),
+            // Its owner knows nothing of what is queued here. There is nobody to tell of a failure.
+            Some(_) => drop(self.device.synchronize()),
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Everything a device does, on every device of `VCYCLE_TEST_DEVICES` (separated by commas), or on
 //! all OpenCL processors where that is not set.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::{env, fs, thread};
 
 use vcycle_gpu::{Argument, Device, Error, Kernel, Memory, Result, Shape, Source, discover};
@@ -55,7 +56,15 @@ fn names() -> Vec<String> {
         .collect()
 }
 
+/// The environment before a device was asked for: loaders of OpenCL cut the list of drivers in
+/// `OCL_ICD_FILENAMES` where it stands, and processes begun after that know the first one only.
+fn environment() -> &'static [(OsString, OsString)] {
+    static ENVIRONMENT: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
+    ENVIRONMENT.get_or_init(|| env::vars_os().collect())
+}
+
 fn on_every_device(test: impl Fn(&Arc<Device>)) {
+    environment();
     let names = names();
     if names.is_empty() {
         eprintln!("skipped: no OpenCL processor was found (scripts/opencl-cpu sets one up)");
@@ -373,6 +382,54 @@ fn times_are_of_the_device() {
     });
 }
 
+#[test]
+fn memory_of_others_is_used_in_place_and_let_go_of() {
+    on_every_device(|device| {
+        let (kernel, theirs) = (adder(device), Arc::new(zeros(device)));
+        let owner = Box::new(Arc::clone(&theirs));
+        // SAFETY: the owner is the memory itself.
+        let ours = unsafe { device.adopt(theirs.address(), theirs.bytes(), owner) }.unwrap();
+        assert!(ours.is_adopted() && !theirs.is_adopted());
+        add(device, &kernel, &ours, 2.0).unwrap();
+        assert_eq!(Arc::strong_count(&theirs), 2);
+        drop(ours);
+        assert_eq!(Arc::strong_count(&theirs), 1);
+        assert!(floats(device, &theirs).iter().all(|&value| value == 2.0));
+    });
+}
+
+#[test]
+fn memory_of_the_host_is_not_adopted() {
+    on_every_device(|device| {
+        let host = [0_u8; 64];
+        // SAFETY: refused, so nobody looks there.
+        let refused = unsafe { device.adopt(host.as_ptr() as u64, 64, Box::new(())) };
+        assert!(
+            matches!(refused, Err(Error::Elsewhere { .. })),
+            "{refused:?}"
+        );
+    });
+}
+
+#[test]
+fn streams_of_others_are_waited_for() {
+    on_every_device(|device| match device.vendor_stream().unwrap() {
+        // Ours stands for another's: what counts here is that both orders are accepted.
+        Some(stream) => {
+            device.wait_for(stream).unwrap();
+            device.hold_up(stream).unwrap();
+            device.synchronize_all().unwrap();
+        }
+        None => {
+            let refused = device.wait_for(1);
+            assert!(
+                matches!(refused, Err(Error::Unsupported { .. })),
+                "{refused:?}"
+            );
+        }
+    });
+}
+
 /// Counts are of the whole device: a process of its own sees no other test's.
 #[test]
 fn counts_and_builds_of_a_process() {
@@ -413,6 +470,8 @@ fn counts_and_builds_of_a_process() {
 fn builds_of_a_process(device: &Device, cache: &Path) -> String {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "counts_and_builds_of_a_process", "--nocapture"])
+        .env_clear()
+        .envs(environment().iter().cloned())
         .env("VCYCLE_TEST_CHILD", &device.properties().name)
         .env("VCYCLE_CACHE", cache)
         .output()

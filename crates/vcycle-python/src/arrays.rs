@@ -2,9 +2,11 @@
 
 use numpy::{Complex32, Complex64, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use vcycle::executor::Executor;
+use vcycle::executor::{Buffer, Element, Executor};
 use vcycle::matrix::Csr;
 use vcycle::scalar::{Scalar, c64};
+
+use crate::error::raised;
 
 /// Below this many values one thread copies as fast as several.
 const WORTH_THREADS: usize = 1 << 16;
@@ -23,6 +25,25 @@ pub enum Values<'py> {
     F32(PyReadonlyArray1<'py, f32>),
     C64(PyReadonlyArray1<'py, Complex64>),
     C32(PyReadonlyArray1<'py, Complex32>),
+}
+
+/// Items of an array of NumPy where they are; `T` has the layout of `S`.
+///
+/// # Safety
+/// Every `S` is a `T` of the same size, and nobody changes the array before the buffer is dropped.
+unsafe fn in_place<S: numpy::Element, T: Element>(
+    array: &PyReadonlyArray1<'_, S>,
+    executor: &Executor,
+) -> PyResult<Buffer<T>> {
+    assert_eq!(
+        (size_of::<S>(), align_of::<S>()),
+        (size_of::<T>(), align_of::<T>())
+    );
+    let items = array.as_slice()?;
+    let owner = Box::new(array.as_any().clone().unbind());
+    // SAFETY: the array owns the items; the rest is promised by the caller.
+    let shared = unsafe { Buffer::borrowed(executor, items.as_ptr() as u64, items.len(), owner) };
+    shared.map_err(|error| raised(array.py(), error))
 }
 
 /// Values in a type that systems are solved in.
@@ -58,6 +79,19 @@ impl Indices<'_> {
         })
     }
 
+    /// As 32-bit indices where they are; none in another width. Negative ones are larger than any
+    /// column.
+    ///
+    /// # Safety
+    /// Nobody changes the array before the buffer is dropped.
+    pub unsafe fn columns_in_place(&self, executor: &Executor) -> PyResult<Option<Buffer<u32>>> {
+        match self {
+            // SAFETY: promised by the caller; all bits are a number in both types.
+            Self::Short(array) => unsafe { in_place(array, executor) }.map(Some),
+            Self::Long(_) => Ok(None),
+        }
+    }
+
     /// One of them.
     pub fn get(&self, place: usize) -> Option<i64> {
         match self {
@@ -88,6 +122,37 @@ impl Values<'_> {
         })
     }
 }
+
+/// Values that are solved with as they are.
+pub trait InPlace: Scalar {
+    /// Values where they are; none in another type.
+    ///
+    /// # Safety
+    /// Nobody changes the array before the buffer is dropped.
+    unsafe fn values_in_place(
+        values: &Values<'_>,
+        executor: &Executor,
+    ) -> PyResult<Option<Buffer<Self>>>;
+}
+
+macro_rules! in_place {
+    ($($type:ty, $variant:ident;)*) => {$(
+        impl InPlace for $type {
+            unsafe fn values_in_place(
+                values: &Values<'_>,
+                executor: &Executor,
+            ) -> PyResult<Option<Buffer<Self>>> {
+                match values {
+                    // SAFETY: promised by the caller.
+                    Values::$variant(array) => unsafe { in_place(array, executor) }.map(Some),
+                    _ => Ok(None),
+                }
+            }
+        }
+    )*};
+}
+
+in_place!(f64, F64; c64, C64;);
 
 /// `map` of every item, made by several threads: memory is first touched by those that write it.
 fn copied<S: Sync, T: Clone + Default + Send>(

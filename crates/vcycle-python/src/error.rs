@@ -29,6 +29,7 @@ pub fn raised(py: Python<'_>, error: Error) -> PyErr {
         Error::OutOfMemory { .. } | Error::Device(vcycle_gpu::Error::OutOfMemory { .. }) => {
             PyMemoryError::new_err(text)
         }
+        Error::Device(vcycle_gpu::Error::Elsewhere { .. }) => PyValueError::new_err(text),
         Error::Device(_) => DeviceError::new_err(text),
         Error::Unsupported { .. } => PyNotImplementedError::new_err(text),
         Error::Singular { .. } | Error::ZeroDiagonal { .. } | Error::BadPivot { .. } => {

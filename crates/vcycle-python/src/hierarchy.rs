@@ -20,7 +20,7 @@ use crate::describe;
 use crate::error::{raised, wrong_option};
 use crate::matrix::{AnySystem, Matrix};
 use crate::operator::applied;
-use crate::solve::{array, vector};
+use crate::solve::{like, vector};
 use crate::watch::watched;
 
 /// The arrays of a matrix and its columns, for SciPy.
@@ -87,17 +87,17 @@ impl Hierarchy {
             config.solver = asked.solver;
         }
         let executor = self.system.matrix.executor();
-        let b = vector::<f64>(py, &b, executor)?;
+        let rhs = vector::<f64>(py, &b, executor)?;
         let guess = guess
             .map(|guess| vector::<f64>(py, &guess, executor))
             .transpose()?;
-        let solved = watched(py, callback, |ws| self.iterate(&config, &b, guess, ws))?;
+        let solved = watched(py, callback, |ws| self.iterate(&config, &rhs, guess, ws))?;
         let (x, outcome, messages) = solved.map_err(|error| raised(py, error))?;
         let mut text = describe::outcome(&outcome, &config);
         text["messages"] = json!(messages);
         text["hierarchy"] = describe::report(self.cycle.report());
         text["bytes"] = json!(self.cycle.footprint().held);
-        Ok((array(py, &x), text.to_string()))
+        Ok((like(x, &b)?, text.to_string()))
     }
 
     /// One cycle from a zero guess, for one or many columns.
@@ -169,7 +169,7 @@ impl Hierarchy {
     fn set_up(system: System<f64>, mut config: Config) -> vcycle::Result<Self> {
         let near = system.near_nullspace.as_ref();
         let nullspace = Projection::new(config.nullspace, &system.matrix, near)?;
-        let first = attempts(&config, || system.matrix.facts()).swap_remove(0);
+        let first = attempts(&config, || system.facts()).swap_remove(0);
         let amg = match first.preconditioner {
             PreconditionerConfig::Amg(amg) => amg,
             _ => Amg::default(),

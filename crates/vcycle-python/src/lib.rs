@@ -5,6 +5,8 @@
 
 mod arrays;
 mod describe;
+mod device;
+mod dlpack;
 mod error;
 mod gallery;
 mod hierarchy;
@@ -25,6 +27,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<matrix::Matrix>()?;
     module.add_class::<hierarchy::Hierarchy>()?;
     module.add_class::<operator::Operator>()?;
+    module.add_class::<device::DeviceArray>()?;
+    module.add_function(wrap_pyfunction!(device::traffic, module)?)?;
     module.add_function(wrap_pyfunction!(solve::solve, module)?)?;
     module.add_function(wrap_pyfunction!(gallery::build, module)?)?;
     module.add_function(wrap_pyfunction!(gallery::problems, module)?)?;

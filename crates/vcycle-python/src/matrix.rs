@@ -7,13 +7,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use vcycle::Error;
 use vcycle::config::{Config, System};
-use vcycle::executor::Executor;
+use vcycle::executor::{Buffer, Executor};
 use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};
 use vcycle::multigrid::NearNullspace;
 use vcycle::scalar::{Scalar, c64};
 
-use crate::arrays::{Indices, Values, WideValues};
+use crate::arrays::{InPlace, Indices, Values, WideValues};
+use crate::device::{Foreign, OnDevice};
 use crate::error::{raised, wrong_option};
 
 /// A matrix where it is solved with, and what is known of it.
@@ -31,9 +32,10 @@ pub enum AnySystem {
 #[pymethods]
 impl Matrix {
     /// Takes over the arrays of a CSR matrix, or of a CSC matrix if `by_columns`, for the device
-    /// that a configuration names.
+    /// that a configuration names. They are copied unless they are to be shared and can be: nobody
+    /// may change them then.
     #[new]
-    #[pyo3(signature = (config, shape, offsets, indices, values, by_columns, near_nullspace, block_size))]
+    #[pyo3(signature = (config, shape, offsets, indices, values, by_columns, near_nullspace, block_size, share))]
     fn new(
         py: Python<'_>,
         config: &str,
@@ -44,6 +46,7 @@ impl Matrix {
         by_columns: bool,
         near_nullspace: Option<Vec<PyReadonlyArray1<'_, f64>>>,
         block_size: Option<usize>,
+        share: bool,
     ) -> PyResult<Self> {
         let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
         let executor = config.run.executor().map_err(|error| raised(py, error))?;
@@ -54,6 +57,14 @@ impl Matrix {
             by_columns,
         };
         let near = known(py, near_nullspace, block_size)?;
+        if share {
+            if let Some(a) = arrays.shared::<f64>(py, &executor, &values)? {
+                return Ok(AnySystem::Real(system(a, near)).into());
+            }
+            if let Some(a) = arrays.shared::<c64>(py, &executor, &values)? {
+                return Ok(AnySystem::Complex(system(a, near)).into());
+            }
+        }
         let any = match values.wide(&executor)? {
             WideValues::Real(values) => {
                 AnySystem::Real(system(arrays.csr(py, &executor, values)?, near))
@@ -62,7 +73,40 @@ impl Matrix {
                 AnySystem::Complex(system(arrays.csr(py, &executor, values)?, near))
             }
         };
-        Ok(Self { any })
+        Ok(any.into())
+    }
+
+    /// Shares the arrays of a CSR matrix on the device that a configuration names: row offsets,
+    /// columns and values.
+    #[staticmethod]
+    #[pyo3(signature = (config, shape, arrays, near_nullspace, block_size))]
+    fn on_device(
+        py: Python<'_>,
+        config: &str,
+        shape: (usize, usize),
+        arrays: [Bound<'_, PyAny>; 3],
+        near_nullspace: Option<Vec<PyReadonlyArray1<'_, f64>>>,
+        block_size: Option<usize>,
+    ) -> PyResult<Self> {
+        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let executor = config.run.executor().map_err(|error| raised(py, error))?;
+        let near = known(py, near_nullspace, block_size)?;
+        let a = foreign(py, &executor, Size::new(shape.0, shape.1), &arrays)?;
+        Ok(AnySystem::Real(system(a, near)).into())
+    }
+
+    /// [`with_arrays`](Self::with_arrays) for arrays of the device, which are shared.
+    fn with_arrays_on_device(
+        &self,
+        py: Python<'_>,
+        arrays: [Bound<'_, PyAny>; 3],
+    ) -> PyResult<Self> {
+        let AnySystem::Real(first) = &self.any else {
+            return Err(no_update());
+        };
+        let (executor, size) = (first.matrix.executor(), first.matrix.size());
+        let a = foreign(py, executor, size, &arrays)?;
+        Ok(AnySystem::Real(system(a, first.near_nullspace.clone())).into())
     }
 
     /// The same values on the executor of this matrix, so that both can be operands of one
@@ -76,9 +120,7 @@ impl Matrix {
         by_columns: bool,
     ) -> PyResult<Self> {
         let AnySystem::Real(first) = &self.any else {
-            return Err(PyValueError::new_err(
-                "complex matrices have no hierarchy to update",
-            ));
+            return Err(no_update());
         };
         let executor = first.matrix.executor().clone();
         let WideValues::Real(values) = values.wide(&executor)? else {
@@ -93,9 +135,7 @@ impl Matrix {
             by_columns,
         };
         let matrix = arrays.csr(py, &executor, values)?;
-        Ok(Self {
-            any: AnySystem::Real(system(matrix, first.near_nullspace.clone())),
-        })
+        Ok(AnySystem::Real(system(matrix, first.near_nullspace.clone())).into())
     }
 
     /// Whether the values have an imaginary part.
@@ -103,6 +143,34 @@ impl Matrix {
     fn is_complex(&self) -> bool {
         matches!(self.any, AnySystem::Complex(_))
     }
+}
+
+impl From<AnySystem> for Matrix {
+    fn from(any: AnySystem) -> Self {
+        Self { any }
+    }
+}
+
+fn no_update() -> PyErr {
+    PyValueError::new_err("complex matrices have no hierarchy to update")
+}
+
+/// The matrix of arrays that another library has on the device: row offsets, columns, values.
+fn foreign(
+    py: Python<'_>,
+    executor: &Executor,
+    size: Size,
+    [offsets, columns, values]: &[Bound<'_, PyAny>; 3],
+) -> PyResult<Csr<f64>> {
+    let offsets = Foreign::of(offsets, "the array of row offsets", executor)?.offsets(executor)?;
+    let columns = Foreign::of(columns, "the array of columns", executor)?.columns(executor)?;
+    let values = f64::taken(Foreign::of(values, "the matrix", executor)?, executor)?;
+    let made = py.detach(|| {
+        let a = Csr::from_buffers(size, offsets, columns, values)?;
+        a.check_finite()?;
+        Ok(a)
+    });
+    made.map_err(|error| raised(py, error))
 }
 
 fn system<T: Scalar>(matrix: Csr<T>, near_nullspace: Option<NearNullspace>) -> System<T> {
@@ -141,6 +209,34 @@ struct Arrays<'py> {
 }
 
 impl Arrays<'_> {
+    /// The matrix of arrays that stay where they are; none where they cannot be used so, or are
+    /// wrong.
+    fn shared<T: InPlace>(
+        &self,
+        py: Python<'_>,
+        executor: &Executor,
+        values: &Values<'_>,
+    ) -> PyResult<Option<Csr<T>>> {
+        if self.by_columns || matches!(executor, Executor::Gpu(_)) {
+            return Ok(None);
+        }
+        // SAFETY: whoever shares arrays is told not to change them.
+        let shared = unsafe {
+            let columns = self.indices.columns_in_place(executor)?;
+            columns.zip(T::values_in_place(values, executor)?)
+        };
+        let Some((columns, values)) = shared else {
+            return Ok(None);
+        };
+        let offsets = Buffer::from_vec(executor, self.offsets.offsets(executor)?);
+        let size = self.size;
+        let made = py.detach(|| Csr::from_buffers(size, offsets, columns, values));
+        let Ok(a) = made else { return Ok(None) };
+        let finite = py.detach(|| a.check_finite());
+        finite.map_err(|error| raised(py, error))?;
+        Ok(Some(a))
+    }
+
     /// The matrix with these values. Entries given twice are summed, as SciPy understands them.
     fn csr<T: Scalar>(
         &self,

@@ -11,7 +11,7 @@ use vcycle::vector::Vector;
 
 use crate::error::{raised, wrong_option};
 use crate::matrix::{AnySystem, Matrix};
-use crate::solve::{array, vector};
+use crate::solve::{like, vector};
 
 /// A preconditioner that was set up for a real matrix.
 #[pyclass(frozen)]
@@ -32,8 +32,7 @@ impl Operator {
                 "preconditioners of complex matrices",
             ));
         };
-        let Attempt { preconditioner, .. } =
-            attempts(&config, || system.matrix.facts()).swap_remove(0);
+        let Attempt { preconditioner, .. } = attempts(&config, || system.facts()).swap_remove(0);
         let factory = preconditioner
             .factory::<f64>()
             .map_err(|error| wrong_option(&error))?;
@@ -62,11 +61,11 @@ pub fn applied<'py>(
     operator: &dyn LinOp<f64>,
     b: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let b = vector::<f64>(py, b, operator.executor())?;
+    let r = vector::<f64>(py, b, operator.executor())?;
     let x = py.detach(|| {
-        let mut x = Vector::zeros_like(&b)?;
-        operator.apply(&b, &mut x, &Workspace::new())?;
+        let mut x = Vector::zeros_like(&r)?;
+        operator.apply(&r, &mut x, &Workspace::new())?;
         Ok(x)
     });
-    Ok(array(py, &x.map_err(|error| raised(py, error))?))
+    like(x.map_err(|error| raised(py, error))?, b)
 }

@@ -1,67 +1,104 @@
 //! `vcycle.solve`.
 
-use numpy::{Complex64, PyArray1, PyArrayMethods, PyReadonlyArrayDyn};
+use numpy::{Complex64, PyArray1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray};
 use pyo3::prelude::*;
-use vcycle::config::{Config, System, Wide, solve_system};
-use vcycle::executor::Executor;
+use vcycle::config::{Config, System, solve_system};
+use vcycle::executor::{Buffer, Executor};
 use vcycle::vector::Vector;
 
 use crate::describe;
+use crate::device::{Foreign, OnDevice};
 use crate::error::{raised, wrong_option};
 use crate::matrix::{AnySystem, Matrix};
 use crate::watch::watched;
 
-/// The solution, row after row, and the outcome as JSON. `b` has one or many columns.
+/// The solution, row after row, and the outcome as JSON. `b` has one or many columns; iterations
+/// start from `guess`, or zero.
 #[pyfunction]
-#[pyo3(signature = (matrix, b, config, callback))]
+#[pyo3(signature = (matrix, b, guess, config, callback))]
 pub fn solve<'py>(
     py: Python<'py>,
     matrix: &Matrix,
     b: Bound<'py, PyAny>,
+    guess: Option<Bound<'py, PyAny>>,
     config: &str,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
     let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
     match &matrix.any {
-        AnySystem::Real(system) => solve_as::<f64>(py, system, &b, &config, callback),
-        AnySystem::Complex(system) => solve_as::<Complex64>(py, system, &b, &config, callback),
+        AnySystem::Real(system) => solve_as::<f64>(py, system, &b, guess, &config, callback),
+        AnySystem::Complex(system) => {
+            solve_as::<Complex64>(py, system, &b, guess, &config, callback)
+        }
     }
 }
 
-fn solve_as<'py, T: Wide + numpy::Element>(
+fn solve_as<'py, T: OnDevice + numpy::Element>(
     py: Python<'py>,
     system: &System<T>,
     b: &Bound<'py, PyAny>,
+    guess: Option<Bound<'py, PyAny>>,
     config: &Config,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
-    let b = vector::<T>(py, b, system.matrix.executor())?;
-    let solution = watched(py, callback, |ws| solve_system(config, system, &b, ws))?;
+    let executor = system.matrix.executor();
+    let rhs = vector::<T>(py, b, executor)?;
+    let mut system = system.clone();
+    if let Some(guess) = guess {
+        system = system.with_guess(vector(py, &guess, executor)?);
+    }
+    let solution = watched(py, callback, |ws| solve_system(config, &system, &rhs, ws))?;
     let solution = solution.map_err(|error| raised(py, error))?;
     let text = describe::solution(&solution);
-    Ok((array(py, &solution.x), text))
+    Ok((like(solution.x, b)?, text))
 }
 
-/// A vector of the rows of an array that has one or two dimensions and lies row after row.
-pub fn vector<'py, T: Wide + numpy::Element>(
+/// A vector of the rows of an array that has one or two dimensions and lies row after row: copied
+/// from NumPy, shared with other libraries on a device.
+pub fn vector<'py, T: OnDevice + numpy::Element>(
     py: Python<'py>,
     array: &Bound<'py, PyAny>,
     executor: &Executor,
 ) -> PyResult<Vector<T>> {
-    let array: PyReadonlyArrayDyn<'py, T> = array.extract()?;
-    let values = array.as_slice()?.to_vec();
-    let columns = match array.as_array().shape() {
+    let columns = |shape: &[usize]| match shape {
         [_, columns] => *columns,
         _ => 1,
     };
-    Vector::from_rows(executor, columns, values).map_err(|error| raised(py, error))
+    let (columns, values) = match is_numpy(array) {
+        true => {
+            let array: PyReadonlyArrayDyn<'py, T> = array.extract()?;
+            let values = Buffer::from_vec(executor, array.as_slice()?.to_vec());
+            (columns(array.as_array().shape()), values)
+        }
+        false => {
+            let array = Foreign::of(array, "the vector", executor)?;
+            (columns(array.shape()), T::taken(array, executor)?)
+        }
+    };
+    Vector::from_buffer(columns, values).map_err(|error| raised(py, error))
 }
 
-/// The values row after row.
-pub fn array<'py, T: Wide + numpy::Element>(py: Python<'py>, x: &Vector<T>) -> Bound<'py, PyAny> {
+fn is_numpy(array: &Bound<'_, PyAny>) -> bool {
+    array.is_instance_of::<PyUntypedArray>()
+}
+
+/// The values row after row: in an array of NumPy if `b` is one, else in one of the device.
+pub fn like<'py, T: OnDevice + numpy::Element>(
+    x: Vector<T>,
+    b: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = b.py();
+    if !is_numpy(b) {
+        let flat = b
+            .getattr("ndim")
+            .and_then(|n| n.extract::<usize>())
+            .unwrap_or(1)
+            == 1;
+        return Ok(T::given(x, flat)?.into_pyobject(py)?.into_any());
+    }
     let values = PyArray1::from_vec(py, x.to_vec());
-    match values.reshape([x.rows(), x.cols()]) {
+    Ok(match values.reshape([x.rows(), x.cols()]) {
         Ok(array) if x.cols() > 1 => array.into_any(),
         _ => values.into_any(),
-    }
+    })
 }

@@ -60,6 +60,10 @@ CASES = [
     ("points of four dimensions", EYE, ONES, {"coordinates": np.ones((1, 4))}, ValueError, "coordinates"),
     ("both", EYE, ONES, {"coordinates": ONES, "near_nullspace": ONES}, TypeError, "not both"),
     ("blocks that do not fit", EYE, ONES, {"block_size": 3, "preconditioner": "amg", "solver": "cg"}, ValueError, "block-size"),
+    ("twice", EYE, ONES, {"tol": 1e-3, "rtol": 1e-3}, TypeError, "`tol` is `rtol`: give one"),
+    ("a name of PyAMG", EYE, ONES, {"accel": "cg"}, TypeError, "`solver=` names the Krylov method"),
+    ("a name of SciPy", EYE, ONES, {"M": EYE}, TypeError, "as_preconditioner"),
+    ("a guess of text", EYE, ONES, {"x0": ["a"] * 4}, TypeError, "x0 holds"),
     ("callback that is none", EYE, ONES, {"callback": 3}, TypeError, "not callable"),
 ]
 

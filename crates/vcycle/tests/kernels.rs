@@ -10,7 +10,7 @@ use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use every file of kernels, in all precisions.
-const CONFIGS: [&str; 10] = [
+const CONFIGS: [&str; 13] = [
     r#"solver = "cg"
     preconditioner = "amg""#,
     r#"solver = "fcg"
@@ -33,6 +33,12 @@ const CONFIGS: [&str; 10] = [
     preconditioner = { name = "amg", host-rows = 0, coarsening = "pgm" }"#,
     r#"solver = "fcg"
     preconditioner = { name = "amg", host-rows = 0, coarsening = "mis2" }"#,
+    r#"solver = "cg"
+    preconditioner = "struct-mg""#,
+    r#"solver = "fcg"
+    preconditioner = { name = "struct-mg", precision = "K64P64D64", pre-sweeps = 2 }"#,
+    r#"solver = "fcg"
+    preconditioner = { name = "struct-mg", precision = "K64P32DB16", coarsest-cells = 10 }"#,
 ];
 
 fn first_opencl_device() -> Option<String> {

@@ -11,7 +11,7 @@ mod report;
 pub(crate) mod setup;
 mod solve;
 mod spmv;
-mod timing;
+pub(crate) mod timing;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ const MOST: f64 = 2000.0;
 ///
 /// The round is recorded where that is possible: what the host needs to queue a kernel is not what
 /// is asked for.
-pub(super) fn microseconds(
+pub(crate) fn microseconds(
     device: &Arc<Device>,
     pieces: usize,
     round: &mut dyn FnMut() -> Result<()>,

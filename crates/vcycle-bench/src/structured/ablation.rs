@@ -91,9 +91,7 @@ fn history(
         parameters.scaling = scaling;
         let a: Arc<dyn LinOp<f64>> = problem.a.clone();
         let made = parameters.generate_with_report(&a, &Workspace::new())?;
-        let solver = problem
-            .solver(arguments)?
-            .with_preconditioner(made.operator)?;
+        let solver = problem.solver(arguments, &made)?;
         let mut x = Vector::zeros_like(&problem.b)?;
         let outcome = solver.solve(&problem.b, &mut x)?;
         Ok(outcome.history)

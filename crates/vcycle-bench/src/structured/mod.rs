@@ -1,6 +1,7 @@
 //! `vcycle-bench struct`: what storing stencil matrices in fewer bits gains.
 
 mod ablation;
+mod device;
 mod kernels;
 mod solves;
 
@@ -12,7 +13,7 @@ use vcycle::gallery;
 use vcycle::linop::LinOp;
 use vcycle::solver::{Cg, Fgmres, Solver};
 use vcycle::stop::Stop;
-use vcycle::structured::StencilMatrix;
+use vcycle::structured::{Generated, StencilMatrix};
 use vcycle::vector::Vector;
 
 use crate::{Result, problem};
@@ -26,6 +27,9 @@ pub struct Arguments {
         "rhd-3T:72", "oil-4C:64", "solid-3D:64",
     ].map(str::to_owned))]
     problems: Vec<String>,
+    /// Where to solve, `cuda:0` say; on the processor unless given
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
     /// Threads; all cores unless given
     #[arg(long)]
     threads: Option<usize>,
@@ -47,18 +51,26 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let executor = Executor::cpu_with_threads(crate::threads(arguments.threads)?)?;
+    let host = Executor::cpu_with_threads(crate::threads(arguments.threads)?)?;
+    let executor = match &arguments.device {
+        Some(name) => Executor::gpu(name)?,
+        None => host.clone(),
+    };
     if let Some(file) = &arguments.ablation {
-        return ablation::run(arguments, &executor, file);
+        return ablation::run(arguments, &host, file);
     }
     let mut measured = Vec::new();
     for name in &arguments.problems {
-        let problem = Problem::new(&executor, name)?;
-        println!("{problem}, {} threads", executor.threads());
+        let problem = Problem::new(&host, name)?;
+        println!("{problem}, {}, {} threads", executor.name(), host.threads());
         if arguments.kernels {
-            println!("{}", kernels::measure(arguments, &problem.a)?);
+            let table = match &arguments.device {
+                Some(device) => device::measure(device, &problem.a)?,
+                None => kernels::measure(arguments, &problem.a)?,
+            };
+            println!("{table}");
         }
-        measured.push(solves::measure(arguments, &problem)?);
+        measured.push(solves::measure(arguments, &problem.on(&executor)?)?);
     }
     println!("{}", solves::summary(&measured));
     Ok(())
@@ -86,14 +98,27 @@ impl Problem {
         })
     }
 
-    /// The solver that the matrix needs, without its preconditioner. GMRES has to be flexible: a cycle in
+    /// The same on another executor.
+    fn on(self, executor: &Executor) -> Result<Self> {
+        if self.a.executor().shares_memory_with(executor) {
+            return Ok(self);
+        }
+        Ok(Self {
+            a: Arc::new(self.a.copy_to(executor)?),
+            b: self.b.copy_to(executor)?,
+            ..self
+        })
+    }
+
+    /// The solver that the matrix needs, with what structured multigrid made of it. GMRES has to be flexible: a cycle in
     /// single precision is not the same operator twice, to the last digits that are asked for.
-    fn solver(&self, arguments: &Arguments) -> Result<Solver<f64>> {
-        let a: Arc<dyn LinOp<f64>> = self.a.clone();
+    fn solver(&self, arguments: &Arguments, made: &Generated<f64>) -> Result<Solver<f64>> {
+        let a = made.matrix.clone().unwrap_or_else(|| self.a.clone());
         let solver = match self.symmetric {
             true => Solver::new(Cg::default(), a)?,
             false => Solver::new(Fgmres::default(), a)?,
         };
+        let solver = solver.with_preconditioner(Arc::clone(&made.operator))?;
         Ok(solver.stopping(Stop::relative(arguments.rtol).max_iterations(300)))
     }
 

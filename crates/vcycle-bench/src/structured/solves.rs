@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use comfy_table::Table;
-use vcycle::executor::Workspace;
+use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::multigrid::Report;
 use vcycle::structured::StructMg;
 use vcycle::vector::Vector;
 
 use super::{Arguments, Problem};
+use crate::gpu::timing::microseconds;
 use crate::timing::race;
 use crate::{Result, table};
 
@@ -153,14 +154,16 @@ fn solve(arguments: &Arguments, problem: &Problem, triple: &str) -> Result<Run> 
     let begin = Instant::now();
     let made = parameters.generate_with_report(&a, &ws)?;
     let setup = begin.elapsed().as_secs_f64();
-    let solver = problem.solver(arguments)?;
-    let solver = solver.with_preconditioner(Arc::clone(&made.operator))?;
+    let solver = problem.solver(arguments, &made)?;
     let mut z = Vector::zeros_like(b)?;
-    let [apply] = race(
-        [&mut || Ok(made.operator.apply(b, &mut z, &ws)?)],
-        arguments.rounds,
-        arguments.seconds,
-    )?;
+    let mut cycle = || -> Result<()> { Ok(made.operator.apply(b, &mut z, &ws)?) };
+    let apply = match b.executor() {
+        Executor::Gpu(gpu) => microseconds(gpu.device(), 1, &mut cycle)? * 1e-6,
+        _ => {
+            let [apply] = race([&mut cycle], arguments.rounds, arguments.seconds)?;
+            apply
+        }
+    };
     let (mut best, mut outcome) = (f64::INFINITY, None);
     for _ in 0..arguments.rounds.min(3) {
         let mut x = Vector::zeros_like(b)?;

@@ -72,6 +72,9 @@ table! {
         "cuLaunchKernel" | "hipModuleLaunchKernel";
     stream_create(*mut Opaque, u32) = "cuStreamCreate" | "hipStreamCreateWithFlags";
     stream_wait(Opaque) = "cuStreamSynchronize" | "hipStreamSynchronize";
+    stream_follow(Opaque, Opaque, u32) = "cuStreamWaitEvent" | "hipStreamWaitEvent";
+    all_wait() = "cuCtxSynchronize" | "hipDeviceSynchronize";
+    address_fact(*mut c_void, i32, Address) = "cuPointerGetAttribute" | "hipPointerGetAttribute";
     capture_begin(Opaque, i32) = "cuStreamBeginCapture_v2" | "hipStreamBeginCapture";
     capture_end(Opaque, *mut Opaque) = "cuStreamEndCapture" | "hipStreamEndCapture";
     capture_mode(*mut i32) =

@@ -19,6 +19,8 @@ const NON_BLOCKING: u32 = 1;
 const THREAD_LOCAL: i32 = 1;
 /// Nothing spoils a capture.
 const RELAXED: i32 = 2;
+/// The number of the device that memory is of.
+const DEVICE_ORDINAL: i32 = 9;
 /// More arguments than any kernel has.
 const MOST_ARGUMENTS: usize = 64;
 
@@ -181,6 +183,37 @@ impl Driver for Gpu {
     fn vendor_stream(&self) -> Result<Option<Handle>> {
         self.enter()?;
         Ok(Some(self.queue() as Handle))
+    }
+
+    fn order(&self, before: Option<Handle>, after: Option<Handle>) -> Result<()> {
+        self.not_recorded("waiting for another stream")?;
+        let stream = |of: Option<Handle>| of.map_or(self.stream, pointer);
+        let event = self.new_event()?;
+        on!(self, event_record(pointer(event), stream(before)))?;
+        on!(self, stream_follow(stream(after), pointer(event), 0))?;
+        // Who waits has noted the place already: the event may be recorded again.
+        self.free_event(event);
+        Ok(())
+    }
+
+    fn check_address(&self, address: Address) -> Result<()> {
+        let mut device = -1_i32;
+        let place = ptr::from_mut(&mut device).cast();
+        let found = match on!(self, address_fact(place, DEVICE_ORDINAL, address)) {
+            Ok(()) if device == self.device => return Ok(()),
+            Ok(()) => format!("it is of {}:{device}", self.api.vendor.name()),
+            Err(error) => error.to_string(),
+        };
+        Err(Error::Elsewhere {
+            device: self.properties.name.clone(),
+            address,
+            found,
+        })
+    }
+
+    fn synchronize_all(&self) -> Result<()> {
+        self.not_recorded("waiting")?;
+        on!(self, all_wait())
     }
 
     fn free_memory(&self) -> Result<usize> {

@@ -61,6 +61,21 @@ impl OpenCl {
         Ok(address)
     }
 
+    /// Only what was allocated here is of the same context.
+    pub(super) fn check_shared(&self, address: Address) -> Result<()> {
+        let place = address as usize;
+        let allocations = lock(&self.allocations);
+        let mut all = allocations.by_address.values();
+        if all.any(|&(begin, size)| (begin..begin + size).contains(&place)) {
+            return Ok(());
+        }
+        Err(Error::Elsewhere {
+            device: self.properties.name.clone(),
+            address,
+            found: "others cannot share memory with OpenCL devices".to_owned(),
+        })
+    }
+
     pub(super) fn free_shared(&self, address: Address) {
         // What failed in the queue is told to those who wait for it.
         let _ = self.finish();

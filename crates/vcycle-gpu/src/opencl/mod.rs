@@ -136,6 +136,10 @@ impl Driver for OpenCl {
         &self.properties
     }
 
+    fn check_address(&self, address: Address) -> Result<()> {
+        self.check_shared(address)
+    }
+
     fn free_memory(&self) -> Result<usize> {
         Ok(self.free_bytes())
     }

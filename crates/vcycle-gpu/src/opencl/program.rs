@@ -112,7 +112,10 @@ impl OpenCl {
             file: source.file.clone(),
             device: self.properties.name.clone(),
             options: format!("{} and {:?}", self.options(), source.defines),
-            log: log.map_or_else(|error| error.to_string(), |log| text(&log)),
+            log: log.map_or_else(
+                |error| error.to_string(),
+                |log| placed(&text(&log), &whole_text(source)),
+            ),
         }
     }
 
@@ -166,9 +169,42 @@ fn whole_text(source: &Source) -> String {
     whole + &source.text
 }
 
+/// A log in which files and lines are those of the sources: NVIDIA's compiler counts the lines of the
+/// whole text, which it calls `<kernel>`.
+fn placed(log: &str, whole: &str) -> String {
+    let place = |line: &str| {
+        let (number, rest) = line.strip_prefix("<kernel>:")?.split_once(':')?;
+        let (file, number) = place_of(number.parse().ok()?, whole)?;
+        Some(format!("{file}:{number}:{rest}"))
+    };
+    let lines = log.lines();
+    let lines = lines.map(|line| place(line).unwrap_or_else(|| line.to_owned()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What `#line` makes of a line of the whole text.
+fn place_of(number: usize, whole: &str) -> Option<(&str, usize)> {
+    let before = whole.lines().take(number.checked_sub(1)?).enumerate();
+    let (at, directive) = before
+        .filter(|(_, line)| line.starts_with("#line "))
+        .last()?;
+    let (first, file) = directive.strip_prefix("#line ")?.split_once(' ')?;
+    let first: usize = first.parse().ok()?;
+    Some((file.trim_matches('"'), first + number - at - 2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_the_whole_text_become_those_of_files() {
+        let whole = "#define A 1\n#line 1 \"one.c\"\nfirst;\n#line 7 \"two.c\"\nseventh;\n";
+        let log = "<kernel>:3:9: error: first\nfirst;\n<kernel>:5:1: error\none.c:2: other";
+        let expected = "one.c:1:9: error: first\nfirst;\ntwo.c:7:1: error\none.c:2: other";
+        assert_eq!(placed(log, whole), expected);
+        assert_eq!(placed("<kernel>:1:1: early", whole), "<kernel>:1:1: early");
+    }
 
     #[test]
     fn definitions_go_before_the_first_line() {

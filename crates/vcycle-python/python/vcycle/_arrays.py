@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from . import _core
+from ._device import DeviceMatrix, contiguous, device_of, dtype_of, handed_over, library_of, shared
 
 _WIDE = ("float64", "complex128")
 _TYPES = (*_WIDE, "float32", "complex64")
@@ -29,9 +34,7 @@ def matrix_arrays(A: Any) -> Arrays:
     A = on_host(A)
     if not _is_sparse(A):
         raise TypeError(_not_sparse(A))
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        shape = " x ".join(map(str, A.shape))
-        raise ValueError(f"A is {shape}; only square systems are solved")
+    check_square(A.shape)
     block_size = _block_size(A)
     if A.format not in ("csr", "csc"):
         A = A.tocsr()
@@ -46,20 +49,48 @@ def matrix_arrays(A: Any) -> Arrays:
     )
 
 
+def native_matrix(
+    A: Any,
+    on_device: DeviceMatrix | None,
+    config: Mapping[str, Any],
+    known: tuple[Any, Any, int | None] = (None, None, None),
+    share: bool = False,
+) -> tuple[_core.Matrix, tuple[int, int], np.dtype[Any]]:
+    """The matrix of the native part, its shape and the type of its values. `known` are near nullspace, coordinates and
+    unknowns of a node; arrays of the host may be used in place if they are to be shared."""
+    near_nullspace, coordinates, block_size = known
+    text = json.dumps(config)
+    if on_device is not None and shared(on_device.device, config["run"]["device"]):
+        shape = on_device.shape
+        check_square(shape)
+        modes, size = near_nullspace_of(near_nullspace, coordinates, shape[0], block_size)
+        arrays = [contiguous(array) for array in on_device.arrays]
+        return _core.Matrix.on_device(text, shape, arrays, modes, size), shape, dtype_of(arrays[2])
+    of_host = matrix_arrays(A)
+    shape = of_host.shape
+    modes, size = near_nullspace_of(near_nullspace, coordinates, shape[0], block_size or of_host.block_size)
+    matrix = _core.Matrix(text, *of_host[:5], modes, size, share)
+    return matrix, shape, of_host.values.dtype
+
+
+def check_square(shape: tuple[int, ...]) -> None:
+    """Only square systems are solved."""
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"A is {' x '.join(map(str, shape))}; only square systems are solved")
+
+
 def _is_sparse(A: Any) -> bool:
     return bool(sp.issparse(A))
 
 
 def on_host(array: Any) -> Any:
-    """Arrays and matrices of CuPy and PyTorch, copied to the host; everything else as it is."""
-    library = _library(array)
+    """Arrays and matrices of CuPy, PyTorch and JAX, copied to the host; everything else as it is."""
+    library = library_of(array)
     if library == "torch":
         return _from_torch(array)
-    return array.get() if library in ("cupy", "cupyx") else array
-
-
-def _library(array: Any) -> str:
-    return type(array).__module__.partition(".")[0]
+    if library == "jax":
+        return _from_jax(array)
+    return array.get() if library == "cupy" else array
 
 
 def _from_torch(tensor: Any) -> Any:
@@ -71,9 +102,18 @@ def _from_torch(tensor: Any) -> Any:
     return sp.csr_array(tuple(part.numpy() for part in parts), shape=tuple(tensor.shape))
 
 
-def like(x: NDArray[Any], b: Any) -> Any:
-    """The solution where the right-hand side is: for arrays of CuPy and PyTorch one of theirs."""
-    library = _library(b)
+def _from_jax(array: Any) -> Any:
+    if not hasattr(array, "indptr"):
+        return np.asarray(array)
+    parts = (array.data, array.indices, array.indptr)
+    return sp.csr_array(tuple(np.asarray(part) for part in parts), shape=tuple(array.shape))
+
+
+def like(x: Any, b: Any) -> Any:
+    """The solution where the right-hand side is: for arrays of CuPy, PyTorch and JAX one of theirs."""
+    if isinstance(x, _core.DeviceArray):
+        return handed_over(x, b)
+    library = library_of(b)
     if library == "torch":
         import torch
 
@@ -82,6 +122,10 @@ def like(x: NDArray[Any], b: Any) -> Any:
         import cupy
 
         return cupy.asarray(x)
+    if library == "jax":
+        import jax
+
+        return jax.device_put(x, b.device)
     return x
 
 
@@ -105,11 +149,11 @@ def _block_size(A: Any) -> int | None:
 def _indices(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype not in (np.int32, np.int64):
         array = array.astype(np.int64)
-    return np.ascontiguousarray(array)
+    return np.require(array, requirements=["C", "A"])
 
 
 def _values(array: NDArray[Any]) -> NDArray[Any]:
-    return np.ascontiguousarray(_numbers(array, "the matrix"))
+    return np.require(_numbers(array, "the matrix"), requirements=["C", "A"])
 
 
 def _numbers(array: NDArray[Any], what: str) -> NDArray[Any]:
@@ -140,20 +184,32 @@ def _outside() -> int:
     return level
 
 
+def vector_for(b: Any, rows: int, device: str, what: str = "b") -> Any:
+    """One or many columns of numbers, row after row: on the device if they are there, else in double precision on the
+    host."""
+    if not shared(device_of(b), device):
+        return right_hand_side(b, rows, what)
+    shape = tuple(b.shape) if hasattr(b, "shape") else tuple(b.__cuda_array_interface__["shape"])
+    _check_shape(shape, rows, what)
+    return contiguous(b)
+
+
 def right_hand_side(b: Any, rows: int, what: str = "b") -> NDArray[Any]:
-    """One or many columns of numbers in double precision, row after row."""
+    """One or many columns of numbers in double precision on the host, row after row."""
     b = on_host(b)
     if _is_sparse(b):
         raise TypeError(f"{what} is sparse; pass {what}.toarray()")
     array = _numbers(np.asarray(b), what)
-    if array.ndim not in (1, 2) or array.shape[0] != rows:
-        raise ValueError(
-            f"{what} has the shape {array.shape}; ({rows},) or ({rows}, k) is needed for {rows} rows"
-        )
-    if array.ndim == 2 and array.shape[1] == 0:
-        raise ValueError(f"{what} has no columns")
+    _check_shape(array.shape, rows, what)
     wide = np.complex128 if array.dtype.kind == "c" else np.float64
     return np.ascontiguousarray(array, dtype=wide)
+
+
+def _check_shape(shape: tuple[int, ...], rows: int, what: str) -> None:
+    if len(shape) not in (1, 2) or shape[0] != rows:
+        raise ValueError(f"{what} has the shape {shape}; ({rows},) or ({rows}, k) is needed for {rows} rows")
+    if len(shape) == 2 and shape[1] == 0:
+        raise ValueError(f"{what} has no columns")
 
 
 def near_nullspace_of(

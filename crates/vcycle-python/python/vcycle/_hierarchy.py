@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from . import _core
-from ._arrays import matrix_arrays, near_nullspace_of, right_hand_side
-from ._options import _STOP, as_json, configuration, unknown
+from ._arrays import matrix_arrays, native_matrix
+from ._device import DeviceMatrix, contiguous, device_matrix, library_of, settle, shared
+from ._options import _STOP, as_json, configuration, renamed, unknown
 from ._outcome import LevelSummary, Outcome, levels_of
-from ._solve import Callback, finished, shaped
+from ._preconditioner import applied, operator_of
+from ._solve import Callback, finished, kind, operands, returned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,9 +57,14 @@ def amg(
     Parameters are those of `vcycle.solve` for the matrix; `options` are the parameters of
     multigrid, `solver` and the stopping criteria that `Hierarchy.solve` uses, `device`, `threads`.
     `precision` is that of the levels, the finest first: ``"dp-sp/dp-sp-hp"``.
+
+    The hierarchy has its own copy of a matrix of the host. The arrays of a matrix on a GPU it shares:
+    do not change them in place while it is used.
     """
     config = configuration(options, multigrid=True)
-    return Hierarchy(A, near_nullspace, coordinates, block_size, config)
+    on_device = device_matrix(A)
+    settle(config, options, on_device)
+    return Hierarchy(A, on_device, (near_nullspace, coordinates, block_size), config)
 
 
 class Hierarchy:
@@ -66,20 +73,15 @@ class Hierarchy:
     def __init__(
         self,
         A: Any,
-        near_nullspace: Any,
-        coordinates: Any,
-        block_size: int | None,
+        on_device: DeviceMatrix | None,
+        known: tuple[Any, Any, int | None],
         config: dict[str, Any],
     ) -> None:
-        arrays = matrix_arrays(A)
-        self.shape: tuple[int, int] = arrays.shape
-        self.dtype = np.dtype(np.float64)
-        self._type = arrays.values.dtype
         self._config = config
-        modes, size = near_nullspace_of(
-            near_nullspace, coordinates, arrays.shape[0], block_size or arrays.block_size
-        )
-        self._matrix = _core.Matrix(as_json(config), *arrays[:5], modes, size)
+        self._matrix, self.shape, self._type = native_matrix(A, on_device, config, known)
+        self.dtype = np.dtype(np.float64)
+        self.device: str = config["run"].get("device", "cpu")
+        self._library = library_of(A)
         self._native = _core.Hierarchy(self._matrix, as_json(config))
         self._levels: tuple[Level, ...] | None = None
 
@@ -127,6 +129,7 @@ class Hierarchy:
         >>> x.shape, len(outcome.columns)
         ((3600, 2), 2)
         """
+        options = renamed(options)
         for keyword in options:
             if keyword.replace("_", "-") not in ("solver", *_STOP):
                 raise unknown(keyword, also=("x0", "check", "return_outcome"))
@@ -134,18 +137,11 @@ class Hierarchy:
         asked = configuration(options)
         config["stop"].update(asked.pop("stop", {}))
         config.update(asked)
-        rhs = self._right_hand_side(b, "b")
-        guess = None if x0 is None else self._right_hand_side(x0, "x0")
-        if guess is not None and guess.shape != rhs.shape:
-            raise ValueError(f"x0 has the shape {guess.shape}, b has {rhs.shape}")
+        rhs, guess = operands(b, x0, self.shape[0], self.device)
+        for what, array in (("b", rhs), ("x0", guess)):
+            _check_real(array, what)
         x, text = self._native.solve(rhs, guess, as_json(config), callback)
-        return finished(shaped(x, rhs.shape, self._type, b), text, b, check, return_outcome)
-
-    def _right_hand_side(self, b: Any, what: str) -> NDArray[Any]:
-        array = right_hand_side(b, self.shape[0], what)
-        if array.dtype.kind == "c":
-            raise TypeError(f"{what} is complex, the matrix is real: solve for its parts")
-        return array
+        return finished(returned(x, b, self._type), text, check, return_outcome)
 
     def update(self, A: Any) -> Hierarchy:
         """Sets up for other values in the same places, keeping the transfer operators; returns itself.
@@ -155,21 +151,32 @@ class Hierarchy:
         >>> ml = vcycle.amg(problem.A)
         >>> x = ml.update(2 * problem.A).solve(problem.b)
         """
-        arrays = matrix_arrays(A)
-        if arrays.shape != self.shape:
-            raise ValueError(f"A has the shape {arrays.shape}, the hierarchy {self.shape}")
-        matrix = self._matrix.with_arrays(*arrays[1:5])
+        on_device = device_matrix(A)
+        if on_device is not None and shared(on_device.device, self.device):
+            self._check_shape(on_device.shape)
+            matrix = self._matrix.with_arrays_on_device([contiguous(array) for array in on_device.arrays])
+        else:
+            arrays = matrix_arrays(A)
+            self._check_shape(arrays.shape)
+            matrix = self._matrix.with_arrays(*arrays[1:5])
         self._native = self._native.update(matrix)
         self._matrix, self._levels = matrix, None
         return self
 
-    def cycle(self, r: Any) -> NDArray[np.float64]:
-        """One cycle from a zero guess: an approximation of ``A`` to the minus one times `r`."""
-        r = self._right_hand_side(r, "r")
-        return self._native.apply(r).reshape(r.shape)
+    def _check_shape(self, shape: tuple[int, int]) -> None:
+        if shape != self.shape:
+            raise ValueError(f"A has the shape {shape}, the hierarchy {self.shape}")
+
+    def cycle(self, r: Any) -> Any:
+        """One cycle from a zero guess: an approximation of ``A`` to the minus one times `r`.
+
+        For an array of CuPy, PyTorch or JAX one of the same library, shared and not copied if it
+        is on the device of the hierarchy.
+        """
+        return applied(self._native, r, self.shape[0], self.device)
 
     def as_preconditioner(self) -> LinearOperator:
-        """One cycle as an operator of SciPy.
+        """One cycle as an operator of SciPy, or of CuPy if the matrix was one of CuPy.
 
         >>> import scipy.sparse.linalg, vcycle
         >>> problem = vcycle.gallery.build("poisson5:60")
@@ -178,7 +185,7 @@ class Hierarchy:
         >>> info
         0
         """
-        return LinearOperator(self.shape, matvec=self.cycle, matmat=self.cycle, dtype=self.dtype)
+        return operator_of(self._library, self.shape, self.cycle)
 
     # The name PyAMG has for it.
     aspreconditioner = as_preconditioner
@@ -252,6 +259,11 @@ class Hierarchy:
         """For every level but the coarsest and each unknown (or node) its number, or that of its
         group, on the next level; -1 where it has none."""
         return [np.array(numbers, dtype=np.int64) for numbers in self._native.coarsening()[1]]
+
+
+def _check_real(array: Any, what: str) -> None:
+    if kind(array) == "c":
+        raise TypeError(f"{what} is complex, the matrix is real: solve for its parts")
 
 
 def _level(arrays: Sequence[Any], summary: LevelSummary) -> Level:

@@ -18,6 +18,17 @@ _RUN = tuple(_KNOWN["config"]["run"])
 _AMG = tuple(key for key in _KNOWN["amg"] if key not in ("precision", "block-size"))
 
 
+# What SciPy and PyAMG call them.
+_SYNONYMS = {"tol": "rtol", "maxiter": "max_iterations"}
+_ELSEWHERE = {
+    "M": "`preconditioner=` names one, and `scipy.sparse.linalg` takes `ml.as_preconditioner()` as its `M`",
+    "accel": "`solver=` names the Krylov method",
+    "residuals": "`return_outcome=True` returns an outcome, whose `history` has them",
+    "return_info": "`return_outcome=True` returns an outcome",
+    "B": "`near_nullspace=` takes such vectors",
+}
+
+
 def options() -> dict[str, Any]:
     """Every keyword with its default: what `solve` and `amg` take beside their own arguments.
 
@@ -55,6 +66,7 @@ def _keywords(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def configuration(given: Mapping[str, Any], *, multigrid: bool = False) -> dict[str, Any]:
     """The configuration that keywords mean; with `multigrid` its preconditioner is `amg`."""
+    given = renamed(given)
     config = _base(given.get("config"), given.get("preset"))
     if multigrid and "preconditioner" in given:
         raise TypeError("`amg` is multigrid: it takes no `preconditioner`; use `vcycle.solve`")
@@ -69,6 +81,17 @@ def configuration(given: Mapping[str, Any], *, multigrid: bool = False) -> dict[
         if key not in ("config", "preset"):
             _place(config, key, keyword, value)
     return config
+
+
+def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords with the names they have here."""
+    found: dict[str, Any] = {}
+    for keyword, value in given.items():
+        name = _SYNONYMS.get(keyword, keyword)
+        if name in found or (name != keyword and name in given):
+            raise TypeError(f"`{keyword}` is `{name}`: give one of them")
+        found[name] = value
+    return found
 
 
 def as_json(config: Mapping[str, Any]) -> str:
@@ -150,6 +173,8 @@ def unknown(keyword: str, also: tuple[str, ...] = ()) -> TypeError:
     """The exception for a keyword that does not exist."""
     known = [key.replace("-", "_") for key in (*_TOP, *_STOP, *_RUN, *_AMG)]
     known += ["config", "preset", "near_nullspace", "coordinates", "block_size", "callback", *also]
+    if keyword in _ELSEWHERE and keyword not in known:
+        return TypeError(f"unknown option `{keyword}`: {_ELSEWHERE[keyword]}")
     near = difflib.get_close_matches(keyword, known, n=1, cutoff=0.6)
     hint = f"; did you mean `{near[0]}`?" if near else "; `vcycle.options()` lists all"
     return TypeError(f"unknown option `{keyword}`{hint}")

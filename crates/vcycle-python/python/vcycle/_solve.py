@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import like, matrix_arrays, near_nullspace_of, right_hand_side
+from ._arrays import like, native_matrix, on_host, vector_for
+from ._device import device_matrix, dtype_of, settle
 from ._options import as_json, configuration
 from ._outcome import NotConverged, Outcome, outcome_of
 
@@ -20,6 +21,7 @@ Callback = Callable[[int, float], object]
 def solve(
     A: Any,
     b: Any,
+    x0: Any = ...,
     *,
     near_nullspace: Any = ...,
     coordinates: Any = ...,
@@ -33,6 +35,7 @@ def solve(
 def solve(
     A: Any,
     b: Any,
+    x0: Any = ...,
     *,
     near_nullspace: Any = ...,
     coordinates: Any = ...,
@@ -45,6 +48,7 @@ def solve(
 def solve(
     A: Any,
     b: Any,
+    x0: Any = None,
     *,
     near_nullspace: Any = None,
     coordinates: Any = None,
@@ -54,7 +58,7 @@ def solve(
     return_outcome: bool = False,
     **options: Any,
 ) -> Any:
-    """Solves ``A x = b`` from a zero guess, and returns ``x``.
+    """Solves ``A x = b`` and returns ``x``.
 
     >>> import vcycle
     >>> problem = vcycle.gallery.build("poisson5:60")
@@ -69,9 +73,13 @@ def solve(
     A : sparse matrix or array of SciPy, square
         CSR and CSC are taken as they are, other formats are converted; duplicates are summed.
         Integers are converted to float64, with a warning. The blocks of a BSR matrix are taken for
-        the unknowns of a node.
+        the unknowns of a node. It is used in place where its arrays allow, so no other thread may
+        change it meanwhile. Or a sparse matrix of CuPy, PyTorch or JAX on a GPU, which solves then.
     b : array, (n,) or (n, k)
-        One or many right-hand sides; each stops on its own.
+        One or many right-hand sides; each stops on its own. An array of CuPy, PyTorch or JAX gives
+        a solution of the same library, shared and not copied where a GPU solves.
+    x0 : array of the shape of b, optional
+        Where the iterations start; zero if not given.
     near_nullspace : array, (n, k), optional
         Vectors that A nearly annihilates; multigrid wants to know them.
     coordinates : array, (nodes, 2) or (nodes, 3), optional
@@ -86,7 +94,8 @@ def solve(
         Whether ``(x, outcome)`` is returned.
     **options
         `solver`, `preconditioner`, `precision`, `format`, `nullspace`; `rtol`, `reduction`, `atol`,
-        `max_iterations`, `time_limit`; `device`, `threads`; all parameters of multigrid
+        `max_iterations`, `time_limit` (`tol` and `maxiter` are understood as well); `device`,
+        `threads`; all parameters of multigrid
         (`coarsening`, `smoother`, `cycle`...); `config`, the name of a configuration file or its
         content as a dictionary; `preset`. See `vcycle.options`.
 
@@ -97,46 +106,66 @@ def solve(
     TypeError, ValueError, numpy.linalg.LinAlgError, NotImplementedError, DeviceError, MemoryError
         For what cannot be solved; the sentence says why.
     """
-    config = as_json(configuration(options))
-    arrays = matrix_arrays(A)
-    rows = arrays.shape[0]
-    rhs = right_hand_side(b, rows)
-    modes, size = near_nullspace_of(
-        near_nullspace, coordinates, rows, block_size or arrays.block_size
-    )
-    matrix = _core.Matrix(config, *arrays[:5], modes, size)
-    if rhs.dtype.kind == "c" and not matrix.is_complex:
-        x, text = _in_parts(matrix, rhs, config, callback)
+    config = configuration(options)
+    on_device = device_matrix(A)
+    settle(config, options, on_device, b)
+    known = (near_nullspace, coordinates, block_size)
+    matrix, shape, dtype = native_matrix(A, on_device, config, known, share=True)
+    rhs, guess = operands(b, x0, shape[0], "cpu" if matrix.is_complex else config["run"].get("device", "cpu"))
+    of_complex = "c" in (kind(rhs), kind(guess))
+    if of_complex and not matrix.is_complex:
+        x, text = _in_parts(matrix, rhs, guess, as_json(config), callback)
     else:
-        rhs = rhs.astype(np.complex128) if matrix.is_complex else rhs
-        x, text = _core.solve(matrix, rhs, config, callback)
-    x = shaped(x, rhs.shape, arrays.values.dtype, b)
-    return finished(x, text, b, check, return_outcome)
+        if matrix.is_complex:
+            rhs = rhs.astype(np.complex128)
+            guess = None if guess is None else guess.astype(np.complex128)
+        x, text = _core.solve(matrix, rhs, guess, as_json(config), callback)
+    return finished(returned(x, b, dtype), text, check, return_outcome)
+
+
+def operands(b: Any, x0: Any, rows: int, device: str) -> tuple[Any, Any]:
+    """Right-hand side and initial guess for the native part, which solves on `device`."""
+    rhs = vector_for(b, rows, device)
+    if x0 is None:
+        return rhs, None
+    guess = vector_for(x0, rows, device, "x0")
+    if tuple(np.shape(x0)) != tuple(np.shape(b)):
+        raise ValueError(f"x0 has the shape {tuple(np.shape(x0))}, b has {tuple(np.shape(b))}")
+    return rhs, guess
+
+
+def kind(array: Any) -> str:
+    return "f" if array is None else dtype_of(array).kind
 
 
 def _in_parts(
-    matrix: _core.Matrix, b: NDArray[Any], config: str, callback: Callback | None
+    matrix: _core.Matrix, b: NDArray[Any], x0: NDArray[Any] | None, config: str, callback: Callback | None
 ) -> tuple[NDArray[Any], str]:
-    """A real matrix and a complex right-hand side: its parts are two of them."""
-    columns = b.reshape(len(b), -1)
-    x, text = _core.solve(matrix, np.hstack([columns.real, columns.imag]), config, callback)
-    half = columns.shape[1]
-    return x[:, :half] + 1j * x[:, half:], text
+    """A real matrix and a complex right-hand side or guess: their parts are two of each."""
+
+    def parts(array: NDArray[Any]) -> NDArray[Any]:
+        columns = np.asarray(on_host(array)).reshape(len(array), -1)
+        return np.hstack([columns.real, columns.imag], dtype=np.float64)
+
+    x, text = _core.solve(matrix, parts(b), None if x0 is None else parts(x0), config, callback)
+    half = x.shape[1] // 2
+    return (x[:, :half] + 1j * x[:, half:]).reshape(b.shape), text
 
 
-def shaped(x: NDArray[Any], shape: tuple[int, ...], dtype: Any, b: Any) -> NDArray[Any]:
-    """The solution in the shape of the right-hand side and in the type SciPy would return."""
-    x = x.reshape(shape)
-    of_b = getattr(b, "dtype", np.float64)
-    of_b = of_b if isinstance(of_b, np.dtype) else np.dtype(np.float64)
+def returned(x: Any, b: Any, dtype: np.dtype[Any]) -> Any:
+    """The solution for the caller: of the library and shape of the right-hand side, in the type SciPy would return."""
+    of_b = dtype_of(b)
     # Solved in double precision; single was asked for by handing in single.
     wanted = np.result_type(dtype, of_b if of_b.kind in "fc" else np.float64)
-    return x.astype(wanted, copy=False) if wanted.name in ("float32", "complex64") else x
+    single = wanted.name in ("float32", "complex64")
+    if isinstance(x, _core.DeviceArray):
+        return like(x.single() if single else x, b)
+    x = x.reshape(np.shape(b))
+    return like(x.astype(wanted, copy=False) if single else x, b)
 
 
-def finished(x: NDArray[Any], text: str, b: Any, check: bool, return_outcome: bool) -> Any:
+def finished(solution: Any, text: str, check: bool, return_outcome: bool) -> Any:
     """What a solve returns or raises."""
-    solution = like(x, b)
     outcome = outcome_of(solution, text)
     if check and not outcome.converged:
         raise NotConverged(outcome)

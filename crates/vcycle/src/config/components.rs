@@ -201,7 +201,7 @@ components! {
         /// Incomplete Cholesky factorisation.
         "ic0" => Ic0(Ic0) ["shift"],
         /// Incomplete LU factorisation.
-        "ilu0" => Ilu0(Ilu0) [],
+        "ilu0" => Ilu0(Ilu0) ["sweeps"],
         /// Incomplete LU factorisation by fixed-point sweeps.
         "parilu" => ParIlu(ParIlu) ["sweeps"],
         /// Incomplete sparse approximate inverse.

@@ -47,7 +47,7 @@ pub struct Solution<T> {
     pub multigrid: Option<Report>,
 }
 
-/// Solves `A x = b` from a zero guess as `config` says.
+/// Solves `A x = b` as `config` says, from a zero guess; [`System::with_guess`] has another.
 ///
 /// Where it says `auto`, the combinations of [`attempts`] are tried in order: the next one after
 /// a failed set-up, another solver after an indefinite matrix, a breakdown, divergence or
@@ -98,6 +98,7 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
     near_nullspace: Option<&'d NearNullspace>,
+    given: Option<&'d Vector<T>>,
     nullspace: Option<Projection>,
     kept: Option<&'d mut Kept>,
     matrix: StoredMatrix<W>,
@@ -129,13 +130,14 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let block_size = near_nullspace.map_or(1, NearNullspace::block_size);
         let unit = config.precision.unwrap_or_default().matrix;
         let matrix = W::store_matrix(a, unit, config.format, block_size)?;
-        let attempts = attempts(config, || a.facts());
+        let attempts = attempts(config, || system.facts());
         let nullspace = Projection::new(config.nullspace, a, near_nullspace)?;
         drop(stage);
         Ok(Self {
             config,
             a,
             near_nullspace,
+            given: system.guess.as_ref(),
             nullspace,
             kept,
             matrix,
@@ -154,6 +156,10 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     pub(super) fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
         let fitting = Size::new(self.a.size().rows, b.cols());
         check_size("right-hand side", fitting, b.size())?;
+        if let Some(guess) = self.given {
+            b.executor().check_same(guess.executor(), "initial guess")?;
+            check_size("initial guess", fitting, guess.size())?;
+        }
         let consistent = self.consistent(b)?;
         let b = consistent.as_ref().unwrap_or(b);
         let mut place = 0;
@@ -212,8 +218,12 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         Ok(Some(consistent))
     }
 
-    /// Zero, or what full multigrid finds.
+    /// What was given, or zero, or what full multigrid finds.
     fn guess(&mut self, b: &Vector<T>) -> Result<Vector<T>> {
+        if let Some(guess) = self.given {
+            self.start = None;
+            return Ok(guess.clone());
+        }
         let mut x = Vector::<T>::zeros_like(b)?;
         if let Some(start) = &self.start {
             let moved = || start.footprint().moved;
@@ -246,16 +256,17 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             preconditioner: None,
             stop: self.stop.clone(),
         };
-        let solver = factory.solver(&self.matrix.operator, self.ws)?;
         (self.multigrid, self.decided, self.start) = (None, None, None);
-        match (attempt.preconditioner_factory()?, &attempt.preconditioner) {
+        let preconditioner = attempt.preconditioner_factory()?;
+        if let PreconditionerConfig::StructMg(parameters) = &attempt.preconditioner {
+            return self.structured(&factory, parameters);
+        }
+        let solver = factory.solver(&self.matrix.operator, self.ws)?;
+        match (preconditioner, &attempt.preconditioner) {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
                 let hierarchy = self.multigrid(amg.clone())?;
                 solver.with_preconditioner(Arc::new(hierarchy))
-            }
-            (Some(_), PreconditionerConfig::StructMg(parameters)) => {
-                solver.with_preconditioner(self.structured(parameters)?)
             }
             (Some(factory), _) => {
                 solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
@@ -289,14 +300,22 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         Ok(hierarchy)
     }
 
-    fn structured(&mut self, parameters: &StructMg) -> Result<Arc<dyn LinOp<W>>> {
+    /// The products are those of the stencil, too.
+    fn structured(
+        &mut self,
+        factory: &SolverFactory<W>,
+        parameters: &StructMg,
+    ) -> Result<Solver<W>> {
         let made = parameters.generate_with_report(&self.matrix.entries, self.ws)?;
         self.messages
             .extend((!made.note.is_empty()).then_some(made.note));
         self.messages.extend(made.report.scaling_note());
         self.multigrid = Some(made.report);
         self.decided = Some(PreconditionerConfig::StructMg(made.parameters));
-        Ok(made.operator)
+        let matrix = made.matrix.as_ref().unwrap_or(&self.matrix.operator);
+        factory
+            .solver(matrix, self.ws)?
+            .with_preconditioner(made.operator)
     }
 
     /// How many iterations an attempt has before the next one is tried instead.
@@ -448,6 +467,30 @@ mod tests {
         assert!(
             told.contains("→ cg") && told.contains("cg: indefinite") && told.contains("→ minres")
         );
+    }
+
+    #[test]
+    fn a_guess_is_where_it_starts() {
+        let (a, b) = blocks(0.5, 8);
+        for config in ["precision = \"dp\"", "precision = \"sp\""] {
+            let text = format!("solver = \"cg\"\npreconditioner = \"jacobi\"\n{config}");
+            let config = Config::from_toml(&text).unwrap();
+            let solve = |system: System<f64>| solve_system(&config, &system, &b, &Workspace::new());
+            let from_zero = solve(System::new(Arc::clone(&a))).unwrap();
+            assert!(from_zero.outcome.iterations > 0);
+            let near = System::new(Arc::clone(&a)).with_guess(from_zero.x.clone());
+            let again = solve(near).unwrap();
+            assert!(again.outcome.converged() && again.outcome.iterations == 0);
+            assert_eq!(again.x.to_vec(), from_zero.x.to_vec());
+        }
+        let short = Vector::from_column(a.executor(), vec![1.0; 3]);
+        let solved = solve_system(
+            &Config::default(),
+            &System::new(Arc::clone(&a)).with_guess(short),
+            &b,
+            &Workspace::new(),
+        );
+        assert!(solved.unwrap_err().to_string().contains("initial guess"));
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::executor::Executor;
 use crate::gallery::Problem;
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Facts};
 use crate::multigrid::NearNullspace;
+use crate::scalar::Scalar;
+use crate::vector::Vector;
 
 /// A matrix and what is known of it beside its entries.
 ///
@@ -29,6 +32,8 @@ pub struct System<T> {
     pub matrix: Arc<Csr<T>>,
     /// What it nearly annihilates, and the unknowns of a node; multigrid wants to know.
     pub near_nullspace: Option<NearNullspace>,
+    /// Where iterations start, if not from zero.
+    pub guess: Option<Vector<T>>,
 }
 
 impl<T> System<T> {
@@ -37,6 +42,16 @@ impl<T> System<T> {
         Self {
             matrix,
             near_nullspace: None,
+            guess: None,
+        }
+    }
+
+    /// With an initial guess, of as many columns as the right-hand side.
+    #[must_use]
+    pub fn with_guess(self, guess: Vector<T>) -> Self {
+        Self {
+            guess: Some(guess),
+            ..self
         }
     }
 
@@ -50,11 +65,55 @@ impl<T> System<T> {
     }
 }
 
+impl<T: Scalar> System<T> {
+    /// What [`attempts`](super::attempts) chooses by. Where a matrix on a device is symmetric with a
+    /// positive diagonal, which is found out there, its size is all that counts: nothing travels.
+    pub fn facts(&self) -> Facts {
+        let a = &self.matrix;
+        let on_device = matches!(a.executor(), Executor::Gpu(_)) && !T::KIND.is_complex();
+        if !on_device || !matches!(a.symmetric_and_positive(), Ok([true, true])) {
+            return a.facts();
+        }
+        let mut facts = Csr::<T>::identity(&Executor::reference(), 1).facts();
+        (facts.rows, facts.columns) = (a.size().rows, a.size().cols);
+        (facts.nonzeros, facts.on_device) = (a.nonzeros(), true);
+        facts
+    }
+}
+
 impl From<Problem> for System<f64> {
     fn from(problem: Problem) -> Self {
         Self {
             matrix: Arc::new(problem.matrix),
             near_nullspace: problem.near_nullspace,
+            guess: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::System;
+    use crate::backend::gpu::setup::tests::device;
+    use crate::config::{Config, attempts};
+    use crate::executor::Executor;
+    use crate::gallery;
+
+    #[test]
+    fn devices_choose_as_the_host_does() {
+        let Some(device) = device() else { return };
+        for problem in ["poisson5:60", "convdiff7:6,20"] {
+            let a = gallery::build(problem, &Executor::cpu()).unwrap().matrix;
+            let there = System::new(Arc::new(a.copy_to(&device).unwrap()));
+            let names = |facts| -> Vec<String> {
+                let found = attempts(&Config::default(), || facts);
+                let all = found.iter();
+                all.map(|a| format!("{}+{}", a.solver.name(), a.preconditioner.name()))
+                    .collect()
+            };
+            assert_eq!(names(there.facts()), names(a.facts()), "{problem}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Memory that knows its executor.
 
+use super::borrowed::Borrowed;
 use super::mirrored::Mirrored;
 use super::{Element, Executor, check_memory};
 use crate::error::{Error, Result};
@@ -19,6 +20,7 @@ pub struct Buffer<T> {
 #[derive(Clone, Debug)]
 enum Memory<T> {
     Host(Vec<T>),
+    Borrowed(Borrowed<T>),
     Device(Mirrored<T>),
 }
 
@@ -48,6 +50,59 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// `len` values that are in the memory of an executor already and belong to somebody else: they
+    /// are used where they are, and never written to. Who changes the buffer has a copy.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::executor::{Buffer, Executor};
+    /// let theirs = Arc::new(vec![1.0, 2.0]);
+    /// // SAFETY: the owner is what holds the values, and nobody changes them.
+    /// let ours = unsafe {
+    ///     Buffer::<f64>::borrowed(&Executor::cpu(), theirs.as_ptr() as u64, 2, Box::new(Arc::clone(&theirs)))
+    /// }?;
+    /// assert_eq!(ours.host()?.as_ptr(), theirs.as_ptr());
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When memory of a device is not of that device.
+    ///
+    /// # Safety
+    /// At `address`, of the host or of the device, there are `len` values, aligned as their type
+    /// wants it. Until `owner` is dropped nobody frees or changes them.
+    pub unsafe fn borrowed(
+        executor: &Executor,
+        address: u64,
+        len: usize,
+        owner: vcycle_gpu::Owner,
+    ) -> Result<Self> {
+        let memory = match executor {
+            Executor::Gpu(gpu) => {
+                // SAFETY: promised by the caller.
+                Memory::Device(unsafe { Mirrored::adopted(gpu, address, len, owner) }?)
+            }
+            // SAFETY: promised by the caller.
+            _ => Memory::Borrowed(unsafe { Borrowed::new(address, len, owner) }),
+        };
+        Ok(Self {
+            executor: executor.clone(),
+            memory,
+        })
+    }
+
+    /// Where the values are in the memory of the executor, for other libraries: the newest ones,
+    /// once what is queued is done.
+    ///
+    /// # Errors
+    /// When a device has no memory for values that were made on the host.
+    pub fn address(&self) -> Result<u64> {
+        match &self.memory {
+            Memory::Device(memory) => memory.device(),
+            _ => Ok(self.host()?.as_ptr() as u64),
+        }
+    }
+
     /// `len` values of a device that nobody has written yet.
     ///
     /// # Panics
@@ -73,6 +128,7 @@ impl<T: Element> Buffer<T> {
     pub fn to_vec(&self) -> Vec<T> {
         match &self.memory {
             Memory::Host(values) => values.clone(),
+            Memory::Borrowed(values) => values.slice().to_vec(),
             Memory::Device(memory) => memory.to_vec().expect("the device still answers"),
         }
     }
@@ -84,6 +140,7 @@ impl<T: Element> Buffer<T> {
     pub fn into_vec(self) -> Vec<T> {
         match self.memory {
             Memory::Host(values) => values,
+            Memory::Borrowed(values) => values.slice().to_vec(),
             Memory::Device(memory) => memory.to_vec().expect("the device still answers"),
         }
     }
@@ -108,6 +165,7 @@ impl<T: Element> Buffer<T> {
     pub fn len(&self) -> usize {
         match &self.memory {
             Memory::Host(values) => values.len(),
+            Memory::Borrowed(values) => values.slice().len(),
             Memory::Device(memory) => memory.len(),
         }
     }
@@ -123,17 +181,23 @@ impl<T: Element> Buffer<T> {
     }
 
     /// The values on the host: in place, or copied from the device where that has newer ones.
+    #[inline]
     pub fn host(&self) -> Result<&[T]> {
         match &self.memory {
             Memory::Host(values) => Ok(values),
+            Memory::Borrowed(values) => Ok(values.slice()),
             Memory::Device(memory) => memory.host(),
         }
     }
 
     /// The values on the host, to be changed there.
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
+        if let Memory::Borrowed(values) = &self.memory {
+            self.memory = Memory::Host(values.slice().to_vec());
+        }
         match &mut self.memory {
             Memory::Host(values) => Ok(values),
+            Memory::Borrowed(_) => unreachable!("copied just now"),
             Memory::Device(memory) => memory.host_mut(),
         }
     }
@@ -141,8 +205,8 @@ impl<T: Element> Buffer<T> {
     /// The values in place, on host executors only: kernels never copy behind one's back.
     pub(crate) fn in_place(&self) -> Result<&[T]> {
         match &self.memory {
-            Memory::Host(values) => Ok(values),
             Memory::Device(_) => Err(self.not_addressable()),
+            _ => self.host(),
         }
     }
 
@@ -163,8 +227,8 @@ impl<T: Element> Buffer<T> {
     /// One value, copied to the host by itself.
     pub(crate) fn get(&self, place: usize) -> Result<T> {
         match &self.memory {
-            Memory::Host(values) => Ok(values[place]),
             Memory::Device(memory) => memory.get(place),
+            _ => Ok(self.host()?[place]),
         }
     }
 
@@ -175,7 +239,7 @@ impl<T: Element> Buffer<T> {
     pub(crate) fn device(&self) -> Result<vcycle_gpu::Address> {
         match &self.memory {
             Memory::Device(memory) => memory.device(),
-            Memory::Host(_) => panic!("memory of a host executor has no device address"),
+            _ => panic!("memory of a host executor has no device address"),
         }
     }
 
@@ -186,7 +250,7 @@ impl<T: Element> Buffer<T> {
     pub(crate) fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
         match &mut self.memory {
             Memory::Device(memory) => memory.device_mut(),
-            Memory::Host(_) => panic!("memory of a host executor has no device address"),
+            _ => panic!("memory of a host executor has no device address"),
         }
     }
 }
@@ -200,6 +264,43 @@ mod tests {
     fn impossible_size_is_a_typed_error() {
         let result = Buffer::filled(&Executor::reference(), usize::MAX / 16, 0.0_f64);
         assert!(matches!(result, Err(Error::OutOfMemory { .. })));
+    }
+
+    #[test]
+    fn what_is_borrowed_is_copied_before_it_changes() {
+        let theirs = std::sync::Arc::new(vec![1_u32, 2, 3]);
+        let (address, owner) = (theirs.as_ptr() as u64, std::sync::Arc::clone(&theirs));
+        // SAFETY: the owner is what holds the values.
+        let ours = unsafe { Buffer::borrowed(&Executor::reference(), address, 3, Box::new(owner)) };
+        let mut ours: Buffer<u32> = ours.unwrap();
+        let kept = ours.clone();
+        assert_eq!((ours.address().unwrap(), ours.len()), (address, 3));
+        ours.host_mut().unwrap()[0] = 7;
+        assert_eq!(ours.into_vec(), [7, 2, 3]);
+        assert_eq!(kept.in_place().unwrap(), *theirs);
+        drop(kept);
+        assert_eq!(std::sync::Arc::strong_count(&theirs), 1);
+    }
+
+    #[test]
+    fn what_is_borrowed_of_a_device_is_left_alone() {
+        let Some(executor) = crate::backend::gpu::setup::tests::device() else {
+            return;
+        };
+        let theirs = Buffer::from_vec(&executor, (0..100).collect::<Vec<u32>>());
+        let address = theirs.address().unwrap();
+        // A part that begins where kernels do not expect it is copied.
+        for first in [0, 4, 64] {
+            let (part, owner) = (address + 4 * first, Box::new(theirs.clone()));
+            // SAFETY: the owner shares the memory.
+            let ours = unsafe { Buffer::borrowed(&executor, part, 36, owner) };
+            let mut ours: Buffer<u32> = ours.unwrap();
+            assert_eq!(ours.address().unwrap() == part, first != 4);
+            assert_eq!(ours.host().unwrap()[0], first as u32);
+            ours.host_mut().unwrap()[0] = 1000;
+            assert_ne!(ours.address().unwrap(), part);
+        }
+        assert!(theirs.to_vec().into_iter().eq(0..100));
     }
 
     #[test]

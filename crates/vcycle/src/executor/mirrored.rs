@@ -2,11 +2,14 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use vcycle_gpu::{Address, Memory};
+use vcycle_gpu::{Address, Memory, Owner};
 
 use super::element::{Element, bytes, bytes_mut};
 use crate::backend::gpu::Gpu;
 use crate::error::Result;
+
+/// What kernels expect addresses to be multiples of.
+const ALIGNMENT: u64 = 256;
 
 /// A run of values of a device.
 #[derive(Debug)]
@@ -59,6 +62,27 @@ impl<T: Element> Mirrored<T> {
     pub fn room(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
         let memory = gpu.device().allocate(len.saturating_mul(size_of::<T>()))?;
         Ok(Self::from_memory(gpu, len, memory))
+    }
+
+    /// Values in memory that somebody else owns; copied where it is not aligned as kernels need it.
+    ///
+    /// # Safety
+    /// That of [`vcycle_gpu::Device::adopt`].
+    pub unsafe fn adopted(
+        gpu: &Arc<Gpu>,
+        address: Address,
+        len: usize,
+        owner: Owner,
+    ) -> Result<Self> {
+        let (device, bytes) = (gpu.device(), len * size_of::<T>());
+        // SAFETY: promised by the caller.
+        let theirs = unsafe { device.adopt(address, bytes, owner) }?;
+        if address.is_multiple_of(ALIGNMENT) {
+            return Ok(Self::from_memory(gpu, len, theirs));
+        }
+        let ours = device.allocate(bytes)?;
+        device.copy(&ours, &theirs, bytes)?;
+        Ok(Self::from_memory(gpu, len, ours))
     }
 
     fn from_memory(gpu: &Arc<Gpu>, len: usize, memory: Memory) -> Self {
@@ -118,7 +142,7 @@ impl<T: Element> Mirrored<T> {
         Ok(address(&side))
     }
 
-    /// The address for kernels that write: of memory that no clone shares.
+    /// The address for kernels that write: of memory that nobody shares.
     pub fn device_mut(&mut self) -> Result<Address> {
         let mut side = std::mem::take(self.side());
         self.bring(&mut side)?;
@@ -152,7 +176,7 @@ impl<T: Element> Mirrored<T> {
     }
 
     fn alone(&self, memory: Arc<Memory>) -> Result<Arc<Memory>> {
-        if Arc::strong_count(&memory) == 1 {
+        if Arc::strong_count(&memory) == 1 && !memory.is_adopted() {
             return Ok(memory);
         }
         let copy = self.gpu.device().allocate(memory.bytes())?;

@@ -15,8 +15,10 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
+mod borrowed;
 mod buffer;
 mod element;
+mod indices;
 mod memory;
 mod mirrored;
 mod tasks;

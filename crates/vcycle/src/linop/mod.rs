@@ -157,6 +157,26 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
         Ok(())
     }
 
+    /// Whether so many sweeps of [`improve`](LinOp::improve) had rather leave their result beside the
+    /// guess they start from: [`improve_beside`](LinOp::improve_beside) is faster then.
+    fn ends_beside(&self, _sweeps: usize) -> bool {
+        false
+    }
+
+    /// What [`improve`](LinOp::improve) makes of `guess`, in `x`; the guess is lost.
+    fn improve_beside(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<Y, X>,
+        b: &Vector<X>,
+        guess: &mut Vector<Y>,
+        x: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        x.copy_from(guess)?;
+        self.improve(sweeps, a, b, x, ws)
+    }
+
     /// `y = A^T x`, or `A^H x` for [`Transpose::Conjugate`].
     fn apply_transposed(
         &self,

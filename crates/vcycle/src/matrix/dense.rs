@@ -73,6 +73,15 @@ impl<T: Scalar> Dense<T> {
         })
     }
 
+    /// The matrix of an operator: what it makes of the columns of the identity.
+    pub(crate) fn of_operator(a: &dyn LinOp<T>, ws: &Workspace) -> Result<Self> {
+        let size = a.size();
+        let unit = Vector::identity(a.executor(), size.cols)?;
+        let mut columns = Vector::zeros(a.executor(), size.rows, size.cols)?;
+        a.apply(&unit, &mut columns, ws)?;
+        Self::from_buffer(size, columns.into_buffer())
+    }
+
     /// The same matrix, from CSR.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ mod tests;
 pub use bsr::Bsr;
 pub use coo::Coo;
 pub(crate) use csr::{
-    Accumulator, Alike, Rows, RowsOf, Run, ShortRow, Slice, balance, build, check_product,
+    Accumulator, Alike, Rows, RowsOf, Run, SHORT, ShortRow, Slice, balance, build, check_product,
     cut_rows, fill_rows, ranges, runs_within, zeroed,
 };
 pub use csr::{

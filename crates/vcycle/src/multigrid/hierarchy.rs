@@ -12,7 +12,7 @@ use super::near_nullspace::NearNullspace;
 use super::precision::{of_levels, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::scaling::{Normalised, scale_levels};
-use super::stages::{Coarsened, Coarsening};
+use super::stages::{Coarsened, Coarsening, Interpolation};
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::backend::gpu::{Gpu, setup::Queue};
@@ -207,8 +207,11 @@ pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Resu
         true => Arc::new(finest.copy_to(&a.executor().on_host())?),
         false => finest,
     };
-    finest.check_finite()?;
-    if finest.size().rows > 0 && finest.largest_and_least_pivot()?.0 == 0.0 {
+    let largest = finest.norm_max();
+    if !largest.is_finite() {
+        finest.check_finite()?;
+    }
+    if finest.size().rows > 0 && largest == 0.0 {
         return Err(Error::Singular {
             component: "amg",
             reason: "all entries are zero".to_owned(),
@@ -290,13 +293,9 @@ fn step(
     let interpolation = amg.interpolation.after(amg.coarsening)?;
     let view = {
         let _stage = stage("strength");
-        View::new(
-            amg.systems,
-            amg.coarsening,
-            amg.strength.at_level(level),
-            a,
-            unknowns,
-        )?
+        let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
+        let strength = is_used.then(|| amg.strength.at_level(level));
+        View::new(amg.systems, amg.coarsening, strength, a, unknowns)?
     };
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
     let mut coarsened = {
@@ -381,7 +380,7 @@ pub(super) fn product(
 /// group, to which nothing is restricted.
 pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
     if let Some(queue) = Queue::of(coarse.executor())
-        && queue.check_rows(&coarse)?[1].is_none()
+        && !queue.has_empty_rows(coarse.pattern())?
     {
         return Ok(coarse);
     }

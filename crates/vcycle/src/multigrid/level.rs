@@ -70,6 +70,14 @@ impl<W: Scalar, C: Scalar> Level<W, C> {
         Err(Error::NonFiniteStage { level, stage })
     }
 
+    /// What is smoothed after the correction.
+    fn guess(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
+        self.smooth_before(b, x, ws)?;
+        self.check(0, "smoothing before the correction", x, ws)?;
+        self.correct(b, x, ws)?;
+        self.check(0, "prolongation", x, ws)
+    }
+
     /// `x += P coarse(R (b - A x))`.
     fn correct(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
         let rows = self.coarse.size().rows;
@@ -139,10 +147,20 @@ impl<W: Scalar, C: Scalar> Level<W, C> {
         self.pre.start(a, b, x, ws)
     }
 
-    fn smooth_after(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
+    /// From `guess`, or else from what is in `x`.
+    fn smooth_after(
+        &self,
+        b: &Vector<W>,
+        guess: Option<&mut Vector<W>>,
+        x: &mut Vector<W>,
+        ws: &Workspace,
+    ) -> Result<()> {
         let a = self.a.as_ref();
         let _stage = ws.stage_of("post-smoothing", || self.post.moved(a, b.bytes(), false));
-        self.post.improve(a, b, x, ws)
+        match guess {
+            Some(guess) => self.post.improve_beside(a, b, guess, x, ws),
+            None => self.post.improve(a, b, x, ws),
+        }
     }
 }
 
@@ -157,11 +175,14 @@ impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
 
     fn apply(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()> {
         check_apply("multigrid cycle", self.size(), self.executor(), b, x)?;
-        self.smooth_before(b, x, ws)?;
-        self.check(0, "smoothing before the correction", x, ws)?;
-        self.correct(b, x, ws)?;
-        self.check(0, "prolongation", x, ws)?;
-        self.smooth_after(b, x, ws)?;
+        if self.post.ends_beside() {
+            let mut guess = ws.vector_like::<W, W>(b)?;
+            self.guess(b, &mut guess, ws)?;
+            self.smooth_after(b, Some(&mut guess), x, ws)?;
+        } else {
+            self.guess(b, x, ws)?;
+            self.smooth_after(b, None, x, ws)?;
+        }
         self.check(0, "smoothing after the correction", x, ws)
     }
 

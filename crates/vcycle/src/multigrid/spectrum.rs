@@ -17,7 +17,7 @@ const OPERATOR_STEPS: usize = 10;
 
 /// An estimate of the spectral radius of `D A` for a diagonal matrix `D`, rather too large than too
 /// small but not larger than a `bound`. By the power method, from a vector that is the same every
-/// time.
+/// time; vectors are scaled by the bound, where there is one, so that no step waits for a norm.
 pub(super) fn spectral_radius<T: Mixes<T, T>>(
     a: &dyn LinOp<T>,
     d: &Vector<T>,
@@ -27,20 +27,22 @@ pub(super) fn spectral_radius<T: Mixes<T, T>>(
     let mut v = scattered_like::<T>(d)?;
     let mut next = Vector::zeros_like(&v)?;
     let zero = Vector::zeros_like(&v)?;
-    let mut norm = norm(&v)?;
-    for _ in 0..STEPS {
+    let mut scale = bound;
+    for step in 1..=STEPS {
+        if step == STEPS || !bound.is_finite() {
+            scale = norm(&v)?;
+        }
         let sweep = Sweep {
             b: &zero,
             d,
-            alpha: 1.0 / norm,
+            alpha: 1.0 / scale,
             beta: 0.0,
             gamma: 0.0,
         };
         a.relax(sweep, &v, &mut next, ws)?;
         std::mem::swap(&mut v, &mut next);
-        norm = self::norm(&v)?;
     }
-    Ok(estimate(norm, bound))
+    Ok(estimate(norm(&v)?, bound))
 }
 
 /// The same for the inverse of the `diagonal` of a matrix on a device.
@@ -114,22 +116,19 @@ pub(super) fn row_sum_bound<T: Scalar>(a: &Csr<T>) -> Result<f64> {
     if let Some(queue) = Queue::real::<T>(a.executor()) {
         return Ok(queue.extremes(a)?.row_sum);
     }
-    let parts = a.map_pieces(|rows| {
-        let mut bound = 0.0_f64;
-        for row in rows {
-            let (columns, values) = a.row(row);
-            let (mut diagonal, mut sum) = (0.0, 0.0);
-            for (&column, value) in columns.iter().zip(values) {
-                let modulus = value.load().modulus().to_f64();
-                sum += modulus;
-                if column as usize == row {
-                    diagonal = modulus;
-                }
-            }
-            bound = bound.max(sum / diagonal);
+    let arrays = a.at_hand();
+    let bound_of = |row: usize| {
+        let (columns, values) = arrays.row(row);
+        let (mut diagonal, mut sum) = (0.0, 0.0);
+        for (&column, value) in columns.iter().zip(values) {
+            let modulus = value.load().modulus().to_f64();
+            sum += modulus;
+            let own = column as usize == row;
+            diagonal = if own { modulus } else { diagonal };
         }
-        bound
-    });
+        sum / diagonal
+    };
+    let parts = a.map_pieces(|rows| rows.map(bound_of).fold(0.0, f64::max));
     Ok(parts.into_iter().fold(0.0, f64::max))
 }
 

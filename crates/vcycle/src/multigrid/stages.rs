@@ -67,6 +67,11 @@ impl Coarsening {
         }
     }
 
+    /// Whether it goes by the matrix alone, not by strong couplings.
+    pub(super) fn weighs(self) -> bool {
+        matches!(self, Self::Pgm | Self::Uniform)
+    }
+
     /// Whether it groups unknowns, and does not choose among them.
     pub fn aggregates(self) -> bool {
         matches!(self, Self::Pgm | Self::Mis2 | Self::Greedy | Self::Uniform)

@@ -123,10 +123,11 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// Without a measure of strength all couplings are strong.
     pub fn new(
         systems: Systems,
         coarsening: Coarsening,
-        strength: Strength,
+        strength: Option<Strength>,
         a: &'a Csr<f64>,
         unknowns: &Unknowns,
     ) -> Result<Self> {
@@ -135,11 +136,14 @@ impl<'a> View<'a> {
             Systems::Unknown => (Cow::Owned(unknowns.uncoupled(a)?), strength),
             Systems::Node => (
                 Cow::Owned(condensed(a, unknowns.block_size)?),
-                of_nodes(strength),
+                strength.map(of_nodes),
             ),
             Systems::Scalar | Systems::Auto => (Cow::Borrowed(a), strength),
         };
-        let strength = strength.graph(&seen)?;
+        let strength = match strength {
+            Some(measure) => measure.graph(&seen)?,
+            None => Arc::clone(seen.pattern()),
+        };
         Ok(Self {
             systems,
             a,

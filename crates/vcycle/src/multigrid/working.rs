@@ -15,9 +15,13 @@ use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, LinOp, Product};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Dense};
 use crate::precond::Jacobi;
 use crate::scalar::{Kind, Mixes, Scalar, bf16, f16};
+
+/// Rows up to which a level and all below it are one dense matrix on a device: a product with that
+/// takes less time than the launches of the levels. Never a level that the device sets up.
+const COLLAPSED_ROWS: usize = 1536;
 
 /// The matrices of one level, in double precision.
 #[derive(Debug)]
@@ -228,6 +232,13 @@ where
         Cycle::Full => Arc::clone(&full),
         _ => cycle,
     };
+    let (shaped, v) = match plan.collapses(level, a.size().rows) {
+        true => {
+            let dense: Arc<dyn LinOp<W>> = Arc::new(Dense::of_operator(shaped.as_ref(), plan.ws)?);
+            (Arc::clone(&dense), dense)
+        }
+        false => (shaped, v),
+    };
     Ok(Cycles {
         a,
         shaped,
@@ -313,6 +324,19 @@ impl Plan<'_> {
     /// The matrices of the coarsest level left.
     fn take(&mut self) -> Matrices {
         self.levels.pop().expect("one for every level")
+    }
+
+    /// Whether a level is the first that is small enough to be one matrix with all below, and its
+    /// V-cycle of a precision in which that is as good.
+    fn collapses(&self, level: usize, rows: usize) -> bool {
+        let above = self.levels.last().map_or(0, |above| above.a.size().rows);
+        let most = COLLAPSED_ROWS.min(self.amg.host_rows);
+        let mut below = self.precisions[level..].iter();
+        matches!(self.executor, Executor::Gpu(_))
+            && self.amg.cycle == Cycle::V
+            && rows <= most
+            && above > most
+            && below.all(|p| matches!(p.working, Unit::Double | Unit::Single))
     }
 
     /// The matrix of a level for vectors of `W`.

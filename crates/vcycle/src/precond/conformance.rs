@@ -80,6 +80,7 @@ fn general<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
             symmetric: false,
         }),
         Box::new(Ilu0::default()),
+        Box::new(Ilu0 { sweeps: 2 }),
         Box::new(ParIlu::default()),
         Box::new(Isai::default()),
         Box::new(Isai { kind, power: 2 }),

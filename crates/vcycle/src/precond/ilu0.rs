@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::fixed_point::FixedPoint;
 use super::triangular::Factors;
 use super::{diagonal_places, square_entries};
 use crate::error::Result;
@@ -13,7 +14,8 @@ use crate::scalar::{Mixes, Scalar};
 /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
 /// der Vorst 1977; the row-wise algorithm is Saad's, 2003, section 10.3).
 ///
-/// The set-up is serial. An application is two triangular solves, level by level.
+/// The set-up is serial. An application is two triangular solves, level by level, or a few sweeps in
+/// place of each.
 ///
 /// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
 /// its row; for Hermitian positive definite matrices take [`Ic0`](super::Ic0).
@@ -35,7 +37,11 @@ use crate::scalar::{Mixes, Scalar};
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
-pub struct Ilu0 {}
+pub struct Ilu0 {
+    /// Steps of Jacobi's iteration in place of each triangular solve (Anzt, Chow and Dongarra 2015);
+    /// 0 for substitution. On a device a step is one launch, and substitution one a level.
+    pub sweeps: usize,
+}
 
 impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -43,7 +49,11 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
         let entries = square_entries(a.as_ref(), "ilu0")?;
         let diagonal = diagonal_places(&entries, "ilu0")?;
         let values = factorise(&entries, &diagonal);
-        Factors::unit_lower("ilu0", entries.pattern(), &values, &diagonal)
+        let pattern = entries.pattern();
+        match self.sweeps {
+            0 => Factors::unit_lower("ilu0", pattern, &values, &diagonal),
+            sweeps => FixedPoint::unit_lower("ilu0", pattern, &values, &diagonal, sweeps),
+        }
     }
 }
 
@@ -97,6 +107,17 @@ mod tests {
             let m = assemble(generate(n, a).unwrap().as_ref());
             assert!(identity_error(n, &multiply(n, &m, a)) < 1e-14);
         }
+    }
+
+    #[test]
+    fn as_many_sweeps_as_rows_are_exact() {
+        let dense = [2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 2.0];
+        let error = |sweeps| {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), 3, &dense));
+            let m = Ilu0 { sweeps }.generate(&a, &Workspace::new()).unwrap();
+            identity_error(3, &multiply(3, &assemble(m.as_ref()), &dense))
+        };
+        assert!(error(1) > 0.1 && error(2) < 1e-14 && error(3) < 1e-14);
     }
 
     #[test]

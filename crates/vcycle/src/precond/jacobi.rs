@@ -119,6 +119,35 @@ impl<T: Scalar> Diagonal<T> {
     }
 }
 
+impl<T: Mixes<T, T>> Diagonal<T> {
+    fn sweep<'v>(&'v self, b: &'v Vector<T>) -> Sweep<'v, T> {
+        Sweep {
+            b,
+            d: &self.values,
+            alpha: 1.0,
+            beta: 1.0,
+            gamma: 0.0,
+        }
+    }
+
+    /// So many times two sweeps, from `x` to `other` and back.
+    fn back_and_forth(
+        &self,
+        times: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        other: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        for _ in 0..times {
+            a.relax(self.sweep(b), x, other, ws)?;
+            a.relax(self.sweep(b), other, x, ws)?;
+        }
+        Ok(())
+    }
+}
+
 impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
     fn size(&self) -> Size {
         Size::square(self.values.rows())
@@ -159,18 +188,27 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
             let one = Coefficient::one;
             x.combine_rows(one(), (&self.values, false), &scratch, one())?;
         }
-        let sweep = Sweep {
-            b,
-            d: &self.values,
-            alpha: 1.0,
-            beta: 1.0,
-            gamma: 0.0,
-        };
-        for _ in 0..sweeps / 2 {
-            a.relax(sweep, x, &mut scratch, ws)?;
-            a.relax(sweep, &scratch, x, ws)?;
+        self.back_and_forth(sweeps / 2, a, b, x, &mut scratch, ws)
+    }
+
+    fn ends_beside(&self, sweeps: usize) -> bool {
+        sweeps % 2 == 1
+    }
+
+    fn improve_beside(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        guess: &mut Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        match self.ends_beside(sweeps) {
+            true => a.relax(self.sweep(b), guess, x, ws)?,
+            false => x.copy_from(guess)?,
         }
-        Ok(())
+        self.back_and_forth(sweeps / 2, a, b, x, guess, ws)
     }
 
     fn apply_transposed(
@@ -226,6 +264,10 @@ mod tests {
             m.improve(1, a.as_ref(), &b, &mut expected, &ws).unwrap();
             m.improve(sweeps, a.as_ref(), &b, &mut x, &ws).unwrap();
             assert_eq!(x.to_vec(), expected.to_vec(), "{sweeps} sweeps");
+            let mut guess = Vector::zeros_like(&b).unwrap();
+            m.improve_beside(sweeps, a.as_ref(), &b, &mut guess, &mut x, &ws)
+                .unwrap();
+            assert_eq!(x.to_vec(), expected.to_vec(), "{sweeps} sweeps beside");
         }
     }
 }

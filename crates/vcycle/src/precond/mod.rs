@@ -37,6 +37,7 @@ mod block_jacobi;
 #[cfg(test)]
 mod conformance;
 mod dense;
+mod fixed_point;
 mod fsai;
 mod hybrid_gs;
 mod ic0;

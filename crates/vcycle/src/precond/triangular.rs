@@ -186,7 +186,8 @@ fn take_rows<T: Scalar>(a: &Csr<T>, order: &[u32]) -> Csr<T> {
     Csr::from_canonical(a.executor(), a.size(), offsets, columns, values)
 }
 
-fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) -> Result<Vec<A>> {
+/// One over every entry of a diagonal.
+pub(super) fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) -> Result<Vec<A>> {
     for (row, value) in diagonal.iter_mut().enumerate() {
         if value.is_zero() {
             return Err(bad_pivot(component, row, "zero"));
@@ -199,7 +200,8 @@ fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) -> Result<Vec
     Ok(diagonal)
 }
 
-fn off_diagonal<T: Scalar>(
+/// The entries of a pattern that `holds`, with their values.
+pub(super) fn off_diagonal<T: Scalar>(
     pattern: &Pattern,
     holds: impl Fn(usize, usize) -> bool,
     value: impl Fn(usize, usize) -> T::Arith,

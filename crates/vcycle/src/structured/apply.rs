@@ -6,8 +6,10 @@ use super::columns::by_column;
 use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
-use crate::backend::reference::stencil::Form;
-use crate::backend::{cpu, reference};
+use crate::backend::gpu::rows::Finish;
+use crate::backend::gpu::stencil::Part;
+use crate::backend::reference::stencil::{Form, Start};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Sweep, check_apply};
@@ -16,12 +18,22 @@ use crate::scalar::Real;
 use crate::vector::{Coefficient, Vector};
 
 impl<M: Storage> StencilMatrix<M> {
-    /// One column by a form; vectors are unknown by unknown.
-    pub(super) fn column<V: Vectors>(&self, form: Form<'_, V>, x: &[V], y: &mut [V]) {
+    /// One column and what becomes of it; vectors are unknown by unknown.
+    pub(super) fn column<V: Vectors>(
+        &self,
+        finish: &Finish<'_, V>,
+        x: &Vector<V>,
+        y: &mut Vector<V>,
+    ) -> Result<()> {
+        if let Executor::Gpu(gpu) = self.executor() {
+            return gpu::stencil::product(gpu, self.operand()?, Part::All, finish, x, y);
+        }
+        let (form, x, y) = (form(finish)?, x.host()?, y.host_mut()?);
         match self.executor() {
             Executor::Cpu(threads) => cpu::stencil::product(threads, self.arrays(), form, x, y),
             _ => reference::stencil::product(self.arrays(), form, x, y),
         }
+        Ok(())
     }
 
     /// Whether one product is all a kernel has to do: one vector, in the order that it wants.
@@ -31,9 +43,8 @@ impl<M: Storage> StencilMatrix<M> {
 
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         by_column(x, y, ws, |x, y| {
-            as_fields(self.unknowns(), x, y, ws, |x, y| {
-                self.column(Form::Product, x.host()?, y.host_mut()?);
-                Ok(())
+            as_fields(self.unknowns(), x, (y, Start::Zero), ws, |x, y| {
+                self.column(&Finish::Apply, x, y)
             })
         })
     }
@@ -74,9 +85,7 @@ macro_rules! operator {
                     self.product(x, &mut product, ws)?;
                     return y.axpby(alpha, &product, beta);
                 }
-                let (alpha, beta) = (alpha.evaluate(0)?, beta.evaluate(0)?);
-                self.column(Form::Advanced { alpha, beta }, x.host()?, y.host_mut()?);
-                Ok(())
+                self.column(&Finish::Combine { alpha, beta, z: None }, x, y)
             }
 
             fn residual(
@@ -93,8 +102,7 @@ macro_rules! operator {
                     let (less, one) = (Coefficient::real(-1.0), Coefficient::one());
                     return self.apply_advanced(less, x, one, r, ws);
                 }
-                self.column(Form::Residual { b: b.host()? }, x.host()?, r.host_mut()?);
-                Ok(())
+                self.column(&Finish::residual(b), x, r)
             }
 
             fn relax(
@@ -108,8 +116,7 @@ macro_rules! operator {
                     return sweep.compose(self, x, y, ws);
                 }
                 sweep.check(self.size(), x, y)?;
-                self.column(relaxed(&sweep)?, x.host()?, y.host_mut()?);
-                Ok(())
+                self.column(&Finish::Relax(sweep), x, y)
             }
 
             fn csr(&self) -> Option<Cow<'_, Csr<$vector>>> {
@@ -128,12 +135,23 @@ macro_rules! operator {
 
 operator!(f64, f32);
 
-fn relaxed<'a, V: Real>(sweep: &Sweep<'a, V>) -> Result<Form<'a, V>> {
-    Ok(Form::Relaxed {
-        b: sweep.b.host()?,
-        d: sweep.d.host()?,
-        alpha: V::from_f64(sweep.alpha),
-        beta: V::from_f64(sweep.beta),
-        gamma: V::from_f64(sweep.gamma),
+/// What becomes of a product, as the kernels of the host want it.
+fn form<'a, V: Real>(finish: &Finish<'a, V>) -> Result<Form<'a, V>> {
+    Ok(match finish {
+        Finish::Apply => Form::Product,
+        Finish::Combine { alpha, beta, z } => match z {
+            None => Form::Advanced {
+                alpha: alpha.evaluate(0)?,
+                beta: beta.evaluate(0)?,
+            },
+            Some(b) => Form::Residual { b: b.host()? },
+        },
+        Finish::Relax(sweep) => Form::Relaxed {
+            b: sweep.b.host()?,
+            d: sweep.d.host()?,
+            alpha: V::from_f64(sweep.alpha),
+            beta: V::from_f64(sweep.beta),
+            gamma: V::from_f64(sweep.gamma),
+        },
     })
 }

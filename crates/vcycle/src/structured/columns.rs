@@ -1,7 +1,8 @@
 //! Several columns, one at a time.
 
+use crate::backend::gpu::strided::{self, Places};
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::scalar::Scalar;
 use crate::vector::Vector;
 
@@ -19,12 +20,30 @@ pub(super) fn by_column<V: Scalar>(
     let mut input = ws.vector::<V>(x.executor(), x.rows(), 1)?;
     let mut output = ws.vector::<V>(x.executor(), y.rows(), 1)?;
     for column in 0..cols {
-        let from = x.host()?.iter().skip(column).step_by(cols);
-        let to = input.host_mut()?.iter_mut();
-        to.zip(from).for_each(|(to, from)| *to = *from);
+        take(x, column, &mut input)?;
         work(&input, &mut output)?;
-        let to = y.host_mut()?.iter_mut().skip(column).step_by(cols);
-        to.zip(output.host()?).for_each(|(to, from)| *to = *from);
+        put(&output, column, y)?;
     }
+    Ok(())
+}
+
+fn take<V: Scalar>(x: &Vector<V>, column: usize, out: &mut Vector<V>) -> Result<()> {
+    let from = Places::column(column, x.cols());
+    if let Executor::Gpu(gpu) = x.executor() {
+        return strided::copy(gpu, x.rows(), (x, from), (out, Places::from(0)));
+    }
+    let from = x.host()?.iter().skip(column).step_by(x.cols());
+    let to = out.host_mut()?.iter_mut();
+    to.zip(from).for_each(|(to, from)| *to = *from);
+    Ok(())
+}
+
+fn put<V: Scalar>(x: &Vector<V>, column: usize, out: &mut Vector<V>) -> Result<()> {
+    let (cols, to) = (out.cols(), Places::column(column, out.cols()));
+    if let Executor::Gpu(gpu) = x.executor() {
+        return strided::copy(gpu, x.rows(), (x, Places::from(0)), (out, to));
+    }
+    let to = out.host_mut()?.iter_mut().skip(column).step_by(cols);
+    to.zip(x.host()?).for_each(|(to, from)| *to = *from);
     Ok(())
 }

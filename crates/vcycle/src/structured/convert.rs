@@ -35,7 +35,8 @@ pub(super) struct Decoder {
 
 /// An entry of a CSR matrix on a grid.
 pub(super) struct Found<T> {
-    cell: usize,
+    line: usize,
+    x: usize,
     /// The unknowns of row and column.
     unknowns: [usize; 2],
     /// The place of the offset in [`ALL`].
@@ -53,13 +54,20 @@ impl Decoder {
         }
     }
 
-    /// The place in [`ALL`] of the offset from a cell to the one `distance` rows on; `hint` is where to
-    /// look first.
-    fn find(&self, cell: [usize; 3], distance: isize, hint: usize) -> Option<usize> {
-        let leads = |&place: &usize| {
-            self.distances[place] == distance && inside(self.grid, cell, ALL[place])
-        };
-        (hint..27).chain(0..hint).find(leads)
+    /// The place in [`ALL`] of the offset from a cell to the one `distance` cells on; a bit for each place
+    /// says which ones lead to cells, and `hint` is where to look first.
+    #[inline]
+    fn find(&self, there: u32, distance: isize, hint: usize) -> Option<usize> {
+        let leads = |&place: &usize| self.distances[place] == distance && there >> place & 1 == 1;
+        Some(hint)
+            .filter(leads)
+            .or_else(|| (hint..27).chain(0..hint).find(leads))
+    }
+
+    /// Which places of [`ALL`] lead from a cell to another.
+    fn there(&self, cell: [usize; 3]) -> u32 {
+        let bits = (0..27).map(|place| u32::from(inside(self.grid, cell, ALL[place])) << place);
+        bits.sum()
     }
 
     /// Calls `visit` for entries of the rows of `cells` that are not zero.
@@ -73,23 +81,38 @@ impl Decoder {
         mut visit: impl FnMut(Found<T>),
     ) -> Result<(), (usize, usize)> {
         let (zero, r) = (T::default(), self.unknowns);
-        for row in cells.start * r..cells.end * r {
-            let (cell, mut hint) = (row / r, 0);
-            let at = self.grid.cell(cell);
-            let (columns, values) = a.row(row);
-            for (&column, &value) in columns.iter().zip(values).filter(|entry| *entry.1 != zero) {
-                let column = column as usize;
-                let distance = (column / r) as isize - cell as isize;
-                let place = self.find(at, distance, hint).ok_or((row, column))?;
-                // The next unknown of the same cell, if there is one, comes next.
-                hint = if r == 1 { (place + 1) % 27 } else { place };
-                let unknowns = [row % r, column % r];
-                visit(Found {
-                    cell,
-                    unknowns,
-                    place,
-                    value,
-                });
+        let [nx, ny, _] = self.grid.size();
+        let (mut known, mut hints) = (([usize::MAX; 3], 0), [0; 27 * MOST_UNKNOWNS]);
+        for cell in cells {
+            let [x, y, z] = self.grid.cell(cell);
+            // All cells between the ends of a line have the same neighbours.
+            let like = if (1..nx - 1).contains(&x) {
+                [1, y, z]
+            } else {
+                [x, y, z]
+            };
+            if known.0 != like {
+                known = (like, self.there(like));
+            }
+            for row in cell * r..(cell + 1) * r {
+                let (columns, values) = a.row(row);
+                let entries = columns.iter().zip(values).enumerate();
+                for (number, (&column, &value)) in entries.filter(|entry| *entry.1.1 != zero) {
+                    let column = column as usize;
+                    // What it was in the row before.
+                    let hint = &mut hints[number.min(27 * MOST_UNKNOWNS - 1)];
+                    let there = if r == 1 { column } else { column / r };
+                    let distance = there as isize - cell as isize;
+                    let place = self.find(known.1, distance, *hint).ok_or((row, column))?;
+                    *hint = place;
+                    visit(Found {
+                        line: y + ny * z,
+                        x,
+                        unknowns: [row - cell * r, column - there * r],
+                        place,
+                        value,
+                    });
+                }
             }
         }
         Ok(())
@@ -147,7 +170,7 @@ fn tasks(cells: usize) -> Vec<Range<usize>> {
 
 impl<T: Storage> StencilMatrix<T> {
     /// The matrix of a CSR matrix whose grid is known; it has as many unknowns a cell as there are rows
-    /// for each. Stored zeros do not count.
+    /// for each. Stored zeros do not count. Of a matrix on a device it is one of the host.
     ///
     /// # Errors
     /// [`NotAStencil`](Error::NotAStencil) naming the first entry between cells that are no
@@ -168,7 +191,7 @@ impl<T: Storage> StencilMatrix<T> {
         unknowns: usize,
     ) -> Result<Self> {
         let values = lines_of(a, &Decoder::new(grid, unknowns), &stencil)?;
-        Self::with_unknowns(a.executor(), grid, stencil, unknowns, values)
+        Self::with_unknowns(&a.executor().on_host(), grid, stencil, unknowns, values)
     }
 
     /// The same matrix in CSR, without the zeros beside the diagonal.
@@ -224,9 +247,9 @@ fn lines_of<T: Storage>(a: &Csr<T>, decoder: &Decoder, stencil: &Stencil) -> Res
     a.executor().run(a.bytes(), parts, |(first, out)| {
         let cells = first * length..(first + out.len() / share) * length;
         let written = decoder.each_entry(a, cells, |found| {
-            let (line, [i, j]) = (found.cell / length - first, found.unknowns);
+            let (line, [i, j]) = (found.line - first, found.unknowns);
             let stream = ((line * r + i) * points + point_of[found.place]) * r + j;
-            out[stream * length + found.cell % length] = found.value;
+            out[stream * length + found.x] = found.value;
         });
         written.expect("entries that were looked at before");
     });

@@ -1,14 +1,16 @@
 //! The V-cycle.
 
+use std::sync::Arc;
+
 use super::Direction;
 use super::columns::by_column;
 use super::fields::{as_fields, as_rows};
 use super::level::Level;
 use crate::backend::cpu::stencil::Vectors;
+use crate::backend::reference::stencil::Start;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::multigrid::DenseLu;
 use crate::scalar::Mixes;
 use crate::vector::Vector;
 
@@ -20,7 +22,7 @@ pub(super) struct VCycle<V: Vectors> {
     pub(super) rows: usize,
     pub(super) unknowns: usize,
     pub(super) levels: Vec<Box<dyn Level<V>>>,
-    pub(super) coarsest: DenseLu,
+    pub(super) coarsest: Arc<dyn LinOp<V>>,
     /// Sweeps before and after the correction.
     pub(super) sweeps: [usize; 2],
 }
@@ -53,22 +55,25 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        x.fill(V::zero())?;
-        for _ in 0..self.sweeps[0] {
-            level.smooth(Direction::Forward, b, x, ws)?;
+        if self.sweeps[0] == 0 {
+            x.fill(V::zero())?;
+        }
+        for sweep in 0..self.sweeps[0] {
+            let start = if sweep == 0 {
+                Start::Zero
+            } else {
+                Start::Guess
+            };
+            level.smooth((Direction::Forward, start), b, x, ws)?;
         }
         let rows = level.coarse().cells() * self.unknowns;
         let mut restricted = ws.vector::<V>(&self.executor, rows, 1)?;
         let mut correction = ws.vector::<V>(&self.executor, rows, 1)?;
-        {
-            let mut r = ws.vector_like::<V, V>(b)?;
-            level.residual(b, x, &mut r, ws)?;
-            level.restrict(&r, &mut restricted, ws)?;
-        }
+        level.restrict_residual(self.sweeps[0] == 1, b, x, &mut restricted, ws)?;
         self.from(number + 1, &restricted, &mut correction, ws)?;
         level.prolong(&correction, x, ws)?;
         for _ in 0..self.sweeps[1] {
-            level.smooth(Direction::Backward, b, x, ws)?;
+            level.smooth((Direction::Backward, Start::Guess), b, x, ws)?;
         }
         Ok(())
     }
@@ -86,7 +91,9 @@ impl<V: Vectors + Mixes<V, V>> LinOp<V> for VCycle<V> {
     fn apply(&self, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         check_apply("struct-mg", Size::square(self.rows), &self.executor, b, x)?;
         by_column(b, x, ws, |b, x| {
-            as_fields(self.unknowns, b, x, ws, |b, x| self.from(0, b, x, ws))
+            as_fields(self.unknowns, b, (x, Start::Zero), ws, |b, x| {
+                self.from(0, b, x, ws)
+            })
         })
     }
 
@@ -99,7 +106,6 @@ impl<V: Vectors + Mixes<V, V>> LinOp<V> for VCycle<V> {
                 moved: passes * matrix + 2 * other,
             }
         });
-        let coarsest = LinOp::<V>::footprint(&self.coarsest);
-        levels.chain([coarsest]).sum()
+        levels.chain([self.coarsest.footprint()]).sum()
     }
 }

@@ -8,6 +8,7 @@
 use super::stencil::opposite;
 use super::{Direction, Offset, StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
+use crate::backend::reference::stencil::Start;
 use crate::config::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -148,12 +149,11 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Factor<M, V> {
     pub(super) fn correct(&self, r: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let mut half = ws.vector_like::<V, V>(r)?;
         let mut whole = ws.vector_like::<V, V>(r)?;
-        half.fill(V::zero())?;
-        self.matrix.sweep(Direction::Forward, r, &mut half, ws)?;
+        let [forward, backward] =
+            [Direction::Forward, Direction::Backward].map(|direction| (direction, Start::Zero));
+        self.matrix.sweep(forward, r, &mut half, ws)?;
         whole.scale_rows(&self.diagonal, false, &half)?;
-        half.fill(V::zero())?;
-        self.matrix
-            .sweep(Direction::Backward, &whole, &mut half, ws)?;
+        self.matrix.sweep(backward, &whole, &mut half, ws)?;
         x.axpy(Coefficient::one(), &half)
     }
 }

@@ -1,10 +1,12 @@
 //! Interpolation from the matrix and Galerkin products, along one axis, in stencil form.
 //!
-//! A coarse line is done at a time. Its cells and the odd cells beside them are brought into lines of
-//! the same length first, whatever the axis is; all arithmetic is on such lines.
+//! A coarse line is done at a time, whatever the axis is: all arithmetic is on lines seen from its cells.
+
+use std::ops::Range;
 
 use super::{Grid, Offset, Stencil, StencilMatrix, Transfer};
 use crate::backend::cpu::simd::multiversion;
+use crate::backend::cpu::stencil::deal;
 use crate::error::Result;
 use crate::executor::{Executor, cut};
 use crate::matrix::zeroed;
@@ -29,11 +31,12 @@ fn weights_of(a: &StencilMatrix<f64>, axis: usize, unknown: usize) -> Result<Vec
     let length = coarse.length();
     made_of_lines(a.executor(), coarse, 2, |line, out| {
         let mut sums = [0, 1, 2].map(|_| vec![0.0; length]);
-        let mut entries = vec![0.0; length];
+        let mut rows = Rows::new(a, [unknown; 2], axis, line);
         for (point, offset) in a.stencil().offsets().iter().enumerate() {
-            let unknowns = [unknown; 2];
-            fetch(Entries { a, unknowns, point }, axis, line, 1, &mut entries);
-            add(&entries, &mut sums[(offset[axis] + 1) as usize]);
+            rows.look_at(point);
+            if let Some(entries) = rows.beside(1) {
+                add_products(entries, [None; 2], &mut sums[(offset[axis] + 1) as usize]);
+            }
         }
         let (lower, upper) = out.split_at_mut(length);
         for x in 0..length {
@@ -92,15 +95,8 @@ pub(super) fn galerkin(a: &StencilMatrix<f64>, p: &Transfer<f64>) -> Result<Sten
     let numbers = stencil.points() * r * r;
     let values = made_of_lines(a.executor(), coarse, numbers, |line, out| {
         for unknowns in (0..r * r).map(|block| [block / r, block % r]) {
-            let product = Product {
-                a,
-                p,
-                line,
-                unknowns,
-                entries: vec![0.0; coarse.length()],
-                weights: vec![0.0; coarse.length()],
-            };
-            product.add_to(&stencil, out);
+            let rows = Rows::new(a, unknowns, p.axis(), line);
+            Product { rows, p }.add_to(&stencil, out);
         }
     })?;
     StencilMatrix::with_unknowns(a.executor(), coarse, stencil, r, values)
@@ -118,115 +114,165 @@ fn with(mut offset: Offset, axis: usize, step: i8) -> Offset {
     offset
 }
 
-/// The entries of one offset in the rows of an unknown and the columns of another.
+/// Numbers of a line, seen from the cells of a coarse line: that of cell `x` is at `x + shift`, if there is
+/// one.
 #[derive(Clone, Copy)]
-struct Entries<'a> {
+struct View<'a> {
+    values: &'a [f64],
+    shift: i8,
+}
+
+impl<'a> View<'a> {
+    /// The cells that have a number.
+    fn cells(self) -> Range<usize> {
+        let shift = isize::from(self.shift);
+        let end = self.values.len().wrapping_add_signed(-shift);
+        usize::try_from(-shift).unwrap_or(0)..end
+    }
+
+    /// The numbers of some cells.
+    fn of(self, cells: Range<usize>) -> &'a [f64] {
+        let place = |cell: usize| cell.wrapping_add_signed(self.shift.into());
+        &self.values[place(cells.start)..place(cells.end)]
+    }
+}
+
+/// The entries of one offset at a time in the fine rows beside a coarse line, of the rows of an unknown and
+/// the columns of another.
+struct Rows<'a> {
     a: &'a StencilMatrix<f64>,
     unknowns: [usize; 2],
+    axis: usize,
+    line: usize,
     point: usize,
+    /// The even and odd cells of the line, where it is halved itself.
+    dealt: [Vec<f64>; 2],
+}
+
+impl<'a> Rows<'a> {
+    fn new(a: &'a StencilMatrix<f64>, unknowns: [usize; 2], axis: usize, line: usize) -> Self {
+        let length = a.grid().length();
+        let counts =
+            [length.div_ceil(2), length / 2].map(|count| if axis == 0 { count } else { 0 });
+        Self {
+            a,
+            unknowns,
+            axis,
+            line,
+            point: 0,
+            dealt: counts.map(|count| vec![0.0; count]),
+        }
+    }
+
+    /// Turns to another offset.
+    fn look_at(&mut self, point: usize) {
+        self.point = point;
+        if self.axis == 0 {
+            let entries = self.a.line_of(self.unknowns, self.line, point);
+            let [evens, odds] = &mut self.dealt;
+            deal(entries, evens, odds);
+        }
+    }
+
+    /// The entries of the rows `shift` beside the coarse ones; none outside.
+    fn beside(&self, shift: i8) -> Option<View<'_>> {
+        let (fine, axis) = (self.a.grid(), self.axis);
+        if axis == 0 {
+            let (values, shift) = match shift {
+                0 => (&self.dealt[0], 0),
+                1 => (&self.dealt[1], 0),
+                _ => (&self.dealt[1], -1),
+            };
+            return Some(View { values, shift });
+        }
+        let ny = fine.halved(axis).size()[1];
+        let mut at = [0, self.line % ny, self.line / ny];
+        at[axis] = (2 * at[axis]).checked_add_signed(shift.into())?;
+        let line = (at[axis] < fine.size()[axis]).then(|| at[1] + fine.size()[1] * at[2])?;
+        let values = self.a.line_of(self.unknowns, line, self.point);
+        Some(View { values, shift: 0 })
+    }
 }
 
 /// What makes one line of a product, in the rows of an unknown and the columns of another.
 struct Product<'a> {
-    a: &'a StencilMatrix<f64>,
+    rows: Rows<'a>,
     p: &'a Transfer<f64>,
-    line: usize,
-    unknowns: [usize; 2],
-    entries: Vec<f64>,
-    weights: Vec<f64>,
 }
 
 impl Product<'_> {
     /// Adds the products with all entries to the values of the line.
     fn add_to(mut self, stencil: &Stencil, out: &mut [f64]) {
-        let ([i, j], r, length) = (self.unknowns, self.a.unknowns(), self.entries.len());
-        let axis = self.p.axis();
-        for (point, &offset) in self.a.stencil().offsets().iter().enumerate() {
+        let (a, axis, [i, j]) = (self.rows.a, self.p.axis(), self.rows.unknowns);
+        let (r, length) = (a.unknowns(), self.p.coarse().length());
+        for (point, &offset) in a.stencil().offsets().iter().enumerate() {
+            self.rows.look_at(point);
             for row in -1..=1 {
-                self.restricted_entries(point, row);
+                let Some((entries, weights)) = self.restricted(row) else {
+                    continue;
+                };
                 for &(place, weight) in parents(row + offset[axis]) {
-                    if let Some(target) = stencil.position(with(offset, axis, place)) {
-                        let first = ((i * stencil.points() + target) * r + j) * length;
-                        self.add(offset, weight, &mut out[first..first + length]);
+                    let Some(target) = stencil.position(with(offset, axis, place)) else {
+                        continue;
+                    };
+                    let first = ((i * stencil.points() + target) * r + j) * length;
+                    let out = &mut out[first..first + length];
+                    match weight {
+                        None => add_products(entries, [weights, None], out),
+                        Some((shift, side)) => {
+                            let column = self.weights(j, with(offset, axis, shift), side);
+                            if column.is_some() {
+                                add_products(entries, [weights, column], out);
+                            }
+                        }
                     }
                 }
             }
         }
     }
 
-    /// The entries of a point in the fine rows beside the coarse ones, times their weight in `P^T`.
-    fn restricted_entries(&mut self, point: usize, row: i8) {
-        let axis = self.p.axis();
-        let entries = Entries {
-            a: self.a,
-            unknowns: self.unknowns,
-            point,
-        };
-        fetch(entries, axis, self.line, row, &mut self.entries);
+    /// The entries in the fine rows beside the coarse ones, and their weights in `P^T`.
+    fn restricted(&self, row: i8) -> Option<(View<'_>, Option<View<'_>>)> {
+        let entries = self.rows.beside(row)?;
         let (shift, side) = match row {
-            0 => return,
+            0 => return Some((entries, None)),
             1 => (0, 0),
             _ => (-1, 1),
         };
-        let cell = with([0; 3], axis, shift);
-        self.fetch_weights(self.unknowns[0], cell, side);
-        multiply(&self.weights, &mut self.entries);
+        let cell = with([0; 3], self.p.axis(), shift);
+        let weights = self.weights(self.rows.unknowns[0], cell, side)?;
+        Some((entries, Some(weights)))
     }
 
-    /// Adds the entries times the weight in `P` of the column that is `offset` away.
-    fn add(&mut self, offset: Offset, weight: Option<(i8, usize)>, out: &mut [f64]) {
-        let Some((shift, side)) = weight else {
-            return add(&self.entries, out);
-        };
-        let cell = with(offset, self.p.axis(), shift);
-        self.fetch_weights(self.unknowns[1], cell, side);
-        multiply_add(&self.entries, &self.weights, out);
-    }
-
-    /// The weights of one side at the coarse cells `shift` away from those of the line; zeros outside.
-    fn fetch_weights(&mut self, unknown: usize, shift: Offset, side: usize) {
-        let (coarse, out) = (self.p.coarse(), &mut self.weights);
-        let Some(line) = coarse.neighbour(self.line, shift) else {
-            return out.fill(0.0);
-        };
-        let length = coarse.length();
-        let weights = &self.p.weights_of(unknown)[(2 * line + side) * length..][..length];
-        match shift[0] {
-            0 => out.copy_from_slice(weights),
-            1 => {
-                out[..length - 1].copy_from_slice(&weights[1..]);
-                out[length - 1] = 0.0;
-            }
-            _ => {
-                out[1..].copy_from_slice(&weights[..length - 1]);
-                out[0] = 0.0;
-            }
-        }
+    /// The weights of one side at the coarse cells `shift` away from those of the line.
+    fn weights(&self, unknown: usize, shift: Offset, side: usize) -> Option<View<'_>> {
+        let coarse = self.p.coarse();
+        let (line, length) = (coarse.neighbour(self.rows.line, shift)?, coarse.length());
+        let values = &self.p.weights_of(unknown)[(2 * line + side) * length..][..length];
+        let shift = shift[0];
+        Some(View { values, shift })
     }
 }
 
-/// The entries at the fine cells `shift` beside those of a coarse line; zeros outside.
-fn fetch(entries: Entries<'_>, axis: usize, line: usize, shift: i8, out: &mut [f64]) {
-    let Entries { a, unknowns, point } = entries;
-    let (fine, ny) = (a.grid(), a.grid().halved(axis).size()[1]);
-    let mut at = [0, line % ny, line / ny];
-    if axis == 0 {
-        let entries = a.line_of(unknowns, line, point);
-        let place = |x: usize| (2 * x).checked_add_signed(shift.into());
-        for (x, out) in out.iter_mut().enumerate() {
-            *out = place(x)
-                .and_then(|x| entries.get(x))
-                .copied()
-                .unwrap_or(0.0);
-        }
+/// Adds entries, times weights where there are such, to the cells that have all of them.
+fn add_products(entries: View<'_>, weights: [Option<View<'_>>; 2], out: &mut [f64]) {
+    let mut cells = 0..out.len();
+    for view in weights.iter().flatten().chain([&entries]) {
+        let known = view.cells();
+        cells = cells.start.max(known.start)..cells.end.min(known.end);
+    }
+    if cells.is_empty() {
         return;
     }
-    let there = (2 * at[axis]).checked_add_signed(shift.into());
-    match there.filter(|&place| place < fine.size()[axis]) {
-        None => out.fill(0.0),
-        Some(place) => {
-            at[axis] = place;
-            out.copy_from_slice(a.line_of(unknowns, at[1] + fine.size()[1] * at[2], point));
+    let out = &mut out[cells.clone()];
+    match weights {
+        [None, None] => add(entries.of(cells), out),
+        [Some(one), None] | [None, Some(one)] => {
+            multiply_add(entries.of(cells.clone()), one.of(cells), out);
+        }
+        [Some(one), Some(other)] => {
+            let (one, other) = (one.of(cells.clone()), other.of(cells.clone()));
+            multiply_both_add(entries.of(cells), one, other, out);
         }
     }
 }
@@ -238,15 +284,17 @@ multiversion! {
 }
 
 multiversion! {
-    fn multiply[](by: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(by).for_each(|(out, by)| *out *= by);
+    fn multiply_add[](a: &[f64], b: &[f64], out: &mut [f64]) {
+        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+            *out += a * b;
+        }
     }
 }
 
 multiversion! {
-    fn multiply_add[](a: &[f64], b: &[f64], out: &mut [f64]) {
-        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-            *out += a * b;
+    fn multiply_both_add[](a: &[f64], b: &[f64], c: &[f64], out: &mut [f64]) {
+        for (((out, a), b), c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *out += a * b * c;
         }
     }
 }
@@ -278,7 +326,7 @@ pub(super) fn made_of_lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::reference::stencil::Form;
+    use crate::backend::gpu::rows::Finish;
     use crate::gallery;
     use crate::linop::Size;
     use crate::matrix::{Csr, Duplicates};
@@ -369,14 +417,10 @@ mod tests {
             let mut fine = Vector::zeros(&host, a.size().rows, 1).unwrap();
             p.prolong(None, &x, &mut fine, false).unwrap();
             let mut product = fine.clone();
-            a.column(
-                Form::Product,
-                fine.host().unwrap(),
-                product.host_mut().unwrap(),
-            );
+            a.column(&Finish::Apply, &fine, &mut product).unwrap();
             let (mut expected, mut found) = (x.clone(), x.clone());
             p.restrict(None, &product, &mut expected).unwrap();
-            coarse.column(Form::Product, x.host().unwrap(), found.host_mut().unwrap());
+            coarse.column(&Finish::Apply, &x, &mut found).unwrap();
             let scale = 1e-12 * a.largest();
             for (expected, found) in expected.to_vec().into_iter().zip(found.to_vec()) {
                 assert!(

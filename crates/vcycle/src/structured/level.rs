@@ -2,12 +2,16 @@
 
 use super::factor::Factor;
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
-use crate::backend::cpu::stencil::Vectors;
-use crate::backend::reference::stencil::Form;
+use crate::backend::cpu::stencil::{Axes, Residual, Vectors};
+use crate::backend::cpu::{self, Threads};
+use crate::backend::gpu::rows::Finish;
+use crate::backend::gpu::stencil::Part;
+use crate::backend::gpu::{self, Gpu};
+use crate::backend::reference::stencil::{Order, Start};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::scalar::{Kind, Mixes, convert};
-use crate::vector::Vector;
+use crate::vector::{Coefficient, Vector};
 
 /// What a cycle in arithmetic of `V` does on a level; vectors are unknown by unknown. Where the level is scaled all of it is about the
 /// scaled unknowns; [`enter`](Level::enter) and [`leave`](Level::leave) are the way in and out, and the
@@ -15,19 +19,20 @@ use crate::vector::Vector;
 pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
     fn smooth(
         &self,
-        direction: Direction,
+        sweep: (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()>;
-    fn residual(
+    /// The residual on the next grid; `swept` says that `x` is what one sweep forward makes of zeros.
+    fn restrict_residual(
         &self,
+        swept: bool,
         b: &Vector<V>,
         x: &Vector<V>,
-        r: &mut Vector<V>,
+        coarse: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()>;
-    fn restrict(&self, r: &Vector<V>, coarse: &mut Vector<V>, ws: &Workspace) -> Result<()>;
     fn prolong(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()>;
     /// Numbers by which right-hand sides are multiplied on the way in, solutions on the way out.
     fn scales(&self) -> Option<&Vector<V>>;
@@ -78,52 +83,101 @@ impl<V: Vectors> Scales<V> {
     }
 }
 
+impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
+    fn residual(&self, b: &Vector<V>, x: &Vector<V>, r: &mut Vector<V>) -> Result<()> {
+        self.a.column(&Finish::residual(b), x, r)
+    }
+
+    /// The residual of what one sweep forward makes of zeros, on a device: a row is right when its turn
+    /// comes, so what is left are the changes of neighbours after that.
+    fn residual_after_sweep(&self, gpu: &Gpu, x: &Vector<V>, r: &mut Vector<V>) -> Result<()> {
+        let less = Finish::Combine {
+            alpha: Coefficient::real(-1.0),
+            beta: Coefficient::zero(),
+            z: None,
+        };
+        gpu::stencil::product(gpu, self.a.operand()?, Part::Later, &less, x, r)
+    }
+
+    /// What residuals and corrections are multiplied by between the grids.
+    fn q(&self) -> Option<&Vector<V>> {
+        self.scales.as_ref()?.inverses.as_ref()
+    }
+
+    /// The threads and transfers of kernels that do planes one after the other, where there are planes.
+    fn by_planes(&self) -> Option<(&Threads, Axes<'_, M>)> {
+        let grid = self.grid();
+        match self.a.executor() {
+            Executor::Cpu(threads) if grid.size()[2] > 1 => {
+                let transfers = self.transfers.iter().map(Transfer::arrays);
+                Some((threads, Axes::new(grid, transfers)))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
     fn smooth(
         &self,
-        direction: Direction,
+        (direction, start): (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
         let _stage = ws.stage_of("smoothing", || self.a.bytes() + 3 * b.bytes());
         let Some(factor) = &self.factor else {
-            return self.a.sweep(direction, b, x, ws);
+            return self.a.sweep((direction, start), b, x, ws);
         };
+        if start == Start::Zero {
+            x.fill(V::zero())?;
+            return factor.correct(b, x, ws);
+        }
         let mut r = ws.vector_like::<V, V>(b)?;
-        self.residual(b, x, &mut r, ws)?;
+        self.residual(b, x, &mut r)?;
         factor.correct(&r, x, ws)
     }
 
-    fn residual(
+    fn restrict_residual(
         &self,
+        swept: bool,
         b: &Vector<V>,
         x: &Vector<V>,
-        r: &mut Vector<V>,
+        coarse: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        let _stage = ws.stage_of("residual", || self.a.bytes() + 3 * b.bytes());
-        self.a
-            .column(Form::Residual { b: b.host()? }, x.host()?, r.host_mut()?);
+        let _stage = ws.stage_of("residual", || self.a.bytes() + 2 * b.bytes());
+        let Some((threads, axes)) = self.by_planes() else {
+            let mut r = ws.vector_like::<V, V>(b)?;
+            match (self.a.executor(), &self.factor) {
+                (Executor::Gpu(gpu), None) if swept => self.residual_after_sweep(gpu, x, &mut r)?,
+                _ => self.residual(b, x, &mut r)?,
+            }
+            return restrict_through(&self.transfers, self.q(), &r, coarse, ws);
+        };
+        let mut scratch = ws.vector::<V>(b.executor(), axes.scratch(self.unknowns()), 1)?;
+        let residual = Residual {
+            a: self.a.arrays(),
+            b: b.host()?,
+            x: x.host()?,
+            q: self.q().map(Vector::host).transpose()?,
+            swept: (swept && self.factor.is_none()).then_some(Order::Forward),
+        };
+        let (coarse, scratch) = (coarse.host_mut()?, scratch.host_mut()?);
+        cpu::stencil::restrict_residual(threads, residual, axes, coarse, scratch);
         Ok(())
-    }
-
-    fn restrict(&self, r: &Vector<V>, coarse: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        let _stage = ws.stage_of("restriction", || self.bytes().1 + r.bytes());
-        let q = self
-            .scales
-            .as_ref()
-            .and_then(|scales| scales.inverses.as_ref());
-        restrict_through(&self.transfers, q, r, coarse, ws)
     }
 
     fn prolong(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let _stage = ws.stage_of("prolongation", || self.bytes().1 + 2 * x.bytes());
-        let q = self
-            .scales
-            .as_ref()
-            .and_then(|scales| scales.inverses.as_ref());
-        prolong_through(&self.transfers, q, coarse, (x, true), ws)
+        let Some((threads, axes)) = self.by_planes() else {
+            return prolong_through(&self.transfers, self.q(), coarse, (x, true), ws);
+        };
+        let mut scratch = ws.vector::<V>(x.executor(), axes.scratch(self.unknowns()), 1)?;
+        let q = self.q().map(Vector::host).transpose()?;
+        let (coarse, x, scratch) = (coarse.host()?, x.host_mut()?, scratch.host_mut()?);
+        cpu::stencil::add_prolonged(threads, axes, q, coarse, x, scratch);
+        Ok(())
     }
 
     fn scales(&self) -> Option<&Vector<V>> {
@@ -159,7 +213,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
     }
 }
 
-/// Restricts along one axis after the other.
+/// Restricts along one axis after the other, on a device along all at once.
 fn restrict_through<M: Storage, V: Vectors>(
     transfers: &[Transfer<M>],
     q: Option<&Vector<V>>,
@@ -167,6 +221,9 @@ fn restrict_through<M: Storage, V: Vectors>(
     coarse: &mut Vector<V>,
     ws: &Workspace,
 ) -> Result<()> {
+    if let Executor::Gpu(gpu) = fine.executor() {
+        return Transfer::operand(transfers)?.restrict(gpu, q, fine, coarse);
+    }
     let (first, rest) = transfers.split_first().expect("levels have transfers");
     if rest.is_empty() {
         return first.restrict(q, fine, coarse);
@@ -184,6 +241,9 @@ fn prolong_through<M: Storage, V: Vectors>(
     (fine, add): (&mut Vector<V>, bool),
     ws: &Workspace,
 ) -> Result<()> {
+    if let Executor::Gpu(gpu) = coarse.executor() {
+        return Transfer::operand(transfers)?.prolong(gpu, q, coarse, (fine, add));
+    }
     let (first, rest) = transfers.split_first().expect("levels have transfers");
     if rest.is_empty() {
         return first.prolong(q, coarse, fine, add);

@@ -1,16 +1,21 @@
 //! Matrices that store a stencil of numbers a cell and no indices.
 
 use super::{Grid, Stencil, fields};
+use crate::backend::cpu::simd::multiversion;
+use crate::backend::gpu::stencil::StencilOperand;
 use crate::backend::reference::stencil::StencilArrays;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
 use crate::matrix::zeroed;
-use crate::scalar::{Field, Scalar, bf16, f16};
+use crate::scalar::{Field, Scalar, bf16, convert, convert_slice, f16};
 
 /// Values that one task looks at.
 const PART: usize = 64 * 1024;
+
+/// Values that are compared at a time.
+const EXACT: usize = 1024;
 
 /// Types the entries of a [`StencilMatrix`] can be stored in: `f64`, `f32`, `f16`, `bf16`.
 pub trait Storage: Scalar {}
@@ -62,9 +67,8 @@ impl<T: Storage> StencilMatrix<T> {
     /// for each the entries with the first unknown there, then with the second, and so on.
     ///
     /// # Errors
-    /// For another number of unknowns than one to four, when there are not as many values as the
-    /// stencil has points times the grid has cells times unknowns squared, and on a device, which has
-    /// no kernels for it.
+    /// For another number of unknowns than one to four, and when there are not as many values as the
+    /// stencil has points times the grid has cells times unknowns squared.
     pub fn with_unknowns(
         executor: &Executor,
         grid: Grid,
@@ -72,12 +76,6 @@ impl<T: Storage> StencilMatrix<T> {
         unknowns: usize,
         values: Vec<T>,
     ) -> Result<Self> {
-        if let Executor::Gpu(gpu) = executor {
-            return Err(gpu.lacks(
-                "structured multigrid",
-                "stencil matrices yet; `amg` runs there",
-            ));
-        }
         if !(1..=MOST_UNKNOWNS).contains(&unknowns) {
             return Err(Error::BadParameter {
                 parameter: "unknowns",
@@ -134,18 +132,61 @@ impl<T: Storage> StencilMatrix<T> {
         self.values.bytes()
     }
 
-    /// The values line by line, offset by offset.
+    /// The values line by line, offset by offset; those of a device are copied.
+    ///
+    /// # Panics
+    /// When a device fails.
     pub fn values(&self) -> &[T] {
-        self.values
-            .host()
-            .expect("stencil matrices live on the host")
+        self.values.host().expect("the device still answers")
     }
 
     /// The values to be changed; those of neighbours outside the grid have to stay zero.
+    ///
+    /// # Panics
+    /// When a device fails.
     pub fn values_mut(&mut self) -> &mut [T] {
-        self.values
-            .host_mut()
-            .expect("stencil matrices live on the host")
+        self.values.host_mut().expect("the device still answers")
+    }
+
+    /// The same matrix on another executor.
+    ///
+    /// # Errors
+    /// When a device has no memory for it, or cannot number its rows.
+    pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        if let Executor::Gpu(gpu) = executor
+            && self.size().rows >= u32::MAX as usize
+        {
+            return Err(gpu.lacks("stencil matrix", "so many rows"));
+        }
+        executor.check_room(self.bytes())?;
+        Ok(Self {
+            grid: self.grid,
+            stencil: self.stencil.clone(),
+            unknowns: self.unknowns,
+            values: self.values.copy_to(executor)?,
+        })
+    }
+
+    /// [`copy_to`](Self::copy_to) that copies nothing where the matrix is there already.
+    ///
+    /// # Errors
+    /// As [`copy_to`](Self::copy_to).
+    pub fn into_executor(self, executor: &Executor) -> Result<Self> {
+        match self.executor().shares_memory_with(executor) {
+            true => Ok(self),
+            false => self.copy_to(executor),
+        }
+    }
+
+    /// The arrays, for kernels of a device.
+    pub(crate) fn operand(&self) -> Result<StencilOperand<'_>> {
+        Ok(StencilOperand {
+            grid: self.grid,
+            offsets: self.stencil.offsets(),
+            unknowns: self.unknowns,
+            kind: T::KIND,
+            values: self.values.device()?,
+        })
     }
 
     /// The arrays, for kernels.
@@ -196,7 +237,7 @@ impl<T: Storage> StencilMatrix<T> {
     /// The same matrix with values of another type, rounded to nearest.
     pub fn convert<S: Storage>(&self) -> Result<StencilMatrix<S>> {
         let mut values: Vec<S> = zeroed(self.executor(), self.entries())?;
-        match self.executor() {
+        match &self.executor().on_host() {
             Executor::Cpu(threads) => cpu::vector::copy(threads, self.values(), &mut values),
             _ => reference::vector::copy(self.values(), &mut values),
         }
@@ -218,10 +259,29 @@ impl<T: Storage> StencilMatrix<T> {
         self.executor().run(self.bytes(), tasks, work)
     }
 
+    /// Whether another type holds every value as it is.
+    pub(super) fn is_exact_in<S: Storage>(&self) -> bool {
+        let parts = self.map_values(|_, values| {
+            let (mut narrow, mut wide) = ([S::default(); EXACT], [T::default(); EXACT]);
+            values.chunks(EXACT).all(|values| {
+                convert_slice(values, &mut narrow[..values.len()]);
+                convert_slice(&narrow[..values.len()], &mut wide[..values.len()]);
+                wide[..values.len()] == *values
+            })
+        });
+        parts.into_iter().all(|exact| exact)
+    }
+
     /// The largest absolute value.
     pub fn largest(&self) -> f64 {
-        let modulus = |value: &T| value.to_c64().re.abs();
-        let parts = self.map_values(|_, values| values.iter().map(modulus).fold(0.0, f64::max));
+        let parts = self.map_values(|_, values| {
+            let mut wide = [0.0; EXACT];
+            let of_chunk = |values: &[T]| {
+                convert_slice(values, &mut wide[..values.len()]);
+                largest_of(&wide[..values.len()])
+            };
+            values.chunks(EXACT).map(of_chunk).fold(0.0, f64::max)
+        });
         parts.into_iter().fold(0.0, f64::max)
     }
 
@@ -231,6 +291,9 @@ impl<T: Storage> StencilMatrix<T> {
     /// [`NonFiniteEntry`](Error::NonFiniteEntry).
     pub fn check_finite(&self) -> Result<()> {
         let parts = self.map_values(|first, values| {
+            if are_finite(values) {
+                return None;
+            }
             let place = values.iter().position(|value| !value.load().is_finite())?;
             Some(first + place)
         });
@@ -251,6 +314,36 @@ impl<T: Storage> StencilMatrix<T> {
         let cell = stream / r / points / r * length + x;
         let other = cell.saturating_add_signed(self.grid.distance(self.stencil.offsets()[point]));
         (cell * r + i, other.min(self.grid.cells() - 1) * r + j)
+    }
+}
+
+multiversion! {
+    /// The largest absolute value; NaN does not count.
+    fn largest_of[](values: &[f64]) -> f64 {
+        let larger = |largest: f64, value: f64| if value.abs() > largest { value.abs() } else { largest };
+        let (eights, mut largest) = (values.chunks_exact(8), [0.0_f64; 8]);
+        let rest = eights.remainder().iter().fold(0.0, |largest, &value| larger(largest, value));
+        for values in eights {
+            for lane in 0..8 {
+                largest[lane] = larger(largest[lane], values[lane]);
+            }
+        }
+        largest.into_iter().fold(rest, larger)
+    }
+}
+
+multiversion! {
+    /// Whether all values are numbers: zero times them is zero.
+    fn are_finite[T: Storage](values: &[T]) -> bool {
+        let (eights, mut sums) = (values.chunks_exact(8), [0.0_f64; 8]);
+        let zero = |value: T| convert::<T, f64>(value) * 0.0;
+        let rest: f64 = eights.remainder().iter().map(|&value| zero(value)).sum();
+        for values in eights {
+            for lane in 0..8 {
+                sums[lane] += zero(values[lane]);
+            }
+        }
+        sums.into_iter().sum::<f64>() + rest == 0.0
     }
 }
 

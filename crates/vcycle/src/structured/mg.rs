@@ -1,6 +1,7 @@
 //! The parameters of structured multigrid, and the operator they become.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::scaling::Strategy;
@@ -8,11 +9,11 @@ use super::setup::set_up_as;
 use super::{Grid, Smoother, StencilMatrix, Triple};
 use crate::config::{ConfigError, Unit};
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
 use crate::multigrid::Report;
-use crate::scalar::{Kind, Mixes, Scalar};
+use crate::scalar::{Kind, Mixes, Scalar, f16};
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
 /// computed in single, inside a solver in double precision, unless said otherwise.
@@ -84,6 +85,10 @@ impl Default for StructMg {
 pub struct Generated<T: Scalar> {
     /// The preconditioner.
     pub operator: Arc<dyn LinOp<T>>,
+    /// The matrix itself as a stencil, for products in the solver: in the narrowest type that holds all of
+    /// its numbers exactly, unless storage is to be in double precision. None where that is no better than
+    /// what was given.
+    pub matrix: Option<Arc<dyn LinOp<T>>>,
     /// Its levels.
     pub report: Report,
     /// The parameters with the precision that was chosen.
@@ -105,6 +110,7 @@ impl StructMg {
         ws: &Workspace,
     ) -> Result<Generated<T>> {
         let _stage = ws.stage("struct-mg set-up", 0);
+        let executor = a.executor().clone();
         let a = self.stencil(a.as_ref())?;
         a.check_finite()?;
         let (triple, note) = match self.precision {
@@ -126,35 +132,45 @@ impl StructMg {
             grid: Some(a.grid()),
             ..self.clone()
         };
+        let borrowed = Cow::Borrowed(&*a);
         let (operator, report) = match triple.compute {
             Unit::Double => {
-                let ready = set_up_as::<f64>(triple.storage, &parameters, a, ws)?;
+                let ready = set_up_as::<f64>(triple.storage, &parameters, borrowed, &executor, ws)?;
                 (seen_as::<f64, T>(Arc::new(ready.cycle))?, ready.report)
             }
             _ => {
-                let ready = set_up_as::<f32>(triple.storage, &parameters, a, ws)?;
+                let ready = set_up_as::<f32>(triple.storage, &parameters, borrowed, &executor, ws)?;
                 (seen_as::<f32, T>(Arc::new(ready.cycle))?, ready.report)
             }
         };
+        let matrix = match T::KIND {
+            Kind::F64 => for_products(a, triple.storage, &executor)?,
+            _ => None,
+        };
         Ok(Generated {
             operator,
+            matrix: matrix.map(seen_as::<f64, T>).transpose()?,
             report,
             parameters,
             note,
         })
     }
 
-    /// The operator as a stencil matrix, whatever it is stored as.
-    fn stencil<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<StencilMatrix<f64>> {
+    /// The operator as a stencil matrix of the host, whatever it is stored as.
+    fn stencil<'a, T: Scalar>(&self, a: &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
-            return Ok(stencil.clone());
+            return match stencil.executor() {
+                Executor::Gpu(_) => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
+                _ => Ok(Cow::Borrowed(stencil)),
+            };
         }
         let entries = entries(a, "struct-mg")?;
         let entries: &Csr<T> = &entries;
-        match (entries as &dyn Any).downcast_ref::<Csr<f64>>() {
+        let stencil = match (entries as &dyn Any).downcast_ref::<Csr<f64>>() {
             Some(same) => self.converted(same),
             None => self.converted(&entries.convert()?),
-        }
+        };
+        Ok(Cow::Owned(stencil?))
     }
 
     fn converted(&self, a: &Csr<f64>) -> Result<StencilMatrix<f64>> {
@@ -176,6 +192,9 @@ const MOST_SINGLE: f64 = 1.8e19;
 
 /// Fails, naming it, if there is an entry that arithmetic in single precision cannot cope with.
 fn check_single(a: &StencilMatrix<f64>) -> Result<()> {
+    if a.largest() <= MOST_SINGLE {
+        return Ok(());
+    }
     let large = a.map_values(|first, values| {
         let place = values.iter().position(|value| value.abs() > MOST_SINGLE)?;
         Some(first + place)
@@ -193,6 +212,29 @@ fn check_single(a: &StencilMatrix<f64>) -> Result<()> {
             })
         }
     }
+}
+
+/// A matrix for products in double precision; none where it stays what it is.
+fn for_products(
+    a: Cow<'_, StencilMatrix<f64>>,
+    storage: Unit,
+    executor: &Executor,
+) -> Result<Option<Arc<dyn LinOp<f64>>>> {
+    if storage != Unit::Double && a.is_exact_in::<f16>() {
+        let narrow = a.convert::<f16>()?.into_executor(executor)?;
+        return Ok(Some(Arc::new(narrow)));
+    }
+    if storage != Unit::Double && a.is_exact_in::<f32>() {
+        let narrow = a.convert::<f32>()?.into_executor(executor)?;
+        return Ok(Some(Arc::new(narrow)));
+    }
+    // Matrices of devices need no columns either where rows are alike.
+    let is_there = a.executor().shares_memory_with(executor);
+    Ok(match a {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(_) if !is_there => None,
+        Cow::Owned(a) => Some(Arc::new(a)),
+    })
 }
 
 fn solver_unit<T: Scalar>() -> Unit {

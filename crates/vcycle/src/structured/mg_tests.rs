@@ -289,3 +289,42 @@ fn what_cannot_be_preconditioned_is_named() {
             .contains("K64P32D32")
     );
 }
+
+/// What one cycle makes of a vector.
+fn cycled(executor: &Executor, spec: &str, parameters: &StructMg) -> Vec<f64> {
+    let (a, ws) = (problem(executor, spec), Workspace::new());
+    let b = (0..a.size().rows).map(|row| ((row * 7) % 11) as f64 - 4.0);
+    let b = Vector::from_column(executor, b.collect());
+    let mut x = Vector::filled(executor, b.size().rows, 1, f64::NAN).unwrap();
+    let made = parameters.generate_with_report(&a, &ws).unwrap();
+    made.operator.apply(&b, &mut x, &ws).unwrap();
+    x.to_vec()
+}
+
+#[test]
+fn cycles_are_those_of_the_oracle() {
+    let cpu = Executor::cpu_with_threads(3).unwrap();
+    for (spec, triple, sweeps, tolerance) in [
+        ("laplace27:9x7x37", "K64P64D64", [1, 1], 1e-11),
+        ("poisson7:18x5x20", "K64P64D64", [1, 2], 1e-11),
+        ("jump7:20x3x18,100", "K64P64D64", [2, 1], 1e-11),
+        ("poisson5:20x37", "K64P64D64", [1, 1], 1e-11),
+        ("aniso7:12x9x11,0.001", "K64P64D64", [1, 1], 1e-11),
+        ("elasticity:5x4x19", "K64P64D64", [1, 1], 1e-9),
+        ("laplace27e8:8x9x17", "K64P32D16", [1, 1], 1e-4),
+    ] {
+        let parameters = StructMg {
+            pre_sweeps: sweeps[0],
+            post_sweeps: sweeps[1],
+            coarsest_cells: 20,
+            ..parameters(triple)
+        };
+        let expected = cycled(&Executor::reference(), spec, &parameters);
+        let largest = expected.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let found = cycled(&cpu, spec, &parameters);
+        for (expected, found) in expected.into_iter().zip(found) {
+            let error = (expected - found).abs();
+            assert!(error < tolerance * largest, "{spec}: {expected} {found}");
+        }
+    }
+}

@@ -1,10 +1,14 @@
 //! Bringing a matrix into the range of half precision.
 
 use super::{StencilMatrix, Storage};
+use crate::backend::cpu::simd::multiversion;
 use crate::config::ConfigError;
 use crate::error::{Error, Result};
 use crate::multigrid::serde_text;
 use crate::scalar::{Kind, convert};
+
+/// Values that are counted at a time.
+const PIECE: usize = 1024;
 
 /// What keeps levels of structured multigrid in the range of half precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,14 +58,23 @@ pub(super) fn leaves_range(a: &StencilMatrix<f64>, kind: Kind) -> bool {
 /// Which part of the entries that are not zero lose digits in a type because they are small.
 pub(super) fn underflowing(a: &StencilMatrix<f64>, kind: Kind) -> f64 {
     let smallest = range(kind).1;
-    let parts = a.map_values(|_, values| {
-        let entries = values.iter().filter(|value| **value != 0.0);
-        let small = entries.clone().filter(|value| value.abs() < smallest);
-        (entries.count(), small.count())
-    });
+    let parts = a.map_values(|_, values| (count(values, 0.0), count(values, smallest)));
     let entries: usize = parts.iter().map(|part| part.0).sum();
-    let small: usize = parts.iter().map(|part| part.1).sum();
-    small as f64 / entries.max(1) as f64
+    let whole: usize = parts.iter().map(|part| part.1).sum();
+    (entries - whole) as f64 / entries.max(1) as f64
+}
+
+multiversion! {
+    /// How many values are not zero and at least as large as one.
+    fn count[](values: &[f64], smallest: f64) -> usize {
+        values
+            .chunks(PIECE)
+            .map(|values| {
+                let large = |value: &f64| u32::from(value.abs() >= smallest && *value != 0.0);
+                values.iter().map(large).sum::<u32>() as usize
+            })
+            .sum()
+    }
 }
 
 /// Makes `S A S` of `A` with the diagonal matrix `S` that is returned, unknown by unknown, so that the diagonal becomes
@@ -132,6 +145,9 @@ fn each_entry(
 /// The matrix in another type; an error names the first entry that overflows there.
 pub(super) fn stored<M: Storage>(a: &StencilMatrix<f64>, level: usize) -> Result<StencilMatrix<M>> {
     let stored = a.convert::<M>()?;
+    if a.largest() <= 0.5 * range(M::KIND).0 {
+        return Ok(stored);
+    }
     stored.check_finite().map_err(|error| match error {
         Error::NonFiniteEntry { row, column } => Error::LevelOverflow {
             level,

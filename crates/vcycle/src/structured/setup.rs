@@ -1,5 +1,7 @@
 //! From a matrix to the levels of structured multigrid.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::cycle::VCycle;
@@ -11,7 +13,7 @@ use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
 use crate::backend::cpu::stencil::Vectors;
 use crate::config::{Precision, Unit};
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::LinOp;
 use crate::multigrid::{DenseLu, LevelFacts, Report, StageTime};
 use crate::scalar::{Kind, Mixes, bf16, f16};
@@ -25,25 +27,27 @@ const ROOM_FOR_SUMS: f64 = 1024.0;
 const SAMPLE: usize = 4096;
 
 /// A level before it is stored.
-struct Made {
-    a: StencilMatrix<f64>,
+struct Made<'a> {
+    a: Cow<'a, StencilMatrix<f64>>,
     transfers: Vec<Transfer<f64>>,
     seconds: f64,
 }
 
 /// The levels of a matrix, all in double precision, the last one without transfers; `rounded` changes a
 /// matrix before the next one is made of it.
-fn made_levels(
+fn made_levels<'a>(
     parameters: &StructMg,
-    mut a: StencilMatrix<f64>,
-    rounded: impl Fn(&mut StencilMatrix<f64>),
+    mut a: Cow<'a, StencilMatrix<f64>>,
+    rounded: Option<fn(&mut StencilMatrix<f64>)>,
     ws: &Workspace,
-) -> Result<Vec<Made>> {
+) -> Result<Vec<Made<'a>>> {
     let mut levels = Vec::new();
     loop {
         let begin = Instant::now();
         let _stage = ws.stage("galerkin products", 0);
-        rounded(&mut a);
+        if let Some(rounded) = rounded {
+            rounded(a.to_mut());
+        }
         let axes = match a.grid().cells() <= parameters.coarsest_cells.max(1) {
             true => Vec::new(),
             false => strong_axes(&a, parameters.semicoarsening),
@@ -51,7 +55,7 @@ fn made_levels(
         let mut transfers: Vec<Transfer<f64>> = Vec::new();
         let mut coarse: Option<StencilMatrix<f64>> = None;
         for axis in axes {
-            let fine = coarse.as_ref().unwrap_or(&a);
+            let fine = coarse.as_ref().unwrap_or(&*a);
             let transfer = interpolation(fine, axis)?;
             coarse = Some(galerkin(fine, &transfer)?);
             transfers.push(transfer);
@@ -63,7 +67,7 @@ fn made_levels(
             seconds,
         });
         match coarse {
-            Some(coarse) => a = coarse,
+            Some(coarse) => a = Cow::Owned(coarse),
             None => return Ok(levels),
         }
     }
@@ -92,23 +96,23 @@ fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
     let sample = (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE));
     let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
     for (line, unknown) in sample.flat_map(unknowns) {
-        let lines: Vec<&[f64]> = (0..stencil.points())
-            .map(|point| a.line_of([unknown; 2], line, point))
-            .collect();
-        for x in 0..grid.length() {
-            let diagonal = lines[stencil.centre()][x].abs();
-            for (axis, strength) in strengths.iter_mut().enumerate() {
-                let side = |step: i8| -> f64 {
-                    let there = stencil.offsets().iter().zip(&lines);
-                    there
-                        .filter(|(offset, _)| offset[axis] == step)
-                        .map(|(_, line)| line[x])
-                        .sum()
+        let diagonal = a.line_of([unknown; 2], line, stencil.centre());
+        for (axis, strength) in strengths.iter_mut().enumerate() {
+            let mut sides = [-1, 1].map(|_| vec![0.0; grid.length()]);
+            for (point, offset) in stencil.offsets().iter().enumerate() {
+                let Some(side) = [-1, 1].iter().position(|&step| offset[axis] == step) else {
+                    continue;
                 };
-                if diagonal > 0.0 {
-                    *strength += (side(-1).abs() + side(1).abs()) / diagonal;
-                }
+                let entries = a.line_of([unknown; 2], line, point);
+                let sums = sides[side].iter_mut().zip(entries);
+                sums.for_each(|(sum, entry)| *sum += entry);
             }
+            let [before, after] = sides;
+            let both = before.into_iter().zip(after).zip(diagonal);
+            let cells = both.filter(|(_, diagonal)| **diagonal != 0.0);
+            *strength += cells
+                .map(|((before, after), diagonal)| (before.abs() + after.abs()) / diagonal.abs())
+                .sum::<f64>();
         }
     }
     strengths
@@ -120,30 +124,26 @@ pub(super) struct Ready<V: Vectors> {
     pub(super) report: Report,
 }
 
-/// Makes all levels and stores them: arithmetic in `V`, matrices in `M` up to the level from which on
-/// they are in `V`, too.
+/// Makes all levels and stores them on an executor: arithmetic in `V`, matrices in `M` up to the level
+/// from which on they are in `V`, too.
 pub(super) fn set_up<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
     parameters: &StructMg,
-    mut a: StencilMatrix<f64>,
+    mut a: Cow<'_, StencilMatrix<f64>>,
+    executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>
 where
     StencilMatrix<M>: LinOp<V>,
     StencilMatrix<V>: LinOp<V>,
 {
-    let (executor, unknowns) = (a.executor().clone(), a.unknowns());
-    let cells = a.grid().cells();
+    let (unknowns, cells) = (a.unknowns(), a.grid().cells());
     a.check_diagonal("struct-mg")?;
     let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
     let mut outer = match first && leaves_range(&a, M::KIND) {
-        true => Some(scale(&mut a, M::KIND, ROOM_FOR_SUMS)?),
+        true => Some(scale(a.to_mut(), M::KIND, ROOM_FOR_SUMS)?),
         false => None,
     };
-    let rounded = |a: &mut StencilMatrix<f64>| {
-        if first {
-            round::<M>(a);
-        }
-    };
+    let rounded = first.then_some(round::<M> as fn(&mut StencilMatrix<f64>));
     let mut made = made_levels(parameters, a, rounded, ws)?;
     let _stage = ws.stage("storing levels", 0);
     let coarsest = made.pop().expect("there is one level at least");
@@ -157,26 +157,23 @@ where
             None => in_range::<M>(parameters, made.a)?,
         };
         narrow = narrow && !is_shifted::<M>(parameters, number, &a);
-        let scales = scales.map(|scales| Scales::new(&executor, &scales, !first));
+        let scales = scales.map(|scales| Scales::new(executor, &scales, !first));
         let stored = match narrow {
             true => Some(stored::<M>(&a, number)?),
             false => None,
         };
         let stored = stored.filter(|stored| stored.check_diagonal("struct-mg").is_ok());
         narrow = stored.is_some();
+        let parts = Parts {
+            parameters,
+            number,
+            a: &a,
+            transfers: &made.transfers,
+            executor,
+        };
         let level: Box<dyn Level<V>> = match stored {
-            Some(stored) => Box::new(Stored::<M, V> {
-                a: stored,
-                transfers: made.transfers.iter().map(Transfer::convert).collect(),
-                scales,
-                factor: factor(parameters.smoother, &a, number)?,
-            }),
-            None => Box::new(Stored::<V, V> {
-                a: stored_safely::<V>(&a, number)?,
-                transfers: made.transfers.iter().map(Transfer::convert).collect(),
-                scales,
-                factor: factor(parameters.smoother, &a, number)?,
-            }),
+            Some(stored) => Box::new(parts.level::<M, V>(stored, scales)?),
+            None => Box::new(parts.level::<V, V>(stored_safely(&a, number)?, scales)?),
         };
         let seconds = [products, begin.elapsed().as_secs_f64()];
         report
@@ -187,14 +184,52 @@ where
     report.coarsest = "dense";
     report.levels.push(coarsest_facts::<V>(&coarsest));
     let cycle = VCycle {
-        executor,
+        executor: executor.clone(),
         rows: cells * unknowns,
         unknowns,
         levels,
-        coarsest: DenseLu::new(&coarsest.a.to_csr()),
+        coarsest: factorised_densely(&coarsest.a, executor)?,
         sweeps: [parameters.pre_sweeps, parameters.post_sweeps],
     };
     Ok(Ready { cycle, report })
+}
+
+/// What a level is made of besides its matrix as it is stored.
+struct Parts<'p> {
+    parameters: &'p StructMg,
+    number: usize,
+    a: &'p StencilMatrix<f64>,
+    transfers: &'p [Transfer<f64>],
+    executor: &'p Executor,
+}
+
+impl Parts<'_> {
+    fn level<M: Storage, V: Vectors + Mixes<V, V>>(
+        &self,
+        stored: StencilMatrix<M>,
+        scales: Option<Scales<V>>,
+    ) -> Result<Stored<M, V>> {
+        let transfers = self.transfers.iter().map(Transfer::convert);
+        let transfers = transfers.map(|transfer| transfer.into_executor(self.executor));
+        Ok(Stored {
+            a: stored.into_executor(self.executor)?,
+            transfers: transfers.collect::<Result<_>>()?,
+            scales,
+            factor: factor(self.parameters.smoother, self.a, self.number, self.executor)?,
+        })
+    }
+}
+
+/// The coarsest matrix, solved with; on a device its inverse: a product has no order to keep.
+fn factorised_densely<V: Mixes<V, V>>(
+    a: &StencilMatrix<f64>,
+    executor: &Executor,
+) -> Result<Arc<dyn LinOp<V>>> {
+    let factors = DenseLu::new(&a.to_csr());
+    match executor {
+        Executor::Gpu(_) => Ok(Arc::new(factors.inverse::<V>(executor)?)),
+        _ => Ok(Arc::new(factors)),
+    }
 }
 
 /// Whether a level is to be stored in the precision of vectors.
@@ -206,14 +241,14 @@ fn is_shifted<M: Storage>(parameters: &StructMg, number: usize, a: &StencilMatri
 }
 
 /// A matrix brought into the range of `M` where it is not and may be, with the numbers that did it.
-fn in_range<M: Storage>(
+fn in_range<'a, M: Storage>(
     parameters: &StructMg,
-    mut a: StencilMatrix<f64>,
-) -> Result<(StencilMatrix<f64>, Option<Vec<f64>>)> {
+    mut a: Cow<'a, StencilMatrix<f64>>,
+) -> Result<(Cow<'a, StencilMatrix<f64>>, Option<Vec<f64>>)> {
     if parameters.scaling != Strategy::SetupThenScale || !leaves_range(&a, M::KIND) {
         return Ok((a, None));
     }
-    let scales = scale(&mut a, M::KIND, 2.0)?;
+    let scales = scale(a.to_mut(), M::KIND, 2.0)?;
     Ok((a, Some(scales)))
 }
 
@@ -229,6 +264,7 @@ fn factor<M: Storage, V: Vectors + Mixes<V, V>>(
     smoother: Smoother,
     a: &StencilMatrix<f64>,
     number: usize,
+    executor: &Executor,
 ) -> Result<Option<Factor<M, V>>> {
     let full = match smoother {
         Smoother::GaussSeidel => return Ok(None),
@@ -237,7 +273,7 @@ fn factor<M: Storage, V: Vectors + Mixes<V, V>>(
     };
     let factor = stored(&factorised(a, full)?, number)?;
     factor.check_diagonal("struct-mg (incomplete factorisation)")?;
-    Ok(Some(Factor::new(factor)))
+    Ok(Some(Factor::new(factor.into_executor(executor)?)))
 }
 
 fn unit(kind: Kind) -> Unit {
@@ -283,7 +319,7 @@ fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64;
     }
 }
 
-fn coarsest_facts<V: Vectors>(level: &Made) -> LevelFacts {
+fn coarsest_facts<V: Vectors>(level: &Made<'_>) -> LevelFacts {
     let rows = level.a.size().rows;
     let precision = Precision {
         working: unit(V::KIND),
@@ -308,7 +344,8 @@ fn coarsest_facts<V: Vectors>(level: &Made) -> LevelFacts {
 pub(super) fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
     storage: Unit,
     parameters: &StructMg,
-    a: StencilMatrix<f64>,
+    a: Cow<'_, StencilMatrix<f64>>,
+    executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>
 where
@@ -318,9 +355,9 @@ where
     StencilMatrix<V>: LinOp<V>,
 {
     match storage {
-        Unit::Half => set_up::<f16, V>(parameters, a, ws),
-        Unit::Bfloat => set_up::<bf16, V>(parameters, a, ws),
-        Unit::Single => set_up::<f32, V>(parameters, a, ws),
-        Unit::Double => set_up::<V, V>(parameters, a, ws),
+        Unit::Half => set_up::<f16, V>(parameters, a, executor, ws),
+        Unit::Bfloat => set_up::<bf16, V>(parameters, a, executor, ws),
+        Unit::Single => set_up::<f32, V>(parameters, a, executor, ws),
+        Unit::Double => set_up::<V, V>(parameters, a, executor, ws),
     }
 }

@@ -3,8 +3,8 @@
 use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
-use crate::backend::reference::stencil::Order;
-use crate::backend::{cpu, reference};
+use crate::backend::reference::stencil::{Order, Start};
+use crate::backend::{cpu, gpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::check_apply;
@@ -60,15 +60,15 @@ impl<M: Storage> StencilMatrix<M> {
                 operation: "several columns at once".to_owned(),
             });
         }
-        as_fields(self.unknowns(), b, x, ws, |b, x| {
-            self.sweep(direction, b, x, ws)
+        as_fields(self.unknowns(), b, (x, Start::Guess), ws, |b, x| {
+            self.sweep((direction, Start::Guess), b, x, ws)
         })
     }
 
     /// A sweep; vectors are unknown by unknown.
     pub(super) fn sweep<V: Vectors>(
         &self,
-        direction: Direction,
+        (direction, start): (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,
@@ -77,8 +77,12 @@ impl<M: Storage> StencilMatrix<M> {
             Direction::Forward => Order::Forward,
             Direction::Backward => Order::Backward,
         };
+        if let Executor::Gpu(gpu) = self.executor() {
+            return gpu::stencil::gauss_seidel(gpu, self.operand()?, (order, start), b, x);
+        }
         let Executor::Cpu(threads) = self.executor() else {
-            reference::stencil::gauss_seidel(self.arrays(), order, b.host()?, x.host_mut()?);
+            let (b, x) = (b.host()?, x.host_mut()?);
+            reference::stencil::gauss_seidel(self.arrays(), (order, start), b, x);
             return Ok(());
         };
         let length = cpu::stencil::scratch_length(self.grid(), self.unknowns());
@@ -86,7 +90,7 @@ impl<M: Storage> StencilMatrix<M> {
         cpu::stencil::gauss_seidel(
             threads,
             self.arrays(),
-            order,
+            (order, start),
             b.host()?,
             x.host_mut()?,
             scratch.host_mut()?,

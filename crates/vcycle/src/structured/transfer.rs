@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Grid, Storage};
 use crate::backend::cpu::stencil::Vectors;
+use crate::backend::gpu::transfer::TransferOperand;
 use crate::backend::reference::stencil::TransferArrays;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
@@ -97,9 +98,50 @@ impl<W: Storage> Transfer<W> {
         self.weights.bytes()
     }
 
-    /// The weights, as [`new`](Self::new) takes them.
+    /// The weights, as [`new`](Self::new) takes them; those of a device are copied.
+    ///
+    /// # Panics
+    /// When a device fails.
     pub fn weights(&self) -> &[W] {
-        self.weights.host().expect("transfers live on the host")
+        self.weights.host().expect("the device still answers")
+    }
+
+    /// The same transfer on another executor.
+    ///
+    /// # Errors
+    /// When a device has no memory for it.
+    pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        Ok(Self {
+            fine: self.fine,
+            axis: self.axis,
+            unknowns: self.unknowns,
+            weights: self.weights.copy_to(executor)?,
+        })
+    }
+
+    /// [`copy_to`](Self::copy_to) that copies nothing where the transfer is there already.
+    ///
+    /// # Errors
+    /// As [`copy_to`](Self::copy_to).
+    pub fn into_executor(self, executor: &Executor) -> Result<Self> {
+        match self.weights.executor().shares_memory_with(executor) {
+            true => Ok(self),
+            false => self.copy_to(executor),
+        }
+    }
+
+    /// Transfers that follow one another, along z, y and x or some of them, as kernels of a device take
+    /// them: all at once.
+    pub(super) fn operand(transfers: &[Self]) -> Result<TransferOperand> {
+        let mut weights = [None; 3];
+        for transfer in transfers {
+            weights[transfer.axis] = Some(transfer.weights.device()?);
+        }
+        Ok(TransferOperand {
+            fine: transfers[0].fine,
+            kind: W::KIND,
+            weights,
+        })
     }
 
     /// The same transfer with weights of another type.
@@ -121,6 +163,15 @@ impl<W: Storage> Transfer<W> {
     pub(super) fn weights_of(&self, unknown: usize) -> &[W] {
         let share = 2 * self.coarse().cells();
         &self.weights()[unknown * share..][..share]
+    }
+
+    /// What kernels want for all unknowns at once.
+    pub(super) fn arrays(&self) -> TransferArrays<'_, W> {
+        TransferArrays {
+            fine: self.fine,
+            axis: self.axis,
+            weights: self.weights(),
+        }
     }
 
     /// What kernels want for each unknown, and its places in fine and coarse vectors.
@@ -151,6 +202,10 @@ impl<W: Storage> Transfer<W> {
         coarse: &mut Vector<V>,
     ) -> Result<()> {
         self.check("restriction", q, coarse, fine)?;
+        if let Executor::Gpu(gpu) = self.weights.executor() {
+            let all = Self::operand(std::slice::from_ref(self))?;
+            return all.restrict(gpu, q, fine, coarse);
+        }
         let q = q.map(Vector::host).transpose()?;
         let (fine, coarse) = (fine.host()?, coarse.host_mut()?);
         for (arrays, from, to) in self.parts() {
@@ -177,6 +232,10 @@ impl<W: Storage> Transfer<W> {
         add: bool,
     ) -> Result<()> {
         self.check("prolongation", q, coarse, fine)?;
+        if let Executor::Gpu(gpu) = self.weights.executor() {
+            let all = Self::operand(std::slice::from_ref(self))?;
+            return all.prolong(gpu, q, coarse, (fine, add));
+        }
         let q = q.map(Vector::host).transpose()?;
         let (coarse, fine) = (coarse.host()?, fine.host_mut()?);
         for (arrays, to, from) in self.parts() {

@@ -6,7 +6,7 @@
 
 mod scalars;
 
-use num_traits::Zero;
+use num_traits::{One, Zero};
 pub use scalars::{Coefficient, Scalars};
 
 use crate::backend::{cpu, gpu, reference};
@@ -95,8 +95,31 @@ impl<T: Scalar> Vector<T> {
         }
     }
 
+    /// The columns of the identity.
+    pub(crate) fn identity(executor: &Executor, rows: usize) -> Result<Self> {
+        let mut all = Self::zeros(executor, rows, rows)?;
+        if let Executor::Gpu(gpu) = executor {
+            gpu::vector::identity(gpu, &mut all)?;
+            return Ok(all);
+        }
+        let one = T::store(T::Arith::one());
+        let values = all.host_mut()?.iter_mut();
+        values.step_by(rows + 1).for_each(|value| *value = one);
+        Ok(all)
+    }
+
+    /// The values, row after row.
+    pub(crate) fn into_buffer(self) -> Buffer<T> {
+        self.values
+    }
+
     /// Many columns from host memory, given row after row.
     pub fn from_rows(executor: &Executor, cols: usize, values: Vec<T>) -> Result<Self> {
+        Self::from_buffer(cols, Buffer::from_vec(executor, values))
+    }
+
+    /// Many columns that are in the memory of an executor already, row after row.
+    pub fn from_buffer(cols: usize, values: Buffer<T>) -> Result<Self> {
         if cols == 0 || !values.len().is_multiple_of(cols) {
             return Err(Error::InvalidStructure {
                 format: "vector",
@@ -106,8 +129,13 @@ impl<T: Scalar> Vector<T> {
         Ok(Self {
             rows: values.len() / cols,
             cols,
-            values: Buffer::from_vec(executor, values),
+            values,
         })
+    }
+
+    /// The values row after row, wherever they are.
+    pub fn buffer(&self) -> &Buffer<T> {
+        &self.values
     }
 
     /// Rows of the vector.

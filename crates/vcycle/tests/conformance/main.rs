@@ -10,6 +10,7 @@ mod matrices;
 mod precisions;
 mod preconditioners;
 mod solvers;
+mod stencils;
 mod vectors;
 
 use vcycle::executor::Executor;
@@ -64,9 +65,15 @@ mod on_devices {
         vectors::{
             axpby_scale_and_fill, rows_of_other_types, reductions, conversions, zero_coefficients,
         },
-        precisions::{combinations_on_a_device},
+        precisions::{
+            doubles_on_a_device, singles_on_a_device, halves_on_a_device, bfloats_on_a_device,
+        },
         formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
         preconditioners::{every_preconditioner_matches_the_reference},
+        stencils::{
+            every_pattern, every_storage, several_unknowns, several_columns, transfers, cycles,
+            sweeps_and_smoothers, structured_multigrid_takes_as_many_iterations,
+        },
         devices::{
             complex_numbers_are_refused, complex_matrices_are_refused,
             a_factorisation_is_refused_by_its_name,

@@ -56,42 +56,57 @@ where
     }
 }
 
+type Case = fn(&Executor);
+
+/// A test for every combination of the types of matrices, inputs and outputs.
 macro_rules! combinations {
-    ($executor:expr; $($m:ty),*; $xs:tt; $ys:tt) => {
-        $(combinations!(@inputs $executor; $m; $xs; $ys);)*
+    ($test:ident; $($m:ty),*; $xs:tt; $ys:tt) => {{
+        let mut cases: Vec<Case> = Vec::new();
+        $(combinations!(@inputs cases, $test; $m; $xs; $ys);)*
+        cases
+    }};
+    (@inputs $cases:ident, $test:ident; $m:ty; [$($x:ty),*]; $ys:tt) => {
+        $(combinations!(@outputs $cases, $test; $m; $x; $ys);)*
     };
-    (@inputs $executor:expr; $m:ty; [$($x:ty),*]; $ys:tt) => {
-        $(combinations!(@outputs $executor; $m; $x; $ys);)*
-    };
-    (@outputs $executor:expr; $m:ty; $x:ty; [$($y:ty),*]) => {
-        $(combination::<$m, $x, $y>($executor);)*
+    (@outputs $cases:ident, $test:ident; $m:ty; $x:ty; [$($y:ty),*]) => {
+        $($cases.push($test::<$m, $x, $y>);)*
     };
 }
 
 pub fn all_real_combinations(executor: &Executor) {
-    combinations!(executor; f64, f32, f16, bf16; [f64, f32, f16, bf16]; [f64, f32, f16, bf16]);
+    let cases = combinations!(combination;
+        f64, f32, f16, bf16; [f64, f32, f16, bf16]; [f64, f32, f16, bf16]);
+    cases.iter().for_each(|case| case(executor));
 }
 
-/// All of them on a GPU. On a processor that plays one, where every program takes a second to
-/// compile, sixteen in which any two types meet.
-pub fn combinations_on_a_device(executor: &Executor) {
-    let Executor::Gpu(gpu) = executor else {
-        unreachable!("for devices")
+/// All of a matrix type on a GPU. On a processor that plays one, where every program takes a second to
+/// compile, four, so that any two types meet. One test for each type: compilers of some drivers do
+/// one thing at a time in a process.
+macro_rules! on_a_device {
+    ($($name:ident: $m:ty, [$(($x:ty, $y:ty)),*];)*) => {
+        $(pub fn $name(executor: &Executor) {
+            let Executor::Gpu(gpu) = executor else {
+                unreachable!("for devices")
+            };
+            let cases: Vec<Case> = match gpu.device().properties().is_cpu {
+                true => vec![$(one_column::<$m, $x, $y>),*],
+                false => combinations!(one_column;
+                    $m; [f64, f32, f16, bf16]; [f64, f32, f16, bf16]),
+            };
+            cases.iter().for_each(|case| case(executor));
+        })*
     };
-    if !gpu.device().properties().is_cpu {
-        return all_real_combinations(executor);
-    }
-    macro_rules! square {
-        ($($m:ty, $x:ty, $y:ty;)*) => { $(one_column::<$m, $x, $y>(executor);)* };
-    }
-    square! {
-        f64, f64, f64; f64, f32, f32; f64, f16, f16; f64, bf16, bf16;
-        f32, f64, f32; f32, f32, f64; f32, f16, bf16; f32, bf16, f16;
-        f16, f64, f16; f16, f32, bf16; f16, f16, f64; f16, bf16, f32;
-        bf16, f64, bf16; bf16, f32, f16; bf16, f16, f32; bf16, bf16, f64;
-    }
+}
+
+on_a_device! {
+    doubles_on_a_device: f64, [(f64, f64), (f32, f32), (f16, f16), (bf16, bf16)];
+    singles_on_a_device: f32, [(f64, f32), (f32, f64), (f16, bf16), (bf16, f16)];
+    halves_on_a_device: f16, [(f64, f16), (f32, bf16), (f16, f64), (bf16, f32)];
+    bfloats_on_a_device: bf16, [(f64, bf16), (f32, f16), (f16, f32), (bf16, f64)];
 }
 
 pub fn complex_combinations(executor: &Executor) {
-    combinations!(executor; f64, f32, f16, bf16, c64, c32; [c64, c32]; [c64, c32]);
+    let cases = combinations!(combination;
+        f64, f32, f16, bf16, c64, c32; [c64, c32]; [c64, c32]);
+    cases.iter().for_each(|case| case(executor));
 }

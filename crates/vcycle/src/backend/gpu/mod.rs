@@ -9,11 +9,13 @@ pub(crate) mod bsr;
 pub(crate) mod csr;
 pub(crate) mod dense;
 pub(crate) mod ell;
-mod layout;
 pub(crate) mod monitor;
 pub(crate) mod rows;
 pub(crate) mod scalars;
 pub(crate) mod setup;
+pub(crate) mod stencil;
+pub(crate) mod strided;
+pub(crate) mod transfer;
 pub(crate) mod triangular;
 pub(crate) mod vector;
 
@@ -40,8 +42,8 @@ pub struct Gpu {
     reduction: Memory,
 }
 
-/// File, kernel and definitions.
-type Key = (&'static str, &'static str, Vec<Define>);
+/// File, threads of a block, kernel and definitions.
+type Key = (&'static str, u32, &'static str, Vec<Define>);
 
 /// A compile-time constant of a program: name and value.
 pub(crate) type Define = (&'static str, &'static str);
@@ -136,13 +138,14 @@ impl Gpu {
         name: &'static str,
         defines: &[Define],
     ) -> Result<Kernel> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (file.name, name, defines.to_vec());
-        if let Some(kernel) = kernels.get(&key) {
+        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file.name, file.block, name, defines.to_vec());
+        if let Some(kernel) = kernels().get(&key) {
             return Ok(kernel.clone());
         }
+        // Other threads go on meanwhile.
         let kernel = self.device.kernel(&self.source(file, defines), name)?;
-        kernels.insert(key, kernel.clone());
+        kernels().insert(key, kernel.clone());
         Ok(kernel)
     }
 

@@ -6,7 +6,7 @@ use super::scalars::{coefficient_arguments, number};
 use super::{BLOCK, Define, File, Gpu};
 use crate::error::Result;
 use crate::linop::{Size, Sweep};
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Field, Kind, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
 /// Most columns of the vectors that a thread holds sums of.
@@ -112,11 +112,23 @@ where
     X: Scalar,
     Y: Scalar,
 {
+    multiply_in(gpu, a, [M::KIND, M::Accumulator::KIND], x, finish, y)
+}
+
+/// The same for a matrix and with arithmetic of types that are known by their names only.
+pub(crate) fn multiply_in<X: Scalar, Y: Scalar>(
+    gpu: &Gpu,
+    a: Operand,
+    [matrix, arithmetic]: [Kind; 2],
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+) -> Result<()> {
     let mut defines = vec![
-        ("M", gpu.real(M::KIND)?),
+        ("M", gpu.real(matrix)?),
         ("X", gpu.real(X::KIND)?),
         ("Y", gpu.real(Y::KIND)?),
-        ("ACC", gpu.real(M::Accumulator::KIND)?),
+        ("ACC", gpu.real(arithmetic)?),
         ("FINISH", finish.name()),
     ];
     defines.extend(a.defines);
@@ -126,7 +138,11 @@ where
     arguments.extend(finish.arguments(y)?);
     match a.blocks {
         0 => Ok(()),
-        blocks => gpu.launch_blocks(&kernel, blocks as u32, a.file.block, &arguments),
+        blocks => {
+            // What is left is done by the same blocks.
+            let blocks = blocks.min(i32::MAX as usize) as u32;
+            gpu.launch_blocks(&kernel, blocks, a.file.block, &arguments)
+        }
     }
 }
 
@@ -161,7 +177,7 @@ impl ByRows {
             file: self.file,
             kernel: "by_rows",
             defines: self.defines,
-            blocks: (self.size.rows * threads).div_ceil(BLOCK as usize) * usize::from(cols > 0),
+            blocks: (self.size.rows * threads).div_ceil(BLOCK as usize) * groups_for(cols),
             arguments,
             values: self.values,
         }
@@ -177,6 +193,11 @@ pub(crate) fn threads_for(gpu: &Gpu, length: usize) -> usize {
 /// How many of so many columns a thread holds sums of.
 pub(crate) fn columns_for(cols: usize) -> usize {
     if cols == 1 { 1 } else { COLUMNS }
+}
+
+/// How often so many columns are shared among blocks.
+pub(crate) fn groups_for(cols: usize) -> usize {
+    cols.div_ceil(columns_for(cols))
 }
 
 /// A power of two up to 64, as a definition.

@@ -28,6 +28,13 @@ pub(crate) fn fill<T: Scalar>(gpu: &Gpu, value: T, y: &mut Vector<T>) -> Result<
     elementwise(gpu, &kernel, y, &arguments)
 }
 
+/// The columns of the identity.
+pub(crate) fn identity<T: Scalar>(gpu: &Gpu, y: &mut Vector<T>) -> Result<()> {
+    let kernel = kernel::<T>(gpu, "vector_identity")?;
+    let arguments = [Argument::U64(y.rows() as u64), write(y)?];
+    elementwise(gpu, &kernel, y, &arguments)
+}
+
 /// `y = x`, rounded once.
 pub(crate) fn copy<S: Scalar, T: Scalar>(
     gpu: &Gpu,

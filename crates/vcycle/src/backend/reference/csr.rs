@@ -26,6 +26,13 @@ impl<'a, M: Scalar> CsrArrays<'a, M> {
         }
     }
 
+    /// The columns and values of one row.
+    #[inline]
+    pub(crate) fn row(&self, row: usize) -> (&'a [u32], &'a [M]) {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
     /// Entry (`row`, `column`) of `A x`.
     fn product<X: Scalar, Y: Scalar>(
         &self,

@@ -42,6 +42,15 @@ pub(crate) enum Order {
     Backward,
 }
 
+/// What a sweep improves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Zeros, whatever the vector holds.
+    Zero,
+    /// What the vector holds.
+    Guess,
+}
+
 impl Order {
     /// The parities in this order.
     pub(crate) fn parities(self) -> [usize; 2] {
@@ -109,10 +118,13 @@ pub(crate) fn product<M: Scalar, V: Real>(
 /// cells by parity. Cells of one colour are not coupled; the unknowns of a cell change together.
 pub(crate) fn gauss_seidel<M: Scalar, V: Real>(
     a: StencilArrays<'_, M>,
-    order: Order,
+    (order, start): (Order, Start),
     b: &[V],
     x: &mut [V],
 ) {
+    if start == Start::Zero {
+        x.fill(V::zero());
+    }
     let (nx, per_plane) = (a.grid.length(), a.grid.lines_per_plane());
     for plane_parity in order.parities() {
         for plane in (plane_parity..a.grid.lines() / per_plane).step_by(2) {

@@ -144,6 +144,11 @@ impl<V: Value + std::ops::AddAssign> ShortRow<V> {
     /// How many columns it can have.
     pub(crate) const LONGEST: usize = LONGEST;
 
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
     /// Adds to the sum of `column`.
     #[inline(always)]
     pub(crate) fn add(&mut self, column: u32, value: V) {
@@ -155,8 +160,10 @@ impl<V: Value + std::ops::AddAssign> ShortRow<V> {
             self.values[place - 1] += value;
             return;
         }
-        self.columns.copy_within(place..self.len, place + 1);
-        self.values.copy_within(place..self.len, place + 1);
+        for later in (place..self.len).rev() {
+            self.columns[later + 1] = self.columns[later];
+            self.values[later + 1] = self.values[later];
+        }
         (self.columns[place], self.values[place]) = (column, value);
         self.len += 1;
     }

@@ -29,6 +29,14 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// The arrays, for loops over rows: looked up once, not for every row.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub(crate) fn at_hand(&self) -> CsrArrays<'_, T> {
+        self.arrays().expect("matrix on a host executor")
+    }
+
     /// The matrix as kernels of its device take it, for vectors of so many columns.
     pub(crate) fn operand(&self, cols: usize) -> Result<Operand> {
         let layout = self.pattern.layout()?;

@@ -1,5 +1,6 @@
 //! Matrices made row by row: ranges of rows side by side, joined in their order.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -73,32 +74,30 @@ impl<V: Value> Rows<V> {
         Ok(())
     }
 
-    /// Appends those of at most so many entries that are to be kept; says where the first stands.
+    /// Appends those of at most so many entries that are to be kept.
     /// Which these are is as good as random, so that there is no branch on it.
     pub(crate) fn append_kept(
         &mut self,
         executor: &Executor,
         most: usize,
         entries: impl Iterator<Item = (bool, u32, V)>,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let first = self.columns.len();
         self.reserve(executor, most + 1)?;
-        self.columns.resize(first + most + 1, 0);
-        self.values.resize(first + most + 1, V::default());
-        let (columns, values) = (&mut self.columns[first..], &mut self.values[first..]);
+        let columns = self.columns.spare_capacity_mut();
+        let values = self.values.spare_capacity_mut();
         let mut kept = 0;
         for (keep, column, value) in entries {
-            (columns[kept], values[kept]) = (column, value);
+            columns[kept].write(column);
+            values[kept].write(value);
             kept += usize::from(keep);
         }
-        self.columns.truncate(first + kept);
-        self.values.truncate(first + kept);
-        Ok(first)
-    }
-
-    /// The value at a place, to be changed.
-    pub(crate) fn value_mut(&mut self, place: usize) -> &mut V {
-        &mut self.values[place]
+        // SAFETY: as many have been written: the last that was kept, and all before it.
+        unsafe {
+            self.columns.set_len(first + kept);
+            self.values.set_len(first + kept);
+        }
+        Ok(())
     }
 
     pub(crate) fn push(&mut self, column: u32, value: V) {
@@ -122,6 +121,12 @@ fn out_of_memory<V>(executor: &Executor, entries: usize) -> Error {
 pub(crate) fn zeroed<V: Value>(executor: &Executor, len: usize) -> Result<Vec<V>> {
     check_memory(executor, len, size_of::<V>())?;
     Ok(vec![V::default(); len])
+}
+
+/// Room for so many values, or a typed error.
+fn reserved<V: Value>(executor: &Executor, len: usize) -> Result<Vec<V>> {
+    check_memory(executor, len, size_of::<V>())?;
+    Ok(Vec::with_capacity(len))
 }
 
 /// The ranges between consecutive bounds.
@@ -154,9 +159,10 @@ fn join<V: Value>(executor: &Executor, parts: Vec<Rows<V>>) -> Result<Arrays<V>>
     let lengths: Vec<usize> = parts.iter().map(|part| part.columns.len()).collect();
     let rows: Vec<usize> = parts.iter().map(|part| part.ends.len()).collect();
     let entries = lengths.iter().sum();
-    let mut offsets = zeroed::<usize>(executor, rows.iter().sum::<usize>() + 1)?;
-    let mut columns = zeroed::<u32>(executor, entries)?;
-    let mut values = zeroed::<V>(executor, entries)?;
+    let mut offsets = reserved::<usize>(executor, rows.iter().sum::<usize>() + 1)?;
+    let mut columns = reserved::<u32>(executor, entries)?;
+    let mut values = reserved::<V>(executor, entries)?;
+    offsets.push(0);
     let mut first = 0;
     let starts = lengths.iter().map(|length| {
         first += length;
@@ -165,28 +171,50 @@ fn join<V: Value>(executor: &Executor, parts: Vec<Rows<V>>) -> Result<Arrays<V>>
     let tasks = parts
         .into_iter()
         .zip(starts)
-        .zip(cut(&mut offsets[1..], rows))
-        .zip(cut(&mut columns, lengths.clone()))
-        .zip(cut(&mut values, lengths.clone()))
+        .zip(cut(offsets.spare_capacity_mut(), rows.clone()))
+        .zip(cut(columns.spare_capacity_mut(), lengths.clone()))
+        .zip(cut(values.spare_capacity_mut(), lengths.clone()))
+        .map(|((((part, start), offsets), columns), values)| {
+            (part, start, (offsets, columns, values))
+        })
         .collect();
     let bytes = entries * (size_of::<u32>() + size_of::<V>());
-    executor.run(
-        bytes,
-        tasks,
-        |((((part, start), offsets), columns), values): (_, &mut [V])| {
-            let part: Rows<V> = part;
-            for (offset, end) in offsets.iter_mut().zip(&part.ends) {
-                *offset = start + end;
-            }
-            columns.copy_from_slice(&part.columns);
-            values.copy_from_slice(&part.values);
-        },
-    );
+    executor.run(bytes, tasks, |(part, start, places): (Rows<V>, _, _)| {
+        part.place(start, places)
+    });
+    // SAFETY: the parts fill as many places of each, from the first on.
+    unsafe {
+        offsets.set_len(1 + rows.iter().sum::<usize>());
+        columns.set_len(entries);
+        values.set_len(entries);
+    }
     Ok(Arrays {
         offsets,
         columns,
         values,
     })
+}
+
+/// Memory for offsets, columns and values.
+type Places<'a, V> = (
+    &'a mut [MaybeUninit<usize>],
+    &'a mut [MaybeUninit<u32>],
+    &'a mut [MaybeUninit<V>],
+);
+
+impl<V: Value> Rows<V> {
+    /// Writes them where they belong in the whole matrix; `start` is the place of the first entry.
+    fn place(self, start: usize, (offsets, columns, values): Places<'_, V>) {
+        for (offset, end) in offsets.iter_mut().zip(&self.ends) {
+            offset.write(start + end);
+        }
+        for (to, &column) in columns.iter_mut().zip(&self.columns) {
+            to.write(column);
+        }
+        for (to, &value) in values.iter_mut().zip(&self.values) {
+            to.write(value);
+        }
+    }
 }
 
 /// Some rows and the memory of their columns and values.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::norms::modulus;
 use super::{Csr, Pattern};
 use crate::backend::gpu::setup::Queue;
+use crate::backend::reference::csr::CsrArrays;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::scalar::{Field, Real, Scalar, f16};
@@ -204,7 +205,7 @@ impl<T: Scalar> Csr<T> {
     fn see_rows(&self, rows: Range<usize>) -> Seen {
         let mut seen = Seen::default();
         let size = self.size();
-        let arrays = Arrays::new(self);
+        let arrays = self.at_hand();
         for row in rows {
             let (columns, values) = arrays.row(row);
             seen.length(columns.len());
@@ -216,7 +217,7 @@ impl<T: Scalar> Csr<T> {
                     false => beside += modulus,
                 }
                 if size.rows == size.cols && column as usize > row {
-                    seen.opposite(value, arrays.mirrored(row, place, column as usize));
+                    seen.opposite(value, mirrored(&arrays, row, place, column as usize));
                 } else if column as usize == row {
                     seen.opposite(value, Some(value));
                 }
@@ -233,12 +234,12 @@ impl<T: Scalar> Csr<T> {
     /// The entries below the diagonal that have none at the mirrored position.
     fn see_alone(&self, rows: Range<usize>) -> Seen {
         let mut seen = Seen::default();
-        let arrays = Arrays::new(self);
+        let arrays = self.at_hand();
         for row in rows {
             let (columns, values) = arrays.row(row);
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
                 let below = (column as usize) < row;
-                if below && arrays.mirrored(row, place, column as usize).is_none() {
+                if below && mirrored(&arrays, row, place, column as usize).is_none() {
                     seen.opposite(value, None);
                 }
             }
@@ -247,38 +248,17 @@ impl<T: Scalar> Csr<T> {
     }
 }
 
-/// The arrays of a matrix, at hand.
-struct Arrays<'a, T> {
-    offsets: &'a [usize],
-    columns: &'a [u32],
-    values: &'a [T],
-}
-
-impl<'a, T: Scalar> Arrays<'a, T> {
-    fn new(a: &'a Csr<T>) -> Self {
-        Self {
-            offsets: a.offsets(),
-            columns: a.columns(),
-            values: a.values(),
-        }
-    }
-
-    fn row(&self, row: usize) -> (&'a [u32], &'a [T]) {
-        let range = self.offsets[row]..self.offsets[row + 1];
-        (&self.columns[range.clone()], &self.values[range])
-    }
-
-    /// The entry at (`column`, `row`). In rows of a stencil the first has its opposite in the last
-    /// place, and so on: that is looked at before searching.
-    fn mirrored(&self, row: usize, place: usize, column: usize) -> Option<T> {
-        let (columns, values) = self.row(column);
-        let guess = columns.len().wrapping_sub(place + 1);
-        match columns.get(guess) {
-            Some(&found) if found as usize == row => Some(values[guess]),
-            _ => {
-                let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
-                Some(values[place])
-            }
+/// The entry at (`column`, `row`). In rows of a stencil the first has its opposite in the last
+/// place, and so on: that is looked at before searching.
+#[inline(always)]
+fn mirrored<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, place: usize, column: usize) -> Option<T> {
+    let (columns, values) = a.row(column);
+    let guess = columns.len().wrapping_sub(place + 1);
+    match columns.get(guess) {
+        Some(&found) if found as usize == row => Some(values[guess]),
+        _ => {
+            let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
+            Some(values[place])
         }
     }
 }

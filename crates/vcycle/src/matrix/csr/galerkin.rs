@@ -257,8 +257,9 @@ impl<V: Value> Scratch<V> {
 
     /// Multiplications of that row with `P`.
     fn right_flops(&self, p: &Pattern) -> usize {
-        let columns = self.left.entries().0.iter();
-        columns.map(|&k| p.range(k as usize).len()).sum()
+        let (columns, offsets) = (self.left.entries().0, p.offsets());
+        let length = |&k: &u32| offsets[k as usize + 1] - offsets[k as usize];
+        columns.iter().map(length).sum()
     }
 
     /// Adds that row times `P`.

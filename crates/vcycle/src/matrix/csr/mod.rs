@@ -35,7 +35,7 @@ pub use galerkin::{Galerkin, galerkin};
 pub use pattern::Pattern;
 pub use permute::Permutation;
 pub use rcm::reverse_cuthill_mckee;
-pub(crate) use runs::{Alike, Run, runs_within};
+pub(crate) use runs::{Alike, Run, SHORT, runs_within};
 pub use spgemm::SpGemm;
 pub(crate) use spgemm::check_product;
 pub(crate) use triplets::{compress, offsets};
@@ -250,11 +250,13 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// For every row the place of its first entry, and at the end the number of entries.
+    #[inline]
     pub fn offsets(&self) -> &[usize] {
         self.pattern.offsets()
     }
 
     /// The column of every entry.
+    #[inline]
     pub fn columns(&self) -> &[u32] {
         self.pattern.columns()
     }
@@ -263,6 +265,7 @@ impl<T: Scalar> Csr<T> {
     ///
     /// # Panics
     /// On an executor whose memory the host cannot address.
+    #[inline]
     pub fn values(&self) -> &[T] {
         self.values.host().expect("matrix on a host executor")
     }
@@ -277,6 +280,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The columns and values of one row.
+    #[inline]
     pub fn row(&self, row: usize) -> (&[u32], &[T]) {
         let range = self.pattern.range(row);
         (&self.columns()[range.clone()], &self.values()[range])
@@ -295,8 +299,9 @@ impl<T: Scalar> Csr<T> {
             let diagonal = queue.diagonal(self).map(Buffer::into_vec);
             return diagonal.expect("the device still answers");
         }
+        let arrays = self.at_hand();
         let of_row = |place: &mut usize, row: usize| {
-            let (columns, values) = self.row(row);
+            let (columns, values) = arrays.row(row);
             // In most matrices it stands where it stood in the row before.
             if columns.get(*place) != Some(&(row as u32)) {
                 *place = columns.binary_search(&(row as u32)).ok()?;
@@ -369,7 +374,7 @@ impl<T: Scalar> Csr<T> {
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
         if let Some(queue) = Queue::real::<T>(self.executor()) {
-            return match queue.check_rows(self)?[0] {
+            return match queue.not_finite(self)? {
                 None => Ok(()),
                 Some(row) => Err(self.non_finite(row)?),
             };

@@ -28,6 +28,16 @@ fn largest<T: Scalar>(values: &[T]) -> f64 {
     lanes.into_iter().chain(tail).fold(0.0, larger)
 }
 
+/// The absolute value of the diagonal entry among those of a row; zero where there is none.
+fn pivot<T: Scalar>((columns, values): (&[u32], &[T]), row: usize) -> f64 {
+    let entries = columns.iter().zip(values);
+    let of_entry = |(&column, &value): (&u32, &T)| match column as usize == row {
+        true => modulus(value),
+        false => 0.0,
+    };
+    entries.map(of_entry).fold(0.0, larger)
+}
+
 impl<T: Scalar> Csr<T> {
     /// The largest absolute value of an entry; NaN if an entry is.
     pub fn norm_max(&self) -> f64 {
@@ -49,9 +59,15 @@ impl<T: Scalar> Csr<T> {
             let extremes = queue.extremes(self)?;
             return Ok((extremes.largest, extremes.smallest_diagonal));
         }
-        let diagonal = self.diagonal();
-        let pivots = diagonal.into_iter().map(modulus).filter(|&d| d > 0.0);
-        Ok((self.norm_max(), pivots.fold(f64::INFINITY, f64::min)))
+        let arrays = self.at_hand();
+        let parts = self.map_pieces(|rows| {
+            let places = arrays.offsets[rows.start]..arrays.offsets[rows.end];
+            let least = rows.map(|row| pivot(arrays.row(row), row));
+            let least = least.filter(|&d| d > 0.0).fold(f64::INFINITY, f64::min);
+            (largest(&arrays.values[places]), least)
+        });
+        let join = |a: (f64, f64), b: (f64, f64)| (larger(a.0, b.0), a.1.min(b.1));
+        Ok(parts.into_iter().fold((0.0, f64::INFINITY), join))
     }
 
     /// The largest sum of absolute values in a row.

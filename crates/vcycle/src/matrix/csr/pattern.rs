@@ -8,7 +8,7 @@ use super::build::cut_rows;
 use super::cut::{self, Slice};
 use super::runs::{self, Run};
 use crate::backend::gpu::csr::Layout;
-use crate::backend::gpu::setup::Queue;
+use crate::backend::gpu::setup::{Groups, Queue};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
@@ -24,6 +24,7 @@ pub struct Pattern {
     slices: OnceLock<Vec<Slice>>,
     runs: OnceLock<Vec<Run>>,
     layout: OnceLock<Layout>,
+    groups: OnceLock<Groups>,
 }
 
 impl Pattern {
@@ -48,6 +49,7 @@ impl Pattern {
             slices: OnceLock::new(),
             runs: OnceLock::new(),
             layout: OnceLock::new(),
+            groups: OnceLock::new(),
         }
     }
 
@@ -60,6 +62,7 @@ impl Pattern {
             slices: self.slices.clone(),
             runs: self.runs.clone(),
             layout: OnceLock::new(),
+            groups: OnceLock::new(),
         })
     }
 
@@ -87,6 +90,7 @@ impl Pattern {
     ///
     /// # Panics
     /// On an executor whose memory the host cannot address.
+    #[inline]
     pub fn offsets(&self) -> &[usize] {
         self.offsets.host().expect("pattern on a host executor")
     }
@@ -95,11 +99,13 @@ impl Pattern {
     ///
     /// # Panics
     /// On an executor whose memory the host cannot address.
+    #[inline]
     pub fn columns(&self) -> &[u32] {
         self.columns.host().expect("pattern on a host executor")
     }
 
     /// The places of the entries of one row.
+    #[inline]
     pub fn range(&self, row: usize) -> Range<usize> {
         let offsets = self.offsets();
         offsets[row]..offsets[row + 1]
@@ -153,6 +159,18 @@ impl Pattern {
         let queue = Queue::of(self.executor()).expect("only devices need a layout");
         let layout = Layout::new(&queue, self)?;
         Ok(self.layout.get_or_init(|| layout))
+    }
+
+    /// The rows grouped by their lengths, on a device.
+    ///
+    /// # Errors
+    /// When the device has no memory for them.
+    pub(crate) fn groups(&self, queue: &Queue<'_>) -> Result<&Groups> {
+        if let Some(groups) = self.groups.get() {
+            return Ok(groups);
+        }
+        let groups = Groups::of_offsets(queue, &self.offsets)?;
+        Ok(self.groups.get_or_init(|| groups))
     }
 
     /// Row offsets and columns, wherever they are.

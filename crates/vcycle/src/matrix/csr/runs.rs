@@ -7,7 +7,7 @@ use crate::executor::Executor;
 /// Fewer rows than this are no run: going from one run to the next costs as much as they save.
 const WORTH: usize = 8;
 /// Rows with more entries than this are not short.
-const SHORT: usize = 8;
+pub(crate) const SHORT: usize = 8;
 
 /// What the rows of a run have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -174,8 +174,9 @@ pub(super) fn check_pattern(which: &str, expected: &Pattern, found: &Pattern) ->
 
 /// Multiplications for row `row` of `A B`.
 pub(super) fn row_flops(a: &Pattern, b: &Pattern, row: usize) -> usize {
-    let columns = &a.columns()[a.range(row)];
-    columns.iter().map(|&k| b.range(k as usize).len()).sum()
+    let (columns, offsets) = (&a.columns()[a.range(row)], b.offsets());
+    let length = |&k: &u32| offsets[k as usize + 1] - offsets[k as usize];
+    columns.iter().map(length).sum()
 }
 
 /// Bounds of row ranges with about equal numbers of multiplications.

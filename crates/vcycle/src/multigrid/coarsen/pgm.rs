@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::rounds::{Active, map_rows, mix64};
 use super::{Aggregates, NONE, check_square};
-use crate::backend::gpu::setup::mis2::is_symmetric;
 use crate::backend::gpu::setup::{Queue, pgm as device};
 use crate::error::{Error, Result};
 use crate::linop::Size;
@@ -51,9 +50,8 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
         return Err(Error::BadParameter { parameter, reason });
     }
     if let Some(queue) = Queue::of(a.executor()) {
-        // Kernels find the coupling back by its row.
-        if is_symmetric(queue, a.pattern())? {
-            let found = device::pgm(queue, a, (size.ilog2() as usize, ROUNDS), seed)?;
+        let matchings = (size.ilog2() as usize, ROUNDS);
+        if let Some(found) = device::pgm(queue, a, matchings, seed)? {
             return Ok(Aggregates::of_device(found));
         }
     }

@@ -65,7 +65,7 @@ impl DenseLu {
     }
 
     /// The inverse, row after row, for devices: a product has no order to keep.
-    pub(in crate::multigrid) fn inverse<T: Scalar>(&self, executor: &Executor) -> Result<Dense<T>> {
+    pub(crate) fn inverse<T: Scalar>(&self, executor: &Executor) -> Result<Dense<T>> {
         let n = self.n;
         let mut values = vec![0.0; n * n];
         for (row, &place) in self.order.iter().enumerate() {

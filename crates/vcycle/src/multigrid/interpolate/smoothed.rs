@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::gpu::setup::{Queue, smoothed::Filtered};
+use crate::backend::reference::csr::CsrArrays;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size, check_square};
@@ -96,15 +97,20 @@ pub fn smoothed(
         let bound = filter.map(|_| matrix.bound());
         return matrix.smoothed(tentative, damping(omega, radius, bound)?);
     }
-    let filtered = filter.map(|filter| filtered(a, filter)).transpose()?;
-    let bound = filtered.as_ref().map(spectrum::row_sum_bound).transpose()?;
-    let factor = damping(omega, radius, bound)?;
-    let a = filtered.as_ref().unwrap_or(a);
-    let diagonal = nonzero_diagonal(a)?;
-    let Some((blocks, wide)) = in_blocks(a, tentative, block) else {
-        return product(a, &diagonal, tentative, factor);
+    let kept = Kept::new(a, filter.map(Arc::as_ref))?;
+    let factor = damping(omega, radius, filter.map(|_| kept.bound()))?;
+    let blocks = match filter {
+        None => in_blocks(a, tentative, block),
+        Some(_) => None,
     };
-    let factors: Vec<f64> = diagonal.iter().map(|entry| -factor / entry).collect();
+    let Some((blocks, wide)) = blocks else {
+        return kept.product(tentative, factor);
+    };
+    let factors: Vec<f64> = kept
+        .pivots
+        .iter()
+        .map(|pivot| -factor / pivot.own)
+        .collect();
     let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
     tentative.add(1.0, 1.0, &correction)
 }
@@ -121,80 +127,143 @@ fn damping(omega: f64, radius: f64, bound: Option<f64>) -> Result<f64> {
     })
 }
 
-/// `(I - factor D^-1 A) T`.
-fn product(a: &Csr<f64>, diagonal: &[f64], tentative: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
-    let size = check_product(a.pattern(), tentative.pattern())?;
-    let executor = a.executor();
-    let singles = has_single_entries(tentative);
-    let fill = |sums: &mut Accumulator<f64>, row: usize, out: &mut Rows<f64>| {
-        let (columns, values) = a.row(row);
-        let scale = -factor / diagonal[row];
-        let weight = |column: usize, value: f64| match column == row {
-            true => 1.0 - factor,
-            false => scale * value,
-        };
-        let entries = columns.iter().zip(values);
-        let weights = entries.map(|(&column, &value)| (column as usize, value));
-        let weights = weights.map(|(column, value)| (column, weight(column, value)));
-        if singles && columns.len() <= ShortRow::<f64>::LONGEST {
-            let mut short = ShortRow::<f64>::default();
-            let (groups, factors) = (tentative.columns(), tentative.values());
-            weights.for_each(|(k, weight)| short.add(groups[k], weight * factors[k]));
-            return out.append(executor, short.entries());
+/// The diagonal entry of a row of `A_F`, and the sum of all absolute values over that of its own.
+#[derive(Clone, Copy, Default)]
+struct Pivot {
+    own: f64,
+    row_sum: f64,
+}
+
+/// `A_F`, whose entries but those of the diagonal are entries of `A`.
+struct Kept<'a> {
+    a: &'a Csr<f64>,
+    filter: Option<&'a Pattern>,
+    pivots: Vec<Pivot>,
+}
+
+impl<'a> Kept<'a> {
+    fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Result<Self> {
+        if let Some(filter) = filter {
+            check_size("strength of couplings", a.size(), filter.size())?;
         }
-        let rows = columns.iter().map(|&column| column as usize);
-        let most = rows.map(|row| tentative.row(row).0.len()).sum();
-        sums.start(executor, size.cols, most)?;
-        for (k, weight) in weights {
-            let (columns, values) = tentative.row(k);
-            for (&column, &value) in columns.iter().zip(values) {
-                *sums.sum(column) += weight * value;
+        let rows = KeptRows::new(a, filter);
+        let pivots = a.map_rows(|| (), |(), row| rows.pivot(row));
+        match pivots.iter().position(|pivot| pivot.own == 0.0) {
+            None => Ok(Self { a, filter, pivots }),
+            Some(row) => Err(Error::ZeroDiagonal {
+                component: COMPONENT,
+                row,
+            }),
+        }
+    }
+
+    /// Gershgorin's bound of the spectral radius over the diagonal.
+    fn bound(&self) -> f64 {
+        let sums = self.pivots.iter().map(|pivot| pivot.row_sum);
+        sums.fold(0.0, f64::max)
+    }
+
+    /// `(I - factor D^-1 A_F) T`.
+    fn product(&self, tentative: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
+        let size = check_product(self.a.pattern(), tentative.pattern())?;
+        let executor = self.a.executor();
+        let (rows, t) = (KeptRows::new(self.a, self.filter), tentative.at_hand());
+        let singles = has_single_entries(tentative);
+        let fill = |(sums, short): &mut (Accumulator<f64>, ShortRow<f64>),
+                    row: usize,
+                    out: &mut Rows<f64>| {
+            let scale = -factor / self.pivots[row].own;
+            let weight = |column: usize, value: f64| match column == row {
+                true => 1.0 - factor,
+                false => scale * value,
+            };
+            let columns = rows.a.row(row).0;
+            if singles && columns.len() <= ShortRow::<f64>::LONGEST {
+                short.clear();
+                rows.for_each(row, |k, value| {
+                    short.add(t.columns[k], weight(k, value) * t.values[k]);
+                });
+                return out.append(executor, short.entries());
+            }
+            let lengths = columns.iter().map(|&k| t.row(k as usize).0.len());
+            sums.start(executor, size.cols, lengths.sum())?;
+            rows.for_each(row, |k, value| {
+                let (weight, (columns, values)) = (weight(k, value), t.row(k));
+                for (&column, &value) in columns.iter().zip(values) {
+                    *sums.sum(column) += weight * value;
+                }
+            });
+            out.reserve(executor, sums.entries().0.len())?;
+            sums.sorted().for_each(|(c, v)| out.push(c, v));
+            Ok(())
+        };
+        let pieces = self.a.pattern().pieces();
+        let arrays = build(executor, pieces, self.a.bytes(), Default::default, fill)?;
+        Ok(arrays.into_csr(executor, size))
+    }
+}
+
+/// The rows of `A` and of the filter.
+struct KeptRows<'a> {
+    a: CsrArrays<'a, f64>,
+    /// The offsets and columns.
+    filter: Option<(&'a [usize], &'a [u32])>,
+}
+
+impl<'a> KeptRows<'a> {
+    fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Self {
+        Self {
+            a: a.at_hand(),
+            filter: filter.map(|filter| (filter.offsets(), filter.columns())),
+        }
+    }
+
+    /// `visit(column, value of A)` for the entries of a row that are kept, those of the diagonal
+    /// included; returns the sum of the others.
+    #[inline(always)]
+    fn for_each(&self, row: usize, mut visit: impl FnMut(usize, f64)) -> f64 {
+        let (columns, values) = self.a.row(row);
+        let entries = columns.iter().zip(values);
+        let Some((offsets, strong)) = self.filter else {
+            entries.for_each(|(&column, &value)| visit(column as usize, value));
+            return 0.0;
+        };
+        let mut strong = &strong[offsets[row]..offsets[row + 1]];
+        let mut left_out = 0.0;
+        for (&column, &value) in entries {
+            while strong.first().is_some_and(|&next| next < column) {
+                strong = &strong[1..];
+            }
+            if column as usize == row || strong.first() == Some(&column) {
+                visit(column as usize, value);
+            } else {
+                left_out += value;
             }
         }
-        out.reserve(executor, sums.entries().0.len())?;
-        sums.sorted().for_each(|(c, v)| out.push(c, v));
-        Ok(())
-    };
-    let pieces = a.pattern().pieces();
-    let arrays = build(executor, pieces, a.bytes(), Accumulator::default, fill)?;
-    Ok(arrays.into_csr(executor, size))
+        left_out
+    }
+
+    fn pivot(&self, row: usize) -> Pivot {
+        let (mut own, mut beside) = (0.0, 0.0);
+        let left_out = self.for_each(row, |column, value| match column == row {
+            true => own = value,
+            false => beside += value.abs(),
+        });
+        let own = match (own + left_out) * own > 0.0 {
+            true => own + left_out,
+            false => own,
+        };
+        Pivot {
+            own,
+            row_sum: 1.0 + beside / own.abs(),
+        }
+    }
 }
 
 /// Whether every row has exactly one entry.
 fn has_single_entries(a: &Csr<f64>) -> bool {
     let mut offsets = a.offsets().iter().enumerate();
     a.nonzeros() == a.size().rows && offsets.all(|(row, &offset)| row == offset)
-}
-
-/// `A_F`.
-fn filtered(a: &Csr<f64>, filter: &Pattern) -> Result<Csr<f64>> {
-    check_size("strength of couplings", a.size(), filter.size())?;
-    let executor = a.executor();
-    let fill = |(): &mut (), row: usize, out: &mut Rows<f64>| {
-        let mut strong = filter.columns()[filter.range(row)].iter().peekable();
-        let (columns, values) = a.row(row);
-        let (mut kept, mut own, mut weak) = (0, None, 0.0);
-        let entries = columns.iter().zip(values).map(|(column, &value)| {
-            while strong.next_if(|next| *next < column).is_some() {}
-            let is_diagonal = *column as usize == row;
-            let keep = is_diagonal || strong.peek() == Some(&column);
-            own = if is_diagonal {
-                Some((kept, value))
-            } else {
-                own
-            };
-            weak += if keep { 0.0 } else { value };
-            kept += usize::from(keep);
-            (keep, *column, value)
-        });
-        let first = out.append_kept(executor, columns.len(), entries)?;
-        if let Some((place, own)) = own.filter(|(_, own)| (own + weak) * own > 0.0) {
-            *out.value_mut(first + place) = own + weak;
-        }
-        Ok(())
-    };
-    let arrays = build(executor, a.pattern().pieces(), a.bytes(), || (), fill)?;
-    Ok(arrays.into_csr(executor, a.size()))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ const BLOCK_WEIGHT: f64 = 2.0 / 3.0;
 /// | `hgs` | rows of a block, 4096 | in place of `gs` on more threads; converges as `l1-jacobi` does |
 /// | `hsgs` | rows of a block, 4096 | in place of `sgs` on more threads |
 /// | `mcgs`, `mcsgs` | omega, 1 | in place of both on many threads, where blocks are too few |
-/// | `ilu0` | | for anisotropy and convection |
+/// | `ilu0` | sweeps in place of a triangular solve, 0 for none | for anisotropy and convection; a few sweeps on a device |
 /// | `block-jacobi` | block size, 8 | for several unknowns a node; damped by 2/3 |
 /// | `fsai` | steps, 10 | for ill-conditioned symmetric positive definite matrices on many threads; damped by itself |
 ///
@@ -93,7 +93,10 @@ pub enum Smoother {
         symmetric: bool,
     },
     /// [`Ilu0`].
-    Ilu0,
+    Ilu0 {
+        /// Sweeps in place of each triangular solve; 0 for substitution.
+        sweeps: usize,
+    },
     /// [`BlockJacobi`].
     BlockJacobi {
         /// Rows of the largest block.
@@ -160,7 +163,7 @@ impl Smoother {
                 symmetric,
                 ..HybridGs::default()
             }),
-            Self::Ilu0 => Arc::new(Ilu0::default()),
+            Self::Ilu0 { sweeps } => Arc::new(Ilu0 { sweeps }),
             Self::BlockJacobi { block_size } => Arc::new(BlockJacobi {
                 block_size,
                 weight: BLOCK_WEIGHT,
@@ -215,7 +218,7 @@ impl Smoother {
                 omega: 1.0,
                 symmetric: name == "mcsgs",
             },
-            "ilu0" => Self::Ilu0,
+            "ilu0" => Self::Ilu0 { sweeps: 0 },
             "block-jacobi" => Self::BlockJacobi { block_size: 8 },
             "fsai" => Self::Fsai {
                 steps: Fsai::default().steps,
@@ -238,8 +241,9 @@ impl Smoother {
                 block_rows: value, ..
             }
             | Self::BlockJacobi { block_size: value }
+            | Self::Ilu0 { sweeps: value }
             | Self::Fsai { steps: value } => *value = number(text)?,
-            Self::Auto | Self::Ilu0 => return Err("it has no parameter".to_owned()),
+            Self::Auto => return Err("it has no parameter".to_owned()),
         }
         Ok(())
     }
@@ -297,7 +301,8 @@ impl Display for Smoother {
                 let name = if *symmetric { "hsgs" } else { "hgs" };
                 format!("{name}:{block_rows}")
             }
-            Self::Ilu0 => "ilu0".to_owned(),
+            Self::Ilu0 { sweeps: 0 } => "ilu0".to_owned(),
+            Self::Ilu0 { sweeps } => format!("ilu0:{sweeps}"),
             Self::BlockJacobi { block_size } => format!("block-jacobi:{block_size}"),
             Self::Fsai { steps } => format!("fsai:{steps}"),
         };
@@ -329,7 +334,7 @@ mod tests {
                 .to_string()
                 .contains("did you mean `jacobi`")
         );
-        assert!(matches!(error("ilu0:1"), ConfigError::BadValue { .. }));
+        assert!(matches!(error("auto:1"), ConfigError::BadValue { .. }));
         assert!(matches!(error("chebyshev:x"), ConfigError::BadValue { .. }));
     }
 }

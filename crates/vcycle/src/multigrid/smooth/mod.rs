@@ -64,6 +64,26 @@ impl<T: Scalar> Relaxation<T> {
         self.sweep(self.sweeps, a, b, x, ws)
     }
 
+    /// Whether [`improve_beside`](Self::improve_beside) is to be preferred.
+    pub(super) fn ends_beside(&self) -> bool {
+        !self.transposed && self.m.ends_beside(self.sweeps)
+    }
+
+    /// Sweeps from `guess`, which is lost, to `x`.
+    ///
+    /// # Errors
+    /// When an operator fails.
+    pub(super) fn improve_beside(
+        &self,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        guess: &mut Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.m.improve_beside(self.sweeps, a, b, guess, x, ws)
+    }
+
     fn sweep(
         &self,
         sweeps: usize,

@@ -148,16 +148,16 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
         Some(mean) => quantile(a, &scales, measure, mean),
         None => measure.threshold(),
     };
+    let arrays = a.at_hand();
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
-        let (columns, values) = a.row(row);
+        let (columns, values) = arrays.row(row);
         let strong = threshold * measure.reference(a, &scales, row);
         let couplings = columns.iter().zip(values).map(|(&column, &value)| {
             let coupling = measure.coupling(&scales, row, column as usize, value);
             let keep = column as usize != row && coupling > 0.0 && coupling >= strong;
             (keep, column, ())
         });
-        rows.append_kept(a.executor(), columns.len(), couplings)?;
-        Ok(())
+        rows.append_kept(a.executor(), columns.len(), couplings)
     };
     let pieces = a.pattern().pieces();
     let arrays = build(a.executor(), pieces, a.bytes(), || (), fill)?;

@@ -26,27 +26,32 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     for (alike, rows) in runs_within(runs, first..first + y.len()) {
         let y = &mut y[rows.start - first..rows.end - first];
         match alike {
-            Alike::Equal | Alike::Short if const { short::suits::<M, X>() } => {
-                short::rows(product, &by, alike == Alike::Equal, rows.start, y);
+            Alike::Equal if const { short::suits::<M, X>() } => {
+                short::rows(product, &by, true, rows.start, y);
             }
-            _ => other_rows(product, &by, alike == Alike::Moved, rows.start, y),
+            _ => other_rows(product, &by, alike, rows.start, y),
         }
     }
 }
 
-/// Rows in registers where that is possible; `moved` says that each repeats the row before it,
-/// moved by a column.
+/// Rows in registers where that is possible.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn other_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<M::Accumulator>,
-    moved: bool,
+    alike: Alike,
     first: usize,
     y: &mut [Y],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if super::gather::rows(product, by, moved, first, y) {
+    if match alike {
+        Alike::Short => super::flat::rows(product, by, first, y),
+        _ => super::gather::rows(product, by, alike == Alike::Moved, first, y),
+    } {
         return;
+    }
+    if alike == Alike::Short {
+        return short::rows(product, by, false, first, y);
     }
     // SAFETY: columns lie inside `x`.
     let sum = |columns: &[u32], values: &[M]| unsafe {

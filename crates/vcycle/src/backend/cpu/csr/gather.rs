@@ -20,11 +20,7 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) -> bool {
-    let possible = const {
-        matches!(M::Accumulator::KIND, Kind::F64 | Kind::F32)
-            && matches!(X::KIND, Kind::F64 | Kind::F32)
-    };
-    if !possible || product.x.len() > i32::MAX as usize {
+    if !is_possible(product) {
         return false;
     }
     // SAFETY: the host has the instructions of its level; columns lie inside `x`, whose places
@@ -37,6 +33,18 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         }
     }
     true
+}
+
+/// Whether registers can hold the numbers, and the places of `x`.
+#[inline(always)]
+pub(super) fn is_possible<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+) -> bool {
+    let types = const {
+        matches!(M::Accumulator::KIND, Kind::F64 | Kind::F32)
+            && matches!(X::KIND, Kind::F64 | Kind::F32)
+    };
+    types && product.x.len() <= i32::MAX as usize
 }
 
 macro_rules! rows_of_level {
@@ -129,7 +137,7 @@ fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 /// # Safety
 /// As [`Simd`] asks.
 #[inline(always)]
-unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+pub(super) unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<M::Accumulator>,
     register: S::Register,
@@ -314,7 +322,9 @@ unsafe fn sum<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
 /// # Safety
 /// As [`Simd`] asks.
 #[inline(always)]
-unsafe fn sums<S: Simd, const LANES: usize>(mut rows: [S::Register; LANES]) -> S::Register {
+pub(super) unsafe fn sums<S: Simd, const LANES: usize>(
+    mut rows: [S::Register; LANES],
+) -> S::Register {
     // SAFETY: the caller's.
     unsafe {
         S::transpose(&mut rows);
@@ -331,7 +341,7 @@ unsafe fn sums<S: Simd, const LANES: usize>(mut rows: [S::Register; LANES]) -> S
 
 /// Asks for what will be read soon; the processor's own prefetching ends at every page.
 #[inline(always)]
-fn prefetch<T>(from: *const T) {
+pub(super) fn prefetch<T>(from: *const T) {
     let ahead = from.cast::<i8>().wrapping_add(AHEAD);
     // SAFETY: a hint, allowed for any address.
     unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(ahead) };

@@ -6,6 +6,8 @@
 mod block;
 mod column;
 #[cfg(target_arch = "x86_64")]
+mod flat;
+#[cfg(target_arch = "x86_64")]
 mod gather;
 mod short;
 #[cfg(test)]

@@ -111,6 +111,24 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
+    unsafe fn shift_up(before: __m256d, here: __m256d) -> __m256d {
+        // SAFETY: the caller's.
+        unsafe { _mm256_shuffle_pd::<0b0101>(_mm256_permute2f128_pd::<0x21>(before, here), here) }
+    }
+
+    #[inline(always)]
+    unsafe fn shift_down(here: __m256d, after: __m256d) -> __m256d {
+        // SAFETY: the caller's.
+        unsafe { _mm256_shuffle_pd::<0b0101>(here, _mm256_permute2f128_pd::<0x21>(here, after)) }
+    }
+
+    #[inline(always)]
+    unsafe fn alternate(even: __m256d, odd: __m256d) -> __m256d {
+        // SAFETY: the caller's.
+        unsafe { _mm256_blend_pd::<0b1010>(even, odd) }
+    }
+
+    #[inline(always)]
     unsafe fn transpose(square: &mut [__m256d]) {
         assert!(square.len() == Self::LANES);
         // SAFETY: the caller's.
@@ -195,6 +213,30 @@ impl Simd for Singles {
     unsafe fn divide(a: __m256, b: __m256) -> __m256 {
         // SAFETY: the caller's.
         unsafe { _mm256_div_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn shift_up(before: __m256, here: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe {
+            let middle = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(before, here));
+            _mm256_castsi256_ps(_mm256_alignr_epi8::<12>(_mm256_castps_si256(here), middle))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn shift_down(here: __m256, after: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe {
+            let middle = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(here, after));
+            _mm256_castsi256_ps(_mm256_alignr_epi8::<4>(middle, _mm256_castps_si256(here)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn alternate(even: __m256, odd: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_blend_ps::<0b1010_1010>(even, odd) }
     }
 
     #[inline(always)]

@@ -86,6 +86,30 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
+    unsafe fn shift_up(before: __m512d, here: __m512d) -> __m512d {
+        // SAFETY: the caller's.
+        unsafe {
+            let (here, before) = (_mm512_castpd_si512(here), _mm512_castpd_si512(before));
+            _mm512_castsi512_pd(_mm512_alignr_epi64::<7>(here, before))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn shift_down(here: __m512d, after: __m512d) -> __m512d {
+        // SAFETY: the caller's.
+        unsafe {
+            let (here, after) = (_mm512_castpd_si512(here), _mm512_castpd_si512(after));
+            _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(after, here))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn alternate(even: __m512d, odd: __m512d) -> __m512d {
+        // SAFETY: the caller's.
+        unsafe { _mm512_mask_blend_pd(0xAA, even, odd) }
+    }
+
+    #[inline(always)]
     unsafe fn transpose(square: &mut [__m512d]) {
         assert!(square.len() == Self::LANES);
         // SAFETY: the caller's.
@@ -180,6 +204,30 @@ impl Simd for Singles {
     unsafe fn divide(a: __m512, b: __m512) -> __m512 {
         // SAFETY: the caller's.
         unsafe { _mm512_div_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn shift_up(before: __m512, here: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe {
+            let (here, before) = (_mm512_castps_si512(here), _mm512_castps_si512(before));
+            _mm512_castsi512_ps(_mm512_alignr_epi32::<15>(here, before))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn shift_down(here: __m512, after: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe {
+            let (here, after) = (_mm512_castps_si512(here), _mm512_castps_si512(after));
+            _mm512_castsi512_ps(_mm512_alignr_epi32::<1>(after, here))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn alternate(even: __m512, odd: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_mask_blend_ps(0xAAAA, even, odd) }
     }
 
     #[inline(always)]

@@ -154,6 +154,12 @@ pub(crate) trait Simd {
     unsafe fn subtract(a: Self::Register, b: Self::Register) -> Self::Register;
     /// `a / b`.
     unsafe fn divide(a: Self::Register, b: Self::Register) -> Self::Register;
+    /// Every lane gets what the one before it holds in `here`, the first one the last of `before`.
+    unsafe fn shift_up(before: Self::Register, here: Self::Register) -> Self::Register;
+    /// Every lane gets what the one behind it holds in `here`, the last one the first of `after`.
+    unsafe fn shift_down(here: Self::Register, after: Self::Register) -> Self::Register;
+    /// The even lanes of one register, the odd lanes of the other.
+    unsafe fn alternate(even: Self::Register, odd: Self::Register) -> Self::Register;
     /// Exchanges lanes with registers: a square of [`Simd::LANES`] registers is transposed.
     unsafe fn transpose(square: &mut [Self::Register]);
     /// Writes the lanes to as many numbers.
@@ -220,6 +226,14 @@ mod tests {
             for (found, expected) in lanes::<S>(quotient).into_iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-6);
             }
+            let expected = |first: usize| (0..S::LANES).map(move |lane| (first + lane) as f64);
+            let shifted = lanes::<S>(S::shift_up(row(0), row(1)));
+            assert_eq!(shifted, expected(S::LANES - 1).collect::<Vec<_>>());
+            let shifted = lanes::<S>(S::shift_down(row(0), row(1)));
+            assert_eq!(shifted, expected(1).collect::<Vec<_>>());
+            let mixed = lanes::<S>(S::alternate(row(0), row(1)));
+            let expected = (0..S::LANES).map(|lane| (lane + lane % 2 * S::LANES) as f64);
+            assert_eq!(mixed, expected.collect::<Vec<_>>());
         }
     }
 

@@ -62,6 +62,24 @@ impl<V: Real> Simd for Lanes<V> {
     }
 
     #[inline(always)]
+    unsafe fn shift_up(before: [V; LANES], here: [V; LANES]) -> [V; LANES] {
+        array::from_fn(|lane| match lane {
+            0 => before[LANES - 1],
+            _ => here[lane - 1],
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn shift_down(here: [V; LANES], after: [V; LANES]) -> [V; LANES] {
+        array::from_fn(|lane| *here.get(lane + 1).unwrap_or(&after[0]))
+    }
+
+    #[inline(always)]
+    unsafe fn alternate(even: [V; LANES], odd: [V; LANES]) -> [V; LANES] {
+        array::from_fn(|lane| [even, odd][lane % 2][lane])
+    }
+
+    #[inline(always)]
     unsafe fn transpose(square: &mut [[V; LANES]]) {
         assert!(square.len() == LANES);
         for row in 0..LANES {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use num_traits::Zero;
 
-use super::{Finish, Kernel, Line, Part, Vectors, dispatch, store};
+use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, store};
 use crate::backend::cpu::simd::Simd;
 use crate::backend::cpu::{Shared, Threads};
 use crate::backend::reference::stencil::{Form, StencilArrays};
@@ -57,9 +57,10 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Lines<'_, M, V> {
     #[inline(always)]
     unsafe fn run<S: Simd<Real = V>>(self) {
         let (length, cells) = (self.a.grid.length(), self.a.grid.cells());
+        let mut streams = Streams::new(self.a, Part::All);
         for line in self.lines {
             for unknown in 0..self.a.unknowns {
-                let sums = Line::new(&self.a, line, unknown, self.x.as_ptr(), Part::All);
+                let sums = streams.line(line, unknown, self.x.as_ptr());
                 let first = unknown * cells + line * length;
                 // SAFETY: the caller's; vectors have a number for every row, and these are ours.
                 unsafe {
@@ -77,11 +78,11 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Lines<'_, M, V> {
 }
 
 /// The rows of a line; `y` are theirs, all else is of the whole grid.
-struct Rows<'a, V> {
-    form: Form<'a, V>,
-    first: usize,
-    x: &'a [V],
-    y: &'a mut [V],
+pub(super) struct Rows<'a, V> {
+    pub(super) form: Form<'a, V>,
+    pub(super) first: usize,
+    pub(super) x: &'a [V],
+    pub(super) y: &'a mut [V],
 }
 
 impl<V: Vectors> Finish<V> for Rows<'_, V> {

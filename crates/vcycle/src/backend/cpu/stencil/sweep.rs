@@ -1,34 +1,30 @@
 //! Gauss-Seidel in eight colours.
 //!
-//! Planes of one parity are independent and go to threads; in a plane the even lines come first, then
-//! the odd ones; in a line what other lines contribute is summed up once, then the even cells change,
-//! then the odd ones. Nothing has to wait for its neighbour inside a register. The unknowns of a cell
-//! change together: their block is solved with.
+//! Planes of one parity come first, then the others; in a plane lines of one parity, then the others; in a
+//! line what other lines contribute is summed up once, then the cells of one parity change, then the others.
+//! Nothing has to wait for its neighbour inside a register. A plane or line of the second parity is done
+//! as soon as those on both sides are: the results are the same, and its neighbours are still in the
+//! cache. The unknowns of a cell change together: their block is solved with.
 
 use std::array;
+use std::ops::Range;
 
-use super::{Finish, Kernel, Line, Part, Vectors, dispatch, prefetch, store};
+use super::own::{Numbered, Own};
+use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, store};
 use crate::backend::cpu::simd::Simd;
 use crate::backend::cpu::{Shared, Threads};
-use crate::backend::reference::stencil::{Order, StencilArrays};
+use crate::backend::reference::stencil::{Order, Start, StencilArrays};
 use crate::scalar::Scalar;
 use crate::structured::Grid;
 
-/// One where the cells of a parity are, in registers that begin at an even cell.
-const COLOURS: [[f32; 16]; 2] = {
-    let mut colours = [[0.0; 16]; 2];
-    let mut lane = 0;
-    while lane < 16 {
-        colours[lane % 2][lane] = 1.0;
-        lane += 1;
-    }
-    colours
-};
+/// Planes that one task does, and cells, at least.
+const PLANES: usize = 16;
+const CELLS: usize = 32 * 1024;
 
-/// Numbers of scratch for a line, of each unknown: what other lines contribute, and the line between two
-/// zeros before and after its first colour.
-fn line_scratch(grid: Grid, unknowns: usize) -> usize {
-    unknowns * (grid.length() + 2 * (grid.length() + 2))
+/// Planes that one task does: an even number.
+fn planes_per_task(grid: Grid) -> usize {
+    let wanted = CELLS / (grid.lines_per_plane() * grid.length());
+    wanted.max(PLANES).next_multiple_of(2)
 }
 
 fn planes(grid: Grid) -> usize {
@@ -37,51 +33,92 @@ fn planes(grid: Grid) -> usize {
 
 /// Numbers of scratch that a sweep needs.
 pub(crate) fn scratch_length(grid: Grid, unknowns: usize) -> usize {
-    planes(grid).div_ceil(2) * line_scratch(grid, unknowns)
+    planes(grid).div_ceil(planes_per_task(grid)) * unknowns * grid.length()
 }
 
-/// A sweep towards `A x = b`; `scratch` has [`scratch_length`] numbers. No diagonal entry is zero.
+/// A sweep towards `A x = b`; `scratch` has [`scratch_length`] numbers. No
+/// diagonal entry is zero.
 pub(crate) fn gauss_seidel<M: Scalar, V: Vectors>(
     threads: &Threads,
     a: StencilArrays<'_, M>,
-    order: Order,
+    (order, start): (Order, Start),
     b: &[V],
     x: &mut [V],
     scratch: &mut [V],
 ) {
-    let (grid, share) = (a.grid, line_scratch(a.grid, a.unknowns));
+    let (grid, share) = (a.grid, a.unknowns * a.grid.length());
     assert!(x.len() == grid.cells() * a.unknowns && b.len() == x.len());
     assert!(scratch.len() >= scratch_length(grid, a.unknowns));
-    let bytes = size_of_val(a.values) / 2;
-    let (x, scratch) = (Shared(x.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
-    for parity in order.parities() {
-        let count = (planes(grid) + 1 - parity) / 2;
-        threads.for_each(count, bytes, &|place| {
-            // SAFETY: every task has its share.
-            let scratch = unsafe { scratch.slice(place * share..(place + 1) * share) };
-            let plane = Plane {
-                a,
-                order,
-                plane: 2 * place + parity,
-                b,
-                x: x.pointer(),
-                scratch,
-            };
-            match a.unknowns {
-                1 => dispatch::<M, V>(Together::<1, _>(plane)),
-                2 => dispatch::<M, V>(Together::<2, _>(plane)),
-                3 => dispatch::<M, V>(Together::<3, _>(plane)),
-                _ => dispatch::<M, V>(Together::<4, _>(plane)),
-            }
-        });
+    let (per_task, planes) = (planes_per_task(grid), planes(grid));
+    let (tasks, [first, _]) = (planes.div_ceil(per_task), order.parities());
+    if start == Start::Zero {
+        clear_ends(threads, grid.length(), x);
     }
+    let (x, scratch) = (Shared(x.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
+    let work = |task: usize, planes: Vec<usize>| {
+        let work = Work {
+            a,
+            order,
+            start,
+            planes,
+            b,
+            x: x.pointer(),
+            // SAFETY: every task has its share.
+            scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
+        };
+        match a.unknowns {
+            1 => dispatch::<M, V>(Together::<1, _>(work)),
+            2 => dispatch::<M, V>(Together::<2, _>(work)),
+            3 => dispatch::<M, V>(Together::<3, _>(work)),
+            _ => dispatch::<M, V>(Together::<4, _>(work)),
+        }
+    };
+    threads.for_each(tasks, size_of_val(a.values), &|task| {
+        let range = task * per_task..((task + 1) * per_task).min(planes);
+        work(task, wave(range, planes, first));
+    });
+    // Between tasks there are planes of the second parity that need both.
+    threads.for_each(tasks - 1, size_of_val(a.values) / per_task, &|task| {
+        work(task, vec![(task + 1) * per_task - 1 + first]);
+    });
 }
 
-/// One plane; `x` points to all cells, and other threads change planes of the same parity only.
-struct Plane<'a, M, V> {
+/// Puts zeros where lines begin and end: kernels read beyond lines, and multiply by zero what they find.
+fn clear_ends<V: Vectors>(threads: &Threads, length: usize, x: &mut [V]) {
+    let per_task = CELLS.div_ceil(length) * length;
+    threads.for_pieces(x, per_task, |_, x| {
+        for line in x.chunks_exact_mut(length) {
+            (line[0], line[length - 1]) = (V::zero(), V::zero());
+        }
+    });
+}
+
+/// The members of a range in an order in which those of the first parity come before those beside them,
+/// and not much before. The range is part of `0..count` and begins with an even number; members of the second
+/// parity that lie beside another range are left out.
+fn wave(range: Range<usize>, count: usize, first: usize) -> Vec<usize> {
+    let mut order = Vec::with_capacity(range.len());
+    let inside = |place: usize| {
+        let begins = place == range.start && place > 0;
+        !begins && (place + 1 < range.end || place + 1 == count)
+    };
+    for place in (range.start + first..range.end + 1).step_by(2) {
+        if place < range.end {
+            order.push(place);
+        }
+        if place > range.start && inside(place - 1) {
+            order.push(place - 1);
+        }
+    }
+    order
+}
+
+/// Some planes; `x` points to all cells, and other threads change no plane that is read here.
+struct Work<'a, M, V> {
     a: StencilArrays<'a, M>,
     order: Order,
-    plane: usize,
+    start: Start,
+    planes: Vec<usize>,
     b: &'a [V],
     x: *mut V,
     scratch: &'a mut [V],
@@ -90,66 +127,59 @@ struct Plane<'a, M, V> {
 /// Work on cells of `R` unknowns.
 struct Together<const R: usize, W>(W);
 
-impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<R, Plane<'_, M, V>> {
+impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<R, Work<'_, M, V>> {
     #[inline(always)]
-    unsafe fn run<S: Simd<Real = V>>(self) {
-        let mut plane = self.0;
-        let per_plane = plane.a.grid.lines_per_plane();
-        for parity in plane.order.parities() {
-            for line in (parity..per_plane).step_by(2) {
+    unsafe fn run<S: Simd<Real = V>>(mut self) {
+        let per_plane = self.0.a.grid.lines_per_plane();
+        let part = match self.0.start {
+            Start::Zero => Part::Earlier(self.0.order),
+            Start::Guess => Part::Others,
+        };
+        let mut streams = [0, 1].map(|_| Streams::new(self.0.a, part));
+        let [first, _] = self.0.order.parities();
+        let lines = wave(0..per_plane, per_plane, first);
+        for plane in std::mem::take(&mut self.0.planes) {
+            for &line in &lines {
+                let streams = &mut streams[line % 2];
                 // SAFETY: the caller's; lines of this plane are this task's, and those of other
-                // planes that it reads have the other parity.
-                unsafe { plane.relax_line::<S, R>(plane.plane * per_plane + line) };
+                // planes that it reads are done or wait for it.
+                unsafe { self.0.relax_line::<S, R>(streams, plane * per_plane + line) };
             }
         }
     }
 }
 
-impl<M: Scalar, V: Vectors> Plane<'_, M, V> {
-    /// The cells of both colours of a line. A colour is read from one place and written to another:
-    /// registers that overlap need not wait for each other.
+impl<M: Scalar, V: Vectors> Work<'_, M, V> {
+    /// The cells of both colours of a line.
     ///
     /// # Safety
     /// As for [`Simd`]; nobody else has the line, and nobody changes its neighbours.
     #[inline(always)]
-    unsafe fn relax_line<S: Simd<Real = V>, const R: usize>(&mut self, line: usize) {
+    unsafe fn relax_line<S: Simd<Real = V>, const R: usize>(
+        &mut self,
+        streams: &mut Streams<'_, M>,
+        line: usize,
+    ) {
         let (length, cells) = (self.a.grid.length(), self.a.grid.cells());
-        let (rests, padded) = self.scratch.split_at_mut(R * length);
-        padded.fill(V::zero());
-        let (before, between) = padded.split_at_mut(R * (length + 2));
+        let rests: [*mut V; R] =
+            array::from_fn(|unknown| self.scratch[unknown * length..].as_mut_ptr());
+        let place = |unknown: usize| unknown * cells + line * length;
         // SAFETY: the caller's; vectors have a number for every row.
         unsafe {
-            let x = self.x.cast_const();
-            let first = |unknown: usize| unknown * cells + line * length;
-            for (unknown, rest) in rests.chunks_mut(length).enumerate() {
-                let b = self.b.as_ptr().add(first(unknown));
-                let others = Line::new(&self.a, line, unknown, x, Part::Others);
-                let out = rest.as_mut_ptr();
+            for (unknown, &out) in rests.iter().enumerate() {
+                let b = self.b.as_ptr().add(place(unknown));
+                let others = streams.line(line, unknown, self.x.cast_const());
                 others.each_sum::<S>(Rest { b, out });
-                let own = std::slice::from_raw_parts(x.add(first(unknown)), length);
-                before[unknown * (length + 2) + 1..][..length].copy_from_slice(own);
             }
-            let own: [_; R] =
-                array::from_fn(|unknown| Line::new(&self.a, line, unknown, x, Part::Own));
-            let rests = array::from_fn(|unknown| rests[unknown * length..].as_ptr());
-            let inner = |unknown: usize| unknown * (length + 2) + 1;
-            let [one, other] = self.order.parities();
-            let (middle, end) = (between.as_mut_ptr(), self.x);
-            let from = array::from_fn(|unknown| before[inner(unknown)..].as_ptr());
-            let to = array::from_fn(|unknown| middle.add(inner(unknown)));
-            relax::<S, M, R>(&own, &COLOURS[one], Colour { rests, from, to });
-            let from = to.map(|to| to.cast_const());
-            let to = array::from_fn(|unknown| end.add(first(unknown)));
-            relax::<S, M, R>(&own, &COLOURS[other], Colour { rests, from, to });
+            let [first, _] = self.order.parities();
+            let numbers = Numbered {
+                rests: rests.map(|rest| rest.cast_const()),
+                x: array::from_fn(|unknown| self.x.add(place(unknown))),
+                from_zero: self.start == Start::Zero,
+            };
+            Own::<M, R>::new(&self.a, line).relax::<S>(first, &numbers);
         }
     }
-}
-
-/// For every unknown of a line what other lines leave to it, its numbers, and where the new ones go.
-struct Colour<V, const R: usize> {
-    rests: [*const V; R],
-    from: [*const V; R],
-    to: [*mut V; R],
 }
 
 /// What the cells of a line themselves have to make up for.
@@ -169,96 +199,19 @@ impl<V: Vectors> Finish<V> for Rest<V> {
     }
 }
 
-/// Changes the cells of a colour on a line: `x += D^-1 (rest - A x)`, `D` the block of a cell.
-///
-/// # Safety
-/// As for [`Simd`]; all pointers are to a line, and numbers can be read before and behind it.
-#[inline(always)]
-unsafe fn relax<S: Simd, M: Scalar, const R: usize>(
-    matrix: &[Line<M, S::Real>; R],
-    colour: &[f32; 16],
-    line: Colour<S::Real, R>,
-) {
-    let (length, mut at) = (matrix[0].length, 0);
-    // SAFETY: the caller's; loads end with the line, or with the number behind it.
-    unsafe {
-        let colour = S::load(colour.as_ptr(), S::LANES);
-        while at + S::LANES <= length {
-            relax_cells::<S, M, R>(matrix, colour, &line, at, S::LANES);
-            at += S::LANES;
-        }
-        if at < length {
-            relax_cells::<S, M, R>(matrix, colour, &line, at, length - at);
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// [`relax`] for `count` cells from `at` on.
-///
-/// # Safety
-/// As for [`relax`].
-#[inline(always)]
-unsafe fn relax_cells<S: Simd, M: Scalar, const R: usize>(
-    matrix: &[Line<M, S::Real>; R],
-    colour: S::Register,
-    line: &Colour<S::Real, R>,
-    at: usize,
-    count: usize,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        let mut residuals = [S::zero(); R];
-        let mut block = [[S::zero(); R]; R];
-        for (unknown, streams) in matrix.iter().enumerate() {
-            let mut sum = S::zero();
-            for stream in 0..streams.count {
-                let a = streams.a[stream].add(at);
-                prefetch(a.wrapping_add(streams.ahead), S::LANES);
-                let (a, dx, column) = (S::load(a, count), streams.dx[stream], stream % R);
-                let x = S::load(line.from[column].add(at).offset(dx.into()), count);
-                sum = S::multiply_add(a, x, sum);
-                if dx == 0 {
-                    block[unknown][column] = a;
-                }
-            }
-            residuals[unknown] = S::subtract(S::load(line.rests[unknown].add(at), count), sum);
-        }
-        let changes = eliminated::<S, R>(block, residuals);
-        for (unknown, change) in changes.into_iter().enumerate() {
-            let old = S::load(line.from[unknown].add(at), count);
-            let new = S::multiply_add(colour, change, old);
-            store::<S>(new, line.to[unknown].add(at), count);
-        }
-    }
-}
-
-/// The solutions of small systems, one a lane, by elimination without exchanges of rows.
-///
-/// # Safety
-/// As for [`Simd`].
-#[inline(always)]
-unsafe fn eliminated<S: Simd, const R: usize>(
-    mut a: [[S::Register; R]; R],
-    mut b: [S::Register; R],
-) -> [S::Register; R] {
-    // SAFETY: the caller's.
-    unsafe {
-        let less = |a, b, c| S::subtract(a, S::multiply_add(b, c, S::zero()));
-        for pivot in 0..R {
-            for row in pivot + 1..R {
-                let factor = S::divide(a[row][pivot], a[pivot][pivot]);
-                for column in pivot + 1..R {
-                    a[row][column] = less(a[row][column], factor, a[pivot][column]);
-                }
-                b[row] = less(b[row], factor, b[pivot]);
-            }
-        }
-        for row in (0..R).rev() {
-            for column in row + 1..R {
-                b[row] = less(b[row], a[row][column], b[column]);
-            }
-            b[row] = S::divide(b[row], a[row][row]);
-        }
-        b
+    #[test]
+    fn a_wave_leaves_out_what_needs_other_ranges() {
+        assert_eq!(wave(0..5, 5, 0), [0, 2, 1, 4, 3]);
+        assert_eq!(wave(0..4, 4, 1), [1, 0, 3, 2]);
+        assert_eq!(wave(0..5, 5, 1), [1, 0, 3, 2, 4]);
+        assert_eq!(wave(0..1, 1, 1), [0]);
+        assert_eq!(wave(4..8, 12, 0), [4, 6, 5]);
+        assert_eq!(wave(4..8, 12, 1), [5, 7, 6]);
+        assert_eq!(wave(4..5, 5, 1), Vec::<usize>::new());
+        assert_eq!(wave(4..6, 6, 0), [4, 5]);
     }
 }

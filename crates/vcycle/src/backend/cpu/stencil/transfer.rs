@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::{Kernel, Vectors, dispatch, store};
-use crate::backend::cpu::simd::Simd;
+use crate::backend::cpu::simd::{Simd, multiversion};
 use crate::backend::cpu::{Shared, Threads};
 use crate::backend::reference::stencil::TransferArrays;
-use crate::scalar::Scalar;
+use crate::scalar::{Real, Scalar};
 use crate::structured::Grid;
 
 /// Cells that one task does, at least; tasks are whole lines.
@@ -33,16 +33,16 @@ pub(crate) fn restrict<W: Scalar, V: Vectors>(
             q: q.map(|q| of_line(transfer.fine, q, fine_line)),
         };
         if transfer.axis == 0 {
-            return restrict_along(at(line, None), weights(&transfer, grid, line), out);
+            let Term { values, q, .. } = at(line, None);
+            return restrict_along(values, q, weights(&transfer, grid, line), out);
         }
         let (own, below, above) = around(transfer.fine, transfer.axis, line);
-        let mut sum = Sum::new(at(own, None), out);
-        sum.terms[1] = above.map(|above| at(above, Some(weights(&transfer, grid, line)[0])));
-        sum.terms[2] = below.map(|below| {
+        let above = above.map(|above| at(above, Some(weights(&transfer, grid, line)[0])));
+        let below = below.map(|below| {
             let coarse_below = line - step(grid, transfer.axis);
             at(below, Some(weights(&transfer, grid, coarse_below)[1]))
         });
-        dispatch::<W, V>(sum);
+        dispatch::<W, V>(Sum::new([Some(at(own, None)), above, below], out));
     });
 }
 
@@ -63,13 +63,18 @@ pub(crate) fn prolong<W: Scalar, V: Vectors>(
         let q = q.map(|q| of_line(transfer.fine, q, line));
         if transfer.axis == 0 {
             let weights = weights(&transfer, grid, line);
-            return prolong_along(of_line(grid, coarse, line), weights, q, add, out);
+            return prolong_along(of_line(grid, coarse, line), weights, (q, add), out);
         }
         let (parent, odd) = parent(transfer.fine, transfer.axis, line);
-        let [lower, upper] = weights(&transfer, grid, parent).map(|weights| odd.then_some(weights));
-        let mut sum = Sum::new(Term::new(lower, of_line(grid, coarse, parent)), out);
-        let next = above(grid, transfer.axis, parent).filter(|_| odd);
-        sum.terms[1] = next.map(|line| Term::new(upper, of_line(grid, coarse, line)));
+        let own = of_line(grid, coarse, parent);
+        let [lower, upper] = weights(&transfer, grid, parent);
+        let next = above(grid, transfer.axis, parent)
+            .map(|line| Term::weighted(upper, of_line(grid, coarse, line)));
+        let terms = match odd {
+            true => [Some(Term::weighted(lower, own)), next, None],
+            false => [Some(Term::new(own)), None, None],
+        };
+        let mut sum = Sum::new(terms, out);
         (sum.factors, sum.add) = (q, add);
         dispatch::<W, V>(sum);
     });
@@ -77,42 +82,48 @@ pub(crate) fn prolong<W: Scalar, V: Vectors>(
 
 /// Numbers of a line, to be multiplied by weights and by others.
 #[derive(Clone, Copy)]
-struct Term<'a, W, V> {
+pub(super) struct Term<'a, W, V> {
     weights: Option<&'a [W]>,
     values: &'a [V],
     q: Option<&'a [V]>,
 }
 
 impl<'a, W, V> Term<'a, W, V> {
-    fn new(weights: Option<&'a [W]>, values: &'a [V]) -> Self {
+    pub(super) fn new(values: &'a [V]) -> Self {
         Self {
-            weights,
+            weights: None,
             values,
             q: None,
         }
     }
 
-    fn part(self, range: Range<usize>) -> Self {
+    pub(super) fn weighted(weights: &'a [W], values: &'a [V]) -> Self {
         Self {
-            weights: self.weights.map(|weights| &weights[range.clone()]),
-            values: &self.values[range.clone()],
-            q: self.q.map(|q| &q[range]),
+            weights: Some(weights),
+            ..Self::new(values)
+        }
+    }
+
+    fn scaled(values: &'a [V], q: &'a [V]) -> Self {
+        Self {
+            q: Some(q),
+            ..Self::new(values)
         }
     }
 }
 
 /// `out (+)= factors (terms added up)`; all are at least as long as `out`.
-struct Sum<'a, W, V> {
+pub(super) struct Sum<'a, W, V> {
     terms: [Option<Term<'a, W, V>>; 3],
-    factors: Option<&'a [V]>,
-    add: bool,
+    pub(super) factors: Option<&'a [V]>,
+    pub(super) add: bool,
     out: &'a mut [V],
 }
 
 impl<'a, W, V> Sum<'a, W, V> {
-    fn new(first: Term<'a, W, V>, out: &'a mut [V]) -> Self {
+    pub(super) fn new(terms: [Option<Term<'a, W, V>>; 3], out: &'a mut [V]) -> Self {
         Self {
-            terms: [Some(first), None, None],
+            terms,
             factors: None,
             add: false,
             out,
@@ -178,65 +189,101 @@ impl<W: Scalar, V: Vectors> Sum<'_, W, V> {
 }
 
 /// A line along the axis of the restriction: even and odd cells are taken apart first.
-fn restrict_along<W: Scalar, V: Vectors>(
-    fine: Term<'_, W, V>,
+pub(super) fn restrict_along<W: Scalar, V: Vectors>(
+    fine: &[V],
+    q: Option<&[V]>,
     [left, right]: [&[W]; 2],
     out: &mut [V],
 ) {
-    let mut pieces = [[V::zero(); PIECE + 1]; 2];
-    let at = |cell: usize| match (fine.values.get(cell), fine.q) {
-        (None, _) => V::zero(),
-        (Some(&value), None) => value,
-        (Some(&value), Some(q)) => q[cell] * value,
-    };
+    let (mut evens, mut odds) = ([V::zero(); PIECE], [V::zero(); PIECE + 1]);
+    let mut scaled = [V::zero(); 2 * PIECE];
     for (piece, out) in out.chunks_mut(PIECE).enumerate() {
-        let (first, [evens, odds]) = (piece * PIECE, &mut pieces);
+        let (first, count) = (piece * PIECE, out.len());
+        let cells = 2 * first..fine.len().min(2 * (first + count));
+        let fine = match q {
+            None => &fine[cells],
+            Some(q) => {
+                let scaled = &mut scaled[..cells.len()];
+                let terms: [Option<Term<'_, W, V>>; 3] = [
+                    Some(Term::scaled(&fine[cells.clone()], &q[cells])),
+                    None,
+                    None,
+                ];
+                dispatch::<W, V>(Sum::new(terms, scaled));
+                &scaled[..]
+            }
+        };
         // The odd cell before the first one comes along.
-        odds[0] = if first == 0 { V::zero() } else { odds[PIECE] };
-        for cell in 0..out.len() {
-            evens[cell] = at(2 * (first + cell));
-            odds[cell + 1] = at(2 * (first + cell) + 1);
-        }
-        let range = first..first + out.len();
-        let mut sum = Sum::new(Term::new(None, &evens[..out.len()]), out);
-        sum.terms[1] = Some(Term::new(Some(&left[range.clone()]), &odds[1..]));
-        dispatch::<W, V>(sum);
+        odds[0] = odds[PIECE];
+        odds[count] = V::zero();
+        deal(fine, &mut evens[..count], &mut odds[1..=count]);
+        let odd = Term::weighted(&left[first..], &odds[1..]);
+        let terms = [Some(Term::new(&evens)), Some(odd), None];
+        dispatch::<W, V>(Sum::new(terms, out));
         // Weights from the other side belong to the coarse cell before.
         let skipped = usize::from(first == 0);
-        let before = Term::new(Some(&right[range.start + skipped - 1..]), &odds[skipped..]);
-        let mut sum = Sum::new(before.part(0..out.len() - skipped), &mut out[skipped..]);
+        let before = Term::weighted(&right[first + skipped - 1..], &odds[skipped..]);
+        let mut sum = Sum::new([Some(before), None, None], &mut out[skipped..]);
         sum.add = true;
         dispatch::<W, V>(sum);
     }
 }
 
 /// A line along the axis of the prolongation: odd cells are made first, then put between the others.
-fn prolong_along<W: Scalar, V: Vectors>(
+pub(super) fn prolong_along<W: Scalar, V: Vectors>(
     coarse: &[V],
     [lower, upper]: [&[W]; 2],
-    q: Option<&[V]>,
-    add: bool,
+    (factors, add): (Option<&[V]>, bool),
     out: &mut [V],
 ) {
     let mut odds = [V::zero(); PIECE];
+    let mut both = [V::zero(); 2 * PIECE];
     for (piece, out) in out.chunks_mut(2 * PIECE).enumerate() {
         let first = piece * PIECE;
         let own = &coarse[first..first + out.len().div_ceil(2)];
         let odds = &mut odds[..own.len()];
-        dispatch::<W, V>(Sum::new(Term::new(Some(&lower[first..]), own), odds));
+        let own_share = Term::weighted(&lower[first..], own);
+        dispatch::<W, V>(Sum::new([Some(own_share), None, None], odds));
         let next = &coarse[first + 1..];
         let known = own.len().min(next.len());
-        let mut sum = Sum::new(Term::new(Some(&upper[first..]), next), &mut odds[..known]);
+        let next_share = Term::weighted(&upper[first..], next);
+        let mut sum = Sum::new([Some(next_share), None, None], &mut odds[..known]);
         sum.add = true;
         dispatch::<W, V>(sum);
-        for (cell, out) in out.iter_mut().enumerate() {
-            let value = if cell % 2 == 0 {
-                own[cell / 2]
-            } else {
-                odds[cell / 2]
-            };
-            let value = q.map_or(value, |q| q[2 * first + cell] * value);
-            *out = if add { *out + value } else { value };
+        if factors.is_none() && !add {
+            riffle(own, odds, out);
+            continue;
+        }
+        riffle(own, odds, &mut both[..out.len()]);
+        let mut sum = Sum::<W, V>::new([Some(Term::new(&both)), None, None], out);
+        (sum.factors, sum.add) = (factors.map(|factors| &factors[2 * first..]), add);
+        dispatch::<W, V>(sum);
+    }
+}
+
+multiversion! {
+    /// Even and odd members.
+    pub(crate) fn deal[V: Real](from: &[V], evens: &mut [V], odds: &mut [V]) {
+        let pairs = from.chunks_exact(2);
+        if let [last] = pairs.remainder() {
+            evens[from.len() / 2] = *last;
+        }
+        for ((pair, even), odd) in pairs.zip(evens).zip(odds) {
+            (*even, *odd) = (pair[0], pair[1]);
+        }
+    }
+}
+
+multiversion! {
+    /// The other way round.
+    fn riffle[V: Real](evens: &[V], odds: &[V], to: &mut [V]) {
+        let half = to.len() / 2;
+        let mut pairs = to.chunks_exact_mut(2);
+        for ((pair, even), odd) in pairs.by_ref().zip(evens).zip(odds) {
+            (pair[0], pair[1]) = (*even, *odd);
+        }
+        if let [last] = pairs.into_remainder() {
+            *last = evens[half];
         }
     }
 }
@@ -263,12 +310,16 @@ fn range(grid: Grid, line: usize) -> Range<usize> {
     line * grid.length()..(line + 1) * grid.length()
 }
 
-fn of_line<V>(grid: Grid, values: &[V], line: usize) -> &[V] {
+pub(super) fn of_line<V>(grid: Grid, values: &[V], line: usize) -> &[V] {
     &values[range(grid, line)]
 }
 
 /// The weights of the odd cells above those of a coarse line.
-fn weights<'a, W>(transfer: &TransferArrays<'a, W>, coarse: Grid, line: usize) -> [&'a [W]; 2] {
+pub(super) fn weights<'a, W>(
+    transfer: &TransferArrays<'a, W>,
+    coarse: Grid,
+    line: usize,
+) -> [&'a [W]; 2] {
     let nx = coarse.length();
     [0, 1].map(|side| &transfer.weights[(2 * line + side) * nx..][..nx])
 }

@@ -35,7 +35,7 @@ KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
         if (row < rows)
             FOR_ENTRIES(place, s_offsets, points[row]) keys += degrees[s_columns[place]];
         keys = row_count(keys, scratch) + (row < rows ? degrees[points[row]] : 0);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys, keys) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
             lengths[row] = 0;
@@ -44,13 +44,15 @@ KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
     }
 }
 
-// Adds the numbers of the coarse unknowns that one strongly depends on.
-FUNCTION void add_coarse(Table t, u32 point, u32 own, GRAPH, GLOBAL const u32 *coarse) {
+// Adds the numbers of the coarse unknowns that one strongly depends on; how many are new.
+FUNCTION u32 add_coarse(Table t, u32 point, u32 own, GRAPH, GLOBAL const u32 *coarse) {
+    u32 keys = 0;
     FOR_ENTRIES(place, s_offsets, point) {
         const u32 number = coarse[s_columns[place]];
-        if (number != NONE && number != own)
-            insert_key(t, number);
+        if (number != NONE && number != own && keys < FULL)
+            insert_key(t, number, &keys);
     }
+    return keys < FULL ? keys : FULL;
 }
 
 KERNEL aggressive_rows(u64 items, GLOBAL const u32 *RESTRICT list,
@@ -63,11 +65,14 @@ KERNEL aggressive_rows(u64 items, GLOBAL const u32 *RESTRICT list,
     FOR_ROWS(item, items) {
         const u32 row = list[item], point = points[row];
         clear_table(t);
-        add_coarse(t, point, row, s_offsets, s_columns, coarse);
-        for (u64 place = s_offsets[point]; place < s_offsets[point + 1]; place++)
-            add_coarse(t, s_columns[place], row, s_offsets, s_columns, coarse);
+        u32 keys = add_coarse(t, point, row, s_offsets, s_columns, coarse);
+        for (u64 place = s_offsets[point]; place < s_offsets[point + 1] && keys < FULL; place++)
+            keys += add_coarse(t, s_columns[place], row, s_offsets, s_columns, coarse);
+        keys = row_count(keys < FULL ? keys : FULL, scratch);
+        FITS(t, keys, row);
         if (COUNT) {
-            count_row(t, row, lengths, scratch);
+            if (leads_row())
+                lengths[row] = keys;
             continue;
         }
         const u32 count = sort_table(t, scratch);

@@ -4,6 +4,14 @@ KERNEL fill(u64 n, u32 value, GLOBAL u32 *RESTRICT out) {
     FOR_ITEMS(i, n) out[i] = value;
 }
 
+KERNEL widen_indices(u64 n, GLOBAL const u32 *RESTRICT in, GLOBAL u64 *RESTRICT out) {
+    FOR_ITEMS(i, n) out[i] = in[i];
+}
+
+KERNEL narrow_indices(u64 n, GLOBAL const u64 *RESTRICT in, GLOBAL u32 *RESTRICT out) {
+    FOR_ITEMS(i, n) out[i] = in[i] < 0xffffffffu ? (u32)in[i] : 0xffffffffu;
+}
+
 // ---- sums over all before
 
 // Values that a thread takes of a tile, one after the other.

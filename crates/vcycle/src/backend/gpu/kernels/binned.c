@@ -1,5 +1,18 @@
 // Rows whose entries are made in tables of different sizes, put together.
 
+// The bins of rows whose lengths are known; `counters` are zeros before.
+KERNEL binned_classes(u64 rows, GLOBAL const u32 *RESTRICT lengths, GLOBAL u8 *RESTRICT bins,
+                      GLOBAL u32 *counters) {
+    LOCAL_ARRAY(u32, counts, BINS + 1);
+    FOR_BLOCKS_OF_ROWS(first, rows) {
+        const u64 row = first + row_of_block();
+        const u32 keys = row < rows ? lengths[row] : 0, bin = keys != 0 ? smallest_bin(keys) : BINS;
+        count_bins(bin, keys, counters, counts);
+        if (row < rows)
+            bins[row] = (u8)bin;
+    }
+}
+
 // The rows of every bin, one bin after the other.
 KERNEL binned_collect(u64 rows, GLOBAL const u8 *RESTRICT bins,
                       GLOBAL const u32 *RESTRICT counts, GLOBAL u32 *sizes,
@@ -16,9 +29,10 @@ KERNEL binned_collect(u64 rows, GLOBAL const u8 *RESTRICT bins,
     }
 }
 
-// Moves rows together that lie apart. A row whose point is `coarse` is that one entry.
+// Moves rows together that lie apart, `room` from each other where `from` is null. A row whose point is
+// `coarse` is that one entry.
 KERNEL binned_gather(u64 rows, GLOBAL const u32 *RESTRICT points,
-                     GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT from,
+                     GLOBAL const u32 *RESTRICT coarse, u32 room, GLOBAL const u64 *RESTRICT from,
                      GLOBAL const u32 *RESTRICT columns, GLOBAL const f64 *RESTRICT values,
                      GLOBAL const u64 *RESTRICT to, GLOBAL u32 *RESTRICT out_columns,
                      GLOBAL f64 *RESTRICT out_values) {
@@ -31,9 +45,10 @@ KERNEL binned_gather(u64 rows, GLOBAL const u32 *RESTRICT points,
             out_values[first] = 1;
             continue;
         }
+        const u64 begin = from ? from[row] : row * room;
         for (u32 k = 0; k < count; k++) {
-            out_columns[first + k] = columns[from[row] + k];
-            out_values[first + k] = values[from[row] + k];
+            out_columns[first + k] = columns[begin + k];
+            out_values[first + k] = values[begin + k];
         }
     }
 }

@@ -14,29 +14,34 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
     const Matrix a = MATRIX;
     const Finish f = FINISH_OPERANDS;
     const u32 part = thread_of_block() % THREADS, together = BLOCK / THREADS;
-    for (u64 first = (u64)block_of_grid() * together; first < rows;
-         first += (u64)blocks_of_grid() * together) {
-        const u64 row = first + thread_of_block() / THREADS;
+    const u64 groups = (cols + COLUMNS - 1) / COLUMNS;
+    const u64 items = ((u64)rows + together - 1) / together * groups;
+    for (u64 item = block_of_grid(); item < items; item += blocks_of_grid()) {
+        const u64 row = item / groups * together + thread_of_block() / THREADS;
+        const u32 column = (u32)(item % groups) * COLUMNS;
         const Row r = row_of(&a, row < rows ? row : rows - 1);
         const u32 count = row < rows ? r.count : 0;
-        for (u32 column = 0; column < cols; column += COLUMNS) {
-            ACC sums[COLUMNS] = {0};
-            UNROLL_4
-            for (u32 k = part; k < count; k += THREADS) {
-                const u32 place = column_of(&a, &r, k);
-                if (PADDED && place == PADDING)
-                    continue;
-                const ACC value = LOAD(M, values, value_of(&a, &r, k));
-                FOR(i, COLUMNS)
-                    if (COLUMNS == 1 || column + i < cols)
-                        sums[i] += value * LOAD(X, x, (u64)place * cols + column + i);
-            }
-            FOR(i, COLUMNS) {
-                const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);
-                if (part == i % THREADS && row < rows && column + i < cols)
-                    finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i),
-                           sum);
-            }
+        ACC sums[COLUMNS] = {0};
+        Beside besides[COLUMNS];
+        FOR(i, COLUMNS)
+            if (row < rows && column + i < cols)
+                besides[i] = beside(&f, row, row * cols + column + i, ALPHA(column + i),
+                                    BETA(column + i));
+        UNROLL_4
+        for (u32 k = part; k < count; k += THREADS) {
+            const u32 place = column_of(&a, &r, k);
+            if (PADDED && place == PADDING)
+                continue;
+            const ACC value = LOAD(M, values, value_of(&a, &r, k));
+            FOR(i, COLUMNS)
+                if (COLUMNS == 1 || column + i < cols)
+                    sums[i] += value * LOAD(X, x, (u64)place * cols + column + i);
+        }
+        FOR(i, COLUMNS) {
+            const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);
+            if (part == i % THREADS && row < rows && column + i < cols)
+                finish(&f, &besides[i], row * cols + column + i, ALPHA(column + i),
+                       BETA(column + i), sum);
         }
     }
 }

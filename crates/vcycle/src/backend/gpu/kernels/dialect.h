@@ -15,6 +15,11 @@
 //   STORES(N, A, T, p, i, values)   instructions as there can be; N = 2, 4, of halves also 8
 //   GROUP(T), COMMON_GROUP(S, T)    the N of 16 bytes; of the wider one of two types
 //   ROUND(A, T, value)          the value as LOAD gives it after STORE
+//   LOAD_ONCE(W, p)             *p of W, one of f64 u8 u16 u32, not kept in the cache nearest to the
+//                               threads where that can be said
+// A kernel begins with KERNEL, or with
+//   KERNEL_OF(blocks)           where so many blocks should fit a multiprocessor: it may use all the
+//                               registers that leaves, not just as many as most kernels do well with
 // Threads work together with
 //   TILE_SUM(A, value, width, scratch)   the sum over `width` neighbouring threads, in each of them;
 //                               `width` is a power of two, at most WIDTH
@@ -25,7 +30,6 @@
 //   TILE(threads)               `threads` neighbours that meet in TILE_SYNC while others do not; 1 on
 //                               devices where they cannot. A power of two, at most WIDTH
 //   TILE_SYNC(tile)             what the tile wrote before is seen by all of it
-//   TILE_SHUFFLE_XOR(tile, value, mask)   the value of another thread of the tile, where it is defined
 //   ATOMIC_ADD, _MIN, _MAX, _OR (pointer, value), ATOMIC_CAS(pointer, expected, value)
 //                               of u32 in global or local memory; each gives the value before
 //   FOR_ITEMS(i, n)             i from 0 to n - 1, shared by all threads of the grid
@@ -74,21 +78,32 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
 
 #define SHUFFLES 1
 #ifdef DIALECT_HIP
+#define LOAD_ONCE(W, p) (*(p))
+#define KERNEL_OF(blocks) KERNEL
 // Threads of a wavefront go in step; only the compiler has to be held back.
 #define TILE_SYNC(tile)                                                                            \
     do {                                                                                           \
         __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");                                     \
         __builtin_amdgcn_wave_barrier();                                                           \
     } while (0)
-#define TILE_SHUFFLE_XOR(tile, value, mask) __shfl_xor(value, mask)
 #define SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down(value, distance)
 #define SHUFFLE(value, lane) __shfl(value, lane)
 FUNCTION float widen_f16(u16 bits) { return (float)__builtin_bit_cast(_Float16, bits); }
 FUNCTION u16 narrow_f32_f16(float value) { return __builtin_bit_cast(u16, (_Float16)value); }
 #else
+#define LOAD_ONCE(W, p) PASTE(load_once_, W)(p)
+#define LOAD_ONCE_OF(W, R, suffix, letter)                                                         \
+    FUNCTION W load_once_##W(const W *p) {                                                         \
+        R value;                                                                                   \
+        asm("ld.global.nc.L1::no_allocate." suffix " %0, [%1];" : letter(value) : "l"(p));         \
+        return (W)value;                                                                           \
+    }
+LOAD_ONCE_OF(u8, u32, "u8", "=r")
+LOAD_ONCE_OF(u16, u16, "u16", "=h")
+LOAD_ONCE_OF(u32, u32, "u32", "=r")
+#define KERNEL_OF(blocks) extern "C" __global__ void __launch_bounds__(BLOCK, blocks)
 #define TILE_SYNC(tile) __syncwarp(tile_mask(tile))
-#define TILE_SHUFFLE_XOR(tile, value, mask) __shfl_xor_sync(tile_mask(tile), value, mask)
 #define SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffu, value, mask)
 #define SHUFFLE_DOWN(value, distance) __shfl_down_sync(0xffffffffu, value, distance)
 #define SHUFFLE(value, lane) __shfl_sync(0xffffffffu, value, lane)
@@ -105,6 +120,8 @@ FUNCTION u16 narrow_f32_f16(float value) {
 #endif
 
 #else // OpenCL C 3
+
+#define LOAD_ONCE(W, p) (*(p))
 
 typedef uchar u8;
 typedef ushort u16;
@@ -124,6 +141,7 @@ typedef ulong u64;
 #define RESTRICT restrict
 #define FUNCTION static inline __attribute__((unused))
 #define KERNEL __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) SUB_GROUP void
+#define KERNEL_OF(blocks) KERNEL
 #ifdef cl_intel_required_subgroup_size
 #define SUB_GROUP __attribute__((intel_reqd_sub_group_size(WIDTH)))
 #else
@@ -217,6 +235,9 @@ typedef u16 f16;
 typedef u16 bf16;
 #ifdef FP64
 typedef double f64;
+#ifdef LOAD_ONCE_OF
+LOAD_ONCE_OF(f64, f64, "f64", "=d")
+#endif
 #endif
 
 #define PASTE_(a, b) a##b

@@ -3,6 +3,8 @@
 // Definitions: T the type of the values; S of those that are made of them.
 
 #define NOWHERE 0xffffffffu
+// Threads of a row, as `setup/entries.rs` has it.
+#define SHARES 8
 #define FINITE(value) ((value) - (value) == 0)
 #define ABS(value) ((value) < 0 ? -(value) : (value))
 
@@ -26,7 +28,15 @@ KERNEL compare(u64 n, GLOBAL const u32 *RESTRICT a, GLOBAL const u32 *RESTRICT b
     u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
         GLOBAL const T *RESTRICT values
 
-// The first row that has an entry that is no number, and the first without entries.
+// Whether any value is no number.
+KERNEL check_values(u64 n, GLOBAL const T *RESTRICT values, GLOBAL u32 *found) {
+    bool finite = true;
+    FOR_ITEMS(i, n) finite = finite && FINITE(LOAD(T, values, i));
+    if (!finite)
+        *found = 1;
+}
+
+// The first row that has an entry that is no number.
 KERNEL check_rows(MATRIX, GLOBAL u32 *first) {
     FOR_ITEMS(row, rows) {
         bool finite = true;
@@ -34,9 +44,14 @@ KERNEL check_rows(MATRIX, GLOBAL u32 *first) {
             finite = finite && FINITE(LOAD(T, values, entry));
         if (!finite)
             ATOMIC_MIN(&first[0], row);
-        if (offsets[row] == offsets[row + 1])
-            ATOMIC_MIN(&first[1], row);
     }
+}
+
+// Whether any row has no entries.
+KERNEL check_empty(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *found) {
+    FOR_ITEMS(row, rows)
+        if (offsets[row] == offsets[row + 1])
+            *found = 1;
 }
 
 // The first row that has no entries of its own, or columns that do not increase or are out of range.
@@ -99,20 +114,16 @@ KERNEL invert(MATRIX, u32 sums, ARITH(T) weight, GLOBAL T *RESTRICT out, GLOBAL 
 }
 
 // The first row with an entry unlike that at the mirrored position, and the first whose diagonal is
-// not positive.
+// not positive. Neighbouring threads share a row, SHARES of them.
 KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, GLOBAL u32 *first) {
-    FOR_ITEMS(row, rows) {
-        bool positive = false;
-        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
+    FOR_ITEMS(item, rows * SHARES) {
+        const u64 row = item / SHARES, own = offsets[row], next = offsets[row + 1];
+        for (u64 entry = own + item % SHARES; entry < next; entry += SHARES) {
             const u32 column = columns[entry];
             const ARITH(T) value = LOAD(T, values, entry);
-            if (column == row) {
-                positive = value > 0;
-                continue;
-            }
             // In rows of a stencil the first entry has its opposite in the last place, and so on.
             const u64 begin = offsets[column], end = offsets[column + 1];
-            const u64 guess = end - 1 - min(entry - offsets[row], end - begin - (end > begin));
+            const u64 guess = end - 1 - min(entry - own, end - begin - (end > begin));
             const u64 place = begin < end && columns[guess] == row
                                   ? guess
                                   : find(begin, end, columns, (u32)row);
@@ -121,8 +132,11 @@ KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, GLOBAL u32 *first) {
             if (apart > tolerance * (a > b ? a : b))
                 ATOMIC_MIN(&first[0], row);
         }
-        if (!positive)
-            ATOMIC_MIN(&first[1], row);
+        if (item % SHARES == 0) {
+            const u64 place = find(own, next, columns, (u32)row);
+            if (place == next || !(LOAD(T, values, place) > 0))
+                ATOMIC_MIN(&first[1], row);
+        }
     }
 }
 

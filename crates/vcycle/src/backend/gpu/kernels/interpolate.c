@@ -9,24 +9,105 @@
     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
         GLOBAL const f64 *RESTRICT values
 
-// How many coarse unknowns every fine one strongly depends on.
-KERNEL interpolate_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
-                           GLOBAL u32 *RESTRICT degrees) {
+// ---- the coarse unknowns near fine ones, few of all and looked at many times
+
+// The mark of strong couplings among the columns.
+#define STRONG 0x80000000u
+#define COLUMN(mixed) ((mixed) & ~STRONG)
+
+// a_kl where that is a coupling of a fine unknown with a coarse one, of the other sign than a_kk.
+FUNCTION bool is_shared(f64 value, f64 diagonal) { return (value < 0) == (diagonal > 0); }
+
+// Whether entry `k` of a row, in a column, is strong. The row has all strong couplings and `weak`
+// others, which leaves few places to look at.
+FUNCTION bool is_strong(GLOBAL const u32 *strong, u32 count, u32 weak, u32 k, u32 column) {
+    u32 low = k > weak ? k - weak : 0, high = k + 1 < count ? k + 1 : count;
+    while (low < high) {
+        const u32 middle = (low + high) / 2;
+        if (strong[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && strong[low] == column;
+}
+
+// What becomes of entry `k` of a fine row: its column with a mark, or NONE where it is not near.
+FUNCTION u32 near_column(u32 column, f64 value, f64 diagonal, GLOBAL const u32 *coarse,
+                         GLOBAL const u32 *strong, u32 count, u32 weak, u32 k) {
+    if (coarse[column] == NONE)
+        return NONE;
+    if (is_strong(strong, count, weak, k, column))
+        return column | STRONG;
+    return is_shared(value, diagonal) ? column : NONE;
+}
+
+#define STRONG_OF_ROW                                                                              \
+    GLOBAL const u32 *strong = s_columns + s_offsets[row];                                         \
+    const u32 strong_count = (u32)(s_offsets[row + 1] - s_offsets[row]);                           \
+    const u32 length = (u32)(offsets[row + 1] - offsets[row]);                                     \
+    const u32 weak = length > strong_count ? length - strong_count : 0;
+
+// How many coarse unknowns a fine one is coupled with, and with how many strongly.
+KERNEL near_count(u64 rows, MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
+                  GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT counts,
+                  GLOBAL u32 *RESTRICT degrees) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
-        u32 count = 0;
-        if (coarse[row] == NONE)
-            FOR_ENTRIES(place, s_offsets, row) count += coarse[s_columns[place]] != NONE;
+        u32 count = 0, degree = 0;
+        if (coarse[row] == NONE) {
+            STRONG_OF_ROW
+            FOR_ENTRIES(place, offsets, row) {
+                const u32 found =
+                    near_column(columns[place], values[place], diagonal[row], coarse, strong,
+                                strong_count, weak, (u32)(place - offsets[row]));
+                count += found != NONE;
+                degree += found != NONE && (found & STRONG);
+            }
+        }
         count = row_count(count, scratch);
-        if (leads_row())
-            degrees[row] = count;
+        degree = row_count(degree, scratch);
+        if (leads_row()) {
+            counts[row] = count;
+            degrees[row] = degree;
+        }
     }
 }
 
-// Room for the entries of fine rows and their bins; the lengths of the other rows. With `points`
+// Their columns, and values that are zero where the coupling is strong and of the same sign as the
+// diagonal.
+KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
+                 GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT starts,
+                 GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    FOR_ROWS(row, rows) {
+        u64 next = starts[row];
+        STRONG_OF_ROW
+        const u64 begin = offsets[row], end = next != starts[row + 1] ? offsets[row + 1] : 0;
+        FOR_CHUNKS(first, begin, end) {
+            const u64 place = first + part_of_row();
+            const f64 value = place < end ? values[place] : 0;
+            const u32 found = place < end ? near_column(columns[place], value, diagonal[row], coarse,
+                                                        strong, strong_count, weak,
+                                                        (u32)(place - begin))
+                                          : NONE;
+            const u32 flags = row_flags(found != NONE, scratch);
+            if (found != NONE) {
+                const u32 before = BITS_SET(flags_before(flags));
+                out_columns[next + before] = found;
+                out_values[next + before] = is_shared(value, diagonal[row]) ? value : 0;
+            }
+            next += BITS_SET(flags);
+        }
+    }
+}
+
+// ---- the rows
+
+// Room for the entries of fine rows, unless all have the same, and their bins; the lengths of the other
+// rows. With `points`
 // there are rows for these unknowns alone.
-KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points,
-                          GLOBAL const u64 *RESTRICT offsets, GRAPH,
+KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
                           GLOBAL const u32 *RESTRICT coarse, GLOBAL const u32 *RESTRICT degrees,
                           u32 max_elements, GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
                           GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
@@ -42,210 +123,136 @@ KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points,
                 if (s_columns[place] != point)
                     keys += degrees[s_columns[place]];
         keys = row_count(keys, scratch) + (is_fine ? degrees[point] : 0);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys + OWN, offsets[point + 1] - offsets[point]) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys + OWN) : BINS;
         count_bins(bin, keys + OWN, counters, counts);
         if (row < rows && leads_row()) {
-            rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
+            if (rooms)
+                rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
             lengths[row] = !is_fine;
             bins[row] = (u8)bin;
         }
     }
 }
 
-// ---- the coarse couplings of fine unknowns, few of all and looked at many times
-
-// a_kl where that is a coupling of a fine unknown with a coarse one, of the other sign than a_kk.
-FUNCTION bool is_shared(f64 value, f64 diagonal, u32 number) {
-    return number != NONE && (value < 0) == (diagonal > 0);
-}
-
-KERNEL coarse_count(u64 rows, MATRIX, GLOBAL const f64 *RESTRICT diagonal,
-                    GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT counts) {
-    LOCAL_ARRAY(u32, scratch, BLOCK);
-    FOR_ROWS(row, rows) {
-        u32 count = 0;
-        if (coarse[row] == NONE)
-            FOR_ENTRIES(place, offsets, row)
-                count += is_shared(values[place], diagonal[row], coarse[columns[place]]);
-        count = row_count(count, scratch);
-        if (leads_row())
-            counts[row] = count;
-    }
-}
-
-KERNEL coarse_fill(u64 rows, MATRIX, GLOBAL const f64 *RESTRICT diagonal,
-                   GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT starts,
-                   GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values) {
-    LOCAL_ARRAY(u32, scratch, BLOCK);
-    FOR_ROWS(row, rows) {
-        u64 next = starts[row];
-        const u64 end = next != starts[row + 1] ? offsets[row + 1] : 0;
-        for (u64 first = offsets[row]; first < end; first += ROW_THREADS) {
-            const u64 place = first + part_of_row();
-            const u32 column = place < end ? columns[place] : 0;
-            const u32 keep =
-                place < end && is_shared(values[place], diagonal[row], coarse[column]);
-            const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
-            if (keep) {
-                out_columns[next + before] = column;
-                out_values[next + before] = values[place];
-            }
-            next += BITS_SET(flags);
-        }
-    }
-}
-
-// The strong couplings of fine unknowns with coarse ones, of which there are as many as `degrees`
-// say.
-KERNEL coarse_strong(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
-                     GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT out_columns) {
-    LOCAL_ARRAY(u32, scratch, BLOCK);
-    FOR_ROWS(row, rows) {
-        u64 next = starts[row];
-        const u64 end = next != starts[row + 1] ? s_offsets[row + 1] : 0;
-        for (u64 first = s_offsets[row]; first < end; first += ROW_THREADS) {
-            const u64 place = first + part_of_row();
-            const u32 column = place < end ? s_columns[place] : 0;
-            const u32 keep = place < end && coarse[column] != NONE;
-            const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
-            if (keep)
-                out_columns[next + before] = column;
-            next += BITS_SET(flags);
-        }
-    }
-}
-
-// ---- the rows
-
-// The graph, with `c_` the couplings of fine unknowns with coarse ones and with `sc_` the strong
-// ones.
-#define COARSE                                                                                     \
-    GLOBAL const u64 *RESTRICT c_offsets, GLOBAL const u32 *RESTRICT c_columns,                    \
-        GLOBAL const f64 *RESTRICT c_values, GLOBAL const u64 *RESTRICT sc_offsets,                \
-        GLOBAL const u32 *RESTRICT sc_columns
-
+// The graph, with `n_` the coarse unknowns near fine ones.
 typedef struct {
     GLOBAL const u64 *offsets;
     GLOBAL const u32 *columns;
     GLOBAL const f64 *values;
     GLOBAL const u64 *s_offsets;
     GLOBAL const u32 *s_columns;
-    GLOBAL const u64 *c_offsets;
-    GLOBAL const u32 *c_columns;
-    GLOBAL const f64 *c_values;
-    GLOBAL const u64 *sc_offsets;
-    GLOBAL const u32 *sc_columns;
+    GLOBAL const u64 *n_offsets;
+    GLOBAL const u32 *n_columns;
+    GLOBAL const f64 *n_values;
     GLOBAL const f64 *diagonal;
     GLOBAL const u32 *coarse;
 } Level;
 
-FUNCTION void add_points(const PRIVATE Level *a, Table t, u32 row) {
+// Fills the table with the points of a row; how many these are, FULL or more where there is no room.
+FUNCTION u32 add_points(const PRIVATE Level *a, Table t, u32 row, LOCAL u32 *scratch) {
+    u32 count = 0;
     if (OWN && leads_row())
-        insert_key(t, row);
-    FOR_ENTRIES(place, a->sc_offsets, row) insert_key(t, a->sc_columns[place]);
+        insert_key(t, row, &count);
+    FOR_ENTRIES(place, a->n_offsets, row) {
+        const u32 column = a->n_columns[place];
+        if (column & STRONG)
+            insert_key(t, COLUMN(column), &count);
+    }
     // Every thread takes the coarse neighbours of other neighbours.
     if (DISTANT)
         FOR_ENTRIES(place, a->s_offsets, row) {
             const u32 near = a->s_columns[place];
-            if (near != row)
-                for (u64 k = a->sc_offsets[near]; k < a->sc_offsets[near + 1]; k++)
-                    insert_key(t, a->sc_columns[k]);
+            const u64 end = near != row && count < FULL ? a->n_offsets[near + 1] : 0;
+            for (u64 k = a->n_offsets[near]; k < end; k++) {
+                const u32 column = a->n_columns[k];
+                if (column & STRONG)
+                    insert_key(t, COLUMN(column), &count);
+            }
         }
-    ROW_SYNC();
+    return row_count(count < FULL ? count : FULL, scratch);
 }
 
-// What becomes of an entry of the row: `value` is added to the diagonal, or to the sum of its slot,
-// or multiplies what is shared: the `count` couplings with coarse unknowns from `begin` on, and the
-// one `back` to the row.
+// What becomes of an entry of the row: `value` goes to the diagonal, or to the sum of a slot; the
+// `count` couplings with coarse unknowns from `begin` on are shared with `factor`.
 #define LUMPED 0xffffffffu
-#define PASSED_ON 0xfffffffeu
 typedef struct {
     LOCAL u32 *slot;
     LOCAL f64 *value;
-    LOCAL f64 *back;
+    LOCAL f64 *factor;
     LOCAL u64 *begin;
     LOCAL u32 *count;
 } Entries;
 
-// The coupling of a neighbour back to the row, if it counts.
-FUNCTION f64 coupling_back(const PRIVATE Level *a, u32 row, u32 near) {
-    const u64 place = find_entry(a->offsets, a->columns, near, row);
+// The coupling of a neighbour, entry `k` of the row, back to the row, if it counts.
+FUNCTION f64 coupling_back(const PRIVATE Level *a, u32 row, u32 near, u32 k) {
+    const u64 place = find_back(a->offsets, a->columns, near, row, k);
     const f64 value = place != a->offsets[near + 1] ? a->values[place] : 0;
-    return (value < 0) == (a->diagonal[near] > 0) ? value : 0;
+    return is_shared(value, a->diagonal[near]) ? value : 0;
 }
 
-// How a strong fine neighbour shares its coupling; whether there is anything to share it with.
-FUNCTION bool look_at_fine(const PRIVATE Level *a, Table t, u32 row, u32 near, Entries e) {
+// How a strong fine neighbour shares its coupling, if there is anything to share it with.
+FUNCTION void look_at_fine(const PRIVATE Level *a, Table t, u32 row, u32 near, u32 k, u32 own,
+                           Entries e) {
     const u32 part = part_of_row();
-    const u64 begin = a->c_offsets[near];
-    const u32 count = (u32)(a->c_offsets[near + 1] - begin);
+    const u64 begin = a->n_offsets[near];
+    const u32 count = (u32)(a->n_offsets[near + 1] - begin);
     f64 total = 0;
-    for (u32 k = 0; k < count; k++) {
-        const f64 value = a->c_values[begin + k];
-        if (find_key(t, a->c_columns[begin + k]) != EMPTY)
+    for (u32 one = 0; one < count; one++) {
+        const f64 value = a->n_values[begin + one];
+        if (find_key(t, COLUMN(a->n_columns[begin + one])) != EMPTY)
             total += value;
     }
-    const f64 back = OWN ? coupling_back(a, row, near) : 0;
+    const f64 back = OWN ? coupling_back(a, row, near, k) : 0;
     total += back;
     if (total == 0)
-        return false;
+        return;
     e.begin[part] = begin;
     e.count[part] = count;
-    e.back[part] = back;
-    e.value[part] /= total;
-    return true;
+    e.factor[part] = e.value[part] / total;
+    e.slot[part] = own;
+    e.value[part] = product(e.factor[part], back);
 }
 
-// Looks at the entry that this thread has of the row.
-FUNCTION void look_at(const PRIVATE Level *a, Table t, u32 row, u64 place, Entries e) {
-    const u32 near = a->columns[place];
-    u32 slot = LUMPED;
-    e.value[part_of_row()] = a->values[place];
-    if (near != row && a->coarse[near] != NONE) {
-        slot = find_key(t, near);
-        slot = slot == EMPTY ? LUMPED : slot;
-    } else if (near != row &&
-               find_entry(a->s_offsets, a->s_columns, row, near) != a->s_offsets[row + 1])
-        slot = look_at_fine(a, t, row, near, e) ? PASSED_ON : LUMPED;
-    e.slot[part_of_row()] = slot;
+// Looks at the entry that this thread has of the row; `own` is the slot of the row itself.
+FUNCTION void look_at(const PRIVATE Level *a, Table t, u32 row, u64 place, u32 own, Entries e) {
+    const u32 near = a->columns[place], part = part_of_row();
+    const u32 k = (u32)(place - a->offsets[row]);
+    const u32 length = (u32)(a->offsets[row + 1] - a->offsets[row]);
+    const u32 strong = (u32)(a->s_offsets[row + 1] - a->s_offsets[row]);
+    e.value[part] = a->values[place];
+    e.count[part] = 0;
+    e.slot[part] = near != row && a->coarse[near] != NONE ? find_key(t, near) : LUMPED;
+    if (near == row || a->coarse[near] != NONE)
+        return;
+    if (is_strong(a->s_columns + a->s_offsets[row], strong, length > strong ? length - strong : 0, k,
+                  near))
+        look_at_fine(a, t, row, near, k, own, e);
 }
 
-// Shares a coupling of the row among the points of the set; `own` is the slot of the row itself.
-FUNCTION void pass_on(const PRIVATE Level *a, Table t, u32 own, Entries e, u32 which) {
-    const f64 factor = e.value[which];
-    for (u32 k = part_of_row(); k < e.count[which]; k += ROW_THREADS) {
-        const f64 value = a->c_values[e.begin[which] + k];
-        const u32 slot = find_key(t, a->c_columns[e.begin[which] + k]);
-        if (slot != EMPTY)
-            SUM(t, slot) += product(factor, value);
-    }
-    if (OWN && leads_row())
-        SUM(t, own) += product(factor, e.back[which]);
-}
-
-// The numerators of the weights; their denominator is returned. Sums are formed in the order of the
-// columns.
-FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, Entries e) {
+// The numerators of the weights, of entries before `end`; their denominator is returned. Sums are
+// formed in the order of the columns.
+FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, u64 end, Entries e) {
     f64 diagonal = 0;
-    const u64 end = a->offsets[row + 1];
-    const u32 own = OWN ? find_key(t, row) : 0;
-    for (u64 first = a->offsets[row]; first < end; first += ROW_THREADS) {
-        if (first + part_of_row() < end)
-            look_at(a, t, row, first + part_of_row(), e);
+    const u32 own = OWN && end > a->offsets[row] ? find_key(t, row) : 0;
+    FOR_CHUNKS(first, a->offsets[row], end) {
         ROW_SYNC();
-        for (u32 k = 0; k < ROW_THREADS && first + k < end; k++) {
-            const u32 slot = e.slot[k];
-            if (slot == LUMPED) {
+        if (first + part_of_row() < end)
+            look_at(a, t, row, first + part_of_row(), own, e);
+        ROW_SYNC();
+        for (u32 k = 0; k < ROW_THREADS && ANY(first + k < end); k++) {
+            const u32 slot = e.slot[k], count = first + k < end ? e.count[k] : 0;
+            if (first + k < end && slot == LUMPED)
                 diagonal += e.value[k];
-                continue;
-            }
-            if (slot == PASSED_ON)
-                pass_on(a, t, own, e, k);
-            else if (leads_row())
+            else if (first + k < end && leads_row() && (OWN || count == 0))
                 SUM(t, slot) += e.value[k];
+            for (u32 one = part_of_row(); one < count; one += ROW_THREADS) {
+                const f64 value = a->n_values[e.begin[k] + one];
+                const u32 its = find_key(t, COLUMN(a->n_columns[e.begin[k] + one]));
+                if (its != EMPTY)
+                    SUM(t, its) += product(e.factor[k], value);
+            }
             ROW_SYNC();
         }
-        ROW_SYNC();
     }
     return OWN ? diagonal + SUM(t, own) : diagonal;
 }
@@ -256,8 +263,8 @@ typedef struct {
     f64 coarse[2];
 } Signed;
 
-FUNCTION f64 weigh_direct(const PRIVATE Level *a, Table t, u32 row, PRIVATE Signed *sums) {
-    for (u64 place = a->offsets[row]; place < a->offsets[row + 1]; place++) {
+FUNCTION f64 weigh_direct(const PRIVATE Level *a, Table t, u32 row, u64 end, PRIVATE Signed *sums) {
+    for (u64 place = a->offsets[row]; place < end; place++) {
         const u32 near = a->columns[place];
         const f64 value = a->values[place];
         if (near == row)
@@ -322,20 +329,20 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
             largest = modulus(SUM(row, item)) > largest ? modulus(SUM(row, item)) : largest;
     const f64 least = product(factor, largest);
     u32 kept = 0;
-    for (u32 first = 0; first < count; first += ROW_THREADS) {
-        const u32 item = first + part_of_row();
+    FOR_CHUNKS(first, 0, count) {
+        const u32 item = (u32)first + part_of_row();
         const u32 keep = item < count && is_kept(row, count, item, least, max_elements);
         if (item < count)
             KEY(t, item) = keep;
         const u32 flags = row_flags(keep, scratch);
         for (u32 left = flags; left != 0; left &= left - 1)
-            after += SUM(row, first + BITS_SET((left & -left) - 1));
+            after += SUM(row, (u32)first + BITS_SET((left & -left) - 1));
         kept += BITS_SET(flags);
     }
     const f64 scale = kept < count && after != 0 ? before / after : 1;
     u32 place = 0;
-    for (u32 first = 0; first < count; first += ROW_THREADS) {
-        const u32 item = first + part_of_row();
+    FOR_CHUNKS(first, 0, count) {
+        const u32 item = (u32)first + part_of_row();
         const u32 keep = item < count && KEY(t, item);
         const u32 flags = row_flags(keep, scratch), own = place + BITS_SET(flags_before(flags));
         if (keep) {
@@ -350,31 +357,34 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
 // The rows of a list; their entries go to the room they have.
 KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
                         GLOBAL const u64 *RESTRICT starts, GLOBAL const u32 *RESTRICT points,
-                        MATRIX, GRAPH, COARSE, GLOBAL const f64 *RESTRICT diagonal,
-                        GLOBAL const u32 *RESTRICT coarse, u32 max_elements, f64 factor,
-                        GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
-                        GLOBAL u32 *RESTRICT lengths, TABLES) {
+                        MATRIX, GRAPH, GLOBAL const u64 *RESTRICT n_offsets,
+                        GLOBAL const u32 *RESTRICT n_columns, GLOBAL const f64 *RESTRICT n_values,
+                        GLOBAL const f64 *RESTRICT diagonal, GLOBAL const u32 *RESTRICT coarse,
+                        u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
+                        GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
     LOCAL_ARRAY(u32, slots, BLOCK);
     LOCAL_ARRAY(u32, counts, BLOCK);
     LOCAL_ARRAY(u64, begins, BLOCK);
     LOCAL_ARRAY(f64, entries, BLOCK);
-    LOCAL_ARRAY(f64, backs, BLOCK);
+    LOCAL_ARRAY(f64, factors, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;
     const u32 first = thread_of_block() - part_of_row();
-    const Entries e = {slots + first, entries + first, backs + first, begins + first,
+    const Entries e = {slots + first, entries + first, factors + first, begins + first,
                        counts + first};
-    const Level a = {offsets,   columns,  values,     s_offsets,  s_columns, c_offsets,
-                     c_columns, c_values, sc_offsets, sc_columns, diagonal,  coarse};
+    const Level a = {offsets,   columns,   values,   s_offsets, s_columns,
+                     n_offsets, n_columns, n_values, diagonal,  coarse};
     FOR_ROWS(item, items) {
         const u32 number = list[item], row = points ? points[number] : number;
         Signed sums = {{0, 0}, {0, 0}};
         clear_table(t);
-        add_points(&a, t, row);
-        const f64 denominator = DIRECT ? weigh_direct(&a, t, row, &sums) : weigh(&a, t, row, e);
+        const u32 keys = add_points(&a, t, row, slots);
+        const u64 end = FITS(t, keys, number) ? offsets[row + 1] : offsets[row];
+        const f64 denominator =
+            DIRECT ? weigh_direct(&a, t, row, end, &sums) : weigh(&a, t, row, end, e);
         finish(&a, t, denominator, &sums);
         const u32 count = sort_table(t, slots);
-        const u64 start = starts[number];
+        const u64 start = starts ? starts[number] : (u64)number * max_elements;
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
                                          out_values + start, slots);
         if (leads_row())
@@ -391,10 +401,11 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
     FOR_BLOCKS_OF_ROWS(first, rows) {
         const u64 row = first + row_of_block();
         const u32 keys = row < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
-        const u32 bin = keys != 0 ? bin_of(keys, keys) : BINS;
+        const u32 bin = keys != 0 ? smallest_bin(keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows) {
-            rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
+            if (rooms)
+                rooms[row] = max_elements != 0 && keys > max_elements ? max_elements : keys;
             lengths[row] = 0;
             bins[row] = (u8)bin;
         }
@@ -415,7 +426,7 @@ KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
             SUM(sorted, k) = values[offsets[row] + k];
         }
         ROW_SYNC();
-        const u64 start = starts[row];
+        const u64 start = starts ? starts[row] : (u64)row * max_elements;
         const u32 kept = write_shortened(t, count, max_elements, factor, out_columns + start,
                                          out_values + start, scratch);
         if (leads_row())

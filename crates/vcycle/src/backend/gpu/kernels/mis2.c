@@ -11,7 +11,8 @@
 KERNEL one_way(GRAPH, GLOBAL u32 *count) {
     FOR_ROWS(row, rows) FOR_ENTRIES(place, offsets, row) {
         const u32 other = columns[place];
-        if (find_entry(offsets, columns, other, (u32)row) == offsets[other + 1])
+        const u64 back = find_back(offsets, columns, other, (u32)row, (u32)(place - offsets[row]));
+        if (!IS_REPEATED(rows) && back == offsets[other + 1])
             ATOMIC_ADD(count, 1);
     }
 }

@@ -18,19 +18,44 @@ KERNEL pgm_coupled(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL u8 *RESTRICT
     }
 }
 
-// `(|A| + |A^T|) / 2` without the couplings that do not count, on the symmetric pattern of A.
-KERNEL pgm_modulus(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const u8 *RESTRICT coupled,
-                   GLOBAL f64 *RESTRICT out) {
-    FOR_ROWS(row, rows) FOR_ENTRIES(place, offsets, row) {
-        const u32 column = columns[place];
-        const bool counts = column == row || (coupled[row] && coupled[column]);
-        const u64 back = find_entry(offsets, columns, column, (u32)row);
-        out[place] = counts ? 0.5 * modulus(values[place]) + 0.5 * modulus(values[back]) : 0;
+// The weight of a coupling in single precision, for sums over groups round differently from either
+// end; negative where there is no coupling.
+FUNCTION f32 weight_of(u32 row, u32 column, f64 value, f64 own, f64 other) {
+    return column != row && value != 0 ? (f32)(value / (own > other ? own : other)) : -1;
+}
+
+// Weights of `(|A| + |A^T|) / 2` without the couplings that do not count, and the heaviest of every
+// row; the matrix itself unless `out` is null. Whether any entry has no counterpart.
+KERNEL pgm_first(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RESTRICT diagonal,
+                 GLOBAL const u8 *RESTRICT coupled, GLOBAL f64 *RESTRICT out,
+                 GLOBAL f32 *RESTRICT weights, GLOBAL f32 *RESTRICT heaviest,
+                 GLOBAL u32 *one_sided) {
+    LOCAL_ARRAY(f32, scratch, BLOCK);
+    FOR_ROWS(row, rows) {
+        const f64 own = modulus(diagonal[row]);
+        f32 most = 0;
+        FOR_ENTRIES(place, offsets, row) {
+            const u32 column = columns[place], k = (u32)(place - offsets[row]);
+            const u64 back = find_back(offsets, columns, column, (u32)row, k);
+            const bool is_found = back != offsets[column + 1];
+            if (!is_found)
+                *one_sided = 1;
+            f64 value = 0;
+            if (is_found && (column == row || (coupled[row] && coupled[column])))
+                value = 0.5 * modulus(values[place]) + 0.5 * modulus(values[back]);
+            const f32 weight = weight_of((u32)row, column, value, own, modulus(diagonal[column]));
+            weights[place] = weight;
+            most = weight > most ? weight : most;
+            if (out)
+                out[place] = value;
+        }
+        most = row_largest_f32(most, scratch);
+        if (leads_row())
+            heaviest[row] = most;
     }
 }
 
-// Weights in single precision, for sums over groups round differently from either end; negative
-// where there is no coupling. The heaviest of every row.
+// The same for a matrix of such values.
 KERNEL pgm_weights(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RESTRICT diagonal,
                    GLOBAL f32 *RESTRICT weights, GLOBAL f32 *RESTRICT heaviest) {
     LOCAL_ARRAY(f32, scratch, BLOCK);
@@ -39,10 +64,8 @@ KERNEL pgm_weights(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *R
         f32 most = 0;
         FOR_ENTRIES(place, offsets, row) {
             const u32 column = columns[place];
-            const f64 value = values[place], other = diagonal[column];
-            f32 weight = -1;
-            if (column != row && value != 0)
-                weight = (f32)(value / (own > other ? own : other));
+            const f32 weight =
+                weight_of((u32)row, column, values[place], own, diagonal[column]);
             weights[place] = weight;
             most = weight > most ? weight : most;
         }
@@ -118,10 +141,9 @@ KERNEL pgm_choose(COUPLINGS, u64 seed, LIST, GLOBAL const u32 *RESTRICT partners
     FOR_BLOCKS_OF_ROWS(first, items) {
         const u64 item = first + row_of_block();
         const u32 row = item < items ? (list ? list[item] : (u32)item) : 0;
-        u32 choice = NONE;
-        if (item < items)
-            choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners,
-                               bests, mosts);
+        u32 choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners, bests,
+                               mosts);
+        choice = item < items ? choice : NONE;
         if (item < items && leads_row())
             choices[row] = choice;
         append(choice != NONE && leads_row(), row, next, next_size, ends);
@@ -168,9 +190,11 @@ KERNEL pgm_flags(COUPLINGS, u64 seed, u32 keep_alone, GLOBAL const u32 *RESTRICT
     FOR_ROWS(row, rows) {
         const u32 partner = partners[row];
         u32 flag = partner != NONE && partner > row;
-        if (partner == NONE && keep_alone)
-            flag = strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0, bests,
-                             mosts) == NONE;
+        if (keep_alone && ANY(partner == NONE)) {
+            const u32 near = strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0,
+                                       bests, mosts);
+            flag = partner == NONE ? near == NONE : flag;
+        }
         if (leads_row())
             flags[row] = flag;
     }
@@ -188,10 +212,11 @@ KERNEL pgm_groups(COUPLINGS, u64 seed, GLOBAL const u64 *RESTRICT sums,
     CANDIDATES
     FOR_ROWS(row, rows) {
         u32 group = number_of((u32)row, sums, partners);
-        if (group == NONE) {
+        if (ANY(group == NONE)) {
             const u32 near = strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0,
                                        bests, mosts);
-            group = near == NONE ? NONE : number_of(near, sums, partners);
+            if (group == NONE && near != NONE)
+                group = number_of(near, sums, partners);
         }
         if (leads_row())
             groups[row] = group;

@@ -1,6 +1,6 @@
 // Products of sparse matrices: each row of C = A B is gathered in a table of its columns.
 //
-// A team has a row at a time, and a table of SLOTS slots; SLOTS is a power of two.
+// A team has a row at a time, and a table of SLOTS slots.
 // Of the values: types TA, TB, TC as they are stored, ACC to add in. The columns of a row of B differ,
 // so that its products go to different sums; the rows of B come one after the other: sums are formed
 // in the order of the columns of A, without atomics.
@@ -41,7 +41,7 @@ FUNCTION u32 first_slot(u32 column, u32 slots) {
 FUNCTION u32 find(const SPACE u32 *keys, u32 slots, u32 column) {
     u32 slot = first_slot(column, slots);
     while (keys[slot] != column)
-        slot = (slot + 1) & (slots - 1);
+        slot = slot + 1 < slots ? slot + 1 : 0;
     return slot;
 }
 
@@ -56,7 +56,7 @@ FUNCTION u32 claim(volatile SPACE u32 *keys, u32 slots, u32 column, PRIVATE bool
         }
         if (found == EMPTY || found == column)
             return slot;
-        slot = (slot + 1) & (slots - 1);
+        slot = slot + 1 < slots ? slot + 1 : 0;
     }
     return EMPTY;
 }
@@ -120,7 +120,7 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
         else if (mine)
             ATOMIC_ADD(&found[team], mine);
         TEAM_SYNC();
-        if (member == 0) {
+        if (member == 0 && !IS_SPARE(count)) {
             const u32 all = found[team];
             counts[row] = all;
             if (all >> 31)
@@ -132,8 +132,8 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
 
 // Columns are listed as they come: in local memory, or where they are to stand.
 #if SLOTS > 0
-#define LISTS LOCAL_ARRAY(u32, lists, TEAMS *SLOTS / 2);
-#define LIST(out) (lists + team * (SLOTS / 2))
+#define LISTS LOCAL_ARRAY(u32, lists, TEAMS *SIZE);
+#define LIST(out) (lists + team * SIZE)
 #else
 #define LISTS
 #define LIST(out) (out)
@@ -152,7 +152,7 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
     const u32 width = min(given_width, (u32)TEAM);
     FOR_ROWS(row, count, rows) {
         GLOBAL u32 *out = c_columns + c_offsets[row];
-        const u32 n = (u32)(c_offsets[row + 1] - c_offsets[row]);
+        const u32 n = IS_SPARE(count) ? 0 : (u32)(c_offsets[row + 1] - c_offsets[row]);
         SPACE u32 *list = LIST(out);
         clear(keys, slots, member);
         if (member == 0)
@@ -222,12 +222,16 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
 #if MAPPED
     LOCAL_ARRAY(u32, columns, BLOCK);
     LOCAL_ARRAY(ACC, values, BLOCK);
+#else
+    LOCAL_ARRAY(u64, begins, BLOCK);
+    LOCAL_ARRAY(u32, lengths, BLOCK);
+    LOCAL_ARRAY(ACC, weights, BLOCK);
 #endif
     TEAM_OF_BLOCK
     FOR_ROWS(row, count, rows) {
         const u64 begin = c_offsets[row];
-        const u32 n = (u32)(c_offsets[row + 1] - begin);
-        const u64 a_end = a_offsets[row + 1];
+        const u32 n = IS_SPARE(count) ? 0 : (u32)(c_offsets[row + 1] - begin);
+        const u64 a_end = IS_SPARE(count) ? 0 : a_offsets[row + 1];
         u64 left = a_offsets[row];
         clear(keys, slots, member);
         for (u32 slot = member; slot < slots; slot += TEAM)
@@ -244,12 +248,12 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
 #endif
 #if MAPPED
         TEAM_SYNC();
-        for (; left < a_end; ++left) {
-            const u32 k = a_columns[left];
-            const ACC weight = LOAD(TA, a_values, left);
-            const u64 right_end = b_offsets[k + 1];
-            for (u64 first = b_offsets[k]; first < right_end; first += TEAM) {
-                const u64 right = first + member;
+        for (; ANY(left < a_end); ++left) {
+            const u32 k = left < a_end ? a_columns[left] : 0;
+            const ACC weight = left < a_end ? LOAD(TA, a_values, left) : 0;
+            const u64 right_end = left < a_end ? b_offsets[k + 1] : 0;
+            for (u64 next = b_offsets[k]; ANY(next < right_end); next += TEAM) {
+                const u64 right = next + member;
                 const u32 inner = right < right_end ? b_columns[right] : 0;
                 const u32 column = right < right_end ? map[inner] : EMPTY;
                 columns[thread_of_block()] = column;
@@ -273,35 +277,37 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
             }
         }
 #else
-        // The first entry of the next row of B is on its way while those of this one are added.
-        u64 right = 0, right_end = 0;
-        u32 column = 0;
-        ACC weight = 0, value = 0;
-#define NEXT(left, right, right_end, column, weight, value)                                        \
-    if (left < a_end) {                                                                            \
-        const u32 k = a_columns[left];                                                             \
-        weight = LOAD(TA, a_values, left);                                                         \
-        right = b_offsets[k] + member;                                                             \
-        right_end = b_offsets[k + 1];                                                              \
-        if (right < right_end) {                                                                   \
-            column = b_columns[right];                                                             \
-            value = LOAD(TB, b_values, right);                                                     \
-        }                                                                                          \
-    }
-        NEXT(left, right, right_end, column, weight, value)
-        TEAM_SYNC();
-        for (++left; left <= a_end; ++left) {
-            u64 next_right = 0, next_end = 0;
-            u32 next_column = 0;
-            ACC next_weight = 0, next_value = 0;
-            NEXT(left, next_right, next_end, next_column, next_weight, next_value)
-            if (right < right_end)
-                ADD(column, weight * value)
-            for (right += TEAM; right < right_end; right += TEAM)
-                ADD(b_columns[right], weight * LOAD(TB, b_values, right))
+        // The team fetches where rows of B begin, then adds these, with IN_FLIGHT of them on their way.
+        for (; ANY(left < a_end); left += TEAM) {
+            const u32 entries = left < a_end ? (u32)min(a_end - left, (u64)TEAM) : 0;
             TEAM_SYNC();
-            right = next_right, right_end = next_end, column = next_column;
-            weight = next_weight, value = next_value;
+            if (member < entries) {
+                const u32 k = a_columns[left + member];
+                begins[thread_of_block()] = b_offsets[k];
+                lengths[thread_of_block()] = (u32)(b_offsets[k + 1] - b_offsets[k]);
+                weights[thread_of_block()] = LOAD(TA, a_values, left + member);
+            }
+            TEAM_SYNC();
+            for (u32 first = 0; ANY(first < entries); first += IN_FLIGHT) {
+                u32 columns[IN_FLIGHT];
+                ACC values[IN_FLIGHT];
+                FOR(k, IN_FLIGHT) {
+                    const u32 its = team * THREADS + min(first + k, TEAM - 1u);
+                    const bool present = first + k < entries && member < lengths[its];
+                    columns[k] = present ? b_columns[begins[its] + member] : EMPTY;
+                    values[k] = present ? LOAD(TB, b_values, begins[its] + member) : 0;
+                }
+                FOR(k, IN_FLIGHT) {
+                    const u32 its = team * THREADS + min(first + k, TEAM - 1u);
+                    const u32 length = first + k < entries ? lengths[its] : 0;
+                    if (columns[k] != EMPTY)
+                        ADD(columns[k], weights[its] * values[k])
+                    for (u32 more = member + TEAM; more < length; more += TEAM)
+                        ADD(b_columns[begins[its] + more],
+                            weights[its] * LOAD(TB, b_values, begins[its] + more))
+                    TEAM_SYNC();
+                }
+            }
         }
 #endif
 #if FRESH

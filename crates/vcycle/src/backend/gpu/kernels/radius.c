@@ -41,7 +41,7 @@ KERNEL radius_step(MATRIX, GLOBAL const f64 *RESTRICT diagonal, GLOBAL const f64
         FOR_ENTRIES(place, offsets, row) sum += values[place] * v[columns[place]];
         sum = row_sum(sum, scratch);
         const f64 value = -scale * (1 / diagonal[row]) * sum;
-        if (leads_row()) {
+        if (leads_row() && !IS_REPEATED(rows)) {
             next[row] = value;
             squares += value * value;
         }

@@ -33,25 +33,48 @@ typedef struct {
 #define BETA(column) EVALUATE(ARITH(Y), beta, column)
 #endif
 
+// What the result of a row needs beside the sum: asked for before the sum is formed, so that nobody
+// waits for it.
+typedef struct {
+    ACC z, d, x, y;
+} Beside;
+
+FUNCTION Beside beside(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC beta) {
+    Beside b = {0, 0, 0, 0};
+#if FINISH == RELAX
+    if (alpha != 0)
+        b.d = LOAD(Y, f->d, row), b.z = LOAD(Y, f->z, place);
+    if (beta != 0)
+        b.x = LOAD(X, f->x, place);
+    if (f->gamma != 0)
+        b.y = LOAD(Y, f->y, place);
+#elif FINISH == COMBINE
+    if (beta != 0)
+        b.z = LOAD(Y, f->z, place);
+#endif
+    return b;
+}
+
 // Writes the result of one row and column.
-FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC beta, ACC sum) {
+FUNCTION void finish(const PRIVATE Finish *f, const PRIVATE Beside *b, u64 place, ACC alpha, ACC beta,
+                     ACC sum) {
 #if FINISH == APPLY
     STORE(ACC, Y, f->y, place, sum);
 #elif FINISH == RELAX
     ACC value = 0;
     if (alpha != 0)
-        value = alpha * LOAD(Y, f->d, row) * (LOAD(Y, f->z, place) - sum);
+        value = alpha * b->d * (b->z - sum);
     if (beta != 0)
-        value += beta * LOAD(X, f->x, place);
+        value += beta * b->x;
     if (f->gamma != 0)
-        value += f->gamma * LOAD(Y, f->y, place);
+        value += f->gamma * b->y;
     STORE(ACC, Y, f->y, place, value);
 #else
     ACC value = 0;
     if (alpha != 0)
         value = alpha * sum;
     if (beta != 0)
-        value += beta * LOAD(Y, f->z, place);
+        value += beta * b->z;
     STORE(ACC, Y, f->y, place, value);
 #endif
 }

@@ -15,6 +15,14 @@
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
 
+// Doubles and their columns would drive x out of the cache that the threads of a unit share.
+#define PASSES_BY_f64 1
+#if PASTE(PASSES_BY_, M)
+#define ENTRY(W, p) LOAD_ONCE(W, p)
+#else
+#define ENTRY(W, p) (*(p))
+#endif
+
 // IN_FLIGHT steps from t on, the k-th of them being `step`, with entries in `place_of_entry`. All
 // loads are on their way before a value is used; what is not `present` is loaded from a place that
 // exists.
@@ -24,7 +32,7 @@
         FOR(k, IN_FLIGHT) {                                                                        \
             const u32 s = step;                                                                    \
             const u64 place = (u64)(place_of_entry) * cols + column;                               \
-            factors[k] = LOAD(M, mine, s * LANES);                                                 \
+            factors[k] = PASTE(widen_, M)(ENTRY(M, mine + s * LANES));                             \
             FOR(i, COLUMNS)                                                                        \
                 inputs_of[k][i] = COLUMNS == 1 || column + i < cols ? LOAD(X, x, place + i) : 0;   \
         }                                                                                          \
@@ -90,9 +98,11 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
     const u32 cols = COLUMNS == 1 ? 1 : all_columns;
     const u32 lane_of_slice = thread_of_block() % LANES, part = lane_of_slice % THREADS;
     const u32 at = lane_of_slice / THREADS;
-    const u32 blocks = (slices + SLICES_OF_BLOCK - 1) / SLICES_OF_BLOCK;
-    for (u32 block = block_of_grid(); block < blocks; block += blocks_of_grid()) {
-        const u32 slice = block * SLICES_OF_BLOCK + thread_of_block() / LANES;
+    const u32 groups = (cols + COLUMNS - 1) / COLUMNS;
+    const u64 items = (u64)((slices + SLICES_OF_BLOCK - 1) / SLICES_OF_BLOCK) * groups;
+    for (u64 item = block_of_grid(); item < items; item += blocks_of_grid()) {
+        const u32 slice = (u32)(item / groups) * SLICES_OF_BLOCK + thread_of_block() / LANES;
+        const u32 column = (u32)(item % groups) * COLUMNS;
         const uint2 here = starts[min(slice, slices)], next = starts[min(slice + 1, slices)];
         const u32 slot = slice * (LANES / THREADS) + at;
         const u32 mark = slot < rows ? marks[slot] : 0;
@@ -102,25 +112,28 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
         GLOBAL const M *mine = values + ((u64)here.x * LANES + lane_of_slice);
         GLOBAL const u32 *base = bases + here.x;
         GLOBAL const u8 *code = codes + (u64)here.y * 32;
-        for (u32 column = 0; column < cols; column += COLUMNS) {
-            ACC totals[COLUMNS] = {0};
-            if (THREADS == 1 && bytes == 0) {
-                SUM_OF_STEPS
-            } else if (!CODED || bytes == 0) {
-                SUM_OF_ENTRIES(0)
-            } else if (bytes == width) {
-                SUM_OF_ENTRIES(code[s * LANES + lane_of_slice])
-            } else if (bytes == 2 * width) {
-                SUM_OF_ENTRIES(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
-            } else {
-                SUM_OF_ENTRIES(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
-            }
-            FOR(i, COLUMNS) {
-                const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);
-                if (part == i % THREADS && slot < rows && column + i < cols)
-                    finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i),
-                           sum);
-            }
+        ACC totals[COLUMNS] = {0};
+        Beside besides[COLUMNS];
+        FOR(i, COLUMNS)
+            if (part == i % THREADS && slot < rows && column + i < cols)
+                besides[i] = beside(&f, row, row * cols + column + i, ALPHA(column + i),
+                                    BETA(column + i));
+        if (THREADS == 1 && bytes == 0) {
+            SUM_OF_STEPS
+        } else if (!CODED || bytes == 0) {
+            SUM_OF_ENTRIES(0)
+        } else if (bytes == width) {
+            SUM_OF_ENTRIES(ENTRY(u8, code + (s * LANES + lane_of_slice)))
+        } else if (bytes == 2 * width) {
+            SUM_OF_ENTRIES(ENTRY(u16, (GLOBAL const u16 *)code + (s * LANES + lane_of_slice)))
+        } else {
+            SUM_OF_ENTRIES(ENTRY(u32, (GLOBAL const u32 *)code + (s * LANES + lane_of_slice)))
+        }
+        FOR(i, COLUMNS) {
+            const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);
+            if (part == i % THREADS && slot < rows && column + i < cols)
+                finish(&f, &besides[i], row * cols + column + i, ALPHA(column + i),
+                       BETA(column + i), sum);
         }
     }
     for (u32 p = block_of_grid(); p < part_count; p += blocks_of_grid()) {
@@ -139,8 +152,11 @@ KERNEL sliced(u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,
             }
             sum = BLOCK_SUM(ACC, sum, scratch);
             const bool all = cols > 1 || complete(&sum, p, own.z, own.w, sums, counters, scratch);
-            if (all && thread_of_block() == 0)
-                finish(&f, own.x, (u64)own.x * cols + column, ALPHA(column), BETA(column), sum);
+            if (all && thread_of_block() == 0) {
+                const u64 place = (u64)own.x * cols + column;
+                const Beside b = beside(&f, own.x, place, ALPHA(column), BETA(column));
+                finish(&f, &b, place, ALPHA(column), BETA(column), sum);
+            }
         }
     }
 }

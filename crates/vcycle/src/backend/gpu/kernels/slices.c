@@ -1,21 +1,13 @@
-// The layout of sliced.c, made from row offsets and columns: `setup/slices.rs` and `layout.rs` tell of
-// it.
+// The layout of sliced.c, made from row offsets and columns: `setup/slices.rs` tells of it.
 //
-// Definitions: THREADS lanes for each row, MARK the type of marks, WORD that values are moved in.
+// Definitions: THREADS lanes for each row, MARK the type of marks, WORD that values are moved in,
+// CHUNK as in sliced.c.
 
 #define LANES 32
 #define HEIGHT (LANES / THREADS)
 #define WINDOW 256
 // Most steps of an aligned slice.
 #define ALIGNED 32
-// Threads that share the steps of a slice.
-#define SHARES 8
-
-#define SLICES                                                                                     \
-    u64 slices, u64 rows, GLOBAL const u32 *RESTRICT order, GLOBAL const u64 *RESTRICT offsets,    \
-        GLOBAL const u32 *RESTRICT columns
-#define ROWS_OF_SLICE (u32)min((u64)HEIGHT, rows - slice *HEIGHT)
-FUNCTION u64 row_at(GLOBAL const u32 *order, u64 slot) { return order ? order[slot] : slot; }
 
 // How many rows are longer than 8, 16 and so on up to 256; at the end the longest length.
 KERNEL survey(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *out) {
@@ -37,22 +29,76 @@ KERNEL survey(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *out) {
         ATOMIC_MAX(&out[6], own[6]);
 }
 
-// Long rows first in every window; of equal ones the first.
-KERNEL sort_windows(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT order) {
-    LOCAL_ARRAY(u32, lengths, WINDOW);
+// ---- rows too long for slices
+
+// Whether a row is in a slice, and how many parts it has otherwise.
+KERNEL divide(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 longest, GLOBAL u32 *RESTRICT flags,
+              GLOBAL u32 *RESTRICT parts) {
+    FOR_ITEMS(row, rows) {
+        const u32 length = (u32)(offsets[row + 1] - offsets[row]);
+        flags[row] = length <= longest;
+        parts[row] = length <= longest ? 0 : (length + CHUNK - 1) / CHUNK;
+    }
+}
+
+// The rows in slices, and what sliced.c is told of the parts of the others.
+KERNEL list_rows(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u64 *RESTRICT places,
+                 GLOBAL const u64 *RESTRICT firsts, GLOBAL u32 *RESTRICT order,
+                 GLOBAL uint4 *RESTRICT table) {
+    FOR_ITEMS(row, rows) {
+        if (places[row + 1] != places[row])
+            order[places[row]] = (u32)row;
+        const u32 length = (u32)(offsets[row + 1] - offsets[row]);
+        const u32 count = (u32)(firsts[row + 1] - firsts[row]);
+        for (u32 part = 0; part < count; ++part) {
+            uint4 own;
+            own.x = (u32)row, own.y = min(length - part * CHUNK, (u32)CHUNK);
+            own.z = part, own.w = count;
+            table[firsts[row] + part] = own;
+        }
+    }
+}
+
+// What the entries of parts have, part after part.
+KERNEL place_parts(u64 parts, GLOBAL const uint4 *RESTRICT table, GLOBAL const u64 *RESTRICT offsets,
+                   GLOBAL const WORD *RESTRICT values, GLOBAL WORD *RESTRICT placed) {
+    FOR_ITEMS(item, parts * CHUNK) {
+        const uint4 own = table[item / CHUNK];
+        const u32 k = (u32)(item % CHUNK);
+        placed[item] = k < own.y ? values[offsets[own.x] + (u64)own.z * CHUNK + k] : (WORD)0;
+    }
+}
+
+// ---- slices
+
+#define SLICES                                                                                     \
+    u64 slices, u64 rows, GLOBAL const u32 *RESTRICT order, GLOBAL const u64 *RESTRICT offsets,    \
+        GLOBAL const u32 *RESTRICT columns
+// Where slices begin.
+#define STARTS GLOBAL const u64 *RESTRICT steps, GLOBAL const u64 *RESTRICT units
+FUNCTION u64 row_at(GLOBAL const u32 *order, u64 slot) { return order ? order[slot] : slot; }
+
+// Long rows first in every window; of equal ones the first. `order` may be null, and the result.
+KERNEL sort_windows(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *order,
+                    GLOBAL u32 *sorted) {
+    LOCAL_ARRAY(u32, keys, WINDOW);
     for (u64 first = (u64)block_of_grid() * WINDOW; first < rows;
          first += (u64)blocks_of_grid() * WINDOW) {
-        const u64 row = first + thread_of_block();
-        const u32 count = (u32)min((u64)WINDOW, rows - first);
+        const u64 slot = first + thread_of_block();
+        const u64 row = slot < rows ? row_at(order, slot) : 0;
+        const u32 length = slot < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
+        // All differ, and what is beyond the rows comes last. Rows in slices are not so long that
+        // there is no room for their place.
+        const u32 own = (length + (slot < rows)) * WINDOW + (WINDOW - 1 - thread_of_block());
         BARRIER();
-        const u32 own = row < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
-        lengths[thread_of_block()] = own;
+        keys[thread_of_block()] = own;
         BARRIER();
         u32 rank = 0;
-        for (u32 k = 0; k < count; ++k)
-            rank += lengths[k] > own || (lengths[k] == own && k < thread_of_block());
-        if (row < rows)
-            order[first + rank] = (u32)row;
+        UNROLL_4
+        for (u32 k = 0; k < WINDOW; ++k)
+            rank += keys[k] > own;
+        if (slot < rows)
+            sorted[first + rank] = (u32)row;
     }
 }
 
@@ -60,7 +106,8 @@ KERNEL sort_windows(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RE
 KERNEL measure(SLICES, GLOBAL u32 *RESTRICT widths) {
     FOR_ITEMS(slice, slices) {
         u32 longest = 0;
-        for (u32 at = 0; at < ROWS_OF_SLICE; ++at) {
+        const u32 count = (u32)min((u64)HEIGHT, rows - slice * HEIGHT);
+        for (u32 at = 0; at < count; ++at) {
             const u64 row = row_at(order, slice * HEIGHT + at);
             longest = max(longest, (u32)(offsets[row + 1] - offsets[row]));
         }
@@ -68,158 +115,178 @@ KERNEL measure(SLICES, GLOBAL u32 *RESTRICT widths) {
     }
 }
 
-// The least column of a step, less the place of its row, and how far the others are above it.
-FUNCTION i64 base_of(u64 slice, u32 step, u64 rows, GLOBAL const u32 *order,
-                     GLOBAL const u64 *offsets, GLOBAL const u32 *columns, PRIVATE i64 *spread) {
-    i64 least = (i64)1 << 62, most = -least;
-    for (u32 at = 0; at < ROWS_OF_SLICE; ++at) {
-        const u64 row = row_at(order, slice * HEIGHT + at);
-        const u64 begin = offsets[row] + (u64)step * THREADS;
-        const u64 end = min(begin + THREADS, offsets[row + 1]);
-        // Columns increase.
-        if (begin < end) {
-            least = min(least, (i64)columns[begin] - at);
-            most = max(most, (i64)columns[end - 1] - at);
-        }
+// From here on a block has a slice at a time; all its threads come to the same barriers.
+#if BLOCK == LANES
+#define FOR_SLICES(slice) for (u64 slice = block_of_grid(); slice < slices; slice += blocks_of_grid())
+
+// The least and the largest number of all lanes.
+#if defined(SHUFFLES) && WIDTH >= LANES
+#define OF_LANES(name, combined)                                                                   \
+    FUNCTION u32 name(u32 value, LOCAL u32 *scratch) {                                             \
+        for (u32 distance = LANES / 2; distance > 0; distance /= 2)                                \
+            value = combined(value, SHUFFLE_XOR(value, distance));                                 \
+        return value;                                                                              \
     }
-    *spread = most - least;
-    return least;
+#else
+#define OF_LANES(name, combined)                                                                   \
+    FUNCTION u32 name(u32 value, LOCAL u32 *scratch) {                                             \
+        BARRIER();                                                                                 \
+        scratch[thread_of_block()] = value;                                                        \
+        BARRIER();                                                                                 \
+        for (u32 k = 0; k < LANES; ++k)                                                            \
+            value = combined(value, scratch[k]);                                                   \
+        return value;                                                                              \
+    }
+#endif
+OF_LANES(least_of_lanes, min)
+OF_LANES(largest_of_lanes, max)
+
+// What a lane has of its slice: its place there, its first entry and the end of its row.
+typedef struct {
+    u32 at;
+    u64 entry;
+    u64 end;
+} Lane;
+FUNCTION Lane lane_of(u64 slice, u64 rows, GLOBAL const u32 *order, GLOBAL const u64 *offsets) {
+    Lane own = {thread_of_block() / THREADS, 0, 0};
+    const u64 slot = slice * HEIGHT + own.at;
+    if (slot < rows) {
+        const u64 row = row_at(order, slot);
+        own.entry = offsets[row] + thread_of_block() % THREADS;
+        own.end = offsets[row + 1];
+    }
+    return own;
+}
+
+// The column of an entry less the place of its row, so that it is not negative; nothing where there is
+// no entry.
+#define NOTHING 0xffffffffu
+#define RAISED (LANES - 1)
+FUNCTION u32 shifted(Lane own, u64 entry, GLOBAL const u32 *columns) {
+    return entry < own.end ? columns[entry] + (RAISED - own.at) : NOTHING;
 }
 
 // Bytes that codes of such a spread need.
-FUNCTION u32 bytes_for(i64 spread) {
+FUNCTION u32 bytes_for(u32 spread) {
     return spread == 0 ? 0 : spread < 0x100 ? 1 : spread < 0x10000 ? 2 : 4;
 }
 
-// The differences between column and place that a slice has, in their order; 0 if these are more than
-// `most`.
-FUNCTION u32 differences(u64 slice, u32 most, u64 rows, GLOBAL const u32 *order,
-                         GLOBAL const u64 *offsets, GLOBAL const u32 *columns, PRIVATE i64 *found) {
-    u32 count = 0;
-    for (u32 at = 0; at < ROWS_OF_SLICE; ++at) {
-        const u64 row = row_at(order, slice * HEIGHT + at);
-        u32 from = 0;
-        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry, ++from) {
-            const i64 column = (i64)columns[entry] - at;
-            while (from < count && found[from] < column)
-                ++from;
-            if (from < count && found[from] == column)
-                continue;
-            if (count == most)
-                return 0;
-            for (u32 k = count++; k > from; --k)
-                found[k] = found[k - 1];
-            found[from] = column;
-        }
+// The bytes of the codes of a slice.
+FUNCTION u32 bytes_of(Lane own, u32 width, GLOBAL const u32 *columns, LOCAL u32 *scratch) {
+    u32 bytes = 0;
+    for (u32 step = 0; step < width && bytes < 4; ++step) {
+        const u32 mine = shifted(own, own.entry + (u64)step * THREADS, columns);
+        const u32 least = least_of_lanes(mine, scratch);
+        const u32 most = largest_of_lanes(mine == NOTHING ? 0 : mine, scratch);
+        bytes = max(bytes, bytes_for(most - least));
     }
-    return count;
+    return bytes;
 }
 
-// The steps of every slice and the units of its codes, none for aligned ones, whose bases are left in
-// `aligned`; the largest mark in `largest`. On entry `widths` are those of `measure`.
-KERNEL form(SLICES, GLOBAL u32 *widths, GLOBAL u32 *RESTRICT units, GLOBAL u32 *RESTRICT aligned,
-            GLOBAL u32 *largest) {
-    FOR_ITEMS(slice, slices) {
-        u32 width = widths[slice], bytes = 0;
-        for (u32 step = 0; step < width; ++step) {
-            i64 spread;
-            base_of(slice, step, rows, order, offsets, columns, &spread);
-            bytes = max(bytes, bytes_for(spread));
+// The steps of an aligned slice, in which a lane has those of `mark`: one for every difference between
+// column and place. Unless they are null they are written to `bases`. 0 if these are more than `most`.
+FUNCTION u32 align(Lane own, u32 most, GLOBAL const u32 *columns, GLOBAL u32 *bases,
+                   PRIVATE u32 *mark, LOCAL u32 *scratch) {
+    u64 entry = own.entry;
+    *mark = 0;
+    for (u32 count = 0; count <= most; ++count) {
+        const u32 mine = shifted(own, entry, columns), least = least_of_lanes(mine, scratch);
+        if (least == NOTHING)
+            return count;
+        if (mine == least) {
+            *mark |= 1u << (count % ALIGNED);
+            ++entry;
         }
-        u32 mark = width * THREADS;
+        if (bases && thread_of_block() == 0)
+            bases[count] = least - RAISED;
+    }
+    return 0;
+}
+
+// The steps of every slice and the units of its codes, none for aligned ones; the largest mark in
+// `largest`. On entry `widths` are those of `measure`.
+KERNEL form(SLICES, GLOBAL u32 *widths, GLOBAL u32 *RESTRICT units, GLOBAL u32 *largest) {
+    LOCAL_ARRAY(u32, scratch, LANES);
+    u32 longest = 0;
+    FOR_SLICES(slice) {
+        const Lane own = lane_of(slice, rows, order, offsets);
+        u32 width = widths[slice], mark = width * THREADS;
+        u32 bytes = bytes_of(own, width, columns, scratch);
 #if THREADS == 1
-        i64 found[ALIGNED];
         const u32 most = min(width * (4 + bytes) / 4, (u32)ALIGNED);
-        const u32 count = differences(slice, most, rows, order, offsets, columns, found);
+        u32 steps;
+        const u32 count = align(own, most, columns, 0, &steps, scratch);
         bytes = max(bytes, 1u);
-        if (count > 0) {
-            for (u32 k = 0; k < count; ++k)
-                aligned[slice * ALIGNED + k] = (u32)found[k];
+        if (count > 0)
             width = count, bytes = 0, mark = count > 8 ? 256 : 255;
-        }
 #endif
-        widths[slice] = width;
-        units[slice] = bytes * width;
-        ATOMIC_MAX(largest, mark);
+        BARRIER();
+        if (thread_of_block() == 0) {
+            widths[slice] = width;
+            units[slice] = bytes * width;
+        }
+        longest = max(longest, mark);
+    }
+    if (thread_of_block() == 0)
+        ATOMIC_MAX(largest, longest);
+}
+
+// The numbers of steps and of units, and the largest mark, for the host.
+KERNEL sum_up(u64 slices, STARTS, GLOBAL const u32 *RESTRICT largest, GLOBAL u64 *RESTRICT out) {
+    if (thread_of_grid() == 0) {
+        out[0] = steps[slices];
+        out[1] = units[slices];
+        out[2] = *largest;
     }
 }
 
-// ---- when it is known where slices begin
-
-#define STARTS GLOBAL const u64 *RESTRICT steps, GLOBAL const u64 *RESTRICT units
-#define WIDTH_OF_SLICE (steps[slice + 1] - steps[slice])
-#define IS_ALIGNED (THREADS == 1 && units[slice + 1] == units[slice])
-
-KERNEL write_bases(SLICES, STARTS, GLOBAL const u32 *RESTRICT aligned, GLOBAL u32 *RESTRICT bases) {
-    FOR_ITEMS(item, slices * SHARES) {
-        const u64 slice = item / SHARES;
-        i64 spread;
-        for (u32 step = (u32)(item % SHARES); step < WIDTH_OF_SLICE; step += SHARES)
-            bases[steps[slice] + step] =
-                IS_ALIGNED
-                    ? aligned[slice * ALIGNED + step]
-                    : (u32)base_of(slice, step, rows, order, offsets, columns, &spread);
-    }
-}
-
-KERNEL write_starts(SLICES, STARTS, GLOBAL u32 *RESTRICT starts) {
-    FOR_ITEMS(slice, slices + 1) {
-        starts[2 * slice] = (u32)steps[slice];
-        starts[2 * slice + 1] = (u32)units[slice];
-    }
-}
-
-// The steps of a row of an aligned slice as bits, elsewhere its length.
-KERNEL write_marks(SLICES, STARTS, GLOBAL const u32 *RESTRICT bases, GLOBAL MARK *RESTRICT marks) {
-    FOR_ITEMS(slot, rows) {
-        const u64 row = row_at(order, slot), slice = slot / HEIGHT;
-        const u64 begin = offsets[row], end = offsets[row + 1];
-        u32 mark = (u32)(end - begin);
-        if (IS_ALIGNED) {
-            u32 step = 0;
-            mark = 0;
-            for (u64 entry = begin; entry < end; ++entry, ++step) {
-                while (bases[steps[slice] + step] != columns[entry] - (u32)(slot % HEIGHT))
-                    ++step;
-                mark |= 1u << step;
+// Bases, marks, codes, and where slices begin, as sliced.c reads them.
+KERNEL encode(SLICES, STARTS, GLOBAL u32 *RESTRICT starts, GLOBAL u32 *RESTRICT bases,
+              GLOBAL MARK *RESTRICT marks, GLOBAL u8 *RESTRICT codes) {
+    LOCAL_ARRAY(u32, scratch, LANES);
+    FOR_SLICES(slice) {
+        const Lane own = lane_of(slice, rows, order, offsets);
+        const u32 thread = thread_of_block(), width = (u32)(steps[slice + 1] - steps[slice]);
+        const u32 bytes = (u32)(units[slice + 1] - units[slice]);
+        GLOBAL u32 *base = bases + steps[slice];
+        GLOBAL u8 *code = codes + units[slice] * LANES;
+        u32 mark = (u32)(own.end - own.entry);
+        if (THREADS == 1 && bytes == 0)
+            align(own, width, columns, base, &mark, scratch);
+        else
+            for (u32 step = 0; step < width; ++step) {
+                const u32 mine = shifted(own, own.entry + (u64)step * THREADS, columns);
+                const u32 least = least_of_lanes(mine, scratch);
+                const u32 above = mine == NOTHING ? 0 : mine - least, place = step * LANES + thread;
+                if (thread == 0)
+                    base[step] = least - RAISED;
+                if (bytes == width)
+                    code[place] = (u8)above;
+                else if (bytes == 2 * width)
+                    ((GLOBAL u16 *)code)[place] = (u16)above;
+                else if (bytes != 0)
+                    ((GLOBAL u32 *)code)[place] = above;
             }
-        }
-        marks[slot] = (MARK)mark;
-    }
-}
-
-KERNEL write_codes(SLICES, STARTS, GLOBAL const u32 *RESTRICT bases, GLOBAL u8 *RESTRICT codes) {
-    FOR_ITEMS(item, slices * LANES) {
-        const u64 slice = item / LANES;
-        const u32 own = (u32)(item % LANES), at = own / THREADS, width = (u32)WIDTH_OF_SLICE;
-        const u64 bytes = units[slice + 1] - units[slice], slot = slice * HEIGHT + at;
-        GLOBAL u8 *mine = codes + units[slice] * 32;
-        const u64 row = slot < rows ? row_at(order, slot) : 0;
-        const u64 end = slot < rows ? offsets[row + 1] : 0;
-        u64 entry = slot < rows ? offsets[row] + own % THREADS : 0;
-        for (u32 step = 0; step < width && bytes > 0; ++step, entry += THREADS) {
-            const u32 code = entry < end ? columns[entry] - at - bases[steps[slice] + step] : 0;
-            const u64 place = (u64)step * LANES + own;
-            if (bytes == width)
-                mine[place] = (u8)code;
-            else if (bytes == 2 * width)
-                ((GLOBAL u16 *)mine)[place] = (u16)code;
-            else
-                ((GLOBAL u32 *)mine)[place] = code;
+        if (thread % THREADS == 0 && slice * HEIGHT + own.at < rows)
+            marks[slice * HEIGHT + own.at] = (MARK)mark;
+        if (thread < 2) {
+            GLOBAL const u64 *from = thread == 0 ? steps : units;
+            starts[2 * slice + thread] = (u32)from[slice];
+            starts[2 * slice + 2 + thread] = (u32)from[slice + 1];
         }
     }
 }
+#endif
 
 KERNEL place_values(SLICES, STARTS, GLOBAL const MARK *RESTRICT marks,
                     GLOBAL const WORD *RESTRICT values, GLOBAL WORD *RESTRICT placed) {
     FOR_ITEMS(item, slices * LANES) {
-        const u64 slice = item / LANES;
-        const u32 own = (u32)(item % LANES), width = (u32)WIDTH_OF_SLICE;
-        const u64 slot = slice * HEIGHT + own / THREADS;
+        const u64 slice = item / LANES, slot = slice * HEIGHT + item % LANES / THREADS;
+        const u32 own = (u32)(item % LANES), width = (u32)(steps[slice + 1] - steps[slice]);
         const u64 row = slot < rows ? row_at(order, slot) : 0;
         const u64 end = slot < rows ? offsets[row + 1] : 0;
         u64 entry = slot < rows ? offsets[row] + own % THREADS : 0;
-        const bool is_aligned = IS_ALIGNED;
+        const bool is_aligned = THREADS == 1 && units[slice + 1] == units[slice];
         const u32 mark = slot < rows ? marks[slot] : 0;
         for (u32 step = 0; step < width; ++step) {
             const bool present = is_aligned ? mark >> step & 1 : entry < end;

@@ -63,7 +63,7 @@ KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT 
                     keys += (u32)(t_offsets[column + 1] - t_offsets[column]);
             }
         keys = row_count(keys, scratch);
-        const u32 bin = keys != 0 && leads_row() ? bin_of(keys, offsets[row + 1] - offsets[row]) : BINS;
+        const u32 bin = keys != 0 && leads_row() ? bin_of(keys) : BINS;
         count_bins(bin, keys, counters, counts);
         if (row < rows && leads_row()) {
             lengths[row] = 0;
@@ -112,21 +112,25 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
     FOR_ROWS(item, items) {
         const u32 row = list[item];
         clear_table(t);
+        u32 keys = 0;
         FOR_ENTRIES(place, offsets, row) {
             const u32 near = columns[place];
-            if (is_kept(row, near, s_offsets, s_columns))
-                for (u64 k = t_offsets[near]; k < t_offsets[near + 1]; k++)
-                    insert_key(t, t_columns[k]);
+            const bool counts = keys < FULL && is_kept(row, near, s_offsets, s_columns);
+            for (u64 k = t_offsets[near]; counts && k < t_offsets[near + 1]; k++)
+                insert_key(t, t_columns[k], &keys);
         }
+        keys = row_count(keys < FULL ? keys : FULL, scratch);
+        FITS(t, keys, row);
         if (COUNT) {
-            count_row(t, row, lengths, scratch);
+            if (leads_row())
+                lengths[row] = keys;
             continue;
         }
         const u32 count = sort_table(t, scratch);
         const f64 scale = -factor / diagonal[row];
         const u64 end = offsets[row + 1];
-        for (u64 first = offsets[row]; first < end; first += ROW_THREADS) {
-            const u32 entries = end - first < ROW_THREADS ? (u32)(end - first) : ROW_THREADS;
+        FOR_CHUNKS(first, offsets[row], end) {
+            const u32 entries = (u32)min(end > first ? end - first : 0, (u64)ROW_THREADS);
             if (part < entries) {
                 const u32 near = columns[first + part];
                 const u64 begin = t_offsets[near];

@@ -9,7 +9,8 @@
     u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
         GLOBAL const f64 *RESTRICT values
 
-// The diagonal entry of a row, or its largest coupling of either sign, made what the measure uses.
+// What the couplings of a row are divided by or multiplied with where that depends on both ends: the
+// root of its diagonal entry or of its largest coupling.
 KERNEL strength_scales(MATRIX, GLOBAL f64 *RESTRICT scales) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     FOR_ROWS(row, rows) {
@@ -24,16 +25,16 @@ KERNEL strength_scales(MATRIX, GLOBAL f64 *RESTRICT scales) {
         own = row_sum(own, scratch);
         largest = row_largest(largest, scratch);
         if (leads_row())
-            scales[row] = MEASURE == MUTUAL      ? 1 / SQUARE_ROOT(f64, largest)
-                          : MEASURE == SYMMETRIC ? SQUARE_ROOT(f64, modulus(own))
-                                                 : own;
+            scales[row] = MEASURE == MUTUAL ? 1 / SQUARE_ROOT(f64, largest)
+                                            : SQUARE_ROOT(f64, modulus(own));
     }
 }
 
-// The size of the coupling a_ij; not positive where it is weak in any case.
-FUNCTION f64 coupling(GLOBAL const f64 *scales, u64 row, u32 column, f64 value) {
+// The size of the coupling a_ij in a row with the scale, or the diagonal entry, `own`; not positive
+// where it is weak in any case.
+FUNCTION f64 coupling(GLOBAL const f64 *scales, f64 own, u32 column, f64 value) {
     if (MEASURE == CLASSICAL)
-        return scales[row] < 0 ? value : -value;
+        return own < 0 ? value : -value;
     if (MEASURE == SYMMETRIC)
         return modulus(value) / scales[column];
     if (MEASURE == ABSOLUTE)
@@ -41,36 +42,47 @@ FUNCTION f64 coupling(GLOBAL const f64 *scales, u64 row, u32 column, f64 value) 
     return product(modulus(value), scales[column]);
 }
 
-FUNCTION bool is_strong(GLOBAL const f64 *scales, u64 row, u32 column, f64 value, f64 least) {
-    const f64 size = coupling(scales, row, column, value);
+FUNCTION bool is_strong(GLOBAL const f64 *scales, f64 own, u64 row, u32 column, f64 value,
+                        f64 least) {
+    const f64 size = coupling(scales, own, column, value);
     return column != row && size > 0 && size >= least;
 }
 
-// Counts the strong couplings of a row; `least` has what they must be at least.
-KERNEL strength_count(MATRIX, GLOBAL const f64 *RESTRICT scales, f64 threshold, f64 max_row_sum,
+// Counts the strong couplings of a row; `least` has what they must be at least. `scales` are those
+// above, or become the diagonal entries.
+KERNEL strength_count(MATRIX, f64 threshold, f64 max_row_sum, GLOBAL f64 *scales,
                       GLOBAL f64 *RESTRICT least, GLOBAL u32 *RESTRICT counts) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     LOCAL_ARRAY(u32, counters, BLOCK);
     FOR_ROWS(row, rows) {
-        f64 reference = MEASURE == MUTUAL ? 1 / scales[row] : scales[row];
+        f64 own = 0, reference = 0;
         if (MEASURE == CLASSICAL || MEASURE == ABSOLUTE) {
-            f64 sum = 0, largest = 0;
+            f64 sum = 0, above = 0, below = 0;
             FOR_ENTRIES(place, offsets, row) {
-                sum += values[place];
-                const f64 size = coupling(scales, row, columns[place], values[place]);
-                if (columns[place] != row && size > largest)
-                    largest = size;
+                const f64 value = values[place];
+                const bool is_own = columns[place] == row;
+                sum += value;
+                own = is_own ? value : own;
+                above = !is_own && value > above ? value : above;
+                below = !is_own && -value > below ? -value : below;
             }
-            reference = row_largest(largest, scratch);
+            own = row_sum(own, scratch);
+            above = row_largest(above, scratch);
+            below = row_largest(below, scratch);
             sum = modulus(row_sum(sum, scratch));
+            const bool counts_above = MEASURE == CLASSICAL ? own < 0 : above > below;
+            reference = counts_above ? above : below;
             if (MEASURE == CLASSICAL && max_row_sum < 1 &&
-                sum > product(max_row_sum, modulus(scales[row])))
+                sum > product(max_row_sum, modulus(own)))
                 reference = INFINITE;
-        }
+            if (leads_row())
+                scales[row] = own;
+        } else
+            reference = MEASURE == MUTUAL ? 1 / scales[row] : scales[row];
         const f64 smallest = product(threshold, reference);
         u32 count = 0;
         FOR_ENTRIES(place, offsets, row)
-            count += is_strong(scales, row, columns[place], values[place], smallest);
+            count += is_strong(scales, own, row, columns[place], values[place], smallest);
         count = row_count(count, counters);
         if (leads_row()) {
             counts[row] = count;
@@ -85,11 +97,11 @@ KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64
     FOR_ROWS(row, rows) {
         u64 next = starts[row];
         const u64 end = offsets[row + 1];
-        for (u64 first = offsets[row]; first < end; first += ROW_THREADS) {
+        FOR_CHUNKS(first, offsets[row], end) {
             const u64 place = first + part_of_row();
             const u32 column = place < end ? columns[place] : NONE;
             const u32 keep =
-                place < end && is_strong(scales, row, column, values[place], least[row]);
+                place < end && is_strong(scales, scales[row], row, column, values[place], least[row]);
             const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
             if (keep)
                 strong[next + before] = column;

@@ -14,8 +14,11 @@ typedef struct {
     u32 capacity;
 } Table;
 
-// What a kernel is given of tables in global memory, and the table of this tile.
-#define TABLES GLOBAL u32 *all_keys, GLOBAL f64 *all_sums, u32 all_capacity
+// What a kernel is given: a list of the rows whose table was too small, and tables in global memory.
+#define TABLES                                                                                     \
+    GLOBAL u32 *again, GLOBAL u32 *again_count, GLOBAL u32 *all_keys, GLOBAL f64 *all_sums,        \
+        u32 all_capacity
+// The table of this tile.
 #ifdef CAPACITY
 #define TABLE_MEMORY                                                                               \
     LOCAL_ARRAY(u32, keys_, BLOCK_ROWS *CAPACITY);                                                 \
@@ -50,18 +53,37 @@ FUNCTION void clear_table(Table t) {
 
 FUNCTION u32 first_slot(Table t, u32 key) { return (key * 0x9e3779b1u >> 8) & (t.capacity - 1); }
 
-FUNCTION void insert_key(Table t, u32 key) {
+// Puts a key into the table. New ones are counted, as FULL where there is no room.
+#define FULL 0x10000u
+FUNCTION void insert_key(Table t, u32 key, PRIVATE u32 *count) {
     u32 slot = first_slot(t, key);
-    while (true) {
+    for (u32 turn = 0; turn < t.capacity; turn++) {
         u32 found = KEY(t, slot);
         if (found == EMPTY && ROW_THREADS == 1)
             KEY(t, slot) = key;
         else if (found == EMPTY)
             found = ATOMIC_CAS(&KEY(t, slot), EMPTY, key);
-        if (found == EMPTY || found == key)
+        if (found == EMPTY || found == key) {
+            *count += found == EMPTY;
             return;
+        }
         slot = (slot + 1) & (t.capacity - 1);
     }
+    *count += FULL;
+}
+
+// Whether there is room for so many keys; if not, the table is emptied and `row` is to be made again.
+#define FITS(t, keys, row) fits(t, keys, row, IS_REPEATED(items), again, again_count)
+FUNCTION bool fits(Table t, u32 keys, u32 row, bool is_repeated, GLOBAL u32 *again,
+                   GLOBAL u32 *again_count) {
+    const bool is_full = keys > t.capacity / 2;
+    if (is_full && leads_row() && !is_repeated)
+        again[ATOMIC_ADD(again_count, 1)] = row;
+    ROW_SYNC();
+    if (is_full)
+        FOR_SLOTS(slot, t) KEY(t, slot) = EMPTY;
+    ROW_SYNC();
+    return !is_full;
 }
 
 // The slot of a key, or EMPTY.
@@ -122,25 +144,17 @@ FUNCTION u32 sort_table(Table t, LOCAL u32 *scratch) {
     return count;
 }
 
-// How many keys there are is the length of the row.
-FUNCTION void count_row(Table t, u32 row, GLOBAL u32 *lengths, LOCAL u32 *scratch) {
-    ROW_SYNC();
-    u32 count = 0;
-    FOR_SLOTS(slot, t) count += KEY(t, slot) != EMPTY;
-    count = row_count(count, scratch);
-    if (leads_row())
-        lengths[row] = count;
-}
-
 // ---- rows by the size of their tables
 
-#define BINS 5
+#define BINS 6
 
-// The bin of a row made of so many entries with at most so many keys: capacities of 32, 128, 512,
-// 2048, and any. One thread makes the rows of the first.
-FUNCTION u32 bin_of(u32 keys, u64 entries) {
-    return keys <= 16 && entries <= 16 ? 0 : keys <= 64 ? 1 : keys <= 256 ? 2 : keys <= 1024 ? 3 : 4;
+// The bin of a row of so many keys: capacities of 32, 64, 128, 512, 2048, and any.
+FUNCTION u32 smallest_bin(u32 keys) {
+    return keys <= 16 ? 0 : keys <= 32 ? 1 : keys <= 64 ? 2 : keys <= 256 ? 3 : keys <= 1024 ? 4 : 5;
 }
+
+// The bin of a row for which so many keys are looked up: of many a quarter is expected to differ.
+FUNCTION u32 bin_of(u32 keys) { return smallest_bin(keys / 4 > 16 ? keys / 4 : min(keys, 16u)); }
 
 // Counts a row by its bin, at the end notes the largest; all threads of a block have to come here.
 FUNCTION void count_bins(u32 bin, u32 keys, GLOBAL u32 *counters, LOCAL u32 *scratch) {

@@ -8,12 +8,24 @@
 #else
 #define SPACE GLOBAL
 #endif
+// Teams of a warp go together, as in tiles.h: all its threads have to come to TEAM_SYNC, and to loops
+// with ANY.
 #if THREADS == BLOCK
 #define TEAM BLOCK
 #define TEAM_SYNC() BARRIER()
+#define ANY(condition) (condition)
+#elif THREADS == 1
+#define TEAM 1
+#define TEAM_SYNC()
+#define ANY(condition) (condition)
+#elif defined(DIALECT_CUDA) && !defined(DIALECT_HIP)
+#define TEAM THREADS
+#define TEAM_SYNC() __syncwarp()
+#define ANY(condition) __any_sync(0xffffffffu, condition)
 #else
 #define TEAM TILE(THREADS)
 #define TEAM_SYNC() TILE_SYNC(TEAM)
+#define ANY(condition) (condition)
 #endif
 #define TEAMS (BLOCK / THREADS)
 
@@ -22,13 +34,16 @@
     const u32 team = thread_of_block() / THREADS, member = thread_of_block() % THREADS;            \
     if (member >= TEAM)                                                                            \
         return;
-// The rows of a team, one after the other: `rows[at]`, or `at` without a list.
+// The rows of a team, one after the other: `rows[at]`, or `at` without a list. Teams that have none
+// any more come along, IS_SPARE, with the last one.
 #define FOR_ROWS(row, count, rows)                                                                 \
-    for (u64 at = (u64)block_of_grid() * TEAMS + team, row;                                        \
-         at < (count) && (row = (rows) ? (rows)[at] : at, true);                                   \
-         at += (u64)blocks_of_grid() * TEAMS)
+    for (u64 first_ = (u64)block_of_grid() * TEAMS, at_, row;                                      \
+         first_ < (count) && (at_ = min(first_ + team, (u64)(count) - 1),                          \
+                              row = (rows) ? (rows)[at_] : at_, true);                             \
+         first_ += (u64)blocks_of_grid() * TEAMS)
+#define IS_SPARE(count) (first_ + team >= (count))
 
-#if defined(TILE_SHUFFLE_XOR) && SIZE > 0 && THREADS < BLOCK
+#if defined(DIALECT_CUDA) && SIZE > 0 && THREADS < BLOCK
 #define KEYS (SIZE / TEAM)
 // Bitonic, in registers: key r of a thread is number r * TEAM + member.
 FUNCTION void sort(SPACE u32 *list, u32 n, u32 member) {
@@ -41,7 +56,7 @@ FUNCTION void sort(SPACE u32 *list, u32 n, u32 member) {
                 const u32 number = r * TEAM + member;
                 const bool up = (number & size) == 0;
                 if (stride < TEAM) {
-                    const u32 other = TILE_SHUFFLE_XOR(TEAM, keys[r], stride);
+                    const u32 other = SHUFFLE_XOR(keys[r], stride);
                     const bool first = (number & stride) == 0;
                     keys[r] = first == up ? min(keys[r], other) : max(keys[r], other);
                 } else if ((r & far) == 0) {

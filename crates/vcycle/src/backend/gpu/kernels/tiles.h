@@ -1,10 +1,24 @@
 // Rows of a matrix that LANES neighbouring threads share, and lists of rows.
+//
+// The rows of a warp go together: threads that meet in partial masks would do so one row after the
+// other, each time with all others waiting. Whatever has threads of a row meet (ROW_SYNC, what all
+// make of their values, flags) has to be reached by all threads of a warp. With APART rows go their own
+// way all the same.
 
 #define ROW_THREADS TILE(LANES)
 #define BLOCK_ROWS (BLOCK / ROW_THREADS)
+// Whether a condition holds for any thread that has to come along.
+#if defined(DIALECT_CUDA) && !defined(DIALECT_HIP) && LANES > 1 && !defined(APART)
+#define GO_TOGETHER 1
+#define ANY(condition) __any_sync(0xffffffffu, condition)
+#else
+#define ANY(condition) (condition)
+#endif
 // What the threads of a row wrote before is seen by all of them; one alone waits for nobody.
 #if LANES == 1
 #define ROW_SYNC()
+#elif defined(GO_TOGETHER)
+#define ROW_SYNC() __syncwarp()
 #else
 #define ROW_SYNC() TILE_SYNC(ROW_THREADS)
 #endif
@@ -20,22 +34,48 @@ FUNCTION bool leads_row(void) { return part_of_row() == 0; }
 #define FOR_BLOCKS_OF_ROWS(first, n)                                                               \
     for (u64 first = (u64)block_of_grid() * BLOCK_ROWS; first < (n);                               \
          first += (u64)blocks_of_grid() * BLOCK_ROWS)
+// The same for one row at a time; at the end the last one is done again by threads that have none, unless
+// rows are APART.
+#ifdef APART
 #define FOR_ROWS(row, n)                                                                           \
     for (u64 row = (u64)block_of_grid() * BLOCK_ROWS + row_of_block(); row < (n);                  \
          row += (u64)blocks_of_grid() * BLOCK_ROWS)
+#else
+#define FOR_ROWS(row, n)                                                                           \
+    for (u64 first_ = (u64)block_of_grid() * BLOCK_ROWS, row;                                      \
+         first_ < (n) && (row = min(first_ + row_of_block(), (u64)(n) - 1), true);                 \
+         first_ += (u64)blocks_of_grid() * BLOCK_ROWS)
+#define IS_REPEATED(n) (first_ + row_of_block() >= (n))
+#endif
 // The entries of a row, shared by its threads.
 #define FOR_ENTRIES(place, offsets, row)                                                           \
     for (u64 place = (offsets)[row] + part_of_row(), end_ = (offsets)[(row) + 1]; place < end_;     \
          place += ROW_THREADS)
 
+// ROW_THREADS of them at a time, as often as any row needs; a thread may be beyond the end.
+#define FOR_CHUNKS(chunk, begin, end)                                                              \
+    for (u64 chunk = (begin); ANY(chunk < (end)); chunk += ROW_THREADS)
+
 // What all threads of a row make of their values; `scratch` has BLOCK of them, and none of another
 // type, for other rows go their own way.
+#ifdef GO_TOGETHER
+#define ROW_FOLD(T, name, combined)                                                                \
+    FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
+        const u32 lead = lane() & ~(ROW_THREADS - 1);                                              \
+        T all = SHUFFLE(value, lead);                                                              \
+        for (u32 k = 1; k < ROW_THREADS; k++) {                                                    \
+            const T next = SHUFFLE(value, lead + k);                                               \
+            all = combined;                                                                        \
+        }                                                                                          \
+        return all;                                                                                \
+    }
+#else
 #define ROW_FOLD(T, name, combined)                                                                \
     FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
         LOCAL T *own = scratch + (thread_of_block() - part_of_row());                              \
-        ROW_SYNC();                                                                    \
+        ROW_SYNC();                                                                                \
         own[part_of_row()] = value;                                                                \
-        ROW_SYNC();                                                                    \
+        ROW_SYNC();                                                                                \
         T all = own[0];                                                                            \
         for (u32 k = 1; k < ROW_THREADS; k++) {                                                    \
             const T next = own[k];                                                                 \
@@ -43,6 +83,7 @@ FUNCTION bool leads_row(void) { return part_of_row() == 0; }
         }                                                                                          \
         return all;                                                                                \
     }
+#endif
 ROW_FOLD(f64, row_largest, next > all ? next : all)
 ROW_FOLD(f64, row_sum, all + next)
 ROW_FOLD(f32, row_largest_f32, next > all ? next : all)
@@ -56,12 +97,10 @@ ROW_FOLD(u32, row_count, all + next)
 #else
 #define BITS_SET(flags) popcount((u32)(flags))
 #endif
-#if defined(DIALECT_CUDA) && !defined(DIALECT_HIP)
+#ifdef GO_TOGETHER
 FUNCTION u32 row_flags(u32 flag, LOCAL u32 *scratch) {
-    if (ROW_THREADS == 1)
-        return flag;
-    const u32 mask = tile_mask(ROW_THREADS);
-    return (__ballot_sync(mask, flag) & mask) >> (lane() & ~(ROW_THREADS - 1));
+    const u32 own = __ballot_sync(0xffffffffu, flag) >> (lane() & ~(ROW_THREADS - 1));
+    return ROW_THREADS == 32 ? own : own & ((1u << (ROW_THREADS % 32)) - 1);
 }
 #else
 FUNCTION u32 row_flags(u32 flag, LOCAL u32 *scratch) {
@@ -118,6 +157,18 @@ FUNCTION u64 find_entry(GLOBAL const u64 *offsets, GLOBAL const u32 *columns, u6
             high = middle;
     }
     return low < end && columns[low] == column ? low : end;
+}
+
+// The place of the coupling of a neighbour back to a row, or the end of the neighbour's row. In rows
+// of a stencil the first entry has its opposite in the last place, and so on: `k` is the entry of
+// the row that couples it with the neighbour.
+FUNCTION u64 find_back(GLOBAL const u64 *offsets, GLOBAL const u32 *columns, u32 near, u32 row,
+                       u32 k) {
+    const u64 begin = offsets[near], end = offsets[near + 1];
+    if (begin == end)
+        return end;
+    const u64 guess = end - begin > k ? end - 1 - k : begin;
+    return columns[guess] == row ? guess : find_entry(offsets, columns, near, row);
 }
 
 // A number without any relation to the index; `seed` has been mixed by the host.

@@ -38,7 +38,7 @@ KERNEL finish_rows(u64 count, GLOBAL const u32 *RESTRICT rows, GLOBAL const u64 
     TEAM_OF_BLOCK
     FOR_ROWS(row, count, rows) {
         const u64 begin = t_offsets[row];
-        const u32 n = (u32)(t_offsets[row + 1] - begin);
+        const u32 n = IS_SPARE(count) ? 0 : (u32)(t_offsets[row + 1] - begin);
 #if SLOTS > 0
         LOCAL u32 *list = lists + team * SLOTS;
         for (u32 k = member; k < n; k += TEAM)

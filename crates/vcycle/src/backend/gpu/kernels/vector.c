@@ -17,6 +17,11 @@ KERNEL vector_fill(u64 n, A value, GLOBAL T *RESTRICT y) {
         STORE(A, T, y, rest, value);
 }
 
+// As many rows as columns, ones on the diagonal.
+KERNEL vector_identity(u64 rows, GLOBAL T *RESTRICT y) {
+    FOR_ITEMS(i, rows * rows) STORE(A, T, y, i, (A)(i % (rows + 1) == 0));
+}
+
 FUNCTION void combine_one(A a, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
     A left = a != 0 ? a * LOAD(T, x, i) : 0;
     A right = b != 0 ? b * LOAD(T, y, i) : 0;

@@ -15,8 +15,10 @@ const FILE: File = kernel_file!("entries.c");
 /// Kernels without values are compiled with these.
 const PLAIN: [Define; 2] = [("T", "f64"), ("S", "f64")];
 /// Blocks of a reduction, whose results the host goes through.
-const REDUCTION: usize = 256;
+const REDUCTION: usize = 1024;
 const NOWHERE: u32 = u32::MAX;
+/// Threads that share a row where that is worth it, as in `kernels/entries.c`.
+const SHARES: usize = 8;
 
 /// Two rows that were looked for.
 pub(crate) type Found = [Option<usize>; 2];
@@ -86,16 +88,32 @@ impl Queue<'_> {
         self.items(FILE, "compare", &PLAIN, words, &arguments)
     }
 
-    /// The first row with an entry that is no number, and the first without entries.
-    pub(crate) fn check_rows<T: Scalar>(&self, a: &Csr<T>) -> Result<Found> {
-        self.find("check_rows", a, &[])
+    /// The first row with an entry that is no number.
+    pub(crate) fn not_finite<T: Scalar>(&self, a: &Csr<T>) -> Result<Option<usize>> {
+        let (values, mut found) = (a.values_buffer(), self.zeros::<u32>(1)?);
+        let arguments = [number(values.len()), read(values)?, write(&mut found)?];
+        let types = self.types::<T>()?;
+        self.items(FILE, "check_values", &types, values.len(), &arguments)?;
+        match found.get(0)? {
+            0 => Ok(None),
+            _ => Ok(self.find("check_rows", a, a.size().rows, &[])?[0]),
+        }
+    }
+
+    /// Whether any row has no entries.
+    pub(crate) fn has_empty_rows(&self, a: &Pattern) -> Result<bool> {
+        let (rows, mut found) = (a.size().rows, self.zeros::<u32>(1)?);
+        let arguments = [number(rows), read(a.buffers().0)?, write(&mut found)?];
+        self.items(FILE, "check_empty", &PLAIN, rows, &arguments)?;
+        Ok(found.get(0)? != 0)
     }
 
     /// The first row that has an entry unlike its mirrored one, by more than the tolerance, and the
     /// first whose diagonal is not positive.
     pub(crate) fn check_symmetry<T: Scalar>(&self, a: &Csr<T>, tolerance: f64) -> Result<Found> {
         let tolerance = scalars::number(T::Arith::from_f64(tolerance));
-        self.find("check_symmetry", a, &[tolerance])
+        let items = a.size().rows * SHARES;
+        self.find("check_symmetry", a, items, &[tolerance])
     }
 
     /// The first row whose columns do not increase or are out of range.
@@ -140,7 +158,7 @@ impl Queue<'_> {
         let mut out = self.room(a.size().rows)?;
         let weight = scalars::number(T::Arith::from_f64(weight));
         let more = [Argument::U32(sums.into()), weight, write(&mut out)?];
-        let found = self.find("invert", a, &more)?;
+        let found = self.find("invert", a, a.size().rows, &more)?;
         Ok((out, found))
     }
 
@@ -187,11 +205,17 @@ impl Queue<'_> {
     }
 
     /// A kernel that goes through the rows of a matrix and looks for two of them.
-    fn find<T: Scalar>(&self, name: &'static str, a: &Csr<T>, more: &[Argument]) -> Result<Found> {
+    fn find<T: Scalar>(
+        &self,
+        name: &'static str,
+        a: &Csr<T>,
+        items: usize,
+        more: &[Argument],
+    ) -> Result<Found> {
         let mut first = self.filled(2, NOWHERE)?;
         let matrix = self.matrix(a, a.size().rows)?;
         let arguments = [&matrix[..], more, &[write(&mut first)?]].concat();
-        self.items(FILE, name, &self.types::<T>()?, a.size().rows, &arguments)?;
+        self.items(FILE, name, &self.types::<T>()?, items, &arguments)?;
         found(&first)
     }
 }

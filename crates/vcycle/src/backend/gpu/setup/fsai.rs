@@ -171,7 +171,7 @@ impl<'a, A: Field> Rows<'a, A> {
             list: self.queue.room(1)?,
             count: self.queue.zeros(1)?,
         };
-        for group in groups.each(LOCAL_ENTRIES, 1)? {
+        for group in groups.each(LOCAL_ENTRIES, (1, 32))? {
             let shape = match group.is_local {
                 true => self.local(&group, groups.largest()),
                 false => self.global(groups.largest(), longest),
@@ -361,7 +361,8 @@ struct Shape {
 impl Shape {
     fn defines(&self) -> Vec<Define> {
         let space = if self.is_local { "LOCAL" } else { "GLOBAL" };
-        let mut defines = vec![("SPACE", space), ("LANES", power(self.lanes))];
+        let lanes = ("LANES", power(self.lanes));
+        let mut defines = vec![("SPACE", space), lanes, ("APART", "1")];
         if self.is_local {
             defines.extend([("MOST", literal(self.most)), ("SLOTS", literal(self.slots))]);
         }

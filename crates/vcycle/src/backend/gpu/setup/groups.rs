@@ -21,8 +21,8 @@ const BLOCK_SIZES: usize = 512;
 const TABLE_BYTES: usize = 256 << 20;
 
 /// The rows of every class.
-#[derive(Debug)]
-pub(super) struct Groups {
+#[derive(Clone, Debug)]
+pub(crate) struct Groups {
     counts: Vec<u32>,
     list: Buffer<u32>,
 }
@@ -43,6 +43,11 @@ pub(super) struct Group {
 }
 
 impl Groups {
+    /// Groups rows by the numbers of their entries.
+    pub(crate) fn of_offsets(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<Self> {
+        Self::new(queue, &queue.lengths(offsets)?)
+    }
+
     /// Groups rows by their sizes.
     pub(super) fn new(queue: &Queue<'_>, sizes: &Buffer<u32>) -> Result<Self> {
         let rows = sizes.len();
@@ -66,9 +71,9 @@ impl Groups {
         self.counts[CLASSES] as usize
     }
 
-    /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams
-    /// has about `share` entries.
-    pub(super) fn each(&self, most: usize, share: usize) -> Result<Vec<Group>> {
+    /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams,
+    /// which are of at most `widest`, has about `share` entries.
+    pub(super) fn each(&self, most: usize, (share, widest): (usize, usize)) -> Result<Vec<Group>> {
         let start = self.list.device()?;
         let mut first = 0;
         let group = |(class, &count): (usize, &u32)| {
@@ -81,7 +86,7 @@ impl Groups {
                 rows,
                 size,
                 threads: match is_local && size < BLOCK_SIZES {
-                    true => (size / share).min(32),
+                    true => (size / share).min(widest).max(size / 16),
                     false => TEAM_BLOCK as usize,
                 },
                 is_local,
@@ -114,18 +119,21 @@ impl Group {
         }
     }
 
-    /// The definitions of `kernels/teams.h`, with so many slots for every entry of local tables.
-    pub(super) fn defines(&self, slots_per_entry: usize) -> [Define; 3] {
-        let size = if self.is_local { self.size } else { 0 };
+    /// The definitions of `kernels/teams.h`, with so many `slots` where the table is local.
+    pub(super) fn defines(&self, slots: usize) -> [Define; 3] {
+        let (size, slots) = match self.is_local {
+            true => (self.size, slots),
+            false => (0, 0),
+        };
         [
             ("THREADS", literal(self.threads)),
             ("SIZE", literal(size)),
-            ("SLOTS", literal(size * slots_per_entry)),
+            ("SLOTS", literal(slots)),
         ]
     }
 }
 
-/// Zero or a power of two, as a definition.
+/// Zero, 3072 or a power of two, as a definition.
 pub(super) fn literal(value: usize) -> &'static str {
     const POWERS: [&str; 15] = [
         "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192",
@@ -133,6 +141,7 @@ pub(super) fn literal(value: usize) -> &'static str {
     ];
     match value {
         0 => "0",
+        3072 => "3072",
         power => POWERS[power.trailing_zeros() as usize],
     }
 }

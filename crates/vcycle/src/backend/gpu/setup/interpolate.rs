@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::binned::{Alone, Binned, Maker, NO_TABLE};
+use super::binned::{Alone, Binned, Maker, NO_TABLE, Rooms};
 use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File};
@@ -14,6 +14,9 @@ use crate::linop::Size;
 use crate::matrix::{Csr, Pattern};
 
 const FILE: File = tile_file!("interpolate.c", "tables.h");
+
+/// The mark of strong couplings in the columns of `near`.
+const STRONG: usize = 1 << 31;
 
 /// Which points a row interpolates from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,34 +60,32 @@ impl Level<'_> {
         (max_elements, factor): (usize, f64),
     ) -> Result<Csr<f64>> {
         let queue = self.queue;
+        if self.a.size().cols >= STRONG {
+            return Err(queue.gpu.lacks("csr", "interpolation for so many unknowns"));
+        }
         let defines = method.defines();
-        let degrees = self.degrees(&defines)?;
+        let looked_at = [&defines[..], &[NO_TABLE]].concat();
+        let diagonal = queue.diagonal(self.a)?;
+        let (near, degrees) = self.near(&diagonal, &looked_at)?;
         let rows = points.map_or(self.a.size().rows, Buffer::len);
         let mut binned = Binned::new(queue, Size::new(rows, self.coarse_count))?;
-        let mut rooms = queue.room(rows)?;
+        let mut rooms = Rooms::new(queue, rows, max_elements)?;
         let points_argument = points.map_or(Ok(NOTHING), read)?;
-        let strong = graph(self.strength)?;
-        let coarse = read(self.coarse)?;
+        let (strong, coarse) = (graph(self.strength)?, read(self.coarse)?);
         let known = [coarse, read(&degrees)?, word(max_elements)];
-        let places = graph(self.a.pattern())?[0];
-        let arguments = [number(rows), points_argument, places];
-        let arguments = [&arguments[..], &strong, &known].concat();
-        let room = [write(&mut rooms)?];
+        let room = [rooms.argument()?];
+        let arguments = [&[number(rows), points_argument], &strong[..], &known].concat();
         let arguments = [&arguments[..], &room, &binned.arguments()?].concat();
-        let looked_at = [&defines[..], &[NO_TABLE]].concat();
         let shape = (rows, shape(self.strength).1);
         queue.rows(FILE, "interpolate_bounds", &looked_at, shape, &arguments)?;
-        let diagonal = queue.diagonal(self.a)?;
-        let strong_coarse = self.strong_coarse(&degrees, &looked_at)?;
-        let couplings = self.couplings(&diagonal, &looked_at)?;
-        let near = [&matrix(&couplings)?[..], &graph(&strong_coarse)?].concat();
-        let operands = [&[points_argument], &matrix(self.a)?[..], &strong, &near].concat();
+        let operands = [&[points_argument], &matrix(self.a)?[..], &strong].concat();
+        let known = [read(&diagonal)?, coarse];
         let limits = [word(max_elements), Argument::F64(factor)];
         let maker = Maker {
             file: FILE,
             kernel: "interpolate_rows",
             defines: &defines,
-            arguments: &[&operands[..], &[read(&diagonal)?, coarse], &limits].concat(),
+            arguments: &[&operands[..], &matrix(&near)?, &known, &limits].concat(),
         };
         let alone = Alone {
             points,
@@ -93,51 +94,24 @@ impl Level<'_> {
         binned.gathered(&rooms, Some(alone), &maker)
     }
 
-    /// The coarse unknowns that fine ones strongly depend on.
-    fn strong_coarse(&self, degrees: &Buffer<u32>, defines: &[Define]) -> Result<Pattern> {
-        let (queue, shape) = (self.queue, shape(self.strength));
-        let (offsets, entries) = queue.offsets(degrees)?;
-        let mut columns = queue.room(entries)?;
-        let known = [read(self.coarse)?, read(&offsets)?, write(&mut columns)?];
-        let arguments = [&[number(shape.0)], &graph(self.strength)?[..], &known].concat();
-        queue.rows(FILE, "coarse_strong", defines, shape, &arguments)?;
-        let size = self.strength.size();
-        Ok(Pattern::of_buffers(size, offsets, columns))
-    }
-
-    /// The couplings of fine unknowns to coarse ones, with the other sign than the diagonal.
-    fn couplings(&self, diagonal: &Buffer<f64>, defines: &[Define]) -> Result<Csr<f64>> {
+    /// The couplings of fine unknowns with coarse ones that are strong, which the columns are marked
+    /// with, or have the other sign than the diagonal; how many of every row are strong.
+    fn near(&self, diagonal: &Buffer<f64>, defines: &[Define]) -> Result<(Csr<f64>, Buffer<u32>)> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
         let known = [read(diagonal)?, read(self.coarse)?];
-        let known = [&[number(shape.0)], &matrix(self.a)?[..], &known].concat();
-        let mut counts = queue.room(shape.0)?;
-        let arguments = [&known[..], &[write(&mut counts)?]].concat();
-        queue.rows(FILE, "coarse_count", defines, shape, &arguments)?;
+        let given = [&[number(shape.0)], &matrix(self.a)?[..]].concat();
+        let given = [&given[..], &graph(self.strength)?, &known].concat();
+        let (mut counts, mut degrees) = (queue.room(shape.0)?, queue.room(shape.0)?);
+        let found = [write(&mut counts)?, write(&mut degrees)?];
+        let arguments = [&given[..], &found].concat();
+        queue.rows(FILE, "near_count", defines, shape, &arguments)?;
         let (offsets, entries) = queue.offsets(&counts)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
         let results = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
-        let arguments = [&known[..], &results].concat();
-        queue.rows(FILE, "coarse_fill", defines, shape, &arguments)?;
+        let arguments = [&given[..], &results].concat();
+        queue.rows(FILE, "near_fill", defines, shape, &arguments)?;
         let pattern = Arc::new(Pattern::of_buffers(self.a.size(), offsets, columns));
-        Ok(Csr::of_buffers(&pattern, values))
-    }
-
-    /// How many coarse unknowns every fine one strongly depends on.
-    fn degrees(&self, defines: &[Define]) -> Result<Buffer<u32>> {
-        let shape = shape(self.strength);
-        let mut degrees = self.queue.room(shape.0)?;
-        let [offsets, columns] = graph(self.strength)?;
-        let arguments = [
-            number(shape.0),
-            offsets,
-            columns,
-            read(self.coarse)?,
-            write(&mut degrees)?,
-        ];
-        let defines = [defines, &[NO_TABLE]].concat();
-        self.queue
-            .rows(FILE, "interpolate_degrees", &defines, shape, &arguments)?;
-        Ok(degrees)
+        Ok((Csr::of_buffers(&pattern, values), degrees))
     }
 }
 
@@ -150,9 +124,9 @@ pub(crate) fn truncated(
     let rows = p.size().rows;
     let defines = Method::Direct.defines();
     let mut binned = Binned::new(queue, p.size())?;
-    let mut rooms = queue.room(rows)?;
+    let mut rooms = Rooms::new(queue, rows, max_elements)?;
     let known = [number(rows), graph(p.pattern())?[0], word(max_elements)];
-    let room = [write(&mut rooms)?];
+    let room = [rooms.argument()?];
     let arguments = [&known[..], &room, &binned.arguments()?].concat();
     let looked_at = [&defines[..], &[NO_TABLE]].concat();
     queue.rows(FILE, "truncate_bounds", &looked_at, (rows, 1), &arguments)?;

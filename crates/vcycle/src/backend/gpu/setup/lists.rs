@@ -18,6 +18,8 @@ pub(super) struct Lists<'q> {
     /// The sizes of the lists, turn after turn.
     sizes: Buffer<u32>,
     turn: usize,
+    /// The turn at which all other sizes were set to zero.
+    cleared: usize,
 }
 
 impl<'q> Lists<'q> {
@@ -26,6 +28,7 @@ impl<'q> Lists<'q> {
             lists: [queue.room(rows)?, queue.room(rows)?],
             sizes: queue.zeros(SIZES)?,
             turn: 0,
+            cleared: 0,
             queue,
         })
     }
@@ -56,10 +59,18 @@ impl<'q> Lists<'q> {
 
     /// How many rows are left; the host waits.
     pub(super) fn count(&mut self) -> Result<usize> {
-        let left = self.sizes.get(self.turn % SIZES)?;
-        let mut sizes = vec![0; SIZES];
-        sizes[self.turn % SIZES] = left;
-        self.sizes = Buffer::from_vec(self.queue.executor, sizes);
-        Ok(left as usize)
+        self.recycle()?;
+        Ok(self.sizes.get(self.turn % SIZES)? as usize)
+    }
+
+    /// Makes room for further sizes where that is short; needed at least every 32 turns.
+    pub(super) fn recycle(&mut self) -> Result<()> {
+        if self.turn - self.cleared > SIZES / 2 {
+            let mut sizes = vec![0; SIZES];
+            sizes[self.turn % SIZES] = self.sizes.get(self.turn % SIZES)?;
+            self.sizes = Buffer::from_vec(self.queue.executor, sizes);
+            self.cleared = self.turn;
+        }
+        Ok(())
     }
 }

@@ -49,8 +49,9 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
 use crate::scalar::Scalar;
 
+pub(crate) use groups::Groups;
 pub(crate) use products::{Factors, Product};
-pub(crate) use slices::{DeviceSlices, Marks};
+pub(crate) use slices::{CHUNK, LANES, Slices};
 
 const FILE: File = kernel_file!("arrays.c");
 /// Blocks for every compute unit: enough to hide the latency of memory.
@@ -100,6 +101,27 @@ impl<'e> Queue<'e> {
         let arguments = [number(len), Argument::U32(value), write(&mut values)?];
         self.items(FILE, "fill", &[], len, &arguments)?;
         Ok(values)
+    }
+
+    /// Indices in 64 bits.
+    pub(crate) fn widened(&self, indices: &Buffer<u32>) -> Result<Buffer<usize>> {
+        self.indices("widen_indices", indices)
+    }
+
+    /// Indices in 32 bits; what does not fit becomes the largest number.
+    pub(crate) fn narrowed(&self, indices: &Buffer<usize>) -> Result<Buffer<u32>> {
+        self.indices("narrow_indices", indices)
+    }
+
+    fn indices<T: Element, S: Element>(
+        &self,
+        name: &'static str,
+        indices: &Buffer<T>,
+    ) -> Result<Buffer<S>> {
+        let mut out = self.room(indices.len())?;
+        let arguments = [number(indices.len()), read(indices)?, write(&mut out)?];
+        self.items(FILE, name, &[], indices.len(), &arguments)?;
+        Ok(out)
     }
 
     /// Queues a kernel that shares `items` among its threads with `FOR_ITEMS`.

@@ -5,7 +5,7 @@ use vcycle_gpu::Argument;
 use super::lists::Lists;
 use super::pmis::composed;
 use super::smoothed::constants;
-use super::tiles::{graph, matrix, shape, tile_file, word};
+use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::File;
 use crate::error::Result;
@@ -16,16 +16,18 @@ const FILE: File = tile_file!("pgm.c");
 /// Rounds between two looks at what is left.
 const LOOK: usize = 5;
 
-/// For every unknown its group or `NONE`, and the number of groups, for a matrix of symmetric
-/// pattern: pairs, and pairs of these, so many `times`. `rounds` of a matching are side by side.
+/// For every unknown its group or `NONE`, and the number of groups: pairs, and pairs of these, so
+/// many `times`. `rounds` of a matching are side by side. None unless the pattern is symmetric.
 pub(crate) fn pgm(
     queue: Queue<'_>,
     a: &Csr<f64>,
     (times, rounds): (usize, usize),
     seed: u64,
-) -> Result<(Buffer<u32>, usize)> {
-    let mut weights = modulus(queue, a)?;
-    let (mut groups, mut count) = Matching::new(queue, &weights, seed)?.groups(rounds, false)?;
+) -> Result<Option<(Buffer<u32>, usize)>> {
+    let Some((matching, mut weights)) = first(queue, a, times > 1, seed)? else {
+        return Ok(None);
+    };
+    let (mut groups, mut count) = matching.groups(rounds, false)?;
     let mut step = groups.clone();
     for _ in 1..times {
         let p = constants(queue, &step, count, 1)?;
@@ -33,20 +35,56 @@ pub(crate) fn pgm(
         (step, count) = Matching::new(queue, &weights, seed)?.groups(rounds, true)?;
         groups = composed(queue, &groups, &step)?;
     }
-    Ok((groups, count))
+    Ok(Some((groups, count)))
 }
 
-/// `(|A| + |A^T|) / 2` without the couplings that do not count, for a matrix of symmetric pattern.
-fn modulus(queue: Queue<'_>, a: &Csr<f64>) -> Result<Csr<f64>> {
-    let shape = shape(a.pattern());
-    let a_arguments = [&[number(shape.0)], &matrix(a)?[..]].concat();
+/// The couplings of `(|A| + |A^T|) / 2` that count, and if it is `kept` that matrix, else `A` itself.
+/// None unless the pattern is symmetric: kernels find the coupling back by its row.
+fn first<'a>(
+    queue: Queue<'a>,
+    a: &'a Csr<f64>,
+    kept: bool,
+    seed: u64,
+) -> Result<Option<(Matching<'a>, Csr<f64>)>> {
+    let (pattern, shape) = (a.pattern(), shape(a.pattern()));
+    let given = [&[number(shape.0)], &matrix(a)?[..]].concat();
     let mut coupled = queue.room::<u8>(shape.0)?;
-    let arguments = [&a_arguments[..], &[write(&mut coupled)?]].concat();
+    let arguments = [&given[..], &[write(&mut coupled)?]].concat();
     queue.rows(FILE, "pgm_coupled", &[], shape, &arguments)?;
-    let mut values = queue.room(a.nonzeros())?;
-    let arguments = [&a_arguments[..], &[read(&coupled)?, write(&mut values)?]].concat();
-    queue.rows(FILE, "pgm_modulus", &[], shape, &arguments)?;
-    Ok(Csr::of_buffers(a.pattern(), values))
+    let diagonal = queue.diagonal(a)?;
+    let mut values = queue.room(if kept { a.nonzeros() } else { 0 })?;
+    let (mut weights, mut heaviest) = (queue.room(a.nonzeros())?, queue.room(shape.0)?);
+    let mut one_sided = queue.zeros::<u32>(1)?;
+    let found = [
+        read(&diagonal)?,
+        read(&coupled)?,
+        if kept { write(&mut values)? } else { NOTHING },
+        write(&mut weights)?,
+        write(&mut heaviest)?,
+        write(&mut one_sided)?,
+    ];
+    queue.rows(
+        FILE,
+        "pgm_first",
+        &[],
+        shape,
+        &[&given[..], &found].concat(),
+    )?;
+    if one_sided.get(0)? != 0 {
+        return Ok(None);
+    }
+    let matching = Matching {
+        queue,
+        pattern,
+        weights,
+        heaviest,
+        seed,
+    };
+    let modulus = match kept {
+        true => Csr::of_buffers(pattern, values),
+        false => a.clone(),
+    };
+    Ok(Some((matching, modulus)))
 }
 
 /// A graph with weights, each with its heaviest of the row.

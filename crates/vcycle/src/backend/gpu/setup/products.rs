@@ -24,10 +24,11 @@ const PLAIN: [Define; 4] = [
 /// Expected entries of rows that are counted in local memory, and entries of those that are
 /// gathered there.
 const LOCAL_COUNTS: usize = 4096;
-const LOCAL_ENTRIES: usize = 1024;
-/// Entries for every thread of a team that counts or gathers them, measured on an H200.
-const COUNT_SHARE: usize = 8;
-const SHARE: usize = 4;
+const LOCAL_ENTRIES: usize = 2048;
+/// Entries for every thread of a team that counts or gathers them, and most threads, measured on an
+/// H200.
+const COUNTING: (usize, usize) = (8, 32);
+const GATHERING: (usize, usize) = (4, 32);
 /// Products for every expected entry, as `product_work` has it.
 const PRODUCTS: usize = 4;
 
@@ -83,7 +84,7 @@ impl<'p> Product<'p> {
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let mut columns = self.queue.room(entries)?;
         let groups = Groups::new(&self.queue, &counts)?;
-        for group in groups.each(LOCAL_ENTRIES, SHARE)? {
+        for group in groups.each(LOCAL_ENTRIES, GATHERING)? {
             let mut table = self.table(&group, groups.largest())?;
             let mut arguments = self.arguments(&group, true)?;
             arguments.extend(table.arguments()?);
@@ -110,7 +111,7 @@ impl<'p> Product<'p> {
         let mut counts = queue.room::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
         let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
-        for group in groups.each(LOCAL_COUNTS, COUNT_SHARE)? {
+        for group in groups.each(LOCAL_COUNTS, COUNTING)? {
             self.count(&group, most, [&mut counts, &mut again, &mut again_count])?;
         }
         let left = again_count.get(0)? as usize;
@@ -141,9 +142,9 @@ impl<'p> Product<'p> {
     ) -> Result<Buffer<C>> {
         let (offsets, columns) = c.buffers();
         let mut values = self.queue.room(c.nonzeros())?;
-        let groups = Groups::new(&self.queue, &self.queue.lengths(offsets)?)?;
         let out = [read(offsets)?, read(columns)?, write(&mut values)?];
-        self.values::<A, B, C>(factors, &groups, [("FRESH", "0"), ("SORTED", "0")], out)?;
+        let known = [("FRESH", "0"), ("SORTED", "0")];
+        self.values::<A, B, C>(factors, c.groups(&self.queue)?, known, out)?;
         Ok(values)
     }
 
@@ -180,7 +181,12 @@ impl<'p> Product<'p> {
             ("ACC", real(C::Arith::KIND)?),
         ];
         let defines = [&types[..], &columns].concat();
-        for group in groups.each(LOCAL_ENTRIES, SHARE)? {
+        // A team has a row of B at a time.
+        let teams = match self.p {
+            Some(_) => GATHERING,
+            None => (2, self.width().clamp(4, 32)),
+        };
+        for group in groups.each(LOCAL_ENTRIES, teams)? {
             let mut table = self.table(&group, groups.largest())?;
             let mut sums = self.queue.room::<f64>(table.keys.len())?;
             let mut arguments = self.arguments(&group, false)?;
@@ -204,12 +210,16 @@ impl<'p> Product<'p> {
     fn arguments(&self, group: &Group, shares: bool) -> Result<Vec<Argument>> {
         let mut arguments = vec![number(group.count), group.rows];
         if shares {
-            let mean = self.b.nonzeros().div_ceil(self.b.size().rows.max(1));
-            let width = mean.next_power_of_two().clamp(1, 32);
-            arguments.push(Argument::U32(width as u32));
+            arguments.push(Argument::U32(self.width().min(32) as u32));
         }
         arguments.extend(self.patterns()?);
         Ok(arguments)
+    }
+
+    /// The mean length of the rows of `B`, or more.
+    fn width(&self) -> usize {
+        let mean = self.b.nonzeros().div_ceil(self.b.size().rows.max(1));
+        mean.next_power_of_two()
     }
 
     fn launch(
@@ -221,7 +231,12 @@ impl<'p> Product<'p> {
         arguments: &[Argument],
     ) -> Result<()> {
         let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
-        let defines = [&group.defines(2)[..], &mapped, types].concat();
+        // Of the largest there would be no room for twice as many, with sums.
+        let slots = match group.size {
+            LOCAL_ENTRIES => LOCAL_ENTRIES / 2 * 3,
+            size => 2 * size,
+        };
+        let defines = [&group.defines(slots)[..], &mapped, types].concat();
         self.queue.blocks(FILE, name, &defines, blocks, arguments)
     }
 

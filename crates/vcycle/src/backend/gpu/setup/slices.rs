@@ -1,10 +1,9 @@
-//! The layout of products, made on the device.
+//! The layout in which `kernels/sliced.c` multiplies: rows side by side, columns in few bytes.
 
 use vcycle_gpu::Argument;
 
 use super::transpose::word;
 use super::{Queue, number, read, write};
-use crate::backend::gpu::layout::{LANES, Longer, lanes_for, longest_in_slices};
 use crate::backend::gpu::rows::power;
 use crate::backend::gpu::{Define, File, kernel_file};
 use crate::error::Result;
@@ -12,34 +11,56 @@ use crate::executor::{Buffer, Element};
 use crate::matrix::Pattern;
 
 const FILE: File = kernel_file!("slices.c");
-/// As in `kernels/slices.c`: threads that share the steps of a slice, and most steps of an aligned
-/// one.
-const SHARES: usize = 8;
-const ALIGNED: usize = 32;
+/// The same with a block for every slice.
+const BY_SLICES: File = File {
+    block: LANES as u32,
+    ..FILE
+};
+/// Lanes of a slice.
+pub(crate) const LANES: usize = 32;
+/// Entries in a part of a row too long for a slice.
+pub(crate) const CHUNK: usize = 2048;
 /// Bytes of codes that slices count in.
 const UNIT: usize = 32;
 
-/// The arrays of a layout whose rows are all in slices.
+/// Where the entries of a CSR matrix stand.
 #[derive(Clone, Debug)]
-pub(crate) struct DeviceSlices {
+pub(crate) struct Slices {
+    /// Rows in slices.
+    pub(crate) rows: usize,
+    /// Lanes for each row.
     pub(crate) threads: usize,
+    /// The rows in slices, unless these are all in their own order.
     pub(crate) order: Option<Buffer<u32>>,
     /// First step and first unit of codes of every slice, and at the end their numbers.
     pub(crate) starts: Buffer<u32>,
     pub(crate) marks: Marks,
+    /// What is subtracted from the columns of a step.
     pub(crate) bases: Buffer<u32>,
     pub(crate) codes: Buffer<u8>,
+    /// Steps of all slices.
     pub(crate) step_count: usize,
+    pub(crate) parts: Option<Parts>,
     /// First steps and first units of the slices, and at the end their numbers.
     steps: Buffer<usize>,
     units: Buffer<usize>,
 }
 
-/// Row lengths and masks of as few bytes as can be.
+/// For every row of an aligned slice the steps it has, as bits; elsewhere its length. Of as few bytes
+/// as can be.
 #[derive(Clone, Debug)]
 pub(crate) enum Marks {
     Short(Buffer<u8>),
     Long(Buffer<u32>),
+}
+
+/// Parts of rows too long for a slice.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    pub(crate) count: usize,
+    /// Row, entries, number and of how many, for every part.
+    pub(crate) table: Buffer<u32>,
+    pub(crate) columns: Buffer<u32>,
 }
 
 impl Marks {
@@ -53,64 +74,114 @@ impl Marks {
     }
 }
 
-impl DeviceSlices {
-    /// None where rows are so long that they have parts.
-    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Option<Self>> {
+impl Slices {
+    /// Those of a pattern.
+    ///
+    /// # Errors
+    /// When the device has no memory for them or cannot number steps or columns.
+    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
         let (offsets, columns) = pattern.buffers();
-        let (rows, entries) = (pattern.size().rows, columns.len());
-        let (longer, longest) = survey(queue, offsets)?;
-        let mean = entries / rows.max(1);
-        let threads = lanes_for(rows, mean, queue.gpu.width(), &longer);
-        if longest > longest_in_slices(threads, mean) {
-            return Ok(None);
+        let (size, entries) = (pattern.size(), columns.len());
+        if size.rows.max(size.cols) >= u32::MAX as usize - LANES {
+            return Err(queue.gpu.lacks("csr", "matrices of so many rows"));
         }
-        let mut work = Work {
-            queue,
-            pattern,
-            threads,
-            order: None,
-            slices: rows.div_ceil(LANES / threads),
+        let (longer, longest) = survey(queue, offsets)?;
+        let mean = entries / size.rows.max(1);
+        let threads = lanes_for(size.rows, mean, queue.gpu.width(), &longer);
+        let limit = longest_in_slices(threads, mean);
+        let (order, parts) = match longest > limit {
+            true => divided(queue, pattern, limit)?,
+            false => (None, None),
         };
+        let mut work = Work::new(queue, pattern, threads, order);
         let mut widths = work.widths()?;
-        // As `Slices::sort` has it.
+        // Where slices would otherwise be a tenth empty.
         if 10 * LANES * queue.offsets(&widths)?.1 > 11 * entries {
             work.order = Some(work.sorted()?);
             widths = work.widths()?;
         }
-        work.encoded(widths).map(Some)
+        work.encoded(widths, parts)
     }
 
-    /// Values of a matrix of the pattern in this layout.
+    /// Values of a matrix of the pattern in this layout; those of parts behind all others.
     pub(crate) fn place<T: Element>(
         &self,
         queue: &Queue<'_>,
         pattern: &Pattern,
         values: &Buffer<T>,
     ) -> Result<Buffer<T>> {
-        let work = Work {
-            queue,
-            pattern,
-            threads: self.threads,
-            order: self.order.clone(),
-            slices: self.steps.len() - 1,
-        };
-        let mut placed = queue.room(self.step_count * LANES)?;
+        let work = Work::new(queue, pattern, self.threads, self.order.clone());
+        let in_slices = self.step_count * LANES;
+        let count = self.parts.as_ref().map_or(0, |parts| parts.count);
+        let mut placed = queue.room(in_slices + count * CHUNK)?;
+        let to = placed.device_mut()?;
         let (mark, marks) = self.marks.argument()?;
         let starts = [read(&self.steps)?, read(&self.units)?];
-        let more = [
-            starts[0],
-            starts[1],
-            marks,
-            read(values)?,
-            write(&mut placed)?,
-        ];
+        let more = [marks, read(values)?, Argument::Address(to)];
+        let more = [&starts[..], &more].concat();
+        let types = [mark, ("WORD", word::<T>())];
         let items = work.slices * LANES;
-        work.launch("place_values", [mark, ("WORD", word::<T>())], items, &more)?;
+        work.launch(FILE, "place_values", types, items, &more)?;
+        if let Some(parts) = &self.parts {
+            let behind = to + (in_slices * size_of::<T>()) as u64;
+            parts.place(queue, pattern, values, Argument::Address(behind))?;
+        }
         Ok(placed)
     }
 }
 
-/// How many rows are longer than 8, 16 and so on, and the longest length.
+/// The rows of at most `limit` entries, and the parts of the others.
+fn divided(
+    queue: &Queue<'_>,
+    pattern: &Pattern,
+    limit: usize,
+) -> Result<(Option<Buffer<u32>>, Option<Parts>)> {
+    let (offsets, columns) = pattern.buffers();
+    let rows = pattern.size().rows;
+    let (mut flags, mut counts) = (queue.room(rows)?, queue.room(rows)?);
+    let known = [number(rows), read(offsets)?];
+    let found = [write(&mut flags)?, write(&mut counts)?];
+    let arguments = [&known[..], &[Argument::U32(limit as u32)], &found].concat();
+    queue.items(FILE, "divide", &defines(1, WORDS), rows, &arguments)?;
+    let (places, short) = queue.offsets(&flags)?;
+    let (firsts, count) = queue.offsets(&counts)?;
+    let (mut order, mut table) = (queue.room(short)?, queue.room(4 * count)?);
+    let where_to = [read(&places)?, read(&firsts)?];
+    let out = [write(&mut order)?, write(&mut table)?];
+    let arguments = [known, where_to, out].concat();
+    queue.items(FILE, "list_rows", &defines(1, WORDS), rows, &arguments)?;
+    let mut parts = Parts {
+        count,
+        table,
+        columns: queue.room(count * CHUNK)?,
+    };
+    let to = write(&mut parts.columns)?;
+    parts.place(queue, pattern, columns, to)?;
+    Ok((Some(order), Some(parts)))
+}
+
+impl Parts {
+    /// What the entries of parts have, part after part.
+    fn place<T: Element>(
+        &self,
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        values: &Buffer<T>,
+        to: Argument,
+    ) -> Result<()> {
+        let offsets = read(pattern.buffers().0)?;
+        let given = [number(self.count), read(&self.table)?, offsets];
+        let arguments = [&given[..], &[read(values)?, to]].concat();
+        let defines = defines(1, [WORDS[0], ("WORD", word::<T>())]);
+        let items = self.count * CHUNK;
+        queue.items(FILE, "place_parts", &defines, items, &arguments)
+    }
+}
+
+/// How many rows are longer than 8, 16, 32, 64, 128 and 256.
+type Longer = [usize; 6];
+
+/// These numbers, and the longest length.
 fn survey(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<(Longer, usize)> {
     let mut out = queue.zeros::<u32>(7)?;
     let rows = offsets.len() - 1;
@@ -121,11 +192,33 @@ fn survey(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<(Longer, usize)>
     Ok((longer, out[6] as usize))
 }
 
+/// The longest row that is not cut into parts.
+fn longest_in_slices(threads: usize, mean: usize) -> usize {
+    (64 * threads).max(4 * mean)
+}
+
+/// Lanes for a row: few steps where rows are long, and enough lanes to keep a device busy; where
+/// there is little to do, few steps also for the longer rows, which all wait for. Measured on an
+/// H200.
+fn lanes_for(rows: usize, mean: usize, width: usize, longer: &Longer) -> usize {
+    let too_few = |threads: usize| {
+        let (steps, lanes) = (mean / threads, rows * threads);
+        let waits = || steps > 4 || 64 * longer[threads.trailing_zeros() as usize] > rows;
+        steps > 64 || steps > 12 && lanes < 1 << 20 || lanes < 1 << 17 && waits()
+    };
+    let mut threads = 1;
+    while threads < width.min(LANES) && too_few(threads) {
+        threads *= 2;
+    }
+    threads
+}
+
 /// For kernels that have no type of marks or values.
 const WORDS: [Define; 2] = [("MARK", "u32"), ("WORD", "u32")];
 
-fn defines(threads: usize, [mark, word]: [Define; 2]) -> [Define; 3] {
-    [("THREADS", power(threads)), mark, word]
+fn defines(threads: usize, [mark, word]: [Define; 2]) -> [Define; 4] {
+    const { assert!(CHUNK == 2048) };
+    [("THREADS", power(threads)), mark, word, ("CHUNK", "2048")]
 }
 
 /// What the kernels are given.
@@ -134,130 +227,131 @@ struct Work<'w> {
     pattern: &'w Pattern,
     threads: usize,
     order: Option<Buffer<u32>>,
+    rows: usize,
     slices: usize,
 }
 
-impl Work<'_> {
+impl<'w> Work<'w> {
+    /// Of the rows in `order`, or all.
+    fn new(
+        queue: &'w Queue<'w>,
+        pattern: &'w Pattern,
+        threads: usize,
+        order: Option<Buffer<u32>>,
+    ) -> Self {
+        let rows = order.as_ref().map_or(pattern.size().rows, Buffer::len);
+        Self {
+            queue,
+            pattern,
+            threads,
+            order,
+            rows,
+            slices: rows.div_ceil(LANES / threads),
+        }
+    }
+
     fn launch(
         &self,
+        file: File,
         name: &'static str,
         types: [Define; 2],
         items: usize,
         more: &[Argument],
     ) -> Result<()> {
         let (offsets, columns) = self.pattern.buffers();
-        let order = self.order.as_ref();
         let given = [
             number(self.slices),
-            number(self.pattern.size().rows),
-            order.map_or(Ok(Argument::Address(0)), read)?,
+            number(self.rows),
+            self.order()?,
             read(offsets)?,
             read(columns)?,
         ];
         let arguments = [&given[..], more].concat();
         let defines = defines(self.threads, types);
-        self.queue.items(FILE, name, &defines, items, &arguments)
+        self.queue.items(file, name, &defines, items, &arguments)
+    }
+
+    fn order(&self) -> Result<Argument> {
+        let order = self.order.as_ref();
+        order.map_or(Ok(Argument::Address(0)), read)
     }
 
     /// Steps of every slice, unless it is aligned.
     fn widths(&self) -> Result<Buffer<u32>> {
         let mut widths = self.queue.room(self.slices)?;
-        self.launch("measure", WORDS, self.slices, &[write(&mut widths)?])?;
+        let out = [write(&mut widths)?];
+        self.launch(FILE, "measure", WORDS, self.slices, &out)?;
         Ok(widths)
     }
 
     /// Long rows first in every window.
     fn sorted(&self) -> Result<Buffer<u32>> {
-        let (rows, (offsets, _)) = (self.pattern.size().rows, self.pattern.buffers());
-        let mut order = self.queue.room(rows)?;
-        let arguments = [number(rows), read(offsets)?, write(&mut order)?];
+        let mut sorted = self.queue.room(self.rows)?;
+        let offsets = read(self.pattern.buffers().0)?;
+        let given = [number(self.rows), offsets, self.order()?];
+        let arguments = [&given[..], &[write(&mut sorted)?]].concat();
         let defines = defines(1, WORDS);
         self.queue
-            .items(FILE, "sort_windows", &defines, rows, &arguments)?;
-        Ok(order)
+            .items(FILE, "sort_windows", &defines, self.rows, &arguments)?;
+        Ok(sorted)
     }
 
-    fn encoded(self, mut widths: Buffer<u32>) -> Result<DeviceSlices> {
+    fn encoded(self, mut widths: Buffer<u32>, parts: Option<Parts>) -> Result<Slices> {
         let queue = self.queue;
         let mut units = queue.room::<u32>(self.slices)?;
-        let mut aligned = queue.room::<u32>(match self.threads {
-            1 => ALIGNED * self.slices,
-            _ => 0,
-        })?;
         let mut largest = queue.zeros::<u32>(1)?;
         let formed = [
             write(&mut widths)?,
             write(&mut units)?,
-            write(&mut aligned)?,
             write(&mut largest)?,
         ];
-        self.launch("form", WORDS, self.slices, &formed)?;
-        let (steps, step_count) = queue.offsets(&widths)?;
-        let (units, unit_count) = queue.offsets(&units)?;
+        self.launch(BY_SLICES, "form", WORDS, self.slices * LANES, &formed)?;
+        let ((steps, _), (units, _)) = (queue.scan(&widths)?, queue.scan(&units)?);
+        let mut totals = queue.room::<u64>(3)?;
+        let known = [read(&steps)?, read(&units)?, read(&largest)?];
+        let arguments = [&[number(self.slices)], &known[..], &[write(&mut totals)?]].concat();
+        queue.items(BY_SLICES, "sum_up", &defines(1, WORDS), 1, &arguments)?;
+        let totals = totals.host()?;
+        let [step_count, unit_count] = [totals[0] as usize, totals[1] as usize];
         if step_count.max(unit_count) > u32::MAX as usize {
             return Err(queue.gpu.lacks("csr", "matrices of so many entries"));
         }
-        let starts = [read(&steps)?, read(&units)?];
-        let bases = self.bases(starts, &aligned, step_count)?;
-        Ok(DeviceSlices {
+        let mut made = Slices {
+            rows: self.rows,
             threads: self.threads,
-            starts: self.starts(starts)?,
-            marks: match largest.get(0)? <= u8::MAX.into() {
-                true => Marks::Short(self.marks("u8", starts, &bases)?),
-                false => Marks::Long(self.marks("u32", starts, &bases)?),
+            order: self.order.clone(),
+            // Without slices nothing is written.
+            starts: queue.zeros(2 * (self.slices + 1))?,
+            marks: match totals[2] <= u8::MAX.into() {
+                true => Marks::Short(queue.room(self.rows)?),
+                false => Marks::Long(queue.room(self.rows)?),
             },
-            codes: self.codes(starts, &bases, unit_count)?,
-            order: self.order,
-            bases,
+            bases: queue.room(step_count)?,
+            codes: queue.room(unit_count * UNIT)?,
             step_count,
+            parts,
             steps,
             units,
-        })
-    }
-
-    fn bases(
-        &self,
-        starts: [Argument; 2],
-        aligned: &Buffer<u32>,
-        count: usize,
-    ) -> Result<Buffer<u32>> {
-        let mut bases = self.queue.room(count)?;
-        let more = [starts[0], starts[1], read(aligned)?, write(&mut bases)?];
-        self.launch("write_bases", WORDS, self.slices * SHARES, &more)?;
-        Ok(bases)
-    }
-
-    fn starts(&self, starts: [Argument; 2]) -> Result<Buffer<u32>> {
-        let mut out = self.queue.room(2 * (self.slices + 1))?;
-        let more = [starts[0], starts[1], write(&mut out)?];
-        self.launch("write_starts", WORDS, self.slices + 1, &more)?;
-        Ok(out)
-    }
-
-    fn marks<M: Element>(
-        &self,
-        mark: &'static str,
-        starts: [Argument; 2],
-        bases: &Buffer<u32>,
-    ) -> Result<Buffer<M>> {
-        let rows = self.pattern.size().rows;
-        let mut marks = self.queue.room(rows)?;
-        let more = [starts[0], starts[1], read(bases)?, write(&mut marks)?];
-        self.launch("write_marks", [("MARK", mark), WORDS[1]], rows, &more)?;
-        Ok(marks)
-    }
-
-    fn codes(
-        &self,
-        starts: [Argument; 2],
-        bases: &Buffer<u32>,
-        count: usize,
-    ) -> Result<Buffer<u8>> {
-        let mut codes = self.queue.room(count * UNIT)?;
-        if count > 0 {
-            let more = [starts[0], starts[1], read(bases)?, write(&mut codes)?];
-            self.launch("write_codes", WORDS, self.slices * LANES, &more)?;
-        }
-        Ok(codes)
+        };
+        let (mark, marks) = made.marks.argument()?;
+        let more = [
+            read(&made.steps)?,
+            read(&made.units)?,
+            write(&mut made.starts)?,
+            write(&mut made.bases)?,
+            marks,
+            write(&mut made.codes)?,
+        ];
+        self.launch(
+            BY_SLICES,
+            "encode",
+            [mark, WORDS[1]],
+            self.slices * LANES,
+            &more,
+        )?;
+        Ok(made)
     }
 }
+
+#[cfg(test)]
+mod tests;

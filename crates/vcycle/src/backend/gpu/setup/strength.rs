@@ -48,15 +48,17 @@ pub(crate) fn graph(
         queue.rows(FILE, name, &defines, shape, &arguments)
     };
     let mut scales = queue.room::<f64>(rows)?;
-    launch("strength_scales", &[write(&mut scales)?])?;
+    if matches!(measure, Measure::Symmetric | Measure::Mutual) {
+        launch("strength_scales", &[write(&mut scales)?])?;
+    }
     let max_row_sum = match measure {
         Measure::Classical { max_row_sum } => max_row_sum,
         _ => 1.0,
     };
     let (mut least, mut counts) = (queue.room::<f64>(rows)?, queue.room::<u32>(rows)?);
     let [threshold, max_row_sum] = [threshold, max_row_sum].map(Argument::F64);
-    let results = [write(&mut least)?, write(&mut counts)?];
-    let arguments = [&[read(&scales)?, threshold, max_row_sum], &results[..]].concat();
+    let results = [write(&mut scales)?, write(&mut least)?, write(&mut counts)?];
+    let arguments = [&[threshold, max_row_sum], &results[..]].concat();
     launch("strength_count", &arguments)?;
     let (offsets, entries) = queue.offsets(&counts)?;
     let mut columns = queue.room(entries)?;

@@ -15,8 +15,8 @@ use crate::scalar::Scalar;
 const FILE: File = kernel_file!("transpose.c", TEAM_BLOCK, "teams.h");
 /// Lengths of rows that are sorted in local memory.
 const LOCAL: usize = 2048;
-/// Entries for every thread of a team.
-const SHARE: usize = 4;
+/// Entries for every thread of a team, and most threads, measured on an H200.
+const TEAMS: (usize, usize) = (2, 32);
 /// Kernels that have no teams are compiled with these.
 const PLAIN: [Define; 4] = [
     ("THREADS", "1"),
@@ -47,7 +47,7 @@ impl Queue<'_> {
         let mut counts = self.zeros::<u32>(size.rows)?;
         let arguments = [number(entries), read(columns)?, write(&mut counts)?];
         self.items(FILE, "count_columns", &PLAIN, entries, &arguments)?;
-        let (t_offsets, _) = self.offsets(&counts)?;
+        let (t_offsets, _) = self.scan(&counts)?;
         let groups = Groups::new(self, &counts)?;
         let mut taken = counts;
         self.clear(&mut taken)?;
@@ -63,9 +63,9 @@ impl Queue<'_> {
         ];
         self.items(FILE, "put_down", &PLAIN, size.cols, &arguments)?;
         let mut t_values = self.room(values.map_or(0, Buffer::len))?;
-        for group in groups.each(LOCAL, SHARE)? {
+        for group in groups.each(LOCAL, TEAMS)? {
             let word = [("WORD", word::<T>())];
-            let defines = [&group.defines(1)[..], &word].concat();
+            let defines = [&group.defines(group.size)[..], &word].concat();
             let arguments = [
                 number(group.count),
                 group.rows,

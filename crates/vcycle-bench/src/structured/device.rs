@@ -1,0 +1,87 @@
+//! Products and sweeps on a device, beside its copy bandwidth.
+
+use std::sync::Arc;
+
+use comfy_table::Table;
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::LinOp;
+use vcycle::scalar::{Real, bf16, f16};
+use vcycle::structured::{Direction, StencilMatrix, Storage};
+use vcycle::vector::Vector;
+use vcycle_gpu::Device;
+
+use crate::gpu::timing::microseconds;
+use crate::{Result, table};
+
+/// What was measured of one storage precision: microseconds and bytes of a product and of a sweep.
+struct Row {
+    name: String,
+    product: (f64, usize),
+    sweep: (f64, usize),
+}
+
+/// A sweep: of a matrix, with a right-hand side and a guess.
+type Sweep<M, V> =
+    fn(&StencilMatrix<M>, &Vector<V>, &mut Vector<V>, &Workspace) -> vcycle::Result<()>;
+
+/// Products and sweeps forward in four storage precisions; bytes of matrix and vectors are counted once.
+pub(super) fn measure(name: &str, a: &StencilMatrix<f64>) -> Result<Table> {
+    let (executor, device) = (Executor::gpu(name)?, Device::open(name)?);
+    let place = (&executor, &device);
+    let rows = [
+        row::<f64, f64>(place, a, |a, b, x, ws| {
+            a.gauss_seidel(Direction::Forward, b, x, ws)
+        })?,
+        row::<f32, f32>(place, a, |a, b, x, ws| {
+            a.gauss_seidel(Direction::Forward, b, x, ws)
+        })?,
+        row::<f16, f32>(place, a, |a, b, x, ws| {
+            a.gauss_seidel(Direction::Forward, b, x, ws)
+        })?,
+        row::<bf16, f32>(place, a, |a, b, x, ws| {
+            a.gauss_seidel(Direction::Forward, b, x, ws)
+        })?,
+    ];
+    let copy = device.copy_bandwidth()?;
+    println!("a copy: {:.0} GB/s", copy * 1e-9);
+    let mut table = table(&["kernel", "us", "GB/s", "% of copy", "x f64", "bytes allow"]);
+    let kernels: [(&str, fn(&Row) -> (f64, usize)); 2] =
+        [("product", |row| row.product), ("sweep", |row| row.sweep)];
+    for (kernel, of) in kernels {
+        let (slowest, most) = of(&rows[0]);
+        for row in &rows {
+            let (time, bytes) = of(row);
+            let speed = bytes as f64 / (time * 1e-6);
+            table.add_row([
+                format!("{kernel} {}", row.name),
+                format!("{time:.1}"),
+                format!("{:.0}", speed * 1e-9),
+                format!("{:.0}", 100.0 * speed / copy),
+                format!("{:.2}", slowest / time),
+                format!("{:.2}", most as f64 / bytes as f64),
+            ]);
+        }
+    }
+    Ok(table)
+}
+
+fn row<M: Storage, V: Real>(
+    (executor, device): (&Executor, &Arc<Device>),
+    a: &StencilMatrix<f64>,
+    sweep: Sweep<M, V>,
+) -> Result<Row>
+where
+    StencilMatrix<M>: LinOp<V>,
+{
+    let (a, ws) = (a.convert::<M>()?.into_executor(executor)?, Workspace::new());
+    let vector = |value: f64| Vector::<V>::filled(executor, a.size().rows, 1, value);
+    let (b, mut x, mut y) = (vector(1e-3)?, vector(1e-3)?, vector(0.0)?);
+    let product = microseconds(device, 1, &mut || Ok(a.apply(&x, &mut y, &ws)?))?;
+    let swept = microseconds(device, 1, &mut || Ok(sweep(&a, &b, &mut x, &ws)?))?;
+    let bytes = |vectors| a.bytes() + vectors * b.bytes();
+    Ok(Row {
+        name: format!("{}/{}", M::KIND, V::KIND),
+        product: (product, bytes(2)),
+        sweep: (swept, bytes(3)),
+    })
+}

@@ -1,0 +1,322 @@
+//! Arrays of GPUs, shared with CuPy, PyTorch, JAX and whatever else speaks DLPack or has the CUDA
+//! array interface. Nothing is copied, and each side's stream waits for the other's.
+
+use std::sync::Arc;
+
+use numpy::Complex64;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use vcycle::config::Wide;
+use vcycle::executor::{Buffer, Element, Executor};
+use vcycle::scalar::Scalar;
+use vcycle::vector::Vector;
+use vcycle_gpu::Device;
+
+use crate::dlpack::{self, Described};
+use crate::error::raised;
+
+/// The stream of CUDA that waits for all others, where a library says nothing else.
+const LEGACY_STREAM: u64 = 1;
+
+/// Numbers that systems are solved in, from and to arrays of a device.
+pub trait OnDevice: Wide {
+    /// Takes over an array, converted where it holds other floating-point numbers.
+    fn taken(array: Foreign, executor: &Executor) -> PyResult<Buffer<Self>>;
+    /// The array for other libraries.
+    fn given(x: Vector<Self>, flat: bool) -> PyResult<DeviceArray>;
+}
+
+impl OnDevice for f64 {
+    fn taken(array: Foreign, executor: &Executor) -> PyResult<Buffer<Self>> {
+        match array.it.kind.as_str() {
+            "f8" => array.shared(executor),
+            "f4" => {
+                let narrow = checked(Vector::<f32>::from_buffer(1, array.shared(executor)?))?;
+                Ok(checked(converted::<f32, f64>(&narrow))?.buffer().clone())
+            }
+            _ => Err(array.unfit("float32 or float64")),
+        }
+    }
+
+    fn given(x: Vector<Self>, flat: bool) -> PyResult<DeviceArray> {
+        DeviceArray::new(Values::Double(x), flat)
+    }
+}
+
+impl OnDevice for Complex64 {
+    fn taken(array: Foreign, _: &Executor) -> PyResult<Buffer<Self>> {
+        Err(array.unfit("float32 or float64"))
+    }
+
+    fn given(_: Vector<Self>, _: bool) -> PyResult<DeviceArray> {
+        unreachable!("complex arrays of devices are not taken")
+    }
+}
+
+fn checked<T, E: Into<vcycle::Error>>(result: Result<T, E>) -> PyResult<T> {
+    result.map_err(|error| Python::attach(|py| raised(py, error.into())))
+}
+
+fn converted<S: Scalar, T: Scalar>(x: &Vector<S>) -> vcycle::Result<Vector<T>> {
+    let mut y = Vector::zeros_like(x)?;
+    y.copy_from(x)?;
+    Ok(y)
+}
+
+/// An array of a device that another library owns.
+pub struct Foreign {
+    it: Described,
+    /// For messages: `b`, or the values of the matrix.
+    name: &'static str,
+}
+
+impl Foreign {
+    /// Asks for an array; work that is queued by us from now on waits for its values.
+    pub fn of(array: &Bound<'_, PyAny>, name: &'static str, executor: &Executor) -> PyResult<Self> {
+        let Executor::Gpu(gpu) = executor else {
+            let text = format!("{name} is on a GPU, which {} is not", executor.name());
+            return Err(PyValueError::new_err(text));
+        };
+        let device = gpu.device();
+        let it = match array.hasattr("__dlpack__")? {
+            true => dlpack::read(array, stream(device)?)?,
+            false => interface(array, device)?,
+        };
+        if !it.is_contiguous() {
+            let text = format!("{name} is not contiguous; pass a contiguous copy");
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Self { it, name })
+    }
+
+    /// Rows and columns.
+    pub fn shape(&self) -> &[usize] {
+        &self.it.shape
+    }
+
+    fn shared<T: Element>(self, executor: &Executor) -> PyResult<Buffer<T>> {
+        let (address, len) = (self.it.address, self.it.len());
+        // SAFETY: the library that owns the array says so, and keeps it for as long as its owner
+        // lives. That nobody changes it meanwhile is asked of the user.
+        checked(unsafe { Buffer::borrowed(executor, address, len, Box::new(self.it.owner)) })
+    }
+
+    /// As row offsets: 32 bits are widened, on the device.
+    pub fn offsets(self, executor: &Executor) -> PyResult<Buffer<usize>> {
+        match self.it.kind.as_str() {
+            "i4" | "u4" => checked(self.shared::<u32>(executor)?.widened()),
+            "i8" | "u8" => self.shared(executor),
+            _ => Err(self.unfit("int32 or int64")),
+        }
+    }
+
+    /// As columns: 64 bits are narrowed, on the device. Negative ones are larger than any column.
+    pub fn columns(self, executor: &Executor) -> PyResult<Buffer<u32>> {
+        match self.it.kind.as_str() {
+            "i4" | "u4" => self.shared(executor),
+            "i8" | "u8" => checked(self.shared::<usize>(executor)?.narrowed()),
+            _ => Err(self.unfit("int32 or int64")),
+        }
+    }
+
+    fn unfit(&self, wanted: &str) -> PyErr {
+        let Self { it, name } = self;
+        PyTypeError::new_err(format!(
+            "{name} holds values of type `{}` on a device, where {wanted} is needed",
+            it.kind
+        ))
+    }
+}
+
+/// Our stream, for libraries that make it wait.
+fn stream(device: &Device) -> PyResult<u64> {
+    checked(device.vendor_stream())?.ok_or_else(|| {
+        let name = &device.properties().name;
+        PyValueError::new_err(format!("{name} shares no memory with other libraries"))
+    })
+}
+
+/// An array by its `__cuda_array_interface__`.
+fn interface(array: &Bound<'_, PyAny>, device: &Device) -> PyResult<Described> {
+    let facts = array.getattr("__cuda_array_interface__")?;
+    let facts = facts.cast_into::<PyDict>()?;
+    let wanted = |key: &str| {
+        facts.get_item(key)?.ok_or_else(|| {
+            PyValueError::new_err(format!("__cuda_array_interface__ has no `{key}`"))
+        })
+    };
+    let (address, _): (u64, bool) = wanted("data")?.extract()?;
+    let kind: String = wanted("typestr")?.extract()?;
+    let item = kind[2..].parse::<i64>().unwrap_or(1).max(1);
+    let strides: Option<Vec<i64>> = match facts.get_item("strides")? {
+        Some(strides) => strides.extract()?,
+        None => None,
+    };
+    let stream: Option<u64> = match facts.get_item("stream")? {
+        Some(stream) => stream.extract()?,
+        // Versions before the third do not say when the values are there.
+        None => Some(0),
+    };
+    let waited = match stream {
+        None => Ok(()),
+        Some(0) => device.synchronize_all(),
+        Some(stream) => device.wait_for(stream),
+    };
+    checked(waited)?;
+    Ok(Described {
+        address,
+        shape: wanted("shape")?.extract()?,
+        strides: strides.map(|steps| steps.iter().map(|step| step / item).collect()),
+        kind: kind[1..].to_owned(),
+        owner: array.clone().unbind(),
+    })
+}
+
+enum Values {
+    Double(Vector<f64>),
+    Single(Vector<f32>),
+}
+
+/// An array of a device that belongs to us, for other libraries: `from_dlpack` of CuPy, PyTorch
+/// and JAX shares it.
+#[pyclass(frozen)]
+pub struct DeviceArray {
+    values: Values,
+    flat: bool,
+    device: Arc<Device>,
+}
+
+impl DeviceArray {
+    fn new(values: Values, flat: bool) -> PyResult<Self> {
+        let executor = match &values {
+            Values::Double(x) => x.executor(),
+            Values::Single(x) => x.executor(),
+        };
+        match executor {
+            Executor::Gpu(gpu) => Ok(Self {
+                device: Arc::clone(gpu.device()),
+                values,
+                flat,
+            }),
+            _ => unreachable!("only vectors of devices come here"),
+        }
+    }
+
+    fn address(&self) -> PyResult<u64> {
+        checked(match &self.values {
+            Values::Double(x) => x.buffer().address(),
+            Values::Single(x) => x.buffer().address(),
+        })
+    }
+
+    fn sizes(&self) -> Vec<usize> {
+        let size = match &self.values {
+            Values::Double(x) => x.size(),
+            Values::Single(x) => x.size(),
+        };
+        match self.flat {
+            true => vec![size.rows],
+            false => vec![size.rows, size.cols],
+        }
+    }
+
+    fn item(&self) -> usize {
+        match self.values {
+            Values::Double(_) => 8,
+            Values::Single(_) => 4,
+        }
+    }
+
+    /// Code and number of the device in DLPack.
+    fn place(&self) -> [i32; 2] {
+        let name = &self.device.properties().name;
+        let (vendor, number) = name.split_once(':').unwrap_or((name, "0"));
+        let code = match vendor {
+            "hip" => dlpack::ROCM,
+            _ => dlpack::CUDA,
+        };
+        [code, number.parse().unwrap_or(0)]
+    }
+}
+
+#[pymethods]
+impl DeviceArray {
+    /// Rows, and columns where there are several.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.sizes())
+    }
+
+    /// The same values in single precision.
+    fn single(&self) -> PyResult<Self> {
+        let narrowed = match &self.values {
+            Values::Single(x) => Ok(x.clone()),
+            Values::Double(x) => converted(x),
+        };
+        Self::new(Values::Single(checked(narrowed)?), self.flat)
+    }
+
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        self.place().into()
+    }
+
+    /// The array for another library, whose stream waits for ours.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        slf: &Bound<'py, Self>,
+        stream: Option<i64>,
+        max_version: Option<Bound<'py, PyAny>>,
+        dl_device: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // Consumers of any version know the first layout.
+        let (_, _) = (max_version, dl_device);
+        if copy == Some(true) {
+            return Err(pyo3::exceptions::PyBufferError::new_err(
+                "the array is shared, not copied: copy it there",
+            ));
+        }
+        let this = slf.get();
+        let address = this.address()?;
+        if stream != Some(-1) {
+            let stream = stream.map_or(LEGACY_STREAM, |stream| stream as u64);
+            checked(this.device.hold_up(stream))?;
+        }
+        dlpack::capsule(
+            this.place(),
+            address,
+            &this.sizes(),
+            this.item(),
+            slf.as_any(),
+        )
+    }
+
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let facts = PyDict::new(py);
+        facts.set_item("version", 3)?;
+        facts.set_item("shape", self.shape(py)?)?;
+        facts.set_item("typestr", format!("<f{}", self.item()))?;
+        facts.set_item("data", (self.address()?, false))?;
+        facts.set_item("strides", py.None())?;
+        facts.set_item("stream", stream(&self.device)?)?;
+        Ok(facts)
+    }
+}
+
+impl Drop for DeviceArray {
+    fn drop(&mut self) {
+        // The memory is used again, in our order; whoever looked at it may not be done yet. There
+        // is nobody to tell of a failure.
+        let wait = || drop(self.device.synchronize_all());
+        Python::attach(|py| py.detach(wait));
+    }
+}
+
+/// Bytes that were copied to a device and from it so far.
+#[pyfunction]
+pub fn traffic(device: &str) -> PyResult<(u64, u64)> {
+    let counts = checked(Device::open(device))?.counts();
+    Ok((counts.uploaded, counts.downloaded))
+}

@@ -1,0 +1,175 @@
+//! Arrays in the words of DLPack: <https://dmlc.github.io/dlpack/latest/>.
+
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
+
+const NAME: &CStr = c"dltensor";
+/// Codes of devices.
+pub const CUDA: i32 = 2;
+pub const ROCM: i32 = 10;
+/// The code of floating-point numbers.
+const FLOAT: u8 = 2;
+
+/// `DLTensor`.
+#[repr(C)]
+struct Tensor {
+    data: *mut c_void,
+    device: [i32; 2],
+    dimensions: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    shape: *mut i64,
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+/// `DLManagedTensor`.
+#[repr(C)]
+struct Managed {
+    tensor: Tensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+}
+
+/// An array that somebody else owns.
+pub struct Described {
+    pub address: u64,
+    pub shape: Vec<usize>,
+    /// Steps between neighbours of each dimension, in items; none where row lies after row.
+    pub strides: Option<Vec<i64>>,
+    /// As NumPy writes it: `f8`, `i4`.
+    pub kind: String,
+    /// What keeps it alive.
+    pub owner: Py<PyAny>,
+}
+
+impl Described {
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether row lies after row.
+    pub fn is_contiguous(&self) -> bool {
+        let Some(strides) = &self.strides else {
+            return true;
+        };
+        let mut expected = 1;
+        self.shape.iter().zip(strides).rev().all(|(&len, &stride)| {
+            let fits = len == 1 || stride == expected;
+            expected *= len as i64;
+            fits
+        }) || self.len() == 0
+    }
+}
+
+/// Asks an array for itself; its library makes `stream` wait until the values are there.
+pub fn read(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Described> {
+    let arguments = PyDict::new(array.py());
+    arguments.set_item("stream", stream)?;
+    let capsule = array.call_method("__dlpack__", (), Some(&arguments))?;
+    let capsule = capsule.cast_into::<PyCapsule>()?;
+    let managed = capsule.pointer_checked(Some(NAME))?.cast::<Managed>();
+    // SAFETY: a capsule of that name holds one, for as long as the capsule lives, which frees it.
+    let tensor = unsafe { &managed.as_ref().tensor };
+    let dimensions = tensor.dimensions as usize;
+    let numbers = |place: *mut i64| {
+        // SAFETY: as many numbers as there are dimensions, or null.
+        (!place.is_null()).then(|| unsafe { std::slice::from_raw_parts(place, dimensions) })
+    };
+    let shape = numbers(tensor.shape).unwrap_or_default();
+    Ok(Described {
+        address: tensor.data as u64 + tensor.byte_offset,
+        shape: shape.iter().map(|&len| len as usize).collect(),
+        strides: numbers(tensor.strides).map(<[i64]>::to_vec),
+        kind: kind(tensor)?,
+        owner: capsule.into_any().unbind(),
+    })
+}
+
+fn kind(tensor: &Tensor) -> PyResult<String> {
+    let letter = match (tensor.code, tensor.lanes) {
+        (0, 1) => 'i',
+        (1, 1) => 'u',
+        (FLOAT, 1) => 'f',
+        (5, 1) => 'c',
+        (6, 1) => 'b',
+        (code, lanes) => {
+            return Err(PyValueError::new_err(format!(
+                "an array of DLPack's type {code} with {lanes} lanes"
+            )));
+        }
+    };
+    Ok(format!("{letter}{}", tensor.bits / 8))
+}
+
+/// An array of ours on its way to another library.
+#[repr(C)]
+struct Exported {
+    managed: Managed,
+    shape: [i64; 2],
+    strides: [i64; 2],
+    _owner: Py<PyAny>,
+}
+
+/// Floating-point numbers of a device, row after row, kept alive by `owner`.
+pub fn capsule<'py>(
+    device: [i32; 2],
+    address: u64,
+    shape: &[usize],
+    item: usize,
+    owner: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let columns = shape.get(1).copied().unwrap_or(1) as i64;
+    let mut exported = Box::new(Exported {
+        managed: Managed {
+            tensor: Tensor {
+                data: address as usize as *mut c_void,
+                device,
+                dimensions: shape.len() as i32,
+                code: FLOAT,
+                bits: 8 * item as u8,
+                lanes: 1,
+                shape: std::ptr::null_mut(),
+                strides: std::ptr::null_mut(),
+                byte_offset: 0,
+            },
+            context: std::ptr::null_mut(),
+            deleter: Some(delete),
+        },
+        shape: [shape[0] as i64, columns],
+        strides: if shape.len() == 1 {
+            [1, 0]
+        } else {
+            [columns, 1]
+        },
+        _owner: owner.clone().unbind(),
+    });
+    exported.managed.tensor.shape = exported.shape.as_mut_ptr();
+    exported.managed.tensor.strides = exported.strides.as_mut_ptr();
+    let pointer = NonNull::from(Box::leak(exported)).cast();
+    // SAFETY: `let_go` frees what is behind the pointer, unless a consumer has taken that over.
+    unsafe { PyCapsule::new_with_pointer_and_destructor(owner.py(), pointer, NAME, Some(let_go)) }
+}
+
+/// Frees what `capsule` made.
+unsafe extern "C" fn delete(managed: *mut Managed) {
+    // SAFETY: the first field of a leaked box, which its consumer frees once.
+    drop(unsafe { Box::from_raw(managed.cast::<Exported>()) });
+}
+
+/// The end of a capsule: a consumer that has taken over the array has renamed it.
+unsafe extern "C" fn let_go(capsule: *mut ffi::PyObject) {
+    // SAFETY: called by Python with the capsule; of this name it still holds the array.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, NAME.as_ptr()) == 1 {
+            delete(ffi::PyCapsule_GetPointer(capsule, NAME.as_ptr()).cast());
+        }
+    }
+}

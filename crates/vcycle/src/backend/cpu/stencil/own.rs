@@ -1,0 +1,359 @@
+//! What the cells of a line do to each other.
+
+use super::line::prefetch;
+use crate::backend::cpu::simd::Simd;
+use crate::backend::reference::stencil::StencilArrays;
+use crate::scalar::Scalar;
+
+/// A one for every lane behind a place.
+const BEHIND: [f32; 32] = {
+    let mut lanes = [0.0; 32];
+    let mut lane = 16;
+    while lane < 32 {
+        lanes[lane] = 1.0;
+        lane += 1;
+    }
+    lanes
+};
+
+type Block<S, const R: usize> = [[<S as Simd>::Register; R]; R];
+type Numbers<S, const R: usize> = [<S as Simd>::Register; R];
+
+/// The entries of a line with itself.
+pub(super) struct Own<M, const R: usize> {
+    /// The first one of the first unknown, with the cell before, with the cell itself, with the cell behind.
+    sides: [Option<*const M>; 3],
+    /// Entries from an unknown to the next.
+    unknown: usize,
+    length: usize,
+}
+
+/// For every unknown of a line what other lines leave to it, and its numbers.
+pub(super) struct Numbered<V, const R: usize> {
+    pub(super) rests: [*const V; R],
+    pub(super) x: [*mut V; R],
+    /// Whether the numbers count as zeros.
+    pub(super) from_zero: bool,
+}
+
+impl<M: Scalar, const R: usize> Own<M, R> {
+    pub(super) fn new(matrix: &StencilArrays<'_, M>, line: usize) -> Self {
+        let (length, points) = (matrix.grid.length(), matrix.offsets.len());
+        let unknown = points * R * length;
+        let values = &matrix.values[line * R * unknown..][..R * unknown];
+        let side = |dx: i8| {
+            let point = matrix
+                .offsets
+                .iter()
+                .position(|&offset| offset == [dx, 0, 0]);
+            point.map(|point| values[point * R * length..].as_ptr())
+        };
+        Self {
+            sides: [side(-1), side(0), side(1)],
+            unknown,
+            length,
+        }
+    }
+
+    /// Solves for the cells of one parity, then for the others. The numbers of a register are kept until
+    /// the next one is there: nothing is read again that was just written.
+    ///
+    /// # Safety
+    /// As for [`Simd`]; all pointers are to numbers of the line.
+    #[inline(always)]
+    pub(super) unsafe fn relax<S: Simd>(&self, first: usize, line: &Numbered<S::Real, R>) {
+        // SAFETY: the caller's.
+        unsafe {
+            let zeros = [S::zero(); R];
+            let (mut before, mut here) = (zeros, self.numbers::<S>(line, 0));
+            let (mut half_before, mut half) = (zeros, zeros);
+            let mut kept: Option<Cells<S, R>> = None;
+            for at in (0..self.length).step_by(S::LANES) {
+                let next = self.numbers::<S>(line, at + S::LANES);
+                let cells = self.cells::<S>(line, at);
+                let solved = cells.solved(before, here, next);
+                let changed = mixed::<S, R>(first, solved, here);
+                if let Some(cells) = &kept {
+                    let solved = cells.solved(half_before, half, changed);
+                    let done = mixed::<S, R>(first, half, solved);
+                    write::<S, R>(line, at - S::LANES, S::LANES, done);
+                }
+                (before, here) = (here, next);
+                (half_before, half) = (half, changed);
+                kept = Some(cells);
+            }
+            let at = (self.length - 1) / S::LANES * S::LANES;
+            if let Some(cells) = &kept {
+                let solved = cells.solved(half_before, half, zeros);
+                let done = mixed::<S, R>(first, half, solved);
+                write::<S, R>(line, at, self.length - at, done);
+            }
+        }
+    }
+
+    /// Takes what the cells on either side contribute off the cells of one parity; the numbers are `x`.
+    ///
+    /// # Safety
+    /// As for [`Simd`]; all pointers are to numbers of the line.
+    #[inline(always)]
+    pub(super) unsafe fn less_sides<S: Simd>(
+        &self,
+        parity: usize,
+        line: &Numbered<S::Real, R>,
+        out: [*mut S::Real; R],
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            let (zeros, mut before) = ([S::zero(); R], [S::zero(); R]);
+            let mut here = self.numbers::<S>(line, 0);
+            for at in (0..self.length).step_by(S::LANES) {
+                let next = self.numbers::<S>(line, at + S::LANES);
+                let sides = [self.block::<S>(0, at), self.block::<S>(2, at)];
+                let sums = mixed::<S, R>(parity, sums::<S, R>(&sides, [before, here, next]), zeros);
+                let count = S::LANES.min(self.length - at);
+                for (out, sum) in out.into_iter().zip(sums) {
+                    let old = load::<S, _>(out.add(at).cast_const(), count);
+                    super::store::<S>(S::subtract(old, sum), out.add(at), count);
+                }
+                (before, here) = (here, next);
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`relax`](Self::relax).
+    #[inline(always)]
+    unsafe fn numbers<S: Simd>(&self, line: &Numbered<S::Real, R>, at: usize) -> Numbers<S, R> {
+        if line.from_zero || at >= self.length {
+            // SAFETY: the caller's.
+            return [unsafe { S::zero() }; R];
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            let mut numbers = [S::zero(); R];
+            for (number, x) in numbers.iter_mut().zip(line.x) {
+                *number = load::<S, _>(x.add(at).cast_const(), self.length - at);
+            }
+            numbers
+        }
+    }
+
+    /// # Safety
+    /// As for [`relax`](Self::relax); `at` is on the line.
+    #[inline(always)]
+    unsafe fn cells<S: Simd>(&self, line: &Numbered<S::Real, R>, at: usize) -> Cells<S, R> {
+        // SAFETY: the caller's.
+        unsafe {
+            let (before, after) = (self.block::<S>(0, at), self.block::<S>(2, at));
+            let (mut own, mut rests) = (self.block::<S>(1, at), [S::zero(); R]);
+            let count = S::LANES.min(self.length - at);
+            for unknown in 0..R {
+                rests[unknown] = load::<S, _>(line.rests[unknown].add(at), count);
+                if count < S::LANES {
+                    // Lanes behind the line are divided by one.
+                    let ones = S::load(BEHIND[16 - count..].as_ptr(), S::LANES);
+                    own[unknown][unknown] = S::add(own[unknown][unknown], ones);
+                }
+            }
+            Cells {
+                sides: [before, after],
+                factors: factorised::<S, R>(own),
+                rests,
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`relax`](Self::relax); `at` is on the line.
+    #[inline(always)]
+    unsafe fn block<S: Simd>(&self, side: usize, at: usize) -> Block<S, R> {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut block = [[S::zero(); R]; R];
+            let Some(first) = self.sides[side] else {
+                return block;
+            };
+            for (row, entries) in block.iter_mut().enumerate() {
+                for (column, entry) in entries.iter_mut().enumerate() {
+                    let from = first.add(row * self.unknown + column * self.length + at);
+                    // Every second line is left out.
+                    prefetch(from.wrapping_add(2 * R * self.unknown), S::LANES);
+                    *entry = load::<S, _>(from, self.length - at);
+                }
+            }
+            block
+        }
+    }
+}
+
+/// A register of cells: their entries with the cells on either side, the factors of their own blocks, and
+/// what other lines leave to them.
+struct Cells<S: Simd, const R: usize> {
+    sides: [Block<S, R>; 2],
+    factors: Block<S, R>,
+    rests: Numbers<S, R>,
+}
+
+impl<S: Simd, const R: usize> Cells<S, R> {
+    /// The numbers that solve the rows of every cell, from those of the registers before, here and behind.
+    ///
+    /// # Safety
+    /// As for [`Simd`].
+    #[inline(always)]
+    unsafe fn solved(
+        &self,
+        before: Numbers<S, R>,
+        here: Numbers<S, R>,
+        after: Numbers<S, R>,
+    ) -> Numbers<S, R> {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut sums = sums::<S, R>(&self.sides, [before, here, after]);
+            for (sum, rest) in sums.iter_mut().zip(self.rests) {
+                *sum = S::subtract(rest, *sum);
+            }
+            substituted::<S, R>(&self.factors, sums)
+        }
+    }
+}
+
+/// What the cells on either side contribute, from the numbers of the registers before, here and behind.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn sums<S: Simd, const R: usize>(
+    [first, second]: &[Block<S, R>; 2],
+    [before, here, after]: [Numbers<S, R>; 3],
+) -> Numbers<S, R> {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut sums = [S::zero(); R];
+        for column in 0..R {
+            let up = S::shift_up(before[column], here[column]);
+            let down = S::shift_down(here[column], after[column]);
+            for (row, sum) in sums.iter_mut().enumerate() {
+                *sum = S::multiply_add(first[row][column], up, *sum);
+                *sum = S::multiply_add(second[row][column], down, *sum);
+            }
+        }
+        sums
+    }
+}
+
+/// The first numbers for the cells of a parity, the second ones for the others.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn mixed<S: Simd, const R: usize>(
+    parity: usize,
+    these: Numbers<S, R>,
+    others: Numbers<S, R>,
+) -> Numbers<S, R> {
+    let (mut even, odd) = match parity {
+        0 => (these, others),
+        _ => (others, these),
+    };
+    for (even, odd) in even.iter_mut().zip(odd) {
+        // SAFETY: the caller's.
+        *even = unsafe { S::alternate(*even, odd) };
+    }
+    even
+}
+
+/// The first of `count` numbers that there are, then zeros.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn load<S: Simd, M: Scalar>(from: *const M, count: usize) -> S::Register {
+    // SAFETY: the caller's. A constant count needs no mask.
+    unsafe {
+        match count < S::LANES {
+            false => S::load(from, S::LANES),
+            true => S::load(from, count),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Simd`]; the numbers are of the line.
+#[inline(always)]
+unsafe fn write<S: Simd, const R: usize>(
+    line: &Numbered<S::Real, R>,
+    at: usize,
+    count: usize,
+    numbers: Numbers<S, R>,
+) {
+    for (x, number) in line.x.into_iter().zip(numbers) {
+        // SAFETY: the caller's.
+        unsafe { super::store::<S>(number, x.add(at), count) };
+    }
+}
+
+/// The factors of small matrices, one a lane, without exchanges of rows; pivots are inverted.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn factorised<S: Simd, const R: usize>(mut a: Block<S, R>) -> Block<S, R> {
+    // SAFETY: the caller's.
+    unsafe {
+        let one = S::load(BEHIND[16..].as_ptr(), S::LANES);
+        for pivot in 0..R {
+            a[pivot][pivot] = S::divide(one, a[pivot][pivot]);
+            for row in pivot + 1..R {
+                a[row][pivot] = times::<S>(a[row][pivot], a[pivot][pivot]);
+                for column in pivot + 1..R {
+                    a[row][column] = less::<S>(a[row][column], a[row][pivot], a[pivot][column]);
+                }
+            }
+        }
+        a
+    }
+}
+
+/// The solutions with such factors.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn substituted<S: Simd, const R: usize>(
+    a: &Block<S, R>,
+    mut b: Numbers<S, R>,
+) -> Numbers<S, R> {
+    // SAFETY: the caller's.
+    unsafe {
+        for row in 1..R {
+            for column in 0..row {
+                b[row] = less::<S>(b[row], a[row][column], b[column]);
+            }
+        }
+        for row in (0..R).rev() {
+            for column in row + 1..R {
+                b[row] = less::<S>(b[row], a[row][column], b[column]);
+            }
+            b[row] = times::<S>(b[row], a[row][row]);
+        }
+        b
+    }
+}
+
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn times<S: Simd>(a: S::Register, b: S::Register) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe { S::multiply_add(a, b, S::zero()) }
+}
+
+/// `a - b c`.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn less<S: Simd>(a: S::Register, b: S::Register, c: S::Register) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe { S::subtract(a, times::<S>(b, c)) }
+}

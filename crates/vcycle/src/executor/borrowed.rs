@@ -1,0 +1,39 @@
+//! Values of the host that somebody else owns.
+
+use std::sync::Arc;
+
+use vcycle_gpu::Owner;
+
+/// A run of values that stays as it is for as long as its owner is held.
+#[derive(Clone, Debug)]
+pub(super) struct Borrowed<T> {
+    place: *const T,
+    len: usize,
+    _owner: Arc<Owner>,
+}
+
+// SAFETY: nobody changes the values, so that any thread may read them.
+unsafe impl<T: Sync> Send for Borrowed<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Borrowed<T> {}
+
+impl<T> Borrowed<T> {
+    /// # Safety
+    /// At `address` are `len` values, aligned, which nobody frees or changes before `owner` is
+    /// dropped.
+    pub unsafe fn new(address: u64, len: usize, owner: Owner) -> Self {
+        Self {
+            place: address as usize as *const T,
+            len,
+            _owner: Arc::new(owner),
+        }
+    }
+
+    pub fn slice(&self) -> &[T] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: promised to `new`; the owner is still held.
+        unsafe { std::slice::from_raw_parts(self.place, self.len) }
+    }
+}

@@ -1,0 +1,164 @@
+//! Triangular matrices solved with approximately, all unknowns at once.
+
+use std::fmt::{Debug, Formatter};
+use std::sync::{Arc, OnceLock};
+
+use num_traits::One;
+
+use super::bad_pivot;
+use super::order::{Rows, Side};
+use super::triangular::{invert, off_diagonal};
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Product, Size, Sweep, Transpose, check_apply};
+use crate::matrix::{Csr, Pattern};
+use crate::scalar::{Field, Mixes, Scalar};
+use crate::vector::{Coefficient, Vector};
+
+/// The inverse of a triangular matrix, approached by Jacobi's iteration (Anzt, Chow and Dongarra
+/// 2015): `y = D^-1 b`, then so many times `y = D^-1 (b - T y)` with what is off the diagonal.
+///
+/// Every step is one product and needs no order of the unknowns. As many steps as the substitution
+/// has levels are exact.
+pub(super) struct FixedPoint<T: Scalar> {
+    off_diagonal: Csr<T>,
+    inverse: Vector<T>,
+    sweeps: usize,
+    /// The plain one and the conjugate one.
+    transposes: [OnceLock<Box<Self>>; 2],
+}
+
+impl<T: Mixes<T, T>> FixedPoint<T> {
+    /// The entries on one side of the diagonal of `pattern`, with the values `values`, and the given
+    /// diagonal.
+    fn new(
+        component: &'static str,
+        side: Side,
+        pattern: &Pattern,
+        values: &[T::Arith],
+        diagonal: Vec<T::Arith>,
+        sweeps: usize,
+    ) -> Result<Self> {
+        let inverse = invert(component, diagonal)?.into_iter().map(T::store);
+        let holds = |row, column| Rows::Natural.holds(side, row, column);
+        let off_diagonal: Csr<T> = off_diagonal(pattern, holds, |_, place| values[place]);
+        if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
+            return Err(bad_pivot(component, row, "not finite"));
+        }
+        Ok(Self {
+            off_diagonal,
+            inverse: Vector::from_column(pattern.executor(), inverse.collect()),
+            sweeps,
+            transposes: Default::default(),
+        })
+    }
+
+    /// `(L U)^-1` with a unit diagonal of `L`, from the `values` of both on `pattern`.
+    ///
+    /// # Errors
+    /// When a pivot is zero or not finite.
+    pub(super) fn unit_lower(
+        component: &'static str,
+        pattern: &Pattern,
+        values: &[T::Arith],
+        diagonal: &[usize],
+        sweeps: usize,
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        let pivots = diagonal.iter().map(|&place| values[place]).collect();
+        let ones = vec![T::Arith::one(); diagonal.len()];
+        let upper = Self::new(component, Side::Upper, pattern, values, pivots, sweeps)?;
+        let lower = Self::new(component, Side::Lower, pattern, values, ones, sweeps)?;
+        Ok(Arc::new(Product::new(vec![
+            Arc::new(upper),
+            Arc::new(lower),
+        ])?))
+    }
+
+    /// With the transpose, kept for the next time.
+    fn kept_transpose(&self, mode: Transpose) -> Result<&Self> {
+        let conjugate = mode == Transpose::Conjugate;
+        let kept = &self.transposes[usize::from(conjugate)];
+        if kept.get().is_none() {
+            let mut inverse = self.inverse.to_vec();
+            if conjugate {
+                let turned = |value: &mut T| *value = T::store(value.load().conj());
+                inverse.iter_mut().for_each(turned);
+            }
+            // Where two threads come here at once both have made the same.
+            let _ = kept.set(Box::new(Self {
+                off_diagonal: match conjugate {
+                    true => self.off_diagonal.adjoint()?,
+                    false => self.off_diagonal.transpose()?,
+                },
+                inverse: Vector::from_column(self.executor(), inverse),
+                sweeps: self.sweeps,
+                transposes: Default::default(),
+            }));
+        }
+        Ok(kept.get().expect("made just now"))
+    }
+}
+
+impl<T: Scalar> Debug for FixedPoint<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let (rows, entries) = (self.inverse.rows(), self.off_diagonal.nonzeros());
+        let sweeps = self.sweeps;
+        write!(
+            f,
+            "triangle of {rows} rows, {entries} entries, {sweeps} sweeps"
+        )
+    }
+}
+
+impl<T: Mixes<T, T>> LinOp<T> for FixedPoint<T> {
+    fn size(&self) -> Size {
+        self.off_diagonal.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.inverse.executor()
+    }
+
+    fn apply(&self, b: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        check_apply("triangular sweeps", self.size(), self.executor(), b, y)?;
+        let mut scratch = ws.vector_like::<T, T>(b)?;
+        // The last guess is to be the one in `y`.
+        let (mut guess, mut next) = match self.sweeps % 2 {
+            0 => (y, &mut *scratch),
+            _ => (&mut *scratch, y),
+        };
+        let (one, zero) = (Coefficient::one(), Coefficient::zero());
+        guess.combine_rows(one, (&self.inverse, false), b, zero)?;
+        let sweep = Sweep {
+            b,
+            d: &self.inverse,
+            alpha: 1.0,
+            beta: 0.0,
+            gamma: 0.0,
+        };
+        for _ in 0..self.sweeps {
+            self.off_diagonal.relax(sweep, guess, next, ws)?;
+            std::mem::swap(&mut guess, &mut next);
+        }
+        Ok(())
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        b: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.kept_transpose(mode)?.apply(b, y, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let once = self.off_diagonal.bytes() + self.inverse.bytes();
+        let kept = self.transposes.iter().filter_map(OnceLock::get);
+        Footprint {
+            held: once + kept.map(|a| a.footprint().held).sum::<usize>(),
+            moved: self.sweeps * once + self.inverse.bytes(),
+        }
+    }
+}
