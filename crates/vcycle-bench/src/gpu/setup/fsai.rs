@@ -25,6 +25,19 @@ const APPLICATIONS: u32 = 20;
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     report.add("## FSAI")?;
+    let problems: &[&str] = if bench.small { &SMALL } else { &FULL };
+    for problem in problems {
+        report.add(of_problem(bench, problem)?)?;
+    }
+    report.add(format!(
+        "Milliseconds of wall clock, best of 3 after one that is not timed; the host has all of its \
+         {} threads. Set-up: the matrix is where it is used, the first application is included. \
+         Application: `G^T G x`, of {APPLICATIONS} in a row.",
+        std::thread::available_parallelism().map_or(1, usize::from)
+    ))
+}
+
+fn of_problem(bench: &Bench, problem: &str) -> Result<comfy_table::Table> {
     let mut table = table(&[
         "matrix",
         "pattern",
@@ -35,36 +48,21 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         "host",
         "times",
     ]);
-    let problems: &[&str] = if bench.small { &SMALL } else { &FULL };
-    for problem in problems {
-        let system = bench.problems.get(problem)?;
-        let here = &system.matrix;
-        let short = here.nonzeros() <= SHORT * here.size().rows;
-        let there: Arc<dyn LinOp<f64>> = Arc::new(here.copy_to(&bench.executor)?);
-        let here: Arc<dyn LinOp<f64>> = Arc::new(here.clone());
-        for (name, fsai) in variants()
-            .into_iter()
-            .filter(|(_, fsai)| short || fsai.power < 2)
-        {
-            eprintln!("{problem}, {name}");
-            let device = measure(bench, &fsai, &there)?;
-            let host = measure(bench, &fsai, &here)?;
-            let whose = [(*problem).to_owned(), name.to_owned()];
-            let (setup, apply) = (
-                beside(device.setup, host.setup),
-                beside(device.apply, host.apply),
-            );
-            table.add_row(whose.into_iter().chain(setup).chain(apply));
-        }
+    let system = bench.problems.get(problem)?;
+    let short = system.matrix.nonzeros() <= SHORT * system.matrix.size().rows;
+    let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.executor)?);
+    let here: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.clone());
+    let squares = |(_, fsai): &(_, Fsai)| short || fsai.power < 2;
+    for (name, fsai) in variants().into_iter().filter(squares) {
+        eprintln!("{problem}, {name}");
+        let device = measure(bench, &fsai, &there)?;
+        let host = measure(bench, &fsai, &here)?;
+        let whose = [problem.to_owned(), name.to_owned()];
+        let setup = beside(device.setup, host.setup);
+        let apply = beside(device.apply, host.apply);
+        table.add_row(whose.into_iter().chain(setup).chain(apply));
     }
-    report.add(table)?;
-    report.add(format!(
-        "Milliseconds of wall clock, best of 3 after one that is not timed; the host has all of its \
-         {} threads. Set-up: the matrix is where it is used, the first application is \
-         included. Application: `G^T G x`, of {APPLICATIONS} \
-         in a row.",
-        std::thread::available_parallelism().map_or(1, usize::from)
-    ))
+    Ok(table)
 }
 
 /// Our time, that of the host, and how many times that is.

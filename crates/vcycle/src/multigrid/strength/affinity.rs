@@ -44,8 +44,8 @@ impl Default for Affinity {
         Self {
             threshold: 0.7,
             connections: None,
-            vectors: 32,
-            sweeps: 60,
+            vectors: 16,
+            sweeps: 20,
         }
     }
 }

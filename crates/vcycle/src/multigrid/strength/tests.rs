@@ -216,7 +216,7 @@ fn iterations(strength: Strength, spec: &str) -> usize {
 fn multigrid_by_affinity_takes_fewer_iterations_across_the_grid() {
     let spec = "aniso5:48,0.001,34.377";
     let affinity = Strength::Affinity(Affinity {
-        vectors: 16,
+        sweeps: 60,
         ..Affinity::default()
     });
     let (by_affinity, by_entries) = (
