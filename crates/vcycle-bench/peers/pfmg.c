@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
         sums[1] += s.rhs[i] * s.rhs[i];
     }
     MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    answer(ready - begin, end - ready, iterations, sqrt(sums[0] / sums[1]));
+    answer(ready - begin, end - ready, iterations, sqrt(sums[0] / sums[1]), 0);
     HYPRE_Finalize();
     MPI_Finalize();
 }
