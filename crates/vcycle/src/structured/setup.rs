@@ -152,9 +152,10 @@ where
     let mut narrow = true;
     for (number, made) in made.into_iter().enumerate() {
         let (products, begin) = (made.seconds, Instant::now());
-        let (a, scales) = match outer.take() {
-            Some(scales) => (made.a, Some(scales)),
-            None => in_range::<M>(parameters, made.a)?,
+        let mut a = made.a;
+        let scales = match outer.take() {
+            Some(scales) => Some(scales),
+            None => in_range::<M>(parameters, &mut a)?,
         };
         narrow = narrow && !is_shifted::<M>(parameters, number, &a);
         let scales = scales.map(|scales| Scales::new(executor, &scales, !first));
@@ -240,16 +241,15 @@ fn is_shifted<M: Storage>(parameters: &StructMg, number: usize, a: &StencilMatri
     }
 }
 
-/// A matrix brought into the range of `M` where it is not and may be, with the numbers that did it.
-fn in_range<'a, M: Storage>(
+/// Brings a matrix into the range of `M` where it is not and may be; the numbers that did it.
+fn in_range<M: Storage>(
     parameters: &StructMg,
-    mut a: Cow<'a, StencilMatrix<f64>>,
-) -> Result<(Cow<'a, StencilMatrix<f64>>, Option<Vec<f64>>)> {
-    if parameters.scaling != Strategy::SetupThenScale || !leaves_range(&a, M::KIND) {
-        return Ok((a, None));
+    a: &mut Cow<'_, StencilMatrix<f64>>,
+) -> Result<Option<Vec<f64>>> {
+    if parameters.scaling != Strategy::SetupThenScale || !leaves_range(a, M::KIND) {
+        return Ok(None);
     }
-    let scales = scale(a.to_mut(), M::KIND, 2.0)?;
-    Ok((a, Some(scales)))
+    scale(a.to_mut(), M::KIND, 2.0).map(Some)
 }
 
 /// The matrix in the precision of vectors; there is no wider one if it cannot be smoothed with.

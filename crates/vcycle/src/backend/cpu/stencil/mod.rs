@@ -46,6 +46,6 @@ unsafe fn store<S: Simd>(a: S::Register, to: *mut S::Real, count: usize) {
 multiversion! {
     /// Number by number.
     pub(crate) fn multiply[V: Real](by: &[V], to: &mut [V]) {
-        to.iter_mut().zip(by).for_each(|(to, by)| *to = *to * *by);
+        to.iter_mut().zip(by).for_each(|(to, by)| *to *= *by);
     }
 }
