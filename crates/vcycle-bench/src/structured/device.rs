@@ -45,9 +45,11 @@ pub(super) fn measure(name: &str, a: &StencilMatrix<f64>) -> Result<Table> {
     let copy = device.copy_bandwidth()?;
     println!("a copy: {:.0} GB/s", copy * 1e-9);
     let mut table = table(&["kernel", "us", "GB/s", "% of copy", "x f64", "bytes allow"]);
-    let kernels: [(&str, fn(&Row) -> (f64, usize)); 2] =
-        [("product", |row| row.product), ("sweep", |row| row.sweep)];
-    for (kernel, of) in kernels {
+    for kernel in ["product", "sweep"] {
+        let of = |row: &Row| match kernel {
+            "product" => row.product,
+            _ => row.sweep,
+        };
         let (slowest, most) = of(&rows[0]);
         for row in &rows {
             let (time, bytes) = of(row);

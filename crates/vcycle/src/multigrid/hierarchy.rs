@@ -207,7 +207,7 @@ pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Resu
         true => Arc::new(finest.copy_to(&a.executor().on_host())?),
         false => finest,
     };
-    let largest = finest.norm_max();
+    let largest = finest.largest_entry()?;
     if !largest.is_finite() {
         finest.check_finite()?;
     }

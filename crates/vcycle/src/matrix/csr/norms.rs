@@ -41,16 +41,20 @@ fn pivot<T: Scalar>((columns, values): (&[u32], &[T]), row: usize) -> f64 {
 impl<T: Scalar> Csr<T> {
     /// The largest absolute value of an entry; NaN if an entry is.
     pub fn norm_max(&self) -> f64 {
+        self.largest_entry().expect("the device still answers")
+    }
+
+    /// [`norm_max`](Self::norm_max), where a device may be short of memory.
+    pub(crate) fn largest_entry(&self) -> Result<f64> {
         if let Some(queue) = Queue::real::<T>(self.executor()) {
-            let extremes = queue.extremes(self);
-            return extremes.expect("the device still answers").largest;
+            return Ok(queue.extremes(self)?.largest);
         }
         let values = self.values();
         let parts = self.map_pieces(|rows| {
             let places = self.offsets()[rows.start]..self.offsets()[rows.end];
             largest(&values[places])
         });
-        parts.into_iter().fold(0.0, larger)
+        Ok(parts.into_iter().fold(0.0, larger))
     }
 
     /// The largest absolute value, and the smallest one of the diagonal that is not zero.
