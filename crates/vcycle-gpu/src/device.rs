@@ -522,6 +522,8 @@ impl Device {
     pub fn synchronize_all(&self) -> Result<()> {
         self.check_recording("waiting")?;
         add(&self.counters.synchronizations, 1);
+        // Drivers refuse it while any thread records.
+        let _alone = lock(&self.capturing);
         self.driver.synchronize_all()
     }
 }

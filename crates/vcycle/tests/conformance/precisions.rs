@@ -69,7 +69,7 @@ macro_rules! combinations {
         $(combinations!(@outputs $cases, $test; $m; $x; $ys);)*
     };
     (@outputs $cases:ident, $test:ident; $m:ty; $x:ty; [$($y:ty),*]) => {
-        $($cases.push($test::<$m, $x, $y>);)*
+        $cases.extend([$($test::<$m, $x, $y> as Case),*]);
     };
 }
 
