@@ -74,13 +74,10 @@ type Operation<M, V> = (
     fn(&StencilMatrix<M>, &Vector<V>, &mut Vector<V>, &Workspace) -> vcycle::Result<()>,
 );
 
-fn same_on<M: Storage, V: Real + Mixes<V, V>>(
-    executor: &Executor,
-    a: &StencilMatrix<f64>,
-    within: f64,
-) where
+fn same_on<M: Storage, V>(executor: &Executor, a: &StencilMatrix<f64>, within: f64)
+where
     StencilMatrix<M>: LinOp<V>,
-    V: Sweeps<M>,
+    V: Real + Mixes<V, V> + Sweeps<M>,
 {
     let here = a.convert::<M>().unwrap();
     let there = here.copy_to(executor).unwrap();
