@@ -1,8 +1,6 @@
 //! Large arrays in large pages.
 //!
-//! A solve waits for memory, and with pages of 4 KiB for the tables of pages, too: on the machine of
-//! docs/structured.md products of stencils are a fifth faster in pages of 2 MiB, and set-ups touch new
-//! memory twice as fast.
+//! A solve waits for memory, and with pages of 4 KiB for the tables of pages, too.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
