@@ -115,12 +115,15 @@ impl Device {
         }
     }
 
-    /// Bytes of memory that are free now, those of the pool among them.
+    /// Bytes of memory that are free now, those of the pool among them; no more than
+    /// [`limit_memory`](Self::limit_memory) leaves.
     ///
     /// # Errors
     /// When the device fails.
     pub fn free_memory(&self) -> Result<usize> {
-        Ok(self.driver.free_memory()? + lock(&self.pool).held())
+        let free = self.driver.free_memory()?;
+        let pool = lock(&self.pool);
+        Ok((free + pool.held()).min(pool.left()))
     }
 
     /// The `CUstream` or `hipStream_t` that this thread's work goes to, with the device made

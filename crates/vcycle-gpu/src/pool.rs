@@ -64,6 +64,12 @@ impl Pool {
         self.limit = limit;
     }
 
+    /// Bytes that the limit leaves.
+    pub fn left(&self) -> usize {
+        let left = |limit: usize| limit.saturating_sub(self.used);
+        self.limit.map_or(usize::MAX, left)
+    }
+
     /// Bytes that are kept.
     pub fn held(&self) -> usize {
         self.held
@@ -108,6 +114,7 @@ mod tests {
         assert_eq!(pool.usage(), (512, 768));
         pool.forget_most();
         pool.limit(Some(600));
+        assert_eq!(pool.left(), 88);
         assert!(!pool.begin_use(256));
         assert_eq!(pool.usage(), (512, 512));
     }
