@@ -115,12 +115,14 @@ impl Device {
         }
     }
 
-    /// Bytes of memory that are free now, those of the pool among them.
+    /// Bytes of memory that are free now, those of the pool among them, within the
+    /// [limit](Self::limit_memory).
     ///
     /// # Errors
     /// When the device fails.
     pub fn free_memory(&self) -> Result<usize> {
-        Ok(self.driver.free_memory()? + lock(&self.pool).held())
+        let of_driver = self.driver.free_memory()?;
+        Ok(lock(&self.pool).free_beside(of_driver))
     }
 
     /// The `CUstream` or `hipStream_t` that this thread's work goes to, with the device made
