@@ -3,7 +3,7 @@
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
-use super::amg::Amg;
+use super::amg::{Amg, Known};
 use super::clock::Clock;
 use super::coarsen::{Numbers, uniform};
 use super::coarsest::is_diagonal;
@@ -182,8 +182,11 @@ pub(super) fn analysed<T: Scalar>(
     let amg = amg.searching(near_nullspace);
     let a = finest(amg.host_rows_needed(), given)?;
     let amg = amg.decided_by(|| {
-        let on_device = matches!(a.executor(), Executor::Gpu(_));
-        Ok((a.symmetric_and_positive()? == [true; 2], on_device))
+        Ok(Known {
+            definite: a.symmetric_and_positive()? == [true; 2],
+            on_device: matches!(a.executor(), Executor::Gpu(_)),
+            jumps: near_nullspace.block_size() == 1 && a.has_jumps()?,
+        })
     })?;
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;

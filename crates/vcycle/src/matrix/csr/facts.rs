@@ -76,6 +76,9 @@ pub struct Facts {
     /// Whether it is on a device, where methods that go one step after the other are slow.
     #[serde(skip)]
     pub on_device: bool,
+    /// Whether it is of a diffusion whose coefficient jumps; asked of matrices on a device alone.
+    #[serde(skip)]
+    pub jumps: bool,
 }
 
 impl Facts {
@@ -193,6 +196,7 @@ impl<T: Scalar> Csr<T> {
             f16_underflows: seen.f16_underflows,
             bytes: self.bytes(),
             on_device: matches!(self.executor(), Executor::Gpu(_)),
+            jumps: false,
         }
     }
 
