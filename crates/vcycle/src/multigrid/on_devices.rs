@@ -139,3 +139,17 @@ fn rows_without_a_diagonal_are_told_as_by_the_host() {
         assert_eq!(found.to_string(), refused(&Executor::cpu()).to_string());
     }
 }
+
+#[test]
+fn jumps_on_a_device_are_not_for_groups() {
+    let Some(device) = device() else { return };
+    let open = Amg {
+        host_rows: 100,
+        ..Amg::default()
+    };
+    for (problem, expected) in [("poisson7:8", "mis2"), ("jump7:8,1e6", "pmis")] {
+        let a = matrix(problem, &device);
+        let made = open.hierarchy(&a, &Workspace::new()).unwrap();
+        assert_eq!(made.amg().coarsening.to_string(), expected, "{problem}");
+    }
+}
