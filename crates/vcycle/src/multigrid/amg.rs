@@ -9,6 +9,7 @@ use super::interpolate::{Bamg, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
+use super::restriction::Restriction;
 use super::scaling::LevelScaling;
 use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
@@ -100,7 +101,9 @@ pub struct Amg {
     pub precision: LevelPrecisions,
     /// What keeps narrow precisions within their range.
     pub scaling: LevelScaling,
-    /// The restriction is the transposed prolongation times this. Less than one, a half for
+    /// What residuals are brought to the next level with.
+    pub restriction: Restriction,
+    /// The restriction is multiplied by this. Less than one, a half for
     /// groups of two, keeps the entries of coarse matrices from growing; corrections stay the same.
     pub restriction_scaling: f64,
     /// What solves the coarsest level.
@@ -141,6 +144,7 @@ impl Default for Amg {
             fmg_start: false,
             precision: LevelPrecisions::default(),
             scaling: LevelScaling::default(),
+            restriction: Restriction::default(),
             restriction_scaling: 1.0,
             coarsest: Coarsest::default(),
             coarsest_sweeps: 2,

@@ -11,6 +11,7 @@ use super::cycle::Cycles;
 use super::near_nullspace::NearNullspace;
 use super::precision::{of_levels, of_transfer};
 use super::report::{LevelFacts, Report};
+use super::restriction;
 use super::scaling::{Normalised, scale_levels};
 use super::stages::{Coarsened, Coarsening, Interpolation};
 use super::systems::{Unknowns, View, in_blocks};
@@ -294,10 +295,10 @@ fn step(
     let rows = a.size().rows;
     let amg = &amg.for_level(level, rows);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
+    let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
+    let strength = is_used.then(|| amg.strength.at_level(level));
     let view = {
         let _stage = stage("strength");
-        let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
-        let strength = is_used.then(|| amg.strength.at_level(level));
         View::new(amg.systems, amg.coarsening, strength, a, unknowns)?
     };
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
@@ -323,14 +324,18 @@ fn step(
         )));
     }
     let map = coarsened.map();
-    let (prolongation, block, radius) = {
+    let (own, (prolongation, block, radius)) = {
         let _stage = stage("interpolation");
-        coarsened.prolongation(interpolation, view, amg, unknowns)?
+        let stages = (strength, interpolation);
+        (
+            restriction::own(amg, stages, a, &coarsened, unknowns)?,
+            coarsened.prolongation(interpolation, view, amg, unknowns)?,
+        )
     };
     let _stage = stage("galerkin");
     let keep = records.is_some();
-    let (restriction, coarse, product) =
-        product(a, &prolongation, block, amg.restriction_scaling, keep)?;
+    let ways = (own, &prolongation);
+    let (restriction, coarse, product) = product(a, ways, block, amg.restriction_scaling, keep)?;
     if let Some(records) = records {
         records.push(Record {
             map,
@@ -351,11 +356,11 @@ fn step(
     )))
 }
 
-/// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of
-/// them; else with the symbolic phase if it is to be kept.
+/// `R = scaling P^T`, unless `R` is given, and `R A P`, by blocks if they are larger than an entry and
+/// `A` is made of them; else with the symbolic phase if it is to be kept.
 pub(super) fn product(
     a: &Csr<f64>,
-    p: &Csr<f64>,
+    (own, p): (Option<Csr<f64>>, &Csr<f64>),
     block: Size,
     scaling: f64,
     keep: bool,
@@ -364,12 +369,17 @@ pub(super) fn product(
         1.0 => Ok(r),
         factor => r.scale(factor),
     };
-    if let Some((a, p)) = in_blocks(a, p, block) {
+    if own.is_none()
+        && let Some((a, p)) = in_blocks(a, p, block)
+    {
         let r = p.transpose()?;
         let coarse = r.multiply(&a.multiply(&p)?)?.rows()?;
         return Ok((scaled(r.rows()?)?, scaled(coarse)?, None));
     }
-    let r = scaled(p.transpose()?)?;
+    let r = match own {
+        Some(own) => scaled(own)?,
+        None => scaled(p.transpose()?)?,
+    };
     if !keep {
         let coarse = galerkin(&r, a, p)?;
         return Ok((r, coarse, None));
