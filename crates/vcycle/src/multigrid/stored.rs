@@ -85,12 +85,15 @@ fn check<M: Scalar>(narrow: &Csr<M>, level: usize) -> Result<()> {
     }
 }
 
+/// Names the place that did not fit, if there is one.
+type Check = Box<dyn Fn() -> Result<()>>;
+
 /// Matrices that a device has stored in narrower types, noting whether anything did not fit: the
 /// host asks once for all of them.
 #[derive(Default)]
 pub(super) struct Overflows {
     found: RefCell<Option<Buffer<u32>>>,
-    checks: RefCell<Vec<Box<dyn Fn() -> Result<()>>>>,
+    checks: RefCell<Vec<Check>>,
 }
 
 impl Overflows {

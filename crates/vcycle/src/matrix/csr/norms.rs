@@ -66,7 +66,7 @@ impl<T: Scalar> Csr<T> {
     /// zero. Those of a device come first, and the host waits for them once.
     pub(crate) fn largest_and_least_pivots(matrices: &[&Self]) -> Result<Vec<(f64, f64)>> {
         let on_host = |a: &&Self| Queue::real::<T>(a.executor()).is_none();
-        let host = matrices.iter().position(|a| on_host(a));
+        let host = matrices.iter().position(on_host);
         let (there, here) = matrices.split_at(host.unwrap_or(matrices.len()));
         let mut all = Vec::new();
         if let Some(queue) = there.first().and_then(|a| Queue::real::<T>(a.executor())) {
