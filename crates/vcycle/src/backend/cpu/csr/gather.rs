@@ -62,9 +62,17 @@ macro_rules! rows_of_level {
             const DOUBLES: usize = $simd::Doubles::LANES;
             // SAFETY: the caller's.
             unsafe {
-                match M::Accumulator::KIND {
-                    Kind::F32 => run::<$simd::Singles, M, X, Y, SINGLES>(product, by, alike, first, y),
-                    _ => run::<$simd::Doubles, M, X, Y, DOUBLES>(product, by, alike, first, y),
+                if const { matches!(M::Accumulator::KIND, Kind::F32) } {
+                    // Closures have the instructions of the function they stand in.
+                    let sum = |columns: &[u32], values: &[M]| {
+                        sum::<$simd::Singles, M, X, SINGLES>(columns, values, product.x)
+                    };
+                    run::<$simd::Singles, M, X, Y, SINGLES>(product, by, alike, first, y, &sum);
+                } else {
+                    let sum = |columns: &[u32], values: &[M]| {
+                        sum::<$simd::Doubles, M, X, DOUBLES>(columns, values, product.x)
+                    };
+                    run::<$simd::Doubles, M, X, Y, DOUBLES>(product, by, alike, first, y, &sum);
                 }
             }
         }
@@ -76,7 +84,7 @@ rows_of_level! {
     rows_avx2: avx2, "avx2,fma,f16c";
 }
 
-/// Rows that are alike in some way.
+/// Rows that are alike in some way; `sum` is that of a single row.
 ///
 /// # Safety
 /// As [`Simd`] asks.
@@ -87,6 +95,7 @@ unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>
     alike: Alike,
     first: usize,
     y: &mut [Y],
+    sum: RowSum<'_, M, S::Real>,
 ) {
     // SAFETY: the caller's.
     unsafe {
@@ -95,7 +104,7 @@ unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>
             Alike::Same(2) => together::<S, M, X, Y, LANES, 2>(product, by, first, y),
             Alike::Same(3) => together::<S, M, X, Y, LANES, 3>(product, by, first, y),
             Alike::Same(4) => together::<S, M, X, Y, LANES, 4>(product, by, first, y),
-            _ => groups::<S, M, X, Y, LANES>(product, by, first, y),
+            _ => groups::<S, M, X, Y, LANES>(product, by, first, y, sum),
         }
     }
 }
@@ -110,16 +119,13 @@ unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
     by: &Combination<M::Accumulator>,
     first: usize,
     y: &mut [Y],
+    sum: RowSum<'_, M, S::Real>,
 ) {
     let offsets = product.a.offsets;
-    // SAFETY: the caller's.
-    let sum = |columns: &[u32], values: &[M]| unsafe {
-        sum::<S, M, X, LANES>(columns, values, product.x)
-    };
     for (group, y) in y.chunks_mut(LANES).enumerate() {
         let row = first + group * LANES;
         if offsets[row + y.len()] - offsets[row] > LONG {
-            one_by_one::<S, M, X, Y>(product, by, row, y, &sum);
+            one_by_one::<S, M, X, Y>(product, by, row, y, sum);
             continue;
         }
         // SAFETY: the caller's.
@@ -263,7 +269,9 @@ unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usiz
     // SAFETY: the caller's; the rows follow each other and are equally long.
     unsafe {
         let mut sums = [S::zero(); SAME];
-        let mut add = |from: usize, count: usize| {
+        let mut from = 0;
+        while from < length {
+            let count = S::LANES.min(length - from);
             let columns = columns.as_ptr().add(from);
             prefetch(columns);
             let x = S::gather(x, columns, count);
@@ -272,14 +280,7 @@ unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usiz
                 prefetch(values);
                 *sum = S::multiply_add(S::load(values, count), x, *sum);
             }
-        };
-        let mut from = 0;
-        while from + S::LANES <= length {
-            add(from, S::LANES);
             from += S::LANES;
-        }
-        if from < length {
-            add(from, length - from);
         }
         sums
     }
@@ -299,28 +300,48 @@ unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: 
     let (columns, _) = product.row(first);
     let start = product.a.offsets[first];
     let all = y.len();
-    // SAFETY: the caller's; a constant count is compiled without branches.
-    let sums_from = |lead: usize, count: usize| unsafe {
-        let values = product.a.values.as_ptr().add(start + lead * columns.len());
-        let x = product.x.as_ptr().add(lead);
-        match (count == LANES, columns.len() <= LANES) {
-            (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
-            (true, false) => across::<S, M, X, LANES>(columns, values, x, LANES),
-            (false, _) => across::<S, M, X, LANES>(columns, values, x, count),
-        }
-    };
     for (block, y) in y.chunks_mut(LANES).enumerate() {
         let lead = block * LANES;
         // SAFETY: the caller's.
         unsafe {
             if y.len() < LANES && all > LANES {
                 // The last rows once more, of which the first are there already.
-                let sums = numbers::<S, M, X, Y, LANES>(sums_from(all - LANES, LANES));
+                let values = product
+                    .a
+                    .values
+                    .as_ptr()
+                    .add(start + (all - LANES) * columns.len());
+                let x = product.x.as_ptr().add(all - LANES);
+                let sums = moved_sums::<S, M, X, LANES>(columns, values, x, LANES);
+                let sums = numbers::<S, M, X, Y, LANES>(sums);
                 store_some(product, by, &sums[LANES - y.len()..], first + lead, y);
             } else {
-                let sums = sums_from(lead, y.len());
+                let values = product.a.values.as_ptr().add(start + lead * columns.len());
+                let x = product.x.as_ptr().add(lead);
+                let sums = moved_sums::<S, M, X, LANES>(columns, values, x, y.len());
                 store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
             }
+        }
+    }
+}
+
+/// The sums of `count` rows with these columns, each row moved by one, row by lane.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn moved_sums<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
+    columns: &[u32],
+    values: *const M,
+    x: *const X,
+    count: usize,
+) -> S::Register {
+    // SAFETY: the caller's; a constant count is compiled without branches.
+    unsafe {
+        match (count == LANES, columns.len() <= LANES) {
+            (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
+            (true, false) => across::<S, M, X, LANES>(columns, values, x, LANES),
+            (false, _) => across::<S, M, X, LANES>(columns, values, x, count),
         }
     }
 }

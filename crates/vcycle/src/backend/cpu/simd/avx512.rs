@@ -140,17 +140,9 @@ impl Simd for Doubles {
         assert!(rows.len() == Self::LANES);
         // SAFETY: the caller's.
         unsafe {
-            let pair = |a, b| _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
-            let fold = |a, b| {
-                let (even, odd) = (
-                    _mm512_shuffle_f64x2::<0x88>(a, b),
-                    _mm512_shuffle_f64x2::<0xDD>(a, b),
-                );
-                _mm512_add_pd(even, odd)
-            };
-            let upper = fold(pair(rows[0], rows[1]), pair(rows[2], rows[3]));
-            let lower = fold(pair(rows[4], rows[5]), pair(rows[6], rows[7]));
-            fold(upper, lower)
+            let upper = fold_pd(pair_pd(rows[0], rows[1]), pair_pd(rows[2], rows[3]));
+            let lower = fold_pd(pair_pd(rows[4], rows[5]), pair_pd(rows[6], rows[7]));
+            fold_pd(upper, lower)
         }
     }
 
@@ -299,18 +291,17 @@ impl Simd for Singles {
         counts: [usize; ROWS],
     ) -> __m512 {
         assert!(ROWS == Self::LANES);
-        let mask = |count: usize| (1_u32 << count) - 1;
         // SAFETY: the caller's.
         unsafe {
-            let two = |row: usize| {
-                let mask = (mask(counts[row]) | mask(counts[row + 4]) << 8) as __mmask16;
+            let mut two = [Self::zero(); 8];
+            for (index, two) in two.iter_mut().enumerate() {
+                let (row, above) = (index + index / 4 * 4, index + index / 4 * 4 + 4);
+                let mask = ((1_u32 << counts[row]) - 1) | ((1_u32 << counts[above]) - 1) << 8;
                 let low = _mm512_castps256_ps512(_mm256_loadu_ps(starts[row]));
-                let high = _mm256_loadu_ps(starts[row + 4]);
-                _mm512_maskz_insertf32x8::<1>(mask, low, high)
-            };
-            let upper = four(&[two(0), two(1), two(2), two(3)]);
-            let lower = four(&[two(8), two(9), two(10), two(11)]);
-            fold(upper, lower)
+                let high = _mm256_loadu_ps(starts[above]);
+                *two = _mm512_maskz_insertf32x8::<1>(mask as __mmask16, low, high);
+            }
+            fold(four(&two[..4]), four(&two[4..]))
         }
     }
 
@@ -327,11 +318,8 @@ impl Simd for Singles {
 unsafe fn four(rows: &[__m512]) -> __m512 {
     // SAFETY: the caller's.
     unsafe {
-        let pair = |a, b| {
-            let sum = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-            _mm512_castps_pd(sum)
-        };
-        let (a, b) = (pair(rows[0], rows[1]), pair(rows[2], rows[3]));
+        let a = _mm512_castps_pd(pair(rows[0], rows[1]));
+        let b = _mm512_castps_pd(pair(rows[2], rows[3]));
         let (low, high) = (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
         _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high))
     }
@@ -344,5 +332,29 @@ unsafe fn fold(a: __m512, b: __m512) -> __m512 {
     unsafe {
         let even = _mm512_shuffle_f32x4::<0x88>(a, b);
         _mm512_add_ps(even, _mm512_shuffle_f32x4::<0xDD>(a, b))
+    }
+}
+
+/// The sums of neighbouring lanes but one, alternating between `a` and `b`.
+#[inline(always)]
+unsafe fn pair(a: __m512, b: __m512) -> __m512 {
+    // SAFETY: the caller's.
+    unsafe { _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)) }
+}
+
+/// The sums of neighbouring lanes, alternating between `a` and `b`.
+#[inline(always)]
+unsafe fn pair_pd(a: __m512d, b: __m512d) -> __m512d {
+    // SAFETY: the caller's.
+    unsafe { _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b)) }
+}
+
+/// The sums of neighbouring quarters, those of `a` before those of `b`.
+#[inline(always)]
+unsafe fn fold_pd(a: __m512d, b: __m512d) -> __m512d {
+    // SAFETY: the caller's.
+    unsafe {
+        let even = _mm512_shuffle_f64x2::<0x88>(a, b);
+        _mm512_add_pd(even, _mm512_shuffle_f64x2::<0xDD>(a, b))
     }
 }
