@@ -232,6 +232,14 @@ impl Amg {
         }
     }
 
+    /// Which couplings matter on a level.
+    pub(super) fn strength_at(&self, level: usize) -> Strength {
+        match self.strength.at_level(level) {
+            Strength::Auto => strength_for(self.coarsening),
+            known => known,
+        }
+    }
+
     fn decide(&mut self, definite: bool, on_device: bool) {
         if self.coarsening == Coarsening::Auto {
             let grouped = matches!(

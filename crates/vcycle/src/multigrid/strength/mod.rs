@@ -53,7 +53,8 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// The same with the threshold of a level; 0 is the finest.
+    /// The same with the threshold of a level; 0 is the finest. Below the levels that go by affinity
+    /// it is `Auto`.
     #[must_use]
     pub fn at_level(self, level: usize) -> Self {
         match self {
@@ -61,6 +62,7 @@ impl Strength {
                 threshold: measure.threshold * measure.decay.powi(level as i32),
                 ..measure
             }),
+            Strength::Affinity(measure) if level >= measure.levels => Strength::Auto,
             same => same,
         }
     }
@@ -77,7 +79,7 @@ impl Strength {
             Strength::Symmetric(measure) => graph(a, measure),
             Strength::Absolute(measure) => graph(a, measure),
             Strength::Mutual(measure) => graph(a, measure),
-            Strength::Affinity(measure) => graph(a, measure),
+            Strength::Affinity(measure) => measure.strong(a),
         }
     }
 }
@@ -130,14 +132,19 @@ trait Measure: Sync {
     fn coupling(&self, scales: &[f64], row: usize, column: usize, value: f64) -> f64;
 }
 
-fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
+/// Whether a matrix has a graph, and whether the parameters of a measure make sense.
+fn check(a: &Csr<f64>, measure: &impl Measure) -> Result<()> {
     let size = a.size();
     if size.rows != size.cols {
         let component = "strength of connection";
         return Err(Error::NotSquare { component, size });
     }
     not_negative("threshold", measure.threshold())?;
-    not_negative("connections", measure.connections().unwrap_or(0.0))?;
+    not_negative("connections", measure.connections().unwrap_or(0.0))
+}
+
+fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
+    check(a, measure)?;
     if let (Some(queue), Some(known)) = (Queue::of(a.executor()), measure.on_device())
         && measure.connections().is_none()
     {
@@ -161,7 +168,7 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     };
     let pieces = a.pattern().pieces();
     let arrays = build(a.executor(), pieces, a.bytes(), || (), fill)?;
-    Ok(arrays.into_pattern(a.executor(), size))
+    Ok(arrays.into_pattern(a.executor(), a.size()))
 }
 
 fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
