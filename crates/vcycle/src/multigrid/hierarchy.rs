@@ -3,7 +3,7 @@
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
-use super::amg::Amg;
+use super::amg::{Amg, Known};
 use super::clock::Clock;
 use super::coarsen::{Numbers, uniform};
 use super::coarsest::is_diagonal;
@@ -11,6 +11,7 @@ use super::cycle::Cycles;
 use super::near_nullspace::NearNullspace;
 use super::precision::{of_levels, of_transfer};
 use super::report::{LevelFacts, Report};
+use super::restriction;
 use super::scaling::{Normalised, scale_levels};
 use super::stages::{Coarsened, Coarsening, Interpolation};
 use super::systems::{Unknowns, View, in_blocks};
@@ -181,8 +182,11 @@ pub(super) fn analysed<T: Scalar>(
     let amg = amg.searching(near_nullspace);
     let a = finest(amg.host_rows_needed(), given)?;
     let amg = amg.decided_by(|| {
-        let on_device = matches!(a.executor(), Executor::Gpu(_));
-        Ok((a.symmetric_and_positive()? == [true; 2], on_device))
+        Ok(Known {
+            definite: a.symmetric_and_positive()? == [true; 2],
+            on_device: matches!(a.executor(), Executor::Gpu(_)),
+            jumps: near_nullspace.block_size() == 1 && a.has_jumps()?,
+        })
     })?;
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
@@ -296,10 +300,10 @@ fn step(
     amg.strength = amg.strength_at(level);
     let amg = &amg;
     let interpolation = amg.interpolation.after(amg.coarsening)?;
+    let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
+    let strength = is_used.then_some(amg.strength);
     let view = {
         let _stage = stage("strength");
-        let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
-        let strength = is_used.then_some(amg.strength);
         View::new(amg.systems, amg.coarsening, strength, a, unknowns)?
     };
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
@@ -325,14 +329,18 @@ fn step(
         )));
     }
     let map = coarsened.map();
-    let (prolongation, block, radius) = {
+    let (own, (prolongation, block, radius)) = {
         let _stage = stage("interpolation");
-        coarsened.prolongation(interpolation, view, amg, unknowns)?
+        let stages = (strength, interpolation);
+        (
+            restriction::own(amg, stages, a, &coarsened, unknowns)?,
+            coarsened.prolongation(interpolation, view, amg, unknowns)?,
+        )
     };
     let _stage = stage("galerkin");
     let keep = records.is_some();
-    let (restriction, coarse, product) =
-        product(a, &prolongation, block, amg.restriction_scaling, keep)?;
+    let ways = (own, &prolongation);
+    let (restriction, coarse, product) = product(a, ways, block, amg.restriction_scaling, keep)?;
     if let Some(records) = records {
         records.push(Record {
             map,
@@ -353,11 +361,11 @@ fn step(
     )))
 }
 
-/// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of
-/// them; else with the symbolic phase if it is to be kept.
+/// `R = scaling P^T`, unless `R` is given, and `R A P`, by blocks if they are larger than an entry and
+/// `A` is made of them; else with the symbolic phase if it is to be kept.
 pub(super) fn product(
     a: &Csr<f64>,
-    p: &Csr<f64>,
+    (own, p): (Option<Csr<f64>>, &Csr<f64>),
     block: Size,
     scaling: f64,
     keep: bool,
@@ -366,12 +374,17 @@ pub(super) fn product(
         1.0 => Ok(r),
         factor => r.scale(factor),
     };
-    if let Some((a, p)) = in_blocks(a, p, block) {
+    if own.is_none()
+        && let Some((a, p)) = in_blocks(a, p, block)
+    {
         let r = p.transpose()?;
         let coarse = r.multiply(&a.multiply(&p)?)?.rows()?;
         return Ok((scaled(r.rows()?)?, scaled(coarse)?, None));
     }
-    let r = scaled(p.transpose()?)?;
+    let r = match own {
+        Some(own) => scaled(own)?,
+        None => scaled(p.transpose()?)?,
+    };
     if !keep {
         let coarse = galerkin(&r, a, p)?;
         return Ok((r, coarse, None));

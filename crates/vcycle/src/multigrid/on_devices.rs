@@ -112,3 +112,17 @@ fn bad_matrices_are_told_with_their_row() {
     let zero = set_up(&|a| a.values_mut().fill(0.0));
     assert!(matches!(zero, Error::Singular { .. }), "{zero}");
 }
+
+#[test]
+fn jumps_on_a_device_are_not_for_groups() {
+    let Some(device) = device() else { return };
+    let open = Amg {
+        host_rows: 100,
+        ..Amg::default()
+    };
+    for (problem, expected) in [("poisson7:8", "mis2"), ("jump7:8,1e6", "pmis")] {
+        let a = matrix(problem, &device);
+        let made = open.hierarchy(&a, &Workspace::new()).unwrap();
+        assert_eq!(made.amg().coarsening.to_string(), expected, "{problem}");
+    }
+}

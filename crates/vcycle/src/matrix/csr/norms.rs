@@ -5,6 +5,11 @@ use crate::backend::gpu::setup::Queue;
 use crate::error::Result;
 use crate::scalar::{Field, Real, Scalar};
 
+/// Absolute row sums over the diagonal of dominant rows are below this.
+const DOMINANT: f64 = 2.001;
+/// Coefficients jump where the diagonal has numbers so many times others.
+const JUMP: f64 = 1e3;
+
 /// The absolute value of a stored number.
 pub(super) fn modulus<T: Scalar>(value: T) -> f64 {
     value.load().modulus().to_f64()
@@ -72,6 +77,16 @@ impl<T: Scalar> Csr<T> {
         });
         let join = |a: (f64, f64), b: (f64, f64)| (larger(a.0, b.0), a.1.min(b.1));
         Ok(parts.into_iter().fold((0.0, f64::INFINITY), join))
+    }
+
+    /// Whether a matrix on a device is diagonally dominant with a diagonal of very different sizes, as
+    /// that of a diffusion whose coefficient jumps; nobody asks the host.
+    pub(crate) fn has_jumps(&self) -> Result<bool> {
+        let Some(queue) = Queue::real::<T>(self.executor()) else {
+            return Ok(false);
+        };
+        let found = queue.extremes(self)?;
+        Ok(found.row_sum < DOMINANT && found.largest > JUMP * found.smallest_diagonal)
     }
 
     /// The largest sum of absolute values in a row.

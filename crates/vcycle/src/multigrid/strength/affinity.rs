@@ -22,8 +22,9 @@ use crate::multigrid::spectrum::scattered;
 ///
 /// Entries have a say, too: couplings of the sign of the diagonal, and those below a fifth of the
 /// largest of the row, are weak whatever the test vectors say, which by chance may be alike across
-/// them; where that leaves two a row, there is nothing to choose. And where weights are made of entries (extended+i and its like), the large ones count as
-/// well, or most of a row would be weak; only the choice or grouping of unknowns goes by affinity alone.
+/// them; where that leaves two a row, there is nothing to choose. And where weights are made of entries
+/// (extended+i and its like), the large ones count as well, or most of a row would be weak; only the
+/// choice or grouping of unknowns goes by affinity alone.
 ///
 /// **Choose it** for anisotropy that does not follow the grid, where large entries mislead, with a
 /// coarsening that goes far: `pmis-aggressive`. It costs `sweeps` times `vectors` products in single
@@ -73,7 +74,7 @@ impl Measure for Affinity {
         Ok(closeness.map_rows(|| (), most))
     }
 
-    fn reference(&self, _closeness: &Csr<f64>, _scales: &[f64], _row: usize) -> f64 {
+    fn reference(&self, _closeness: &CsrArrays<'_, f64>, _scales: &[f64], _row: usize) -> f64 {
         1.0
     }
 

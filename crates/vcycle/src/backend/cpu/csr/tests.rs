@@ -175,7 +175,7 @@ fn blocks_of_columns_agree_with_the_reference() {
 }
 
 #[test]
-fn a_row_longer_than_a_piece_is_shared_by_threads() {
+fn a_row_longer_than_a_piece_has_a_sum_of_parts() {
     let a = matrix(4000, 200_001, 150_000);
     check::<f64, f64, f64>(&a, 1);
     check::<f32, f32, f32>(&a, 1);

@@ -113,9 +113,17 @@ KERNEL invert(MATRIX, u32 sums, ARITH(T) weight, GLOBAL T *RESTRICT out, GLOBAL 
     }
 }
 
+// The square root of an entry of the diagonal, zero where there is none.
+FUNCTION f64 root_of_diagonal(GLOBAL const u64 *offsets, GLOBAL const u32 *columns,
+                              GLOBAL const T *values, u64 row) {
+    const u64 end = offsets[row + 1], place = find(offsets[row], end, columns, (u32)row);
+    const f64 d = place < end ? LOAD(T, values, place) : 0;
+    return SQUARE_ROOT(f64, ABS(d));
+}
+
 // The first row with an entry unlike that at the mirrored position, and the first whose diagonal is
 // not positive. Neighbouring threads share a row, SHARES of them.
-KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, GLOBAL u32 *first) {
+KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, ARITH(T) cancelled, GLOBAL u32 *first) {
     FOR_ITEMS(item, rows * SHARES) {
         const u64 row = item / SHARES, own = offsets[row], next = offsets[row + 1];
         for (u64 entry = own + item % SHARES; entry < next; entry += SHARES) {
@@ -129,7 +137,9 @@ KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, GLOBAL u32 *first) {
                                   : find(begin, end, columns, (u32)row);
             const ARITH(T) other = place < end ? LOAD(T, values, place) : 0;
             const ARITH(T) a = ABS(value), b = ABS(other), apart = ABS(value - other);
-            if (apart > tolerance * (a > b ? a : b))
+            if (apart > tolerance * (a > b ? a : b) &&
+                apart > cancelled * root_of_diagonal(offsets, columns, values, row) *
+                            root_of_diagonal(offsets, columns, values, column))
                 ATOMIC_MIN(&first[0], row);
         }
         if (item % SHARES == 0) {

@@ -108,12 +108,17 @@ impl Queue<'_> {
         Ok(found.get(0)? != 0)
     }
 
-    /// The first row that has an entry unlike its mirrored one, by more than the tolerance, and the
-    /// first whose diagonal is not positive.
-    pub(crate) fn check_symmetry<T: Scalar>(&self, a: &Csr<T>, tolerance: f64) -> Result<Found> {
-        let tolerance = scalars::number(T::Arith::from_f64(tolerance));
+    /// The first row that has an entry unlike its mirrored one, by more than the tolerances relative
+    /// to the larger of both and to the diagonal of both rows, and the first whose diagonal is not
+    /// positive.
+    pub(crate) fn check_symmetry<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        tolerances: [f64; 2],
+    ) -> Result<Found> {
+        let tolerances = tolerances.map(|value| scalars::number(T::Arith::from_f64(value)));
         let items = a.size().rows * SHARES;
-        self.find("check_symmetry", a, items, &[tolerance])
+        self.find("check_symmetry", a, items, &tolerances)
     }
 
     /// The first row whose columns do not increase or are out of range.

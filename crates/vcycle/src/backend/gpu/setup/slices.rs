@@ -103,6 +103,11 @@ impl Slices {
         work.encoded(widths, parts)
     }
 
+    /// Whether all rows are in aligned slices, in their own order.
+    pub(crate) fn is_aligned(&self) -> bool {
+        self.threads == 1 && self.codes.is_empty() && self.order.is_none() && self.parts.is_none()
+    }
+
     /// Values of a matrix of the pattern in this layout; those of parts behind all others.
     pub(crate) fn place<T: Element>(
         &self,
@@ -204,7 +209,7 @@ fn lanes_for(rows: usize, mean: usize, width: usize, longer: &Longer) -> usize {
     let too_few = |threads: usize| {
         let (steps, lanes) = (mean / threads, rows * threads);
         let waits = || steps > 4 || 64 * longer[threads.trailing_zeros() as usize] > rows;
-        steps > 64 || steps > 12 && lanes < 1 << 20 || lanes < 1 << 17 && waits()
+        steps > 64 || steps > 12 && lanes < 1 << 19 || lanes < 1 << 17 && waits()
     };
     let mut threads = 1;
     while threads < width.min(LANES) && too_few(threads) {
