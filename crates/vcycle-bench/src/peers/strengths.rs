@@ -13,13 +13,13 @@ use vcycle::executor::Executor;
 pub(super) const PROBLEMS: [&str; 2] = ["aniso5:1000,0.001,34.377", "aniso5:1000,0.001,0.6"];
 /// The stages that are the same.
 const STAGES: [&str; 4] = [
-    r#"coarsening = "pmis-aggressive", smoother = "chebyshev:2""#,
+    r#"coarsening = "pmis", interpolation = "classical", smoother = "l1-jacobi""#,
     r#"coarsening = "pmis-aggressive", smoother = "l1-jacobi""#,
     r#"coarsening = "pmis", interpolation = "extended+i", smoother = "l1-jacobi""#,
     r#"coarsening = "rs", interpolation = "classical", smoother = "chebyshev:2""#,
 ];
 const CLASSICAL: [&str; 2] = ["classical 0.25", "classical 0.5"];
-const AFFINITY: &str = "affinity";
+const AFFINITY: [&str; 2] = ["affinity", "affinity, all levels"];
 
 /// Measures all of it; every table is printed at once.
 pub(super) fn run(problems: &[&str], threads: usize, rounds: usize) -> Result<()> {
@@ -52,8 +52,9 @@ fn configs(stages: &str) -> Result<Vec<(&'static str, Config)>> {
         r#"{ kind = "classical", threshold = 0.25 }"#,
         r#"{ kind = "classical", threshold = 0.5 }"#,
         r#"{ kind = "affinity" }"#,
+        r#"{ kind = "affinity", levels = 100 }"#,
     ];
-    let names = CLASSICAL.into_iter().chain([AFFINITY]);
+    let names = CLASSICAL.into_iter().chain(AFFINITY);
     let config = |(name, strength): (&'static str, &str)| {
         let amg = format!(r#"name = "amg", {stages}, strength = {strength}"#);
         let mut config =
@@ -113,9 +114,9 @@ mod tests {
             peers: Vec::new(),
         };
         let group = race.run(&system, std::path::Path::new("")).unwrap();
-        assert!(group.measured(AFFINITY).is_some());
+        assert!(AFFINITY.iter().all(|name| group.measured(name).is_some()));
         let text = text(&group);
-        assert_eq!(text.lines().count(), 5, "{text}");
+        assert_eq!(text.lines().count(), 6, "{text}");
         assert!(text.contains("1.00"), "{text}");
     }
 }

@@ -52,7 +52,7 @@ impl Default for Affinity {
             threshold: 0.6,
             connections: None,
             vectors: 8,
-            sweeps: 8,
+            sweeps: 6,
             levels: 1,
         }
     }
@@ -88,7 +88,7 @@ type Lane = [f32; LANE];
 const LANE: usize = 8;
 
 /// Couplings that may be strong: not much smaller than the largest of the row.
-const LARGE: Classical = Classical {
+pub(super) const LARGE: Classical = Classical {
     threshold: 0.2,
     max_row_sum: 0.9,
     connections: None,
@@ -137,14 +137,14 @@ impl Affinity {
         let mut next = x.clone();
         for sweep in 0..self.sweeps {
             self.each_piece(a, lanes, &mut next, |rows, part| {
+                part.copy_from_slice(&x[rows.start * lanes..rows.end * lanes]);
                 let piece = Piece {
                     a: a.at_hand(),
                     lanes,
                     rows,
-                    old: &x,
-                    forwards: sweep % 2 == 0,
+                    others: &x,
                 };
-                piece.relax(part);
+                piece.relax(sweep % 2 == 0, part);
             });
             std::mem::swap(&mut x, &mut next);
         }
@@ -174,58 +174,52 @@ struct Piece<'a> {
     a: CsrArrays<'a, f64>,
     lanes: usize,
     rows: Range<usize>,
-    /// All test vectors before the sweep.
-    old: &'a [Lane],
-    forwards: bool,
+    /// All test vectors before the sweep; those of this piece are relaxed in their own place.
+    others: &'a [Lane],
 }
 
 impl Piece<'_> {
-    fn relax(&self, new: &mut [Lane]) {
-        let mut weights = Vec::new();
+    fn relax(&self, forwards: bool, own: &mut [Lane]) {
         for step in 0..self.rows.len() {
-            let row = match self.forwards {
+            let row = match forwards {
                 true => self.rows.start + step,
                 false => self.rows.end - 1 - step,
             };
-            self.relax_row(row, new, &mut weights);
-        }
-    }
-
-    /// `x_i = -sum_j a_ij x_j / a_ii`, with what is new of this piece.
-    fn relax_row(&self, row: usize, new: &mut [Lane], weights: &mut Vec<(usize, bool, f32)>) {
-        self.weigh(row, weights);
-        for lane in 0..self.lanes {
-            let mut sum = [0.0_f32; LANE];
-            for &(place, is_new, weight) in weights.iter() {
-                let x = if is_new {
-                    &new[place + lane]
-                } else {
-                    &self.old[place + lane]
-                };
-                for (sum, x) in sum.iter_mut().zip(x) {
-                    *sum += weight * x;
-                }
+            for lane in 0..self.lanes {
+                own[self.place(row, lane)] = self.relaxed(row, lane, own);
             }
-            new[(row - self.rows.start) * self.lanes + lane] = sum;
         }
     }
 
-    /// For every neighbour its place in the new or old test vectors and its weight; none where the
-    /// diagonal is zero.
-    fn weigh(&self, row: usize, weights: &mut Vec<(usize, bool, f32)>) {
+    /// `-sum_j a_ij x_j / a_ii`; zero where the diagonal is.
+    fn relaxed(&self, row: usize, lane: usize, own: &[Lane]) -> Lane {
         let (columns, values) = self.a.row(row);
-        let own = columns.binary_search(&(row as u32));
-        let own = own.map_or(0.0, |place| values[place]);
-        weights.clear();
+        let mut sum = [0.0; LANE];
+        let diagonal = match columns.binary_search(&(row as u32)) {
+            Ok(place) if values[place] != 0.0 => values[place],
+            _ => return sum,
+        };
+        let scale = -1.0 / diagonal;
         for (&column, &value) in columns.iter().zip(values) {
             let column = column as usize;
-            if column != row && own != 0.0 {
-                let is_new = self.rows.contains(&column) && (column < row) == self.forwards;
-                let first = if is_new { self.rows.start } else { 0 };
-                let place = (column - first) * self.lanes;
-                weights.push((place, is_new, (-value / own) as f32));
+            if column == row {
+                continue;
+            }
+            let x = match self.rows.contains(&column) {
+                true => &own[self.place(column, lane)],
+                false => &self.others[column * self.lanes + lane],
+            };
+            let weight = (scale * value) as f32;
+            for (sum, x) in sum.iter_mut().zip(x) {
+                *sum += weight * x;
             }
         }
+        sum
+    }
+
+    /// Where a row of this piece is.
+    fn place(&self, row: usize, lane: usize) -> usize {
+        (row - self.rows.start) * self.lanes + lane
     }
 }
 

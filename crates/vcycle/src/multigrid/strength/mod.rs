@@ -87,26 +87,12 @@ impl Strength {
 
 impl Strength {
     /// The couplings for weights that are made of entries: where the strong ones were not told by
-    /// theirs, the large ones as well.
+    /// theirs, all large ones, of which those are a part.
     pub(super) fn for_weights(&self, a: &Csr<f64>, strong: &Arc<Pattern>) -> Result<Arc<Pattern>> {
-        if !matches!(self, Strength::Affinity(_)) {
-            return Ok(Arc::clone(strong));
+        match self {
+            Strength::Affinity(_) => graph(a, &affinity::LARGE),
+            _ => Ok(Arc::clone(strong)),
         }
-        let large = graph(a, &Classical::default())?;
-        let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
-            let of = |graph: &'_ Pattern, column: u32| {
-                let columns = &graph.columns()[graph.range(row)];
-                columns.binary_search(&column).is_ok()
-            };
-            let (columns, _) = a.row(row);
-            let kept = columns
-                .iter()
-                .map(|&c| (of(strong, c) || of(&large, c), c, ()));
-            rows.append_kept(a.executor(), columns.len(), kept)?;
-            Ok(())
-        };
-        let arrays = build(a.executor(), a.pattern().pieces(), a.bytes(), || (), fill)?;
-        Ok(arrays.into_pattern(a.executor(), a.size()))
     }
 }
 
