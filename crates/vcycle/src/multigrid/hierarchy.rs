@@ -14,6 +14,7 @@ use super::report::{LevelFacts, Report};
 use super::restriction;
 use super::scaling::{Normalised, scale_levels};
 use super::stages::{Coarsened, Coarsening, Interpolation};
+use super::stored::Overflows;
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::backend::gpu::{Gpu, setup::Queue};
@@ -82,6 +83,10 @@ impl<T: Scalar> Hierarchy<T> {
             let _stage = clock.stage(0, "analysis");
             amg.has_one_way_sweeps() && levels[0].a.symmetric_and_positive()?[0]
         };
+        let smoothings = levels.iter().enumerate();
+        let ready = smoothings
+            .map(|(number, level)| amg.smoothing(number, level.a.size().rows))
+            .all(|smoothing| smoothing.multiplies_alone());
         let mut report = report(&amg, &levels, &precisions, stalled);
         let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
         for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
@@ -95,13 +100,16 @@ impl<T: Scalar> Hierarchy<T> {
             precisions,
             levels,
             factors,
+            overflows: Overflows::default(),
             ws: clock.ws,
             clock: &clock,
         };
         let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
         let own = if shared { a.footprint().held } else { 0 };
-        let [cycle, full] = outermost(&mut plan)?;
-        if let Executor::Gpu(gpu) = a.executor() {
+        let made = outermost(&mut plan);
+        plan.overflows.check()?;
+        let [cycle, full] = made?;
+        if let (Executor::Gpu(gpu), false) = (a.executor(), ready) {
             let _stage = clock.stage(0, "first cycle");
             first_cycle(cycle.as_ref(), gpu)?;
         }
@@ -149,7 +157,7 @@ impl<T: Scalar> Hierarchy<T> {
     }
 }
 
-/// Applies a cycle once, so that matrices travel to the device and kernels are compiled now.
+/// Applies a cycle once, so that what smoothers are made of travels to the device now.
 fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>, gpu: &Gpu) -> Result<()> {
     let b = Vector::<T>::zeros(cycle.executor(), cycle.size().rows, 1)?;
     let mut x = Vector::zeros_like(&b)?;
@@ -181,6 +189,7 @@ pub(super) fn analysed<T: Scalar>(
     let _stage = clock.stage(0, "analysis");
     let amg = amg.searching(near_nullspace);
     let a = finest(amg.host_rows_needed(), given)?;
+    check_room(&a)?;
     let amg = amg.decided_by(|| {
         Ok(Known {
             definite: a.symmetric_and_positive()? == [true; 2],
@@ -195,6 +204,14 @@ pub(super) fn analysed<T: Scalar>(
         Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
     };
     Ok((amg, vec![Matrices::new(a)], unknowns))
+}
+
+/// Fails before anything is made where a device has no room even for the first steps: a weight for every
+/// entry and a few numbers for every row.
+fn check_room(a: &Csr<f64>) -> Result<()> {
+    let (weights, rows) = (a.nonzeros() * size_of::<f32>(), a.size().rows);
+    a.executor()
+        .check_room(weights + rows * 4 * size_of::<f64>())
 }
 
 /// The matrix in double precision, checked: the given one itself if it is that already; on the host if
@@ -398,7 +415,7 @@ pub(super) fn product(
 /// group, to which nothing is restricted.
 pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
     if let Some(queue) = Queue::of(coarse.executor())
-        && !queue.has_empty_rows(coarse.pattern())?
+        && !coarse.pattern().has_empty_rows(&queue)?
     {
         return Ok(coarse);
     }

@@ -202,6 +202,18 @@ impl Smoother {
         }
     }
 
+    /// Whether a sweep consists of products with the matrix and a diagonal alone.
+    pub(super) fn multiplies_alone(&self) -> bool {
+        matches!(
+            self,
+            Self::Auto
+                | Self::Jacobi { .. }
+                | Self::L1Jacobi { .. }
+                | Self::Chebyshev { .. }
+                | Self::ChebyshevL1 { .. }
+        )
+    }
+
     /// Whether a sweep is symmetric where the matrix is.
     pub fn is_symmetric(&self) -> bool {
         match self {
