@@ -13,7 +13,7 @@ use vcycle::executor::Executor;
 pub(super) const PROBLEMS: [&str; 2] = ["aniso5:1000,0.001,34.377", "aniso5:1000,0.001,0.6"];
 /// The stages that are the same.
 const STAGES: [&str; 4] = [
-    r#"coarsening = "pmis", interpolation = "classical", smoother = "l1-jacobi""#,
+    r#"coarsening = "pmis", interpolation = "direct", smoother = "l1-jacobi""#,
     r#"coarsening = "pmis-aggressive", smoother = "l1-jacobi""#,
     r#"coarsening = "pmis", interpolation = "extended+i", smoother = "l1-jacobi""#,
     r#"coarsening = "rs", interpolation = "classical", smoother = "chebyshev:2""#,
