@@ -64,9 +64,10 @@ impl Pool {
         self.limit = limit;
     }
 
-    /// Bytes that are kept.
-    pub fn held(&self) -> usize {
-        self.held
+    /// Bytes that may be asked for where the driver has so many: what is kept as well, up to the limit.
+    pub fn free_beside(&self, of_driver: usize) -> usize {
+        let left = self.limit.map(|limit| limit.saturating_sub(self.used));
+        left.unwrap_or(usize::MAX).min(of_driver + self.held)
     }
 
     /// Everything that is kept, to be given back to the driver.
@@ -79,6 +80,16 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_free_ends_at_the_limit() {
+        let mut pool = Pool::default();
+        pool.give(256, 1);
+        assert_eq!(pool.free_beside(1000), 1256);
+        pool.limit(Some(600));
+        assert!(pool.begin_use(512));
+        assert_eq!(pool.free_beside(1000), 88);
+    }
 
     #[test]
     fn rounding_wastes_little() {
@@ -94,10 +105,10 @@ mod tests {
         let mut pool = Pool::default();
         pool.give(256, 7);
         assert_eq!(
-            (pool.held(), pool.take(512), pool.take(256)),
+            (pool.free_beside(0), pool.take(512), pool.take(256)),
             (256, None, Some(7))
         );
-        assert_eq!((pool.held(), pool.take(256)), (0, None));
+        assert_eq!((pool.free_beside(0), pool.take(256)), (0, None));
     }
 
     #[test]

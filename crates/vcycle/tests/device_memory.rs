@@ -1,7 +1,7 @@
 //! What happens to set-ups when a device has no more memory; in a process of its own, because the
 //! limit is that of the device.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use vcycle::Error;
 use vcycle::executor::{Executor, Workspace};
@@ -9,6 +9,9 @@ use vcycle::gallery;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::Amg;
 use vcycle_gpu::Device;
+
+/// Held by the test that sets the limit.
+static LIMITED: Mutex<()> = Mutex::new(());
 
 fn device() -> Option<String> {
     let found = vcycle_gpu::discover().into_iter();
@@ -21,8 +24,34 @@ fn device() -> Option<String> {
 }
 
 #[test]
+fn a_matrix_too_large_is_refused_before_it_travels() {
+    let Some(name) = device() else { return };
+    let _alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
+    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    let a = gallery::build("poisson7:12", &Executor::cpu()).unwrap();
+    let needed = a.matrix.bytes();
+    let (used, before) = (device.memory_use().0, device.counts());
+    device.limit_memory(Some(used + needed - 1));
+    let refused = a.matrix.copy_to(&executor).unwrap_err();
+    device.limit_memory(None);
+    let told = matches!(
+        refused,
+        Error::Device(vcycle_gpu::Error::OutOfMemory { bytes, free, .. })
+            if bytes == needed && free < needed
+    );
+    assert!(told, "{refused}");
+    let after = device.counts();
+    assert_eq!(
+        (after.uploaded, device.memory_use().0),
+        (before.uploaded, used)
+    );
+    assert!(a.matrix.copy_to(&executor).is_ok());
+}
+
+#[test]
 fn a_set_up_without_memory_fails_and_the_next_one_works() {
     let Some(name) = device() else { return };
+    let _alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
     let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
     let a = gallery::build("poisson7:12", &Executor::cpu()).unwrap();
     let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix.copy_to(&executor).unwrap());

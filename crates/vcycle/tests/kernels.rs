@@ -62,6 +62,42 @@ fn programs(device: &str) -> Vec<Source> {
     Device::open(device).unwrap().programs()
 }
 
+/// Threads of a team, entries of its rows and slots of its tables, as larger problems have them.
+const TEAMS: [[usize; 3]; 5] = [
+    [8, 16, 32],
+    [16, 64, 128],
+    [32, 256, 512],
+    [128, 2048, 3072],
+    [128, 0, 0],
+];
+
+/// The programs of teams that small problems have no rows for, each once.
+fn of_wider_teams(programs: &[Source]) -> Vec<Source> {
+    let is = |define: &str, name: &str| define.split('=').next() == Some(name);
+    let sized = |program: &&Source| {
+        let has = |name: &str| program.defines.iter().any(|define| is(define, name));
+        let alone = program.defines.iter().any(|define| define == "THREADS=1");
+        has("SLOTS") && !has("ITEM") && !alone
+    };
+    let mut wider: Vec<Source> = Vec::new();
+    for program in programs.iter().filter(sized) {
+        for team in TEAMS {
+            let mut program = program.clone();
+            for define in &mut program.defines {
+                for (name, value) in ["THREADS", "SIZE", "SLOTS"].into_iter().zip(team) {
+                    if is(define, name) {
+                        *define = format!("{name}={value}");
+                    }
+                }
+            }
+            if !wider.contains(&program) {
+                wider.push(program);
+            }
+        }
+    }
+    wider
+}
+
 fn compile_all(programs: &[Source], target: &str, width: usize) {
     for program in programs {
         let mut program = program.clone();
@@ -88,7 +124,8 @@ fn programs_of_one_device_compile_for_all() {
         eprintln!("skipped: there is no OpenCL device (see scripts/opencl-cpu)");
         return;
     };
-    let programs = programs(&device);
+    let mut programs = programs(&device);
+    programs.extend(of_wider_teams(&programs));
     let has = |variable: &str| std::env::var_os(variable).is_some();
     let targets = [
         ("VCYCLE_NVRTC", "sm_80", 32),

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         groups.push(race.run(&system, &file)?);
     }
     println!(
-        "{}\n\nBest of {} rounds, in turns, threads {threads}; true relative residual 1e-8. \
+        "{}\n\nThe fastest set-up and solve of {} rounds, in turns, threads {threads}; true relative residual 1e-8. \
          Peers have the near-nullspace, where it is known, and their own defaults.",
         text(&groups),
         arguments.rounds

@@ -2,13 +2,16 @@
 
 use std::process::ExitCode;
 
-/// Runs a benchmark; what goes wrong there is told, not typed.
+use crate::BAD_INPUT;
+
+/// Runs a benchmark. What the library refuses is bad input, as everywhere; the rest is a failure of the benchmark.
 pub fn run(command: &vcycle_bench::Command) -> ExitCode {
-    match vcycle_bench::run(command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+    let Err(error) = vcycle_bench::run(command) else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("error: {error}");
+    match error.is::<vcycle::Error>() {
+        true => ExitCode::from(BAD_INPUT),
+        false => ExitCode::FAILURE,
     }
 }

@@ -22,6 +22,7 @@
 
 mod auto;
 mod components;
+mod driver;
 mod error;
 mod modes;
 mod nullspace;

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::components::unknown_name;
+use super::driver::Driver;
 use super::error::ConfigError;
 use super::precision::{Unit, bad_precision};
 use super::sequence::Kept;
-use super::solve::Driver;
 use super::{Config, Solution, System};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;

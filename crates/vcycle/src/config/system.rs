@@ -77,6 +77,7 @@ impl<T: Scalar> System<T> {
         let mut facts = Csr::<T>::identity(&Executor::reference(), 1).facts();
         (facts.rows, facts.columns) = (a.size().rows, a.size().cols);
         (facts.nonzeros, facts.on_device) = (a.nonzeros(), true);
+        facts.jumps = self.near_nullspace.is_none() && a.has_jumps().unwrap_or(false);
         facts
     }
 }

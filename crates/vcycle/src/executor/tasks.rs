@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use super::Executor;
 
 impl Executor {
-    /// The threads, where this many bytes of work are worth more than one of them.
-    pub(crate) fn pool(&self, bytes: usize) -> Option<&rayon::ThreadPool> {
+    /// Threads for those who have their own way of sharing work; none where one is enough.
+    pub(crate) fn pool(&self) -> Option<&rayon::ThreadPool> {
         match self {
             Executor::Reference => None,
-            Executor::Cpu(threads) => threads.worth(bytes),
-            Executor::Gpu(_) => Self::all_cores().worth(bytes),
+            Executor::Cpu(threads) => threads.pool(),
+            Executor::Gpu(_) => Self::all_cores().pool(),
         }
     }
 
@@ -32,7 +32,7 @@ impl Executor {
             Executor::Reference => None,
         };
         let threads = match threads {
-            Some(threads) if tasks.len() > 1 && threads.worth(bytes).is_some() => threads,
+            Some(threads) if tasks.len() > 1 && threads.worth(bytes) => threads,
             _ => {
                 let mut scratch = scratch();
                 return tasks.into_iter().map(|t| work(&mut scratch, t)).collect();
@@ -68,7 +68,7 @@ impl Executor {
         a: impl FnOnce() -> A + Send,
         b: impl FnOnce() -> B + Send,
     ) -> (A, B) {
-        match self.pool(usize::MAX) {
+        match self.pool() {
             Some(pool) => pool.join(a, b),
             None => (a(), b()),
         }

@@ -9,6 +9,7 @@ use super::interpolate::{Bamg, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
+use super::restriction::Restriction;
 use super::scaling::LevelScaling;
 use super::smooth::Smoother;
 use super::stages::{Coarsening, Interpolation};
@@ -100,7 +101,9 @@ pub struct Amg {
     pub precision: LevelPrecisions,
     /// What keeps narrow precisions within their range.
     pub scaling: LevelScaling,
-    /// The restriction is the transposed prolongation times this. Less than one, a half for
+    /// What residuals are brought to the next level with.
+    pub restriction: Restriction,
+    /// The restriction is multiplied by this. Less than one, a half for
     /// groups of two, keeps the entries of coarse matrices from growing; corrections stay the same.
     pub restriction_scaling: f64,
     /// What solves the coarsest level.
@@ -141,36 +144,46 @@ impl Default for Amg {
             fmg_start: false,
             precision: LevelPrecisions::default(),
             scaling: LevelScaling::default(),
+            restriction: Restriction::default(),
             restriction_scaling: 1.0,
             coarsest: Coarsest::default(),
             coarsest_sweeps: 2,
             max_levels: 25,
             coarsest_rows: 200,
-            host_rows: 4000,
+            host_rows: 1024,
             seed: 1,
         }
     }
+}
+
+/// What `auto` goes by.
+pub(super) struct Known {
+    /// Whether the matrix is symmetric with a positive diagonal.
+    pub definite: bool,
+    /// Whether it is on a device.
+    pub on_device: bool,
+    /// Whether its coefficients jump; not asked on the host.
+    pub jumps: bool,
 }
 
 impl Amg {
     /// The same with every `auto` decided for a matrix; the facts are asked for only if needed.
     #[must_use]
     pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
-        let known = |facts: Facts| {
-            let definite = facts.symmetric && facts.positive_diagonal();
-            (definite, facts.on_device)
+        let known = |facts: Facts| Known {
+            definite: facts.symmetric && facts.positive_diagonal(),
+            on_device: facts.on_device,
+            jumps: facts.jumps,
         };
         let decided = self.decided_by(|| Ok(known(facts())));
         decided.expect("facts are there")
     }
 
-    /// The same for a matrix of which it is known whether it is symmetric with a positive diagonal,
-    /// and whether it is on a device.
-    pub(super) fn decided_by(&self, known: impl FnOnce() -> Result<(bool, bool)>) -> Result<Self> {
+    /// The same, by what is [`Known`].
+    pub(super) fn decided_by(&self, known: impl FnOnce() -> Result<Known>) -> Result<Self> {
         let mut amg = self.clone();
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
-            let (definite, on_device) = known()?;
-            amg.decide(definite, on_device);
+            amg.decide(&known()?);
         }
         if self.systems == Systems::Auto && self.interpolation.fits_vectors() {
             amg.systems = Systems::Scalar;
@@ -232,13 +245,21 @@ impl Amg {
         }
     }
 
-    fn decide(&mut self, definite: bool, on_device: bool) {
+    /// Groups by MIS-2 lose more to jumps than the greedy ones of the host: `jump7:128,1e6` takes 24
+    /// iterations with them, with PMIS and `l1-jacobi` 16 that cost as much each.
+    fn decide(&mut self, known: &Known) {
+        let &Known {
+            definite,
+            on_device,
+            jumps,
+        } = known;
         if self.coarsening == Coarsening::Auto {
             let grouped = matches!(
                 self.interpolation,
                 Interpolation::Auto | Interpolation::Tentative | Interpolation::Smoothed
             );
             self.coarsening = match definite && grouped {
+                true if jumps && self.interpolation == Interpolation::Auto => Coarsening::Pmis,
                 true if on_device => Coarsening::Mis2,
                 true => Coarsening::Greedy,
                 false => Coarsening::Pmis,
@@ -248,7 +269,7 @@ impl Amg {
             let far = self.coarsening.aggregates() || self.coarsening == Coarsening::PmisAggressive;
             self.smoother = match definite && far {
                 true => Smoother::Chebyshev { degree: 2 },
-                false => Smoother::L1Jacobi { weight: 1.0 },
+                false => Smoother::l1_jacobi(),
             };
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
-use super::amg::Amg;
+use super::amg::{Amg, Known};
 use super::clock::Clock;
 use super::coarsen::{Numbers, uniform};
 use super::coarsest::is_diagonal;
@@ -11,8 +11,10 @@ use super::cycle::Cycles;
 use super::near_nullspace::NearNullspace;
 use super::precision::{of_levels, of_transfer};
 use super::report::{LevelFacts, Report};
+use super::restriction;
 use super::scaling::{Normalised, scale_levels};
 use super::stages::{Coarsened, Coarsening, Interpolation};
+use super::stored::Overflows;
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Plan, Transfer, Working};
 use crate::backend::gpu::{Gpu, setup::Queue};
@@ -81,6 +83,10 @@ impl<T: Scalar> Hierarchy<T> {
             let _stage = clock.stage(0, "analysis");
             amg.has_one_way_sweeps() && levels[0].a.symmetric_and_positive()?[0]
         };
+        let smoothings = levels.iter().enumerate();
+        let ready = smoothings
+            .map(|(number, level)| amg.smoothing(number, level.a.size().rows))
+            .all(|smoothing| smoothing.multiplies_alone());
         let mut report = report(&amg, &levels, &precisions, stalled);
         let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
         for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
@@ -94,13 +100,16 @@ impl<T: Scalar> Hierarchy<T> {
             precisions,
             levels,
             factors,
+            overflows: Overflows::default(),
             ws: clock.ws,
             clock: &clock,
         };
         let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
         let own = if shared { a.footprint().held } else { 0 };
-        let [cycle, full] = outermost(&mut plan)?;
-        if let Executor::Gpu(gpu) = a.executor() {
+        let made = outermost(&mut plan);
+        plan.overflows.check()?;
+        let [cycle, full] = made?;
+        if let (Executor::Gpu(gpu), false) = (a.executor(), ready) {
             let _stage = clock.stage(0, "first cycle");
             first_cycle(cycle.as_ref(), gpu)?;
         }
@@ -148,7 +157,7 @@ impl<T: Scalar> Hierarchy<T> {
     }
 }
 
-/// Applies a cycle once, so that matrices travel to the device and kernels are compiled now.
+/// Applies a cycle once, so that what smoothers are made of travels to the device now.
 fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>, gpu: &Gpu) -> Result<()> {
     let b = Vector::<T>::zeros(cycle.executor(), cycle.size().rows, 1)?;
     let mut x = Vector::zeros_like(&b)?;
@@ -180,9 +189,13 @@ pub(super) fn analysed<T: Scalar>(
     let _stage = clock.stage(0, "analysis");
     let amg = amg.searching(near_nullspace);
     let a = finest(amg.host_rows_needed(), given)?;
+    check_room(&a)?;
     let amg = amg.decided_by(|| {
-        let on_device = matches!(a.executor(), Executor::Gpu(_));
-        Ok((a.symmetric_and_positive()? == [true; 2], on_device))
+        Ok(Known {
+            definite: a.symmetric_and_positive()? == [true; 2],
+            on_device: matches!(a.executor(), Executor::Gpu(_)),
+            jumps: near_nullspace.block_size() == 1 && a.has_jumps()?,
+        })
     })?;
     amg.check_levels(near_nullspace)?;
     near_nullspace.check(a.size().rows)?;
@@ -191,6 +204,14 @@ pub(super) fn analysed<T: Scalar>(
         Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
     };
     Ok((amg, vec![Matrices::new(a)], unknowns))
+}
+
+/// Fails before anything is made where a device has no room even for the first steps: a weight for every
+/// entry and a few numbers for every row.
+fn check_room(a: &Csr<f64>) -> Result<()> {
+    let (weights, rows) = (a.nonzeros() * size_of::<f32>(), a.size().rows);
+    a.executor()
+        .check_room(weights + rows * 4 * size_of::<f64>())
 }
 
 /// The matrix in double precision, checked: the given one itself if it is that already; on the host if
@@ -291,10 +312,10 @@ fn step(
     let rows = a.size().rows;
     let amg = &amg.for_level(level, rows);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
+    let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
+    let strength = is_used.then(|| amg.strength.at_level(level));
     let view = {
         let _stage = stage("strength");
-        let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
-        let strength = is_used.then(|| amg.strength.at_level(level));
         View::new(amg.systems, amg.coarsening, strength, a, unknowns)?
     };
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
@@ -320,14 +341,18 @@ fn step(
         )));
     }
     let map = coarsened.map();
-    let (prolongation, block, radius) = {
+    let (own, (prolongation, block, radius)) = {
         let _stage = stage("interpolation");
-        coarsened.prolongation(interpolation, view, amg, unknowns)?
+        let stages = (strength, interpolation);
+        (
+            restriction::own(amg, stages, a, &coarsened, unknowns)?,
+            coarsened.prolongation(interpolation, view, amg, unknowns)?,
+        )
     };
     let _stage = stage("galerkin");
     let keep = records.is_some();
-    let (restriction, coarse, product) =
-        product(a, &prolongation, block, amg.restriction_scaling, keep)?;
+    let ways = (own, &prolongation);
+    let (restriction, coarse, product) = product(a, ways, block, amg.restriction_scaling, keep)?;
     if let Some(records) = records {
         records.push(Record {
             map,
@@ -348,11 +373,11 @@ fn step(
     )))
 }
 
-/// `R = scaling P^T` and `R A P`, by blocks if they are larger than an entry and `A` is made of
-/// them; else with the symbolic phase if it is to be kept.
+/// `R = scaling P^T`, unless `R` is given, and `R A P`, by blocks if they are larger than an entry and
+/// `A` is made of them; else with the symbolic phase if it is to be kept.
 pub(super) fn product(
     a: &Csr<f64>,
-    p: &Csr<f64>,
+    (own, p): (Option<Csr<f64>>, &Csr<f64>),
     block: Size,
     scaling: f64,
     keep: bool,
@@ -361,12 +386,17 @@ pub(super) fn product(
         1.0 => Ok(r),
         factor => r.scale(factor),
     };
-    if let Some((a, p)) = in_blocks(a, p, block) {
+    if own.is_none()
+        && let Some((a, p)) = in_blocks(a, p, block)
+    {
         let r = p.transpose()?;
         let coarse = r.multiply(&a.multiply(&p)?)?.rows()?;
         return Ok((scaled(r.rows()?)?, scaled(coarse)?, None));
     }
-    let r = scaled(p.transpose()?)?;
+    let r = match own {
+        Some(own) => scaled(own)?,
+        None => scaled(p.transpose()?)?,
+    };
     if !keep {
         let coarse = galerkin(&r, a, p)?;
         return Ok((r, coarse, None));
@@ -380,7 +410,7 @@ pub(super) fn product(
 /// group, to which nothing is restricted.
 pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
     if let Some(queue) = Queue::of(coarse.executor())
-        && !queue.has_empty_rows(coarse.pattern())?
+        && !coarse.pattern().has_empty_rows(&queue)?
     {
         return Ok(coarse);
     }

@@ -112,3 +112,44 @@ fn bad_matrices_are_told_with_their_row() {
     let zero = set_up(&|a| a.values_mut().fill(0.0));
     assert!(matches!(zero, Error::Singular { .. }), "{zero}");
 }
+
+#[test]
+fn rows_without_a_diagonal_are_told_as_by_the_host() {
+    let Some(device) = device() else { return };
+    let a = gallery::build("poisson5:20", &Executor::reference());
+    let a = a.unwrap().matrix;
+    let mut zero = a.clone();
+    let diagonal = a.offsets()[70] + 2;
+    zero.values_mut()[diagonal] = 0.0;
+    let empty = a.filter(|row, _, _: f64| row != 70).unwrap();
+    let jacobi = Amg {
+        smoother: "jacobi".parse().unwrap(),
+        ..amg("pmis")
+    };
+    for a in [zero, empty] {
+        let refused = |executor: &Executor| {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
+            jacobi.hierarchy(&a, &Workspace::new()).unwrap_err()
+        };
+        let found = refused(&device);
+        assert!(
+            matches!(found, Error::ZeroDiagonal { row: 70, .. }),
+            "{found}"
+        );
+        assert_eq!(found.to_string(), refused(&Executor::cpu()).to_string());
+    }
+}
+
+#[test]
+fn jumps_on_a_device_are_not_for_groups() {
+    let Some(device) = device() else { return };
+    let open = Amg {
+        host_rows: 100,
+        ..Amg::default()
+    };
+    for (problem, expected) in [("poisson7:8", "mis2"), ("jump7:16,1e6", "pmis")] {
+        let a = matrix(problem, &device);
+        let made = open.hierarchy(&a, &Workspace::new()).unwrap();
+        assert_eq!(made.amg().coarsening.to_string(), expected, "{problem}");
+    }
+}

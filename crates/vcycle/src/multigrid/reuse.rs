@@ -281,7 +281,7 @@ impl Step {
         } = &self.transfer;
         without_empty_rows(match &self.product {
             Some(symbolic) => symbolic.numeric(r, a, p)?,
-            None => product(a, p, self.block, scaling, false)?.1,
+            None => product(a, (None, p), self.block, scaling, false)?.1,
         })
     }
 }

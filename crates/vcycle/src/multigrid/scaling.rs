@@ -57,14 +57,20 @@ impl LevelScaling {
         self != Self::None && to == Kind::F16 && from != Kind::F16
     }
 
-    /// Whether a level stored so has to be scaled.
-    fn applies(self, a: &Csr<f64>, unit: Unit) -> Result<bool> {
-        Ok(match self {
-            Self::None => false,
-            _ if unit == Unit::Double => false,
-            Self::Equilibrate => true,
-            Self::Auto => !fits(a, unit)?,
-        })
+    /// Whether levels stored so have to be scaled.
+    fn applies(self, levels: &[Matrices], precisions: &[Precision]) -> Result<Vec<bool>> {
+        let narrow = precisions.iter().map(|of| of.matrix != Unit::Double);
+        let narrow: Vec<bool> = narrow.take(levels.len()).collect();
+        if self != Self::Auto || !narrow.contains(&true) {
+            let all = self == Self::Equilibrate;
+            return Ok(narrow.into_iter().map(|narrow| narrow && all).collect());
+        }
+        let matrices: Vec<&Csr<f64>> = levels.iter().map(|level| level.a.as_ref()).collect();
+        let found = Csr::largest_and_least_pivots(&matrices)?;
+        let fitting = found.into_iter().zip(precisions);
+        let fitting =
+            fitting.map(|(found, of)| of.matrix == Unit::Double || fits(found, of.matrix));
+        Ok(fitting.map(|fits| !fits).collect())
     }
 }
 
@@ -87,8 +93,7 @@ pub(super) fn scale_levels(
     precisions: &[Precision],
 ) -> Result<Factors> {
     let mut factors = Factors::default();
-    for (level, precision) in levels.iter().zip(precisions) {
-        let applies = scaling.applies(&level.a, precision.matrix)?;
+    for (level, applies) in levels.iter().zip(scaling.applies(levels, precisions)?) {
         let diagonal = applies.then(|| roots(&level.a)).transpose()?;
         factors.diagonals.push(diagonal);
     }
@@ -142,11 +147,10 @@ fn roots(a: &Csr<f64>) -> Result<Vec<f64>> {
     Ok(pairs.map(power).collect())
 }
 
-/// Whether entries and inverted diagonal are within the range of a precision.
-fn fits(a: &Csr<f64>, unit: Unit) -> Result<bool> {
+/// Whether the largest entry and the inverse of the least pivot are within the range of a precision.
+fn fits((found, pivot): (f64, f64), unit: Unit) -> bool {
     let (smallest, largest) = range(unit);
-    let (found, pivot) = a.largest_and_least_pivot()?;
-    Ok(found <= largest && pivot >= MARGIN * smallest)
+    found <= largest && pivot >= MARGIN * smallest
 }
 
 /// The smallest normal and the largest number.

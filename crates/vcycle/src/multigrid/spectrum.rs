@@ -4,7 +4,7 @@ use crate::backend::gpu::setup::{Queue, radius};
 use crate::error::Result;
 use crate::executor::{Buffer, Workspace};
 use crate::linop::{LinOp, Sweep};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, zeroed};
 use crate::scalar::{Field, Mixes, Real, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -12,6 +12,8 @@ use crate::vector::{Coefficient, Vector};
 const STEPS: usize = 6;
 /// What it finds then is less than the spectral radius, by a sixth at most as a rule.
 const SAFETY: f64 = 1.2;
+/// Numbers that one thread makes at a time.
+const PIECE: usize = 16 * 1024;
 /// Steps for operators that are no diagonal matrices, of which no bound is known.
 const OPERATOR_STEPS: usize = 10;
 
@@ -106,8 +108,15 @@ fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
     if let Some(queue) = Queue::of(like.executor()) {
         return Ok(Vector::of_buffer(radius::scattered(queue, like.rows())?));
     }
-    let number = |row| T::store(T::Arith::from_f64(scattered(row)));
-    let values = (0..like.rows()).map(number).collect();
+    let mut values = zeroed::<T>(like.executor(), like.rows())?;
+    let bytes = size_of_val(&values[..]);
+    let pieces = values.chunks_mut(PIECE).enumerate().collect();
+    let fill = |(piece, values): (usize, &mut [T])| {
+        for (row, value) in (piece * PIECE..).zip(values) {
+            *value = T::store(T::Arith::from_f64(scattered(row)));
+        }
+    };
+    like.executor().run(bytes, pieces, fill);
     Vector::from_rows(like.executor(), 1, values)
 }
 

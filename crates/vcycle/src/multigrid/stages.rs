@@ -181,7 +181,7 @@ const BAMG_SMOOTHING: f64 = 2.0 / 3.0;
 const PATHS: usize = 1;
 
 /// What interpolation goes by.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Coarsened {
     Chosen(Splitting),
     /// With the prolongation that had a say in it, and the spectral radius it needed.

@@ -11,16 +11,18 @@ use super::level::Level;
 use super::precision::of_transfer;
 use super::scaling::Factors;
 use super::smooth::{Relaxation, Smoothing};
+use super::stored::{Overflows, Rounded, Stores};
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::{Csr, Dense};
 use crate::precond::Jacobi;
-use crate::scalar::{Kind, Mixes, Scalar, bf16, f16};
+use crate::scalar::{Kind, Mixes, bf16, f16};
 
 /// Rows up to which a level and all below it are one dense matrix on a device: a product with that
-/// takes less time than the launches of the levels. Never a level that the device sets up.
+/// takes less time than the launches of the levels. Never a level much larger than those that the host
+/// sets up.
 const COLLAPSED_ROWS: usize = 1536;
 
 /// The matrices of one level, in double precision.
@@ -67,6 +69,8 @@ pub(super) struct Plan<'p> {
     pub levels: Vec<Matrices>,
     /// How they were scaled.
     pub factors: Factors,
+    /// What is stored in narrower types.
+    pub overflows: Overflows,
     pub ws: &'p Workspace,
     pub clock: &'p Clock<'p>,
 }
@@ -75,78 +79,6 @@ pub(super) struct Plan<'p> {
 pub(super) trait Working: Mixes<Self, Self> + Stores<Self> {
     /// The cycles from `level` down.
     fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>>;
-}
-
-/// Matrices between vectors of `Self` and vectors of `Y`, stored in any precision that is not
-/// wider than the narrower of both.
-pub(super) trait Stores<Y: Scalar>: Scalar {
-    fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<Self, Y>>>;
-}
-
-/// A matrix to be stored in another precision, and the level it is of.
-pub(super) struct Rounded<'m> {
-    pub matrix: &'m Arc<Csr<f64>>,
-    pub unit: Unit,
-    pub level: usize,
-    pub executor: &'m Executor,
-}
-
-impl Rounded<'_> {
-    /// Itself if it is of that type already.
-    fn to<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
-        let shared: Arc<dyn Any + Send + Sync> = Arc::clone(self.matrix) as _;
-        match shared.downcast::<Csr<M>>() {
-            Ok(same) if same.executor().shares_memory_with(self.executor) => return Ok(same),
-            Ok(same) => {
-                return Ok(Arc::new(
-                    same.as_ref().clone().into_executor(self.executor)?,
-                ));
-            }
-            Err(_) => {}
-        }
-        let narrow = self.matrix.convert::<M>()?;
-        match narrow.check_finite() {
-            Err(Error::NonFiniteEntry { row, column }) => Err(Error::LevelOverflow {
-                level: self.level,
-                row,
-                column,
-                kind: M::KIND,
-            }),
-            Err(other) => Err(other),
-            Ok(()) => Ok(Arc::new(narrow.into_executor(self.executor)?)),
-        }
-    }
-}
-
-macro_rules! stores {
-    ($($x:ty, $y:ty: [$($unit:ident $m:ty),*];)*) => {$(
-        impl Stores<$y> for $x {
-            fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<$x, $y>>> {
-                match matrix.unit {
-                    $(Unit::$unit => Ok(matrix.to::<$m>()?),)*
-                    #[allow(unreachable_patterns)]
-                    wider => unreachable!("{} is wider than the vectors", wider.name()),
-                }
-            }
-        }
-    )*};
-}
-
-stores! {
-    f64, f64: [Double f64, Single f32, Half f16, Bfloat bf16];
-    f64, f32: [Single f32, Half f16, Bfloat bf16];
-    f32, f64: [Single f32, Half f16, Bfloat bf16];
-    f64, f16: [Half f16];
-    f16, f64: [Half f16];
-    f64, bf16: [Bfloat bf16];
-    bf16, f64: [Bfloat bf16];
-    f32, f32: [Single f32, Half f16, Bfloat bf16];
-    f32, f16: [Half f16];
-    f16, f32: [Half f16];
-    f32, bf16: [Bfloat bf16];
-    bf16, f32: [Bfloat bf16];
-    f16, f16: [Half f16];
-    bf16, bf16: [Bfloat bf16];
 }
 
 macro_rules! working {
@@ -186,13 +118,6 @@ where
     let transfer = matrices
         .transfer
         .expect("levels above the coarsest have one");
-    let executor = plan.executor;
-    let rounded = |matrix| Rounded {
-        matrix,
-        unit,
-        level,
-        executor,
-    };
     let a = plan.operator::<W>(&matrices.a, level)?;
     let smoothing = plan.amg.smoothing(level, a.size().rows);
     if smoothing.sweeps == [0, 0] {
@@ -206,8 +131,14 @@ where
         number: level,
         gain: plan.factors.gains[level],
         normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
-        restrict: W::stored(rounded(&transfer.restriction))?,
-        prolong: C::stored(rounded(&transfer.prolongation))?,
+        restrict: W::stored(Rounded {
+            is_kept: true,
+            ..plan.rounded(&transfer.restriction, unit, level)
+        })?,
+        prolong: C::stored(Rounded {
+            is_kept: true,
+            ..plan.rounded(&transfer.prolongation, unit, level)
+        })?,
         pre,
         post,
         coarse: below.visited(plan.amg.cycle)?,
@@ -330,13 +261,32 @@ impl Plan<'_> {
     /// V-cycle of a precision in which that is as good.
     fn collapses(&self, level: usize, rows: usize) -> bool {
         let above = self.levels.last().map_or(0, |above| above.a.size().rows);
-        let most = COLLAPSED_ROWS.min(self.amg.host_rows);
         let mut below = self.precisions[level..].iter();
+        self.is_collapsed(rows)
+            && !self.is_collapsed(above)
+            && below.all(|p| matches!(p.working, Unit::Double | Unit::Single))
+    }
+
+    /// Whether a level of so many rows is a part of one matrix.
+    fn is_collapsed(&self, rows: usize) -> bool {
         matches!(self.executor, Executor::Gpu(_))
             && self.amg.cycle == Cycle::V
-            && rows <= most
-            && above > most
-            && below.all(|p| matches!(p.working, Unit::Double | Unit::Single))
+            && (1..=COLLAPSED_ROWS.min(self.amg.host_rows / 2 * 3)).contains(&rows)
+    }
+
+    /// A matrix of a level, to be stored in another precision.
+    fn rounded<'m>(&'m self, matrix: &'m Arc<Csr<f64>>, unit: Unit, level: usize) -> Rounded<'m> {
+        let size = matrix.size();
+        Rounded {
+            matrix,
+            unit,
+            level,
+            executor: self.executor,
+            // Nobody multiplies with it for long.
+            is_plain: self.is_collapsed(size.rows.max(size.cols)),
+            is_kept: false,
+            overflows: &self.overflows,
+        }
     }
 
     /// The matrix of a level for vectors of `W`.
@@ -344,12 +294,7 @@ impl Plan<'_> {
         let unit = self.precisions[level].matrix;
         match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
             Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
-            _ => W::stored(Rounded {
-                matrix: a,
-                unit,
-                level,
-                executor: self.executor,
-            }),
+            _ => W::stored(self.rounded(a, unit, level)),
         }
     }
 
@@ -358,12 +303,8 @@ impl Plan<'_> {
         let Some(factors) = &self.factors.diagonals[0] else {
             return Ok(cycle);
         };
-        let d = W::stored(Rounded {
-            matrix: &Arc::new(Csr::diagonal_matrix(cycle.executor(), factors.clone())),
-            unit: self.precisions[0].working,
-            level: 0,
-            executor: self.executor,
-        })?;
+        let d = Arc::new(Csr::diagonal_matrix(cycle.executor(), factors.clone()));
+        let d = W::stored(self.rounded(&d, self.precisions[0].working, 0))?;
         Ok(Arc::new(Product::new(vec![Arc::clone(&d), cycle, d])?))
     }
 

@@ -321,6 +321,7 @@ impl<T: Scalar> Monitor<T> {
 impl Column {
     fn begin(&mut self, norm: f64, iteration: usize, stop: &Stop) {
         (self.best, self.best_iteration) = (norm, iteration);
+        (self.before, self.norm) = (norm, norm);
         if !self.begun {
             self.begun = true;
             self.initial = norm;

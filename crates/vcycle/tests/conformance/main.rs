@@ -67,6 +67,7 @@ mod on_devices {
         },
         precisions::{
             doubles_on_a_device, singles_on_a_device, halves_on_a_device, bfloats_on_a_device,
+            bands_of_halves,
         },
         formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
         preconditioners::{every_preconditioner_matches_the_reference},

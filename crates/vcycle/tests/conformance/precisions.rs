@@ -6,7 +6,7 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use vcycle::vector::{Coefficient, Vector};
 
-use crate::matrices::{Shape, matrix, shapes, vector};
+use crate::matrices::{Shape, matrix, shapes, tridiagonal, vector};
 
 /// `A x` and `-A x + y/2` for one combination, equal to the reference's to the bit.
 fn combination<M, X, Y>(executor: &Executor)
@@ -38,21 +38,48 @@ where
 {
     for (name, size, lengths) in shapes {
         for &cols in columns {
-            let on = |executor: &Executor| {
-                let ws = Workspace::new();
-                let a: Csr<M> = matrix(executor, *size, lengths);
-                let x: Vector<X> = vector(executor, size.cols, cols, 3);
-                let mut y: Vector<Y> = vector(executor, size.rows, cols, 5);
-                let mut plain = y.clone();
-                a.apply(&x, &mut plain, &ws).unwrap();
-                let (alpha, beta) = (Coefficient::real(-1.0), Coefficient::real(0.5));
-                a.apply_advanced(alpha, &x, beta, &mut y, &ws).unwrap();
-                (plain.to_vec(), y.to_vec())
-            };
-            let same = on(executor) == on(&Executor::reference());
-            let kinds = (M::KIND, X::KIND, Y::KIND);
-            assert!(same, "{kinds:?} on {name}, {cols} columns");
+            let make = |executor: &Executor| matrix::<M>(executor, *size, lengths);
+            compare::<M, X, Y>(executor, name, cols, &make);
         }
+    }
+}
+
+fn compare<M, X, Y>(
+    executor: &Executor,
+    name: &str,
+    cols: usize,
+    make: &dyn Fn(&Executor) -> Csr<M>,
+) where
+    M: Mixes<X, Y> + Mixes<Y, X>,
+    X: Scalar,
+    Y: Scalar,
+{
+    let on = |executor: &Executor| {
+        let ws = Workspace::new();
+        let a = make(executor);
+        let size = LinOp::<X, Y>::size(&a);
+        let x: Vector<X> = vector(executor, size.cols, cols, 3);
+        let mut y: Vector<Y> = vector(executor, size.rows, cols, 5);
+        let mut plain = y.clone();
+        a.apply(&x, &mut plain, &ws).unwrap();
+        let (alpha, beta) = (Coefficient::real(-1.0), Coefficient::real(0.5));
+        a.apply_advanced(alpha, &x, beta, &mut y, &ws).unwrap();
+        (plain.to_vec(), y.to_vec())
+    };
+    let same = on(executor) == on(&Executor::reference());
+    let kinds = (M::KIND, X::KIND, Y::KIND);
+    assert!(same, "{kinds:?} on {name}, {cols} columns");
+}
+
+/// Bands in 16 bits, of which devices have two rows for a thread.
+pub fn bands_of_halves(executor: &Executor) {
+    for n in [1, 64, 95] {
+        let name = format!("a band of {n}");
+        let halves = |executor: &Executor| tridiagonal::<f16>(executor, n, -1.0, 0.5);
+        compare::<f16, f16, f16>(executor, &name, 1, &halves);
+        compare::<f16, f64, f32>(executor, &name, 1, &halves);
+        let bfloats = |executor: &Executor| tridiagonal::<bf16>(executor, n, -1.0, 0.5);
+        compare::<bf16, f32, bf16>(executor, &name, 1, &bfloats);
     }
 }
 

@@ -11,11 +11,14 @@ pub(crate) mod ell;
 pub(crate) mod simd;
 pub(crate) mod stencil;
 pub(crate) mod stream;
+mod team;
 pub(crate) mod triangular;
 pub(crate) mod vector;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use self::team::Team;
 use crate::error::{Error, Result};
 
 /// Work smaller than this many bytes is done by the calling thread: waking others costs more.
@@ -23,8 +26,10 @@ const SERIAL_BYTES: usize = 64 * 1024;
 
 /// The threads of one CPU executor.
 pub struct Threads {
-    pool: Option<rayon::ThreadPool>,
+    team: Option<Team>,
     count: usize,
+    /// For libraries that want one, started by the first of them.
+    pool: OnceLock<Option<rayon::ThreadPool>>,
 }
 
 impl std::fmt::Debug for Threads {
@@ -40,7 +45,7 @@ impl Threads {
                 parameter: "threads",
                 reason: "must be at least 1".to_owned(),
             }),
-            1 => Ok(Self { pool: None, count }),
+            1 => Ok(Self::alone()),
             _ => Self::start(count),
         }
     }
@@ -52,24 +57,26 @@ impl Threads {
             .filter(|&count| count > 0)
             .or_else(|| std::thread::available_parallelism().ok().map(Into::into))
             .unwrap_or(1);
-        Self::new(count).unwrap_or(Self {
-            pool: None,
+        Self::new(count).unwrap_or(Self::alone())
+    }
+
+    fn alone() -> Self {
+        Self {
+            team: None,
             count: 1,
-        })
+            pool: OnceLock::new(),
+        }
     }
 
     fn start(count: usize) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(count)
-            .thread_name(|index| format!("vcycle-{index}"))
-            .build()
-            .map_err(|error| Error::Threads {
-                threads: count,
-                reason: error.to_string(),
-            })?;
+        let team = Team::new(count).map_err(|error| Error::Threads {
+            threads: count,
+            reason: error.to_string(),
+        })?;
         Ok(Self {
-            pool: Some(pool),
+            team: Some(team),
             count,
+            pool: OnceLock::new(),
         })
     }
 
@@ -77,9 +84,19 @@ impl Threads {
         self.count
     }
 
-    /// The pool, where this much work is worth more than one thread.
-    pub(crate) fn worth(&self, bytes: usize) -> Option<&rayon::ThreadPool> {
-        self.pool.as_ref().filter(|_| bytes >= SERIAL_BYTES)
+    /// Whether this much work is worth more than one thread.
+    pub(crate) fn worth(&self, bytes: usize) -> bool {
+        self.team.is_some() && bytes >= SERIAL_BYTES
+    }
+
+    /// As many threads for those who have their own way of sharing work; none where one is enough, or
+    /// the system has no more.
+    pub(crate) fn pool(&self) -> Option<&rayon::ThreadPool> {
+        let start = || {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(self.count);
+            (self.count > 1).then(|| pool.build().ok()).flatten()
+        };
+        self.pool.get_or_init(start).as_ref()
     }
 
     /// `work(start, piece)` for consecutive pieces of `y` of `length` values, the last shorter.
@@ -119,33 +136,11 @@ impl Threads {
 
     /// `work(index)` for every index below `count`; `bytes` says how much is moved in all.
     ///
-    /// Not generic, so that rayon's machinery is compiled once and not for every kernel.
+    /// Not generic, so that the machinery is compiled once and not for every kernel.
     pub(crate) fn for_each(&self, count: usize, bytes: usize, work: &(dyn Fn(usize) + Sync)) {
-        match self.worth(bytes) {
-            Some(pool) => pool.install(|| split(0..count, work)),
-            None => (0..count).for_each(work),
-        }
-    }
-}
-
-/// Halves the indices until one is left, and works on the halves side by side.
-fn split(indices: Range<usize>, work: &(dyn Fn(usize) + Sync)) {
-    if indices.len() <= 1 {
-        return indices.for_each(work);
-    }
-    let middle = indices.start + indices.len() / 2;
-    both(&mut || split(indices.start..middle, work), &mut || {
-        split(middle..indices.end, work)
-    });
-}
-
-/// Both calls, side by side where the caller is one of a pool's threads.
-pub(crate) fn both(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
-    match rayon::current_thread_index() {
-        Some(_) => _ = rayon::join(left, right),
-        None => {
-            left();
-            right();
+        match &self.team {
+            Some(team) if count > 1 && bytes >= SERIAL_BYTES => team.for_each(count, work),
+            _ => (0..count).for_each(work),
         }
     }
 }

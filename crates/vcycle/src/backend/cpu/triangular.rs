@@ -107,24 +107,18 @@ pub(crate) fn solve<T: Scalar>(
     cols: usize,
 ) {
     let bytes = |steps: &Range<usize>| bytes(&a, steps, cols);
-    let Some(pool) = threads.worth(bytes(&(0..a.order.len()))) else {
+    if !threads.worth(bytes(&(0..a.order.len()))) {
         return reference::triangular::solve(a, b, y, cols);
-    };
+    }
     let y = SharedRows::new(y);
     let step = |step: usize| solve_step(a, step, b, &y, cols);
-    pool.install(|| {
-        for steps in bounds.windows(2).map(|ends| ends[0]..ends[1]) {
-            match threads.worth(bytes(&steps)) {
-                Some(_) => {
-                    threads.for_each(steps.len().div_ceil(STEPS_PER_TASK), usize::MAX, &|task| {
-                        let first = steps.start + task * STEPS_PER_TASK;
-                        (first..(first + STEPS_PER_TASK).min(steps.end)).for_each(step);
-                    })
-                }
-                None => steps.for_each(step),
-            }
-        }
-    });
+    for steps in bounds.windows(2).map(|ends| ends[0]..ends[1]) {
+        let tasks = steps.len().div_ceil(STEPS_PER_TASK);
+        threads.for_each(tasks, bytes(&steps), &|task| {
+            let first = steps.start + task * STEPS_PER_TASK;
+            (first..(first + STEPS_PER_TASK).min(steps.end)).for_each(step);
+        });
+    }
 }
 
 /// `A y = b` where the steps between consecutive `bounds` depend on each other alone.

@@ -12,8 +12,13 @@ use crate::scalar::Scalar;
 
 /// With few threads in a block: it makes room for the next one sooner.
 const FILE: File = product_file!(64, "sliced.c");
-/// For slices with codes: neighbours of one block find more of `x` in the cache they share.
-const CODED: File = File { block: 128, ..FILE };
+/// For slices with codes: neighbours of one block find more of `x` in the cache they share. For pairs
+/// of 16 bits, too.
+const WIDE: File = File { block: 128, ..FILE };
+/// Threads that a multiprocessor has at once, at most.
+const THREADS_OF_UNIT: usize = 2048;
+/// Lanes with more steps than this have the registers of two.
+const SHORT: usize = 8;
 
 /// What a device needs to know of a pattern to multiply with matrices that have it.
 #[derive(Clone, Debug)]
@@ -71,17 +76,36 @@ impl Layout {
         arguments.extend(self.long_rows()?.map(Argument::Address));
         let long_values = values.device()? + (own.step_count * LANES * size_of::<T>()) as u64;
         arguments.push(Argument::Address(long_values));
-        let file = if own.codes.is_empty() { FILE } else { CODED };
-        let blocks = slices.div_ceil(file.block as usize / LANES) * groups_for(cols);
+        let coded = !own.codes.is_empty();
+        let (kernel, rows_of_lane) = match cols == 1 && own.is_aligned() {
+            true => ("sliced_pairs", 2),
+            false => ("sliced", 1),
+        };
+        let file = match coded || rows_of_lane == 2 && size_of::<T>() == 2 {
+            true => WIDE,
+            false => FILE,
+        };
+        let many = THREADS_OF_UNIT / file.block as usize;
+        let steps = own.step_count / slices.max(1);
+        let slices_of_block = rows_of_lane * file.block as usize / LANES;
+        let blocks = slices.div_ceil(slices_of_block) * groups_for(cols);
         Ok(Operand {
             file,
-            kernel: "sliced",
+            kernel,
             defines: vec![
                 mark,
-                ("CODED", if own.codes.is_empty() { "0" } else { "1" }),
+                ("CODED", if coded { "1" } else { "0" }),
                 ("THREADS", power(own.threads)),
                 ("COLUMNS", power(columns_for(cols))),
                 ("CHUNK", "2048"),
+                (
+                    "BLOCKS",
+                    power(if coded && steps > SHORT {
+                        many / 2
+                    } else {
+                        many
+                    }),
+                ),
             ],
             blocks: blocks.max(parts),
             arguments,

@@ -22,7 +22,7 @@ pub(crate) mod vector;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vcycle_gpu::{Argument, Device, Kernel, Memory, Shape, Source};
+use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
 
 use crate::error::{Error, Result};
 use crate::scalar::Kind;
@@ -98,13 +98,7 @@ impl Gpu {
     /// Opens a device by its name, such as `cuda:0`.
     pub fn open(name: &str) -> Result<Self> {
         let device = Device::open(name)?;
-        let properties = device.properties();
-        if !properties.fp64 {
-            return Err(Error::Unsupported {
-                component: format!("{} ({})", properties.name, properties.model),
-                operation: "double precision, which solves are judged in".to_owned(),
-            });
-        }
+        check_precisions(device.properties())?;
         let reduction = device.allocate(8 * PARTIAL_SUMS + 8)?;
         device.clear(&reduction)?;
         Ok(Self {
@@ -211,5 +205,45 @@ impl Gpu {
             true => Err(self.lacks("arithmetic", "complex numbers")),
             false => Ok(kind.name()),
         }
+    }
+}
+
+/// Fails for a device that cannot compute in double precision. Half precision is one of storage, which
+/// every device has.
+fn check_precisions(properties: &Properties) -> Result<()> {
+    match properties.fp64 {
+        true => Ok(()),
+        false => Err(Error::Unsupported {
+            component: format!("{} ({})", properties.name, properties.model),
+            operation: "double precision, which solves are judged in".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_double_precision_is_refused_by_its_name() {
+        let mut properties = Properties {
+            name: "opencl:3".into(),
+            model: "Pocket".into(),
+            driver: "1.0".into(),
+            architecture: "CL3.0".into(),
+            memory: 1 << 30,
+            compute_units: 4,
+            local_memory: 1 << 15,
+            max_block: 256,
+            sub_groups: vec![16],
+            fp64: false,
+            fp16: true,
+            is_cpu: false,
+        };
+        let message = check_precisions(&properties).unwrap_err().to_string();
+        assert!(message.contains("opencl:3 (Pocket)"), "{message}");
+        assert!(message.contains("double precision"), "{message}");
+        (properties.fp64, properties.fp16) = (true, false);
+        assert!(check_precisions(&properties).is_ok());
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::Csr;
 use crate::backend::cpu::csr::Product;
-use crate::backend::gpu::Gpu;
 use crate::backend::gpu::rows::{self, Finish, Operand};
 use crate::backend::gpu::setup::Queue;
+use crate::backend::gpu::{Gpu, bsr};
 use crate::backend::reference::csr::{CsrArrays, SweepArrays};
 use crate::backend::{cpu, reference};
 use crate::error::Result;
@@ -39,6 +39,18 @@ impl<T: Scalar> Csr<T> {
 
     /// The matrix as kernels of its device take it, for vectors of so many columns.
     pub(crate) fn operand(&self, cols: usize) -> Result<Operand> {
+        if let (true, Executor::Gpu(gpu)) = (self.copies.plain, self.executor()) {
+            let [offsets, columns] = self.pattern.device()?;
+            let entries = bsr::Blocks {
+                size: self.size(),
+                block: Size::square(1),
+                count: self.nonzeros(),
+                offsets,
+                columns,
+                values: self.values.device()?,
+            };
+            return Ok(bsr::rows(entries).operand(gpu, cols));
+        }
         let layout = self.pattern.layout()?;
         if self.copies.placed.get().is_none() {
             let queue = Queue::of(self.executor()).expect("only devices have a layout");
@@ -47,6 +59,11 @@ impl<T: Scalar> Csr<T> {
             let _ = self.copies.placed.set(values);
         }
         layout.operand(self.copies.placed.get().expect("made just now"), cols)
+    }
+
+    /// Whether the layout for products with it is made already.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.copies.placed.get().is_some()
     }
 
     /// The values on a device, as they are.

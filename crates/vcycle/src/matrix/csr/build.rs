@@ -305,16 +305,19 @@ impl<T: Scalar> Csr<T> {
         scratch: impl Fn() -> S + Sync + Send,
         of_row: impl Fn(&mut S, usize) -> V + Sync + Send,
     ) -> Vec<V> {
-        let mut numbers = vec![V::default(); self.size().rows];
+        let mut numbers = Vec::with_capacity(self.size().rows);
         let rows = ranges(self.pattern.pieces());
-        let parts = cut(&mut numbers, rows.iter().map(|rows| rows.len()));
+        let lengths = rows.iter().map(|rows| rows.len());
+        let parts = cut(numbers.spare_capacity_mut(), lengths);
         let tasks = rows.iter().cloned().zip(parts).collect();
-        let work = |scratch: &mut S, (rows, out): (Range<usize>, &mut [V])| {
+        let work = |scratch: &mut S, (rows, out): (Range<usize>, &mut [MaybeUninit<V>])| {
             for (row, out) in rows.zip(out) {
-                *out = of_row(scratch, row);
+                out.write(of_row(scratch, row));
             }
         };
         self.executor().run_with(self.bytes(), tasks, scratch, work);
+        // SAFETY: the pieces are all rows, and each has written its part.
+        unsafe { numbers.set_len(self.size().rows) };
         numbers
     }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::norms::modulus;
 use super::{Csr, Pattern};
+use crate::backend::cpu::simd::multiversion;
 use crate::backend::gpu::setup::Queue;
 use crate::backend::reference::csr::CsrArrays;
 use crate::error::{Error, Result};
@@ -14,6 +15,9 @@ use crate::scalar::{Field, Real, Scalar, f16};
 
 /// Entries that differ by less than this, relatively, count as equal: assembly rounds.
 const SYMMETRY_TOLERANCE: f64 = 1e-10;
+/// And so do those that differ by less than this beside `sqrt(a_ii a_jj)`: where larger numbers cancel
+/// each other in assembly, all of what is left may be rounding.
+const CANCELLED: f64 = 1e-12;
 
 /// What [`Csr::facts`] finds out: which method suits a matrix, and in which precision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,7 +45,7 @@ pub struct Facts {
     pub empty_rows: usize,
     /// Whether the matrix is square and an entry is stored opposite to every stored entry.
     pub symmetric_pattern: bool,
-    /// `A = A^T`, to rounding.
+    /// `A = A^T`, to rounding: 1e-10 of an entry, or 1e-12 of `sqrt(a_ii a_jj)`.
     pub symmetric: bool,
     /// `A = A^H`, to rounding; the same as symmetric for real matrices.
     pub hermitian: bool,
@@ -72,6 +76,9 @@ pub struct Facts {
     /// Whether it is on a device, where methods that go one step after the other are slow.
     #[serde(skip)]
     pub on_device: bool,
+    /// Whether it is of a diffusion whose coefficient jumps; asked of matrices on a device alone.
+    #[serde(skip)]
+    pub jumps: bool,
 }
 
 impl Facts {
@@ -189,13 +196,14 @@ impl<T: Scalar> Csr<T> {
             f16_underflows: seen.f16_underflows,
             bytes: self.bytes(),
             on_device: matches!(self.executor(), Executor::Gpu(_)),
+            jumps: false,
         }
     }
 
     /// Of all facts, whether the matrix is symmetric and whether its diagonal is positive.
     pub(crate) fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
         if let Some(queue) = Queue::real::<T>(self.executor()) {
-            let found = queue.check_symmetry(self, SYMMETRY_TOLERANCE)?;
+            let found = queue.check_symmetry(self, [SYMMETRY_TOLERANCE, CANCELLED])?;
             return Ok(found.map(|row| row.is_none()));
         }
         let facts = self.facts();
@@ -203,23 +211,26 @@ impl<T: Scalar> Csr<T> {
     }
 
     fn see_rows(&self, rows: Range<usize>) -> Seen {
-        let mut seen = Seen::default();
         let size = self.size();
         let arrays = self.at_hand();
+        let entries = arrays.offsets[rows.start]..arrays.offsets[rows.end];
+        let mut seen = sizes(&arrays.values[entries]);
         for row in rows {
             let (columns, values) = arrays.row(row);
             seen.length(columns.len());
             let (mut diagonal, mut beside) = (None, 0.0);
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
-                let modulus = seen.value(value);
+                let modulus = modulus(value);
                 match column as usize == row {
                     true => diagonal = Some((value.to_c64().re, modulus)),
                     false => beside += modulus,
                 }
+                let rounding = || rounding(&arrays, row, column as usize);
                 if size.rows == size.cols && column as usize > row {
-                    seen.opposite(value, mirrored(&arrays, row, place, column as usize));
+                    let opposite = mirrored(&arrays, row, place, column as usize);
+                    seen.opposite(value, opposite, rounding);
                 } else if column as usize == row {
-                    seen.opposite(value, Some(value));
+                    seen.opposite(value, Some(value), rounding);
                 }
                 seen.below += usize::from((column as usize) <= row);
             }
@@ -240,7 +251,7 @@ impl<T: Scalar> Csr<T> {
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
                 let below = (column as usize) < row;
                 if below && mirrored(&arrays, row, place, column as usize).is_none() {
-                    seen.opposite(value, None);
+                    seen.opposite(value, None, || rounding(&arrays, row, column as usize));
                 }
             }
         }
@@ -261,6 +272,18 @@ fn mirrored<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, place: usize, column: u
             Some(values[place])
         }
     }
+}
+
+/// What assembly may have rounded off at (`row`, `column`), as the diagonal has it.
+#[cold]
+fn rounding<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, column: usize) -> f64 {
+    let own = |row: usize| {
+        let (columns, values) = a.row(row);
+        let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
+        Some(modulus(values[place]))
+    };
+    let sizes = [row, column].map(|row| own(row).unwrap_or(0.0).sqrt());
+    CANCELLED * sizes[0] * sizes[1]
 }
 
 /// What is smaller rounds to less than the smallest normal number of half precision, `2^-14`.
@@ -292,29 +315,44 @@ struct Seen {
     asymmetry: f64,
 }
 
+/// Values looked at side by side.
+const LANES: usize = 8;
+
+multiversion! {
+    /// What is counted entry by entry, whatever its place.
+    fn sizes[T: Scalar](values: &[T]) -> Seen {
+        let [mut zeros, mut odd, mut small] = [[0_u64; LANES]; 3];
+        let (mut largest, mut smallest) = ([0.0_f64; LANES], [f64::INFINITY; LANES]);
+        let mut see = |lane: usize, value: T| {
+            let modulus = modulus(value);
+            let ordinary = modulus > 0.0 && modulus < f64::INFINITY;
+            zeros[lane] += u64::from(modulus == 0.0);
+            odd[lane] += u64::from(!ordinary && modulus != 0.0);
+            small[lane] += u64::from(ordinary && modulus < F16_UNDERFLOW);
+            largest[lane] = largest[lane].max(if ordinary { modulus } else { 0.0 });
+            smallest[lane] = smallest[lane].min(if ordinary { modulus } else { f64::INFINITY });
+        };
+        let (body, tail) = values.as_chunks::<LANES>();
+        body.iter().for_each(|values| (0..LANES).for_each(|lane| see(lane, values[lane])));
+        tail.iter().enumerate().for_each(|(lane, &value)| see(lane, value));
+        let count = |lanes: [u64; LANES]| lanes.into_iter().sum::<u64>() as usize;
+        let smallest = smallest.into_iter().fold(f64::INFINITY, f64::min);
+        Seen {
+            zeros: count(zeros),
+            non_finite: count(odd),
+            f16_underflows: count(small),
+            largest: largest.into_iter().fold(0.0, f64::max),
+            smallest: (smallest < f64::INFINITY).then_some(smallest),
+            ..Seen::default()
+        }
+    }
+}
+
 impl Seen {
     fn length(&mut self, length: usize) {
         self.row_min = least(self.row_min, Some(length));
         self.row_max = self.row_max.max(length);
         self.empty_rows += usize::from(length == 0);
-    }
-
-    /// Returns the absolute value.
-    fn value<T: Scalar>(&mut self, value: T) -> f64 {
-        let modulus = modulus(value);
-        let ordinary = modulus > 0.0 && modulus < f64::INFINITY;
-        self.zeros += usize::from(modulus == 0.0);
-        self.non_finite += usize::from(!ordinary && modulus != 0.0);
-        self.f16_underflows += usize::from(ordinary && modulus < F16_UNDERFLOW);
-        self.largest = if ordinary && modulus > self.largest {
-            modulus
-        } else {
-            self.largest
-        };
-        if ordinary && self.smallest.is_none_or(|smallest| modulus < smallest) {
-            self.smallest = Some(modulus);
-        }
-        modulus
     }
 
     /// The real part and the absolute value of a diagonal entry.
@@ -326,8 +364,14 @@ impl Seen {
         }
     }
 
-    /// An entry and what stands at the mirrored position.
-    fn opposite<T: Scalar>(&mut self, value: T, opposite: Option<T>) {
+    /// An entry and what stands at the mirrored position; `rounding` may be between them.
+    #[inline(always)]
+    fn opposite<T: Scalar>(
+        &mut self,
+        value: T,
+        opposite: Option<T>,
+        rounding: impl FnOnce() -> f64,
+    ) {
         self.alone += usize::from(opposite.is_none());
         self.matched += usize::from(opposite.is_some());
         if opposite == Some(value) && !T::KIND.is_complex() {
@@ -335,8 +379,11 @@ impl Seen {
         }
         let (value, opposite) = (value.load(), opposite.unwrap_or_default().load());
         let size = |value: T::Arith| value.modulus().to_f64();
-        let tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
         let asymmetry = size(value - opposite.conj());
+        let mut tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
+        if asymmetry.min(size(value - opposite)) > tolerance {
+            tolerance = tolerance.max(rounding());
+        }
         let (symmetric, hermitian) = (size(value - opposite) <= tolerance, asymmetry <= tolerance);
         self.not_symmetric += usize::from(!symmetric);
         self.not_hermitian += usize::from(!hermitian);
@@ -446,6 +493,20 @@ mod tests {
         let facts = a.facts();
         assert!(facts.symmetric_pattern && !facts.symmetric);
         assert!((facts.asymmetry - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_left_of_larger_numbers_is_no_asymmetry() {
+        // A stiff element beside soft ones.
+        let left_over = |size: f64| {
+            let (stiff, soft) = (1e6, 1.0);
+            let values = [stiff, size, 0.0, -size, soft, 0.5, 0.0, 0.5, soft];
+            facts(3, &values).symmetric
+        };
+        assert!(left_over(1e-10));
+        assert!(!left_over(1e-8));
+        assert!(facts(2, &[1.0, 1e-14, 0.0, 1.0]).symmetric);
+        assert!(!facts(2, &[1.0, 1e-14, 0.0, 0.0]).symmetric);
     }
 
     #[test]

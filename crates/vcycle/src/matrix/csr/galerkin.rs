@@ -4,14 +4,15 @@
 //! `P` in another. Neither `R A` nor `A P` is ever stored, which for matrices of meshes are larger
 //! than the result.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
 use super::{Csr, Pattern, SpGemm};
-use crate::backend::gpu::setup::{Factors, Product, Queue};
+use crate::backend::gpu::setup::{Classes, Factors, Grouped, Product, Queue};
 use crate::error::Result;
+use crate::executor::Buffer;
 use crate::linop::Size;
 use crate::scalar::Scalar;
 
@@ -43,6 +44,9 @@ pub struct Galerkin {
     pieces: Vec<usize>,
     /// Both products, on a device: `A P` is stored there unless `P` has one entry a row.
     device: Option<Box<[SpGemm; 2]>>,
+    /// The rows by their sizes, for a `P` on a device that has one entry a row; none if that does not
+    /// serve.
+    classes: OnceLock<Option<Classes>>,
 }
 
 impl Galerkin {
@@ -66,6 +70,7 @@ impl Galerkin {
             p: Arc::clone(p),
             pieces,
             device: None,
+            classes: OnceLock::new(),
         })
     }
 
@@ -75,7 +80,7 @@ impl Galerkin {
         a: &Arc<Pattern>,
         p: &Arc<Pattern>,
     ) -> Result<Self> {
-        let (coarse, device) = match queue.has_single_entries(p)? {
+        let (coarse, device) = match p.has_single_entries(&queue)? {
             true => (Arc::new(Product::fused(queue, r, a, p)?.symbolic()?), None),
             false => {
                 let right = SpGemm::symbolic(a, p)?;
@@ -90,6 +95,7 @@ impl Galerkin {
             p: Arc::clone(p),
             pieces: Vec::new(),
             device,
+            classes: OnceLock::new(),
         })
     }
 
@@ -104,19 +110,34 @@ impl Galerkin {
         }
         if let Some(queue) = Queue::real::<T>(self.coarse.executor()) {
             self.check_factors(r, a, p)?;
-            let product = Product::fused(queue, &self.r, &self.a, &self.p)?;
-            let factors = Factors {
-                a: r,
-                b: a,
-                p: Some(p),
-            };
-            let values = product.numeric(factors, &self.coarse)?;
+            let values = self.renewed(queue, r, a, p)?;
             return Ok(Csr::of_buffers(&self.coarse, values));
         }
         let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
         let mut coarse = Csr::with_pattern(&self.coarse, values)?;
         self.renew(r, a, p, &mut coarse)?;
         Ok(coarse)
+    }
+
+    /// The values on a device, where `P` has one entry a row.
+    fn renewed<T: Scalar>(
+        &self,
+        queue: Queue<'_>,
+        r: &Csr<T>,
+        a: &Csr<T>,
+        p: &Csr<T>,
+    ) -> Result<Buffer<T>> {
+        let grouped = Grouped { queue, r, a, p };
+        if self.classes.get().is_none() {
+            // Where two threads come here at once both have found the same.
+            let _ = self.classes.set(grouped.classes()?);
+        }
+        if let Some(Some(classes)) = self.classes.get() {
+            return grouped.renewed(classes, &self.coarse);
+        }
+        let product = Product::fused(queue, &self.r, &self.a, &self.p)?;
+        let (a, b, p) = (r, a, Some(p));
+        product.numeric(Factors { a, b, p }, &self.coarse)
     }
 
     /// Replaces the values of `coarse` by those of `R A P`.

@@ -23,6 +23,7 @@ mod testing;
 mod transpose;
 mod triplets;
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -68,12 +69,18 @@ pub struct Csr<T> {
     copies: Copies<T>,
 }
 
-/// Copies that devices multiply with, made when they are first needed.
+/// Copies that devices multiply with, made when they are first needed, and what is known of the values.
 #[derive(Clone, Debug)]
 struct Copies<T> {
     /// The values in the layout of the pattern.
     placed: OnceLock<Buffer<T>>,
     transposed: OnceLock<Arc<Csr<T>>>,
+    /// The matrix in another type, for whoever asks for it again.
+    narrow: OnceLock<Arc<dyn Any + Send + Sync>>,
+    /// Whether products take the arrays as they are: a layout is not worth making.
+    plain: bool,
+    /// Whether all values are known to be ones.
+    ones: bool,
 }
 
 impl<T> Default for Copies<T> {
@@ -81,6 +88,9 @@ impl<T> Default for Copies<T> {
         Self {
             placed: OnceLock::new(),
             transposed: OnceLock::new(),
+            narrow: OnceLock::new(),
+            plain: false,
+            ones: false,
         }
     }
 }
@@ -361,6 +371,34 @@ impl<T: Scalar> Csr<T> {
             values: Buffer::from_vec(executor, self.values.into_vec()),
             copies: Copies::default(),
         })
+    }
+
+    /// The same matrix, with which devices multiply as it is.
+    pub(crate) fn plain(mut self) -> Self {
+        self.copies.plain = true;
+        self
+    }
+
+    /// The same matrix, all of whose values are ones.
+    pub(crate) fn of_ones(mut self) -> Self {
+        self.copies.ones = true;
+        self
+    }
+
+    /// Whether all values are known to be ones.
+    pub(crate) fn has_ones(&self) -> bool {
+        self.copies.ones
+    }
+
+    /// What [`keep_narrow`](Self::keep_narrow) has kept, if it is of that type.
+    pub(crate) fn narrow<S: Scalar>(&self) -> Option<Arc<Csr<S>>> {
+        let kept = self.copies.narrow.get()?;
+        Arc::clone(kept).downcast().ok()
+    }
+
+    /// Keeps the matrix in another type, unless one is kept already.
+    pub(crate) fn keep_narrow<S: Scalar>(&self, narrow: &Arc<Csr<S>>) {
+        let _ = self.copies.narrow.set(Arc::clone(narrow) as _);
     }
 
     /// What is wrong with a row of a device that has an infinite entry or NaN.

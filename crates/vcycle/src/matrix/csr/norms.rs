@@ -5,6 +5,11 @@ use crate::backend::gpu::setup::Queue;
 use crate::error::Result;
 use crate::scalar::{Field, Real, Scalar};
 
+/// Absolute row sums over the diagonal of dominant rows are below this.
+const DOMINANT: f64 = 2.001;
+/// Coefficients jump where the diagonal has numbers so many times others.
+const JUMP: f64 = 1e3;
+
 /// The absolute value of a stored number.
 pub(super) fn modulus<T: Scalar>(value: T) -> f64 {
     value.load().modulus().to_f64()
@@ -57,12 +62,22 @@ impl<T: Scalar> Csr<T> {
         Ok(parts.into_iter().fold(0.0, larger))
     }
 
-    /// The largest absolute value, and the smallest one of the diagonal that is not zero.
-    pub(crate) fn largest_and_least_pivot(&self) -> Result<(f64, f64)> {
-        if let Some(queue) = Queue::real::<T>(self.executor()) {
-            let extremes = queue.extremes(self)?;
-            return Ok((extremes.largest, extremes.smallest_diagonal));
+    /// For every matrix the largest absolute value, and the smallest one of the diagonal that is not
+    /// zero. Those of a device come first, and the host waits for them once.
+    pub(crate) fn largest_and_least_pivots(matrices: &[&Self]) -> Result<Vec<(f64, f64)>> {
+        let on_host = |a: &&Self| Queue::real::<T>(a.executor()).is_none();
+        let host = matrices.iter().position(on_host);
+        let (there, here) = matrices.split_at(host.unwrap_or(matrices.len()));
+        let mut all = Vec::new();
+        if let Some(queue) = there.first().and_then(|a| Queue::real::<T>(a.executor())) {
+            let extremes = queue.all_extremes(there)?;
+            all.extend(extremes.iter().map(|e| (e.largest, e.smallest_diagonal)));
         }
+        all.extend(here.iter().map(|a| a.largest_and_least_pivot()));
+        Ok(all)
+    }
+
+    fn largest_and_least_pivot(&self) -> (f64, f64) {
         let arrays = self.at_hand();
         let parts = self.map_pieces(|rows| {
             let places = arrays.offsets[rows.start]..arrays.offsets[rows.end];
@@ -71,7 +86,17 @@ impl<T: Scalar> Csr<T> {
             (largest(&arrays.values[places]), least)
         });
         let join = |a: (f64, f64), b: (f64, f64)| (larger(a.0, b.0), a.1.min(b.1));
-        Ok(parts.into_iter().fold((0.0, f64::INFINITY), join))
+        parts.into_iter().fold((0.0, f64::INFINITY), join)
+    }
+
+    /// Whether a matrix on a device is diagonally dominant with a diagonal of very different sizes, as
+    /// that of a diffusion whose coefficient jumps; nobody asks the host.
+    pub(crate) fn has_jumps(&self) -> Result<bool> {
+        let Some(queue) = Queue::real::<T>(self.executor()) else {
+            return Ok(false);
+        };
+        let found = queue.extremes(self)?;
+        Ok(found.row_sum < DOMINANT && found.largest > JUMP * found.smallest_diagonal)
     }
 
     /// The largest sum of absolute values in a row.

@@ -160,12 +160,21 @@ fn entries_are_checked_and_measured() {
     let mut there = a.copy_to(&executor).unwrap();
     assert_eq!(there.diagonal(), a.diagonal());
     assert_eq!(there.norm_max(), a.norm_max());
-    let of = |a: &Csr<f64>| a.largest_and_least_pivot().unwrap();
-    assert_eq!(of(&there), of(&a));
+    let of = |all: &[&Csr<f64>]| Csr::largest_and_least_pivots(all).unwrap();
+    assert_eq!(of(&[&there, &there, &a])[1], of(&[&a])[0]);
     let facts = a.facts();
     let of = |a: &Csr<f64>| a.symmetric_and_positive().unwrap();
     assert_eq!(of(&there), [facts.symmetric, facts.positive_diagonal()]);
     assert_eq!(of(&grid(&executor, 12)), [true, true]);
+    for (difference, symmetric) in [(1e-14, true), (1e-3, false)] {
+        // Beside a diagonal of 4, of which the first is what assembly rounds off.
+        let mut a = grid::<f64>(&HOST, 12);
+        a.values_mut()[1] = difference;
+        a.values_mut()[3] = -difference;
+        assert_eq!(a.columns()[3], 0);
+        assert_eq!(of(&a), [symmetric, true]);
+        assert_eq!(of(&a.copy_to(&executor).unwrap()), [symmetric, true]);
+    }
     assert!(
         there
             .pattern()

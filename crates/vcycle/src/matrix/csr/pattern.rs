@@ -25,6 +25,10 @@ pub struct Pattern {
     runs: OnceLock<Vec<Run>>,
     layout: OnceLock<Layout>,
     groups: OnceLock<Groups>,
+    /// Whether every row has one entry, where that is known.
+    single_entries: OnceLock<bool>,
+    /// Whether any row is empty, where that is known.
+    empty_rows: OnceLock<bool>,
 }
 
 impl Pattern {
@@ -50,6 +54,8 @@ impl Pattern {
             runs: OnceLock::new(),
             layout: OnceLock::new(),
             groups: OnceLock::new(),
+            single_entries: OnceLock::new(),
+            empty_rows: OnceLock::new(),
         }
     }
 
@@ -63,6 +69,8 @@ impl Pattern {
             runs: self.runs.clone(),
             layout: OnceLock::new(),
             groups: OnceLock::new(),
+            single_entries: OnceLock::new(),
+            empty_rows: OnceLock::new(),
         })
     }
 
@@ -159,6 +167,39 @@ impl Pattern {
         let queue = Queue::of(self.executor()).expect("only devices need a layout");
         let layout = Layout::new(&queue, self)?;
         Ok(self.layout.get_or_init(|| layout))
+    }
+
+    /// Whether every row has one entry; looked for on the device that has the pattern.
+    pub(crate) fn has_single_entries(&self, queue: &Queue<'_>) -> Result<bool> {
+        if let Some(&known) = self.single_entries.get() {
+            return Ok(known);
+        }
+        let found = queue.has_single_entries(self)?;
+        Ok(*self.single_entries.get_or_init(|| found))
+    }
+
+    /// Whether that is known already, and true.
+    pub(crate) fn is_known_single(&self) -> bool {
+        self.single_entries.get() == Some(&true)
+    }
+
+    /// Notes that every row has one entry.
+    pub(crate) fn tell_single_entries(&self) {
+        let _ = self.single_entries.set(true);
+    }
+
+    /// Whether any row is empty; looked for on the device that has the pattern.
+    pub(crate) fn has_empty_rows(&self, queue: &Queue<'_>) -> Result<bool> {
+        if let Some(&known) = self.empty_rows.get() {
+            return Ok(known);
+        }
+        let found = queue.has_empty_rows(self)?;
+        Ok(*self.empty_rows.get_or_init(|| found))
+    }
+
+    /// Notes whether any row is empty.
+    pub(crate) fn tell_empty_rows(&self, are_there: bool) {
+        let _ = self.empty_rows.set(are_there);
     }
 
     /// The rows grouped by their lengths, on a device.

@@ -6,6 +6,8 @@ use crate::executor::Executor;
 
 /// Fewer rows than this are no run: going from one run to the next costs as much as they save.
 const WORTH: usize = 8;
+/// Rows with the same columns that are looked for: nodes of up to so many unknowns.
+const MOST_SAME: usize = 12;
 /// Rows with more entries than this are not short.
 pub(crate) const SHORT: usize = 8;
 
@@ -14,6 +16,8 @@ pub(crate) const SHORT: usize = 8;
 pub(crate) enum Alike {
     /// Each has the columns of the row before it, moved by one: matrices of grids are made of these.
     Moved,
+    /// Groups of so many rows, 2 to 4, have the same columns each: the unknowns of a node.
+    Same(u8),
     /// All are short and equally long.
     Equal,
     /// All are short.
@@ -107,6 +111,12 @@ impl Rows<'_> {
         if count >= WORTH && length > 0 {
             return (Alike::Moved, count);
         }
+        if length > SHORT {
+            return match self.same(row, end) {
+                Some((size, count)) => (Alike::Same(size as u8), count),
+                None => (Alike::Not, 1),
+            };
+        }
         while row + count < end && self.length(row + count) == length {
             let next = self.moved(row + count, end.min(row + count + WORTH));
             if next >= WORTH {
@@ -118,6 +128,21 @@ impl Rows<'_> {
             true => (Alike::Equal, count),
             false => (Alike::Not, count),
         }
+    }
+
+    /// The size of groups of rows with the same columns from `row` on, and how many rows they are.
+    fn same(&self, row: usize, end: usize) -> Option<(usize, usize)> {
+        let alike = |first: usize, most: usize| {
+            let like = |&other: &usize| self.columns(other) == self.columns(first);
+            1 + (first + 1..end.min(first + most)).take_while(like).count()
+        };
+        let found = alike(row, MOST_SAME);
+        let size = [3, 4, 2].into_iter().find(|size| found % size == 0)?;
+        let mut count = found;
+        while row + count + size <= end && alike(row + count, size) == size {
+            count += size;
+        }
+        (count >= WORTH).then_some((size, count))
     }
 
     /// How many rows from `row` on follow each other moved by one column.
@@ -172,6 +197,20 @@ mod tests {
         assert_eq!(found(&rows(), &[0, 24]), expected);
         let short = found(&rows()[..23], &[0, 23]);
         assert_eq!(short[2], (Alike::Short, 20..23));
+    }
+
+    #[test]
+    fn nodes_are_found_from_their_first_row_on() {
+        let of_node = |node: u32| (node..node + 12).collect::<Vec<u32>>();
+        let rows: Vec<_> = (0..30).map(|row| of_node(row / 3)).collect();
+        let expected = [(Alike::Not, 0..2), (Alike::Same(3), 2..29)];
+        assert_eq!(found(&rows[1..], &[0, 29]), expected);
+        let pairs: Vec<_> = (0..10).map(|row| of_node(row / 2 * 2)).collect();
+        assert_eq!(found(&pairs, &[0, 10]), [(Alike::Same(2), 0..10)]);
+        assert_eq!(
+            found(&pairs, &[0, 9]),
+            [(Alike::Same(2), 0..8), (Alike::Not, 8..9)]
+        );
     }
 
     #[test]

@@ -30,21 +30,21 @@ pub struct Aggressive {
 ///
 /// **Smooth** more than once or with a polynomial: a tenth to a sixteenth of the unknowns is left, so
 /// that smoothing has more of the error to take care of. With a constant stencil
-/// [`L1Jacobi`](crate::precond::L1Jacobi) is Jacobi with weight 1/2, which halves nothing but the
-/// error at the upper end of the spectrum. Iterations of CG to 1e-8 with
+/// [`L1Jacobi`](crate::precond::L1Jacobi) of weight 1 is Jacobi with weight 1/2, which halves nothing but
+/// the error at the upper end of the spectrum. Iterations of CG to 1e-8 with
 /// [`two_stage`](crate::multigrid::interpolate::two_stage) interpolation, one sweep before and after:
 ///
 /// | | `poisson5:64` | `poisson7:32` | `poisson5:256` | `jump7:32,1e6` |
 /// |---|---|---|---|---|
-/// | `l1-jacobi` | 27 | 23 | 30 | 27 |
-/// | `l1-jacobi`, two sweeps | 19 | 17 | 21 | 19 |
+/// | `l1-jacobi:1` | 27 | 23 | 30 | 27 |
+/// | `l1-jacobi:1`, two sweeps | 19 | 17 | 21 | 19 |
 /// | `chebyshev:2` | 14 | 12 | 16 | 14 |
 /// | `sgs` | 12 | 11 | 14 | 12 |
-/// | [`pmis`](super::pmis), `l1-jacobi` | 14 | 14 | 15 | 15 |
+/// | [`pmis`](super::pmis), `l1-jacobi:1` | 14 | 14 | 15 | 15 |
 ///
 /// Interpolation is not what limits them: without truncation they are the same, or one less.
 /// For definite matrices `chebyshev:2` is what the smoother `auto` means. (`vcycle solve poisson5:64
-/// --solver cg --coarsening pmis-aggressive --smoother l1-jacobi`)
+/// --solver cg --coarsening pmis-aggressive --smoother l1-jacobi:1`)
 ///
 /// ```
 /// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::aggressive, strength::Strength}};

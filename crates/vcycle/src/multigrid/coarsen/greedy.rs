@@ -50,7 +50,8 @@ pub fn greedy(strength: &Arc<Pattern>) -> Result<Aggregates> {
 }
 
 struct Groups<'a> {
-    graph: &'a Pattern,
+    offsets: &'a [usize],
+    columns: &'a [u32],
     /// For every node its group or [`NONE`].
     of: Vec<u32>,
     count: u32,
@@ -58,22 +59,26 @@ struct Groups<'a> {
     couplings: Vec<u8>,
     /// The nodes with such couplings.
     met: Vec<u32>,
+    /// Those that have joined the group last.
+    latest: Vec<u32>,
 }
 
 impl<'a> Groups<'a> {
     fn new(graph: &'a Pattern) -> Self {
         let rows = graph.size().rows;
         Self {
-            graph,
+            offsets: graph.offsets(),
+            columns: graph.columns(),
             of: vec![NONE; rows],
             count: 0,
             couplings: vec![0; rows],
             met: Vec::new(),
+            latest: Vec::new(),
         }
     }
 
     fn neighbours(&self, node: usize) -> &'a [u32] {
-        &self.graph.columns()[self.graph.range(node)]
+        &self.columns[self.offsets[node]..self.offsets[node + 1]]
     }
 
     fn is_free(&self, node: u32) -> bool {
@@ -95,18 +100,23 @@ impl<'a> Groups<'a> {
 
     /// Takes in free nodes around a ring of neighbours that are not coupled with each other.
     fn fill(&mut self, root: usize, ring: &[u32]) {
-        let mut latest = ring.to_vec();
+        let mut latest = std::mem::take(&mut self.latest);
+        latest.clear();
+        latest.extend_from_slice(ring);
         for round in 0..ROUNDS {
             let within = self.meet(&latest, root);
             if round == 0 && within {
                 break;
             }
-            let group = self.count;
             let enough = |&node: &u32| self.couplings[node as usize] >= ENOUGH;
             let joining = |node: &u32| self.is_free(*node) && enough(node);
-            latest = self.met.iter().copied().filter(joining).collect();
-            latest.iter().for_each(|&n| self.of[n as usize] = group);
+            latest.clear();
+            latest.extend(self.met.iter().copied().filter(joining));
+            latest
+                .iter()
+                .for_each(|&n| self.of[n as usize] = self.count);
         }
+        self.latest = latest;
         for node in self.met.drain(..) {
             self.couplings[node as usize] = 0;
         }

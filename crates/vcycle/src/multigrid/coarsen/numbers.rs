@@ -16,36 +16,56 @@ use crate::executor::{Buffer, Executor};
 /// assert_eq!((numbers.len(), numbers[2]), (3, 1));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Numbers(Buffer<u32>);
+pub struct Numbers {
+    numbers: Buffer<u32>,
+    /// Whether it is known that none is missing.
+    is_complete: bool,
+}
 
 impl Numbers {
     /// Takes over numbers of any executor.
     pub(crate) fn of_buffer(numbers: Buffer<u32>) -> Self {
-        Self(numbers)
+        Self {
+            numbers,
+            is_complete: false,
+        }
+    }
+
+    /// The same, if `is_complete` without any that is missing.
+    pub(crate) fn complete(self, is_complete: bool) -> Self {
+        Self {
+            is_complete,
+            ..self
+        }
+    }
+
+    /// Whether it is known that none is missing.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// Whether a device has found them, which makes no mistakes.
     pub(crate) fn is_made_by_device(&self) -> bool {
-        matches!(self.0.executor(), Executor::Gpu(_))
+        matches!(self.numbers.executor(), Executor::Gpu(_))
     }
 
     /// How many there are; nothing is copied.
     pub(crate) fn count(&self) -> usize {
-        self.0.len()
+        self.numbers.len()
     }
 
     /// The numbers on an executor.
     pub(crate) fn on(&self, executor: &Executor) -> Result<Buffer<u32>> {
-        match self.0.executor().shares_memory_with(executor) {
-            true => Ok(self.0.clone()),
-            false => self.0.copy_to(executor),
+        match self.numbers.executor().shares_memory_with(executor) {
+            true => Ok(self.numbers.clone()),
+            false => self.numbers.copy_to(executor),
         }
     }
 }
 
 impl From<Vec<u32>> for Numbers {
     fn from(numbers: Vec<u32>) -> Self {
-        Self(Buffer::from_vec(&Executor::reference(), numbers))
+        Self::of_buffer(Buffer::from_vec(&Executor::reference(), numbers))
     }
 }
 
@@ -61,7 +81,7 @@ impl Deref for Numbers {
     type Target = [u32];
 
     fn deref(&self) -> &[u32] {
-        self.0.host().expect("the device still answers")
+        self.numbers.host().expect("the device still answers")
     }
 }
 
@@ -69,7 +89,8 @@ impl Deref for Numbers {
 /// When a device fails.
 impl DerefMut for Numbers {
     fn deref_mut(&mut self) -> &mut [u32] {
-        self.0.host_mut().expect("the device still answers")
+        self.is_complete = false;
+        self.numbers.host_mut().expect("the device still answers")
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::rounds::{Active, map_rows, mix64};
-use super::{Aggregates, NONE, check_square};
+use super::{Aggregates, NONE, Numbers, check_square};
 use crate::backend::gpu::setup::{Queue, pgm as device};
 use crate::error::{Error, Result};
 use crate::linop::Size;
@@ -52,7 +52,11 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
     if let Some(queue) = Queue::of(a.executor()) {
         let matchings = (size.ilog2() as usize, ROUNDS);
         if let Some(found) = device::pgm(queue, a, matchings, seed)? {
-            return Ok(Aggregates::of_device(found));
+            let aggregate = Numbers::of_buffer(found.groups).complete(found.is_complete);
+            return Ok(Aggregates {
+                aggregate,
+                count: found.count,
+            });
         }
     }
     let mut graph = Graph::of_matrix(a, seed)?;

@@ -22,16 +22,30 @@ const COMPONENT: &str = "smoothed aggregation";
 /// A zero on the diagonal; when memory is short.
 pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
     if let Some(queue) = Queue::of(a.executor()) {
+        if a.is_placed() {
+            return radius_by_products(queue, a);
+        }
         let matrix = Filtered::new(queue, a, None)?;
         if matrix.bound() == f64::INFINITY {
             nonzero_diagonal(a)?;
         }
         return spectrum::on_device(queue, a, matrix.diagonal(), matrix.bound());
     }
-    let diagonal = nonzero_diagonal(a)?;
-    let inverse = diagonal.into_iter().map(|entry| 1.0 / entry).collect();
+    let mut inverse = nonzero_diagonal(a)?;
+    inverse.iter_mut().for_each(|entry| *entry = 1.0 / *entry);
     let inverse = Vector::from_column(a.executor(), inverse);
     let bound = spectrum::row_sum_bound(a)?;
+    spectrum::spectral_radius::<f64>(a, &inverse, bound, &Workspace::new())
+}
+
+/// The same for a matrix of a device with a layout for products, which take less time than rows do.
+fn radius_by_products(queue: Queue<'_>, a: &Csr<f64>) -> Result<f64> {
+    let (inverse, [zero, _]) = queue.inverted(a, false, 1.0)?;
+    if let Some(row) = zero {
+        let component = COMPONENT;
+        return Err(Error::ZeroDiagonal { component, row });
+    }
+    let (inverse, bound) = (Vector::of_buffer(inverse), spectrum::row_sum_bound(a)?);
     spectrum::spectral_radius::<f64>(a, &inverse, bound, &Workspace::new())
 }
 
@@ -98,7 +112,7 @@ pub fn smoothed(
         return matrix.smoothed(tentative, damping(omega, radius, bound)?);
     }
     let kept = Kept::new(a, filter.map(Arc::as_ref))?;
-    let factor = damping(omega, radius, filter.map(|_| kept.bound()))?;
+    let factor = damping(omega, radius, filter.map(|_| kept.bound))?;
     let blocks = match filter {
         None => in_blocks(a, tentative, block),
         Some(_) => None,
@@ -139,6 +153,8 @@ struct Kept<'a> {
     a: &'a Csr<f64>,
     filter: Option<&'a Pattern>,
     pivots: Vec<Pivot>,
+    /// Gershgorin's bound of the spectral radius over the diagonal.
+    bound: f64,
 }
 
 impl<'a> Kept<'a> {
@@ -148,19 +164,23 @@ impl<'a> Kept<'a> {
         }
         let rows = KeptRows::new(a, filter);
         let pivots = a.map_rows(|| (), |(), row| rows.pivot(row));
-        match pivots.iter().position(|pivot| pivot.own == 0.0) {
-            None => Ok(Self { a, filter, pivots }),
+        let parts = a.map_pieces(|mut rows| {
+            let sums = pivots[rows.clone()].iter().map(|pivot| pivot.row_sum);
+            let bound = sums.fold(0.0, f64::max);
+            (bound, rows.find(|&row| pivots[row].own == 0.0))
+        });
+        match parts.iter().find_map(|part| part.1) {
+            None => Ok(Self {
+                a,
+                filter,
+                pivots,
+                bound: parts.iter().map(|part| part.0).fold(0.0, f64::max),
+            }),
             Some(row) => Err(Error::ZeroDiagonal {
                 component: COMPONENT,
                 row,
             }),
         }
-    }
-
-    /// Gershgorin's bound of the spectral radius over the diagonal.
-    fn bound(&self) -> f64 {
-        let sums = self.pivots.iter().map(|pivot| pivot.row_sum);
-        sums.fold(0.0, f64::max)
     }
 
     /// `(I - factor D^-1 A_F) T`.
@@ -262,8 +282,9 @@ impl<'a> KeptRows<'a> {
 
 /// Whether every row has exactly one entry.
 fn has_single_entries(a: &Csr<f64>) -> bool {
-    let mut offsets = a.offsets().iter().enumerate();
-    a.nonzeros() == a.size().rows && offsets.all(|(row, &offset)| row == offset)
+    let offsets = a.offsets();
+    let single = |mut rows: std::ops::Range<usize>| rows.all(|row| offsets[row] == row);
+    a.nonzeros() == a.size().rows && a.map_pieces(single).into_iter().all(|all| all)
 }
 
 #[cfg(test)]

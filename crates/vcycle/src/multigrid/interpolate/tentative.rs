@@ -48,7 +48,8 @@ pub fn tentative(
     check(aggregates, near_nullspace, block_size)?;
     if let (Some(queue), true) = (Queue::of(executor), near_nullspace.is_empty()) {
         let groups = aggregates.aggregate.on(executor)?;
-        let t = device::constants(queue, &groups, aggregates.count, block_size)?;
+        let shape = (aggregates.count, block_size);
+        let t = device::constants(queue, &groups, shape, aggregates.aggregate.is_complete())?;
         return Ok((t, Vec::new()));
     }
     if near_nullspace.is_empty() {

@@ -16,6 +16,13 @@ pub struct Smoothing {
     pub sweeps: [usize; 2],
 }
 
+impl Smoothing {
+    /// Whether sweeps consist of products with the matrix and a diagonal alone.
+    pub(in crate::multigrid) fn multiplies_alone(&self) -> bool {
+        self.pre.multiplies_alone() && self.post.multiplies_alone()
+    }
+}
+
 impl Display for Smoothing {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let [before, after] = self.sweeps;

@@ -2,7 +2,7 @@
 
 use super::{Measure, largest};
 use crate::backend::gpu::setup::strength as device;
-use crate::matrix::Csr;
+use crate::backend::reference::csr::CsrArrays;
 
 /// `s_ij = |a_ij| / max_k |a_ik|`, the diagonal left out.
 ///
@@ -40,7 +40,7 @@ impl Measure for Absolute {
         Some(device::Measure::Absolute)
     }
 
-    fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
+    fn reference(&self, a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {
         largest(a, scales, self, row)
     }
 

@@ -3,6 +3,7 @@
 use num_traits::Zero;
 
 use super::Measure;
+use crate::backend::reference::csr::CsrArrays;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -74,7 +75,7 @@ impl Measure for Affinity {
         Ok(rows)
     }
 
-    fn reference(&self, _a: &Csr<f64>, _scales: &[f64], _row: usize) -> f64 {
+    fn reference(&self, _a: &CsrArrays<'_, f64>, _scales: &[f64], _row: usize) -> f64 {
         1.0
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Measure, largest};
 use crate::backend::gpu::setup::strength as device;
-use crate::matrix::Csr;
+use crate::backend::reference::csr::CsrArrays;
 
 /// `s_ij = -a_ij / max_k (-a_ik)`, the signs taken relative to that of `a_ii` (Ruge and Stueben
 /// 1987).
@@ -50,7 +50,7 @@ impl Measure for Classical {
         })
     }
 
-    fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
+    fn reference(&self, a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {
         let sum = || a.row(row).1.iter().sum::<f64>();
         if self.max_row_sum < 1.0 && sum().abs() > self.max_row_sum * scales[row].abs() {
             return f64::INFINITY;

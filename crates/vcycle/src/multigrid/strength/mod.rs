@@ -20,6 +20,7 @@ pub use mutual::Mutual;
 pub use symmetric::Symmetric;
 
 use crate::backend::gpu::setup::{Queue, strength as device};
+use crate::backend::reference::csr::CsrArrays;
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Pattern, Rows, build, ranges};
 
@@ -124,7 +125,7 @@ trait Measure: Sync {
 
     /// What the couplings of row `i` are divided by: `s_ij` is [`coupling`](Self::coupling) over
     /// this. Infinite for a row that has no strong ones.
-    fn reference(&self, a: &Csr<f64>, scales: &[f64], row: usize) -> f64;
+    fn reference(&self, a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64;
 
     /// The size of the coupling `a_ij`; not positive where it is weak in any case.
     fn coupling(&self, scales: &[f64], row: usize, column: usize, value: f64) -> f64;
@@ -151,7 +152,7 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     let arrays = a.at_hand();
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
         let (columns, values) = arrays.row(row);
-        let strong = threshold * measure.reference(a, &scales, row);
+        let strong = threshold * measure.reference(&arrays, &scales, row);
         let couplings = columns.iter().zip(values).map(|(&column, &value)| {
             let coupling = measure.coupling(&scales, row, column as usize, value);
             let keep = column as usize != row && coupling > 0.0 && coupling >= strong;
@@ -174,7 +175,7 @@ fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
 
 /// `visit(j, size)` for the couplings of row `i` that are not weak in any case.
 fn for_each_coupling(
-    a: &Csr<f64>,
+    a: &CsrArrays<'_, f64>,
     scales: &[f64],
     measure: &impl Measure,
     row: usize,
@@ -191,11 +192,14 @@ fn for_each_coupling(
 
 /// The threshold that keeps `mean` couplings a row on average; equal couplings are kept together.
 fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> f64 {
+    let arrays = a.at_hand();
     let piece = |rows: std::ops::Range<usize>| {
         let mut all = Vec::new();
         for row in rows {
-            let reference = measure.reference(a, scales, row);
-            for_each_coupling(a, scales, measure, row, |_, c| all.push(c / reference));
+            let reference = measure.reference(&arrays, scales, row);
+            for_each_coupling(&arrays, scales, measure, row, |_, c| {
+                all.push(c / reference)
+            });
         }
         all
     };
@@ -212,7 +216,7 @@ fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> 
 }
 
 /// The largest coupling of a row.
-fn largest(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, row: usize) -> f64 {
+fn largest(a: &CsrArrays<'_, f64>, scales: &[f64], measure: &impl Measure, row: usize) -> f64 {
     let mut largest = 0.0_f64;
     for_each_coupling(a, scales, measure, row, |_, coupling| {
         largest = if coupling > largest {

@@ -2,6 +2,7 @@
 
 use super::{Absolute, Measure, largest};
 use crate::backend::gpu::setup::strength as device;
+use crate::backend::reference::csr::CsrArrays;
 use crate::error::Result;
 use crate::matrix::Csr;
 
@@ -51,11 +52,12 @@ impl Measure for Mutual {
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
-        let measure = Absolute::default();
-        Ok(a.map_rows(|| (), |(), row| 1.0 / largest(a, &[], &measure, row).sqrt()))
+        let (arrays, measure) = (a.at_hand(), Absolute::default());
+        let scale = |(): &mut (), row| 1.0 / largest(&arrays, &[], &measure, row).sqrt();
+        Ok(a.map_rows(|| (), scale))
     }
 
-    fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
+    fn reference(&self, _a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {
         1.0 / scales[row]
     }
 

@@ -2,6 +2,7 @@
 
 use super::Measure;
 use crate::backend::gpu::setup::strength as device;
+use crate::backend::reference::csr::CsrArrays;
 use crate::error::Result;
 use crate::matrix::Csr;
 
@@ -52,7 +53,7 @@ impl Measure for Symmetric {
         Ok(diagonal.map(|entry| entry.abs().sqrt()).collect())
     }
 
-    fn reference(&self, _a: &Csr<f64>, scales: &[f64], row: usize) -> f64 {
+    fn reference(&self, _a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {
         scales[row]
     }
 

@@ -24,7 +24,7 @@ type Matrix = Arc<dyn LinOp<f64>>;
 fn classical() -> Amg {
     Amg {
         coarsening: Coarsening::Pmis,
-        smoother: Smoother::L1Jacobi { weight: 1.0 },
+        smoother: Smoother::l1_jacobi(),
         precision: "dp".parse().unwrap(),
         ..Amg::default()
     }

@@ -12,7 +12,7 @@ fn the_matrix_decides_by_default() {
     assert_eq!(made.amg().precision.to_string(), "sp");
     let made = hierarchy(&Amg::default(), &problem("convdiff7:8,10")).unwrap();
     assert_eq!(made.amg().coarsening, Coarsening::Pmis);
-    assert_eq!(made.amg().smoother, Smoother::L1Jacobi { weight: 1.0 });
+    assert_eq!(made.amg().smoother, Smoother::L1Jacobi { weight: 1.5 });
     for spec in ["poisson27:20", "jump7:24,1e6", "aniso5:100,0.001"] {
         let count = iterations(&Amg::default(), &problem(spec));
         assert!(count <= 25, "{spec}: {count}");

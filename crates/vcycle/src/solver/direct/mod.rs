@@ -360,7 +360,7 @@ fn parallelism(executor: &Executor) -> Par {
 /// Runs `work` on the threads of the executor.
 fn on_threads<R: Send>(executor: &Executor, work: impl FnOnce(Par) -> R + Send) -> R {
     let parallel = parallelism(executor);
-    match executor.pool(usize::MAX) {
+    match executor.pool() {
         Some(pool) => pool.install(|| work(parallel)),
         None => work(parallel),
     }

@@ -3,17 +3,18 @@
 use num_traits::Zero;
 
 use super::{Combination, Product, short};
-use crate::backend::cpu::both;
 use crate::matrix::{Alike, Run, runs_within};
 use crate::scalar::{Field, Mixes, Scalar};
 
-/// Rows with more entries are cut into parts of at most this many, summed side by side.
+/// Rows with more entries are cut into parts of at most this many: sums of fewer round less.
 pub(super) const LONG: usize = 32 * 1024;
+/// Fewer short rows than this do not fill a register: lines of a grid begin and end with them.
+const FEW: usize = 8;
 /// Independent sums of the portable kernel, so that additions do not wait for each other.
 const SUMS: usize = 4;
 
 /// The sum of a row's products, given its columns and values.
-pub(super) type RowSum<'a, M, A> = &'a (dyn Fn(&[u32], &[M]) -> A + Sync);
+pub(super) type RowSum<'a, M, A> = &'a dyn Fn(&[u32], &[M]) -> A;
 
 /// The rows of `y`, `first` being the number of the first; `runs` are those of the pattern.
 pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
@@ -28,6 +29,9 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         match alike {
             Alike::Equal if const { short::suits::<M, X>() } => {
                 short::rows(product, &by, true, rows.start, y);
+            }
+            Alike::Short if const { short::suits::<M, X>() } && y.len() < FEW => {
+                short::rows(product, &by, false, rows.start, y);
             }
             _ => other_rows(product, &by, alike, rows.start, y),
         }
@@ -46,7 +50,7 @@ fn other_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     #[cfg(target_arch = "x86_64")]
     if match alike {
         Alike::Short => super::flat::rows(product, by, first, y),
-        _ => super::gather::rows(product, by, alike == Alike::Moved, first, y),
+        _ => super::gather::rows(product, by, alike, first, y),
     } {
         return;
     }
@@ -68,21 +72,13 @@ fn other_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 }
 
 /// Halves a long row until its parts are short. The tree follows from the length alone.
-pub(super) fn long_sum<M: Sync, A: Field>(
-    columns: &[u32],
-    values: &[M],
-    sum: RowSum<'_, M, A>,
-) -> A {
+pub(super) fn long_sum<M, A: Field>(columns: &[u32], values: &[M], sum: RowSum<'_, M, A>) -> A {
     if columns.len() <= LONG {
         return sum(columns, values);
     }
     let middle = columns.len().div_ceil(LONG) / 2 * LONG;
-    let (mut left, mut right) = (A::zero(), A::zero());
-    both(
-        &mut || left = long_sum(&columns[..middle], &values[..middle], sum),
-        &mut || right = long_sum(&columns[middle..], &values[middle..], sum),
-    );
-    left + right
+    let left = long_sum(&columns[..middle], &values[..middle], sum);
+    left + long_sum(&columns[middle..], &values[middle..], sum)
 }
 
 /// # Safety

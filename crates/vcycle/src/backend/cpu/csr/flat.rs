@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::gather::{is_possible, prefetch, store, sums};
+use super::gather::{is_possible, prefetch, store};
 use super::{Combination, Product};
 use crate::backend::cpu::simd::{Level, Simd, avx2, avx512, level};
 use crate::matrix::SHORT;
@@ -135,18 +135,26 @@ unsafe fn sums_of<S: Simd, const LANES: usize>(
     base: usize,
     products: &Products<S>,
 ) -> S::Register {
-    // SAFETY: the caller's; rows have at most `SHORT` products, and only those are read.
+    let mut starts = [products.as_ptr(); LANES];
+    let mut counts = [0; LANES];
+    for (row, ends) in offsets.windows(2).enumerate() {
+        starts[row] = products[ends[0] - base..].as_ptr();
+        counts[row] = ends[1] - ends[0];
+    }
+    // SAFETY: the caller's; rows have at most `SHORT` products, behind the last of all there are
+    // more places than that.
     unsafe {
-        let mut rows = [S::zero(); LANES];
-        for (row, ends) in rows.iter_mut().zip(offsets.windows(2)) {
-            let (from, count) = (ends[0] - base, ends[1] - ends[0]);
-            let products = products[from..].as_ptr();
-            *row = S::load(products, count.min(LANES));
-            if const { LANES < SHORT } {
-                let rest = S::load(products.add(LANES), count.saturating_sub(LANES));
-                *row = S::add(*row, rest);
-            }
+        if const { LANES >= SHORT } {
+            return S::short_sums(starts, counts);
         }
-        sums::<S, LANES>(rows)
+        let mut rows = [S::zero(); LANES];
+        for row in 0..LANES {
+            let rest = counts[row].saturating_sub(LANES);
+            rows[row] = S::add(
+                S::load(starts[row], counts[row] - rest),
+                S::load(starts[row].add(LANES), rest),
+            );
+        }
+        S::sums(&mut rows)
     }
 }

@@ -6,17 +6,18 @@
 use super::column::{LONG, RowSum, long_sum};
 use super::{Combination, Product};
 use crate::backend::cpu::simd::{Level, Simd, avx2, avx512, level};
+use crate::matrix::Alike;
 use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
 
 /// Bytes between what is read and what is asked for.
 const AHEAD: usize = 2048;
 
 /// The rows of `y`, `first` being the number of the first; false where the host or the types do
-/// not allow it, and then nothing was done. `moved` says that each row repeats the one before it.
+/// not allow it, and then nothing was done.
 pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<M::Accumulator>,
-    moved: bool,
+    alike: Alike,
     first: usize,
     y: &mut [Y],
 ) -> bool {
@@ -27,8 +28,8 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     // fit 31 bits, and all types are real.
     unsafe {
         match level() {
-            Level::Avx512 => rows_avx512(product, by, moved, first, y),
-            Level::Avx2 => rows_avx2(product, by, moved, first, y),
+            Level::Avx512 => rows_avx512(product, by, alike, first, y),
+            Level::Avx2 => rows_avx2(product, by, alike, first, y),
             Level::Portable => return false,
         }
     }
@@ -53,30 +54,17 @@ macro_rules! rows_of_level {
         unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
             by: &Combination<M::Accumulator>,
-            moved: bool,
+            alike: Alike,
             first: usize,
             y: &mut [Y],
         ) {
+            const SINGLES: usize = $simd::Singles::LANES;
+            const DOUBLES: usize = $simd::Doubles::LANES;
             // SAFETY: the caller's.
             unsafe {
-                if const { matches!(M::Accumulator::KIND, Kind::F32) } {
-                    const LANES: usize = $simd::Singles::LANES;
-                    let sum = |columns: &[u32], values: &[M]| {
-                        sum::<$simd::Singles, M, X, LANES>(columns, values, product.x)
-                    };
-                    match moved {
-                        true => repeating::<$simd::Singles, M, X, Y, LANES>(product, by, first, y),
-                        false => groups::<$simd::Singles, M, X, Y, LANES>(product, by, first, y, &sum),
-                    }
-                } else {
-                    const LANES: usize = $simd::Doubles::LANES;
-                    let sum = |columns: &[u32], values: &[M]| {
-                        sum::<$simd::Doubles, M, X, LANES>(columns, values, product.x)
-                    };
-                    match moved {
-                        true => repeating::<$simd::Doubles, M, X, Y, LANES>(product, by, first, y),
-                        false => groups::<$simd::Doubles, M, X, Y, LANES>(product, by, first, y, &sum),
-                    }
+                match M::Accumulator::KIND {
+                    Kind::F32 => run::<$simd::Singles, M, X, Y, SINGLES>(product, by, alike, first, y),
+                    _ => run::<$simd::Doubles, M, X, Y, DOUBLES>(product, by, alike, first, y),
                 }
             }
         }
@@ -88,7 +76,31 @@ rows_of_level! {
     rows_avx2: avx2, "avx2,fma,f16c";
 }
 
-/// Groups of rows without order; `sum` is that of a single row.
+/// Rows that are alike in some way.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    alike: Alike,
+    first: usize,
+    y: &mut [Y],
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        match alike {
+            Alike::Moved => repeating::<S, M, X, Y, LANES>(product, by, first, y),
+            Alike::Same(2) => together::<S, M, X, Y, LANES, 2>(product, by, first, y),
+            Alike::Same(3) => together::<S, M, X, Y, LANES, 3>(product, by, first, y),
+            Alike::Same(4) => together::<S, M, X, Y, LANES, 4>(product, by, first, y),
+            _ => groups::<S, M, X, Y, LANES>(product, by, first, y),
+        }
+    }
+}
+
+/// Rows without order, as many at a time as there are lanes.
 ///
 /// # Safety
 /// As [`Simd`] asks.
@@ -98,13 +110,16 @@ unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
     by: &Combination<M::Accumulator>,
     first: usize,
     y: &mut [Y],
-    sum: RowSum<'_, M, S::Real>,
 ) {
     let offsets = product.a.offsets;
+    // SAFETY: the caller's.
+    let sum = |columns: &[u32], values: &[M]| unsafe {
+        sum::<S, M, X, LANES>(columns, values, product.x)
+    };
     for (group, y) in y.chunks_mut(LANES).enumerate() {
         let row = first + group * LANES;
         if offsets[row + y.len()] - offsets[row] > LONG {
-            one_by_one::<S, M, X, Y>(product, by, row, y, sum);
+            one_by_one::<S, M, X, Y>(product, by, row, y, &sum);
             continue;
         }
         // SAFETY: the caller's.
@@ -144,19 +159,129 @@ pub(super) unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const 
     first: usize,
     y: &mut [Y],
 ) {
-    let mut sums = [S::Real::from_f64(0.0); LANES];
     // SAFETY: the caller's.
-    unsafe { S::store(register, &mut sums) };
-    let mut converted = [M::Accumulator::from_f64(0.0); LANES];
+    let sums = unsafe { numbers::<S, M, X, Y, LANES>(register) };
+    match <&mut [Y; LANES]>::try_from(&mut *y) {
+        Ok(y) => product.store(by, sums, (first, 0), y),
+        Err(_) => store_some(product, by, &sums, first, y),
+    }
+}
+
+/// The lanes of a register.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn numbers<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    register: S::Register,
+) -> [M::Accumulator; LANES] {
+    let mut lanes = [S::Real::from_f64(0.0); LANES];
+    // SAFETY: the caller's.
+    unsafe { S::store(register, &mut lanes) };
+    let mut numbers = [M::Accumulator::from_f64(0.0); LANES];
     for lane in 0..LANES {
-        converted[lane] = M::Accumulator::from_f64(sums[lane].to_f64());
+        numbers[lane] = M::Accumulator::from_f64(lanes[lane].to_f64());
     }
-    if let Ok(y) = <&mut [Y; LANES]>::try_from(&mut *y) {
-        product.store(by, converted, (first, 0), y);
-        return;
+    numbers
+}
+
+/// Stores the combinations of the first sums, one for each of `y`.
+#[inline(always)]
+fn store_some<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    sums: &[M::Accumulator],
+    first: usize,
+    y: &mut [Y],
+) {
+    const FEW: usize = 4;
+    let (few, rest) = y.as_chunks_mut::<FEW>();
+    let done = few.len() * FEW;
+    let (some, left) = sums.as_chunks::<FEW>();
+    for (index, (y, &sums)) in few.iter_mut().zip(some).enumerate() {
+        product.store(by, sums, (first + index * FEW, 0), y);
     }
-    for (index, (y, sum)) in y.iter_mut().zip(converted).enumerate() {
-        product.store(by, [sum], (first + index, 0), std::array::from_mut(y));
+    let left = some.as_flattened()[done..].iter().chain(left);
+    for (index, (y, &sum)) in rest.iter_mut().zip(left).enumerate() {
+        product.store(
+            by,
+            [sum],
+            (first + done + index, 0),
+            std::array::from_mut(y),
+        );
+    }
+}
+
+/// Groups of `SAME` rows that have their columns in common: what these bring is gathered once.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn together<
+    S: Simd,
+    M: Mixes<X, Y>,
+    X: Scalar,
+    Y: Scalar,
+    const LANES: usize,
+    const SAME: usize,
+>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    first: usize,
+    y: &mut [Y],
+) {
+    for (block, y) in y.chunks_mut(SAME * LANES).enumerate() {
+        let first = first + block * SAME * LANES;
+        // SAFETY: the caller's.
+        unsafe {
+            let mut rows = [[S::zero(); LANES]; SAME];
+            for group in (0..y.len()).step_by(SAME) {
+                let lanes = shared::<S, M, X, Y, SAME>(product, first + group);
+                for (row, lanes) in (group..).zip(lanes) {
+                    rows[row / LANES][row % LANES] = lanes;
+                }
+            }
+            for (square, (rows, y)) in rows.iter_mut().zip(y.chunks_mut(LANES)).enumerate() {
+                let row = first + square * LANES;
+                store::<S, M, X, Y, LANES>(product, by, S::sums(rows), row, y);
+            }
+        }
+    }
+}
+
+/// The products of `SAME` rows with the columns of the first of them, summed in the lanes of registers.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usize>(
+    product: &Product<'_, M, X, Y>,
+    first: usize,
+) -> [S::Register; SAME] {
+    let (columns, values) = product.row(first);
+    let (length, x) = (columns.len(), product.x.as_ptr());
+    // SAFETY: the caller's; the rows follow each other and are equally long.
+    unsafe {
+        let mut sums = [S::zero(); SAME];
+        let mut add = |from: usize, count: usize| {
+            let columns = columns.as_ptr().add(from);
+            prefetch(columns);
+            let x = S::gather(x, columns, count);
+            for (row, sum) in sums.iter_mut().enumerate() {
+                let values = values.as_ptr().add(row * length + from);
+                prefetch(values);
+                *sum = S::multiply_add(S::load(values, count), x, *sum);
+            }
+        };
+        let mut from = 0;
+        while from + S::LANES <= length {
+            add(from, S::LANES);
+            from += S::LANES;
+        }
+        if from < length {
+            add(from, length - from);
+        }
+        sums
     }
 }
 
@@ -173,18 +298,29 @@ unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: 
 ) {
     let (columns, _) = product.row(first);
     let start = product.a.offsets[first];
+    let all = y.len();
+    // SAFETY: the caller's; a constant count is compiled without branches.
+    let sums_from = |lead: usize, count: usize| unsafe {
+        let values = product.a.values.as_ptr().add(start + lead * columns.len());
+        let x = product.x.as_ptr().add(lead);
+        match (count == LANES, columns.len() <= LANES) {
+            (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
+            (true, false) => across::<S, M, X, LANES>(columns, values, x, LANES),
+            (false, _) => across::<S, M, X, LANES>(columns, values, x, count),
+        }
+    };
     for (block, y) in y.chunks_mut(LANES).enumerate() {
         let lead = block * LANES;
-        // SAFETY: the caller's; a constant count is compiled without branches.
+        // SAFETY: the caller's.
         unsafe {
-            let values = product.a.values.as_ptr().add(start + lead * columns.len());
-            let x = product.x.as_ptr().add(lead);
-            let sums = match (y.len() == LANES, columns.len() <= LANES) {
-                (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
-                (true, false) => across::<S, M, X, LANES>(columns, values, x, LANES),
-                (false, _) => across::<S, M, X, LANES>(columns, values, x, y.len()),
-            };
-            store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
+            if y.len() < LANES && all > LANES {
+                // The last rows once more, of which the first are there already.
+                let sums = numbers::<S, M, X, Y, LANES>(sums_from(all - LANES, LANES));
+                store_some(product, by, &sums[LANES - y.len()..], first + lead, y);
+            } else {
+                let sums = sums_from(lead, y.len());
+                store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
+            }
         }
     }
 }
@@ -293,7 +429,7 @@ unsafe fn gathered<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: u
             let (columns, values) = product.row(first + index);
             rows[index] = lanes::<S, M, X>(columns, values, product.x);
         }
-        sums::<S, LANES>(rows)
+        S::sums(&mut rows)
     }
 }
 
@@ -312,31 +448,9 @@ unsafe fn sum<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     unsafe {
         let mut rows = [S::zero(); LANES];
         rows[0] = lanes::<S, M, X>(columns, values, x);
-        S::store(sums::<S, LANES>(rows), &mut sum);
+        S::store(S::sums(&mut rows), &mut sum);
     }
     sum[0]
-}
-
-/// The sums over the lanes of every register.
-///
-/// # Safety
-/// As [`Simd`] asks.
-#[inline(always)]
-pub(super) unsafe fn sums<S: Simd, const LANES: usize>(
-    mut rows: [S::Register; LANES],
-) -> S::Register {
-    // SAFETY: the caller's.
-    unsafe {
-        S::transpose(&mut rows);
-        let mut half = LANES / 2;
-        while half > 0 {
-            for lane in 0..half {
-                rows[lane] = S::add(rows[lane], rows[lane + half]);
-            }
-            half /= 2;
-        }
-    }
-    rows[0]
 }
 
 /// Asks for what will be read soon; the processor's own prefetching ends at every page.

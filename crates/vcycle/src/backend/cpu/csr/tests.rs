@@ -131,6 +131,28 @@ fn rows_that_repeat_agree_with_the_reference() {
     }
 }
 
+/// Nodes of `size` unknowns, whose rows have `width` columns in common.
+fn nodes(count: usize, size: usize, width: usize) -> Csr<f64> {
+    let rows = count * size;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..rows {
+        columns.extend((0..width).map(|entry| (row / size * 3 + entry * 2) as u32));
+        values.extend((0..width).map(|entry| ((row * entry) % 9) as f64 - 4.0));
+        offsets.push(columns.len());
+    }
+    let size = Size::new(rows, 3 * count + 2 * width);
+    let host = Executor::reference();
+    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
+#[test]
+fn rows_of_nodes_agree_with_the_reference() {
+    for (size, width) in [(2, 9), (3, 16), (3, 45), (4, 33), (6, 20)] {
+        let a = nodes(37, size, width);
+        real_vectors!(&a, 1, f64, f32, f16, bf16);
+    }
+}
+
 /// Short rows: runs of every length, then lengths that alternate, all in columns without order.
 fn short_rows() -> Csr<f64> {
     let runs = (0..9).flat_map(|length| [length; 20]);
@@ -175,7 +197,7 @@ fn blocks_of_columns_agree_with_the_reference() {
 }
 
 #[test]
-fn a_row_longer_than_a_piece_is_shared_by_threads() {
+fn a_row_longer_than_a_piece_has_a_sum_of_parts() {
     let a = matrix(4000, 200_001, 150_000);
     check::<f64, f64, f64>(&a, 1);
     check::<f32, f32, f32>(&a, 1);

@@ -134,6 +134,26 @@ impl Simd for Doubles {
         }
     }
 
+    /// Half as many shuffles as a transposition has: every addition halves what is left.
+    #[inline(always)]
+    unsafe fn sums(rows: &mut [__m512d]) -> __m512d {
+        assert!(rows.len() == Self::LANES);
+        // SAFETY: the caller's.
+        unsafe {
+            let pair = |a, b| _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+            let fold = |a, b| {
+                let (even, odd) = (
+                    _mm512_shuffle_f64x2::<0x88>(a, b),
+                    _mm512_shuffle_f64x2::<0xDD>(a, b),
+                );
+                _mm512_add_pd(even, odd)
+            };
+            let upper = fold(pair(rows[0], rows[1]), pair(rows[2], rows[3]));
+            let lower = fold(pair(rows[4], rows[5]), pair(rows[6], rows[7]));
+            fold(upper, lower)
+        }
+    }
+
     #[inline(always)]
     unsafe fn store(a: __m512d, to: &mut [Self::Real]) {
         assert!(to.len() == Self::LANES);
@@ -260,10 +280,69 @@ impl Simd for Singles {
         }
     }
 
+    /// Half as many shuffles as a transposition has: every addition halves what is left.
+    #[inline(always)]
+    unsafe fn sums(rows: &mut [__m512]) -> __m512 {
+        assert!(rows.len() == Self::LANES);
+        // SAFETY: the caller's.
+        unsafe {
+            let upper = fold(four(&rows[..4]), four(&rows[4..8]));
+            let lower = fold(four(&rows[8..12]), four(&rows[12..]));
+            fold(upper, lower)
+        }
+    }
+
+    /// Two rows to a register.
+    #[inline(always)]
+    unsafe fn short_sums<const ROWS: usize>(
+        starts: [*const f32; ROWS],
+        counts: [usize; ROWS],
+    ) -> __m512 {
+        assert!(ROWS == Self::LANES);
+        let mask = |count: usize| (1_u32 << count) - 1;
+        // SAFETY: the caller's.
+        unsafe {
+            let two = |row: usize| {
+                let mask = (mask(counts[row]) | mask(counts[row + 4]) << 8) as __mmask16;
+                let low = _mm512_castps256_ps512(_mm256_loadu_ps(starts[row]));
+                let high = _mm256_loadu_ps(starts[row + 4]);
+                _mm512_maskz_insertf32x8::<1>(mask, low, high)
+            };
+            let upper = four(&[two(0), two(1), two(2), two(3)]);
+            let lower = four(&[two(8), two(9), two(10), two(11)]);
+            fold(upper, lower)
+        }
+    }
+
     #[inline(always)]
     unsafe fn store(a: __m512, to: &mut [Self::Real]) {
         assert!(to.len() == Self::LANES);
         // SAFETY: as many numbers as lanes.
         unsafe { _mm512_storeu_ps(to.as_mut_ptr(), a) }
+    }
+}
+
+/// The sums over every quarter of four registers: their lanes in the quarters of the result.
+#[inline(always)]
+unsafe fn four(rows: &[__m512]) -> __m512 {
+    // SAFETY: the caller's.
+    unsafe {
+        let pair = |a, b| {
+            let sum = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            _mm512_castps_pd(sum)
+        };
+        let (a, b) = (pair(rows[0], rows[1]), pair(rows[2], rows[3]));
+        let (low, high) = (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+        _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high))
+    }
+}
+
+/// The sums of neighbouring quarters, those of `a` before those of `b`.
+#[inline(always)]
+unsafe fn fold(a: __m512, b: __m512) -> __m512 {
+    // SAFETY: the caller's.
+    unsafe {
+        let even = _mm512_shuffle_f32x4::<0x88>(a, b);
+        _mm512_add_ps(even, _mm512_shuffle_f32x4::<0xDD>(a, b))
     }
 }

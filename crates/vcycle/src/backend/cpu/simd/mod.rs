@@ -162,6 +162,39 @@ pub(crate) trait Simd {
     unsafe fn alternate(even: Self::Register, odd: Self::Register) -> Self::Register;
     /// Exchanges lanes with registers: a square of [`Simd::LANES`] registers is transposed.
     unsafe fn transpose(square: &mut [Self::Register]);
+    /// The sums over the lanes of [`Simd::LANES`] registers, one a lane.
+    #[inline(always)]
+    unsafe fn sums(rows: &mut [Self::Register]) -> Self::Register {
+        // SAFETY: the caller's.
+        unsafe {
+            Self::transpose(rows);
+            let mut half = rows.len() / 2;
+            while half > 0 {
+                for lane in 0..half {
+                    rows[lane] = Self::add(rows[lane], rows[lane + half]);
+                }
+                half /= 2;
+            }
+        }
+        rows[0]
+    }
+    /// The sums of as many rows as there are lanes, each of as many numbers as `counts` say, at most
+    /// [`SHORT`](crate::matrix::SHORT) and at most as many as lanes; from each of `starts` on that many
+    /// are readable.
+    #[inline(always)]
+    unsafe fn short_sums<const ROWS: usize>(
+        starts: [*const Self::Real; ROWS],
+        counts: [usize; ROWS],
+    ) -> Self::Register {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut rows = [Self::zero(); ROWS];
+            for row in 0..ROWS {
+                rows[row] = Self::load(starts[row], counts[row]);
+            }
+            Self::sums(&mut rows)
+        }
+    }
     /// Writes the lanes to as many numbers.
     unsafe fn store(a: Self::Register, to: &mut [Self::Real]);
 }
@@ -169,6 +202,7 @@ pub(crate) trait Simd {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
+    use crate::matrix::SHORT;
     use crate::scalar::{Field, bf16, convert, f16};
 
     /// A register's lanes.
@@ -218,6 +252,11 @@ mod tests {
                 let expected = (0..S::LANES).map(|row| (row * S::LANES + column) as f64);
                 assert_eq!(lanes::<S>(register), expected.collect::<Vec<_>>());
             }
+            let mut square: Vec<S::Register> = (0..S::LANES).map(row).collect();
+            let sum =
+                |row: usize, count: usize| (0..count).map(|c| (row * S::LANES + c) as f64).sum();
+            let expected: Vec<f64> = (0..S::LANES).map(|row| sum(row, S::LANES)).collect();
+            assert_eq!(lanes::<S>(S::sums(&mut square)), expected);
             let sum = S::multiply_add(row(0), row(0), S::add(row(0), S::zero()));
             let expected = (0..S::LANES).map(|lane| (lane * lane + lane) as f64);
             assert_eq!(lanes::<S>(sum), expected.collect::<Vec<_>>());
@@ -235,6 +274,21 @@ mod tests {
             let expected = (0..S::LANES).map(|lane| (lane + lane % 2 * S::LANES) as f64);
             assert_eq!(mixed, expected.collect::<Vec<_>>());
         }
+    }
+
+    unsafe fn check_short_sums<S: Simd, const LANES: usize>() {
+        let numbers: Vec<S::Real> = (0..200).map(|i| S::Real::from_f64(f64::from(i))).collect();
+        let starts = std::array::from_fn(|row| 3 * row);
+        let counts = std::array::from_fn(|row| row * 5 % (SHORT.min(LANES) + 1));
+        // SAFETY: the caller's.
+        let found = unsafe {
+            lanes::<S>(S::short_sums::<LANES>(
+                starts.map(|start: usize| numbers[start..].as_ptr()),
+                counts,
+            ))
+        };
+        let sum = |row: usize| (starts[row]..starts[row] + counts[row]).sum::<usize>() as f64;
+        assert_eq!(found, (0..LANES).map(sum).collect::<Vec<_>>());
     }
 
     unsafe fn check<S: Simd>() {
@@ -260,12 +314,15 @@ mod tests {
                 check::<avx2::Doubles>();
                 check_load::<avx2::Doubles, f64>();
                 check_gather::<avx2::Doubles, f64>();
+                check_short_sums::<avx2::Singles, 8>();
             }
             if level() == Level::Avx512 {
                 check::<avx512::Singles>();
                 check::<avx512::Doubles>();
                 check_load::<avx512::Doubles, f64>();
                 check_gather::<avx512::Doubles, f64>();
+                check_short_sums::<avx512::Doubles, 8>();
+                check_short_sums::<avx512::Singles, 16>();
             }
         }
     }

@@ -14,6 +14,10 @@ KERNEL narrow_indices(u64 n, GLOBAL const u64 *RESTRICT in, GLOBAL u32 *RESTRICT
 
 // ---- sums over all before
 
+// The type of what is summed: u32, or u64 for two numbers side by side.
+#ifndef COUNT
+#define COUNT u32
+#endif
 // Values that a thread takes of a tile, one after the other.
 #define TAKES 8
 #define TILE_OF_BLOCK (TAKES * BLOCK)
@@ -36,14 +40,8 @@ FUNCTION u64 scan_block(u64 value, PRIVATE u64 *total, LOCAL u64 *scratch) {
     return sum;
 }
 
-FUNCTION u64 sum_taken(u64 n, u64 first, GLOBAL const u32 *counts) {
-    u64 sum = 0;
-    for (u32 k = 0; k < TAKES; ++k)
-        sum += first + k < n ? counts[first + k] : 0;
-    return sum;
-}
-
-KERNEL sum_tiles(u64 n, GLOBAL const u32 *RESTRICT counts, GLOBAL u64 *RESTRICT sums) {
+// A block for every tile; the last one turns sums of tiles into those before them.
+KERNEL sum_tiles(u64 n, GLOBAL const COUNT *RESTRICT counts, GLOBAL u64 *sums, GLOBAL u32 *counter) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     const u64 first = (u64)block_of_grid() * TILE_OF_BLOCK;
     u64 total, sum = 0;
@@ -52,40 +50,46 @@ KERNEL sum_tiles(u64 n, GLOBAL const u32 *RESTRICT counts, GLOBAL u64 *RESTRICT 
     scan_block(sum, &total, scratch);
     if (thread_of_block() == 0)
         sums[block_of_grid()] = total;
-}
-
-// One block turns sums of tiles into those before them; the sum of all stands at the end.
-KERNEL scan_sums(u64 tiles, GLOBAL u64 *sums) {
-    LOCAL_ARRAY(u64, scratch, BLOCK);
-    u64 before = 0, total;
-    for (u64 first = 0; first < tiles; first += BLOCK) {
-        const u64 tile = first + thread_of_block();
-        const u64 own = tile < tiles ? sums[tile] : 0;
-        const u64 sum = scan_block(own, &total, scratch);
-        if (tile < tiles)
-            sums[tile] = before + sum - own;
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    u64 before = 0;
+    for (u64 begin = 0; begin < blocks_of_grid(); begin += BLOCK) {
+        const u64 tile = begin + thread_of_block();
+        const u64 own = tile < blocks_of_grid() ? sums[tile] : 0;
+        const u64 through = scan_block(own, &total, scratch);
+        if (tile < blocks_of_grid())
+            sums[tile] = before + through - own;
         before += total;
     }
-    if (thread_of_block() == 0)
-        sums[tiles] = before;
 }
 
-KERNEL scan_tiles(u64 n, GLOBAL const u32 *RESTRICT counts, GLOBAL const u64 *RESTRICT sums,
-                  GLOBAL u64 *RESTRICT offsets) {
+// `sums` may be null where there is one tile. The tile goes through local memory, so that neighbours
+// read and write neighbours.
+KERNEL scan_tiles(u64 n, GLOBAL const COUNT *RESTRICT counts, GLOBAL const u64 *RESTRICT sums,
+                  GLOBAL u64 *RESTRICT all, GLOBAL u64 *RESTRICT offsets) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
-    u64 total;
-    const u64 first = (u64)block_of_grid() * TILE_OF_BLOCK + thread_of_block() * TAKES;
-    const u64 own = sum_taken(n, first, counts);
-    u64 sum = sums[block_of_grid()] + scan_block(own, &total, scratch) - own;
+    LOCAL_ARRAY(u64, tile, TILE_OF_BLOCK);
+    const u32 thread = thread_of_block();
+    const u64 first = (u64)block_of_grid() * TILE_OF_BLOCK;
+    for (u32 k = thread; k < TILE_OF_BLOCK; k += BLOCK)
+        tile[k] = first + k < n ? counts[first + k] : 0;
+    BARRIER();
+    u64 own = 0, total;
     for (u32 k = 0; k < TAKES; ++k)
-        if (first + k < n) {
-            offsets[first + k] = sum;
-            sum += counts[first + k];
-            if (first + k + 1 == n)
-                offsets[n] = sum;
-        }
-    if (n == 0 && thread_of_block() == 0)
-        offsets[0] = 0;
+        own += tile[thread * TAKES + k];
+    const u64 begin = sums ? sums[block_of_grid()] : 0;
+    u64 sum = begin + scan_block(own, &total, scratch) - own;
+    for (u32 k = 0; k < TAKES; ++k) {
+        const u64 count = tile[thread * TAKES + k];
+        tile[thread * TAKES + k] = sum;
+        sum += count;
+    }
+    BARRIER();
+    for (u32 k = thread; k < TILE_OF_BLOCK; k += BLOCK)
+        if (first + k < n)
+            offsets[first + k] = tile[k];
+    if (thread == 0 && first + TILE_OF_BLOCK >= n)
+        offsets[n] = *all = begin + total;
 }
 
 KERNEL lengths(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT out) {

@@ -36,8 +36,7 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
             const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);
             if (part == i % THREADS && row < rows && column + i < cols) {
                 const u64 place = row * cols + column + i;
-                const ACC added = addend(&f, place, BETA(column + i));
-                finish(&f, row, place, ALPHA(column + i), BETA(column + i), sum, added);
+                finish(&f, row, place, ALPHA(column + i), BETA(column + i), sum);
             }
         }
     }

@@ -7,9 +7,19 @@
 #define SHARES 8
 #define FINITE(value) ((value) - (value) == 0)
 #define ABS(value) ((value) < 0 ? -(value) : (value))
+// What is no number is larger than all that are.
+#define LARGER(a, b) ((a) != (a) || (b) <= (a) ? (a) : (b))
 
-KERNEL convert(u64 n, GLOBAL const T *RESTRICT values, GLOBAL S *RESTRICT out) {
-    FOR_ITEMS(i, n) STORE(ARITH(T), S, out, i, LOAD(T, values, i));
+// Values in another type; unless `found` is null, whether any is no number then.
+KERNEL convert(u64 n, GLOBAL const T *RESTRICT values, GLOBAL S *RESTRICT out, GLOBAL u32 *found) {
+    bool finite = true;
+    FOR_ITEMS(i, n) {
+        const ARITH(T) value = LOAD(T, values, i);
+        STORE(ARITH(T), S, out, i, value);
+        finite = finite && FINITE(ROUND(ARITH(T), S, value));
+    }
+    if (found && !finite)
+        *found = 1;
 }
 
 KERNEL scale(u64 n, ARITH(T) factor, GLOBAL const T *RESTRICT values, GLOBAL T *RESTRICT out) {
@@ -94,16 +104,31 @@ KERNEL diagonal(MATRIX, GLOBAL T *RESTRICT out) {
     }
 }
 
+// Rows that SHARES neighbours share, with all threads of a block: `row` may be beyond the last.
+#define FOR_SHARED_ROWS(row, rows)                                                                 \
+    for (u64 first_ = (u64)block_of_grid() * (BLOCK / SHARES), row;                                \
+         first_ < (rows) && (row = first_ + thread_of_block() / SHARES, true);                     \
+         first_ += (u64)blocks_of_grid() * (BLOCK / SHARES))
+#define FOR_SHARED_ENTRIES(entry, row, rows)                                                       \
+    for (u64 entry = (row) < (rows) ? offsets[row] + thread_of_block() % SHARES : 0,               \
+             end_ = (row) < (rows) ? offsets[(row) + 1] : 0;                                       \
+         entry < end_; entry += SHARES)
+
 // weight / d_i, with the diagonal or (`sums`) the sums of absolute values of rows as d; the first row
 // where d is zero, and the first where the inverse is no number.
 KERNEL invert(MATRIX, u32 sums, ARITH(T) weight, GLOBAL T *RESTRICT out, GLOBAL u32 *first) {
-    FOR_ITEMS(row, rows) {
+    LOCAL_ARRAY(ARITH(T), scratch, BLOCK);
+    FOR_SHARED_ROWS(row, rows) {
         ARITH(T) d = 0;
-        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry)
+        FOR_SHARED_ENTRIES(entry, row, rows) {
             if (sums)
                 d += ABS(LOAD(T, values, entry));
             else if (columns[entry] == row)
                 d = LOAD(T, values, entry);
+        }
+        d = TILE_SUM(ARITH(T), d, SHARES, scratch);
+        if (row >= rows || thread_of_block() % SHARES != 0)
+            continue;
         const ARITH(T) inverse = ROUND(ARITH(T), T, weight * (1 / d));
         STORE(ARITH(T), T, out, row, inverse);
         if (d == 0)
@@ -113,9 +138,17 @@ KERNEL invert(MATRIX, u32 sums, ARITH(T) weight, GLOBAL T *RESTRICT out, GLOBAL 
     }
 }
 
+// The square root of an entry of the diagonal, zero where there is none.
+FUNCTION f64 root_of_diagonal(GLOBAL const u64 *offsets, GLOBAL const u32 *columns,
+                              GLOBAL const T *values, u64 row) {
+    const u64 end = offsets[row + 1], place = find(offsets[row], end, columns, (u32)row);
+    const f64 d = place < end ? LOAD(T, values, place) : 0;
+    return SQUARE_ROOT(f64, ABS(d));
+}
+
 // The first row with an entry unlike that at the mirrored position, and the first whose diagonal is
 // not positive. Neighbouring threads share a row, SHARES of them.
-KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, GLOBAL u32 *first) {
+KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, ARITH(T) cancelled, GLOBAL u32 *first) {
     FOR_ITEMS(item, rows * SHARES) {
         const u64 row = item / SHARES, own = offsets[row], next = offsets[row + 1];
         for (u64 entry = own + item % SHARES; entry < next; entry += SHARES) {
@@ -129,7 +162,9 @@ KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, GLOBAL u32 *first) {
                                   : find(begin, end, columns, (u32)row);
             const ARITH(T) other = place < end ? LOAD(T, values, place) : 0;
             const ARITH(T) a = ABS(value), b = ABS(other), apart = ABS(value - other);
-            if (apart > tolerance * (a > b ? a : b))
+            if (apart > tolerance * (a > b ? a : b) &&
+                apart > cancelled * root_of_diagonal(offsets, columns, values, row) *
+                            root_of_diagonal(offsets, columns, values, column))
                 ATOMIC_MIN(&first[0], row);
         }
         if (item % SHARES == 0) {
@@ -141,37 +176,57 @@ KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, GLOBAL u32 *first) {
 }
 
 // The largest absolute value, the smallest one of the diagonal that is not zero, and the largest sum
-// of absolute values over that of the diagonal, block by block.
-KERNEL extremes(MATRIX, GLOBAL f64 *RESTRICT out) {
+// of absolute values over that of the diagonal; `partials` are three for every block.
+KERNEL extremes(MATRIX, GLOBAL f64 *partials, GLOBAL u32 *counter, GLOBAL f64 *RESTRICT out) {
     LOCAL_ARRAY(f64, scratch, 3 * BLOCK);
+    LOCAL_ARRAY(f64, sums, BLOCK);
     const u32 thread = thread_of_block();
     f64 largest = 0, smallest = 1.0 / 0.0, bound = 0;
-    FOR_ITEMS(row, rows) {
+    FOR_SHARED_ROWS(row, rows) {
         f64 sum = 0, own = 0;
-        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
+        FOR_SHARED_ENTRIES(entry, row, rows) {
             const f64 value = ABS(LOAD(T, values, entry));
             sum += value;
-            largest = value <= largest ? largest : value;
+            largest = LARGER(largest, value);
             if (columns[entry] == row)
                 own = value;
         }
+        sum = TILE_SUM(f64, sum, SHARES, sums);
+        own = TILE_SUM(f64, own, SHARES, sums);
         if (own > 0 && own < smallest)
             smallest = own;
-        bound = max(bound, sum / own);
+        if (row < rows)
+            bound = max(bound, sum / own);
     }
-    scratch[thread] = largest;
-    scratch[BLOCK + thread] = smallest;
-    scratch[2 * BLOCK + thread] = bound;
-    for (u32 distance = BLOCK / 2; distance > 0; distance /= 2) {
+    for (u32 turn = 0; turn < 2; ++turn) {
+        scratch[thread] = largest;
+        scratch[BLOCK + thread] = smallest;
+        scratch[2 * BLOCK + thread] = bound;
+        for (u32 distance = BLOCK / 2; distance > 0; distance /= 2) {
+            BARRIER();
+            if (thread < distance) {
+                const f64 other = scratch[thread + distance];
+                scratch[thread] = LARGER(scratch[thread], other);
+                scratch[BLOCK + thread] =
+                    min(scratch[BLOCK + thread], scratch[BLOCK + thread + distance]);
+                scratch[2 * BLOCK + thread] =
+                    max(scratch[2 * BLOCK + thread], scratch[2 * BLOCK + thread + distance]);
+            }
+        }
         BARRIER();
-        if (thread < distance) {
-            const f64 other = scratch[thread + distance];
-            scratch[thread] = other <= scratch[thread] ? scratch[thread] : other;
-            scratch[BLOCK + thread] = min(scratch[BLOCK + thread], scratch[BLOCK + thread + distance]);
-            scratch[2 * BLOCK + thread] =
-                max(scratch[2 * BLOCK + thread], scratch[2 * BLOCK + thread + distance]);
+        if (turn == 1)
+            break;
+        if (thread < 3)
+            partials[3 * block_of_grid() + thread] = scratch[thread * BLOCK];
+        if (!LAST_BLOCK(counter, sums))
+            return;
+        largest = 0, smallest = 1.0 / 0.0, bound = 0;
+        for (u32 block = thread; block < blocks_of_grid(); block += BLOCK) {
+            largest = LARGER(largest, partials[3 * block]);
+            smallest = min(smallest, partials[3 * block + 1]);
+            bound = max(bound, partials[3 * block + 2]);
         }
     }
     if (thread < 3)
-        out[3 * block_of_grid() + thread] = scratch[thread * BLOCK];
+        out[thread] = scratch[thread * BLOCK];
 }

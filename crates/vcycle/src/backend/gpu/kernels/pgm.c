@@ -6,15 +6,27 @@
 #define COUPLINGS GRAPH, GLOBAL const f32 *RESTRICT weights, GLOBAL const f32 *RESTRICT heaviest
 #define LIST GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size
 
-// Whether a row has any coupling.
-KERNEL pgm_coupled(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL u8 *RESTRICT coupled) {
+// Whether a row has any coupling, and the size of its diagonal.
+KERNEL pgm_coupled(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL u8 *RESTRICT coupled,
+                   GLOBAL f64 *RESTRICT diagonal) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
+    LOCAL_ARRAY(f64, sizes, BLOCK);
     FOR_ROWS(row, rows) {
         u32 any = 0;
-        FOR_ENTRIES(place, offsets, row) any |= columns[place] != row && values[place] != 0;
+        f64 own = 0;
+        FOR_ENTRIES(place, offsets, row) {
+            const f64 value = values[place];
+            if (columns[place] == row)
+                own = modulus(value);
+            else
+                any |= value != 0;
+        }
         any = row_count(any, scratch);
-        if (leads_row())
+        own = row_sum(own, sizes);
+        if (leads_row()) {
             coupled[row] = any != 0;
+            diagonal[row] = own;
+        }
     }
 }
 
@@ -25,14 +37,15 @@ FUNCTION f32 weight_of(u32 row, u32 column, f64 value, f64 own, f64 other) {
 }
 
 // Weights of `(|A| + |A^T|) / 2` without the couplings that do not count, and the heaviest of every
-// row; the matrix itself unless `out` is null. Whether any entry has no counterpart.
+// row; the matrix itself unless `out` is null. Whether any entry has no counterpart. Nobody has a
+// partner yet.
 KERNEL pgm_first(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RESTRICT diagonal,
                  GLOBAL const u8 *RESTRICT coupled, GLOBAL f64 *RESTRICT out,
                  GLOBAL f32 *RESTRICT weights, GLOBAL f32 *RESTRICT heaviest,
-                 GLOBAL u32 *one_sided) {
+                 GLOBAL u32 *RESTRICT partners, GLOBAL u32 *one_sided) {
     LOCAL_ARRAY(f32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
-        const f64 own = modulus(diagonal[row]);
+        const f64 own = diagonal[row];
         f32 most = 0;
         FOR_ENTRIES(place, offsets, row) {
             const u32 column = columns[place], k = (u32)(place - offsets[row]);
@@ -43,21 +56,24 @@ KERNEL pgm_first(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RES
             f64 value = 0;
             if (is_found && (column == row || (coupled[row] && coupled[column])))
                 value = 0.5 * modulus(values[place]) + 0.5 * modulus(values[back]);
-            const f32 weight = weight_of((u32)row, column, value, own, modulus(diagonal[column]));
+            const f32 weight = weight_of((u32)row, column, value, own, diagonal[column]);
             weights[place] = weight;
             most = weight > most ? weight : most;
             if (out)
                 out[place] = value;
         }
         most = row_largest_f32(most, scratch);
-        if (leads_row())
+        if (leads_row()) {
             heaviest[row] = most;
+            partners[row] = NONE;
+        }
     }
 }
 
 // The same for a matrix of such values.
 KERNEL pgm_weights(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RESTRICT diagonal,
-                   GLOBAL f32 *RESTRICT weights, GLOBAL f32 *RESTRICT heaviest) {
+                   GLOBAL f32 *RESTRICT weights, GLOBAL f32 *RESTRICT heaviest,
+                   GLOBAL u32 *RESTRICT partners) {
     LOCAL_ARRAY(f32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         const f64 own = diagonal[row];
@@ -70,66 +86,68 @@ KERNEL pgm_weights(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *R
             most = weight > most ? weight : most;
         }
         most = row_largest_f32(most, scratch);
-        if (leads_row())
+        if (leads_row()) {
             heaviest[row] = most;
+            partners[row] = NONE;
+        }
     }
 }
 
 // Equal weights are told apart by a hash of the pair, and at last by the pair.
-FUNCTION bool wins_tie(u32 row, u32 column, u32 best, u64 seed) {
-    const u64 low = row < column ? row : column, high = row < column ? column : row;
-    const u64 best_low = row < best ? row : best, best_high = row < best ? best : row;
-    const u64 pair = low << 32 | high, best_pair = best_low << 32 | best_high;
-    const u64 rank = mix64(pair ^ seed), best_rank = mix64(best_pair ^ seed);
-    return rank > best_rank || (rank == best_rank && pair > best_pair);
+FUNCTION u64 pair_of(u32 row, u32 column) {
+    return row < column ? (u64)row << 32 | column : (u64)column << 32 | row;
 }
 
-// Partners and weights, one for every thread.
+// Partners, weights and hashes, one for every thread.
 #define CANDIDATES                                                                                 \
     LOCAL_ARRAY(u32, bests, BLOCK);                                                                \
-    LOCAL_ARRAY(f32, mosts, BLOCK);
+    LOCAL_ARRAY(f32, mosts, BLOCK);                                                                \
+    LOCAL_ARRAY(u64, ranks, BLOCK);
+typedef struct {
+    u32 best;
+    f32 most;
+    u64 rank;
+} Candidate;
 
-// Whether a partner is better than the best so far.
-FUNCTION bool is_better(u32 row, u32 column, f32 weight, u32 best, f32 most, u64 seed) {
-    return weight > most ||
-           (weight == most && (best == NONE || wins_tie(row, column, best, seed)));
+// The better one of two partners.
+FUNCTION Candidate better(u32 row, Candidate a, Candidate b) {
+    if (b.best == NONE || (a.best != NONE && a.most > b.most))
+        return a;
+    if (a.best == NONE || b.most > a.most || b.rank > a.rank)
+        return b;
+    return b.rank == a.rank && pair_of(row, b.best) > pair_of(row, a.best) ? b : a;
 }
 
 // The heaviest allowed partner of a row; with `partners` those without one are allowed.
 FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners, LOCAL u32 *bests,
-                       LOCAL f32 *mosts) {
-    u32 best = NONE;
-    f32 most = 0;
-    const f32 own = heaviest[row];
+                       LOCAL f32 *mosts, LOCAL u64 *ranks) {
+    Candidate own = {NONE, 0, 0};
+    const f32 heavy = heaviest[row];
     FOR_ENTRIES(place, offsets, row) {
         const f32 weight = weights[place];
-        if (weight < 0)
+        if (weight < own.most)
             continue;
         const u32 column = columns[place];
         const f32 other = heaviest[column];
-        const f32 least = PAIR_SHARE * (own < other ? own : other);
+        const f32 least = PAIR_SHARE * (heavy < other ? heavy : other);
         if (weight < least || (partners && partners[column] != NONE))
             continue;
-        if (is_better(row, column, weight, best, most, seed)) {
-            best = column;
-            most = weight;
-        }
+        const Candidate next = {column, weight, mix64(pair_of(row, column) ^ seed)};
+        own = better(row, own, next);
     }
     if (ROW_THREADS == 1)
-        return best;
+        return own.best;
     const u32 first = thread_of_block() - part_of_row();
     ROW_SYNC();
-    bests[thread_of_block()] = best;
-    mosts[thread_of_block()] = most;
+    bests[thread_of_block()] = own.best;
+    mosts[thread_of_block()] = own.most;
+    ranks[thread_of_block()] = own.rank;
     ROW_SYNC();
-    best = NONE;
-    most = 0;
-    for (u32 k = first; k < first + ROW_THREADS; k++)
-        if (bests[k] != NONE && is_better(row, bests[k], mosts[k], best, most, seed)) {
-            best = bests[k];
-            most = mosts[k];
-        }
-    return best;
+    for (u32 k = first; k < first + ROW_THREADS; k++) {
+        const Candidate next = {bests[k], mosts[k], ranks[k]};
+        own = better(row, own, next);
+    }
+    return own.best;
 }
 
 // Every listed row points to its strongest free neighbour; those that have one are listed again.
@@ -141,8 +159,9 @@ KERNEL pgm_choose(COUPLINGS, u64 seed, LIST, GLOBAL const u32 *RESTRICT partners
     FOR_BLOCKS_OF_ROWS(first, items) {
         const u64 item = first + row_of_block();
         const u32 row = item < items ? (list ? list[item] : (u32)item) : 0;
-        u32 choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners, bests,
-                               mosts);
+        // Before the first round all are free.
+        u32 choice = strongest(rows, offsets, columns, weights, heaviest, seed, row,
+                               list ? partners : 0, bests, mosts, ranks);
         choice = item < items ? choice : NONE;
         if (item < items && leads_row())
             choices[row] = choice;
@@ -175,7 +194,7 @@ KERNEL pgm_rest(COUPLINGS, u64 seed, GLOBAL const u32 *RESTRICT choices, GLOBAL 
         if (partners[row] != NONE || choices[row] == NONE)
             continue;
         const u32 choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners,
-                                     bests, mosts);
+                                     bests, mosts, ranks);
         if (choice != NONE) {
             partners[row] = choice;
             partners[choice] = row;
@@ -183,42 +202,42 @@ KERNEL pgm_rest(COUPLINGS, u64 seed, GLOBAL const u32 *RESTRICT choices, GLOBAL 
     }
 }
 
-// Marks the first of every pair, and those without any coupling if they are to be kept.
+// Marks the first of every pair, and those without any coupling if they are to be kept; else counts
+// these. What has no partner chooses its strongest neighbour.
 KERNEL pgm_flags(COUPLINGS, u64 seed, u32 keep_alone, GLOBAL const u32 *RESTRICT partners,
-                 GLOBAL u32 *RESTRICT flags) {
+                 GLOBAL u32 *RESTRICT choices, GLOBAL u32 *RESTRICT flags, GLOBAL u32 *alone) {
     CANDIDATES
     FOR_ROWS(row, rows) {
         const u32 partner = partners[row];
         u32 flag = partner != NONE && partner > row;
-        if (keep_alone && ANY(partner == NONE)) {
+        if (ANY(partner == NONE)) {
             const u32 near = strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0,
-                                       bests, mosts);
-            flag = partner == NONE ? near == NONE : flag;
+                                       bests, mosts, ranks);
+            if (partner == NONE && leads_row() && !IS_REPEATED(rows)) {
+                choices[row] = near;
+                flag = near == NONE && keep_alone;
+                if (near == NONE && !keep_alone)
+                    ATOMIC_ADD(alone, 1);
+            }
         }
-        if (leads_row())
+        if (leads_row() && !IS_REPEATED(rows))
             flags[row] = flag;
     }
 }
 
-// The number of a pair; what has no partner joins the group of its strongest neighbour.
+// The number of a pair; what has no partner joins the group of its choice.
 FUNCTION u32 number_of(u32 row, GLOBAL const u64 *sums, GLOBAL const u32 *partners) {
     if (sums[row + 1] != sums[row])
         return (u32)sums[row];
     return partners[row] != NONE ? (u32)sums[partners[row]] : NONE;
 }
 
-KERNEL pgm_groups(COUPLINGS, u64 seed, GLOBAL const u64 *RESTRICT sums,
-                  GLOBAL const u32 *RESTRICT partners, GLOBAL u32 *RESTRICT groups) {
-    CANDIDATES
-    FOR_ROWS(row, rows) {
+KERNEL pgm_groups(u64 rows, GLOBAL const u64 *RESTRICT sums, GLOBAL const u32 *RESTRICT partners,
+                  GLOBAL const u32 *RESTRICT choices, GLOBAL u32 *RESTRICT groups) {
+    FOR_ITEMS(row, rows) {
         u32 group = number_of((u32)row, sums, partners);
-        if (ANY(group == NONE)) {
-            const u32 near = strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0,
-                                       bests, mosts);
-            if (group == NONE && near != NONE)
-                group = number_of(near, sums, partners);
-        }
-        if (leads_row())
-            groups[row] = group;
+        if (group == NONE && choices[row] != NONE)
+            group = number_of(choices[row], sums, partners);
+        groups[row] = group;
     }
 }

@@ -45,10 +45,12 @@ FUNCTION u32 find(const SPACE u32 *keys, u32 slots, u32 column) {
     return slot;
 }
 
-// The slot of a column, which is put there if it is not in the table; EMPTY if there is no room.
-FUNCTION u32 claim(volatile SPACE u32 *keys, u32 slots, u32 column, PRIVATE bool *is_new) {
+// The slot of a column, which is put there if it is not in the table; EMPTY if there is no room within
+// so many `turns`.
+FUNCTION u32 claim_within(u32 turns, volatile SPACE u32 *keys, u32 slots, u32 column,
+                          PRIVATE bool *is_new) {
     u32 slot = first_slot(column, slots);
-    for (u32 turn = 0; turn < slots; ++turn) {
+    for (u32 turn = 0; turn < turns; ++turn) {
         u32 found = keys[slot];
         if (found == EMPTY) {
             found = ATOMIC_CAS((SPACE u32 *)&keys[slot], EMPTY, column);
@@ -59,6 +61,10 @@ FUNCTION u32 claim(volatile SPACE u32 *keys, u32 slots, u32 column, PRIVATE bool
         slot = slot + 1 < slots ? slot + 1 : 0;
     }
     return EMPTY;
+}
+
+FUNCTION u32 claim(volatile SPACE u32 *keys, u32 slots, u32 column, PRIVATE bool *is_new) {
+    return claim_within(slots, keys, slots, column, is_new);
 }
 
 FUNCTION void clear(SPACE u32 *keys, u32 slots, u32 member) {
@@ -83,12 +89,20 @@ KERNEL product_work(u64 rows, u32 most, PATTERNS, GLOBAL u32 *RESTRICT guesses) 
 
 // ---- where the entries stand
 
-// `each(column)` for all products of a row; neighbours share a row of B, `width` of them.
+// `each(column)` for all products of a row; neighbours share a row of B, `width` of them. Fetching where
+// several rows of B begin first, as `product_values` does, was slower.
 #define FOR_PRODUCTS(row, column)                                                                  \
     for (u64 left = a_offsets[row] + member / width; left < a_offsets[row + 1];                    \
          left += TEAM / width)                                                                     \
         for (u64 k = a_columns[left], right = b_offsets[k] + member % width, column;               \
              right < b_offsets[k + 1] && (column = COLUMN(right), true); right += width)
+
+// Turns after which a table in local memory counts as full: those that are large enough need few.
+#if SLOTS > 0
+#define TURNS min(slots, 256u)
+#else
+#define TURNS slots
+#endif
 
 // Entries of rows. Those whose table is too small go to the list `again`.
 KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width, PATTERNS,
@@ -106,7 +120,7 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
         u32 mine = 0;
         FOR_PRODUCTS(row, column) {
             bool is_new = false;
-            const u32 slot = claim(keys, slots, (u32)column, &is_new);
+            const u32 slot = claim_within(TURNS, keys, slots, (u32)column, &is_new);
             mine += is_new;
             if (slot == EMPTY) {
                 // So many that the sum tells.

@@ -33,18 +33,8 @@ typedef struct {
 #define BETA(column) EVALUATE(ARITH(Y), beta, column)
 #endif
 
-// What COMBINE adds to the sum, before its coefficient.
-FUNCTION ACC addend(const PRIVATE Finish *f, u64 place, ACC beta) {
-#if FINISH == COMBINE
-    return beta != 0 ? LOAD(Y, f->z, place) : 0;
-#else
-    return 0;
-#endif
-}
-
 // Writes the result of one row and column.
-FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC beta, ACC sum,
-                     ACC added) {
+FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC beta, ACC sum) {
 #if FINISH == APPLY
     STORE(ACC, Y, f->y, place, sum);
 #elif FINISH == RELAX
@@ -61,7 +51,7 @@ FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC
     if (alpha != 0)
         value = alpha * sum;
     if (beta != 0)
-        value += beta * added;
+        value += beta * LOAD(Y, f->z, place);
     STORE(ACC, Y, f->y, place, value);
 #endif
 }

@@ -9,24 +9,45 @@
 // Most steps of an aligned slice.
 #define ALIGNED 32
 
-// How many rows are longer than 8, 16 and so on up to 256; at the end the longest length.
+// How many rows are longer than 8, 16 and so on up to 256; the longest length; the steps of all slices
+// with 32, 16 and so on down to one lane for each row.
+#define FACTS 13
 KERNEL survey(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *out) {
-    LOCAL_ARRAY(u32, own, 7);
-    if (thread_of_block() < 7)
-        own[thread_of_block()] = 0;
-    BARRIER();
-    FOR_ITEMS(row, rows) {
-        const u32 length = (u32)(offsets[row + 1] - offsets[row]);
-        for (u32 k = 0; k < 6 && length > 8u << k; ++k)
-            ATOMIC_ADD(&own[k], 1);
-        if (length > own[6])
-            ATOMIC_MAX(&own[6], length);
+    LOCAL_ARRAY(u32, own, FACTS);
+    LOCAL_ARRAY(u32, lengths, BLOCK);
+    const u32 thread = thread_of_block();
+    if (thread < FACTS)
+        own[thread] = 0;
+    u32 longer[6] = {0}, steps[6] = {0}, longest = 0;
+    for (u64 first = (u64)block_of_grid() * BLOCK; first < rows;
+         first += (u64)blocks_of_grid() * BLOCK) {
+        const u64 row = first + thread;
+        u32 length = row < rows ? (u32)(offsets[row + 1] - offsets[row]) : 0;
+        FOR(k, 6) longer[k] += length > 8u << k;
+        longest = max(longest, length);
+        // The longest of 1, 2, 4 and so on neighbours.
+        FOR(k, 6) {
+            if (thread % (1u << k) == 0)
+                steps[k] += (length + (LANES >> k) - 1) / (LANES >> k);
+            BARRIER();
+            lengths[thread] = length;
+            BARRIER();
+            length = max(length, lengths[thread ^ 1u << k]);
+        }
     }
     BARRIER();
-    if (thread_of_block() < 6 && own[thread_of_block()])
-        ATOMIC_ADD(&out[thread_of_block()], own[thread_of_block()]);
-    if (thread_of_block() == 6)
+    FOR(k, 6) {
+        if (longer[k])
+            ATOMIC_ADD(&own[k], longer[k]);
+        if (steps[k])
+            ATOMIC_ADD(&own[7 + k], steps[k]);
+    }
+    ATOMIC_MAX(&own[6], longest);
+    BARRIER();
+    if (thread == 6)
         ATOMIC_MAX(&out[6], own[6]);
+    else if (thread < FACTS && own[thread])
+        ATOMIC_ADD(&out[thread], own[thread]);
 }
 
 // ---- rows too long for slices
@@ -74,8 +95,11 @@ KERNEL place_parts(u64 parts, GLOBAL const uint4 *RESTRICT table, GLOBAL const u
 #define SLICES                                                                                     \
     u64 slices, u64 rows, GLOBAL const u32 *RESTRICT order, GLOBAL const u64 *RESTRICT offsets,    \
         GLOBAL const u32 *RESTRICT columns
-// Where slices begin.
-#define STARTS GLOBAL const u64 *RESTRICT steps, GLOBAL const u64 *RESTRICT units
+// Where slices begin, and at the end all of them end: the first step, and above it the first unit of
+// codes.
+#define STARTS GLOBAL const u64 *RESTRICT starts
+FUNCTION u32 steps_of(u64 pair) { return (u32)pair; }
+FUNCTION u32 units_of(u64 pair) { return (u32)(pair >> 32); }
 FUNCTION u64 row_at(GLOBAL const u32 *order, u64 slot) { return order ? order[slot] : slot; }
 
 // Long rows first in every window; of equal ones the first. `order` may be null, and the result.
@@ -99,19 +123,6 @@ KERNEL sort_windows(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u
             rank += keys[k] > own;
         if (slot < rows)
             sorted[first + rank] = (u32)row;
-    }
-}
-
-// The steps of every slice, unless it is aligned.
-KERNEL measure(SLICES, GLOBAL u32 *RESTRICT widths) {
-    FOR_ITEMS(slice, slices) {
-        u32 longest = 0;
-        const u32 count = (u32)min((u64)HEIGHT, rows - slice * HEIGHT);
-        for (u32 at = 0; at < count; ++at) {
-            const u64 row = row_at(order, slice * HEIGHT + at);
-            longest = max(longest, (u32)(offsets[row + 1] - offsets[row]));
-        }
-        widths[slice] = (longest + THREADS - 1) / THREADS;
     }
 }
 
@@ -141,19 +152,21 @@ KERNEL measure(SLICES, GLOBAL u32 *RESTRICT widths) {
 OF_LANES(least_of_lanes, min)
 OF_LANES(largest_of_lanes, max)
 
-// What a lane has of its slice: its place there, its first entry and the end of its row.
+// What a lane has of its slice: its place there, its first entry, the end of its row and its length.
 typedef struct {
     u32 at;
     u64 entry;
     u64 end;
+    u32 length;
 } Lane;
 FUNCTION Lane lane_of(u64 slice, u64 rows, GLOBAL const u32 *order, GLOBAL const u64 *offsets) {
-    Lane own = {thread_of_block() / THREADS, 0, 0};
+    Lane own = {thread_of_block() / THREADS, 0, 0, 0};
     const u64 slot = slice * HEIGHT + own.at;
     if (slot < rows) {
         const u64 row = row_at(order, slot);
         own.entry = offsets[row] + thread_of_block() % THREADS;
         own.end = offsets[row + 1];
+        own.length = (u32)(own.end - offsets[row]);
     }
     return own;
 }
@@ -203,15 +216,15 @@ FUNCTION u32 align(Lane own, u32 most, GLOBAL const u32 *columns, GLOBAL u32 *ba
     return 0;
 }
 
-// The steps of every slice and the units of its codes, none for aligned ones; the largest mark in
-// `largest`. On entry `widths` are those of `measure`.
-KERNEL form(SLICES, GLOBAL u32 *widths, GLOBAL u32 *RESTRICT units, GLOBAL u32 *largest) {
+// For every slice its steps, and above them the units of its codes, none for aligned ones; the largest
+// mark in `largest`.
+KERNEL form(SLICES, GLOBAL u64 *RESTRICT sizes, GLOBAL u32 *largest) {
     LOCAL_ARRAY(u32, scratch, LANES);
     u32 longest = 0;
     FOR_SLICES(slice) {
         const Lane own = lane_of(slice, rows, order, offsets);
-        u32 width = widths[slice], mark = width * THREADS;
-        u32 bytes = bytes_of(own, width, columns, scratch);
+        u32 width = (largest_of_lanes(own.length, scratch) + THREADS - 1) / THREADS;
+        u32 mark = width * THREADS, bytes = bytes_of(own, width, columns, scratch);
 #if THREADS == 1
         const u32 most = min(width * (4 + bytes) / 4, (u32)ALIGNED);
         u32 steps;
@@ -220,36 +233,24 @@ KERNEL form(SLICES, GLOBAL u32 *widths, GLOBAL u32 *RESTRICT units, GLOBAL u32 *
         if (count > 0)
             width = count, bytes = 0, mark = count > 8 ? 256 : 255;
 #endif
-        BARRIER();
-        if (thread_of_block() == 0) {
-            widths[slice] = width;
-            units[slice] = bytes * width;
-        }
+        if (thread_of_block() == 0)
+            sizes[slice] = width | (u64)(bytes * width) << 32;
         longest = max(longest, mark);
     }
     if (thread_of_block() == 0)
         ATOMIC_MAX(largest, longest);
 }
 
-// The numbers of steps and of units, and the largest mark, for the host.
-KERNEL sum_up(u64 slices, STARTS, GLOBAL const u32 *RESTRICT largest, GLOBAL u64 *RESTRICT out) {
-    if (thread_of_grid() == 0) {
-        out[0] = steps[slices];
-        out[1] = units[slices];
-        out[2] = *largest;
-    }
-}
-
-// Bases, marks, codes, and where slices begin, as sliced.c reads them.
-KERNEL encode(SLICES, STARTS, GLOBAL u32 *RESTRICT starts, GLOBAL u32 *RESTRICT bases,
-              GLOBAL MARK *RESTRICT marks, GLOBAL u8 *RESTRICT codes) {
+// Bases, marks and codes, as sliced.c reads them.
+KERNEL encode(SLICES, STARTS, GLOBAL u32 *RESTRICT bases, GLOBAL MARK *RESTRICT marks,
+              GLOBAL u8 *RESTRICT codes) {
     LOCAL_ARRAY(u32, scratch, LANES);
     FOR_SLICES(slice) {
         const Lane own = lane_of(slice, rows, order, offsets);
-        const u32 thread = thread_of_block(), width = (u32)(steps[slice + 1] - steps[slice]);
-        const u32 bytes = (u32)(units[slice + 1] - units[slice]);
-        GLOBAL u32 *base = bases + steps[slice];
-        GLOBAL u8 *code = codes + units[slice] * LANES;
+        const u64 start = starts[slice], size = starts[slice + 1] - start;
+        const u32 thread = thread_of_block(), width = steps_of(size), bytes = units_of(size);
+        GLOBAL u32 *base = bases + steps_of(start);
+        GLOBAL u8 *code = codes + (u64)units_of(start) * LANES;
         u32 mark = (u32)(own.end - own.entry);
         if (THREADS == 1 && bytes == 0)
             align(own, width, columns, base, &mark, scratch);
@@ -269,11 +270,6 @@ KERNEL encode(SLICES, STARTS, GLOBAL u32 *RESTRICT starts, GLOBAL u32 *RESTRICT 
             }
         if (thread % THREADS == 0 && slice * HEIGHT + own.at < rows)
             marks[slice * HEIGHT + own.at] = (MARK)mark;
-        if (thread < 2) {
-            GLOBAL const u64 *from = thread == 0 ? steps : units;
-            starts[2 * slice + thread] = (u32)from[slice];
-            starts[2 * slice + 2 + thread] = (u32)from[slice + 1];
-        }
     }
 }
 #endif
@@ -282,15 +278,16 @@ KERNEL place_values(SLICES, STARTS, GLOBAL const MARK *RESTRICT marks,
                     GLOBAL const WORD *RESTRICT values, GLOBAL WORD *RESTRICT placed) {
     FOR_ITEMS(item, slices * LANES) {
         const u64 slice = item / LANES, slot = slice * HEIGHT + item % LANES / THREADS;
-        const u32 own = (u32)(item % LANES), width = (u32)(steps[slice + 1] - steps[slice]);
+        const u64 start = starts[slice], size = starts[slice + 1] - start;
+        const u32 own = (u32)(item % LANES), width = steps_of(size);
         const u64 row = slot < rows ? row_at(order, slot) : 0;
         const u64 end = slot < rows ? offsets[row + 1] : 0;
         u64 entry = slot < rows ? offsets[row] + own % THREADS : 0;
-        const bool is_aligned = THREADS == 1 && units[slice + 1] == units[slice];
+        const bool is_aligned = THREADS == 1 && units_of(size) == 0;
         const u32 mark = slot < rows ? marks[slot] : 0;
         for (u32 step = 0; step < width; ++step) {
             const bool present = is_aligned ? mark >> step & 1 : entry < end;
-            placed[(steps[slice] + step) * LANES + own] = present ? values[entry] : (WORD)0;
+            placed[((u64)steps_of(start) + step) * LANES + own] = present ? values[entry] : (WORD)0;
             entry += is_aligned ? present : THREADS;
         }
     }

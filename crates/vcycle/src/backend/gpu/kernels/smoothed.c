@@ -158,6 +158,15 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
 
 // ---- the tentative prolongation of constants
 
+// A one for every row.
+KERNEL tentative_ones(u64 rows, GLOBAL u64 *RESTRICT offsets, GLOBAL f64 *RESTRICT values) {
+    FOR_ITEMS(row, rows + 1) {
+        offsets[row] = row;
+        if (row < rows)
+            values[row] = 1;
+    }
+}
+
 KERNEL tentative_flags(u64 rows, u32 block, GLOBAL const u32 *RESTRICT groups,
                        GLOBAL u32 *RESTRICT flags) {
     FOR_ITEMS(row, rows) flags[row] = groups[row / block] != NONE;

@@ -47,7 +47,6 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT 
     FOR(k, CELLS) {
         if (!is_inside(&c, k))
             continue;
-        const ACC added = addend(&f, place + k, shift);
-        finish(&f, place + k, place + k, scale, shift, sums[k], added);
+        finish(&f, place + k, place + k, scale, shift, sums[k]);
     }
 }

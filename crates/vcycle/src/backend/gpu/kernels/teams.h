@@ -43,12 +43,17 @@
          first_ += (u64)blocks_of_grid() * TEAMS)
 #define IS_SPARE(count) (first_ + team >= (count))
 
+// What is sorted.
+#ifndef ITEM
+#define ITEM u32
+#endif
+
 #if defined(DIALECT_CUDA) && SIZE > 0 && THREADS < BLOCK
 #define KEYS (SIZE / TEAM)
 // Bitonic, in registers: key r of a thread is number r * TEAM + member.
-FUNCTION void sort(SPACE u32 *list, u32 n, u32 member) {
-    u32 keys[KEYS];
-    FOR(r, KEYS) keys[r] = r * TEAM + member < n ? list[r * TEAM + member] : 0xffffffffu;
+FUNCTION void sort(SPACE ITEM *list, u32 n, u32 member) {
+    ITEM keys[KEYS];
+    FOR(r, KEYS) keys[r] = r * TEAM + member < n ? list[r * TEAM + member] : ~(ITEM)0;
     _Pragma("unroll") for (u32 size = 2; size <= SIZE; size *= 2)
         _Pragma("unroll") for (u32 stride = size / 2; stride > 0; stride /= 2) {
             const u32 far = stride / TEAM;
@@ -56,11 +61,11 @@ FUNCTION void sort(SPACE u32 *list, u32 n, u32 member) {
                 const u32 number = r * TEAM + member;
                 const bool up = (number & size) == 0;
                 if (stride < TEAM) {
-                    const u32 other = SHUFFLE_XOR(keys[r], stride);
+                    const ITEM other = SHUFFLE_XOR(keys[r], stride);
                     const bool first = (number & stride) == 0;
                     keys[r] = first == up ? min(keys[r], other) : max(keys[r], other);
                 } else if ((r & far) == 0) {
-                    const u32 own = keys[r], other = keys[(r | far) % KEYS];
+                    const ITEM own = keys[r], other = keys[(r | far) % KEYS];
                     keys[r] = up ? min(own, other) : max(own, other);
                     keys[(r | far) % KEYS] = up ? max(own, other) : min(own, other);
                 }
@@ -75,12 +80,12 @@ FUNCTION void sort(SPACE u32 *list, u32 n, u32 member) {
 // Exchanges all that stand in the wrong order at a distance; the smaller ones come first.
 #define EXCHANGE(low, high)                                                                        \
     if ((high) < n && keys[high] < keys[low]) {                                                    \
-        const u32 larger = keys[low];                                                              \
+        const ITEM larger = keys[low];                                                             \
         keys[low] = keys[high];                                                                    \
         keys[high] = larger;                                                                       \
     }
 // Bitonic, with all exchanges in one direction: n may be any number.
-FUNCTION void sort(SPACE u32 *keys, u32 n, u32 member) {
+FUNCTION void sort(SPACE ITEM *keys, u32 n, u32 member) {
     for (u32 span = 1; span < n; span *= 2) {
         for (u32 pair = member; pair / span * 2 * span < n; pair += TEAM) {
             const u32 first = pair / span * 2 * span, at = pair % span;

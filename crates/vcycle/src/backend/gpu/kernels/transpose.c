@@ -4,14 +4,14 @@ KERNEL count_columns(u64 entries, GLOBAL const u32 *RESTRICT columns, GLOBAL u32
     FOR_ITEMS(entry, entries) ATOMIC_ADD(&counts[columns[entry]], 1);
 }
 
-// `taken` are zeros before.
+// `counts` are zeros after.
 KERNEL put_down(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                GLOBAL const u64 *RESTRICT t_offsets, GLOBAL u32 *taken,
+                GLOBAL const u64 *RESTRICT t_offsets, GLOBAL u32 *counts,
                 GLOBAL u32 *RESTRICT t_columns) {
     FOR_ITEMS(row, rows)
         for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
             const u32 column = columns[entry];
-            t_columns[t_offsets[column] + ATOMIC_ADD(&taken[column], 1)] = (u32)row;
+            t_columns[t_offsets[column] + ATOMIC_ADD(&counts[column], 0xffffffffu) - 1] = (u32)row;
         }
 }
 
@@ -27,11 +27,47 @@ FUNCTION u64 place_of(u64 first, u64 end, GLOBAL const u32 *columns, u32 column)
     return first;
 }
 
-// Sorts rows of the transpose, and fetches their values unless these are null.
-KERNEL finish_rows(u64 count, GLOBAL const u32 *RESTRICT rows, GLOBAL const u64 *RESTRICT offsets,
-                   GLOBAL const u32 *RESTRICT columns, GLOBAL const WORD *RESTRICT values,
-                   GLOBAL const u64 *RESTRICT t_offsets, GLOBAL u32 *t_columns,
-                   GLOBAL WORD *RESTRICT t_values) {
+#define TRANSPOSE                                                                                  \
+    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
+        GLOBAL const WORD *RESTRICT values, GLOBAL const u64 *RESTRICT t_offsets,                  \
+        GLOBAL u32 *t_columns, GLOBAL WORD *RESTRICT t_values
+
+#if THREADS == 1
+// Sorts the rows of up to SHORT entries, and fetches their values unless these are null; the others go
+// to a list.
+#define SHORT 8
+KERNEL finish_short(u64 rows, TRANSPOSE, GLOBAL u32 *RESTRICT longer, GLOBAL u32 *longer_count) {
+    FOR_ITEMS(row, rows) {
+        const u64 begin = t_offsets[row];
+        const u32 n = (u32)(t_offsets[row + 1] - begin);
+        if (n > SHORT) {
+            longer[ATOMIC_ADD(longer_count, 1)] = (u32)row;
+            continue;
+        }
+        u32 own[SHORT];
+        FOR(k, SHORT) own[k] = k < n ? t_columns[begin + k] : 0xffffffffu;
+        FOR(turn, SHORT)
+            FOR(k, SHORT - 1)
+                if (k % 2 == turn % 2) {
+                    const u32 low = min(own[k], own[k + 1]);
+                    own[k + 1] = max(own[k], own[k + 1]);
+                    own[k] = low;
+                }
+        FOR(k, SHORT)
+            if (k < n) {
+                t_columns[begin + k] = own[k];
+                if (values)
+                    t_values[begin + k] =
+                        values[place_of(offsets[own[k]], offsets[own[k] + 1], columns, (u32)row)];
+            }
+    }
+}
+#endif
+
+// The same for rows of a list, whose length a kernel has written unless it is given.
+KERNEL finish_rows(u64 given, GLOBAL const u32 *RESTRICT written, GLOBAL const u32 *RESTRICT rows,
+                   TRANSPOSE) {
+    const u64 count = written ? *written : given;
 #if SLOTS > 0
     LOCAL_ARRAY(u32, lists, TEAMS *SLOTS);
 #endif

@@ -2,6 +2,7 @@
 
 use vcycle_gpu::Argument;
 
+use super::tiles::NOTHING;
 use super::{Queue, number, read, write};
 use crate::backend::gpu::scalars;
 use crate::backend::gpu::{Define, File, kernel_file};
@@ -14,8 +15,8 @@ use crate::scalar::{Field, Scalar};
 const FILE: File = kernel_file!("entries.c");
 /// Kernels without values are compiled with these.
 const PLAIN: [Define; 2] = [("T", "f64"), ("S", "f64")];
-/// Blocks of a reduction, whose results the host goes through.
-const REDUCTION: usize = 1024;
+/// Blocks of a reduction.
+const REDUCTION: usize = 2048;
 const NOWHERE: u32 = u32::MAX;
 /// Threads that share a row where that is worth it, as in `kernels/entries.c`.
 const SHARES: usize = 8;
@@ -37,12 +38,22 @@ pub(crate) struct Extremes {
 impl Queue<'_> {
     /// The values in another precision, rounded once.
     pub(crate) fn convert<T: Scalar, S: Scalar>(&self, values: &Buffer<T>) -> Result<Buffer<S>> {
+        self.convert_noting(values, None)
+    }
+
+    /// The same; `found` is set to one if any of them is no number then.
+    pub(crate) fn convert_noting<T: Scalar, S: Scalar>(
+        &self,
+        values: &Buffer<T>,
+        found: Option<&mut Buffer<u32>>,
+    ) -> Result<Buffer<S>> {
         let mut out = self.room(values.len())?;
         let types = [
             ("T", self.gpu.real(T::KIND)?),
             ("S", self.gpu.real(S::KIND)?),
         ];
-        let arguments = [number(values.len()), read(values)?, write(&mut out)?];
+        let found = found.map_or(Ok(NOTHING), write)?;
+        let arguments = [number(values.len()), read(values)?, write(&mut out)?, found];
         self.items(FILE, "convert", &types, values.len(), &arguments)?;
         Ok(out)
     }
@@ -108,12 +119,17 @@ impl Queue<'_> {
         Ok(found.get(0)? != 0)
     }
 
-    /// The first row that has an entry unlike its mirrored one, by more than the tolerance, and the
-    /// first whose diagonal is not positive.
-    pub(crate) fn check_symmetry<T: Scalar>(&self, a: &Csr<T>, tolerance: f64) -> Result<Found> {
-        let tolerance = scalars::number(T::Arith::from_f64(tolerance));
+    /// The first row that has an entry unlike its mirrored one, by more than the tolerances relative
+    /// to the larger of both and to the diagonal of both rows, and the first whose diagonal is not
+    /// positive.
+    pub(crate) fn check_symmetry<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        tolerances: [f64; 2],
+    ) -> Result<Found> {
+        let tolerances = tolerances.map(|value| scalars::number(T::Arith::from_f64(value)));
         let items = a.size().rows * SHARES;
-        self.find("check_symmetry", a, items, &[tolerance])
+        self.find("check_symmetry", a, items, &tolerances)
     }
 
     /// The first row whose columns do not increase or are out of range.
@@ -158,7 +174,7 @@ impl Queue<'_> {
         let mut out = self.room(a.size().rows)?;
         let weight = scalars::number(T::Arith::from_f64(weight));
         let more = [Argument::U32(sums.into()), weight, write(&mut out)?];
-        let found = self.find("invert", a, a.size().rows, &more)?;
+        let found = self.find("invert", a, a.size().rows * SHARES, &more)?;
         Ok((out, found))
     }
 
@@ -172,26 +188,36 @@ impl Queue<'_> {
 
     /// The extreme numbers of a matrix.
     pub(crate) fn extremes<T: Scalar>(&self, a: &Csr<T>) -> Result<Extremes> {
-        let rows = a.size().rows;
-        let blocks = rows.div_ceil(FILE.block as usize).min(REDUCTION);
-        let mut out = self.room::<f64>(3 * blocks)?;
-        let arguments = [&self.matrix(a, rows)?[..], &[write(&mut out)?]].concat();
-        self.blocks(FILE, "extremes", &self.types::<T>()?, blocks, &arguments)?;
-        let mut all = Extremes {
-            largest: 0.0,
-            smallest_diagonal: f64::INFINITY,
-            row_sum: 0.0,
-        };
-        for part in out.host()?.chunks(3) {
-            all.largest = if part[0] <= all.largest {
-                all.largest
-            } else {
-                part[0]
-            };
-            all.smallest_diagonal = all.smallest_diagonal.min(part[1]);
-            all.row_sum = all.row_sum.max(part[2]);
+        Ok(self.all_extremes(&[a])?[0])
+    }
+
+    /// Those of several; the host waits once.
+    pub(crate) fn all_extremes<T: Scalar>(&self, matrices: &[&Csr<T>]) -> Result<Vec<Extremes>> {
+        let mut found = self.room::<f64>(3 * matrices.len())?;
+        let to = found.device_mut()?;
+        for (number, a) in matrices.iter().enumerate() {
+            let to = to + (3 * number * size_of::<f64>()) as u64;
+            self.find_extremes(a, Argument::Address(to))?;
         }
-        Ok(all)
+        let of = |found: &[f64]| Extremes {
+            largest: found[0],
+            smallest_diagonal: found[1],
+            row_sum: found[2],
+        };
+        Ok(found.host()?.chunks(3).map(of).collect())
+    }
+
+    /// Writes three numbers.
+    fn find_extremes<T: Scalar>(&self, a: &Csr<T>, to: Argument) -> Result<()> {
+        let rows = a.size().rows;
+        let blocks = (rows * SHARES).div_ceil(FILE.block as usize);
+        // Without rows one block says so.
+        let blocks = blocks.clamp(1, REDUCTION);
+        let mut partials = self.room::<f64>(3 * blocks)?;
+        let [_, counter] = self.gpu.reduction();
+        let more = [write(&mut partials)?, counter, to];
+        let arguments = [&self.matrix(a, rows)?[..], &more].concat();
+        self.blocks(FILE, "extremes", &self.types::<T>()?, blocks, &arguments)
     }
 
     fn types<T: Scalar>(&self) -> Result<[Define; 2]> {

@@ -110,6 +110,18 @@ impl Group {
         })
     }
 
+    /// The same with local tables for rows of up to `size` entries, if they are longer.
+    pub(super) fn at_most(self, size: usize) -> Self {
+        match self.is_local {
+            true => self,
+            false => Self {
+                size,
+                is_local: true,
+                ..self
+            },
+        }
+    }
+
     /// Blocks of teams, each with tables of `bytes` in global memory where these are not local.
     pub(super) fn blocks(&self, queue: &Queue<'_>, bytes: usize) -> usize {
         let together = TEAM_BLOCK as usize / self.threads;

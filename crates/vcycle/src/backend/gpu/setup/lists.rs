@@ -15,7 +15,7 @@ const SIZES: usize = 64;
 pub(super) struct Lists<'q> {
     queue: Queue<'q>,
     lists: [Buffer<u32>; 2],
-    /// The sizes of the lists, turn after turn.
+    /// The sizes of the lists, turn after turn, and at the end a note.
     sizes: Buffer<u32>,
     turn: usize,
     /// The turn at which all other sizes were set to zero.
@@ -26,7 +26,7 @@ impl<'q> Lists<'q> {
     pub(super) fn new(queue: Queue<'q>, rows: usize) -> Result<Self> {
         Ok(Self {
             lists: [queue.room(rows)?, queue.room(rows)?],
-            sizes: queue.zeros(SIZES)?,
+            sizes: queue.zeros(SIZES + 1)?,
             turn: 0,
             cleared: 0,
             queue,
@@ -57,20 +57,32 @@ impl<'q> Lists<'q> {
         self.turn += 1;
     }
 
+    /// Where a kernel may leave a note: a number that is zero before.
+    pub(super) fn note(&mut self) -> Result<Argument> {
+        Ok(at(self.sizes.device_mut()?, SIZES))
+    }
+
     /// How many rows are left; the host waits.
     pub(super) fn count(&mut self) -> Result<usize> {
-        self.recycle()?;
-        Ok(self.sizes.get(self.turn % SIZES)? as usize)
+        Ok(self.look()?.0)
+    }
+
+    /// How many rows are left, and whether a note was left; the host waits.
+    pub(super) fn look(&mut self) -> Result<(usize, bool)> {
+        let sizes = self.sizes.host()?.to_vec();
+        let found = (sizes[self.turn % SIZES] as usize, sizes[SIZES] != 0);
+        self.recycle(&sizes);
+        Ok(found)
     }
 
     /// Makes room for further sizes where that is short; needed at least every 32 turns.
-    pub(super) fn recycle(&mut self) -> Result<()> {
+    fn recycle(&mut self, sizes: &[u32]) {
         if self.turn - self.cleared > SIZES / 2 {
-            let mut sizes = vec![0; SIZES];
-            sizes[self.turn % SIZES] = self.sizes.get(self.turn % SIZES)?;
+            let keeps = |place: usize| place == self.turn % SIZES || place == SIZES;
+            let kept = |(place, &size)| if keeps(place) { size } else { 0 };
+            let sizes = sizes.iter().enumerate().map(kept).collect();
             self.sizes = Buffer::from_vec(self.queue.executor, sizes);
             self.cleared = self.turn;
         }
-        Ok(())
     }
 }

@@ -78,6 +78,6 @@ fn roots(queue: Queue<'_>, strength: &Pattern, seed: u64) -> Result<Buffer<u64>>
         if open.count()? == 0 {
             return Ok(ranks);
         }
-        beside.recycle()?;
+        beside.count()?;
     }
 }

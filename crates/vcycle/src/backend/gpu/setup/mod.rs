@@ -22,6 +22,7 @@ pub(crate) mod aggressive;
 mod binned;
 mod entries;
 pub(crate) mod fsai;
+mod grouped;
 mod groups;
 pub(crate) mod interpolate;
 mod lists;
@@ -49,6 +50,7 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
 use crate::scalar::Scalar;
 
+pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
 pub(crate) use products::{Factors, Product};
 pub(crate) use slices::{CHUNK, LANES, Slices};
@@ -86,13 +88,6 @@ impl<'e> Queue<'e> {
     /// `len` zeros.
     pub(crate) fn zeros<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::filled(self.executor, len, T::default())
-    }
-
-    /// Sets all values to zero.
-    pub(crate) fn clear(&self, values: &mut Buffer<u32>) -> Result<()> {
-        let len = values.len();
-        let arguments = [number(len), Argument::U32(0), write(values)?];
-        self.items(FILE, "fill", &[], len, &arguments)
     }
 
     /// `len` times `value`.

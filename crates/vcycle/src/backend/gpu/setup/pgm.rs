@@ -13,110 +13,116 @@ use crate::executor::Buffer;
 use crate::matrix::{Csr, Pattern, galerkin};
 
 const FILE: File = tile_file!("pgm.c");
-/// Rounds between two looks at what is left.
-const LOOK: usize = 5;
+/// Rounds before the first look at what is left, and between two.
+const FIRST_LOOK: usize = 8;
+const LOOK: usize = 4;
 
-/// For every unknown its group or `NONE`, and the number of groups: pairs, and pairs of these, so
-/// many `times`. `rounds` of a matching are side by side. None unless the pattern is symmetric.
+/// Groups that matching found.
+pub(crate) struct Found {
+    /// For every unknown its group or `NONE`.
+    pub(crate) groups: Buffer<u32>,
+    pub(crate) count: usize,
+    /// Whether every unknown has a group.
+    pub(crate) is_complete: bool,
+}
+
+/// Pairs, and pairs of these, so many `times`. `rounds` of a matching are side by side. None unless the
+/// pattern is symmetric.
 pub(crate) fn pgm(
     queue: Queue<'_>,
     a: &Csr<f64>,
     (times, rounds): (usize, usize),
     seed: u64,
-) -> Result<Option<(Buffer<u32>, usize)>> {
-    let Some((matching, mut weights)) = first(queue, a, times > 1, seed)? else {
+) -> Result<Option<Found>> {
+    let (matching, mut weights) = first(queue, a, times > 1, seed)?;
+    let Some(mut all) = matching.groups(rounds, false)? else {
         return Ok(None);
     };
-    let (mut groups, mut count) = matching.groups(rounds, false)?;
-    let mut step = groups.clone();
+    let (mut step, mut is_complete) = (all.groups.clone(), all.is_complete);
     for _ in 1..times {
-        let p = constants(queue, &step, count, 1)?;
+        let p = constants(queue, &step, (all.count, 1), is_complete)?;
         weights = galerkin(&p.transpose()?, &weights, &p)?;
-        (step, count) = Matching::new(queue, &weights, seed)?.groups(rounds, true)?;
-        groups = composed(queue, &groups, &step)?;
+        let matching = Matching::new(queue, &weights, seed)?;
+        let next = matching.groups(rounds, true)?.expect("symmetric as before");
+        all.groups = composed(queue, &all.groups, &next.groups)?;
+        all.count = next.count;
+        (step, is_complete) = (next.groups, true);
     }
-    Ok(Some((groups, count)))
+    Ok(Some(all))
 }
 
 /// The couplings of `(|A| + |A^T|) / 2` that count, and if it is `kept` that matrix, else `A` itself.
-/// None unless the pattern is symmetric: kernels find the coupling back by its row.
 fn first<'a>(
     queue: Queue<'a>,
     a: &'a Csr<f64>,
     kept: bool,
     seed: u64,
-) -> Result<Option<(Matching<'a>, Csr<f64>)>> {
+) -> Result<(Matching<'a>, Csr<f64>)> {
     let (pattern, shape) = (a.pattern(), shape(a.pattern()));
     let given = [&[number(shape.0)], &matrix(a)?[..]].concat();
-    let mut coupled = queue.room::<u8>(shape.0)?;
-    let arguments = [&given[..], &[write(&mut coupled)?]].concat();
+    let (mut coupled, mut diagonal) = (queue.room::<u8>(shape.0)?, queue.room::<f64>(shape.0)?);
+    let found = [write(&mut coupled)?, write(&mut diagonal)?];
+    let arguments = [&given[..], &found].concat();
     queue.rows(FILE, "pgm_coupled", &[], shape, &arguments)?;
-    let diagonal = queue.diagonal(a)?;
     let mut values = queue.room(if kept { a.nonzeros() } else { 0 })?;
-    let (mut weights, mut heaviest) = (queue.room(a.nonzeros())?, queue.room(shape.0)?);
-    let mut one_sided = queue.zeros::<u32>(1)?;
+    let mut matching = Matching::empty(queue, pattern, seed)?;
     let found = [
         read(&diagonal)?,
         read(&coupled)?,
         if kept { write(&mut values)? } else { NOTHING },
-        write(&mut weights)?,
-        write(&mut heaviest)?,
-        write(&mut one_sided)?,
+        write(&mut matching.weights)?,
+        write(&mut matching.heaviest)?,
+        write(&mut matching.partners)?,
+        matching.lists.note()?,
     ];
-    queue.rows(
-        FILE,
-        "pgm_first",
-        &[],
-        shape,
-        &[&given[..], &found].concat(),
-    )?;
-    if one_sided.get(0)? != 0 {
-        return Ok(None);
-    }
-    let matching = Matching {
-        queue,
-        pattern,
-        weights,
-        heaviest,
-        seed,
-    };
+    let arguments = [&given[..], &found].concat();
+    queue.rows(FILE, "pgm_first", &[], shape, &arguments)?;
     let modulus = match kept {
         true => Csr::of_buffers(pattern, values),
         false => a.clone(),
     };
-    Ok(Some((matching, modulus)))
+    Ok((matching, modulus))
 }
 
-/// A graph with weights, each with its heaviest of the row.
+/// A graph with weights, each with its heaviest of the row, and who has found a partner.
 struct Matching<'a> {
     queue: Queue<'a>,
     pattern: &'a Pattern,
     weights: Buffer<f32>,
     heaviest: Buffer<f32>,
+    partners: Buffer<u32>,
+    lists: Lists<'a>,
     seed: u64,
 }
 
 impl<'a> Matching<'a> {
-    /// Of a symmetric matrix.
-    fn new(queue: Queue<'a>, a: &'a Csr<f64>, seed: u64) -> Result<Self> {
-        let diagonal = queue.diagonal(a)?;
-        let pattern = a.pattern();
-        let shape = shape(pattern);
-        let (mut weights, mut heaviest) = (queue.room(a.nonzeros())?, queue.room(shape.0)?);
-        let results = [
-            read(&diagonal)?,
-            write(&mut weights)?,
-            write(&mut heaviest)?,
-        ];
-        let arguments = [&[number(shape.0)], &matrix(a)?[..], &results].concat();
-        queue.rows(FILE, "pgm_weights", &[], shape, &arguments)?;
+    fn empty(queue: Queue<'a>, pattern: &'a Pattern, seed: u64) -> Result<Self> {
+        let rows = pattern.size().rows;
         Ok(Self {
             queue,
             pattern,
-            weights,
-            heaviest,
+            weights: queue.room(pattern.nonzeros())?,
+            heaviest: queue.room(rows)?,
+            partners: queue.room(rows)?,
+            lists: Lists::new(queue, rows)?,
             seed,
         })
+    }
+
+    /// Of a symmetric matrix.
+    fn new(queue: Queue<'a>, a: &'a Csr<f64>, seed: u64) -> Result<Self> {
+        let mut matching = Self::empty(queue, a.pattern(), seed)?;
+        let diagonal = queue.diagonal(a)?;
+        let shape = shape(a.pattern());
+        let results = [
+            read(&diagonal)?,
+            write(&mut matching.weights)?,
+            write(&mut matching.heaviest)?,
+            write(&mut matching.partners)?,
+        ];
+        let arguments = [&[number(shape.0)], &matrix(a)?[..], &results].concat();
+        queue.rows(FILE, "pgm_weights", &[], shape, &arguments)?;
+        Ok(matching)
     }
 
     /// What `COUPLINGS` and the seed stand for.
@@ -138,44 +144,67 @@ impl<'a> Matching<'a> {
         self.queue.rows(FILE, name, &[], shape, &arguments)
     }
 
-    /// For every row its group or `NONE`, and the number of groups; `rounds` are side by side.
-    /// With `keep_alone` rows without any coupling are groups.
-    fn groups(&self, rounds: usize, keep_alone: bool) -> Result<(Buffer<u32>, usize)> {
-        let partners = self.partners(rounds)?;
-        let rows = partners.len();
-        let mut flags = self.queue.room(rows)?;
-        let keep = word(usize::from(keep_alone));
-        self.launch("pgm_flags", &[keep, read(&partners)?, write(&mut flags)?])?;
-        let (sums, count) = self.queue.offsets(&flags)?;
+    /// The groups; `rounds` are side by side. With `keep_alone` rows without any coupling are groups.
+    /// None if a coupling has no counterpart: kernels find it back by its row.
+    fn groups(mut self, rounds: usize, keep_alone: bool) -> Result<Option<Found>> {
+        let (queue, rows) = (self.queue, self.partners.len());
+        let Some(mut choices) = self.pair_up(rounds)? else {
+            return Ok(None);
+        };
+        let mut flags = queue.room(rows)?;
+        // The number of groups, and of rows without one.
+        let mut totals = queue.zeros::<u64>(2)?;
+        let all = totals.device_mut()?;
+        let found = [
+            word(usize::from(keep_alone)),
+            read(&self.partners)?,
+            write(&mut choices)?,
+            write(&mut flags)?,
+            Argument::Address(all + 8),
+        ];
+        self.launch("pgm_flags", &found)?;
+        let sums = queue.scan(&flags, Argument::Address(all))?;
         let mut groups = flags;
-        let arguments = [read(&sums)?, read(&partners)?, write(&mut groups)?];
-        self.launch("pgm_groups", &arguments)?;
-        Ok((groups, count))
+        let arguments = [
+            number(rows),
+            read(&sums)?,
+            read(&self.partners)?,
+            read(&choices)?,
+            write(&mut groups)?,
+        ];
+        queue.rows(FILE, "pgm_groups", &[], (rows, 1), &arguments)?;
+        let totals = totals.host()?;
+        Ok(Some(Found {
+            groups,
+            count: totals[0] as usize,
+            is_complete: totals[1] == 0,
+        }))
     }
 
-    fn partners(&self, rounds: usize) -> Result<Buffer<u32>> {
+    /// Finds partners; the last choices of all.
+    fn pair_up(&mut self, rounds: usize) -> Result<Option<Buffer<u32>>> {
         let (queue, rows) = (self.queue, self.pattern.size().rows);
-        let (mut partners, mut choices) = (queue.filled(rows, u32::MAX)?, queue.room::<u32>(rows)?);
-        let mut lists = Lists::new(queue, rows)?;
-        for round in 0..rounds {
-            let changed = [read(&partners)?, write(&mut choices)?];
-            let arguments = [&lists.current()?[..], &changed, &lists.next()?].concat();
+        let mut choices = queue.room::<u32>(rows)?;
+        for round in 1..=rounds {
+            let changed = [read(&self.partners)?, write(&mut choices)?];
+            let arguments = [&self.lists.current()?[..], &changed, &self.lists.next()?].concat();
             self.launch("pgm_choose", &arguments)?;
-            lists.advance();
-            let changed = [read(&choices)?, write(&mut partners)?];
-            let arguments = [&lists.current()?[..], &changed, &lists.next()?].concat();
+            self.lists.advance();
+            let changed = [read(&choices)?, write(&mut self.partners)?];
+            let arguments = [&self.lists.current()?[..], &changed, &self.lists.next()?].concat();
             queue.rows(FILE, "pgm_pair", &[], (rows, 1), &arguments)?;
-            lists.advance();
-            if (round + 1) % LOOK == 0 && lists.count()? == 0 {
-                return Ok(partners);
+            self.lists.advance();
+            if round >= FIRST_LOOK && (round - FIRST_LOOK).is_multiple_of(LOOK) {
+                match self.lists.look()? {
+                    (_, true) => return Ok(None),
+                    (0, false) => return Ok(Some(choices)),
+                    _ => {}
+                }
             }
         }
-        let arguments = [
-            &self.couplings()?[..],
-            &[read(&choices)?, write(&mut partners)?],
-        ]
-        .concat();
+        let arguments = [read(&choices)?, write(&mut self.partners)?];
+        let arguments = [&self.couplings()?[..], &arguments].concat();
         queue.rows(FILE, "pgm_rest", &[], (1, 1), &arguments)?;
-        Ok(partners)
+        Ok(Some(choices))
     }
 }

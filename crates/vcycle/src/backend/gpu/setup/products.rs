@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
+use super::grouped::Grouped;
 use super::groups::{Group, Groups, TEAM_BLOCK};
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File, kernel_file};
@@ -112,6 +113,8 @@ impl<'p> Product<'p> {
         // The guesses are known to their groups, so that their memory is free.
         let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
         for group in groups.each(LOCAL_COUNTS, COUNTING)? {
+            // Most rows have fewer entries than expected; which do not is told.
+            let group = group.at_most(LOCAL_COUNTS);
             self.count(&group, most, [&mut counts, &mut again, &mut again_count])?;
         }
         let left = again_count.get(0)? as usize;
@@ -300,8 +303,17 @@ impl Queue<'_> {
 
     /// `R A P`, without `A P` where `P` has one entry a row.
     pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
-        if !self.has_single_entries(p.pattern())? {
+        if !p.pattern().has_single_entries(self)? {
             return self.multiply(r, &self.product(a, p, false)?);
+        }
+        let grouped = Grouped {
+            queue: *self,
+            r,
+            a,
+            p,
+        };
+        if let Some(product) = grouped.product()? {
+            return Ok(product);
         }
         let product = Product::fused(*self, r.pattern(), a.pattern(), p.pattern())?;
         let factors = Factors {

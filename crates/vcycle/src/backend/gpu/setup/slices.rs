@@ -32,8 +32,8 @@ pub(crate) struct Slices {
     pub(crate) threads: usize,
     /// The rows in slices, unless these are all in their own order.
     pub(crate) order: Option<Buffer<u32>>,
-    /// First step and first unit of codes of every slice, and at the end their numbers.
-    pub(crate) starts: Buffer<u32>,
+    /// First step and above it first unit of codes of every slice, and at the end their numbers.
+    pub(crate) starts: Buffer<usize>,
     pub(crate) marks: Marks,
     /// What is subtracted from the columns of a step.
     pub(crate) bases: Buffer<u32>,
@@ -41,9 +41,6 @@ pub(crate) struct Slices {
     /// Steps of all slices.
     pub(crate) step_count: usize,
     pub(crate) parts: Option<Parts>,
-    /// First steps and first units of the slices, and at the end their numbers.
-    steps: Buffer<usize>,
-    units: Buffer<usize>,
 }
 
 /// For every row of an aligned slice the steps it has, as bits; elsewhere its length. Of as few bytes
@@ -85,22 +82,33 @@ impl Slices {
         if size.rows.max(size.cols) >= u32::MAX as usize - LANES {
             return Err(queue.gpu.lacks("csr", "matrices of so many rows"));
         }
-        let (longer, longest) = survey(queue, offsets)?;
+        let found = match pattern.is_known_single() {
+            true => Survey::of_single(size.rows),
+            false => Survey::new(queue, offsets)?,
+        };
         let mean = entries / size.rows.max(1);
-        let threads = lanes_for(size.rows, mean, queue.gpu.width(), &longer);
+        let threads = lanes_for(size.rows, mean, queue.gpu.width(), &found.longer);
         let limit = longest_in_slices(threads, mean);
-        let (order, parts) = match longest > limit {
+        let (order, parts) = match found.longest > limit {
             true => divided(queue, pattern, limit)?,
             false => (None, None),
         };
         let mut work = Work::new(queue, pattern, threads, order);
-        let mut widths = work.widths()?;
-        // Where slices would otherwise be a tenth empty.
-        if 10 * LANES * queue.offsets(&widths)?.1 > 11 * entries {
-            work.order = Some(work.sorted()?);
-            widths = work.widths()?;
+        let steps = found.steps[threads.trailing_zeros() as usize];
+        let most = steps.min(work.slices * limit.div_ceil(threads));
+        if most > u32::MAX as usize / 4 {
+            return Err(queue.gpu.lacks("csr", "matrices of so many entries"));
         }
-        work.encoded(widths, parts)
+        // Where slices would otherwise be a tenth empty.
+        if parts.is_some() || 10 * LANES * steps > 11 * entries {
+            work.order = Some(work.sorted()?);
+        }
+        work.encoded(parts)
+    }
+
+    /// Whether all rows are in aligned slices, in their own order.
+    pub(crate) fn is_aligned(&self) -> bool {
+        self.threads == 1 && self.codes.is_empty() && self.order.is_none() && self.parts.is_none()
     }
 
     /// Values of a matrix of the pattern in this layout; those of parts behind all others.
@@ -116,9 +124,12 @@ impl Slices {
         let mut placed = queue.room(in_slices + count * CHUNK)?;
         let to = placed.device_mut()?;
         let (mark, marks) = self.marks.argument()?;
-        let starts = [read(&self.steps)?, read(&self.units)?];
-        let more = [marks, read(values)?, Argument::Address(to)];
-        let more = [&starts[..], &more].concat();
+        let more = [
+            read(&self.starts)?,
+            marks,
+            read(values)?,
+            Argument::Address(to),
+        ];
         let types = [mark, ("WORD", word::<T>())];
         let items = work.slices * LANES;
         work.launch(FILE, "place_values", types, items, &more)?;
@@ -181,15 +192,36 @@ impl Parts {
 /// How many rows are longer than 8, 16, 32, 64, 128 and 256.
 type Longer = [usize; 6];
 
-/// These numbers, and the longest length.
-fn survey(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<(Longer, usize)> {
-    let mut out = queue.zeros::<u32>(7)?;
-    let rows = offsets.len() - 1;
-    let arguments = [number(rows), read(offsets)?, write(&mut out)?];
-    queue.items(FILE, "survey", &defines(1, WORDS), rows, &arguments)?;
-    let out = out.host()?;
-    let longer = std::array::from_fn(|k| out[k] as usize);
-    Ok((longer, out[6] as usize))
+/// What the row lengths of a matrix tell.
+struct Survey {
+    longer: Longer,
+    longest: usize,
+    /// Steps of all slices with 1, 2, 4 .. 32 lanes a row.
+    steps: [usize; 6],
+}
+
+impl Survey {
+    /// Of rows that have one entry each.
+    fn of_single(rows: usize) -> Self {
+        Self {
+            longer: [0; 6],
+            longest: 1,
+            steps: std::array::from_fn(|k| rows.div_ceil(LANES >> k)),
+        }
+    }
+
+    fn new(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<Self> {
+        let mut out = queue.zeros::<u32>(13)?;
+        let rows = offsets.len() - 1;
+        let arguments = [number(rows), read(offsets)?, write(&mut out)?];
+        queue.items(FILE, "survey", &defines(1, WORDS), rows, &arguments)?;
+        let out = out.host()?;
+        Ok(Self {
+            longer: std::array::from_fn(|k| out[k] as usize),
+            longest: out[6] as usize,
+            steps: std::array::from_fn(|k| out[12 - k] as usize),
+        })
+    }
 }
 
 /// The longest row that is not cut into parts.
@@ -204,7 +236,7 @@ fn lanes_for(rows: usize, mean: usize, width: usize, longer: &Longer) -> usize {
     let too_few = |threads: usize| {
         let (steps, lanes) = (mean / threads, rows * threads);
         let waits = || steps > 4 || 64 * longer[threads.trailing_zeros() as usize] > rows;
-        steps > 64 || steps > 12 && lanes < 1 << 20 || lanes < 1 << 17 && waits()
+        steps > 64 || steps > 12 && lanes < 1 << 19 || lanes < 1 << 17 && waits()
     };
     let mut threads = 1;
     while threads < width.min(LANES) && too_few(threads) {
@@ -276,14 +308,6 @@ impl<'w> Work<'w> {
         order.map_or(Ok(Argument::Address(0)), read)
     }
 
-    /// Steps of every slice, unless it is aligned.
-    fn widths(&self) -> Result<Buffer<u32>> {
-        let mut widths = self.queue.room(self.slices)?;
-        let out = [write(&mut widths)?];
-        self.launch(FILE, "measure", WORDS, self.slices, &out)?;
-        Ok(widths)
-    }
-
     /// Long rows first in every window.
     fn sorted(&self) -> Result<Buffer<u32>> {
         let mut sorted = self.queue.room(self.rows)?;
@@ -296,59 +320,40 @@ impl<'w> Work<'w> {
         Ok(sorted)
     }
 
-    fn encoded(self, mut widths: Buffer<u32>, parts: Option<Parts>) -> Result<Slices> {
+    fn encoded(self, parts: Option<Parts>) -> Result<Slices> {
         let queue = self.queue;
-        let mut units = queue.room::<u32>(self.slices)?;
-        let mut largest = queue.zeros::<u32>(1)?;
-        let formed = [
-            write(&mut widths)?,
-            write(&mut units)?,
-            write(&mut largest)?,
-        ];
+        let mut sizes = queue.room::<u64>(self.slices)?;
+        // Steps and units of all, and the largest mark.
+        let mut totals = queue.zeros::<u64>(2)?;
+        let all = totals.device_mut()?;
+        let formed = [write(&mut sizes)?, Argument::Address(all + 8)];
         self.launch(BY_SLICES, "form", WORDS, self.slices * LANES, &formed)?;
-        let ((steps, _), (units, _)) = (queue.scan(&widths)?, queue.scan(&units)?);
-        let mut totals = queue.room::<u64>(3)?;
-        let known = [read(&steps)?, read(&units)?, read(&largest)?];
-        let arguments = [&[number(self.slices)], &known[..], &[write(&mut totals)?]].concat();
-        queue.items(BY_SLICES, "sum_up", &defines(1, WORDS), 1, &arguments)?;
+        let starts = queue.scan(&sizes, Argument::Address(all))?;
         let totals = totals.host()?;
-        let [step_count, unit_count] = [totals[0] as usize, totals[1] as usize];
-        if step_count.max(unit_count) > u32::MAX as usize {
-            return Err(queue.gpu.lacks("csr", "matrices of so many entries"));
-        }
+        let [step_count, unit_count] = [totals[0] as u32, (totals[0] >> 32) as u32];
         let mut made = Slices {
             rows: self.rows,
             threads: self.threads,
             order: self.order.clone(),
-            // Without slices nothing is written.
-            starts: queue.zeros(2 * (self.slices + 1))?,
-            marks: match totals[2] <= u8::MAX.into() {
+            starts,
+            marks: match totals[1] <= u8::MAX.into() {
                 true => Marks::Short(queue.room(self.rows)?),
                 false => Marks::Long(queue.room(self.rows)?),
             },
-            bases: queue.room(step_count)?,
-            codes: queue.room(unit_count * UNIT)?,
-            step_count,
+            bases: queue.room(step_count as usize)?,
+            codes: queue.room(unit_count as usize * UNIT)?,
+            step_count: step_count as usize,
             parts,
-            steps,
-            units,
         };
         let (mark, marks) = made.marks.argument()?;
         let more = [
-            read(&made.steps)?,
-            read(&made.units)?,
-            write(&mut made.starts)?,
+            read(&made.starts)?,
             write(&mut made.bases)?,
             marks,
             write(&mut made.codes)?,
         ];
-        self.launch(
-            BY_SLICES,
-            "encode",
-            [mark, WORDS[1]],
-            self.slices * LANES,
-            &more,
-        )?;
+        let types = [mark, WORDS[1]];
+        self.launch(BY_SLICES, "encode", types, self.slices * LANES, &more)?;
         Ok(made)
     }
 }

@@ -21,9 +21,12 @@ const PLAIN: [Define; 2] = [NO_TABLE, ("FILTERED", "0")];
 pub(crate) fn constants(
     queue: Queue<'_>,
     groups: &Buffer<u32>,
-    count: usize,
-    block: usize,
+    (count, block): (usize, usize),
+    is_complete: bool,
 ) -> Result<Csr<f64>> {
+    if is_complete && block == 1 {
+        return ones(queue, groups, count);
+    }
     let rows = groups.len() * block;
     let flags = flags(queue, groups, block)?;
     let (offsets, entries) = queue.offsets(&flags)?;
@@ -35,6 +38,17 @@ pub(crate) fn constants(
     let size = Size::new(rows, count * block);
     let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
     Ok(Csr::of_buffers(&pattern, values))
+}
+
+/// A one for every row, in the column of its group.
+fn ones(queue: Queue<'_>, groups: &Buffer<u32>, count: usize) -> Result<Csr<f64>> {
+    let rows = groups.len();
+    let (mut offsets, mut values) = (queue.room(rows + 1)?, queue.room(rows)?);
+    let arguments = [number(rows), write(&mut offsets)?, write(&mut values)?];
+    queue.rows(FILE, "tentative_ones", &PLAIN, (rows + 1, 1), &arguments)?;
+    let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, groups.clone());
+    pattern.tell_single_entries();
+    Ok(Csr::of_buffers(&Arc::new(pattern), values).of_ones())
 }
 
 /// Ones for the `block` components of nodes that have a number, zeros for the others.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::groups::{Groups, TEAM_BLOCK};
+use super::groups::{Group, Groups, TEAM_BLOCK};
+use super::tiles::NOTHING;
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File, kernel_file};
 use crate::error::Result;
@@ -17,6 +18,10 @@ const FILE: File = kernel_file!("transpose.c", TEAM_BLOCK, "teams.h");
 const LOCAL: usize = 2048;
 /// Entries for every thread of a team, and most threads, measured on an H200.
 const TEAMS: (usize, usize) = (2, 32);
+/// Entries of a row in the mean, up to which most rows are expected to be short.
+const MEAN_SHORT: usize = 4;
+/// Blocks for those that are not.
+const LONGER: usize = 256;
 /// Kernels that have no teams are compiled with these.
 const PLAIN: [Define; 4] = [
     ("THREADS", "1"),
@@ -29,7 +34,11 @@ impl Queue<'_> {
     /// The transpose of a matrix.
     pub(crate) fn transpose<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
         let (pattern, values) = self.transposed(a.pattern(), Some(a.values_buffer()))?;
-        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+        let transposed = Csr::of_buffers(&Arc::new(pattern), values);
+        Ok(match a.has_ones() {
+            true => transposed.of_ones(),
+            false => transposed,
+        })
     }
 
     /// The transpose of a pattern.
@@ -47,10 +56,13 @@ impl Queue<'_> {
         let mut counts = self.zeros::<u32>(size.rows)?;
         let arguments = [number(entries), read(columns)?, write(&mut counts)?];
         self.items(FILE, "count_columns", &PLAIN, entries, &arguments)?;
-        let (t_offsets, _) = self.scan(&counts)?;
-        let groups = Groups::new(self, &counts)?;
-        let mut taken = counts;
-        self.clear(&mut taken)?;
+        let mut total = self.room::<u64>(1)?;
+        let t_offsets = self.scan(&counts, write(&mut total)?)?;
+        // Of short rows nobody has to know which are longer.
+        let groups = match entries <= MEAN_SHORT * size.rows {
+            true => None,
+            false => Some(Groups::new(self, &counts)?),
+        };
         let mut t_columns = self.room(entries)?;
         let given = [read(offsets)?, read(columns)?];
         let arguments = [
@@ -58,28 +70,57 @@ impl Queue<'_> {
             given[0],
             given[1],
             read(&t_offsets)?,
-            write(&mut taken)?,
+            write(&mut counts)?,
             write(&mut t_columns)?,
         ];
         self.items(FILE, "put_down", &PLAIN, size.cols, &arguments)?;
         let mut t_values = self.room(values.map_or(0, Buffer::len))?;
+        let transpose = [
+            given[0],
+            given[1],
+            values.map_or(Ok(NOTHING), read)?,
+            read(&t_offsets)?,
+            write(&mut t_columns)?,
+            write(&mut t_values)?,
+        ];
+        match groups {
+            Some(groups) => self.finish::<T>(&groups, &transpose)?,
+            None => self.finish_short::<T>(size.rows, counts, &transpose)?,
+        }
+        Ok((Pattern::of_buffers(size, t_offsets, t_columns), t_values))
+    }
+
+    /// Sorts the rows of all groups.
+    fn finish<T>(&self, groups: &Groups, transpose: &[Argument]) -> Result<()> {
+        let word = [("WORD", word::<T>())];
         for group in groups.each(LOCAL, TEAMS)? {
-            let word = [("WORD", word::<T>())];
             let defines = [&group.defines(group.size)[..], &word].concat();
-            let arguments = [
-                number(group.count),
-                group.rows,
-                given[0],
-                given[1],
-                values.map_or(Ok(Argument::Address(0)), read)?,
-                read(&t_offsets)?,
-                write(&mut t_columns)?,
-                write(&mut t_values)?,
-            ];
+            let rows = [number(group.count), NOTHING, group.rows];
+            let arguments = [&rows[..], transpose].concat();
             let blocks = group.blocks(self, 0);
             self.blocks(FILE, "finish_rows", &defines, blocks, &arguments)?;
         }
-        Ok((Pattern::of_buffers(size, t_offsets, t_columns), t_values))
+        Ok(())
+    }
+
+    /// Sorts rows most of which are short, without waiting for how many are not; `longer` is room for
+    /// their list.
+    fn finish_short<T>(
+        &self,
+        rows: usize,
+        mut longer: Buffer<u32>,
+        transpose: &[Argument],
+    ) -> Result<()> {
+        let mut count = self.zeros::<u32>(1)?;
+        let listed = [write(&mut longer)?, write(&mut count)?];
+        let arguments = [&[number(rows)], transpose, &listed].concat();
+        let word = ("WORD", word::<T>());
+        let plain = [PLAIN[0], PLAIN[1], PLAIN[2], word];
+        self.items(FILE, "finish_short", &plain, rows, &arguments)?;
+        let group = Group::long(rows.min(LONGER), &longer, LOCAL)?;
+        let defines = [&group.defines(0)[..], &[word]].concat();
+        let arguments = [&[number(0), read(&count)?, group.rows], transpose].concat();
+        self.blocks(FILE, "finish_rows", &defines, group.count, &arguments)
     }
 }
 

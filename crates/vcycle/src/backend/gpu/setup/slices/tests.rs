@@ -37,7 +37,12 @@ impl Read {
         Self {
             threads: slices.threads,
             order: slices.order.as_ref().map_or_else(all, Buffer::to_vec),
-            starts: slices.starts.to_vec(),
+            starts: slices
+                .starts
+                .to_vec()
+                .into_iter()
+                .flat_map(|pair| [pair as u32, (pair >> 32) as u32])
+                .collect(),
             marks: match &slices.marks {
                 Marks::Short(marks) => marks.to_vec().into_iter().map(u32::from).collect(),
                 Marks::Long(marks) => marks.to_vec(),

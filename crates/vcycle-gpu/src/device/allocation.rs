@@ -1,0 +1,141 @@
+//! Memory of a device.
+
+use std::sync::Arc;
+
+use super::Device;
+use crate::counters::add;
+use crate::error::{Error, Result};
+use crate::memory::{Memory, Owner};
+use crate::pool::Pool;
+use crate::properties::Properties;
+use crate::sync::lock;
+
+impl Device {
+    /// Memory of unspecified contents.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when there is not enough; nothing else is affected.
+    pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Memory> {
+        let size = Pool::rounded(bytes);
+        if !lock(&self.pool).begin_use(size) {
+            return Err(self.over_limit(bytes));
+        }
+        let kept = lock(&self.pool).take(size);
+        let address = match kept.map_or_else(|| self.allocate_new(size), Ok) {
+            Ok(address) => address,
+            Err(error) => {
+                lock(&self.pool).end_use(size);
+                return Err(error);
+            }
+        };
+        Ok(Memory {
+            device: Arc::clone(self),
+            address,
+            bytes,
+            owner: None,
+        })
+    }
+
+    /// Memory of this device that somebody else has allocated; it is let go, when all that is
+    /// queued here is done, by dropping `owner`.
+    ///
+    /// # Errors
+    /// [`Error::Elsewhere`] when it is not of this device.
+    ///
+    /// # Safety
+    /// There are `bytes` bytes at `address`, and until `owner` is dropped nobody frees them.
+    pub unsafe fn adopt(
+        self: &Arc<Self>,
+        address: u64,
+        bytes: usize,
+        owner: Owner,
+    ) -> Result<Memory> {
+        if bytes > 0 {
+            self.driver.check_address(address)?;
+        }
+        Ok(Memory {
+            device: Arc::clone(self),
+            address,
+            bytes,
+            owner: Some(owner),
+        })
+    }
+
+    fn allocate_new(&self, size: usize) -> Result<u64> {
+        self.check_recording("allocation")?;
+        add(&self.counters.allocations, 1);
+        match self.driver.allocate(size) {
+            Err(Error::OutOfMemory { .. }) => {
+                self.release_pool();
+                self.driver.allocate(size)
+            }
+            result => result,
+        }
+    }
+
+    fn over_limit(&self, bytes: usize) -> Error {
+        let Properties { name, memory, .. } = self.properties();
+        Error::OutOfMemory {
+            device: name.clone(),
+            bytes,
+            free: 0,
+            total: *memory,
+        }
+    }
+
+    /// Bytes of memory in use, and the most there have been since [`forget_peak`](Self::forget_peak).
+    pub fn memory_use(&self) -> (usize, usize) {
+        lock(&self.pool).usage()
+    }
+
+    /// Starts to look anew for the most memory that is in use at once.
+    pub fn forget_peak(&self) {
+        lock(&self.pool).forget_most();
+    }
+
+    /// Lets no more than this be in use at once: what asks for more is told that there is none.
+    pub fn limit_memory(&self, limit: Option<usize>) {
+        lock(&self.pool).limit(limit);
+    }
+
+    /// Gives memory that nobody uses back to the driver.
+    pub fn release_pool(&self) {
+        let kept = lock(&self.pool).drain();
+        kept.into_iter()
+            .for_each(|address| self.driver.free(address));
+    }
+
+    pub(crate) fn give_back(&self, address: u64, bytes: usize) {
+        let size = Pool::rounded(bytes);
+        let mut pool = lock(&self.pool);
+        pool.end_use(size);
+        pool.give(size, address);
+    }
+
+    /// Fails if so many bytes are not free, before any of them is asked for.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] with what is free.
+    pub fn check_room(&self, bytes: usize) -> Result<()> {
+        let (free, properties) = (self.free_memory()?, self.properties());
+        match bytes <= free {
+            true => Ok(()),
+            false => Err(Error::OutOfMemory {
+                device: properties.name.clone(),
+                bytes,
+                free,
+                total: properties.memory,
+            }),
+        }
+    }
+
+    /// Bytes of memory that are free now, those of the pool among them, within the
+    /// [limit](Self::limit_memory).
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn free_memory(&self) -> Result<usize> {
+        let of_driver = self.driver.free_memory()?;
+        Ok(lock(&self.pool).free_beside(of_driver))
+    }
+}

@@ -1,0 +1,252 @@
+//! A device: its programs and its stream; its memory is in [`allocation`], copies in [`transfer`].
+
+mod allocation;
+mod transfer;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::cache::{self, Builds};
+use crate::counters::{Counters, Counts, add, count_recorded, is_recording, recorded};
+use crate::discovery;
+use crate::driver::{Driver, Handle};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::kernel::{Argument, Kernel, Shape, Source};
+use crate::pool::Pool;
+use crate::properties::Properties;
+use crate::sync::lock;
+use transfer::Staging;
+
+/// One GPU, or a processor that plays one.
+///
+/// Work is queued in order in one stream and runs asynchronously. Any number of threads may use a
+/// device at once.
+#[derive(Debug)]
+pub struct Device {
+    driver: Box<dyn Driver>,
+    pool: Mutex<Pool>,
+    modules: Mutex<HashMap<Source, Program>>,
+    kernels: Mutex<HashMap<(Handle, String), Kernel>>,
+    staging: Mutex<Option<Staging>>,
+    capturing: Mutex<()>,
+    counters: Counters,
+    builds: Mutex<Builds>,
+}
+
+/// A program, once it is there. Programs are compiled at the same time by the threads that ask for them.
+type Program = Arc<Mutex<Option<Handle>>>;
+
+impl Device {
+    /// The device of a name such as `cuda:0`. Every call returns the same one.
+    ///
+    /// # Errors
+    /// When there is none, or its vendor's library cannot be used; the message says what to do.
+    pub fn open(name: &str) -> Result<Arc<Self>> {
+        static OPEN: OnceLock<Mutex<HashMap<String, Arc<Device>>>> = OnceLock::new();
+        let mut open = lock(OPEN.get_or_init(Mutex::default));
+        if let Some(device) = open.get(name) {
+            return Ok(Arc::clone(device));
+        }
+        let device = Arc::new(Self::new(discovery::driver(name)?));
+        open.insert(name.to_owned(), Arc::clone(&device));
+        Ok(device)
+    }
+
+    fn new(driver: Box<dyn Driver>) -> Self {
+        Self {
+            driver,
+            pool: Mutex::default(),
+            modules: Mutex::default(),
+            kernels: Mutex::default(),
+            staging: Mutex::default(),
+            capturing: Mutex::default(),
+            counters: Counters::default(),
+            builds: Mutex::default(),
+        }
+    }
+
+    /// What the device is.
+    pub fn properties(&self) -> &Properties {
+        self.driver.properties()
+    }
+
+    /// What it was asked to do so far.
+    pub fn counts(&self) -> Counts {
+        self.counters.read()
+    }
+
+    /// Programs it was given so far, and the time that took.
+    pub fn builds(&self) -> Builds {
+        *lock(&self.builds)
+    }
+
+    /// The sources of the programs it was given so far.
+    pub fn programs(&self) -> Vec<Source> {
+        let modules = lock(&self.modules);
+        let there = modules.iter().filter(|(_, module)| lock(module).is_some());
+        there.map(|(source, _)| source.clone()).collect()
+    }
+
+    /// The `CUstream` or `hipStream_t` that this thread's work goes to, with the device made
+    /// current, for libraries of the vendor; none on OpenCL. Ask anew for every piece of work: what
+    /// is recorded goes elsewhere.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn vendor_stream(&self) -> Result<Option<u64>> {
+        self.driver.vendor_stream()
+    }
+
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        self.driver.as_ref()
+    }
+
+    /// What is queued here from now on waits for what is in another stream now: a `CUstream` or
+    /// `hipStream_t`.
+    ///
+    /// # Errors
+    /// When the device fails; on OpenCL.
+    pub fn wait_for(&self, stream: u64) -> Result<()> {
+        self.driver.order(Some(stream), None)
+    }
+
+    /// What is queued in another stream from now on waits for what is queued here now.
+    ///
+    /// # Errors
+    /// As [`wait_for`](Self::wait_for).
+    pub fn hold_up(&self, stream: u64) -> Result<()> {
+        self.driver.order(None, Some(stream))
+    }
+
+    /// A kernel, compiled on first use, or loaded from the disk where it was compiled before.
+    ///
+    /// # Errors
+    /// When it does not compile, with the compiler's log; when there is none of that name.
+    pub fn kernel(&self, source: &Source, name: &str) -> Result<Kernel> {
+        let module = self.module(source)?;
+        let key = (module, name.to_owned());
+        let mut kernels = lock(&self.kernels);
+        if let Some(kernel) = kernels.get(&key) {
+            return Ok(kernel.clone());
+        }
+        let handle = self.driver.kernel(module, name)?;
+        let handle = handle.ok_or_else(|| Error::NoKernel {
+            file: source.file.clone(),
+            kernel: name.to_owned(),
+        })?;
+        let kernel = Kernel {
+            handle,
+            name: name.into(),
+        };
+        kernels.insert(key, kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Fails while this thread records: what cannot be replayed must not happen.
+    fn check_recording(&self, what: &str) -> Result<()> {
+        match is_recording() {
+            false => Ok(()),
+            true => Err(Error::Unsupported {
+                device: self.properties().name.clone(),
+                what: format!("{what} while work is recorded"),
+            }),
+        }
+    }
+
+    fn module(&self, source: &Source) -> Result<Handle> {
+        let program = Arc::clone(lock(&self.modules).entry(source.clone()).or_default());
+        let mut program = lock(&program);
+        if let Some(module) = *program {
+            return Ok(module);
+        }
+        let module = cache::load(self.driver.as_ref(), source, &self.builds)?;
+        *program = Some(module);
+        Ok(module)
+    }
+
+    /// Queues a kernel; none where there are no blocks, which CUDA would refuse.
+    ///
+    /// # Errors
+    /// When the device refuses it. What goes wrong while it runs is told by a later call.
+    pub fn launch(&self, kernel: &Kernel, shape: Shape, arguments: &[Argument]) -> Result<()> {
+        if shape.blocks == 0 {
+            return Ok(());
+        }
+        if !count_recorded() {
+            add(&self.counters.launches, 1);
+        }
+        self.driver.launch(kernel.handle, shape, arguments)
+    }
+
+    /// Records what `work` queues on this thread, without running it.
+    ///
+    /// # Errors
+    /// Those of `work`, and when something cannot be recorded: memory was allocated, or the host
+    /// waited for the device.
+    pub fn capture<E: From<Error>>(
+        self: &Arc<Self>,
+        work: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Graph, E> {
+        let _alone = lock(&self.capturing);
+        self.driver.begin_capture()?;
+        let (worked, launches) = recorded(work);
+        let ended = self.driver.end_capture().map(|handle| Graph {
+            device: Arc::clone(self),
+            handle,
+            launches,
+        });
+        worked?;
+        Ok(ended?)
+    }
+
+    /// Queues recorded work.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn replay(&self, graph: &Graph) -> Result<()> {
+        add(&self.counters.replays, 1);
+        add(&self.counters.replayed, graph.launches as usize);
+        self.driver.replay(graph.handle)
+    }
+
+    /// Milliseconds of device time that queued work takes.
+    ///
+    /// # Errors
+    /// Those of `work`, and when the device fails.
+    pub fn time<E: From<Error>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<f64, E> {
+        let from = self.driver.record()?;
+        let worked = work();
+        let to = self.driver.record()?;
+        let elapsed = self
+            .driver
+            .wait(to)
+            .and_then(|()| self.driver.elapsed(from, to));
+        self.driver.free_event(from);
+        self.driver.free_event(to);
+        worked?;
+        Ok(elapsed?)
+    }
+
+    /// Waits until everything queued is done.
+    ///
+    /// # Errors
+    /// When the device fails, or something queued before did.
+    pub fn synchronize(&self) -> Result<()> {
+        self.check_recording("waiting")?;
+        add(&self.counters.synchronizations, 1);
+        self.driver.synchronize()
+    }
+
+    /// Waits for everything on the device, whoever queued it.
+    ///
+    /// # Errors
+    /// As [`synchronize`](Self::synchronize).
+    pub fn synchronize_all(&self) -> Result<()> {
+        self.check_recording("waiting")?;
+        add(&self.counters.synchronizations, 1);
+        // Drivers refuse it while any thread records.
+        let _alone = lock(&self.capturing);
+        self.driver.synchronize_all()
+    }
+}

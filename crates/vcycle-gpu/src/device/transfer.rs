@@ -1,0 +1,166 @@
+//! Copies to a device, from it and within it.
+
+use std::sync::Arc;
+
+use super::Device;
+use crate::counters::add;
+use crate::driver::Handle;
+use crate::error::Result;
+use crate::memory::Memory;
+use crate::readback::Readback;
+use crate::sync::lock;
+
+/// Bytes that travel at a time through pinned memory.
+const STAGE: usize = 16 << 20;
+
+/// Two pinned blocks: one is filled while the other travels.
+#[derive(Debug)]
+pub(super) struct Staging {
+    blocks: [*mut u8; 2],
+}
+
+// SAFETY: the blocks are reached through the mutex of the device alone.
+unsafe impl Send for Staging {}
+
+impl Device {
+    /// Copies from the host; `from` may change as soon as this returns.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+        assert!(from.len() <= to.bytes, "more bytes than the memory has");
+        self.check_recording("copies from the host")?;
+        add(&self.counters.uploaded, from.len());
+        let mut staging = lock(&self.staging);
+        let blocks = self.staging(&mut staging)?;
+        let mut events = [None, None];
+        for (number, part) in from.chunks(STAGE).enumerate() {
+            let turn = number % 2;
+            self.finish(events[turn].take())?;
+            let to = to.address + (number * STAGE) as u64;
+            // SAFETY: the block is pinned, as large as a part, and no copy uses it any more.
+            unsafe {
+                std::ptr::copy_nonoverlapping(part.as_ptr(), blocks[turn], part.len());
+                self.driver.upload(to, blocks[turn], part.len())?;
+            }
+            events[turn] = Some(self.driver.record()?);
+        }
+        events.into_iter().try_for_each(|event| self.finish(event))
+    }
+
+    /// Copies to the host, waiting for what was queued before.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn download(&self, to: &mut [u8], from: &Memory) -> Result<()> {
+        self.download_part(to, from, 0)
+    }
+
+    /// Copies what stands from byte `first` on to the host, waiting for what was queued before.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn download_part(&self, to: &mut [u8], from: &Memory, first: usize) -> Result<()> {
+        assert!(
+            first + to.len() <= from.bytes,
+            "more bytes than the memory has"
+        );
+        self.check_recording("waiting")?;
+        add(&self.counters.downloaded, to.len());
+        add(&self.counters.synchronizations, 1);
+        let mut staging = lock(&self.staging);
+        let [block, _] = self.staging(&mut staging)?;
+        for (number, part) in to.chunks_mut(STAGE).enumerate() {
+            let from = from.address + (first + number * STAGE) as u64;
+            // SAFETY: the block is pinned and as large as a part; the copy is done when it is read.
+            unsafe {
+                self.driver.download(block, from, part.len())?;
+                let event = self.driver.record()?;
+                self.finish(Some(event))?;
+                std::ptr::copy_nonoverlapping(block, part.as_mut_ptr(), part.len());
+            }
+        }
+        Ok(())
+    }
+
+    fn staging(&self, staging: &mut Option<Staging>) -> Result<[*mut u8; 2]> {
+        if let Some(staging) = staging {
+            return Ok(staging.blocks);
+        }
+        let first = self.driver.allocate_pinned(STAGE)?;
+        let second = self.driver.allocate_pinned(STAGE)?;
+        let blocks = [first, second];
+        *staging = Some(Staging { blocks });
+        Ok(blocks)
+    }
+
+    fn finish(&self, event: Option<Handle>) -> Result<()> {
+        let Some(event) = event else { return Ok(()) };
+        let waited = self.driver.wait(event);
+        self.driver.free_event(event);
+        waited
+    }
+
+    /// Queues a copy within the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When one of the two is smaller.
+    pub fn copy(&self, to: &Memory, from: &Memory, bytes: usize) -> Result<()> {
+        assert!(
+            bytes <= to.bytes.min(from.bytes),
+            "more bytes than the memory has"
+        );
+        self.driver.copy(to.address, from.address, bytes)
+    }
+
+    /// Queues setting all bytes to zero.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn clear(&self, memory: &Memory) -> Result<()> {
+        self.driver.clear(memory.address, memory.bytes)
+    }
+
+    /// A place for results of up to `bytes` bytes.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn readback(self: &Arc<Self>, bytes: usize) -> Result<Readback> {
+        Ok(Readback {
+            device: Arc::clone(self),
+            pointer: self.driver.allocate_pinned(bytes)?,
+            bytes,
+            event: None,
+        })
+    }
+
+    /// Queues a copy of the first bytes of `from` to the host, as many as `to` has; the host does
+    /// not wait before [`Readback::wait`].
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn read_begin(&self, to: &mut Readback, from: &Memory) -> Result<()> {
+        assert!(to.bytes <= from.bytes, "more bytes than the memory has");
+        to.wait()?;
+        add(&self.counters.downloaded, to.bytes);
+        // SAFETY: pinned memory of that size, not touched before the event has passed.
+        unsafe { self.driver.download(to.pointer, from.address, to.bytes)? };
+        to.event = Some(self.driver.record()?);
+        Ok(())
+    }
+}
