@@ -21,8 +21,9 @@ pub enum Restriction {
     /// vectors differ (Sala and Tuminaro 2008). The same as the other where `A` is symmetric, and
     /// where test vectors are interpolated.
     ///
-    /// **Choose it** for matrices far from symmetric whose iterations grow with their size; the set-up
-    /// interpolates twice.
+    /// **Choose it** where coarse matrices of a problem far from symmetric have to be those of both the
+    /// matrix and its transpose; the set-up interpolates twice. It is no cure for convection: on
+    /// `convdiff7:40,100` GMRES takes 35 iterations with it and 23 without.
     Own,
 }
 
