@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn it_is_the_transposed_prolongation_of_the_transposed_matrix() {
-        let a = gallery::build("convdiff5:12,3", &Executor::reference()).unwrap();
+        let a = gallery::build("convdiff7:6x6x4,10", &Executor::reference()).unwrap();
         let adjoint = a.matrix.transpose().unwrap();
         // Groups by the numbering are those of both matrices; strength would differ.
         let amg = Amg {
