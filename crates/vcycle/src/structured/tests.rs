@@ -353,7 +353,7 @@ fn products_for_solvers_come_with_their_dots() {
         let largest = expected
             .to_vec()
             .iter()
-            .fold(0.0, |m: f64, v| m.max(v.abs()));
+            .fold(0.0, |m: f64, v: &f64| m.max(v.abs()));
         let mut dot = 0.0;
         for ((x, y), expected) in x.to_vec().iter().zip(y.to_vec()).zip(expected.to_vec()) {
             assert!(
