@@ -53,12 +53,12 @@ pub(super) fn factorised(a: &StencilMatrix<f64>, full: bool) -> Result<StencilMa
     Ok(factor)
 }
 
-/// The first unknown of a cell whose pivot is no safe part of its diagonal entry.
+/// The first unknown of a cell whose pivot is no safe part of its diagonal entry, or of the other sign.
 fn lost_pivot(a: &StencilMatrix<f64>, factor: &StencilMatrix<f64>, cell: usize) -> Option<usize> {
     let centre = a.stencil().centre();
     let (before, mut block) = (a.block(cell, centre), factor.block(cell, centre));
     reference::stencil::eliminate(&mut block, &mut vec![0.0; a.unknowns()]);
-    let safe = |i: usize| block[i][i].abs() > PIVOT * before[i][i].abs();
+    let safe = |i: usize| block[i][i] * before[i][i].signum() > PIVOT * before[i][i].abs();
     (0..a.unknowns()).find(|&i| !safe(i))
 }
 

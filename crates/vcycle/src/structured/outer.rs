@@ -120,6 +120,7 @@ impl<V: Vectors> Order<'_, V> {
                 // SAFETY: blocks do not overlap.
                 stream::copy(part, unsafe { fields.slice(place) }, bytes);
             }
+            stream::finish();
         });
     }
 
@@ -154,7 +155,7 @@ impl<'a, V: Vectors, T: Scalar> WayOut<'a, V, T> {
         assert!(fields.len() == self.length);
         self.order.for_blocks(bytes, cells, &|block| {
             // SAFETY: there is a number for every row; blocks do not overlap.
-            unsafe { self.bring_block(block, fields.as_ptr()) };
+            unsafe { self.bring(block, fields.as_ptr()) };
         });
     }
 
@@ -166,6 +167,7 @@ impl<'a, V: Vectors, T: Scalar> WayOut<'a, V, T> {
             // SAFETY: the caller's.
             unsafe { self.bring_block(start..(start + length).min(cells.end), fields) };
         }
+        stream::finish();
     }
 
     /// # Safety

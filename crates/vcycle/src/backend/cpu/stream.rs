@@ -7,7 +7,7 @@ use super::simd::{Level, level};
 const LARGE: usize = 32 << 20;
 
 /// Copies into a part of an array of so many bytes. Where that is large, what was there is not brought into the cache
-/// first, as it is by plain copies: memory moves two thirds of their bytes.
+/// first, as it is by plain copies: memory moves two thirds of their bytes. Other threads see it after [`finish`].
 pub(crate) fn copy<T: Copy>(from: &[T], to: &mut [T], bytes: usize) {
     assert!(from.len() == to.len());
     #[cfg(target_arch = "x86_64")]
@@ -25,7 +25,7 @@ pub(crate) fn copy<T: Copy>(from: &[T], to: &mut [T], bytes: usize) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 unsafe fn past_the_cache<T: Copy>(from: *const T, to: *mut T, count: usize) {
-    use std::arch::x86_64::{_mm_sfence, _mm512_loadu_si512, _mm512_stream_si512};
+    use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
     const REGISTER: usize = 64;
     let step = REGISTER / size_of::<T>();
     let head = to.align_offset(REGISTER).min(count);
@@ -39,8 +39,15 @@ unsafe fn past_the_cache<T: Copy>(from: *const T, to: *mut T, count: usize) {
             at += step;
         }
         std::ptr::copy_nonoverlapping(from.add(at), to.add(at), count - at);
-        // Other threads are to see it.
-        _mm_sfence();
+    }
+}
+
+/// Waits for copies, which takes as long as some of them: once a task is enough.
+pub(crate) fn finish() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every processor has it.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
     }
 }
 
@@ -55,6 +62,7 @@ mod tests {
             for bytes in [0, LARGE] {
                 let mut to = vec![7; 300];
                 copy(&from[first..299], &mut to[first..299], bytes);
+                finish();
                 assert!(
                     to[..first]
                         .iter()

@@ -156,5 +156,6 @@ fn slab<M: Scalar, V: Vectors>(
             }
         }
     }
+    stream::finish();
     dot
 }
