@@ -5,12 +5,23 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::driver::Handle;
 use crate::error::Result;
+use crate::sync::lock;
 
-/// A pinned block of host memory and the copy that is filling it.
+/// A pinned block of host memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pinned {
+    pub(crate) pointer: *mut u8,
+    pub(crate) room: usize,
+}
+
+// SAFETY: a block is kept by the device or belongs to one readback.
+unsafe impl Send for Pinned {}
+
+/// A pinned block and the copy that is filling it.
 #[derive(Debug)]
 pub struct Readback {
     pub(crate) device: Arc<Device>,
-    pub(crate) pointer: *mut u8,
+    pub(crate) block: Pinned,
     pub(crate) bytes: usize,
     pub(crate) event: Option<Handle>,
 }
@@ -33,14 +44,14 @@ impl Readback {
             waited?;
         }
         // SAFETY: pinned memory of that many bytes, which no copy is writing to any more.
-        Ok(unsafe { std::slice::from_raw_parts(self.pointer, self.bytes) })
+        Ok(unsafe { std::slice::from_raw_parts(self.block.pointer, self.bytes) })
     }
 }
 
 impl Drop for Readback {
     fn drop(&mut self) {
-        // A copy that was begun must not write to memory that is gone; its failure is of no interest.
+        // A copy that was begun must not write to what is another's; its failure is of no interest.
         let _ = self.wait();
-        self.device.driver().free_pinned(self.pointer);
+        lock(&self.device.pinned).push(self.block);
     }
 }

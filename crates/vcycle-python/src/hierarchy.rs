@@ -169,7 +169,7 @@ impl Hierarchy {
     fn set_up(system: System<f64>, mut config: Config) -> vcycle::Result<Self> {
         let near = system.near_nullspace.as_ref();
         let nullspace = Projection::new(config.nullspace, &system.matrix, near)?;
-        let first = attempts(&config, || system.facts()).swap_remove(0);
+        let first = attempts(&config, near, || system.facts()).swap_remove(0);
         let amg = match first.preconditioner {
             PreconditionerConfig::Amg(amg) => amg,
             _ => Amg::default(),

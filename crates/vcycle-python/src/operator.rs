@@ -32,7 +32,8 @@ impl Operator {
                 "preconditioners of complex matrices",
             ));
         };
-        let Attempt { preconditioner, .. } = attempts(&config, || system.facts()).swap_remove(0);
+        let Attempt { preconditioner, .. } =
+            attempts(&config, system.near_nullspace.as_ref(), || system.facts()).swap_remove(0);
         let factory = preconditioner
             .factory::<f64>()
             .map_err(|error| wrong_option(&error))?;

@@ -46,7 +46,7 @@ pub struct Arguments {
     /// Problems so small that a processor playing a GPU takes seconds
     #[arg(long)]
     small: bool,
-    /// Other problems for `setup`
+    /// Other problems for `setup` and `fsai`
     #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
     problems: Vec<String>,
     /// Levels of fewer rows are set up by the host
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         products::run(&bench, &mut report)?;
     }
     if wanted(Part::Fsai) {
-        fsai::run(&bench, &mut report)?;
+        fsai::run(&bench, &arguments.problems, &mut report)?;
     }
     if wanted(Part::Large) {
         bench.setups(&[LARGE], &mut report)?;
@@ -190,7 +190,7 @@ impl Bench {
         a.apply(&b, &mut y, &ws)?;
         drop(amg.hierarchy(&a, &ws)?);
         let before = self.device.memory_use().0;
-        let (setup, made) = self.best(&mut || Ok(amg.hierarchy(&a, &ws)?))?;
+        let (setup, made) = self.best(ROUNDS, &mut || Ok(amg.hierarchy(&a, &ws)?))?;
         let (after, peak) = self.device.memory_use();
         let stages = made.report().setup_by_stage();
         let stages = stages.iter();
@@ -200,7 +200,7 @@ impl Bench {
         let (solve, iterations) = self.solve(&a, &b, made)?;
         let (kept, first) = amg.setup(&a, &ws)?;
         drop(first);
-        let (update, renewed) = self.best(&mut || Ok(kept.update_values(&a, &ws)?))?;
+        let (update, renewed) = self.best(ROUNDS, &mut || Ok(kept.update_values(&a, &ws)?))?;
         drop(renewed);
         Ok(Row {
             problem: problem.to_owned(),
@@ -217,10 +217,10 @@ impl Bench {
     }
 
     /// The best time of some, and what the last one made.
-    fn best<M>(&self, make: &mut dyn FnMut() -> Result<M>) -> Result<(f64, M)> {
+    fn best<M>(&self, rounds: usize, make: &mut dyn FnMut() -> Result<M>) -> Result<(f64, M)> {
         let mut best = f64::INFINITY;
         let mut last = None;
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             drop(last.take());
             self.device.synchronize()?;
             self.device.forget_peak();

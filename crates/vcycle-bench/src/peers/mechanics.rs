@@ -6,7 +6,7 @@ use vcycle::executor::Executor;
 use super::measurement::{Measurement, TOLERANCE};
 use super::program::{Library, Places};
 use super::report::{Group, OURS};
-use super::{Race, install};
+use super::{Race, install, strengths};
 use crate::folder::Folder;
 use crate::{Result, problem, system_file, table, threads};
 
@@ -18,13 +18,11 @@ const NEARLY: f64 = 2.0;
 /// Options of `mechanics`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
-    /// Problems of the gallery, or files
-    #[arg(long, num_args = 1.., default_values = [
-        "elasticity:60x20x20", "elasticity:240x12x12", "elasticity:60x20x20,0.3,1e3",
-        "elasticity:60x20x20,0.45", "../shared/matrices/trilinos_beam.mtx.xz",
-        "../shared/matrices/bcsstk15.mtx.xz", "../shared/matrices/bcsstk16.mtx.xz",
-        "../shared/matrices/bcsstk24.mtx.xz",
-    ])]
+    /// The parts to measure; `multigrid` unless given
+    #[arg(long, value_delimiter = ',', value_name = "PART,...")]
+    only: Vec<Part>,
+    /// Problems of the gallery, or files; those of the part unless given
+    #[arg(long, num_args = 1..)]
     problems: Vec<String>,
     /// Presets beside the choice that vcycle makes by itself
     #[arg(long, num_args = 0.., default_values = ["mechanics", "bamg-fsai"])]
@@ -42,32 +40,95 @@ pub struct Arguments {
     places: Places,
 }
 
+/// A part of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Multigrid, beside that of the peers
+    Multigrid,
+    /// Affinity beside classical strength
+    Affinity,
+    /// FSAI as the preconditioner, beside that of hypre
+    Fsai,
+}
+
+const MULTIGRID: [&str; 8] = [
+    "elasticity:60x20x20",
+    "elasticity:240x12x12",
+    "elasticity:60x20x20,0.3,1e3",
+    "elasticity:60x20x20,0.45",
+    "../shared/matrices/trilinos_beam.mtx.xz",
+    "../shared/matrices/bcsstk15.mtx.xz",
+    "../shared/matrices/bcsstk16.mtx.xz",
+    "../shared/matrices/bcsstk24.mtx.xz",
+];
+const FSAI: [&str; 3] = [
+    "elasticity:60x20x20",
+    "poisson7:100",
+    "elasticity:60x20x20,0.3,1e3",
+];
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let peers = install(&arguments.peers, &arguments.places);
-    let configs = configs(&arguments.presets)?;
-    let threads = threads(arguments.threads)?;
-    let mut groups = Vec::new();
-    for name in &arguments.problems {
-        let system = problem::system(&Executor::cpu(), name)?;
-        let folder = Folder::new()?;
-        let file = folder.path().join("system");
-        system_file::write(&file, &system)?;
-        let race = Race {
-            name,
-            threads,
-            rounds: arguments.rounds,
-            configs: configs.clone(),
-            peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
-        };
-        groups.push(race.run(&system, &file)?);
+    let wanted = |part| match arguments.only.is_empty() {
+        true => part == Part::Multigrid,
+        false => arguments.only.contains(&part),
+    };
+    if wanted(Part::Multigrid) {
+        let configs = configs(&arguments.presets)?;
+        arguments.race(&MULTIGRID, configs, &arguments.peers)?;
     }
-    println!(
-        "{}\n\nThe fastest set-up and solve of {} rounds, in turns, threads {threads}; true relative residual 1e-8. \
-         Peers have the near-nullspace, where it is known, and their own defaults.",
-        text(&groups),
-        arguments.rounds
-    );
+    if wanted(Part::Affinity) {
+        let problems = arguments.problems(&strengths::PROBLEMS);
+        strengths::run(&problems, threads(arguments.threads)?, arguments.rounds)?;
+    }
+    if wanted(Part::Fsai) {
+        let mut config = Config::from_toml("solver = \"cg\"\npreconditioner = \"fsai\"")?;
+        config.stop.rtol = Some(TOLERANCE);
+        arguments.race(&FSAI, vec![(OURS, config)], &[Library::Fsai])?;
+    }
     Ok(())
+}
+
+impl Arguments {
+    /// The problems that are asked for, or the usual ones.
+    fn problems<'a>(&'a self, usual: &[&'a str]) -> Vec<&'a str> {
+        match self.problems.is_empty() {
+            true => usual.to_vec(),
+            false => self.problems.iter().map(String::as_str).collect(),
+        }
+    }
+
+    fn race(
+        &self,
+        usual: &[&str],
+        configs: Vec<(&'static str, Config)>,
+        peers: &[Library],
+    ) -> Result<()> {
+        let peers = install(peers, &self.places);
+        let threads = threads(self.threads)?;
+        let mut groups = Vec::new();
+        for name in self.problems(usual) {
+            let system = problem::system(&Executor::cpu(), name)?;
+            let folder = Folder::new()?;
+            let file = folder.path().join("system");
+            system_file::write(&file, &system)?;
+            let race = Race {
+                name,
+                threads,
+                rounds: self.rounds,
+                configs: configs.clone(),
+                peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
+            };
+            groups.push(race.run(&system, &file)?);
+        }
+        println!(
+            "{}\n\nThe fastest set-up and solve of {} rounds, in turns, threads {threads}; true \
+             relative residual 1e-8. \
+             Peers have the near-nullspace, where it is known, and their own defaults.",
+            text(&groups),
+            self.rounds
+        );
+        Ok(())
+    }
 }
 
 /// What vcycle chooses, and presets.

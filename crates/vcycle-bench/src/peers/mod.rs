@@ -5,6 +5,7 @@ pub(crate) mod mechanics;
 mod ours;
 mod program;
 mod report;
+mod strengths;
 
 use std::path::Path;
 

@@ -11,8 +11,10 @@ const SCRIPT: &str = concat!(
     include_str!("../../peers/amg.py")
 );
 /// The C programs and what they share.
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 6] = [
     ("system.h", include_str!("../../peers/system.h")),
+    ("hypre.h", include_str!("../../peers/hypre.h")),
+    ("fsai.c", include_str!("../../peers/fsai.c")),
     ("hypre.c", include_str!("../../peers/hypre.c")),
     ("pfmg.c", include_str!("../../peers/pfmg.c")),
     ("petsc.c", include_str!("../../peers/petsc.c")),
@@ -36,6 +38,8 @@ pub(crate) struct Places {
 pub(crate) enum Library {
     /// BoomerAMG
     Hypre,
+    /// FSAI of hypre
+    Fsai,
     /// PFMG of hypre, for matrices on cubes of cells
     Pfmg,
     /// GAMG, of PETSc
@@ -50,6 +54,7 @@ impl Library {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Library::Hypre => "hypre BoomerAMG",
+            Library::Fsai => "hypre FSAI",
             Library::Pfmg => "hypre PFMG",
             Library::Gamg => "PETSc GAMG",
             Library::Amgcl => "AMGCL",
@@ -62,6 +67,10 @@ impl Library {
             Library::Hypre => {
                 install::debian(&["libhypre-dev"])?;
                 compiled(&places.build, "hypre", &HYPRE)
+            }
+            Library::Fsai => {
+                install::debian(&["libhypre-dev"])?;
+                compiled(&places.build, "fsai", &HYPRE)
             }
             Library::Pfmg => {
                 install::debian(&["libhypre-dev"])?;

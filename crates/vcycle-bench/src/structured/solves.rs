@@ -7,7 +7,8 @@ use comfy_table::Table;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::multigrid::Report;
-use vcycle::structured::StructMg;
+use vcycle::solver::Solver;
+use vcycle::structured::{Generated, StructMg};
 use vcycle::vector::Vector;
 
 use super::{Arguments, Problem};
@@ -67,17 +68,54 @@ impl Measured {
     }
 }
 
+/// Makes all precisions, then lets them take turns: what else the machine does is the same for all.
 pub(super) fn measure(arguments: &Arguments, problem: &Problem) -> Result<Measured> {
-    let mut runs = Vec::new();
+    let mut ready = Vec::new();
     for triple in TRIPLES {
-        runs.push(solve(arguments, problem, triple)?);
+        ready.push(Ready::new(arguments, problem, triple)?);
     }
+    let applies = cycles(arguments, problem, &ready)?;
+    for _ in 0..arguments.rounds.clamp(1, 3) {
+        ready.iter_mut().try_for_each(|one| one.solve(&problem.b))?;
+    }
+    let runs: Vec<Run> = ready
+        .into_iter()
+        .zip(applies)
+        .map(|(one, apply)| Run { apply, ..one.run })
+        .collect();
     println!("{}", details(&runs));
     Ok(Measured {
         name: problem.name.clone(),
         rows: problem.a.size().rows,
         runs,
     })
+}
+
+/// Seconds of a cycle of each.
+fn cycles(arguments: &Arguments, problem: &Problem, ready: &[Ready]) -> Result<[f64; 3]> {
+    let (ws, b) = (Workspace::new(), &problem.b);
+    let zeros = || Vector::zeros_like(b);
+    let [mut x, mut y, mut z] = [zeros()?, zeros()?, zeros()?];
+    let one = |ready: &Ready, z: &mut Vector<f64>| -> Result<()> {
+        Ok(ready.made.operator.apply(b, z, &ws)?)
+    };
+    let (mut first, mut second, mut third) = (
+        || one(&ready[0], &mut x),
+        || one(&ready[1], &mut y),
+        || one(&ready[2], &mut z),
+    );
+    match b.executor() {
+        Executor::Gpu(gpu) => Ok([
+            microseconds(gpu.device(), 1, &mut first)? * 1e-6,
+            microseconds(gpu.device(), 1, &mut second)? * 1e-6,
+            microseconds(gpu.device(), 1, &mut third)? * 1e-6,
+        ]),
+        _ => race(
+            [&mut first, &mut second, &mut third],
+            arguments.rounds,
+            arguments.seconds,
+        ),
+    }
 }
 
 fn details(runs: &[Run]) -> Table {
@@ -146,41 +184,45 @@ pub(super) fn summary(measured: &[Measured]) -> Table {
     table
 }
 
-fn solve(arguments: &Arguments, problem: &Problem, triple: &str) -> Result<Run> {
-    let (ws, b) = (Workspace::new(), &problem.b);
-    let mut parameters = StructMg::default();
-    parameters.precision = Some(triple.parse()?);
-    let a: Arc<dyn LinOp<f64>> = problem.a.clone();
-    let begin = Instant::now();
-    let made = parameters.generate_with_report(&a, &ws)?;
-    let setup = begin.elapsed().as_secs_f64();
-    let solver = problem.solver(arguments, &made)?;
-    let mut z = Vector::zeros_like(b)?;
-    let mut cycle = || -> Result<()> { Ok(made.operator.apply(b, &mut z, &ws)?) };
-    let apply = match b.executor() {
-        Executor::Gpu(gpu) => microseconds(gpu.device(), 1, &mut cycle)? * 1e-6,
-        _ => {
-            let [apply] = race([&mut cycle], arguments.rounds, arguments.seconds)?;
-            apply
-        }
-    };
-    let (mut best, mut outcome) = (f64::INFINITY, None);
-    for _ in 0..arguments.rounds.min(3) {
+/// One precision, ready to solve, and what is known about it so far.
+struct Ready {
+    made: Generated<f64>,
+    solver: Solver<f64>,
+    run: Run,
+}
+
+impl Ready {
+    fn new(arguments: &Arguments, problem: &Problem, triple: &str) -> Result<Self> {
+        let mut parameters = StructMg::default();
+        parameters.precision = Some(triple.parse()?);
+        let a: Arc<dyn LinOp<f64>> = problem.a.clone();
+        let begin = Instant::now();
+        let made = parameters.generate_with_report(&a, &Workspace::new())?;
+        let run = Run {
+            setup: begin.elapsed().as_secs_f64(),
+            storing: storing(&made.report),
+            apply: f64::INFINITY,
+            solve: f64::INFINITY,
+            iterations: 0,
+            converged: false,
+            bytes: made.report.bytes(),
+        };
+        Ok(Self {
+            solver: problem.solver(arguments, &made)?,
+            made,
+            run,
+        })
+    }
+
+    /// Solves once more; the best time counts.
+    fn solve(&mut self, b: &Vector<f64>) -> Result<()> {
         let mut x = Vector::zeros_like(b)?;
         let begin = Instant::now();
-        outcome = Some(solver.solve(b, &mut x)?);
-        best = best.min(begin.elapsed().as_secs_f64());
+        let outcome = self.solver.solve(b, &mut x)?;
+        self.run.solve = self.run.solve.min(begin.elapsed().as_secs_f64());
+        (self.run.iterations, self.run.converged) = (outcome.iterations, outcome.converged());
+        Ok(())
     }
-    let outcome = outcome.ok_or("at least one round is needed")?;
-    Ok(Run {
-        setup,
-        storing: storing(&made.report),
-        apply,
-        solve: best,
-        iterations: outcome.iterations,
-        converged: outcome.converged(),
-        bytes: made.report.bytes(),
-    })
 }
 
 fn storing(report: &Report) -> f64 {

@@ -62,7 +62,10 @@ fn tell<T: Wide>(
     progress.end();
     let square = facts.rows == facts.columns;
     let tries = match square {
-        true => attempts(&Config::default(), || facts.clone()),
+        true => {
+            let known = system.near_nullspace.as_ref();
+            attempts(&Config::default(), known, || facts.clone())
+        }
         false => Vec::new(),
     };
     let found = hierarchy.as_ref().and_then(|made| made.as_ref().ok());

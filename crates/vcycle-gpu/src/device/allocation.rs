@@ -103,6 +103,9 @@ impl Device {
         let kept = lock(&self.pool).drain();
         kept.into_iter()
             .for_each(|address| self.driver.free(address));
+        for block in lock(&self.pinned).split_off(0) {
+            self.driver.free_pinned(block.pointer);
+        }
     }
 
     pub(crate) fn give_back(&self, address: u64, bytes: usize) {

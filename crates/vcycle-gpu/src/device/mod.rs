@@ -15,6 +15,7 @@ use crate::graph::Graph;
 use crate::kernel::{Argument, Kernel, Shape, Source};
 use crate::pool::Pool;
 use crate::properties::Properties;
+use crate::readback::Pinned;
 use crate::sync::lock;
 use transfer::Staging;
 
@@ -29,6 +30,8 @@ pub struct Device {
     modules: Mutex<HashMap<Source, Program>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
     staging: Mutex<Option<Staging>>,
+    /// Blocks of former readbacks: to pin memory takes as long as a short iteration.
+    pub(crate) pinned: Mutex<Vec<Pinned>>,
     capturing: Mutex<()>,
     counters: Counters,
     builds: Mutex<Builds>,
@@ -60,6 +63,7 @@ impl Device {
             modules: Mutex::default(),
             kernels: Mutex::default(),
             staging: Mutex::default(),
+            pinned: Mutex::default(),
             capturing: Mutex::default(),
             counters: Counters::default(),
             builds: Mutex::default(),

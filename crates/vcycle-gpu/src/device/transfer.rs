@@ -7,7 +7,7 @@ use crate::counters::add;
 use crate::driver::Handle;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::readback::Readback;
+use crate::readback::{Pinned, Readback};
 use crate::sync::lock;
 
 /// Bytes that travel at a time through pinned memory.
@@ -138,9 +138,18 @@ impl Device {
     /// # Errors
     /// When memory is short.
     pub fn readback(self: &Arc<Self>, bytes: usize) -> Result<Readback> {
+        let mut kept = lock(&self.pinned);
+        let found = kept.iter().position(|block| block.room >= bytes);
+        let block = match found {
+            Some(place) => kept.swap_remove(place),
+            None => Pinned {
+                pointer: self.driver.allocate_pinned(bytes)?,
+                room: bytes,
+            },
+        };
         Ok(Readback {
             device: Arc::clone(self),
-            pointer: self.driver.allocate_pinned(bytes)?,
+            block,
             bytes,
             event: None,
         })
@@ -159,7 +168,10 @@ impl Device {
         to.wait()?;
         add(&self.counters.downloaded, to.bytes);
         // SAFETY: pinned memory of that size, not touched before the event has passed.
-        unsafe { self.driver.download(to.pointer, from.address, to.bytes)? };
+        unsafe {
+            self.driver
+                .download(to.block.pointer, from.address, to.bytes)?
+        };
         to.event = Some(self.driver.record()?);
         Ok(())
     }

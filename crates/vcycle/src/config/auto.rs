@@ -6,7 +6,7 @@ use super::components::{NoParameters, PreconditionerConfig, SolverConfig};
 use super::{Config, ConfigError};
 use crate::linop::Factory;
 use crate::matrix::Facts;
-use crate::multigrid::Amg;
+use crate::multigrid::{Amg, NearNullspace};
 use crate::scalar::Mixes;
 
 /// This part of the rows has to be diagonally dominant for multigrid without symmetry.
@@ -16,8 +16,10 @@ const DIRECT_FIRST: usize = 2_000;
 /// Up to this many rows a factorisation is worth its memory when the first choice has failed.
 const DIRECT_SECOND: usize = 50_000;
 
-/// The preset for matrices that multigrid fails on without knowing more of them: it finds the
-/// near-nullspace by itself.
+/// Presets for what multigrid fails on without knowing more of it: for several unknowns a node, for
+/// one where rows are diagonally dominant, and for any other matrix.
+const MECHANICS: &str = "mechanics";
+const FLOW: &str = "flow";
 const THOROUGH: &str = "bamg-fsai";
 
 /// One combination to try.
@@ -67,7 +69,7 @@ impl Attempt {
 /// | Hermitian otherwise | `minres`, `gmres` |
 /// | any other | `gmres`, with `struct-mg` `fgmres`; `bicgstab` |
 ///
-/// Preconditioners, by what the solver bears: `amg`, `amg` as the preset `bamg-fsai` has it, `ic0`,
+/// Preconditioners, by what the solver bears: `amg`, `amg` as [presets](super::Preset) have it, `ic0`,
 /// `ssor`, `jacobi` for `cg` and its kin;
 /// `l1-jacobi`, none for `minres`; `amg` if nearly all rows are diagonally dominant, `ilu0`,
 /// `jacobi`, none for all others; none of those that divide by the diagonal where it has zeros, or,
@@ -75,11 +77,20 @@ impl Attempt {
 /// next one, and so does multigrid that has not converged after 200 iterations, or what comes before
 /// `direct` after 1000.
 ///
+/// The first multigrid is that of the preset `mechanics` where all motions of a rigid body are known
+/// (coordinates, or a near-nullspace of as many vectors). Where several unknowns a node are all that
+/// is known, `mechanics` comes second; for one unknown a node `flow` if nearly all rows are diagonally
+/// dominant, then `bamg-fsai`.
+///
 /// Where solver and preconditioner are free, `direct` comes first up to 2000 rows and second up to
 /// 50,000.
 ///
 /// Without `auto` there is exactly one attempt, and the facts are not asked for.
-pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> {
+pub fn attempts(
+    config: &Config,
+    known: Option<&NearNullspace>,
+    facts: impl FnOnce() -> Facts,
+) -> Vec<Attempt> {
     let (solver, preconditioner) = (&config.solver, &config.preconditioner);
     if !solver.is_auto() && !preconditioner.is_auto() {
         return vec![chosen(solver, preconditioner)];
@@ -90,8 +101,10 @@ pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> 
         false => vec![solver.clone()],
     };
     let pairs = solvers.into_iter().flat_map(|solver| {
-        let chain = preconditioner_chain(&solver, config, &facts);
-        chain.into_iter().map(move |p| (solver.clone(), p))
+        let chain = preconditioner_chain(&solver, config, known, &facts);
+        chain
+            .into_iter()
+            .map(move |choice| (solver.clone(), choice))
     });
     let mut pairs: Vec<_> = pairs.collect();
     if solver.is_auto() && preconditioner.is_auto() && cfg!(feature = "direct") {
@@ -99,10 +112,10 @@ pub fn attempts(config: &Config, facts: impl FnOnce() -> Facts) -> Vec<Attempt> 
     }
     pairs
         .into_iter()
-        .map(|(solver, preconditioner)| Attempt {
-            reason: reason(&facts, &solver, &preconditioner),
+        .map(|(solver, choice)| Attempt {
+            reason: reason(&facts, &solver, &choice),
             solver,
-            preconditioner,
+            preconditioner: choice.preconditioner,
         })
         .collect()
 }
@@ -150,52 +163,87 @@ fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<Sol
     names.iter().map(|name| named_solver(name)).collect()
 }
 
-fn insert_direct(rows: usize, pairs: &mut Vec<(SolverConfig, PreconditionerConfig)>) {
+/// A preconditioner, and the preset it is from.
+#[derive(Clone)]
+struct Choice {
+    preconditioner: PreconditionerConfig,
+    preset: Option<&'static str>,
+}
+
+impl Choice {
+    fn of(preconditioner: PreconditionerConfig) -> Self {
+        Self {
+            preconditioner,
+            preset: None,
+        }
+    }
+}
+
+fn insert_direct(rows: usize, pairs: &mut Vec<(SolverConfig, Choice)>) {
     if rows > DIRECT_SECOND {
         return;
     }
     let place = usize::from(rows > DIRECT_FIRST);
-    pairs.insert(
-        place,
-        (named_solver("direct"), named_preconditioner("none")),
-    );
+    let none = Choice::of(named_preconditioner("none"));
+    pairs.insert(place, (named_solver("direct"), none));
 }
 
 fn preconditioner_chain(
     solver: &SolverConfig,
     config: &Config,
+    known: Option<&NearNullspace>,
     facts: &Facts,
-) -> Vec<PreconditionerConfig> {
+) -> Vec<Choice> {
     match &config.preconditioner {
         PreconditionerConfig::Auto(_) => {}
         // What is open depends on the near-nullspace, too.
         PreconditionerConfig::Amg(amg) if amg.test_space.is_none() => {
-            return vec![PreconditionerConfig::Amg(amg.decided(|| facts.clone()))];
+            let decided = amg.decided(|| facts.clone());
+            return vec![Choice::of(PreconditionerConfig::Amg(decided))];
         }
-        given => return vec![given.clone()],
+        given => return vec![Choice::of(given.clone())],
     }
-    let dominant = !facts.complex && facts.symmetric_pattern && facts.dominant_rows >= DOMINANT;
     let names: &[&str] = match solver.name() {
         "direct" => &["none"],
         "cg" | "fcg" | "pipecg" if facts.positive_diagonal() && !facts.complex => {
-            &["amg", THOROUGH, "ic0", "ssor", "jacobi"]
+            let multigrids = multigrids(config, known, facts).into_iter();
+            let others = ["ic0", "ssor", "jacobi"].map(named_preconditioner);
+            return multigrids.chain(others.map(Choice::of)).collect();
         }
         "cg" | "fcg" | "pipecg" if facts.positive_diagonal() => &["ic0", "ssor", "jacobi"],
         "minres" => &["l1-jacobi", "none"],
         "cg" | "fcg" | "pipecg" => &["none"],
         "chebyshev" => &["jacobi", "none"],
-        _ if facts.full_diagonal() && dominant => &["amg", "ilu0", "jacobi", "none"],
+        _ if facts.full_diagonal() && is_dominant(facts) => &["amg", "ilu0", "jacobi", "none"],
         _ if facts.full_diagonal() => &["ilu0", "jacobi", "none"],
         _ => &["none"],
     };
-    names
-        .iter()
-        .map(|name| match *name {
-            "amg" => multigrid(config, facts),
-            THOROUGH => thorough(config),
-            other => named_preconditioner(other),
-        })
-        .collect()
+    let choice = |name: &&str| match *name {
+        "amg" => multigrid(config, facts),
+        other => named_preconditioner(other),
+    };
+    names.iter().map(choice).map(Choice::of).collect()
+}
+
+fn is_dominant(facts: &Facts) -> bool {
+    !facts.complex && facts.symmetric_pattern && facts.dominant_rows >= DOMINANT
+}
+
+/// Multigrid for positive definite matrices, by what is known of their unknowns.
+fn multigrids(config: &Config, known: Option<&NearNullspace>, facts: &Facts) -> Vec<Choice> {
+    let first = |preset| Choice {
+        preconditioner: multigrid(config, facts),
+        preset,
+    };
+    let of_preset = |name| preset(config, name);
+    match known {
+        Some(known) if known.has_rigid_bodies() => {
+            vec![first(Some(MECHANICS)), of_preset(THOROUGH)]
+        }
+        Some(known) if known.block_size() > 1 => vec![first(None), of_preset(MECHANICS)],
+        _ if is_dominant(facts) => vec![first(None), of_preset(FLOW), of_preset(THOROUGH)],
+        _ => vec![first(None), of_preset(THOROUGH)],
+    }
 }
 
 fn multigrid(config: &Config, facts: &Facts) -> PreconditionerConfig {
@@ -206,15 +254,18 @@ fn multigrid(config: &Config, facts: &Facts) -> PreconditionerConfig {
     PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
 }
 
-fn thorough(config: &Config) -> PreconditionerConfig {
-    let preset = Config::preset(THOROUGH).expect("the preset can be read");
+fn preset(config: &Config, name: &'static str) -> Choice {
+    let preset = Config::preset(name).expect("the preset can be read");
     let mut preconditioner = preset.preconditioner;
     if let (PreconditionerConfig::Amg(amg), Some(precision)) =
         (&mut preconditioner, config.precision)
     {
         amg.precision = precision.into();
     }
-    preconditioner
+    Choice {
+        preconditioner,
+        preset: Some(name),
+    }
 }
 
 fn named_solver(name: &str) -> SolverConfig {
@@ -228,7 +279,7 @@ fn named_preconditioner(name: &str) -> PreconditionerConfig {
     }
 }
 
-fn reason(facts: &Facts, solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> String {
+fn reason(facts: &Facts, solver: &SolverConfig, choice: &Choice) -> String {
     let symmetry = match (facts.hermitian, facts.complex, facts.symmetric) {
         (true, true, _) => "Hermitian",
         (true, false, _) => "symmetric",
@@ -242,7 +293,7 @@ fn reason(facts: &Facts, solver: &SolverConfig, preconditioner: &PreconditionerC
     } else {
         "negative entries on the diagonal"
     };
-    let with = match preconditioner {
+    let with = match &choice.preconditioner {
         PreconditionerConfig::None(_) => String::new(),
         PreconditionerConfig::Amg(amg) => format!(
             " with amg: {} coarsening, {} smoother, cycles in {}",
@@ -250,8 +301,10 @@ fn reason(facts: &Facts, solver: &SolverConfig, preconditioner: &PreconditionerC
         ),
         other => format!(" with {}", other.name()),
     };
+    let preset = choice.preset;
+    let preset = preset.map_or(String::new(), |name| format!(" (preset {name})"));
     format!(
-        "auto: {} rows, {symmetry}, {diagonal} → {}{with}",
+        "auto: {} rows, {symmetry}, {diagonal} → {}{with}{preset}",
         facts.rows,
         solver.name()
     )
@@ -269,7 +322,7 @@ mod tests {
         let mut facts = a.facts();
         facts.rows = 100_000;
         alter(&mut facts);
-        attempts(config, || facts)
+        attempts(config, None, || facts)
             .iter()
             .map(|a| format!("{}+{}", a.solver.name(), a.preconditioner.name()))
             .collect()
@@ -279,7 +332,7 @@ mod tests {
     fn the_matrix_decides() {
         let auto = Config::default();
         let definite = chain(&auto, |_| {});
-        assert_eq!(definite[..4], ["cg+amg", "cg+amg", "cg+ic0", "cg+ssor"]);
+        assert_eq!(definite[..4], ["cg+amg", "cg+amg", "cg+amg", "cg+ic0"]);
         let indefinite = chain(&auto, |facts| facts.negative_diagonal = 1);
         assert_eq!(indefinite[0], "minres+l1-jacobi");
         let general = chain(&auto, |facts| facts.hermitian = false);
@@ -305,6 +358,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_of_the_unknowns_names_the_preset() {
+        let presets = |known: Option<&NearNullspace>, dominant_rows: f64| -> Vec<String> {
+            let a = Csr::diagonal_matrix(&Executor::reference(), vec![1.0; 12]);
+            let mut facts = a.facts();
+            (facts.rows, facts.dominant_rows) = (100_000, dominant_rows);
+            let tries = attempts(&Config::default(), known, || facts);
+            let amg = tries.iter().filter(|t| t.preconditioner.name() == "amg");
+            let preset = |t: &Attempt| {
+                t.reason
+                    .split_once("preset ")
+                    .map(|(_, name)| name.to_owned())
+            };
+            amg.take_while(|t| t.solver.name() == "cg")
+                .map(|t| preset(t).unwrap_or_default())
+                .collect()
+        };
+        let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let modes = NearNullspace::rigid_body_modes(3, &corners).unwrap();
+        assert_eq!(presets(Some(&modes), 1.0), ["mechanics)", "bamg-fsai)"]);
+        let nodes = NearNullspace::components(3).unwrap();
+        assert_eq!(presets(Some(&nodes), 1.0), ["", "mechanics)"]);
+        assert_eq!(presets(None, 1.0), ["", "flow)", "bamg-fsai)"]);
+        assert_eq!(presets(None, 0.5), ["", "bamg-fsai)"]);
+    }
+
+    #[test]
     fn what_the_user_chose_stays() {
         let config = Config::from_toml("solver = \"gmres\"").unwrap();
         let tries = chain(&config, |_| {});
@@ -322,7 +401,7 @@ mod tests {
             assert_eq!(chain(&config, |_| {})[0], format!("{expected}+amg"));
         }
         let config = Config::from_toml(&format!("solver = \"cg\"\n{multigrid}")).unwrap();
-        let reason = attempts(&config, || unreachable!("all is chosen"))[0]
+        let reason = attempts(&config, None, || unreachable!("all is chosen"))[0]
             .reason
             .clone();
         assert!(reason.ends_with("gmres in place of cg"), "{reason}");

@@ -62,7 +62,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let block_size = near_nullspace.map_or(1, NearNullspace::block_size);
         let unit = config.precision.unwrap_or_default().matrix;
         let matrix = W::store_matrix(a, unit, config.format, block_size)?;
-        let attempts = attempts(config, || system.facts());
+        let attempts = attempts(config, near_nullspace, || system.facts());
         let nullspace = Projection::new(config.nullspace, a, near_nullspace)?;
         drop(stage);
         Ok(Self {

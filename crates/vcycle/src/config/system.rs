@@ -109,7 +109,7 @@ mod tests {
             let a = gallery::build(problem, &Executor::cpu()).unwrap().matrix;
             let there = System::new(Arc::new(a.copy_to(&device).unwrap()));
             let names = |facts| -> Vec<String> {
-                let found = attempts(&Config::default(), || facts);
+                let found = attempts(&Config::default(), None, || facts);
                 let all = found.iter();
                 all.map(|a| format!("{}+{}", a.solver.name(), a.preconditioner.name()))
                     .collect()

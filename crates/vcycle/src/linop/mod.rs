@@ -80,7 +80,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::matrix::Csr;
 use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
+use crate::vector::{Coefficient, Scalars, Vector};
 
 /// A linear map from vectors of `X` to vectors of `Y`.
 ///
@@ -97,6 +97,20 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
 
     /// `y = A x`. The old contents of `y` are not read.
     fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, ws: &Workspace) -> Result<()>;
+
+    /// `y = A x`, and column by column the products of `x` with `y` where that saves a pass over memory; says
+    /// whether they were made.
+    fn apply_dot(
+        &self,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        dots: &mut Scalars<Y>,
+        ws: &Workspace,
+    ) -> Result<bool> {
+        let _ = dots;
+        self.apply(x, y, ws)?;
+        Ok(false)
+    }
 
     /// `y = alpha A x + beta y`.
     fn apply_advanced(

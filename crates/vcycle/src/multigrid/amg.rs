@@ -245,6 +245,14 @@ impl Amg {
         }
     }
 
+    /// Which couplings matter on a level.
+    pub(super) fn strength_at(&self, level: usize) -> Strength {
+        match self.strength.at_level(level) {
+            Strength::Auto => strength_for(self.coarsening),
+            known => known,
+        }
+    }
+
     /// Groups by MIS-2 lose more to jumps than the greedy ones of the host: `jump7:128,1e6` takes 24
     /// iterations with them, with PMIS and `l1-jacobi` 16 that cost as much each.
     fn decide(&mut self, known: &Known) {

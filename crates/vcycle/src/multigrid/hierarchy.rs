@@ -278,6 +278,9 @@ pub(super) fn coarsen(
     mut records: Option<&mut Vec<Record>>,
 ) -> Result<Option<String>> {
     let is_small = |a: &Csr<f64>| a.size().rows <= amg.coarsest_rows || is_diagonal(a);
+    if amg.coarse_filter < 1.0 {
+        clock.note("coarse matrices are filtered: the cycle is not symmetric".to_owned());
+    }
     while levels.len() < amg.max_levels {
         let number = levels.len() - 1;
         let last = &mut levels[number];
@@ -310,10 +313,12 @@ fn step(
 ) -> Result<Result<Step, String>> {
     let stage = |name| clock.stage(level, name);
     let rows = a.size().rows;
-    let amg = &amg.for_level(level, rows);
+    let mut amg = amg.for_level(level, rows);
+    amg.strength = amg.strength_at(level);
+    let amg = &amg;
     let interpolation = amg.interpolation.after(amg.coarsening)?;
     let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
-    let strength = is_used.then(|| amg.strength.at_level(level));
+    let strength = is_used.then_some(amg.strength);
     let view = {
         let _stage = stage("strength");
         View::new(amg.systems, amg.coarsening, strength, a, unknowns)?

@@ -55,6 +55,7 @@ pub use reuse::{LevelMatrices, Setup};
 pub use scaling::LevelScaling;
 pub use smooth::{ChebyshevBase, ChebyshevPolynomial, Relaxation, Smoother, Smoothing};
 pub use spectrum::radius_with;
+pub(crate) use spectrum::spectral_radius;
 pub use stages::{Coarsening, Interpolation};
 pub use systems::Systems;
 pub use test_space::{TestSpace, TestSpaceMethod, TestSpaceSearch};

@@ -102,6 +102,15 @@ impl NearNullspace {
         &self.vectors
     }
 
+    /// Whether there are as many vectors as a rigid body made of such nodes has motions.
+    pub(crate) fn has_rigid_bodies(&self) -> bool {
+        match self.block_size {
+            2 => self.vectors.len() >= 3,
+            3 => self.vectors.len() >= 6,
+            _ => false,
+        }
+    }
+
     /// Fails if they are not for a matrix of so many rows.
     pub(super) fn check(&self, rows: usize) -> Result<()> {
         for vector in &self.vectors {

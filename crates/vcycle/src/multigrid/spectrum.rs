@@ -20,7 +20,7 @@ const OPERATOR_STEPS: usize = 10;
 /// An estimate of the spectral radius of `D A` for a diagonal matrix `D`, rather too large than too
 /// small but not larger than a `bound`. By the power method, from a vector that is the same every
 /// time; vectors are scaled by the bound, where there is one, so that no step waits for a norm.
-pub(super) fn spectral_radius<T: Mixes<T, T>>(
+pub(crate) fn spectral_radius<T: Mixes<T, T>>(
     a: &dyn LinOp<T>,
     d: &Vector<T>,
     bound: f64,

@@ -23,11 +23,17 @@ impl<T: Scalar> Basis<T> {
         count: usize,
     ) -> Result<Scratch<'w, Self>> {
         let mut basis = ws.take::<Self>(like.executor(), like.rows(), like.cols())?;
-        while basis.vectors.len() < count {
-            let vector = Vector::zeros(&basis.executor, basis.rows, basis.cols)?;
-            basis.vectors.push(vector);
-        }
+        basis.grow(count)?;
         Ok(basis)
+    }
+
+    /// Makes sure that there are `count` vectors; no more are made than are needed, for most solves need few.
+    pub(super) fn grow(&mut self, count: usize) -> Result<()> {
+        while self.vectors.len() < count {
+            let vector = Vector::zeros(&self.executor, self.rows, self.cols)?;
+            self.vectors.push(vector);
+        }
+        Ok(())
     }
 }
 

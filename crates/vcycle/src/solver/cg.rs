@@ -52,8 +52,7 @@ impl<T: Scalar> Method<T> for Cg {
                 return Ok(true);
             }
             p.axpby(Coefficient::one(), z, Coefficient::ratio(&rho, &old_rho))?;
-            run.multiply(&p, &mut q)?;
-            p.dot(&q, &mut curvature)?;
+            run.multiply_dot(&p, &mut q, &mut curvature)?;
             if run.require_positive(&curvature, Part::Operator)? {
                 return Ok(true);
             }

@@ -98,8 +98,8 @@ impl<'w, T: Scalar> Space<'w, T> {
         }
         Ok(Self {
             flexible,
-            v: Basis::take(ws, run.b, restart + 1)?,
-            z: Basis::take(ws, run.b, if flexible { restart } else { 1 })?,
+            v: Basis::take(ws, run.b, 1)?,
+            z: Basis::take(ws, run.b, 1)?,
             projected,
             norm: ws.scalars(run.b)?,
             factor: ws.scalars(run.b)?,
@@ -135,9 +135,11 @@ impl<'w, T: Scalar> Space<'w, T> {
 
     /// One step of Arnoldi: `A M v_step` made orthonormal to the basis is its next vector.
     fn expand(&mut self, run: &Run<'_, T>, step: usize) -> Result<()> {
+        let slot = if self.flexible { step } else { 0 };
+        self.v.grow(step + 2)?;
+        self.z.grow(slot + 1)?;
         let (basis, next) = self.v.split_at_mut(step + 1);
         let next = &mut next[0];
-        let slot = if self.flexible { step } else { 0 };
         run.precondition(&basis[step], &mut self.z[slot])?;
         run.multiply(&self.z[slot], next)?;
         for (row, v) in basis.iter().enumerate() {

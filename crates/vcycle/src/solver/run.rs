@@ -167,6 +167,23 @@ impl<'r, T: Scalar> Run<'r, T> {
         self.a.apply(x, y, self.ws)
     }
 
+    /// `y = A x`, and column by column the products of `x` with `y`.
+    ///
+    /// # Errors
+    /// When the operator fails.
+    pub fn multiply_dot(
+        &self,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        dots: &mut Scalars<T>,
+    ) -> Result<()> {
+        let _stage = self.ws.stage("product", self.a.footprint().moved);
+        match self.a.apply_dot(x, y, dots, self.ws)? {
+            true => Ok(()),
+            false => x.dot(y, dots),
+        }
+    }
+
     /// `z = M r` with the preconditioner `M`.
     ///
     /// # Errors

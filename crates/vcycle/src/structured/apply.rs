@@ -15,7 +15,7 @@ use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Sweep, check_apply};
 use crate::matrix::Csr;
 use crate::scalar::Real;
-use crate::vector::{Coefficient, Vector};
+use crate::vector::{Coefficient, Scalars, Vector};
 
 impl<M: Storage> StencilMatrix<M> {
     /// One column and what becomes of it; vectors are unknown by unknown.
@@ -42,11 +42,33 @@ impl<M: Storage> StencilMatrix<M> {
     }
 
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        if self.product_of_rows(x, y, ws)?.is_some() {
+            return Ok(());
+        }
         by_column(x, y, ws, |x, y| {
             as_fields(self.unknowns(), x, (y, Start::Zero), ws, |x, y| {
                 self.column(&Finish::Apply, x, y)
             })
         })
+    }
+}
+
+impl<M: Storage> StencilMatrix<M> {
+    /// The product and `<x, y>` in one pass over memory, where there are threads for it.
+    fn product_of_rows<V: Vectors>(
+        &self,
+        x: &Vector<V>,
+        y: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<Option<V>> {
+        let (Executor::Cpu(threads), 1) = (self.executor(), x.cols()) else {
+            return Ok(None);
+        };
+        let length = cpu::stencil::rows_scratch(self.grid(), self.unknowns());
+        let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
+        let (x, y, scratch) = (x.host()?, y.host_mut()?, scratch.host_mut()?);
+        let dot = cpu::stencil::product_of_rows(threads, self.arrays(), x, y, scratch);
+        Ok(Some(dot))
     }
 }
 
@@ -69,6 +91,20 @@ macro_rules! operator {
             ) -> Result<()> {
                 check_apply("stencil product", self.size(), self.executor(), x, y)?;
                 self.product(x, y, ws)
+            }
+
+            fn apply_dot(
+                &self,
+                x: &Vector<$vector>,
+                y: &mut Vector<$vector>,
+                dots: &mut Scalars<$vector>,
+                ws: &Workspace,
+            ) -> Result<bool> {
+                check_apply("stencil product", self.size(), self.executor(), x, y)?;
+                match self.product_of_rows(x, y, ws)? {
+                    Some(dot) => dots.write(&[dot]).map(|()| true),
+                    None => self.product(x, y, ws).map(|()| false),
+                }
             }
 
             fn apply_advanced(

@@ -25,6 +25,8 @@ pub(super) const ALL: [Offset; 27] = {
 
 /// Rows that one task does.
 const ROWS: usize = 16 * 1024;
+/// Cells that tell most grids apart.
+pub(super) const TRIAL: usize = 64 * 1024;
 
 /// Finds the offset that leads from the cell of one row to that of another.
 pub(super) struct Decoder {
@@ -33,16 +35,28 @@ pub(super) struct Decoder {
     distances: [isize; 27],
 }
 
-/// An entry of a CSR matrix on a grid.
-pub(super) struct Found<T> {
+/// A row of a CSR matrix on a grid.
+pub(super) struct Row<'a, T> {
     line: usize,
     x: usize,
-    /// The unknowns of row and column.
-    unknowns: [usize; 2],
-    /// The place of the offset in [`ALL`].
-    place: usize,
-    value: T,
+    unknown: usize,
+    /// Where every entry leads: the place of its offset in [`ALL`], times the unknowns, plus the unknown of
+    /// its column.
+    streams: &'a [u8],
+    values: &'a [T],
 }
+
+impl<T: Scalar> Row<'_, T> {
+    /// Where the entries lead that are not zero, and what they are.
+    fn entries(&self) -> impl Iterator<Item = (usize, T)> {
+        let all = self.streams.iter().zip(self.values);
+        let all = all.filter(|(_, value)| **value != T::default());
+        all.map(|(&stream, &value)| (usize::from(stream), value))
+    }
+}
+
+/// What zeros lead to that are at no neighbour.
+const NOWHERE: u8 = u8::MAX;
 
 impl Decoder {
     pub(super) fn new(grid: Grid, unknowns: usize) -> Self {
@@ -54,69 +68,97 @@ impl Decoder {
         }
     }
 
-    /// The place in [`ALL`] of the offset from a cell to the one `distance` cells on; a bit for each place
-    /// says which ones lead to cells, and `hint` is where to look first.
-    #[inline]
-    fn find(&self, there: u32, distance: isize, hint: usize) -> Option<usize> {
-        let leads = |&place: &usize| self.distances[place] == distance && there >> place & 1 == 1;
-        Some(hint)
-            .filter(leads)
-            .or_else(|| (hint..27).chain(0..hint).find(leads))
-    }
-
     /// Which places of [`ALL`] lead from a cell to another.
     fn there(&self, cell: [usize; 3]) -> u32 {
         let bits = (0..27).map(|place| u32::from(inside(self.grid, cell, ALL[place])) << place);
         bits.sum()
     }
 
-    /// Calls `visit` for entries of the rows of `cells` that are not zero.
+    /// Calls `visit` for the rows of `cells`.
     ///
     /// # Errors
     /// The position of the first entry that is no neighbour of its row.
-    pub(super) fn each_entry<T: Scalar>(
+    pub(super) fn each_row<T: Scalar>(
         &self,
         a: &Csr<T>,
         cells: Range<usize>,
-        mut visit: impl FnMut(Found<T>),
+        mut visit: impl FnMut(Row<'_, T>),
     ) -> Result<(), (usize, usize)> {
-        let (zero, r) = (T::default(), self.unknowns);
+        let r = self.unknowns;
         let [nx, ny, _] = self.grid.size();
-        let (mut known, mut hints) = (([usize::MAX; 3], 0), [0; 27 * MOST_UNKNOWNS]);
-        for cell in cells {
+        let mut streams = vec![Vec::new(); r];
+        for cell in cells.clone() {
             let [x, y, z] = self.grid.cell(cell);
-            // All cells between the ends of a line have the same neighbours.
-            let like = if (1..nx - 1).contains(&x) {
-                [1, y, z]
-            } else {
-                [x, y, z]
-            };
-            if known.0 != like {
-                known = (like, self.there(like));
-            }
-            for row in cell * r..(cell + 1) * r {
-                let (columns, values) = a.row(row);
-                let entries = columns.iter().zip(values).enumerate();
-                for (number, (&column, &value)) in entries.filter(|entry| *entry.1.1 != zero) {
-                    let column = column as usize;
-                    // What it was in the row before.
-                    let hint = &mut hints[number.min(27 * MOST_UNKNOWNS - 1)];
-                    let there = if r == 1 { column } else { column / r };
-                    let distance = there as isize - cell as isize;
-                    let place = self.find(known.1, distance, *hint).ok_or((row, column))?;
-                    *hint = place;
-                    visit(Found {
-                        line: y + ny * z,
-                        x,
-                        unknowns: [row - cell * r, column - there * r],
-                        place,
-                        value,
-                    });
+            // Cells between the ends of a line have the same neighbours.
+            let between = cell > cells.start && x > 1 && x + 1 < nx;
+            for (unknown, streams) in streams.iter_mut().enumerate() {
+                let row = cell * r + unknown;
+                if !between || !are_shifted(a.row(row - r).0, a.row(row).0, r) {
+                    self.look_up(a, [x, y, z], unknown, streams)?;
+                } else if streams.contains(&NOWHERE) {
+                    self.check_nowhere(a, row, streams)?;
                 }
+                visit(Row {
+                    line: y + ny * z,
+                    x,
+                    unknown,
+                    streams,
+                    values: a.row(row).1,
+                });
             }
         }
         Ok(())
     }
+
+    /// Finds out where the entries of a row lead.
+    fn look_up<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        cell: [usize; 3],
+        unknown: usize,
+        streams: &mut Vec<u8>,
+    ) -> Result<(), (usize, usize)> {
+        let [nx, ny, _] = self.grid.size();
+        let (there, number) = (self.there(cell), cell[0] + nx * (cell[1] + ny * cell[2]));
+        let row = number * self.unknowns + unknown;
+        streams.clear();
+        streams.extend(a.row(row).0.iter().map(|&column| {
+            let column = column as usize;
+            let distance = (column / self.unknowns).wrapping_sub(number).cast_signed();
+            let leads =
+                |&place: &usize| self.distances[place] == distance && there >> place & 1 == 1;
+            let place = (0..27).find(leads);
+            place.map_or(NOWHERE, |place| {
+                (place * self.unknowns + column % self.unknowns) as u8
+            })
+        }));
+        self.check_nowhere(a, row, streams)
+    }
+
+    /// Fails if an entry that leads nowhere is not zero.
+    fn check_nowhere<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        row: usize,
+        streams: &[u8],
+    ) -> Result<(), (usize, usize)> {
+        let (columns, values) = a.row(row);
+        let lost = |&place: &usize| streams[place] == NOWHERE && values[place] != T::default();
+        match (0..streams.len()).find(lost) {
+            None => Ok(()),
+            Some(place) => Err((row, columns[place] as usize)),
+        }
+    }
+}
+
+/// Whether the columns of a row are those of another, `by` further on.
+fn are_shifted(before: &[u32], here: &[u32], by: usize) -> bool {
+    let by = by as u32;
+    before.len() == here.len()
+        && before
+            .iter()
+            .zip(here)
+            .all(|(before, here)| before.wrapping_add(by) == *here)
 }
 
 fn inside(grid: Grid, cell: [usize; 3], offset: Offset) -> bool {
@@ -134,7 +176,7 @@ pub(super) fn no_stencil(grid: Grid, (row, column): (usize, usize)) -> Error {
     }
 }
 
-/// The neighbours that entries of a matrix on a grid are at.
+/// The neighbours that entries of the first `cells` of a grid are at.
 ///
 /// # Errors
 /// The position of the first entry that is at none.
@@ -142,15 +184,19 @@ pub(super) fn stencil_on<T: Scalar>(
     a: &Csr<T>,
     grid: Grid,
     unknowns: usize,
+    cells: usize,
 ) -> Result<Stencil, (usize, usize)> {
     let decoder = Decoder::new(grid, unknowns);
     let used = |cells| {
         let mut used = 0_u32;
-        let looked = decoder.each_entry(a, cells, |found| used |= 1 << found.place);
+        let looked = decoder.each_row(a, cells, |row| {
+            let entries = row.entries();
+            used |= entries.fold(0, |used, (stream, _)| used | 1 << (stream / unknowns));
+        });
         looked.map(|()| used)
     };
     let mut used_by_all = 0;
-    for used in a.executor().run(a.bytes(), tasks(grid.cells()), used) {
+    for used in a.executor().run(a.bytes(), tasks(cells), used) {
         used_by_all |= used?;
     }
     let used = |offset: Offset| {
@@ -179,19 +225,30 @@ impl<T: Storage> StencilMatrix<T> {
         let unknowns = (a.size().rows / grid.cells()).clamp(1, MOST_UNKNOWNS);
         let expected = Size::square(grid.cells() * unknowns);
         crate::linop::check_size("stencil matrix", expected, a.size())?;
-        let stencil = stencil_on(a, grid, unknowns).map_err(|entry| no_stencil(grid, entry))?;
-        Self::with_stencil(a, grid, stencil, unknowns)
+        let of_cells = |cells: usize| {
+            stencil_on(a, grid, unknowns, cells).map_err(|entry| no_stencil(grid, entry))
+        };
+        match Self::with_stencil(a, grid, of_cells(grid.cells().min(TRIAL))?, unknowns)? {
+            Some(made) => Ok(made),
+            None => {
+                let made = Self::with_stencil(a, grid, of_cells(grid.cells())?, unknowns)?;
+                Ok(made.expect("entries that were looked at before"))
+            }
+        }
     }
 
-    /// The matrix of a CSR matrix whose entries are known to be those of a stencil.
+    /// The matrix of a CSR matrix; none if it has other entries than those of a stencil.
     pub(super) fn with_stencil(
         a: &Csr<T>,
         grid: Grid,
         stencil: Stencil,
         unknowns: usize,
-    ) -> Result<Self> {
-        let values = lines_of(a, &Decoder::new(grid, unknowns), &stencil)?;
-        Self::with_unknowns(&a.executor().on_host(), grid, stencil, unknowns, values)
+    ) -> Result<Option<Self>> {
+        let Some(values) = lines_of(a, &Decoder::new(grid, unknowns), &stencil)? else {
+            return Ok(None);
+        };
+        let host = a.executor().on_host();
+        Self::with_unknowns(&host, grid, stencil, unknowns, values).map(Some)
     }
 
     /// The same matrix in CSR, without the zeros beside the diagonal.
@@ -231,12 +288,21 @@ impl<T: Storage> StencilMatrix<T> {
     }
 }
 
-/// The values of a stencil matrix, line by line.
-fn lines_of<T: Storage>(a: &Csr<T>, decoder: &Decoder, stencil: &Stencil) -> Result<Vec<T>> {
+/// The values of a stencil matrix, line by line; none if there are entries elsewhere.
+fn lines_of<T: Storage>(
+    a: &Csr<T>,
+    decoder: &Decoder,
+    stencil: &Stencil,
+) -> Result<Option<Vec<T>>> {
     let (grid, points, r) = (decoder.grid, stencil.points(), decoder.unknowns);
     let length = grid.length();
     let share = length * points * r * r;
-    let point_of = ALL.map(|offset| stencil.position(offset).unwrap_or(usize::MAX));
+    let mut firsts = vec![None; 27 * r];
+    for (point, offset) in stencil.offsets().iter().enumerate() {
+        let place = ALL.iter().position(|other| other == offset);
+        let place = place.expect("one of all offsets");
+        (0..r).for_each(|j| firsts[place * r + j] = Some((point * r + j) * length));
+    }
     let mut values: Vec<T> = zeroed(a.executor(), grid.lines() * share)?;
     let per_task = ROWS.div_ceil(length);
     let starts = (0..grid.lines()).step_by(per_task);
@@ -244,14 +310,19 @@ fn lines_of<T: Storage>(a: &Csr<T>, decoder: &Decoder, stencil: &Stencil) -> Res
         .clone()
         .map(|start| per_task.min(grid.lines() - start) * share);
     let parts: Vec<(usize, &mut [T])> = starts.zip(cut(&mut values, lengths)).collect();
-    a.executor().run(a.bytes(), parts, |(first, out)| {
+    let fits = a.executor().run(a.bytes(), parts, |(first, out)| {
         let cells = first * length..(first + out.len() / share) * length;
-        let written = decoder.each_entry(a, cells, |found| {
-            let (line, [i, j]) = (found.line - first, found.unknowns);
-            let stream = ((line * r + i) * points + point_of[found.place]) * r + j;
-            out[stream * length + found.x] = found.value;
+        let mut fits = true;
+        let looked = decoder.each_row(a, cells, |row| {
+            let line = ((row.line - first) * r + row.unknown) * points * r * length + row.x;
+            for (stream, value) in row.entries() {
+                match firsts[stream] {
+                    Some(first) => out[line + first] = value,
+                    None => fits = false,
+                }
+            }
         });
-        written.expect("entries that were looked at before");
+        looked.is_ok() && fits
     });
-    Ok(values)
+    Ok(fits.into_iter().all(|fits| fits).then_some(values))
 }

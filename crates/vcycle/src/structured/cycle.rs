@@ -6,12 +6,12 @@ use super::Direction;
 use super::columns::by_column;
 use super::fields::{as_fields, as_rows};
 use super::level::Level;
-use crate::backend::cpu::stencil::Vectors;
+use crate::backend::cpu::stencil::{Done, Vectors};
 use crate::backend::reference::stencil::Start;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::scalar::Mixes;
+use crate::scalar::{Kind, Mixes};
 use crate::vector::Vector;
 
 /// A V-cycle over all levels, with sweeps of Gauss-Seidel forward before the correction and backward
@@ -33,16 +33,26 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         self.levels.first()?.scales()
     }
 
-    /// The cycle in the unknowns of the first level.
+    /// The matrix of the first level and what it is stored in, if it is not scaled.
+    pub(super) fn finest(&self) -> Option<(Kind, Arc<dyn LinOp<f64>>)> {
+        let level = self.levels.first()?;
+        match level.scales() {
+            None => Some((level.storage(), level.matrix())),
+            Some(_) => None,
+        }
+    }
+
+    /// The cycle in the unknowns of the first level; says whether cells were handed over when they were `done`.
     pub(super) fn visit_first(
         &self,
         b: &Vector<V>,
         x: &mut Vector<V>,
+        done: Option<Done<'_, V>>,
         ws: &Workspace,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         match self.levels.first() {
-            Some(level) => self.visit(0, level.as_ref(), b, x, ws),
-            None => self.from(0, b, x, ws),
+            Some(level) => self.visit(0, level.as_ref(), b, x, done, ws),
+            None => self.from(0, b, x, ws).map(|()| false),
         }
     }
 
@@ -55,12 +65,12 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
             });
         };
         let Some(scales) = level.scales() else {
-            return self.visit(number, level.as_ref(), b, x, ws);
+            return self.visit(number, level.as_ref(), b, x, None, ws).map(drop);
         };
         let mut right = ws.vector_like::<V, V>(b)?;
         let mut solution = ws.vector_like::<V, V>(x)?;
         right.scale_rows(scales, false, b)?;
-        self.visit(number, level.as_ref(), &right, &mut solution, ws)?;
+        self.visit(number, level.as_ref(), &right, &mut solution, None, ws)?;
         x.scale_rows(scales, false, &solution)
     }
 
@@ -71,8 +81,9 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         level: &dyn Level<V>,
         b: &Vector<V>,
         x: &mut Vector<V>,
+        done: Option<Done<'_, V>>,
         ws: &Workspace,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if self.sweeps[0] == 0 {
             x.fill(V::zero())?;
         }
@@ -89,11 +100,15 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         let mut correction = ws.vector::<V>(&self.executor, rows, 1)?;
         level.restrict_residual(self.sweeps[0] == 1, b, x, &mut restricted, ws)?;
         self.from(number + 1, &restricted, &mut correction, ws)?;
-        level.prolong(&correction, x, ws)?;
-        for _ in 0..self.sweeps[1] {
+        let done = done.filter(|_| self.sweeps[1] == 1);
+        let handed_over = match self.sweeps[1] {
+            0 => level.prolong(&correction, x, ws).map(|()| false)?,
+            _ => level.correct_and_smooth(&correction, b, x, done, ws)?,
+        };
+        for _ in 1..self.sweeps[1] {
             level.smooth((Direction::Backward, Start::Guess), b, x, ws)?;
         }
-        Ok(())
+        Ok(handed_over)
     }
 }
 

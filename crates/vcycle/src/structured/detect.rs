@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::convert::{Decoder, no_stencil, stencil_on};
+use super::convert::{TRIAL, no_stencil, stencil_on};
 use super::matrix::MOST_UNKNOWNS;
 use super::{Grid, Stencil, StencilMatrix, Storage};
 use crate::error::{Error, Result};
@@ -12,8 +12,6 @@ use crate::scalar::Scalar;
 
 /// Distances from the diagonal that a stencil of 27 points has at most.
 const DISTANCES: usize = 13;
-/// Rows that tell most grids apart.
-const TRIAL: usize = 64 * 1024;
 
 impl<T: Storage> StencilMatrix<T> {
     /// The matrix of a CSR matrix whose grid is found out: rows have to be numbered with the unknowns of
@@ -23,8 +21,14 @@ impl<T: Storage> StencilMatrix<T> {
     /// [`NotAStencil`](Error::NotAStencil) naming an entry that no grid explains, and the grid that
     /// explains most rows before it; a matrix that is not square; short memory.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
-        let found = find_stencil(a)?;
-        Self::with_stencil(a, found.grid, found.stencil, found.unknowns)
+        for cells in [TRIAL, usize::MAX] {
+            let found = search(a, cells)?;
+            let made = Self::with_stencil(a, found.grid, found.stencil, found.unknowns)?;
+            if let Some(made) = made {
+                return Ok(made);
+            }
+        }
+        unreachable!("all entries have been looked at");
     }
 }
 
@@ -53,6 +57,11 @@ pub struct Structure {
 /// # Errors
 /// As [`StencilMatrix::from_csr`].
 pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<Structure> {
+    search(a, usize::MAX)
+}
+
+/// The same, looking at the first `cells` only.
+fn search<T: Scalar>(a: &Csr<T>, cells: usize) -> Result<Structure> {
     let Size { rows, cols } = a.size();
     if rows != cols {
         return Err(Error::NotSquare {
@@ -63,7 +72,7 @@ pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<Structure> {
     let mut furthest: Option<(Grid, (usize, usize))> = None;
     for unknowns in (1..=MOST_UNKNOWNS).filter(|&unknowns| divides(unknowns, rows)) {
         for grid in candidates(rows / unknowns, &distances(a, unknowns)) {
-            match (try_grid(a, grid, unknowns), furthest) {
+            match (try_grid(a, grid, unknowns, cells), furthest) {
                 (Ok(stencil), _) if is_full(a, grid, &stencil, unknowns) => {
                     return Ok(Structure {
                         grid,
@@ -93,11 +102,19 @@ fn is_full<T: Scalar>(a: &Csr<T>, grid: Grid, stencil: &Stencil, unknowns: usize
     unknowns == 1 || 4 * a.nonzeros() >= entries
 }
 
-/// The stencil on a grid, or the first entry that breaks it; some rows are enough to refuse most grids.
-fn try_grid<T: Scalar>(a: &Csr<T>, grid: Grid, unknowns: usize) -> Result<Stencil, (usize, usize)> {
-    let cells = 0..grid.cells().min(TRIAL);
-    Decoder::new(grid, unknowns).each_entry(a, cells, |_| {})?;
-    stencil_on(a, grid, unknowns)
+/// The stencil of the first `cells` of a grid, or the first entry that breaks it; some are enough to refuse
+/// most grids.
+fn try_grid<T: Scalar>(
+    a: &Csr<T>,
+    grid: Grid,
+    unknowns: usize,
+    cells: usize,
+) -> Result<Stencil, (usize, usize)> {
+    let few = stencil_on(a, grid, unknowns, grid.cells().min(TRIAL))?;
+    match cells.min(grid.cells()) <= TRIAL {
+        true => Ok(few),
+        false => stencil_on(a, grid, unknowns, grid.cells()),
+    }
 }
 
 /// How many cells the entries of the first rows are away; more than a stencil has are left out.

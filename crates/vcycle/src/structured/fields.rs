@@ -14,7 +14,7 @@ use crate::vector::Vector;
 const BLOCK: usize = 512;
 
 /// Unknown by unknown, from cell by cell.
-fn separate<V: Copy>(unknowns: usize, rows: &[V], fields: &mut [V]) {
+pub(crate) fn separate<V: Copy>(unknowns: usize, rows: &[V], fields: &mut [V]) {
     match unknowns {
         1 => fields.copy_from_slice(rows),
         2 => separate_cells::<2, V>(rows, fields),
@@ -38,7 +38,7 @@ fn separate_cells<const R: usize, V: Copy>(rows: &[V], fields: &mut [V]) {
 }
 
 /// Cell by cell, from unknown by unknown.
-pub(super) fn interleave<V: Copy>(unknowns: usize, fields: &[V], rows: &mut [V]) {
+pub(crate) fn interleave<V: Copy>(unknowns: usize, fields: &[V], rows: &mut [V]) {
     match unknowns {
         1 => rows.copy_from_slice(fields),
         2 => interleave_cells::<2, V>(fields, rows),

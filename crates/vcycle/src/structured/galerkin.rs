@@ -2,6 +2,8 @@
 //!
 //! A coarse line is done at a time, whatever the axis is: all arithmetic is on lines seen from its cells.
 
+use std::ops::Range;
+
 use super::lines::{Rows, View, add_products};
 use super::{Grid, Offset, Stencil, StencilMatrix, Transfer};
 use crate::error::Result;
@@ -85,18 +87,25 @@ fn parents(shift: i8) -> &'static [Parent] {
     }
 }
 
-/// `P^T A P`.
-pub(super) fn galerkin(a: &StencilMatrix<f64>, p: &Transfer<f64>) -> Result<StencilMatrix<f64>> {
+/// Some planes of `P^T A P`, in memory that was something else before.
+pub(super) fn galerkin(
+    a: &StencilMatrix<f64>,
+    p: &Transfer<f64>,
+    planes: Range<usize>,
+    memory: Vec<f64>,
+) -> Result<StencilMatrix<f64>> {
     let (coarse, r) = (p.coarse(), a.unknowns());
     let stencil = widened(a.stencil(), p.axis()).within(coarse);
-    let numbers = stencil.points() * r * r;
-    let values = made_of_lines(a.executor(), coarse, numbers, |line, out| {
+    let [nx, ny, _] = coarse.size();
+    let grid = Grid::new([nx, ny, planes.len()])?;
+    let (numbers, first) = (stencil.points() * r * r, planes.start * ny);
+    let values = made_in(memory, a.executor(), grid, numbers, |line, out| {
         for unknowns in (0..r * r).map(|block| [block / r, block % r]) {
-            let rows = Rows::new(a, unknowns, p.axis(), line);
+            let rows = Rows::new(a, unknowns, p.axis(), first + line);
             Product { rows, p }.add_to(&stencil, out);
         }
     })?;
-    StencilMatrix::with_unknowns(a.executor(), coarse, stencil, r, values)
+    StencilMatrix::with_unknowns(a.executor(), grid, stencil, r, values)
 }
 
 /// With all three offsets along an axis wherever there is one of them.
@@ -171,14 +180,32 @@ impl Product<'_> {
     }
 }
 
-/// Values made line by line, `points` numbers a cell: `work(line, values of the line)`.
+/// Values made line by line, `points` numbers a cell: `work(line, values of the line)`, which are zeros.
 pub(super) fn made_of_lines(
     executor: &Executor,
     grid: Grid,
     points: usize,
     work: impl Fn(usize, &mut [f64]) + Sync + Send,
 ) -> Result<Vec<f64>> {
-    let mut values = zeroed(executor, grid.cells() * points)?;
+    made_in(Vec::new(), executor, grid, points, work)
+}
+
+/// The same in memory that was something else before.
+fn made_in(
+    mut memory: Vec<f64>,
+    executor: &Executor,
+    grid: Grid,
+    points: usize,
+    work: impl Fn(usize, &mut [f64]) + Sync + Send,
+) -> Result<Vec<f64>> {
+    let count = grid.cells() * points;
+    let mut values = match memory.capacity() < count {
+        true => zeroed(executor, count)?,
+        false => {
+            memory.resize(count, 0.0);
+            memory
+        }
+    };
     let share = grid.length() * points;
     let per_task = CELLS.div_ceil(grid.length());
     let starts = (0..grid.lines()).step_by(per_task);
@@ -189,6 +216,7 @@ pub(super) fn made_of_lines(
     let tasks = starts.zip(cut(&mut values, lengths)).collect();
     executor.run(bytes, tasks, |(first, out): (usize, &mut [f64])| {
         for (line, out) in out.chunks_mut(share).enumerate() {
+            out.fill(0.0);
             work(first + line, out);
         }
     });
@@ -250,7 +278,8 @@ mod tests {
                 .collect::<Vec<_>>()
             {
                 let p = interpolation(&a, axis).unwrap();
-                let coarse = galerkin(&a, &p).unwrap();
+                let planes = 0..p.coarse().size()[2];
+                let coarse = galerkin(&a, &p, planes, Vec::new()).unwrap();
                 let p = matrix(&p);
                 let expected = p
                     .transpose()
@@ -284,7 +313,8 @@ mod tests {
         };
         for axis in [2, 1, 0] {
             let p = interpolation(&a, axis).unwrap();
-            let coarse = galerkin(&a, &p).unwrap();
+            let planes = 0..p.coarse().size()[2];
+            let coarse = galerkin(&a, &p, planes, Vec::new()).unwrap();
             let x = Vector::from_column(&host, vector(coarse.size().rows));
             let mut fine = Vector::zeros(&host, a.size().rows, 1).unwrap();
             p.prolong(None, &x, &mut fine, false).unwrap();

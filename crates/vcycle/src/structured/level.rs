@@ -1,8 +1,10 @@
 //! One level of structured multigrid, in the precision it is stored in.
 
-use super::factor::Factor;
+use std::sync::Arc;
+
+use super::smoothing::Smoothing;
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
-use crate::backend::cpu::stencil::{Axes, Residual, Vectors};
+use crate::backend::cpu::stencil::{Axes, Correction, Done, Residual, Vectors};
 use crate::backend::cpu::{self, Threads};
 use crate::backend::gpu::rows::Finish;
 use crate::backend::gpu::stencil::Part;
@@ -10,6 +12,7 @@ use crate::backend::gpu::{self, Gpu};
 use crate::backend::reference::stencil::{Order, Start};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
+use crate::linop::LinOp;
 use crate::scalar::{Kind, Mixes, convert};
 use crate::vector::{Coefficient, Vector};
 
@@ -34,6 +37,16 @@ pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
         ws: &Workspace,
     ) -> Result<()>;
     fn prolong(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()>;
+    /// [`prolong`](Level::prolong), then a sweep backward; says whether cells were handed over when they were
+    /// `done`.
+    fn correct_and_smooth(
+        &self,
+        coarse: &Vector<V>,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        done: Option<Done<'_, V>>,
+        ws: &Workspace,
+    ) -> Result<bool>;
     /// Numbers by which right-hand sides are multiplied on the way in, solutions on the way out.
     fn scales(&self) -> Option<&Vector<V>>;
     fn grid(&self) -> Grid;
@@ -42,6 +55,8 @@ pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
     /// Numbers stored in the matrix.
     fn entries(&self) -> usize;
     fn storage(&self) -> Kind;
+    /// The matrix as it is stored, for products in double precision.
+    fn matrix(&self) -> Arc<dyn LinOp<f64>>;
     /// Bytes of the matrix, and of all else.
     fn bytes(&self) -> (usize, usize);
 }
@@ -49,12 +64,11 @@ pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
 /// A level with its matrix stored in `M`.
 #[derive(Debug)]
 pub(super) struct Stored<M, V> {
-    pub(super) a: StencilMatrix<M>,
+    pub(super) a: Arc<StencilMatrix<M>>,
     /// One axis after the other, from this level on.
     pub(super) transfers: Vec<Transfer<M>>,
     pub(super) scales: Option<Scales<V>>,
-    /// What smooths instead of Gauss-Seidel.
-    pub(super) factor: Option<Factor<M, V>>,
+    pub(super) smoothing: Smoothing<M, V>,
 }
 
 /// The numbers of a scaled level: `scales` and, where the levels below are those of the matrix before
@@ -104,6 +118,10 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         self.scales.as_ref()?.inverses.as_ref()
     }
 
+    fn host_q(&self) -> Result<Option<&[V]>> {
+        self.q().map(Vector::host).transpose()
+    }
+
     /// The threads and transfers of kernels that do planes one after the other, where there are planes.
     fn by_planes(&self) -> Option<(&Threads, Axes<'_, M>)> {
         let grid = self.grid();
@@ -120,22 +138,13 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
 impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
     fn smooth(
         &self,
-        (direction, start): (Direction, Start),
+        sweep: (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
         let _stage = ws.stage_of("smoothing", || self.a.bytes() + 3 * b.bytes());
-        let Some(factor) = &self.factor else {
-            return self.a.sweep((direction, start), b, x, ws);
-        };
-        if start == Start::Zero {
-            x.fill(V::zero())?;
-            return factor.correct(b, x, ws);
-        }
-        let mut r = ws.vector_like::<V, V>(b)?;
-        self.residual(b, x, &mut r)?;
-        factor.correct(&r, x, ws)
+        self.smoothing.smooth(&self.a, sweep, b, x, ws)
     }
 
     fn restrict_residual(
@@ -147,10 +156,11 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         let _stage = ws.stage_of("residual", || self.a.bytes() + 2 * b.bytes());
+        let swept = swept && self.smoothing.is_gauss_seidel();
         let Some((threads, axes)) = self.by_planes() else {
             let mut r = ws.vector_like::<V, V>(b)?;
-            match (self.a.executor(), &self.factor) {
-                (Executor::Gpu(gpu), None) if swept => self.residual_after_sweep(gpu, x, &mut r)?,
+            match self.a.executor() {
+                Executor::Gpu(gpu) if swept => self.residual_after_sweep(gpu, x, &mut r)?,
                 _ => self.residual(b, x, &mut r)?,
             }
             return restrict_through(&self.transfers, self.q(), &r, coarse, ws);
@@ -160,8 +170,8 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
             a: self.a.arrays(),
             b: b.host()?,
             x: x.host()?,
-            q: self.q().map(Vector::host).transpose()?,
-            swept: (swept && self.factor.is_none()).then_some(Order::Forward),
+            q: self.host_q()?,
+            swept: swept.then_some(Order::Forward),
         };
         let (coarse, scratch) = (coarse.host_mut()?, scratch.host_mut()?);
         cpu::stencil::restrict_residual(threads, residual, axes, coarse, scratch);
@@ -174,10 +184,45 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
             return prolong_through(&self.transfers, self.q(), coarse, (x, true), ws);
         };
         let mut scratch = ws.vector::<V>(x.executor(), axes.scratch(self.unknowns()), 1)?;
-        let q = self.q().map(Vector::host).transpose()?;
-        let (coarse, x, scratch) = (coarse.host()?, x.host_mut()?, scratch.host_mut()?);
-        cpu::stencil::add_prolonged(threads, axes, q, coarse, x, scratch);
+        let correction = Correction::new(axes, self.host_q()?, coarse.host()?);
+        let (x, scratch) = (x.host_mut()?, scratch.host_mut()?);
+        cpu::stencil::add_prolonged(threads, correction, x, scratch);
         Ok(())
+    }
+
+    fn correct_and_smooth(
+        &self,
+        coarse: &Vector<V>,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        done: Option<Done<'_, V>>,
+        ws: &Workspace,
+    ) -> Result<bool> {
+        let planes = self
+            .by_planes()
+            .filter(|_| self.smoothing.is_gauss_seidel());
+        let Some((threads, axes)) = planes else {
+            self.prolong(coarse, x, ws)?;
+            self.smooth((Direction::Backward, Start::Guess), b, x, ws)?;
+            return Ok(false);
+        };
+        let _stage = ws.stage_of("correction and smoothing", || {
+            self.a.bytes() + self.bytes().1 + 3 * b.bytes()
+        });
+        let correction = Correction::new(axes, self.host_q()?, coarse.host()?);
+        let length =
+            cpu::stencil::scratch_length(self.grid(), self.unknowns(), correction.scratch());
+        let mut scratch = ws.vector::<V>(x.executor(), length, 1)?;
+        cpu::stencil::corrected_gauss_seidel(
+            threads,
+            self.a.arrays(),
+            Order::Backward,
+            (correction, done),
+            b.host()?,
+            x.host_mut()?,
+            scratch.host_mut()?,
+        );
+        Ok(done.is_some())
     }
 
     fn scales(&self) -> Option<&Vector<V>> {
@@ -205,11 +250,14 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
         M::KIND
     }
 
+    fn matrix(&self) -> Arc<dyn LinOp<f64>> {
+        Arc::clone(&self.a) as _
+    }
+
     fn bytes(&self) -> (usize, usize) {
         let transfers: usize = self.transfers.iter().map(Transfer::bytes).sum();
         let scales = self.scales.as_ref().map_or(0, Scales::bytes);
-        let factor = self.factor.as_ref().map_or(0, Factor::bytes);
-        (self.a.bytes(), transfers + scales + factor)
+        (self.a.bytes(), transfers + scales + self.smoothing.bytes())
     }
 }
 

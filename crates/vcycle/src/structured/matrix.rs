@@ -148,6 +148,11 @@ impl<T: Storage> StencilMatrix<T> {
         self.values.host_mut().expect("the device still answers")
     }
 
+    /// The values alone.
+    pub(super) fn into_values(self) -> Vec<T> {
+        self.values.into_vec()
+    }
+
     /// The same matrix on another executor.
     ///
     /// # Errors
@@ -206,12 +211,6 @@ impl<T: Storage> StencilMatrix<T> {
         &self.values()[first..first + length]
     }
 
-    /// Where the entry of a row with one unknown a cell is.
-    pub(super) fn place(&self, row: usize, point: usize) -> usize {
-        let length = self.grid.length();
-        (row / length * self.stencil.points() + point) * length + row % length
-    }
-
     /// The diagonal, unknown by unknown: the order that kernels have.
     pub(crate) fn diagonal_fields(&self) -> Vec<T> {
         let centre = self.stencil.centre();
@@ -236,11 +235,7 @@ impl<T: Storage> StencilMatrix<T> {
 
     /// The same matrix with values of another type, rounded to nearest.
     pub fn convert<S: Storage>(&self) -> Result<StencilMatrix<S>> {
-        let mut values: Vec<S> = zeroed(self.executor(), self.entries())?;
-        match &self.executor().on_host() {
-            Executor::Cpu(threads) => cpu::vector::copy(threads, self.values(), &mut values),
-            _ => reference::vector::copy(self.values(), &mut values),
-        }
+        let values = converted(self.executor(), self.values())?;
         Ok(StencilMatrix {
             grid: self.grid,
             stencil: self.stencil.clone(),
@@ -290,20 +285,42 @@ impl<T: Storage> StencilMatrix<T> {
     /// # Errors
     /// [`NonFiniteEntry`](Error::NonFiniteEntry).
     pub fn check_finite(&self) -> Result<()> {
+        self.finite_parts(|_| ()).map(drop)
+    }
+
+    /// The largest absolute value of finite ones.
+    ///
+    /// # Errors
+    /// As [`check_finite`](Self::check_finite).
+    pub(super) fn largest_finite(&self) -> Result<f64> {
+        let parts = self.finite_parts(|values| {
+            let mut wide = [0.0; EXACT];
+            let wide = &mut wide[..values.len()];
+            convert_slice(values, wide);
+            largest_of(wide)
+        })?;
+        Ok(parts.into_iter().flatten().fold(0.0, f64::max))
+    }
+
+    /// `part(values)` for a few values at a time, all of them finite, in order.
+    fn finite_parts<R: Send>(&self, part: impl Fn(&[T]) -> R + Sync + Send) -> Result<Vec<Vec<R>>> {
         let parts = self.map_values(|first, values| {
-            if are_finite(values) {
-                return None;
-            }
-            let place = values.iter().position(|value| !value.load().is_finite())?;
-            Some(first + place)
+            let pieces = values.chunks(EXACT).enumerate();
+            let made = pieces.map(|(number, values)| match are_finite(values) {
+                true => Ok(part(values)),
+                false => Err(first + number * EXACT),
+            });
+            made.collect()
         });
-        match parts.into_iter().flatten().next() {
-            None => Ok(()),
-            Some(place) => {
-                let (row, column) = self.position(place);
-                Err(Error::NonFiniteEntry { row, column })
-            }
-        }
+        let made: std::result::Result<Vec<Vec<R>>, usize> = parts.into_iter().collect();
+        made.map_err(|first| {
+            let values = self.values()[first..].iter();
+            let place = values
+                .take(EXACT)
+                .position(|value| !value.load().is_finite());
+            let (row, column) = self.position(first + place.unwrap_or(0));
+            Error::NonFiniteEntry { row, column }
+        })
     }
 
     /// Row and column of the value at a place; of a neighbour outside, the nearest row there is.
@@ -317,9 +334,19 @@ impl<T: Storage> StencilMatrix<T> {
     }
 }
 
+/// Values in another type, rounded to nearest.
+pub(super) fn converted<T: Scalar, S: Scalar>(executor: &Executor, values: &[T]) -> Result<Vec<S>> {
+    let mut made = zeroed(executor, values.len())?;
+    match &executor.on_host() {
+        Executor::Cpu(threads) => cpu::vector::copy(threads, values, &mut made),
+        _ => reference::vector::copy(values, &mut made),
+    }
+    Ok(made)
+}
+
 multiversion! {
     /// The largest absolute value; NaN does not count.
-    fn largest_of[](values: &[f64]) -> f64 {
+    pub(super) fn largest_of[](values: &[f64]) -> f64 {
         let larger = |largest: f64, value: f64| if value.abs() > largest { value.abs() } else { largest };
         let (eights, mut largest) = (values.chunks_exact(8), [0.0_f64; 8]);
         let rest = eights.remainder().iter().fold(0.0, |largest, &value| larger(largest, value));

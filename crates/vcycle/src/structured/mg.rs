@@ -8,7 +8,7 @@ use super::cycle::VCycle;
 use super::outer::Outer;
 use super::scaling::Strategy;
 use super::setup::{set_up_double, set_up_single};
-use super::{Grid, Smoother, StencilMatrix, Triple};
+use super::{Grid, Smoother, StencilMatrix, Storage, Triple};
 use crate::backend::cpu::stencil::Vectors;
 use crate::config::{ConfigError, Unit};
 use crate::error::{Error, Result};
@@ -75,7 +75,7 @@ impl Default for StructMg {
             smoother: Smoother::default(),
             pre_sweeps: 1,
             post_sweeps: 1,
-            semicoarsening: 0.3,
+            semicoarsening: 0.5,
             coarsest_cells: 200,
             grid: None,
         }
@@ -115,10 +115,10 @@ impl StructMg {
         let _stage = ws.stage("struct-mg set-up", 0);
         let executor = a.executor().clone();
         let a = self.stencil(a.as_ref())?;
-        a.check_finite()?;
+        let largest = a.largest_finite()?;
         let (triple, note) = match self.precision {
             Some(triple) => (triple, String::new()),
-            None => chosen(&a, solver_unit::<T>()),
+            None => chosen(&a, largest, solver_unit::<T>()),
         };
         if triple.krylov != solver_unit::<T>() {
             return Err(ConfigError::Conflict(format!(
@@ -127,8 +127,8 @@ impl StructMg {
             ))
             .into());
         }
-        if triple.compute == Unit::Single {
-            check_single(&a)?;
+        if triple.compute == Unit::Single && largest > MOST_SINGLE {
+            return Err(beyond_single(&a));
         }
         let parameters = Self {
             precision: Some(triple),
@@ -136,18 +136,20 @@ impl StructMg {
             ..self.clone()
         };
         let borrowed = Cow::Borrowed(&*a);
-        let (operator, report) = match triple.compute {
+        let (operator, report, finest) = match triple.compute {
             Unit::Double => {
                 let ready = set_up_double(triple.storage, &parameters, borrowed, &executor, ws)?;
-                (outside(ready.cycle)?, ready.report)
+                let finest = ready.cycle.finest();
+                (outside(ready.cycle)?, ready.report, finest)
             }
             _ => {
                 let ready = set_up_single(triple.storage, &parameters, borrowed, &executor, ws)?;
-                (outside(ready.cycle)?, ready.report)
+                let finest = ready.cycle.finest();
+                (outside(ready.cycle)?, ready.report, finest)
             }
         };
         let matrix = match T::KIND {
-            Kind::F64 => for_products(a, triple.storage, &executor)?,
+            Kind::F64 => for_products(a, triple.storage, finest, &executor)?,
             _ => None,
         };
         Ok(Generated {
@@ -193,27 +195,17 @@ impl<T: Mixes<T, T>> Factory<T> for StructMg {
 /// Beyond this the numbers of a cycle, which are as small as values are large, leave single precision.
 const MOST_SINGLE: f64 = 1.8e19;
 
-/// Fails, naming it, if there is an entry that arithmetic in single precision cannot cope with.
-fn check_single(a: &StencilMatrix<f64>) -> Result<()> {
-    if a.largest() <= MOST_SINGLE {
-        return Ok(());
-    }
-    let large = a.map_values(|first, values| {
-        let place = values.iter().position(|value| value.abs() > MOST_SINGLE)?;
-        Some(first + place)
-    });
-    match large.into_iter().flatten().next() {
-        None => Ok(()),
-        Some(place) => {
-            let (row, column) = a.position(place);
-            let kind = Kind::F32;
-            Err(Error::LevelOverflow {
-                level: 0,
-                row,
-                column,
-                kind,
-            })
-        }
+/// The first entry that arithmetic in single precision cannot cope with, as an error.
+fn beyond_single(a: &StencilMatrix<f64>) -> Error {
+    let large = |value: &f64| value.abs() > MOST_SINGLE;
+    let place = a.values().iter().position(large);
+    let (row, column) = a.position(place.unwrap_or(0));
+    let kind = Kind::F32;
+    Error::LevelOverflow {
+        level: 0,
+        row,
+        column,
+        kind,
     }
 }
 
@@ -221,15 +213,15 @@ fn check_single(a: &StencilMatrix<f64>) -> Result<()> {
 fn for_products(
     a: Cow<'_, StencilMatrix<f64>>,
     storage: Unit,
+    finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
     executor: &Executor,
 ) -> Result<Option<Arc<dyn LinOp<f64>>>> {
-    if storage != Unit::Double && a.is_exact_in::<f16>() {
-        let narrow = a.convert::<f16>()?.into_executor(executor)?;
-        return Ok(Some(Arc::new(narrow)));
+    let narrow = storage != Unit::Double;
+    if narrow && a.is_exact_in::<f16>() {
+        return in_type::<f16>(&a, finest, executor).map(Some);
     }
-    if storage != Unit::Double && a.is_exact_in::<f32>() {
-        let narrow = a.convert::<f32>()?.into_executor(executor)?;
-        return Ok(Some(Arc::new(narrow)));
+    if narrow && a.is_exact_in::<f32>() {
+        return in_type::<f32>(&a, finest, executor).map(Some);
     }
     // Matrices of devices need no columns either where rows are alike.
     let is_there = a.executor().shares_memory_with(executor);
@@ -240,6 +232,18 @@ fn for_products(
     })
 }
 
+/// The matrix stored in `M`: the one of the finest level, where that is stored so.
+fn in_type<M: Storage>(
+    a: &StencilMatrix<f64>,
+    finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
+    executor: &Executor,
+) -> Result<Arc<dyn LinOp<f64>>> {
+    match finest {
+        Some((kind, matrix)) if kind == M::KIND => Ok(matrix),
+        _ => Ok(Arc::new(a.convert::<M>()?.into_executor(executor)?)),
+    }
+}
+
 fn solver_unit<T: Scalar>() -> Unit {
     match T::KIND {
         Kind::F64 | Kind::C64 => Unit::Double,
@@ -248,13 +252,12 @@ fn solver_unit<T: Scalar>() -> Unit {
 }
 
 /// The narrowest precision a matrix can be stored in with scaling, in words too.
-fn chosen(a: &StencilMatrix<f64>, krylov: Unit) -> (Triple, String) {
+fn chosen(a: &StencilMatrix<f64>, largest: f64, krylov: Unit) -> (Triple, String) {
     let of = |compute, storage| Triple {
         krylov,
         compute,
         storage,
     };
-    let largest = a.largest();
     let positive = a.diagonal().iter().all(|value| *value > 0.0);
     let (triple, why) = if largest > MOST_SINGLE {
         (

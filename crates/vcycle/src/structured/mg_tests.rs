@@ -78,7 +78,12 @@ fn convection_costs_half_precision_some_iterations() {
 
 #[test]
 fn incomplete_factorisations_smooth() {
-    for spec in ["laplace27e8:17x16x15", "jump7:16,1000", "convdiff7:16,20"] {
+    for spec in [
+        "laplace27e8:17x16x15",
+        "jump7:16,1000",
+        "convdiff7:16,20",
+        "elasticity:7x6x5",
+    ] {
         let with = |smoother| {
             let parameters = StructMg {
                 smoother,
@@ -94,6 +99,23 @@ fn incomplete_factorisations_smooth() {
                 "{spec} {smoother}: {sweeps} and {found} iterations"
             );
         }
+    }
+}
+
+#[test]
+fn polynomials_smooth() {
+    for spec in ["laplace27e8:17x16x15", "jump7:16,1000", "elasticity:7x6x5"] {
+        let with = |smoother| {
+            let parameters = StructMg {
+                smoother,
+                ..parameters("K64P32D16")
+            };
+            iterations(spec, &parameters)
+        };
+        let (sweeps, jacobi) = (with(Smoother::GaussSeidel), with(Smoother::Jacobi));
+        assert!(jacobi <= 2 * sweeps, "{spec}: {sweeps} and {jacobi}");
+        let chebyshev = with(Smoother::Chebyshev);
+        assert!(chebyshev < jacobi, "{spec}: {jacobi} and {chebyshev}");
     }
 }
 

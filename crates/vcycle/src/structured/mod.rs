@@ -23,6 +23,7 @@
 
 mod apply;
 mod assemble;
+mod coarsen;
 mod columns;
 mod convert;
 mod cycle;
@@ -38,9 +39,11 @@ mod mg;
 #[cfg(test)]
 mod mg_tests;
 mod outer;
+mod polynomial;
 mod precision;
 mod scaling;
 mod setup;
+mod smoothing;
 mod stencil;
 mod sweep;
 #[cfg(test)]
@@ -48,12 +51,13 @@ mod tests;
 mod transfer;
 
 pub use detect::{Structure, find_stencil};
-pub use factor::Smoother;
+pub(crate) use fields::{interleave, separate};
 pub use grid::Grid;
 pub use matrix::{StencilMatrix, Storage};
 pub use mg::{Generated, StructMg};
 pub use precision::Triple;
 pub use scaling::Strategy;
+pub use smoothing::Smoother;
 pub use stencil::{Offset, Stencil};
 pub use sweep::Direction;
 pub use transfer::Transfer;

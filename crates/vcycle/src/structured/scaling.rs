@@ -1,5 +1,6 @@
 //! Bringing a matrix into the range of half precision.
 
+use super::matrix::largest_of;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::simd::multiversion;
 use crate::config::ConfigError;
@@ -48,32 +49,41 @@ fn range(kind: Kind) -> (f64, f64) {
     }
 }
 
-/// Whether values overflow in a type, or diagonal entries lose digits.
-pub(super) fn leaves_range(a: &StencilMatrix<f64>, kind: Kind) -> bool {
-    let (largest, smallest) = range(kind);
-    let diagonal = a.diagonal_fields();
-    a.largest() > largest || diagonal.iter().any(|value| value.abs() < smallest)
+/// The values of a matrix beside the range of a type.
+pub(super) struct Survey {
+    /// Whether values overflow, or diagonal entries lose digits.
+    pub(super) leaves_range: bool,
+    /// Which part of the entries that are not zero lose digits because they are small.
+    pub(super) underflow: f64,
 }
 
-/// Which part of the entries that are not zero lose digits in a type because they are small.
-pub(super) fn underflowing(a: &StencilMatrix<f64>, kind: Kind) -> f64 {
-    let smallest = range(kind).1;
-    let parts = a.map_values(|_, values| (count(values, 0.0), count(values, smallest)));
-    let entries: usize = parts.iter().map(|part| part.0).sum();
-    let whole: usize = parts.iter().map(|part| part.1).sum();
-    (entries - whole) as f64 / entries.max(1) as f64
+impl Survey {
+    pub(super) fn new(a: &StencilMatrix<f64>, kind: Kind) -> Self {
+        let (most, least) = range(kind);
+        let parts = a.map_values(|_, values| {
+            let (mut largest, mut counts) = (0_f64, [0, 0]);
+            for values in values.chunks(PIECE) {
+                largest = largest.max(largest_of(values));
+                counts[0] += count(values, 0.0);
+                counts[1] += count(values, least);
+            }
+            (largest, counts)
+        });
+        let largest = parts.iter().map(|part| part.0).fold(0.0, f64::max);
+        let [entries, whole] = [0, 1].map(|i| parts.iter().map(|part| part.1[i]).sum::<usize>());
+        let is_small = |value: &f64| value.abs() < least;
+        Self {
+            leaves_range: largest > most || a.diagonal_fields().iter().any(is_small),
+            underflow: (entries - whole) as f64 / entries.max(1) as f64,
+        }
+    }
 }
 
 multiversion! {
     /// How many values are not zero and at least as large as one.
     fn count[](values: &[f64], smallest: f64) -> usize {
-        values
-            .chunks(PIECE)
-            .map(|values| {
-                let large = |value: &f64| u32::from(value.abs() >= smallest && *value != 0.0);
-                values.iter().map(large).sum::<u32>() as usize
-            })
-            .sum()
+        let large = |value: &f64| u32::from(value.abs() >= smallest && *value != 0.0);
+        values.iter().map(large).sum::<u32>() as usize
     }
 }
 
@@ -145,9 +155,6 @@ fn each_entry(
 /// The matrix in another type; an error names the first entry that overflows there.
 pub(super) fn stored<M: Storage>(a: &StencilMatrix<f64>, level: usize) -> Result<StencilMatrix<M>> {
     let stored = a.convert::<M>()?;
-    if a.largest() <= 0.5 * range(M::KIND).0 {
-        return Ok(stored);
-    }
     stored.check_finite().map_err(|error| match error {
         Error::NonFiniteEntry { row, column } => Error::LevelOverflow {
             level,
@@ -187,10 +194,10 @@ mod tests {
     fn scaled_values_are_in_range_and_the_scaling_can_be_undone() {
         for factor in [1e8, 1e-12] {
             let a = matrix(factor);
-            assert!(leaves_range(&a, Kind::F16));
+            assert!(Survey::new(&a, Kind::F16).leaves_range);
             let mut scaled = a.clone();
             let scales = scale(&mut scaled, Kind::F16, 2.0).unwrap();
-            assert!(!leaves_range(&scaled, Kind::F16));
+            assert!(!Survey::new(&scaled, Kind::F16).leaves_range);
             assert!(scaled.largest() > 1e4);
             stored::<f16>(&scaled, 0).unwrap();
             let (before, after) = (a.to_csr(), scaled.to_csr());
@@ -202,7 +209,7 @@ mod tests {
                 }
             }
         }
-        assert!(!leaves_range(&matrix(1.0), Kind::F16));
+        assert!(!Survey::new(&matrix(1.0), Kind::F16).leaves_range);
     }
 
     #[test]
@@ -221,7 +228,7 @@ mod tests {
 
     #[test]
     fn small_entries_are_counted() {
-        assert_eq!(underflowing(&matrix(1.0), Kind::F16), 0.0);
-        assert_eq!(underflowing(&matrix(1e-9), Kind::F16), 1.0);
+        assert_eq!(Survey::new(&matrix(1.0), Kind::F16).underflow, 0.0);
+        assert_eq!(Survey::new(&matrix(1e-9), Kind::F16).underflow, 1.0);
     }
 }

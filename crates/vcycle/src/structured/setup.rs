@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::coarsen::coarsened;
 use super::cycle::VCycle;
-use super::factor::{Factor, factorised};
-use super::galerkin::{galerkin, interpolation};
 use super::level::{Level, Scales, Stored};
-use super::scaling::{Strategy, leaves_range, round, scale, stored, underflowing};
-use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
+use super::scaling::{Strategy, Survey, round, scale, stored};
+use super::smoothing::Smoothing;
+use super::{StencilMatrix, Storage, StructMg, Transfer};
 use crate::backend::cpu::stencil::Vectors;
 use crate::config::{Precision, Unit};
 use crate::error::Result;
@@ -52,14 +52,10 @@ fn made_levels<'a>(
             true => Vec::new(),
             false => strong_axes(&a, parameters.semicoarsening),
         };
-        let mut transfers: Vec<Transfer<f64>> = Vec::new();
-        let mut coarse: Option<StencilMatrix<f64>> = None;
-        for axis in axes {
-            let fine = coarse.as_ref().unwrap_or(&*a);
-            let transfer = interpolation(fine, axis)?;
-            coarse = Some(galerkin(fine, &transfer)?);
-            transfers.push(transfer);
-        }
+        let (transfers, coarse) = match axes.is_empty() {
+            true => (Vec::new(), None),
+            false => coarsened(&a, &axes).map(|(transfers, coarse)| (transfers, Some(coarse)))?,
+        };
         let seconds = begin.elapsed().as_secs_f64();
         levels.push(Made {
             a,
@@ -139,7 +135,7 @@ where
     let (unknowns, cells) = (a.unknowns(), a.grid().cells());
     a.check_diagonal("struct-mg")?;
     let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
-    let mut outer = match first && leaves_range(&a, M::KIND) {
+    let mut outer = match first && Survey::new(&a, M::KIND).leaves_range {
         true => Some(scale(a.to_mut(), M::KIND, ROOM_FOR_SUMS)?),
         false => None,
     };
@@ -153,11 +149,9 @@ where
     for (number, made) in made.into_iter().enumerate() {
         let (products, begin) = (made.seconds, Instant::now());
         let mut a = made.a;
-        let scales = match outer.take() {
-            Some(scales) => Some(scales),
-            None => in_range::<M>(parameters, &mut a)?,
-        };
-        narrow = narrow && !is_shifted::<M>(parameters, number, &a);
+        let (made_so, survey) = in_range::<M>(parameters, &mut a)?;
+        let scales = outer.take().or(made_so);
+        narrow = narrow && !is_shifted(parameters, number, &survey);
         let scales = scales.map(|scales| Scales::new(executor, &scales, !first));
         let stored = match narrow {
             true => Some(stored::<M>(&a, number)?),
@@ -171,6 +165,7 @@ where
             a: &a,
             transfers: &made.transfers,
             executor,
+            ws,
         };
         let level: Box<dyn Level<V>> = match stored {
             Some(stored) => Box::new(parts.level::<M, V>(stored, scales)?),
@@ -202,6 +197,7 @@ struct Parts<'p> {
     a: &'p StencilMatrix<f64>,
     transfers: &'p [Transfer<f64>],
     executor: &'p Executor,
+    ws: &'p Workspace,
 }
 
 impl Parts<'_> {
@@ -210,13 +206,21 @@ impl Parts<'_> {
         stored: StencilMatrix<M>,
         scales: Option<Scales<V>>,
     ) -> Result<Stored<M, V>> {
-        let transfers = self.transfers.iter().map(Transfer::convert);
-        let transfers = transfers.map(|transfer| transfer.into_executor(self.executor));
+        let transfers = self.transfers.iter().map(|transfer| {
+            let narrow = transfer.convert()?;
+            narrow.into_executor(self.executor)
+        });
         Ok(Stored {
-            a: stored.into_executor(self.executor)?,
+            a: Arc::new(stored.into_executor(self.executor)?),
             transfers: transfers.collect::<Result<_>>()?,
             scales,
-            factor: factor(self.parameters.smoother, self.a, self.number, self.executor)?,
+            smoothing: Smoothing::new(
+                self.parameters.smoother,
+                self.a,
+                self.number,
+                self.executor,
+                self.ws,
+            )?,
         })
     }
 }
@@ -234,22 +238,25 @@ fn factorised_densely<V: Mixes<V, V>>(
 }
 
 /// Whether a level is to be stored in the precision of vectors.
-fn is_shifted<M: Storage>(parameters: &StructMg, number: usize, a: &StencilMatrix<f64>) -> bool {
+fn is_shifted(parameters: &StructMg, number: usize, survey: &Survey) -> bool {
     match parameters.shift_level {
         Some(shift) => number >= shift,
-        None => underflowing(a, M::KIND) > UNDERFLOW,
+        None => survey.underflow > UNDERFLOW,
     }
 }
 
-/// Brings a matrix into the range of `M` where it is not and may be; the numbers that did it.
+/// Brings a matrix into the range of `M` where it is not and may be; the numbers that did it, and what its
+/// values are like then.
 fn in_range<M: Storage>(
     parameters: &StructMg,
     a: &mut Cow<'_, StencilMatrix<f64>>,
-) -> Result<Option<Vec<f64>>> {
-    if parameters.scaling != Strategy::SetupThenScale || !leaves_range(a, M::KIND) {
-        return Ok(None);
+) -> Result<(Option<Vec<f64>>, Survey)> {
+    let survey = Survey::new(a, M::KIND);
+    if parameters.scaling != Strategy::SetupThenScale || !survey.leaves_range {
+        return Ok((None, survey));
     }
-    scale(a.to_mut(), M::KIND, 2.0).map(Some)
+    let scales = scale(a.to_mut(), M::KIND, 2.0)?;
+    Ok((Some(scales), Survey::new(a, M::KIND)))
 }
 
 /// The matrix in the precision of vectors; there is no wider one if it cannot be smoothed with.
@@ -257,23 +264,6 @@ fn stored_safely<V: Storage>(a: &StencilMatrix<f64>, number: usize) -> Result<St
     let stored = stored::<V>(a, number)?;
     stored.check_diagonal("struct-mg")?;
     Ok(stored)
-}
-
-/// What smooths on a level, unless it is Gauss-Seidel.
-fn factor<M: Storage, V: Vectors + Mixes<V, V>>(
-    smoother: Smoother,
-    a: &StencilMatrix<f64>,
-    number: usize,
-    executor: &Executor,
-) -> Result<Option<Factor<M, V>>> {
-    let full = match smoother {
-        Smoother::GaussSeidel => return Ok(None),
-        Smoother::Dilu => false,
-        Smoother::Ilu0 => true,
-    };
-    let factor = stored(&factorised(a, full)?, number)?;
-    factor.check_diagonal("struct-mg (incomplete factorisation)")?;
-    Ok(Some(Factor::new(factor.into_executor(executor)?)))
 }
 
 fn unit(kind: Kind) -> Unit {

@@ -4,6 +4,7 @@ use super::*;
 use crate::backend::cpu::simd::testing::at_every_level;
 use crate::backend::cpu::stencil::Vectors;
 use crate::executor::{Executor, Workspace};
+use crate::gallery;
 use crate::linop::{LinOp, Sweep};
 use crate::scalar::{Mixes, bf16, convert, f16};
 use crate::vector::{Coefficient, Vector};
@@ -329,4 +330,42 @@ fn cells_have_one_to_four_unknowns() {
         make(5, 150),
         Err(crate::Error::BadParameter { .. })
     ));
+}
+
+#[test]
+fn products_for_solvers_come_with_their_dots() {
+    let (cpu, ws) = (Executor::cpu_with_threads(3).unwrap(), Workspace::new());
+    for spec in [
+        "laplace27:9x7x37",
+        "oil-4C:5x4x21",
+        "poisson5:20x37",
+        "rhd-3T:4x3x2",
+    ] {
+        let a = gallery::build_stencil(spec, &cpu).unwrap();
+        let n = a.size().rows;
+        let value = |row: usize| ((row * 7) % 11) as f64 - 4.0;
+        let x = Vector::from_column(&cpu, (0..n).map(value).collect());
+        let mut y = Vector::filled(&cpu, n, 1, f64::NAN).unwrap();
+        let mut dots = ws.scalars(&x).unwrap();
+        assert!(a.apply_dot(&x, &mut y, &mut dots, &ws).unwrap());
+        let mut expected = Vector::zeros_like(&x).unwrap();
+        a.to_csr().apply(&x, &mut expected, &ws).unwrap();
+        let largest = expected
+            .to_vec()
+            .iter()
+            .fold(0.0, |m: f64, v: &f64| m.max(v.abs()));
+        let mut dot = 0.0;
+        for ((x, y), expected) in x.to_vec().iter().zip(y.to_vec()).zip(expected.to_vec()) {
+            assert!(
+                (y - expected).abs() < 1e-13 * largest,
+                "{spec}: {y} {expected}"
+            );
+            dot += x * y;
+        }
+        let found = dots.host().unwrap()[0];
+        assert!(
+            (found - dot).abs() < 1e-12 * largest * n as f64,
+            "{spec}: {found} {dot}"
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::matrix::converted;
 use super::{Grid, Storage};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::gpu::transfer::TransferOperand;
@@ -10,7 +11,6 @@ use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Size, check_size};
-use crate::scalar::convert;
 use crate::vector::Vector;
 
 /// Interpolation along one axis: cells with even places are those of the coarse grid; each cell between
@@ -145,18 +145,17 @@ impl<W: Storage> Transfer<W> {
     }
 
     /// The same transfer with weights of another type.
-    pub fn convert<S: Storage>(&self) -> Transfer<S> {
-        let weights = self
-            .weights()
-            .iter()
-            .map(|&weight| convert(weight))
-            .collect();
-        Transfer {
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn convert<S: Storage>(&self) -> Result<Transfer<S>> {
+        let weights = converted(self.weights.executor(), self.weights())?;
+        Ok(Transfer {
             fine: self.fine,
             axis: self.axis,
             unknowns: self.unknowns,
             weights: Buffer::from_vec(self.weights.executor(), weights),
-        }
+        })
     }
 
     /// The weights of an unknown.

@@ -10,6 +10,7 @@ pub(crate) mod dense;
 pub(crate) mod ell;
 pub(crate) mod simd;
 pub(crate) mod stencil;
+pub(crate) mod stream;
 mod team;
 pub(crate) mod triangular;
 pub(crate) mod vector;

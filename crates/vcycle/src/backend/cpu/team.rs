@@ -13,10 +13,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a thread that waits stays awake.
-const AWAKE: Duration = Duration::from_micros(200);
-/// Looks before the clock is asked and others may have the core.
-const LOOKS: usize = 200;
+/// How long a thread that waits stays awake. It does not yield in that time: where others want the core, it
+/// would be back much later than after a short sleep.
+const AWAKE: Duration = Duration::from_micros(60);
+/// Looks before the clock is asked.
+const LOOKS: usize = 100;
 /// Set in the number of helpers at work when none may begin any more.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
@@ -239,7 +240,6 @@ impl Gate {
                 }
                 std::hint::spin_loop();
             }
-            std::thread::yield_now();
         }
         let mut guard = lock(&self.lock);
         self.asleep.fetch_add(1, SeqCst);

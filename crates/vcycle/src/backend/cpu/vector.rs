@@ -280,7 +280,7 @@ fn reduce<T: Scalar, const N: usize>(
 }
 
 multiversion! {
-    fn dot_column[T: Scalar](x: &[T], y: &[T]) -> T::Arith {
+    pub(super) fn dot_column[T: Scalar](x: &[T], y: &[T]) -> T::Arith {
         let mut lanes = [T::Arith::zero(); LANES];
         let (x_body, x_tail) = x.as_chunks::<LANES>();
         let (y_body, y_tail) = y.as_chunks::<LANES>();

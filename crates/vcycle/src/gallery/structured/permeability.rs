@@ -9,37 +9,67 @@ use super::super::spec::bad;
 use super::noise;
 use crate::error::Result;
 
-/// Cells along x, y and z of the two layers of the tenth SPE comparative solution project, model 2.
-const SIZE: [usize; 3] = [60, 220, 2];
-const FILES: [&str; 3] = [
-    "spe10_layers84_85_permx.geos.xz",
-    "spe10_layers84_85_permy.geos.xz",
-    "spe10_layers84_85_permz.geos.xz",
-];
+/// Measured fields: cells along x, y and z, and the files with the permeabilities along these axes.
+pub(super) struct Model {
+    size: [usize; 3],
+    files: [&'static str; 3],
+}
+
+/// Layers 84 and 85 of the tenth SPE comparative solution project, model 2.
+pub(super) const SPE10: Model = Model {
+    size: [60, 220, 2],
+    files: [
+        "spe10_layers84_85_permx.geos.xz",
+        "spe10_layers84_85_permy.geos.xz",
+        "spe10_layers84_85_permz.geos.xz",
+    ],
+};
+
+/// A sector of a reservoir, of the Open Porous Media initiative; more than half of its cells are tight.
+pub(super) const SECTOR: Model = Model {
+    size: [15, 25, 134],
+    files: [
+        "opm_sector01_PERMX.GRDECL.xz",
+        "opm_sector01_PERMY.GRDECL.xz",
+        "opm_sector01_PERMZ.GRDECL.xz",
+    ],
+};
+
+/// What tight rock is taken to be.
+const TIGHT: f64 = 1e-4;
 
 /// Along x, y and z, in millidarcy.
 pub(super) enum Permeability {
-    /// Of layers 84 and 85 of SPE10, tiled.
-    Measured([Vec<f64>; 3]),
-    /// Channels in tight rock, like those.
+    /// Of a box of cells, tiled.
+    Measured {
+        size: [usize; 3],
+        fields: [Vec<f64>; 3],
+    },
+    /// Channels in tight rock, like those of SPE10.
     Made,
 }
 
 impl Permeability {
     /// The measured fields of a folder.
-    pub(super) fn read(folder: &str) -> Result<Self> {
-        let [x, y, z] = FILES.map(|name| read(&Path::new(folder).join(name)));
-        Ok(Self::Measured([x?, y?, z?]))
+    pub(super) fn read(folder: &str, model: &Model) -> Result<Self> {
+        let cells = model.size.iter().product();
+        let [x, y, z] = model
+            .files
+            .map(|name| read(&Path::new(folder).join(name), cells));
+        Ok(Self::Measured {
+            size: model.size,
+            fields: [x?, y?, z?],
+        })
     }
 
     /// Of a cell along the axes.
     pub(super) fn at(&self, cell: [usize; 3]) -> [f64; 3] {
         match self {
             Self::Made => made(cell),
-            Self::Measured(fields) => {
-                let [x, y, z] = [0, 1, 2].map(|axis| mirrored(cell[axis], SIZE[axis]));
-                let place = x + SIZE[0] * (y + SIZE[1] * z);
-                [0, 1, 2].map(|axis| fields[axis][place].max(1e-4))
+            Self::Measured { size, fields } => {
+                let [x, y, z] = [0, 1, 2].map(|axis| mirrored(cell[axis], size[axis]));
+                let place = x + size[0] * (y + size[1] * z);
+                [0, 1, 2].map(|axis| fields[axis][place].max(TIGHT))
             }
         }
     }
@@ -69,18 +99,18 @@ fn made(cell: [usize; 3]) -> [f64; 3] {
     [permeability, permeability, vertical * permeability]
 }
 
-fn read(path: &Path) -> Result<Vec<f64>> {
+/// The numbers of a file; comments and keywords of reservoir simulators stand around them.
+fn read(path: &Path, expected: usize) -> Result<Vec<f64>> {
     let mut text = String::new();
     let read =
         std::fs::File::open(path).and_then(|file| XzDecoder::new(file).read_to_string(&mut text));
     if let Err(why) = read {
         return bad("folder", format!("{}: {why}", path.display()));
     }
-    let numbers: Option<Vec<f64>> = text
-        .split_whitespace()
-        .map(|word| word.parse().ok())
-        .collect();
-    let expected: usize = SIZE.iter().product();
+    let lines = text.lines().filter(|line| !line.starts_with("--"));
+    let words = lines.flat_map(str::split_whitespace);
+    let words = words.filter(|word| !word.starts_with(char::is_alphabetic) && *word != "/");
+    let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
     match numbers {
         Some(numbers) if numbers.len() == expected => Ok(numbers),
         _ => bad(
@@ -102,14 +132,22 @@ mod tests {
 
     #[test]
     fn measured_fields_are_read_and_others_refused() {
-        assert!(Permeability::read("nowhere").is_err());
+        assert!(Permeability::read("nowhere", &SPE10).is_err());
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/grids");
-        if !Path::new(folder).join(FILES[0]).exists() {
+        if !Path::new(folder).join(SPE10.files[0]).exists() {
             eprintln!("no {folder}: skipped");
             return;
         }
-        let field = Permeability::read(folder).unwrap();
+        let field = Permeability::read(folder, &SPE10).unwrap();
         assert_eq!(field.at([0, 0, 0])[0], 0.064542);
         assert_eq!(field.at([119, 439, 3]), field.at([0, 0, 0]));
+        let sector = Permeability::read(folder, &SECTOR).unwrap();
+        assert_eq!(sector.at([0, 0, 0]), [TIGHT; 3]);
+        assert_eq!(sector.at([14, 24, 133])[0], 21.9692);
+        let other = Model {
+            size: [1, 2, 3],
+            ..SECTOR
+        };
+        assert!(Permeability::read(folder, &other).is_err());
     }
 }

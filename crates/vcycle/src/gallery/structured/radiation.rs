@@ -28,8 +28,12 @@ pub(in super::super) const RHD3T: Entry = Entry {
 
 /// Conductivity of radiation where it is hottest.
 const RADIATION: f64 = 1e12;
-/// Heat that a cell holds, per step in time.
+/// Heat that the matter of a cell holds, per step in time, and what radiation adds where it is hottest.
 const CAPACITY: f64 = 1e4;
+const HOT_CAPACITY: f64 = 1e6;
+/// The same of three temperatures: the first is that of radiation.
+const CAPACITIES: [f64; 3] = [1.0, 100.0, 100.0];
+const HOT_CAPACITIES: [f64; 3] = [1e7, 0.0, 0.0];
 /// How much better electrons conduct than ions.
 const LIGHTER: f64 = 100.0;
 
@@ -69,7 +73,7 @@ pub(super) fn one_temperature(spec: &Spec<'_>, executor: &Executor) -> Result<St
     StencilMatrix::from_cells(executor, grid, stencil, 1, |cell, entries| {
         let own = state.radiation(cell);
         let centre = entries.len() / 2;
-        entries[centre] = CAPACITY;
+        entries[centre] = CAPACITY + HOT_CAPACITY * state.temperature(cell).powi(3);
         for (point, &offset) in offsets
             .iter()
             .enumerate()
@@ -132,8 +136,9 @@ pub(super) fn three_temperatures(
             entries[at(i, centre, j)] -= rate;
             entries[at(j, centre, i)] -= rate;
         }
-        for (i, capacity) in [1e-2, 1.0, 1.0].into_iter().enumerate() {
-            entries[at(i, centre, i)] += capacity * CAPACITY * 1e-2;
+        let heat = state.temperature(cell).powi(3);
+        for i in 0..3 {
+            entries[at(i, centre, i)] += CAPACITIES[i] + HOT_CAPACITIES[i] * heat;
         }
     })
 }

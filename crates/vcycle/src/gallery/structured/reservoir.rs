@@ -2,7 +2,7 @@
 
 use super::super::Entry;
 use super::super::spec::Spec;
-use super::permeability::Permeability;
+use super::permeability::{Model, Permeability, SECTOR, SPE10};
 use super::{axis_of, beside, harmonic, noise, on_grid, problem};
 use crate::error::Result;
 use crate::executor::Executor;
@@ -18,7 +18,7 @@ pub(in super::super) const OIL: Entry = Entry {
 
 pub(in super::super) const OIL4C: Entry = Entry {
     name: "oil-4C",
-    usage: "oil-4C:N or oil-4C:NxMxK, then FOLDER with fields of SPE10",
+    usage: "oil-4C:N or oil-4C:NxMxK, then FOLDER with fields of a sector model",
     description: "pressure and three components in an oil reservoir, 7 points, 4 unknowns, near half precision",
     example: "oil-4C:4x3x3",
     build: problem,
@@ -38,11 +38,11 @@ struct Reservoir {
 }
 
 impl Reservoir {
-    fn new(spec: &Spec<'_>, grid: Grid) -> Result<Self> {
+    fn new(spec: &Spec<'_>, grid: Grid, model: &Model) -> Result<Self> {
         spec.at_most(2)?;
         let rock = match spec.text_or_none(1) {
             None => Permeability::Made,
-            Some(folder) => Permeability::read(folder)?,
+            Some(folder) => Permeability::read(folder, model)?,
         };
         Ok(Self { grid, rock })
     }
@@ -71,7 +71,7 @@ fn comes_in(offset: [i8; 3]) -> bool {
 
 pub(super) fn pressure(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
     let (grid, stencil) = on_grid(spec, 1, Stencil::star(3))?;
-    let reservoir = Reservoir::new(spec, grid)?;
+    let reservoir = Reservoir::new(spec, grid, &SPE10)?;
     let offsets = stencil.offsets().to_vec();
     StencilMatrix::from_cells(executor, grid, stencil, 1, |cell, entries| {
         let centre = entries.len() / 2;
@@ -95,7 +95,7 @@ pub(super) fn pressure(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMa
 /// Rows: all fluids, then water, gas and dissolved gas; columns: pressure and their amounts.
 pub(super) fn components(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
     let (grid, stencil) = on_grid(spec, 4, Stencil::star(3))?;
-    let reservoir = Reservoir::new(spec, grid)?;
+    let reservoir = Reservoir::new(spec, grid, &SECTOR)?;
     let (offsets, points, centre) = (
         stencil.offsets().to_vec(),
         stencil.points(),

@@ -46,6 +46,9 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// As [`transpose`](Csr::transpose).
     pub fn adjoint(&self) -> Result<Self> {
+        if !T::KIND.is_complex() {
+            return self.transpose();
+        }
         self.transposed(|value| T::store(value.load().conj()))
     }
 

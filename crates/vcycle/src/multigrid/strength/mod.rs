@@ -54,7 +54,8 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// The same with the threshold of a level; 0 is the finest.
+    /// The same with the threshold of a level; 0 is the finest. Below the levels that go by affinity
+    /// it is `Auto`.
     #[must_use]
     pub fn at_level(self, level: usize) -> Self {
         match self {
@@ -62,6 +63,7 @@ impl Strength {
                 threshold: measure.threshold * measure.decay.powi(level as i32),
                 ..measure
             }),
+            Strength::Affinity(measure) if level >= measure.levels => Strength::Auto,
             same => same,
         }
     }
@@ -78,33 +80,19 @@ impl Strength {
             Strength::Symmetric(measure) => graph(a, measure),
             Strength::Absolute(measure) => graph(a, measure),
             Strength::Mutual(measure) => graph(a, measure),
-            Strength::Affinity(measure) => graph(a, measure),
+            Strength::Affinity(measure) => measure.strong(a),
         }
     }
 }
 
 impl Strength {
     /// The couplings for weights that are made of entries: where the strong ones were not told by
-    /// theirs, the large ones as well.
+    /// theirs, all large ones, of which those are a part.
     pub(super) fn for_weights(&self, a: &Csr<f64>, strong: &Arc<Pattern>) -> Result<Arc<Pattern>> {
-        if !matches!(self, Strength::Affinity(_)) {
-            return Ok(Arc::clone(strong));
+        match self {
+            Strength::Affinity(_) => graph(a, &affinity::LARGE),
+            _ => Ok(Arc::clone(strong)),
         }
-        let large = graph(a, &Classical::default())?;
-        let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
-            let of = |graph: &'_ Pattern, column: u32| {
-                let columns = &graph.columns()[graph.range(row)];
-                columns.binary_search(&column).is_ok()
-            };
-            let (columns, _) = a.row(row);
-            let kept = columns
-                .iter()
-                .map(|&c| (of(strong, c) || of(&large, c), c, ()));
-            rows.append_kept(a.executor(), columns.len(), kept)?;
-            Ok(())
-        };
-        let arrays = build(a.executor(), a.pattern().pieces(), a.bytes(), || (), fill)?;
-        Ok(arrays.into_pattern(a.executor(), a.size()))
     }
 }
 
@@ -131,14 +119,19 @@ trait Measure: Sync {
     fn coupling(&self, scales: &[f64], row: usize, column: usize, value: f64) -> f64;
 }
 
-fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
+/// Whether a matrix has a graph, and whether the parameters of a measure make sense.
+fn check(a: &Csr<f64>, measure: &impl Measure) -> Result<()> {
     let size = a.size();
     if size.rows != size.cols {
         let component = "strength of connection";
         return Err(Error::NotSquare { component, size });
     }
     not_negative("threshold", measure.threshold())?;
-    not_negative("connections", measure.connections().unwrap_or(0.0))?;
+    not_negative("connections", measure.connections().unwrap_or(0.0))
+}
+
+fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
+    check(a, measure)?;
     if let (Some(queue), Some(known)) = (Queue::of(a.executor()), measure.on_device())
         && measure.connections().is_none()
     {
@@ -162,7 +155,7 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     };
     let pieces = a.pattern().pieces();
     let arrays = build(a.executor(), pieces, a.bytes(), || (), fill)?;
-    Ok(arrays.into_pattern(a.executor(), size))
+    Ok(arrays.into_pattern(a.executor(), a.size()))
 }
 
 fn not_negative(parameter: &'static str, value: f64) -> Result<()> {

@@ -18,6 +18,7 @@ fn filtered_coarse_matrices_are_smaller_and_do_the_same_to_rigid_bodies() {
         };
         let made = amg.hierarchy_with(&a, &modes, &Workspace::new()).unwrap();
         let complexity = made.report().operator_complexity();
+        assert_eq!(made.report().notes.len(), usize::from(coarse_filter < 1.0));
         let solver = Solver::new(Gmres::default(), Arc::clone(&a)).unwrap();
         let solver = solver.with_preconditioner(Arc::new(made)).unwrap();
         let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();

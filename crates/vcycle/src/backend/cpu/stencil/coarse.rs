@@ -243,54 +243,119 @@ fn add_planes<W: Scalar, V: Vectors>(
 /// `fine += q P coarse`, `q` one number a row or ones.
 pub(crate) fn add_prolonged<W: Scalar, V: Vectors>(
     threads: &Threads,
-    axes: Axes<'_, W>,
-    q: Option<&[V]>,
-    coarse: &[V],
+    correction: Correction<'_, W, V>,
     fine: &mut [V],
     scratch: &mut [V],
 ) {
-    let r = fine.len() / axes.fine.cells();
-    assert!(fine.len() == r * axes.fine.cells() && coarse.len() == r * axes.coarse.cells());
-    assert!(q.is_none_or(|q| q.len() == fine.len()) && scratch.len() >= axes.scratch(r));
-    let (share, plane, bytes) = (axes.share(r), axes.plane(), 2 * size_of_val(fine));
+    let (planes, length) = (correction.axes.fine.size()[2], correction.scratch());
+    assert!(fine.len() == correction.rows() && scratch.len() >= correction.axes.tasks() * length);
+    let bytes = 2 * size_of_val(fine);
     let (fine, scratch) = (Shared(fine.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
-    threads.for_each(axes.tasks(), bytes, &|task| {
-        for unknown in 0..r {
-            // SAFETY: every task has its share.
-            let scratch = unsafe { scratch.slice(task * share..(task + 1) * share) };
-            let (mut own, rest) = scratch.split_at_mut(plane);
-            let mut above = &mut rest[..plane];
-            let planes = axes.planes(task);
-            axes.prolong_plane((unknown, planes.start), coarse, own);
-            for coarse_plane in planes.clone() {
-                let next = coarse_plane + 1;
-                let (even, odd) = axes.fine_planes(coarse_plane);
-                if next < planes.end || (odd.is_some() && next < axes.coarse.size()[2]) {
-                    axes.prolong_plane((unknown, next), coarse, above);
-                }
-                for fine_plane in [Some(even), odd].into_iter().flatten() {
-                    let first = (unknown * axes.fine.size()[2] + fine_plane) * plane;
-                    // SAFETY: every coarse plane, and the fine one above it, are done by one task.
-                    let out = unsafe { fine.slice(first..first + plane) };
-                    let factors = q.map(|q| &q[first..first + plane]);
-                    match Some(fine_plane) == odd {
-                        false => add_plane::<W, V>(own, factors, out),
-                        true => {
-                            let next = (next < axes.coarse.size()[2]).then_some(&*above);
-                            add_between(
-                                &axes,
-                                (unknown, coarse_plane),
-                                [Some(&*own), next],
-                                factors,
-                                out,
-                            );
-                        }
-                    }
-                }
-                std::mem::swap(&mut own, &mut above);
-            }
+    let per_task = planes.div_ceil(correction.axes.tasks()).next_multiple_of(2);
+    threads.for_each(planes.div_ceil(per_task), bytes, &|task| {
+        // SAFETY: every task has its share.
+        let scratch = unsafe { scratch.slice(task * length..(task + 1) * length) };
+        let mut prolonged = Prolonged::new(correction, scratch);
+        for plane in task * per_task..((task + 1) * per_task).min(planes) {
+            // SAFETY: every plane is done by one task.
+            unsafe { prolonged.add(plane, fine.pointer()) };
         }
     });
+}
+
+/// What a coarse grid adds to a fine one: `q P coarse`, `q` one number a row or ones.
+#[derive(Clone, Copy)]
+pub(crate) struct Correction<'a, W, V> {
+    axes: Axes<'a, W>,
+    q: Option<&'a [V]>,
+    coarse: &'a [V],
+}
+
+impl<'a, W: Scalar, V: Vectors> Correction<'a, W, V> {
+    pub(crate) fn new(axes: Axes<'a, W>, q: Option<&'a [V]>, coarse: &'a [V]) -> Self {
+        let correction = Self { axes, q, coarse };
+        assert!(coarse.len() == correction.unknowns() * axes.coarse.cells());
+        assert!(q.is_none_or(|q| q.len() == correction.rows()));
+        correction
+    }
+
+    fn unknowns(&self) -> usize {
+        self.coarse.len() / self.axes.coarse.cells()
+    }
+
+    /// Numbers on the fine grid.
+    pub(super) fn rows(&self) -> usize {
+        self.unknowns() * self.axes.fine.cells()
+    }
+
+    /// Numbers of scratch that a task needs: two planes.
+    pub(crate) fn scratch(&self) -> usize {
+        2 * self.unknowns() * self.axes.plane()
+    }
+}
+
+/// A correction on its way to the fine grid, and two planes of the coarse grid prolonged along x and y: those
+/// that are needed for one fine plane are so for the next, too.
+pub(super) struct Prolonged<'a, W, V> {
+    correction: Correction<'a, W, V>,
+    /// Coarse planes by parity, and which they are.
+    planes: [&'a mut [V]; 2],
+    held: [Option<usize>; 2],
+}
+
+impl<'a, W: Scalar, V: Vectors> Prolonged<'a, W, V> {
+    pub(super) fn new(correction: Correction<'a, W, V>, scratch: &'a mut [V]) -> Self {
+        let (even, odd) = scratch.split_at_mut(correction.scratch() / 2);
+        Self {
+            correction,
+            planes: [even, odd],
+            held: [None; 2],
+        }
+    }
+
+    fn hold(&mut self, plane: usize) {
+        if self.held[plane % 2] == Some(plane) {
+            return;
+        }
+        let Correction { axes, coarse, .. } = self.correction;
+        let unknowns = self.planes[plane % 2].chunks_mut(axes.plane());
+        for (unknown, out) in unknowns.enumerate() {
+            axes.prolong_plane((unknown, plane), coarse, out);
+        }
+        self.held[plane % 2] = Some(plane);
+    }
+
+    /// Corrects a plane of the numbers of the fine grid.
+    ///
+    /// # Safety
+    /// `fine` points to all of them, and nobody else has those of the plane.
+    pub(super) unsafe fn add(&mut self, fine_plane: usize, fine: *mut V) {
+        let Correction { axes, q, .. } = self.correction;
+        let (own, odd) = match axes.steps[2] {
+            None => (fine_plane, false),
+            Some(_) => (fine_plane / 2, fine_plane % 2 == 1),
+        };
+        let next = Some(own + 1).filter(|&next| odd && next < axes.coarse.size()[2]);
+        [Some(own), next]
+            .into_iter()
+            .flatten()
+            .for_each(|plane| self.hold(plane));
+        let plane = axes.plane();
+        for unknown in 0..self.correction.unknowns() {
+            let first = (unknown * axes.fine.size()[2] + fine_plane) * plane;
+            // SAFETY: the caller's.
+            let out = unsafe { std::slice::from_raw_parts_mut(fine.add(first), plane) };
+            let factors = q.map(|q| &q[first..first + plane]);
+            let of = |coarse: usize| &self.planes[coarse % 2][unknown * plane..][..plane];
+            match odd {
+                false => add_plane::<W, V>(of(own), factors, out),
+                true => {
+                    let planes = [Some(of(own)), next.map(of)];
+                    add_between(&axes, (unknown, own), planes, factors, out);
+                }
+            }
+        }
+    }
 }
 
 /// `out += factors plane`.

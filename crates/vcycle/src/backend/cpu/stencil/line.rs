@@ -218,7 +218,7 @@ impl<M: Scalar, V> Sums<'_, M, V> {
             };
             for stream in self.streams {
                 let a = self.a.add(stream.a + at);
-                prefetch(a.wrapping_add(ahead), BLOCKS * S::LANES);
+                prefetch(a.wrapping_add(ahead), BLOCKS * S::LANES, self.is_long());
                 let x = self.x.wrapping_offset(stream.x).wrapping_add(at);
                 for (block, sum) in sums.iter_mut().enumerate() {
                     let a = S::load(a.add(block * S::LANES), count);
@@ -310,15 +310,22 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     }
 }
 
-/// Asks for values that are needed soon: those of an offset are too few for the processor to see a stream.
+/// Asks for values that are needed soon: those of an offset are too few for the processor to see a stream. Unless
+/// they are `near` they come as far as the second cache: on the way to the first one is room for few.
 #[inline(always)]
-pub(super) fn prefetch<M>(values: *const M, count: usize) {
+pub(super) fn prefetch<M>(values: *const M, count: usize, near: bool) {
     #[cfg(target_arch = "x86_64")]
     for byte in (0..count * size_of::<M>()).step_by(CACHE_LINE) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let there = values.cast::<i8>().wrapping_add(byte);
         // SAFETY: a hint; the address need not exist.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.cast::<i8>().wrapping_add(byte)) };
+        unsafe {
+            match near {
+                true => _mm_prefetch::<_MM_HINT_T0>(there),
+                false => _mm_prefetch::<_MM_HINT_T1>(there),
+            }
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, count);
+    let _ = (values, count, near);
 }

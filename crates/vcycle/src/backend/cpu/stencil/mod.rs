@@ -11,16 +11,18 @@ mod line;
 mod own;
 mod product;
 mod residual;
+mod rows;
 mod sweep;
 mod transfer;
 
-pub(crate) use coarse::{Axes, add_prolonged, restrict_residual};
+pub(crate) use coarse::{Axes, Correction, add_prolonged, restrict_residual};
 pub(crate) use dispatch::Vectors;
 use dispatch::{Kernel, dispatch};
 use line::{Finish, Part, Streams};
 pub(crate) use product::product;
 pub(crate) use residual::Residual;
-pub(crate) use sweep::{gauss_seidel, scratch_length};
+pub(crate) use rows::{product_of_rows, rows_scratch};
+pub(crate) use sweep::{Done, corrected_gauss_seidel, gauss_seidel, scratch_length};
 pub(crate) use transfer::{deal, prolong, restrict};
 
 use super::simd::{Simd, multiversion};

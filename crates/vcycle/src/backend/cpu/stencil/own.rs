@@ -239,7 +239,7 @@ impl<M: Scalar, const R: usize> Own<M, R> {
                 for (column, entry) in entries.iter_mut().enumerate() {
                     let from = first.add(row * self.unknown + column * self.length + at);
                     // Every second line is left out.
-                    prefetch(from.wrapping_add(2 * R * self.unknown), S::LANES);
+                    prefetch(from.wrapping_add(2 * R * self.unknown), S::LANES, false);
                     *entry = load::<S, _>(from, self.length - at);
                 }
             }

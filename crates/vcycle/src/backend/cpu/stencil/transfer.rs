@@ -11,6 +11,8 @@ use crate::structured::Grid;
 
 /// Cells that one task does, at least; tasks are whole lines.
 const CELLS: usize = 8 * 1024;
+/// Registers that are done side by side.
+const BLOCKS: usize = 4;
 /// Cells of a line along the axis of a transfer that are done at a time.
 const PIECE: usize = 256;
 
@@ -143,49 +145,110 @@ impl<W: Scalar, V: Vectors> Kernel<V> for Sum<'_, W, V> {
         }
         assert!(self.factors.is_none_or(|factors| factors.len() >= length));
         let mut at = 0;
-        while at < length {
-            let count = S::LANES.min(length - at);
-            // SAFETY: the caller's; all slices are long enough.
-            unsafe {
-                match count == S::LANES {
-                    true => self.cells::<S>(out, at, S::LANES),
-                    false => self.cells::<S>(out, at, count),
-                }
+        // SAFETY: the caller's; all slices are long enough.
+        unsafe {
+            while at + BLOCKS * S::LANES <= length {
+                self.cells::<S, BLOCKS>(out, at, S::LANES);
+                at += BLOCKS * S::LANES;
             }
-            at += count;
+            while at + S::LANES <= length {
+                self.cells::<S, 1>(out, at, S::LANES);
+                at += S::LANES;
+            }
+            if at < length {
+                self.cells::<S, 1>(out, at, length - at);
+            }
         }
     }
 }
 
 impl<W: Scalar, V: Vectors> Sum<'_, W, V> {
+    /// Several registers, `count` lanes of each.
+    ///
     /// # Safety
-    /// As for [`Simd`]; `count` numbers from `at` on are in all slices, and in `out`.
+    /// As for [`Simd`]; as many numbers from `at` on are in all slices, and in `out`.
     #[inline(always)]
-    unsafe fn cells<S: Simd<Real = V>>(&self, out: *mut V, at: usize, count: usize) {
+    unsafe fn cells<S: Simd<Real = V>, const N: usize>(
+        &self,
+        out: *mut V,
+        at: usize,
+        count: usize,
+    ) {
         // SAFETY: the caller's.
         unsafe {
-            let load = |from: &[V]| S::load(from.as_ptr().add(at), count);
-            let times = |by: Option<&[V]>, a| match by {
-                None => a,
-                Some(by) => S::multiply_add(load(by), a, S::zero()),
-            };
-            let mut sum = S::zero();
+            let mut sums = [S::zero(); N];
             for term in self.terms.iter().flatten() {
-                let value = times(term.q, load(term.values));
-                sum = match term.weights {
-                    None => S::add(sum, value),
+                let mut values = registers::<S, V, N>(term.values.as_ptr().add(at), count);
+                if let Some(q) = term.q {
+                    values = times::<S, N>(values, registers::<S, V, N>(q.as_ptr().add(at), count));
+                }
+                sums = match term.weights {
+                    None => plus::<S, N>(sums, values),
                     Some(weights) => {
-                        S::multiply_add(S::load(weights.as_ptr().add(at), count), value, sum)
+                        let weights = registers::<S, W, N>(weights.as_ptr().add(at), count);
+                        plus::<S, N>(sums, times::<S, N>(weights, values))
                     }
                 };
             }
-            sum = times(self.factors, sum);
-            if self.add {
-                sum = S::add(S::load(out.add(at).cast_const(), count), sum);
+            if let Some(factors) = self.factors {
+                sums = times::<S, N>(sums, registers::<S, V, N>(factors.as_ptr().add(at), count));
             }
-            store::<S>(sum, out.add(at), count);
+            if self.add {
+                let old = registers::<S, V, N>(out.add(at).cast_const(), count);
+                sums = plus::<S, N>(old, sums);
+            }
+            for (block, sum) in sums.into_iter().enumerate() {
+                store::<S>(sum, out.add(at + block * S::LANES), count);
+            }
         }
     }
+}
+
+/// Registers side by side, `count` lanes of each.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn registers<S: Simd, M: Scalar, const N: usize>(
+    from: *const M,
+    count: usize,
+) -> [S::Register; N] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut registers = [S::zero(); N];
+        for (block, register) in registers.iter_mut().enumerate() {
+            *register = S::load(from.add(block * S::LANES), count);
+        }
+        registers
+    }
+}
+
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn times<S: Simd, const N: usize>(
+    mut a: [S::Register; N],
+    b: [S::Register; N],
+) -> [S::Register; N] {
+    for (a, b) in a.iter_mut().zip(b) {
+        // SAFETY: the caller's.
+        *a = unsafe { S::multiply_add(*a, b, S::zero()) };
+    }
+    a
+}
+
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn plus<S: Simd, const N: usize>(
+    mut a: [S::Register; N],
+    b: [S::Register; N],
+) -> [S::Register; N] {
+    for (a, b) in a.iter_mut().zip(b) {
+        // SAFETY: the caller's.
+        *a = unsafe { S::add(*a, b) };
+    }
+    a
 }
 
 /// A line along the axis of the restriction: even and odd cells are taken apart first.

@@ -211,7 +211,7 @@ FUNCTION void finish_pair(const PRIVATE Finish *f, u64 row, ACC alpha, ACC beta,
 // The same where all slices are aligned, rows follow each other and none has parts. A thread has two
 // neighbouring rows and asks for their values, results and most of the input in pairs: on an H200
 // products with poisson7:200 took 145, 86 and 68 us in f64, f32 and f16, 153, 96 and 93 row by row.
-SLICED sliced_pairs(SLICED_PARAMETERS) {
+KERNEL sliced_pairs(SLICED_PARAMETERS) {
     const Finish f = FINISH_OPERANDS;
     const u32 at = 2 * (thread_of_block() % (LANES / 2));
     for (u64 first = (u64)block_of_grid() * (2 * SLICES_OF_BLOCK); first < slices;
