@@ -77,7 +77,7 @@ fn of_wider_teams(programs: &[Source]) -> Vec<Source> {
     let sized = |program: &&Source| {
         let has = |name: &str| program.defines.iter().any(|define| is(define, name));
         let alone = program.defines.iter().any(|define| define == "THREADS=1");
-        has("SLOTS") && !has("ITEM") && !alone
+        ["THREADS", "SIZE", "SLOTS"].into_iter().all(has) && !has("ITEM") && !alone
     };
     let mut wider: Vec<Source> = Vec::new();
     for program in programs.iter().filter(sized) {
