@@ -29,6 +29,7 @@ pub(crate) mod serde_text;
 mod smooth;
 mod spectrum;
 mod stages;
+mod steps;
 mod stored;
 mod systems;
 mod test_space;

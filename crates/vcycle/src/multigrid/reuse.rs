@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::amg::{Amg, bad};
 use super::clock::Clock;
-use super::hierarchy::{Hierarchy, Record, analysed, coarsen, finest, product, without_empty_rows};
+use super::hierarchy::Hierarchy;
 use super::interpolate::spectral_radius;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
+use super::steps::{Record, analysed, coarsen, finest, product, without_empty_rows};
 use super::systems::Unknowns;
 use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};

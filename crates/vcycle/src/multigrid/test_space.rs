@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::hierarchy::finest;
 use super::near_nullspace::NearNullspace;
 use super::serde_text;
 use super::smooth::Smoother;
 use super::spectrum::scattered;
+use super::steps::finest;
 use crate::config::ConfigError;
 use crate::eigen::{Lobpcg, Srqcg, orthonormalise};
 use crate::error::Result;
