@@ -168,7 +168,10 @@ impl StructMg {
     }
 
     /// The operator as a stencil matrix of the host, whatever it is stored as.
-    fn stencil<'a, T: Scalar>(&self, a: &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> {
+    pub(crate) fn stencil<'a, T: Scalar>(
+        &self,
+        a: &'a dyn LinOp<T>,
+    ) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
             return match stencil.executor() {
                 Executor::Gpu(_) => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
@@ -223,10 +226,10 @@ fn for_products(
     executor: &Executor,
 ) -> Result<Option<Arc<dyn LinOp<f64>>>> {
     let narrow = storage != Unit::Double;
-    if narrow && survey.is_exact_in(Kind::F16) {
+    if narrow && survey.is_exact_in(&a, Kind::F16) {
         return in_type::<f16>(&a, finest, executor).map(Some);
     }
-    if narrow && survey.is_exact_in(Kind::F32) {
+    if narrow && survey.is_exact_in(&a, Kind::F32) {
         return in_type::<f32>(&a, finest, executor).map(Some);
     }
     // Matrices of devices need no columns either where rows are alike.

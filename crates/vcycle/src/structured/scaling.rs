@@ -74,14 +74,14 @@ impl Survey {
         let (most, least) = range(kind);
         let parts = a.map_values(|_, values| {
             let pieces = values.chunks(PIECE).map(|values| sizes(values, least));
-            pieces.fold(Sizes::NONE, Sizes::join)
+            pieces.fold(Sizes::default(), Sizes::join)
         });
-        let sizes = parts.into_iter().fold(Sizes::NONE, Sizes::join);
+        let sizes = parts.into_iter().fold(Sizes::default(), Sizes::join);
         let small = |line: &[f64]| line.iter().any(|value| value.abs() < least);
         Self {
             kind,
             sizes,
-            leaves_range: sizes.largest > most || a.diagonal_lines().any(|(_, line)| small(line)),
+            leaves_range: sizes.largest() > most || a.diagonal_lines().any(|(_, line)| small(line)),
         }
     }
 
@@ -93,14 +93,14 @@ impl Survey {
         }
     }
 
-    /// The largest absolute value.
+    /// The largest absolute value; not finite if some value is not.
     pub(super) fn largest(&self) -> f64 {
-        self.sizes.largest
+        self.sizes.largest()
     }
 
     /// Whether all values are finite.
     pub(super) fn is_finite(&self) -> bool {
-        self.sizes.all_times_zero == 0.0
+        self.largest().is_finite()
     }
 
     /// Which part of the entries that are not zero lose digits because they are small.
@@ -109,52 +109,47 @@ impl Survey {
         (entries - whole) as f64 / entries.max(1) as f64
     }
 
-    /// Whether a type holds every value as it is, among its numbers with all digits.
-    pub(super) fn is_exact_in(&self, kind: Kind) -> bool {
+    /// Whether a type holds every value of the matrix as it is, among its numbers with all digits.
+    pub(super) fn is_exact_in(&self, a: &StencilMatrix<f64>, kind: Kind) -> bool {
         let ((most, least), lost) = (range(kind), 52 - digits(kind));
-        let in_range = self.sizes.largest <= most && self.sizes.smallest >= least;
-        in_range && self.is_finite() && self.sizes.bits.trailing_zeros() >= lost
+        if !(self.largest() <= most && self.sizes.bits.trailing_zeros() >= lost) {
+            return false;
+        }
+        let none_is_small = |survey: &Self| survey.sizes.entries == survey.sizes.whole;
+        let is_wider = range(self.kind).1 >= least;
+        is_wider && none_is_small(self) || none_is_small(&self.beside(a, kind))
     }
 
     /// Whether rounding to a type may overflow.
     fn may_overflow_in(&self, kind: Kind) -> bool {
-        !self.is_finite() || self.sizes.largest > 0.5 * range(kind).0
+        !self.is_finite() || self.largest() > 0.5 * range(kind).0
     }
 }
 
 /// What is counted value by value.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Sizes {
-    largest: f64,
-    /// Of those that are not zero.
-    smallest: f64,
-    /// The sum of all values times zero.
-    all_times_zero: f64,
+    /// The bits of the largest absolute value: their order is that of numbers, with infinity and what is not a
+    /// number behind them.
+    largest: u64,
+    /// All bits that some value has.
+    bits: u64,
     /// Values that are not zero, and those of them with all digits.
     entries: u64,
     whole: u64,
-    /// All bits that some value has.
-    bits: u64,
 }
 
 impl Sizes {
-    const NONE: Self = Self {
-        largest: 0.0,
-        smallest: f64::INFINITY,
-        all_times_zero: 0.0,
-        entries: 0,
-        whole: 0,
-        bits: 0,
-    };
+    fn largest(self) -> f64 {
+        f64::from_bits(self.largest)
+    }
 
     fn join(self, other: Self) -> Self {
         Self {
             largest: self.largest.max(other.largest),
-            smallest: self.smallest.min(other.smallest),
-            all_times_zero: self.all_times_zero + other.all_times_zero,
+            bits: self.bits | other.bits,
             entries: self.entries + other.entries,
             whole: self.whole + other.whole,
-            bits: self.bits | other.bits,
         }
     }
 }
@@ -165,32 +160,23 @@ multiversion! {
         let mut last = [0.0; LANES];
         let (groups, rest) = values.as_chunks::<LANES>();
         last[..rest.len()].copy_from_slice(rest);
-        let (mut largest, mut smallest) = ([0.0_f64; LANES], [f64::INFINITY; LANES]);
-        let (mut times_zero, mut bits) = ([0.0_f64; LANES], [0_u64; LANES]);
-        let [mut entries, mut whole] = [[0_u64; LANES]; 2];
+        let [mut largest, mut bits, mut entries, mut whole] = [[0_u64; LANES]; 4];
         for values in groups.iter().chain([&last]) {
             for lane in 0..LANES {
-                let (value, size) = (values[lane], values[lane].abs());
-                let is_entry = size != 0.0;
-                // What is not a number is neither larger nor smaller.
-                largest[lane] = if size > largest[lane] { size } else { largest[lane] };
-                let is_least = is_entry & (size < smallest[lane]);
-                smallest[lane] = if is_least { size } else { smallest[lane] };
-                times_zero[lane] += value * 0.0;
-                bits[lane] |= value.to_bits();
-                entries[lane] += u64::from(is_entry);
-                whole[lane] += u64::from(is_entry & (size >= least));
+                let size = values[lane].abs();
+                largest[lane] = largest[lane].max(size.to_bits());
+                bits[lane] |= values[lane].to_bits();
+                entries[lane] += u64::from(size != 0.0);
+                whole[lane] += u64::from(size >= least);
             }
         }
         let lane = |lane: usize| Sizes {
             largest: largest[lane],
-            smallest: smallest[lane],
-            all_times_zero: times_zero[lane],
+            bits: bits[lane],
             entries: entries[lane],
             whole: whole[lane],
-            bits: bits[lane],
         };
-        (0..LANES).map(lane).fold(Sizes::NONE, Sizes::join)
+        (0..LANES).map(lane).fold(Sizes::default(), Sizes::join)
     }
 }
 
@@ -236,7 +222,7 @@ pub(super) fn scaled<M: Storage>(
     let survey = Survey {
         kind: M::KIND,
         sizes,
-        leaves_range: sizes.largest > range(M::KIND).0,
+        leaves_range: sizes.largest() > range(M::KIND).0,
     };
     checked(stored, level, &survey).map(|stored| (stored, survey))
 }
@@ -280,7 +266,7 @@ impl Scaled<'_> {
         let sizes = a
             .executor()
             .run(a.bytes(), tasks.collect(), |(task, (values, out))| {
-                let (mut all, mut product) = (Sizes::NONE, vec![0.0; length]);
+                let (mut all, mut product) = (Sizes::default(), vec![0.0; length]);
                 let lines = values.chunks(share).zip(out.chunks_mut(share));
                 for (place, (values, out)) in lines.enumerate() {
                     let streams = values.chunks(length).zip(out.chunks_mut(length));
@@ -294,7 +280,10 @@ impl Scaled<'_> {
             });
         let (stencil, r) = (a.stencil().clone(), a.unknowns());
         let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
-        Ok((stored, sizes.into_iter().fold(Sizes::NONE, Sizes::join)))
+        Ok((
+            stored,
+            sizes.into_iter().fold(Sizes::default(), Sizes::join),
+        ))
     }
 
     /// The values of one stream of the `place`th line, those of one unknown after those of another; zeros where
@@ -431,7 +420,7 @@ mod tests {
             a.values_mut()[centre] = value;
             let survey = Survey::new(&a, Kind::F16);
             assert_eq!(survey.is_finite(), value.is_finite());
-            survey.is_exact_in(kind)
+            survey.is_exact_in(&a, kind)
         };
         assert!(exact(6.0, Kind::F16) && exact(2047.0, Kind::F16));
         assert!(!exact(2049.0, Kind::F16) && exact(2049.0, Kind::F32));
