@@ -7,6 +7,7 @@
 mod block;
 mod coarse;
 mod dispatch;
+mod galerkin;
 mod line;
 mod own;
 mod product;
@@ -18,6 +19,7 @@ mod transfer;
 pub(crate) use coarse::{Axes, Correction, add_prolonged, restrict_residual};
 pub(crate) use dispatch::Vectors;
 use dispatch::{Kernel, dispatch};
+pub(crate) use galerkin::Product;
 use line::{Finish, Part, Streams};
 pub(crate) use product::product;
 pub(crate) use residual::Residual;
