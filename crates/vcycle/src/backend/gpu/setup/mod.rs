@@ -25,6 +25,7 @@ pub(crate) mod fsai;
 mod grouped;
 mod groups;
 pub(crate) mod interpolate;
+pub(crate) mod invert;
 mod lists;
 pub(crate) mod mis2;
 pub(crate) mod pgm;
