@@ -20,6 +20,7 @@
 
 pub(crate) mod aggressive;
 mod binned;
+pub(crate) mod blocks;
 mod entries;
 pub(crate) mod fsai;
 mod grouped;
