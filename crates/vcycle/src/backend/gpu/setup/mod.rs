@@ -39,6 +39,7 @@ pub(crate) mod smoothed;
 #[cfg(test)]
 mod stage_tests;
 pub(crate) mod strength;
+pub(crate) mod tentative;
 mod tiles;
 mod transpose;
 mod union;
