@@ -26,6 +26,7 @@ mod grouped;
 mod groups;
 pub(crate) mod interpolate;
 mod lists;
+mod merged;
 pub(crate) mod mis2;
 pub(crate) mod pgm;
 pub(crate) mod pmis;
