@@ -72,7 +72,8 @@ impl<'p> Merged<'p> {
             ];
             let defines = [&shape, defines].concat();
             let blocks = group.blocks(&self.queue, 0);
-            self.queue.blocks(FILE, name, &defines, blocks, &arguments)?;
+            self.queue
+                .blocks(FILE, name, &defines, blocks, &arguments)?;
         }
         Ok(())
     }
