@@ -61,8 +61,7 @@ KERNEL merged_count(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
     }
 }
 
-// Rows whose lengths are known. Every thread of a team keeps one of TEAM entries, so that neighbours
-// write neighbours.
+// Rows whose lengths are known.
 #if KNOWN
 #define STORE_COLUMN(at, column)
 #else
@@ -83,9 +82,76 @@ KERNEL merged_count(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
         STORE_SUM(at, sum)                                                                         \
     }
 
+// Neighbours have to write neighbours. Every thread of a larger team keeps one of TEAM entries; those of
+// smaller ones, whose warps go together, wait in local memory until there are STAGED of them, and the
+// warp writes row after row.
+#if defined(DIALECT_CUDA) && !defined(DIALECT_HIP) && THREADS < 8
+#define STAGED 32
+// Odd, so that rows begin in different banks.
+#define PITCH (STAGED + 1)
+#define STAGE LOCAL_ARRAY(u32, kept, TEAMS *PITCH);
+#ifdef TC
+#define STAGE_SUMS LOCAL_ARRAY(ACC, kept_sums, TEAMS *PITCH);
+#define KEEP_SUM kept_sums[team * PITCH + n] = sum;
+#else
+#define STAGE_SUMS
+#define KEEP_SUM
+#endif
+#define WRITE_KEPT                                                                                 \
+    __syncwarp();                                                                                  \
+    for (u32 lead = 0; lead < 32; lead += THREADS) {                                               \
+        const u32 from = (team - lane() / THREADS + lead / THREADS) * PITCH + lane();              \
+        const u64 to = SHUFFLE(at, lead) + lane();                                                 \
+        if (lane() < SHUFFLE(own, lead))                                                           \
+            WRITE(to, kept[from], kept_sums[from])                                                 \
+    }                                                                                              \
+    __syncwarp();
+// `own` of the entries are there.
+#define FIRST_PLACE                                                                                \
+    u64 at = c_offsets[row];                                                                       \
+    u32 n = 0, own = 0;
+#define KEEP                                                                                       \
+    if (member == 0) {                                                                             \
+        kept[team * PITCH + n] = next;                                                             \
+        KEEP_SUM                                                                                   \
+    }                                                                                              \
+    own += next != END;                                                                            \
+    if (++n == STAGED) {                                                                           \
+        WRITE_KEPT                                                                                 \
+        at += STAGED;                                                                              \
+        n = own = 0;                                                                               \
+    }
+#define WRITE_LAST WRITE_KEPT
+#else
+#define STAGE
+#ifdef TC
+#define STAGE_SUMS ACC own_sum = 0;
+#define KEEP_SUM own_sum = n % TEAM == member ? sum : own_sum;
+#else
+#define STAGE_SUMS
+#define KEEP_SUM
+#endif
+#define FIRST_PLACE                                                                                \
+    u64 at = c_offsets[row] + member;                                                              \
+    u32 n = 0, own = END;
+#define KEEP                                                                                       \
+    KEEP_SUM                                                                                       \
+    own = n % TEAM == member ? next : own;                                                         \
+    if (++n % TEAM == 0) {                                                                         \
+        WRITE_LAST                                                                                 \
+        own = END;                                                                                 \
+        at += TEAM;                                                                                \
+    }
+#define WRITE_LAST                                                                                 \
+    if (own != END)                                                                                \
+        WRITE(at, own, own_sum)
+#endif
+
 KERNEL merged_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
                    GLOBAL const u64 *RESTRICT c_offsets, GLOBAL u32 *RESTRICT c_columns VALUES) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
+    STAGE
+    STAGE_SUMS
 #ifdef TC
     LOCAL_ARRAY(ACC, sums, BLOCK);
     ACC weights[OWN], values[OWN];
@@ -100,10 +166,8 @@ KERNEL merged_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
             const u64 left = begin + member * OWN + k;
             weights[k] = left < end ? LOAD(TA, a_values, left) : 0;
         }
-        ACC own_sum = 0;
 #endif
-        u64 at = c_offsets[row] + member;
-        u32 n = 0, own = END;
+        FIRST_PLACE
         for (u32 next = smallest(heads, scratch); ANY(next != END);
              next = smallest(heads, scratch)) {
             // All that comes from memory is on its way before any of it is added.
@@ -122,17 +186,9 @@ KERNEL merged_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
             ACC sum = 0;
             EACH(k) sum = hits[k] ? sum + weights[k] * values[k] : sum;
             sum = TEAM_SUM(ACC, sum, sums);
-            own_sum = n % TEAM == member ? sum : own_sum;
 #endif
-            own = n % TEAM == member ? next : own;
-            if (++n % TEAM == 0) {
-                if (own != END)
-                    WRITE(at, own, own_sum)
-                own = END;
-                at += TEAM;
-            }
+            KEEP
         }
-        if (own != END)
-            WRITE(at, own, own_sum)
+        WRITE_LAST
     }
 }

@@ -2,7 +2,7 @@
 
 use vcycle_gpu::Argument;
 
-use super::groups::{Groups, TEAM_BLOCK, literal};
+use super::groups::{Group, Groups, TEAM_BLOCK, literal};
 use super::{Queue, number, write};
 use crate::backend::gpu::{Define, File, kernel_file};
 use crate::error::Result;
@@ -10,11 +10,17 @@ use crate::executor::Buffer;
 use crate::matrix::Pattern;
 
 const FILE: File = kernel_file!("merged.c", TEAM_BLOCK, "teams.h");
-/// Rows of `B` that a thread merges, and the most that a row of `A` may name.
-const LISTS: usize = 4;
-const MOST: usize = 32 * LISTS;
-/// Products for a row, in the mean, up to which this is faster than tables, measured on an H200.
-const MEAN: usize = 160;
+/// The most rows of `B` that a row of `A` may name.
+const MOST: usize = 128;
+/// Rows of `B` and products for a row, in the mean, up to which this is faster than tables, measured on
+/// an H200.
+const MEAN_LISTS: f64 = 28.0;
+const MEAN_PRODUCTS: f64 = 160.0;
+
+/// Rows of `B` that a thread merges where there are so many for a row.
+fn lists(size: usize) -> usize {
+    if size <= 16 { 2 } else { 4 }
+}
 
 /// A product `A B` on a device.
 pub(super) struct Merged<'p> {
@@ -28,7 +34,8 @@ impl<'p> Merged<'p> {
     /// None where rows are too long for that.
     pub(super) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Option<Self>> {
         let mean = |of: &Pattern| of.nonzeros() as f64 / of.size().rows.max(1) as f64;
-        if mean(a) * mean(b) > MEAN as f64 || b.nonzeros() >= 1 << 31 {
+        let is_short = mean(a) <= MEAN_LISTS && mean(a) * mean(b) <= MEAN_PRODUCTS;
+        if !is_short || b.nonzeros() >= 1 << 31 {
             return Ok(None);
         }
         let groups = a.groups(&queue)?;
@@ -57,7 +64,12 @@ impl<'p> Merged<'p> {
 
     fn each(&self, name: &'static str, defines: &[Define], more: &[Argument]) -> Result<()> {
         let ([a, b], [c, d]) = (self.a.device()?, self.b.device()?);
-        for group in self.groups.each(MOST, (LISTS, 32))? {
+        for group in self.groups.each(MOST, (1, 32))? {
+            let lists = lists(group.size);
+            let group = Group {
+                threads: group.size / lists,
+                ..group
+            };
             let rows = match group.count == self.a.size().rows {
                 true => Argument::Address(0),
                 false => group.rows,
@@ -66,7 +78,7 @@ impl<'p> Merged<'p> {
             let arguments = [&[number(group.count), rows], &patterns[..], more].concat();
             let shape = [
                 ("THREADS", literal(group.threads)),
-                ("LISTS", literal(LISTS)),
+                ("LISTS", literal(lists)),
                 ("SIZE", "0"),
                 ("SLOTS", "0"),
             ];
