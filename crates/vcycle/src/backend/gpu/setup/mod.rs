@@ -20,11 +20,13 @@
 
 pub(crate) mod aggressive;
 mod binned;
+pub(crate) mod blocks;
 mod entries;
 pub(crate) mod fsai;
 mod grouped;
 mod groups;
 pub(crate) mod interpolate;
+pub(crate) mod invert;
 mod lists;
 mod merged;
 pub(crate) mod mis2;
