@@ -28,6 +28,7 @@ mod groups;
 pub(crate) mod interpolate;
 pub(crate) mod invert;
 mod lists;
+mod merged;
 pub(crate) mod mis2;
 pub(crate) mod pgm;
 pub(crate) mod pmis;
