@@ -46,7 +46,7 @@ struct Sums<'a> {
 
 impl Kernel<f64> for Sums<'_> {
     #[inline(always)]
-    unsafe fn run<S: Simd<Real = f64>>(mut self) {
+    unsafe fn run<S: Simd<Real = f64>>(&mut self) {
         let mut x = 0;
         while x < self.length {
             let count = S::LANES.min(self.length - x);
