@@ -130,7 +130,10 @@ impl Device {
     /// # Errors
     /// When the device fails.
     pub fn clear(&self, memory: &Memory) -> Result<()> {
-        self.driver.clear(memory.address, memory.bytes)
+        match memory.bytes {
+            0 => Ok(()),
+            bytes => self.driver.clear(memory.address, bytes),
+        }
     }
 
     /// A place for results of up to `bytes` bytes.

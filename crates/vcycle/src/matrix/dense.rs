@@ -59,7 +59,7 @@ impl<T: Scalar> Dense<T> {
         Self::from_buffer(size, Buffer::from_vec(executor, values))
     }
 
-    fn from_buffer(size: Size, values: Buffer<T>) -> Result<Self> {
+    pub(crate) fn from_buffer(size: Size, values: Buffer<T>) -> Result<Self> {
         if size.cols > u32::MAX as usize {
             return Err(Error::InvalidStructure {
                 format: "dense",

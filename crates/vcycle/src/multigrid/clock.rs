@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::time::Instant;
 
+use vcycle_gpu::Moment;
+
 use super::report::{Report, StageTime};
 use crate::executor::{Executor, Workspace};
 use crate::log::StageGuard;
@@ -11,12 +13,32 @@ use crate::log::StageGuard;
 pub(super) struct Clock<'w> {
     pub ws: &'w Workspace,
     executor: Executor,
-    times: RefCell<Vec<(usize, StageTime)>>,
+    times: RefCell<Vec<Timed>>,
     notes: RefCell<Vec<String>>,
 }
 
+/// A stage of a level that has ended, with when it began and ended on a device.
+struct Timed {
+    level: usize,
+    name: &'static str,
+    seconds: f64,
+    moments: Option<[Moment; 2]>,
+}
+
+impl Timed {
+    /// How long it took; that of the host where the device cannot tell.
+    fn time(self) -> StageTime {
+        let on_device = self.moments.map(|[begin, end]| end.seconds_since(&begin));
+        StageTime {
+            name: self.name,
+            seconds: on_device.and_then(Result::ok).unwrap_or(self.seconds),
+        }
+    }
+}
+
 impl<'w> Clock<'w> {
-    /// For stages on an executor: those on a device end when it has done what it was told.
+    /// For stages on an executor: those on a device end when it has done what it was told, which nobody
+    /// waits for before [`tell`](Self::tell).
     pub fn new(ws: &'w Workspace, executor: &Executor) -> Self {
         Self {
             ws,
@@ -34,8 +56,17 @@ impl<'w> Clock<'w> {
             level,
             name,
             start: Instant::now(),
+            moment: self.moment(),
             _inner: self.ws.stage(name, 0),
             _outer: outer,
+        }
+    }
+
+    /// The present, where a device is told what to do. A failure is told by whatever asks it next.
+    fn moment(&self) -> Option<Moment> {
+        match &self.executor {
+            Executor::Gpu(gpu) => gpu.device().moment().ok(),
+            _ => None,
         }
     }
 
@@ -47,9 +78,9 @@ impl<'w> Clock<'w> {
     /// Writes all times to the levels they belong to, and the notes.
     pub fn tell(self, report: &mut Report) {
         report.notes = self.notes.into_inner();
-        for (level, time) in self.times.into_inner() {
-            if let Some(facts) = report.levels.get_mut(level) {
-                facts.setup.push(time);
+        for timed in self.times.into_inner() {
+            if let Some(facts) = report.levels.get_mut(timed.level) {
+                facts.setup.push(timed.time());
             }
         }
     }
@@ -62,19 +93,21 @@ pub(super) struct Ticking<'c> {
     level: usize,
     name: &'static str,
     start: Instant,
+    moment: Option<Moment>,
     _inner: StageGuard<'c>,
     _outer: StageGuard<'c>,
 }
 
 impl Drop for Ticking<'_> {
     fn drop(&mut self) {
-        if let Executor::Gpu(gpu) = &self.clock.executor {
-            // A failure is told by whatever asks the device next.
-            let _ = gpu.device().synchronize();
-        }
-        let seconds = self.start.elapsed().as_secs_f64();
-        let name = self.name;
-        let time = StageTime { name, seconds };
-        self.clock.times.borrow_mut().push((self.level, time));
+        let begin = self.moment.take();
+        self.clock.times.borrow_mut().push(Timed {
+            level: self.level,
+            name: self.name,
+            seconds: self.start.elapsed().as_secs_f64(),
+            moments: begin
+                .zip(self.clock.moment())
+                .map(|(begin, end)| [begin, end]),
+        });
     }
 }

@@ -12,6 +12,7 @@ use super::precision::of_transfer;
 use super::scaling::Factors;
 use super::smooth::{Relaxation, Smoothing};
 use super::stored::{Overflows, Rounded, Stores};
+use crate::backend::gpu::setup::Queue;
 use crate::config::{Precision, Unit};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -227,11 +228,10 @@ where
     f32: Mixes<W, W>,
     f64: Mixes<W, W>,
 {
-    let lu = DenseLu::new(a);
-    Ok(match (executor, W::KIND) {
-        (Executor::Gpu(_), Kind::F64) => Arc::new(lu.inverse::<f64>(executor)?),
-        (Executor::Gpu(_), _) => Arc::new(lu.inverse::<f32>(executor)?),
-        _ => Arc::new(lu),
+    Ok(match (Queue::of(executor), W::KIND) {
+        (Some(queue), Kind::F64) => Arc::new(DenseLu::inverse::<f64>(queue, a)?),
+        (Some(queue), _) => Arc::new(DenseLu::inverse::<f32>(queue, a)?),
+        _ => Arc::new(DenseLu::new(a)),
     })
 }
 

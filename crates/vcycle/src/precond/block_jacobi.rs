@@ -2,12 +2,13 @@
 
 use std::fmt::{Debug, Formatter};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use num_traits::Zero;
 
 use super::{bad_pivot, dense, square_entries};
 use crate::backend::gpu::blocks::DeviceBlocks;
+use crate::backend::gpu::setup::{Queue, blocks as device};
 use crate::backend::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ const ROWS_PER_PIECE: usize = 1024;
 /// positive definite where the matrix is.
 ///
 /// ```
-/// use std::sync::{Arc, OnceLock};
+/// use std::sync::Arc;
 /// use vcycle::{executor::Executor, matrix::Csr, precond::BlockJacobi, solver::{Cg, Solver},
 ///              vector::Vector};
 /// let cpu = Executor::cpu();
@@ -81,8 +82,7 @@ impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
             });
         }
         let entries = square_entries(a.as_ref(), "block-jacobi")?;
-        let mut blocks = Blocks::new(a.executor(), find_blocks(&entries, self.block_size));
-        blocks.fill(&entries, self.adaptive)?;
+        let blocks = Blocks::new(&entries, self)?;
         if self.weight == 1.0 {
             return Ok(Arc::new(blocks));
         }
@@ -113,6 +113,81 @@ fn find_blocks<T: Scalar>(a: &Csr<T>, block_size: usize) -> Vec<usize> {
 /// The inverted blocks as an operator.
 struct Blocks<T> {
     executor: Executor,
+    rows: usize,
+    stored: Stored<T>,
+}
+
+/// Where the blocks are.
+enum Stored<T> {
+    Host(HostBlocks<T>),
+    Device(Box<DeviceBlocks<T>>),
+}
+
+impl<T: Scalar> Blocks<T> {
+    fn new(a: &Csr<T>, parameters: &BlockJacobi) -> Result<Self> {
+        let (size, adaptive) = (parameters.block_size, parameters.adaptive);
+        let stored = match Queue::of(a.executor()) {
+            Some(queue) => {
+                let blocks = device::inverted(queue, a, size, adaptive)?;
+                let singular = |row| bad_pivot("block-jacobi", row, SINGULAR);
+                Stored::Device(Box::new(blocks.map_err(singular)?))
+            }
+            None => {
+                let mut blocks = HostBlocks::new(find_blocks(a, size));
+                blocks.fill(a, adaptive)?;
+                Stored::Host(blocks)
+            }
+        };
+        Ok(Self {
+            executor: a.executor().clone(),
+            rows: a.size().rows,
+            stored,
+        })
+    }
+
+    fn apply_blocks(
+        &self,
+        transpose: Option<Transpose>,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+    ) -> Result<()> {
+        let size = Size::square(self.rows);
+        check_apply("block-jacobi", size, &self.executor, x, y)?;
+        let cols = x.cols();
+        match (&self.stored, &self.executor) {
+            (Stored::Device(blocks), Executor::Gpu(gpu)) => {
+                blocks.apply(gpu, transpose.is_some(), x, y)?;
+            }
+            (Stored::Host(blocks), Executor::Cpu(threads)) => {
+                let (arrays, x, y) = (blocks.arrays(), x.host()?, y.host_mut()?);
+                cpu::blocks::apply(threads, &blocks.pieces, transpose, arrays, x, y, cols);
+            }
+            (Stored::Host(blocks), _) => {
+                let (arrays, x, y) = (blocks.arrays(), x.host()?, y.host_mut()?);
+                reference::blocks::apply(transpose, arrays, x, y, cols);
+            }
+            (Stored::Device(_), _) => unreachable!("made on a device"),
+        }
+        Ok(())
+    }
+
+    /// Blocks in full, single and half precision.
+    fn counts(&self) -> [usize; 3] {
+        match &self.stored {
+            Stored::Device(blocks) => blocks.counts,
+            Stored::Host(blocks) => {
+                let count = |precision| {
+                    let places = blocks.places.iter();
+                    places.filter(|place| place.precision == precision).count()
+                };
+                [Precision::Full, Precision::Single, Precision::Half].map(count)
+            }
+        }
+    }
+}
+
+/// Inverted blocks in memory of the host.
+struct HostBlocks<T> {
     starts: Vec<usize>,
     /// First rows of blocks, about [`ROWS_PER_PIECE`] apart.
     pieces: Vec<usize>,
@@ -120,11 +195,10 @@ struct Blocks<T> {
     full: Vec<T>,
     single: Vec<f32>,
     half: Vec<f16>,
-    on_device: OnceLock<DeviceBlocks<T>>,
 }
 
-impl<T: Scalar> Blocks<T> {
-    fn new(executor: &Executor, starts: Vec<usize>) -> Self {
+impl<T: Scalar> HostBlocks<T> {
+    fn new(starts: Vec<usize>) -> Self {
         let rows = starts[starts.len() - 1];
         let mut pieces = vec![0];
         for &start in &starts {
@@ -136,14 +210,12 @@ impl<T: Scalar> Blocks<T> {
             pieces.push(rows);
         }
         Self {
-            executor: executor.clone(),
             starts,
             pieces,
             places: Vec::new(),
             full: Vec::new(),
             single: Vec::new(),
             half: Vec::new(),
-            on_device: OnceLock::new(),
         }
     }
 
@@ -182,32 +254,6 @@ impl<T: Scalar> Blocks<T> {
         }
     }
 
-    fn apply_blocks(
-        &self,
-        transpose: Option<Transpose>,
-        x: &Vector<T>,
-        y: &mut Vector<T>,
-    ) -> Result<()> {
-        let rows = self.starts[self.starts.len() - 1];
-        check_apply("block-jacobi", Size::square(rows), &self.executor, x, y)?;
-        if let Executor::Gpu(gpu) = &self.executor {
-            let blocks = || DeviceBlocks::new(&self.executor, self.arrays());
-            let blocks = self.on_device.get_or_init(blocks);
-            return blocks.apply(gpu, transpose.is_some(), x, y);
-        }
-        let cols = x.cols();
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match &self.executor {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::blocks::apply(transpose, self.arrays(), x, y, cols),
-            Executor::Cpu(threads) => {
-                let pieces = &self.pieces;
-                cpu::blocks::apply(threads, pieces, transpose, self.arrays(), x, y, cols);
-            }
-        }
-        Ok(())
-    }
-
     fn arrays(&self) -> BlockArrays<'_, T> {
         BlockArrays {
             starts: &self.starts,
@@ -218,9 +264,10 @@ impl<T: Scalar> Blocks<T> {
         }
     }
 
-    fn count(&self, precision: Precision) -> usize {
-        let places = self.places.iter();
-        places.filter(|place| place.precision == precision).count()
+    fn bytes(&self) -> usize {
+        let values = size_of_val(&self.full[..]) + size_of_val(&self.single[..]);
+        let places = size_of_val(&self.starts[..]) + size_of_val(&self.places[..]);
+        values + size_of_val(&self.half[..]) + places
     }
 }
 
@@ -311,8 +358,7 @@ fn narrow<S: Scalar, A: Field>(values: &[A], out: &mut Vec<S>) {
 
 impl<T: Scalar> Debug for Blocks<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let [full, single, half] =
-            [Precision::Full, Precision::Single, Precision::Half].map(|p| self.count(p));
+        let [full, single, half] = self.counts();
         let kind = T::KIND;
         write!(
             f,
@@ -323,7 +369,7 @@ impl<T: Scalar> Debug for Blocks<T> {
 
 impl<T: Scalar> LinOp<T> for Blocks<T> {
     fn size(&self) -> Size {
-        Size::square(self.starts[self.starts.len() - 1])
+        Size::square(self.rows)
     }
 
     fn executor(&self) -> &Executor {
@@ -345,123 +391,13 @@ impl<T: Scalar> LinOp<T> for Blocks<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        let values = size_of_val(&self.full[..]) + size_of_val(&self.single[..]);
-        let values = values + size_of_val(&self.half[..]);
-        let moved = values + size_of_val(&self.starts[..]) + size_of_val(&self.places[..]);
+        let moved = match &self.stored {
+            Stored::Host(blocks) => blocks.bytes(),
+            Stored::Device(blocks) => blocks.bytes(),
+        };
         Footprint { held: moved, moved }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::precond::testing::{assemble, from_dense, hermitian, identity_error, multiply};
-    use crate::scalar::c64;
-
-    fn generate(blocks: BlockJacobi, n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
-        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
-        blocks.generate(&a, &Workspace::new())
-    }
-
-    fn of_size(block_size: usize, adaptive: bool) -> BlockJacobi {
-        BlockJacobi {
-            block_size,
-            adaptive,
-            ..BlockJacobi::default()
-        }
-    }
-
-    #[test]
-    fn one_block_is_the_inverse() {
-        let a = [0.0, 1.0, 2.0, 3.0, 5.0, 1.0, -2.0, 1.0, 6.0];
-        let m = generate(of_size(3, false), 3, &a).unwrap();
-        let product = multiply(3, &assemble(m.as_ref()), &a);
-        assert!(identity_error(3, &product) < 1e-14);
-    }
-
-    #[test]
-    fn rows_of_equal_pattern_stay_together() {
-        let a = from_dense(
-            &Executor::reference(),
-            5,
-            &[
-                2.0, 1.0, 0.0, 0.0, 0.0, //
-                1.0, 2.0, 0.0, 0.0, 0.0, //
-                0.0, 0.0, 2.0, 1.0, 0.0, //
-                0.0, 0.0, 1.0, 2.0, 0.0, //
-                0.0, 0.0, 0.0, 0.0, 1.0,
-            ],
-        );
-        assert_eq!(find_blocks(&a, 3), [0, 2, 5]);
-        assert_eq!(find_blocks(&a, 4), [0, 4, 5]);
-        assert_eq!(find_blocks(&a, 1), [0, 1, 2, 3, 4, 5]);
-        let empty = from_dense::<f64>(&Executor::reference(), 0, &[]);
-        assert_eq!(find_blocks(&empty, 3), [0]);
-    }
-
-    #[test]
-    fn blocks_choose_their_precision_by_condition() {
-        let with_condition = |condition: f64| vec![1.0, 0.0, 0.0, 1.0 / condition];
-        for (condition, expected) in [
-            (1e1, "0 blocks in f64, 0 in f32, 1 in f16"),
-            (1e4, "0 blocks in f64, 1 in f32, 0 in f16"),
-            (1e9, "1 blocks in f64, 0 in f32, 0 in f16"),
-        ] {
-            let m = generate(of_size(2, true), 2, &with_condition(condition)).unwrap();
-            assert_eq!(format!("{m:?}"), format!("block-jacobi: {expected}"));
-        }
-    }
-
-    #[test]
-    fn values_out_of_range_are_not_stored_in_half() {
-        for scale in [1e-6, 1e9] {
-            let m = generate(of_size(2, true), 2, &[scale, 0.0, 0.0, scale]).unwrap();
-            let label = format!("{m:?}");
-            assert!(label.ends_with("1 in f32, 0 in f16"), "{label}");
-        }
-    }
-
-    #[test]
-    fn narrow_blocks_take_less_memory() {
-        let a = [4.0, 1.0, 1.0, 3.0];
-        let held = |adaptive| {
-            let m = generate(of_size(2, adaptive), 2, &a).unwrap();
-            m.footprint().held
-        };
-        assert_eq!(held(false) - held(true), 4 * (8 - 2));
-    }
-
-    #[test]
-    fn complex_blocks_are_narrowed_in_pairs() {
-        let n = 3;
-        let a: Arc<dyn LinOp<c64>> = Arc::new(hermitian::<c64>(&Executor::reference(), n));
-        let [exact, narrow] = [false, true].map(|adaptive| {
-            let m = of_size(n, adaptive)
-                .generate(&a, &Workspace::new())
-                .unwrap();
-            (format!("{m:?}"), assemble(m.as_ref()))
-        });
-        assert!(narrow.0.ends_with("1 in f16"), "{}", narrow.0);
-        for (exact, narrow) in exact.1.iter().zip(&narrow.1) {
-            assert!((exact - narrow).norm() < 1e-3);
-        }
-        assert!(narrow.1.iter().any(|value| value.im != 0.0));
-    }
-
-    #[test]
-    fn a_singular_block_names_its_first_row() {
-        let a = [1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 2.0, 4.0];
-        let blocks = from_dense(&Executor::reference(), 3, &a);
-        assert_eq!(find_blocks(&blocks, 2), [0, 1, 3]);
-        let result = generate(of_size(2, false), 3, &a);
-        assert!(matches!(result, Err(Error::BadPivot { row: 1, .. })));
-    }
-
-    #[test]
-    fn block_sizes_have_a_range() {
-        for size in [0, 33] {
-            let result = generate(of_size(size, false), 1, &[1.0]);
-            assert!(matches!(result, Err(Error::BadParameter { .. })));
-        }
-    }
-}
+mod tests;

@@ -12,6 +12,7 @@ use super::scaling::{Strategy, Survey, round, scaled, scales, stored};
 use super::smoothing::Smoothing;
 use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
 use crate::backend::cpu::stencil::Vectors;
+use crate::backend::gpu::setup::Queue;
 use crate::config::{Precision, Unit};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
@@ -270,10 +271,10 @@ fn factorised_densely<V: Mixes<V, V>>(
     a: &StencilMatrix<f64>,
     executor: &Executor,
 ) -> Result<Arc<dyn LinOp<V>>> {
-    let factors = DenseLu::new(&a.to_csr());
-    match executor {
-        Executor::Gpu(_) => Ok(Arc::new(factors.inverse::<V>(executor)?)),
-        _ => Ok(Arc::new(factors)),
+    let a = a.to_csr();
+    match Queue::of(executor) {
+        Some(queue) => Ok(Arc::new(DenseLu::inverse::<V>(queue, &a)?)),
+        None => Ok(Arc::new(DenseLu::new(&a))),
     }
 }
 

@@ -85,7 +85,7 @@ impl<M: Storage> StencilMatrix<M> {
             reference::stencil::gauss_seidel(self.arrays(), (order, start), b, x);
             return Ok(());
         };
-        let length = cpu::stencil::scratch_length(self.grid(), self.unknowns(), 0);
+        let length = cpu::stencil::scratch_length(self.grid(), self.unknowns());
         let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
         cpu::stencil::gauss_seidel(
             threads,

@@ -3,48 +3,33 @@
 use vcycle_gpu::Argument;
 
 use super::{BLOCK, File, Gpu, kernel_file};
-use crate::backend::reference::blocks::{BlockArrays, Precision};
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::executor::Buffer;
 use crate::scalar::{Scalar, f16};
 use crate::vector::Vector;
 
 const FILE: File = kernel_file!("blocks.c");
 
-/// The arrays of a block-diagonal matrix, for the device.
+/// The arrays of a block-diagonal matrix, on the device.
 #[derive(Debug)]
 pub(crate) struct DeviceBlocks<T> {
     /// The block of every row.
-    blocks: Buffer<u32>,
-    starts: Buffer<u32>,
-    places: Buffer<u64>,
-    full: Buffer<T>,
-    single: Buffer<f32>,
-    half: Buffer<f16>,
+    pub(super) blocks: Buffer<u32>,
+    pub(super) starts: Buffer<u32>,
+    /// Where each block is, four times, and its precision.
+    pub(super) places: Buffer<u64>,
+    pub(super) full: Buffer<T>,
+    pub(super) single: Buffer<f32>,
+    pub(super) half: Buffer<f16>,
+    /// Blocks in full, single and half precision.
+    pub(crate) counts: [usize; 3],
 }
 
 impl<T: Scalar> DeviceBlocks<T> {
-    pub(crate) fn new(executor: &Executor, a: BlockArrays<'_, T>) -> Self {
-        let rows =
-            |(block, ends): (usize, &[usize])| std::iter::repeat_n(block as u32, ends[1] - ends[0]);
-        let place = |place: &crate::backend::reference::blocks::Place| {
-            let precision = match place.precision {
-                Precision::Full => 0,
-                Precision::Single => 1,
-                Precision::Half => 2,
-            };
-            4 * place.offset as u64 + precision
-        };
-        let blocks = a.starts.windows(2).enumerate().flat_map(rows).collect();
-        let starts = a.starts.iter().map(|&start| start as u32).collect();
-        Self {
-            blocks: Buffer::from_vec(executor, blocks),
-            starts: Buffer::from_vec(executor, starts),
-            places: Buffer::from_vec(executor, a.places.iter().map(place).collect()),
-            full: Buffer::from_vec(executor, a.full.to_vec()),
-            single: Buffer::from_vec(executor, a.single.to_vec()),
-            half: Buffer::from_vec(executor, a.half.to_vec()),
-        }
+    /// Bytes of all arrays.
+    pub(crate) fn bytes(&self) -> usize {
+        let places = self.blocks.bytes() + self.starts.bytes() + self.places.bytes();
+        places + self.full.bytes() + self.single.bytes() + self.half.bytes()
     }
 
     /// `y = B x`, or with the transpose of every block.

@@ -1,5 +1,7 @@
 //! Dense factorisation of a small matrix.
 
+use crate::backend::gpu::setup::Queue;
+use crate::backend::gpu::setup::invert::{self, Pivoting};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
@@ -64,31 +66,17 @@ impl DenseLu {
         lu
     }
 
-    /// The inverse, row after row, for devices: a product has no order to keep.
-    pub(crate) fn inverse<T: Scalar>(&self, executor: &Executor) -> Result<Dense<T>> {
-        let n = self.n;
-        let mut values = vec![0.0; n * n];
-        for (row, &place) in self.order.iter().enumerate() {
-            values[row * n + place] = 1.0;
-        }
-        // All columns at once, a row after the other: long loops without sums.
-        for i in 0..n {
-            let (above, rest) = values.split_at_mut(i * n);
-            for (&factor, row) in self.factors[i * n..][..i].iter().zip(above.chunks(n)) {
-                subtract(factor, row, &mut rest[..n]);
-            }
-        }
-        for i in (0..n).rev() {
-            let (rest, below) = values.split_at_mut((i + 1) * n);
-            let own = &mut rest[i * n..];
-            let factors = &self.factors[i * n + i + 1..(i + 1) * n];
-            for (&factor, row) in factors.iter().zip(below.chunks(n)) {
-                subtract(factor, row, own);
-            }
-            own.iter_mut().for_each(|x| *x *= self.inverse_pivots[i]);
-        }
-        let values = values.into_iter().map(|value| T::from_c64(value.into()));
-        Dense::from_rows(executor, Size::square(n), values.collect())
+    /// The inverse instead, for devices: a product has no order to keep.
+    pub(crate) fn inverse<T: Scalar>(queue: Queue<'_>, a: &Csr<f64>) -> Result<Dense<T>> {
+        let pivoting = Pivoting {
+            factor: PIVOTING,
+            zero: ZERO_PIVOT,
+        };
+        let values = match a.executor() {
+            Executor::Gpu(_) => invert::inverse(queue, a, pivoting)?,
+            _ => invert::inverse(queue, &a.copy_to(queue.executor)?, pivoting)?,
+        };
+        Dense::from_buffer(a.size(), values)
     }
 
     /// `tiny` are the pivots that count as zero, by the row of the matrix.
@@ -156,13 +144,6 @@ impl DenseLu {
     }
 }
 
-/// `y -= factor x`.
-fn subtract(factor: f64, x: &[f64], y: &mut [f64]) {
-    if factor != 0.0 {
-        y.iter_mut().zip(x).for_each(|(y, x)| *y -= factor * x);
-    }
-}
-
 fn dense(a: &Csr<f64>) -> Vec<f64> {
     let n = a.size().cols;
     let mut values = vec![0.0; a.size().rows * n];
@@ -214,25 +195,23 @@ impl<T: Mixes<T, T>> LinOp<T> for DenseLu {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::gpu::setup::tests::device;
+    use crate::gallery;
     use crate::linop::Size;
     use crate::matrix::Duplicates;
 
-    fn solve(n: usize, values: &[f64], b: &[f64]) -> Vec<f64> {
+    fn matrix(n: usize, values: Vec<f64>) -> Csr<f64> {
         let host = Executor::reference();
         let offsets = (0..=n).map(|row| row * n).collect();
         let columns = (0..n as u32).collect::<Vec<_>>().repeat(n);
         let size = Size::square(n);
-        let a = Csr::from_arrays(
-            &host,
-            size,
-            offsets,
-            columns,
-            values.to_vec(),
-            Duplicates::Refuse,
-        );
-        let b = Vector::from_column(&host, b.to_vec());
+        Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    }
+
+    fn solve(n: usize, values: &[f64], b: &[f64]) -> Vec<f64> {
+        let b = Vector::from_column(&Executor::reference(), b.to_vec());
         let mut x = Vector::zeros_like(&b).unwrap();
-        let lu = DenseLu::new(&a.unwrap());
+        let lu = DenseLu::new(&matrix(n, values.to_vec()));
         lu.apply(&b, &mut x, &Workspace::new()).unwrap();
         x.to_vec()
     }
@@ -255,6 +234,56 @@ mod tests {
             &[1.0, 0.0, -1.0],
         );
         assert_eq!(x, [2.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn devices_invert_what_the_host_factorises() {
+        let Some(device) = device() else { return };
+        let host = Executor::reference();
+        let build = |spec| gallery::build(spec, &host).unwrap().matrix;
+        // A chain without ends, and one unknown that is coupled to nothing.
+        let chain = |i: usize, j: usize| match i.abs_diff(j) {
+            0 if i == 40 => 0.0,
+            0 => 2.0,
+            1 | 39 if i.max(j) < 40 => -1.0,
+            _ => 0.0,
+        };
+        let rotation = |i: usize, j: usize| f64::from(u8::from(j == (i * 3 + 1) % 50)) * 2.0;
+        let of = |n: usize, entry: &dyn Fn(usize, usize) -> f64| {
+            let entries = (0..n * n).map(|place| entry(place / n, place % n));
+            matrix(n, entries.collect())
+        };
+        for a in [
+            build("poisson5:6"),
+            build("convdiff7:4,100"),
+            build("jump7:5,1e6"),
+            build("poisson5:17"),
+            build("aniso5:23,0.01"),
+            of(41, &chain),
+            of(50, &rotation),
+            of(3, &|_, _| 0.0),
+            of(0, &|_, _| 0.0),
+        ] {
+            let n = a.size().rows;
+            let unit = Vector::<f64>::identity(&host, n).unwrap();
+            let mut expected = Vector::zeros(&host, n, n).unwrap();
+            DenseLu::new(&a)
+                .apply(&unit, &mut expected, &Workspace::new())
+                .unwrap();
+            let size = expected
+                .to_vec()
+                .iter()
+                .fold(0.0_f64, |m, x| m.max(x.abs()));
+            for a in [a.copy_to(&device).unwrap(), a] {
+                let found = DenseLu::inverse::<f64>(Queue::of(&device).unwrap(), &a).unwrap();
+                for (found, expected) in found.values().iter().zip(expected.to_vec()) {
+                    assert!(
+                        (found - expected).abs() <= 1e-12 * size,
+                        "{found} {expected}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

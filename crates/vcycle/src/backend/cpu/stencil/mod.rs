@@ -24,7 +24,7 @@ use line::{Finish, Part, Streams};
 pub(crate) use product::product;
 pub(crate) use residual::Residual;
 pub(crate) use rows::{product_of_rows, rows_scratch};
-pub(crate) use sweep::{Done, corrected_gauss_seidel, gauss_seidel, scratch_length};
+pub(crate) use sweep::{gauss_seidel, scratch_length};
 pub(crate) use transfer::{deal, prolong, restrict};
 
 use super::simd::{Simd, multiversion};

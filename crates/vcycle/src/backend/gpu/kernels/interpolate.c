@@ -199,7 +199,9 @@ FUNCTION void look_at_fine(const PRIVATE Level *a, Table t, u32 row, u32 near, u
     f64 total = 0;
     for (u32 one = 0; one < count; one++) {
         const f64 value = a->n_values[begin + one];
-        if (find_key(t, COLUMN(a->n_columns[begin + one])) != EMPTY)
+        const u32 column = a->n_columns[begin + one];
+        // What a strong neighbour is strongly coupled with is in the set.
+        if ((DISTANT && (column & STRONG)) || find_key(t, COLUMN(column)) != EMPTY)
             total += value;
     }
     const f64 back = OWN ? coupling_back(a, row, near, k) : 0;

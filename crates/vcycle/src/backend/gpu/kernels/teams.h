@@ -43,6 +43,36 @@
          first_ += (u64)blocks_of_grid() * TEAMS)
 #define IS_SPARE(count) (first_ + team >= (count))
 
+// What all threads of a team make of their values; `scratch` has BLOCK of them.
+#ifdef DIALECT_CUDA
+#define TEAM_FOLD(T, name, combined)                                                               \
+    FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
+        _Pragma("unroll") for (u32 width = 1; width < TEAM; width *= 2) {                          \
+            const T other = SHUFFLE_XOR(value, width);                                             \
+            value = combined;                                                                      \
+        }                                                                                          \
+        return value;                                                                              \
+    }
+#else
+#define TEAM_FOLD(T, name, combined)                                                               \
+    FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
+        for (u32 width = 1; width < TEAM; width *= 2) {                                            \
+            TEAM_SYNC();                                                                           \
+            scratch[thread_of_block()] = value;                                                    \
+            TEAM_SYNC();                                                                           \
+            const T other = scratch[thread_of_block() ^ width];                                    \
+            value = combined;                                                                      \
+        }                                                                                          \
+        return value;                                                                              \
+    }
+#endif
+TEAM_FOLD(u32, team_smallest, min(value, other))
+TEAM_FOLD(f32, team_sum_f32, value + other)
+#ifdef FP64
+TEAM_FOLD(f64, team_sum_f64, value + other)
+#endif
+#define TEAM_SUM(A, value, scratch) PASTE(team_sum_, A)(value, scratch)
+
 // What is sorted.
 #ifndef ITEM
 #define ITEM u32

@@ -55,11 +55,11 @@ impl<T: Scalar> Grouped<'_, T> {
         }
         let mut classes = self.classify()?;
         let mut lengths = queue.room::<u32>(rows)?;
-        self.make("1", &classes, &[], &[write(&mut lengths)?])?;
+        self.make(None, &classes, &[], &[write(&mut lengths)?])?;
         let total = at(classes.counts.device_mut()?, CLASSES.len() + 2);
         let offsets = queue.scan(&lengths, total)?;
-        let found = classes.counts.host()?[CLASSES.len()..].to_vec();
-        let [too_long, empty, low, high] = found[..] else {
+        let found = classes.counts.host()?;
+        let [too_long, empty, low, high] = found[CLASSES.len()..] else {
             unreachable!("as many as asked for");
         };
         if too_long > 0 {
@@ -68,7 +68,7 @@ impl<T: Scalar> Grouped<'_, T> {
         let entries = (u64::from(high) << 32 | u64::from(low)) as usize;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room::<T>(entries)?);
         let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
-        self.make("0", &classes, &self.values()?, &out)?;
+        self.make(Some(found), &classes, &self.values()?, &out)?;
         let pattern = Pattern::of_buffers(size, offsets, columns);
         pattern.tell_empty_rows(empty > 0);
         Ok(Some(Csr::of_buffers(&Arc::new(pattern), values)))
@@ -89,7 +89,8 @@ impl<T: Scalar> Grouped<'_, T> {
         let mut values = self.queue.room::<T>(product.nonzeros())?;
         let offsets = read(product.buffers().0)?;
         let out = [offsets, NOTHING, write(&mut values)?];
-        self.make("0", classes, &self.values()?, &out)?;
+        let counts = classes.counts.host()?;
+        self.make(Some(counts), classes, &self.values()?, &out)?;
         Ok(values)
     }
 
@@ -120,10 +121,11 @@ impl<T: Scalar> Grouped<'_, T> {
         Ok(Classes { lists, counts })
     }
 
-    /// Counts or makes the rows of all classes, without waiting for how many these are.
+    /// Makes the rows of all classes, of which there are so many, or counts their entries, without
+    /// waiting for how many rows these are.
     fn make(
         &self,
-        counting: &'static str,
+        counts: Option<&[u32]>,
         classes: &Classes,
         values: &[Argument],
         out: &[Argument],
@@ -132,14 +134,16 @@ impl<T: Scalar> Grouped<'_, T> {
         let [r_offsets, r_columns] = self.r.pattern().device()?.map(Argument::Address);
         let [offsets, columns] = self.a.pattern().device()?.map(Argument::Address);
         let map = read(self.p.pattern().buffers().1)?;
-        let (lists, counts) = (classes.lists.device()?, classes.counts.device()?);
+        let (lists, sizes) = (classes.lists.device()?, classes.counts.device()?);
+        let counting = if counts.is_none() { "1" } else { "0" };
         for (class, &shape) in CLASSES.iter().enumerate() {
-            let listed = [at(lists, class * rows), at(counts, class)];
+            let listed = [at(lists, class * rows), at(sizes, class)];
+            let items = counts.map_or(rows, |counts| counts[class] as usize) * shape.1;
             let factors = [r_offsets, r_columns, offsets, columns, map];
             let arguments = [&listed[..], &factors, values, out].concat();
             let defines = self.defines(counting, shape)?;
             self.queue
-                .items(FILE, "grouped_rows", &defines, rows * shape.1, &arguments)?;
+                .items(FILE, "grouped_rows", &defines, items, &arguments)?;
         }
         Ok(())
     }

@@ -20,12 +20,15 @@
 
 pub(crate) mod aggressive;
 mod binned;
+pub(crate) mod blocks;
 mod entries;
 pub(crate) mod fsai;
 mod grouped;
 mod groups;
 pub(crate) mod interpolate;
+pub(crate) mod invert;
 mod lists;
+mod merged;
 pub(crate) mod mis2;
 pub(crate) mod pgm;
 pub(crate) mod pmis;
@@ -37,6 +40,7 @@ pub(crate) mod smoothed;
 #[cfg(test)]
 mod stage_tests;
 pub(crate) mod strength;
+pub(crate) mod tentative;
 mod tiles;
 mod transpose;
 mod union;

@@ -6,6 +6,8 @@ use vcycle_gpu::Argument;
 
 use super::grouped::Grouped;
 use super::groups::{Group, Groups, TEAM_BLOCK};
+use super::merged::Merged;
+use super::tiles::NOTHING;
 use super::{Queue, number, read, write};
 use crate::backend::gpu::{Define, File, kernel_file};
 use crate::error::Result;
@@ -39,6 +41,8 @@ pub(crate) struct Product<'p> {
     a: &'p Pattern,
     b: &'p Pattern,
     p: Option<&'p Pattern>,
+    /// Where rows are short.
+    merged: Option<Merged<'p>>,
 }
 
 impl<'p> Product<'p> {
@@ -47,6 +51,13 @@ impl<'p> Product<'p> {
     /// # Errors
     /// When the device cannot number the columns of a table.
     pub(crate) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
+        let product = Self::by_tables(queue, a, b)?;
+        let merged = Merged::new(queue, a, b)?;
+        Ok(Self { merged, ..product })
+    }
+
+    /// The same where rows of `B` may be in any order.
+    fn by_tables(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
         if b.size().cols >= 1 << 31 || a.size().rows >= 1 << 32 {
             return Err(queue.gpu.lacks("csr", "products of so many columns"));
         }
@@ -55,6 +66,7 @@ impl<'p> Product<'p> {
             a,
             b,
             p: None,
+            merged: None,
         })
     }
 
@@ -71,7 +83,7 @@ impl<'p> Product<'p> {
         let p = Some(p);
         Ok(Self {
             p,
-            ..Self::new(queue, a, b)?
+            ..Self::by_tables(queue, a, b)?
         })
     }
 
@@ -84,6 +96,10 @@ impl<'p> Product<'p> {
         let counts = self.counts()?;
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let mut columns = self.queue.room(entries)?;
+        if let Some(merged) = &self.merged {
+            merged.rows(false, &[], &[read(&offsets)?, write(&mut columns)?])?;
+            return Ok(Pattern::of_buffers(self.size(), offsets, columns));
+        }
         let groups = Groups::new(&self.queue, &counts)?;
         for group in groups.each(LOCAL_ENTRIES, GATHERING)? {
             let mut table = self.table(&group, groups.largest())?;
@@ -101,6 +117,9 @@ impl<'p> Product<'p> {
 
     /// How many entries each row has.
     fn counts(&self) -> Result<Buffer<u32>> {
+        if let Some(merged) = &self.merged {
+            return merged.counts();
+        }
         let (queue, rows) = (&self.queue, self.a.size().rows);
         let mut guesses = queue.room::<u32>(rows)?;
         let mut arguments = vec![number(rows), Argument::U32(self.cols() as u32)];
@@ -145,9 +164,17 @@ impl<'p> Product<'p> {
     ) -> Result<Buffer<C>> {
         let (offsets, columns) = c.buffers();
         let mut values = self.queue.room(c.nonzeros())?;
-        let out = [read(offsets)?, read(columns)?, write(&mut values)?];
-        let known = [("FRESH", "0"), ("SORTED", "0")];
-        self.values::<A, B, C>(factors, c.groups(&self.queue)?, known, out)?;
+        let mut out = [read(offsets)?, read(columns)?, write(&mut values)?];
+        match &self.merged {
+            Some(merged) => {
+                out[1] = NOTHING;
+                self.merged_values::<A, B, C>(merged, factors, true, out)?;
+            }
+            None => {
+                let known = [("FRESH", "0"), ("SORTED", "0")];
+                self.values::<A, B, C>(factors, c.groups(&self.queue)?, known, out)?;
+            }
+        }
         Ok(values)
     }
 
@@ -159,12 +186,16 @@ impl<'p> Product<'p> {
     ) -> Result<Csr<C>> {
         let counts = self.counts()?;
         let (offsets, entries) = self.queue.offsets(&counts)?;
-        let groups = Groups::new(&self.queue, &counts)?;
-        drop(counts);
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
         let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
-        let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
-        self.values::<A, B, C>(factors, &groups, [("FRESH", "1"), sorted], out)?;
+        match &self.merged {
+            Some(merged) => self.merged_values::<A, B, C>(merged, factors, false, out)?,
+            None => {
+                let groups = Groups::new(&self.queue, &counts)?;
+                let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
+                self.values::<A, B, C>(factors, &groups, [("FRESH", "1"), sorted], out)?;
+            }
+        }
         let pattern = Pattern::of_buffers(self.size(), offsets, columns);
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
     }
@@ -176,14 +207,7 @@ impl<'p> Product<'p> {
         columns: [Define; 2],
         out: [Argument; 3],
     ) -> Result<()> {
-        let real = |kind| self.queue.gpu.real(kind);
-        let types = [
-            ("TA", real(A::KIND)?),
-            ("TB", real(B::KIND)?),
-            ("TC", real(C::KIND)?),
-            ("ACC", real(C::Arith::KIND)?),
-        ];
-        let defines = [&types[..], &columns].concat();
+        let defines = [&self.types::<A, B, C>()?[..], &columns].concat();
         // A team has a row of B at a time.
         let teams = match self.p {
             Some(_) => GATHERING,
@@ -200,6 +224,28 @@ impl<'p> Product<'p> {
             self.launch("product_values", &group, &defines, table.blocks, &arguments)?;
         }
         Ok(())
+    }
+
+    fn merged_values<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        merged: &Merged<'_>,
+        factors: Factors<'_, A, B>,
+        known: bool,
+        [offsets, columns, values]: [Argument; 3],
+    ) -> Result<()> {
+        let out = [&[offsets, columns], &factors.arguments()?[..], &[values]].concat();
+        merged.rows(known, &self.types::<A, B, C>()?, &out)
+    }
+
+    /// The definitions of the types of values.
+    fn types<A: Scalar, B: Scalar, C: Scalar>(&self) -> Result<[Define; 4]> {
+        let real = |kind| self.queue.gpu.real(kind);
+        Ok([
+            ("TA", real(A::KIND)?),
+            ("TB", real(B::KIND)?),
+            ("TC", real(C::KIND)?),
+            ("ACC", real(C::Arith::KIND)?),
+        ])
     }
 
     fn patterns(&self) -> Result<[Argument; 5]> {
@@ -293,18 +339,26 @@ impl<A: Scalar, B: Scalar> Factors<'_, A, B> {
 impl Queue<'_> {
     /// `A B`.
     pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
-        self.product(a, b, true)
+        let product = Product::new(*self, a.pattern(), b.pattern())?;
+        product.whole(Factors { a, b, p: None }, true)
     }
 
-    fn product<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, is_sorted: bool) -> Result<Csr<T>> {
-        let product = Product::new(*self, a.pattern(), b.pattern())?;
-        product.whole(Factors { a, b, p: None }, is_sorted)
+    /// `R (A P)`; what is in between is sorted where merging does that.
+    fn triple<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        let right = Product::new(*self, a.pattern(), p.pattern())?;
+        let ap: Csr<T> = right.whole(Factors { a, b: p, p: None }, false)?;
+        let left = match right.merged {
+            Some(_) => Product::new(*self, r.pattern(), ap.pattern())?,
+            None => Product::by_tables(*self, r.pattern(), ap.pattern())?,
+        };
+        let (a, b, p) = (r, &ap, None);
+        left.whole(Factors { a, b, p }, true)
     }
 
     /// `R A P`, without `A P` where `P` has one entry a row.
     pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
         if !p.pattern().has_single_entries(self)? {
-            return self.multiply(r, &self.product(a, p, false)?);
+            return self.triple(r, a, p);
         }
         let grouped = Grouped {
             queue: *self,
