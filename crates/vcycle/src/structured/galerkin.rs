@@ -417,11 +417,12 @@ multiversion! {
     }
 }
 
-/// The same for a cell at the boundary, beyond which there are zeros.
+/// The same for a cell at the boundary, beyond which there are zeros. At a free one the weight is one, and a little
+/// more by rounding.
 fn last_weight(before: f64, own: f64) -> f64 {
     let weight = -before / own;
-    if weight > 0.0 && weight <= 1.0 {
-        weight
+    if weight > 0.0 && weight < 1.0 + 1e-6 {
+        weight.min(1.0)
     } else {
         0.5
     }
@@ -515,7 +516,13 @@ mod tests {
     fn products_of_blocks_are_products_in_a_row() {
         let host = Executor::reference();
         let a = gallery::build("elasticity:4x3x4", &host).unwrap().matrix;
-        let mut a = StencilMatrix::from_csr(&a).unwrap();
+        check_blocks(StencilMatrix::from_csr(&a).unwrap());
+        check_blocks(gallery::build_stencil("solid-3D:5", &host).unwrap());
+        check_blocks(gallery::build_stencil("oil-4C:4x3x5", &host).unwrap());
+    }
+
+    fn check_blocks(mut a: StencilMatrix<f64>) {
+        let host = Executor::reference();
         let vector = |n: usize| {
             (0..n)
                 .map(|place| ((place * 7) % 11) as f64 - 5.0)
@@ -566,6 +573,8 @@ mod tests {
         let (before, own, after) = ([-3.0, 3.0, 1.0], [4.0, -4.0, 4.0], [-1.0, 1.0, -1.0]);
         shares(&before, &own, &after, &mut lower, &mut upper);
         assert_eq!((lower, upper), ([0.75, 0.75, 0.5], [0.25, 0.25, 0.5]));
-        assert_eq!(last_weight(-1.0, 2.0), 0.5);
+        assert_eq!(last_weight(-1.0, 4.0), 0.25);
+        assert_eq!(last_weight(-1.0 - 1e-12, 1.0), 1.0);
+        assert_eq!(last_weight(-3.0, 2.0), 0.5);
     }
 }

@@ -294,18 +294,19 @@ impl Scaled<'_> {
             &self.by[unknown * grid.cells() + line * length..][..length]
         };
         let offset = self.a.stencil().offsets()[stream / r];
-        product.fill(0.0);
-        if let Some(other) = grid.neighbour(place / r, offset) {
-            let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
-            let cells = skipped..length - dropped;
-            let columns = of(stream % r, other);
-            multiply_all(
-                &values[cells.clone()],
-                &of(place % r, place / r)[cells.clone()],
-                &columns[dropped..length - skipped],
-                &mut product[cells],
-            );
-        }
+        let Some(other) = grid.neighbour(place / r, offset) else {
+            return product.fill(0.0);
+        };
+        let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
+        let (cells, columns) = (skipped..length - dropped, of(stream % r, other));
+        product[..skipped].fill(0.0);
+        product[length - dropped..].fill(0.0);
+        multiply_all(
+            &values[cells.clone()],
+            &of(place % r, place / r)[cells.clone()],
+            &columns[dropped..length - skipped],
+            &mut product[cells],
+        );
     }
 }
 
