@@ -22,6 +22,7 @@ pub(crate) mod aggressive;
 mod binned;
 pub(crate) mod blocks;
 mod entries;
+pub(crate) mod fronts;
 pub(crate) mod fsai;
 mod grouped;
 mod groups;
