@@ -10,7 +10,7 @@ use crate::backend::reference::stencil::{Form, StencilArrays};
 use crate::scalar::Scalar;
 
 /// Cells that one task does, at least; tasks are whole lines.
-const CELLS: usize = 8 * 1024;
+const CELLS: usize = 64 * 1024;
 
 /// `y` by a [`Form`]; all vectors have a number for every row, unknown by unknown.
 pub(crate) fn product<M: Scalar, V: Vectors>(
