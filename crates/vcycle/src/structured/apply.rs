@@ -42,7 +42,7 @@ impl<M: Storage> StencilMatrix<M> {
     }
 
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        if self.product_of_rows(x, y, ws)?.is_some() {
+        if self.product_of_rows(false, x, y, ws)?.is_some() {
             return Ok(());
         }
         by_column(x, y, ws, |x, y| {
@@ -54,9 +54,10 @@ impl<M: Storage> StencilMatrix<M> {
 }
 
 impl<M: Storage> StencilMatrix<M> {
-    /// The product and `<x, y>` in one pass over memory, where there are threads for it.
+    /// The product and, if wanted, `<x, y>` in one pass over memory, where there are threads for it.
     fn product_of_rows<V: Vectors>(
         &self,
+        wants_dot: bool,
         x: &Vector<V>,
         y: &mut Vector<V>,
         ws: &Workspace,
@@ -67,7 +68,8 @@ impl<M: Storage> StencilMatrix<M> {
         let length = cpu::stencil::rows_scratch(self.grid(), self.unknowns());
         let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
         let (x, y, scratch) = (x.host()?, y.host_mut()?, scratch.host_mut()?);
-        let dot = cpu::stencil::product_of_rows(threads, self.arrays(), x, y, scratch);
+        let a = self.arrays();
+        let dot = cpu::stencil::product_of_rows(threads, a, wants_dot, x, y, scratch);
         Ok(Some(dot))
     }
 }
@@ -101,7 +103,7 @@ macro_rules! operator {
                 ws: &Workspace,
             ) -> Result<bool> {
                 check_apply("stencil product", self.size(), self.executor(), x, y)?;
-                match self.product_of_rows(x, y, ws)? {
+                match self.product_of_rows(true, x, y, ws)? {
                     Some(dot) => dots.write(&[dot]).map(|()| true),
                     None => self.product(x, y, ws).map(|()| false),
                 }

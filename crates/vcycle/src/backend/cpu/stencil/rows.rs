@@ -71,10 +71,11 @@ pub(crate) fn rows_scratch(grid: Grid, unknowns: usize) -> usize {
     cut.tasks() * cut.share()
 }
 
-/// `y = A x`; returns `<x, y>`.
+/// `y = A x`; returns `<x, y>` if that is wanted, else zero.
 pub(crate) fn product_of_rows<M: Scalar, V: Vectors>(
     threads: &Threads,
     a: StencilArrays<'_, M>,
+    wants_dot: bool,
     x: &[V],
     y: &mut [V],
     scratch: &mut [V],
@@ -98,7 +99,7 @@ pub(crate) fn product_of_rows<M: Scalar, V: Vectors>(
                 each.slice(task..task + 1),
             )
         };
-        dot[0] = slab(cut, a, planes, x, (y, of_y), scratch);
+        dot[0] = slab(cut, a, (planes, wants_dot), x, (y, of_y), scratch);
     });
     dots.into_iter().fold(V::zero(), |sum, dot| sum + dot)
 }
@@ -107,7 +108,7 @@ pub(crate) fn product_of_rows<M: Scalar, V: Vectors>(
 fn slab<M: Scalar, V: Vectors>(
     cut: Cut,
     a: StencilArrays<'_, M>,
-    own: Range<usize>,
+    (own, wants_dot): (Range<usize>, bool),
     x: &[V],
     (y, bytes): (&mut [V], usize),
     scratch: &mut [V],
@@ -145,8 +146,10 @@ fn slab<M: Scalar, V: Vectors>(
                 x: fields.as_ptr(),
                 y: &mut *out,
             });
-            let here = &fields[unknown * a.grid.cells() + line * length..][..length];
-            dot += dot_column(here, out);
+            if wants_dot {
+                let here = &fields[unknown * a.grid.cells() + line * length..][..length];
+                dot += dot_column(here, out);
+            }
         }
         match r {
             1 => stream::copy(line_of_fields, y, bytes),
