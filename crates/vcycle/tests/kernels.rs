@@ -6,6 +6,7 @@ use std::sync::Arc;
 use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
+use vcycle::multigrid::{coarsen::Aggregates, interpolate::tentative};
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
@@ -59,6 +60,11 @@ fn programs(device: &str) -> Vec<Source> {
         let solved = config::solve(&config, &matrix, &b, &Workspace::new());
         assert!(solved.unwrap().outcome.converged(), "{text}");
     }
+    let pairs = Aggregates {
+        aggregate: vec![0, 0, 1, 1].into(),
+        count: 2,
+    };
+    tentative(&pairs, &[vec![1.0; 4]], 1, &executor).unwrap();
     Device::open(device).unwrap().programs()
 }
 

@@ -116,6 +116,7 @@ impl Arguments {
                 threads,
                 rounds: self.rounds,
                 configs: configs.clone(),
+                on_grid: None,
                 peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
             };
             groups.push(race.run(&system, &file)?);

@@ -2,6 +2,7 @@
 
 mod measurement;
 pub(crate) mod mechanics;
+mod on_grid;
 mod ours;
 mod program;
 mod report;
@@ -13,6 +14,7 @@ use vcycle::config::Config;
 use vcycle::executor::Executor;
 
 use self::measurement::{Attempt, better};
+use self::on_grid::OnGrid;
 use self::ours::{Choices, Ours, in_double};
 use self::program::{Library, Peer, Places};
 use self::report::Group;
@@ -59,11 +61,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let file = folder.path().join("system");
         system_file::write(&file, &system)?;
         for &threads in &counts {
+            // What `auto` decides is known after a solve.
+            let decided = Ours::new(&system, threads)?.solve(&config).1;
             let race = Race {
                 name,
                 threads,
                 rounds: arguments.rounds,
-                configs: also_in_double(&system, threads, &config)?,
+                configs: also_in_double(&config, decided.as_ref()),
+                on_grid: match &decided {
+                    Some(decided) => OnGrid::new(&system, threads, &config, decided)?,
+                    None => None,
+                },
                 peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
             };
             groups.push(race.run(&system, &file)?);
@@ -87,17 +95,11 @@ fn install(libraries: &[Library], places: &Places) -> Vec<Peer> {
 }
 
 /// A configuration, and what it decides on in double precision unless it is that already.
-fn also_in_double(
-    system: &System,
-    threads: usize,
-    config: &Config,
-) -> Result<Vec<(&'static str, Config)>> {
-    // What `auto` decides is known after a solve.
-    let decided = Ours::new(system, threads)?.solve(config).1;
-    let double = decided.and_then(|config| in_double(&config));
+fn also_in_double(config: &Config, decided: Option<&Config>) -> Vec<(&'static str, Config)> {
+    let double = decided.and_then(in_double);
     let double = double.map(|config| (report::DOUBLE, config));
     let all = [(report::OURS, config.clone())].into_iter().chain(double);
-    Ok(all.collect())
+    all.collect()
 }
 
 /// One solver with all it needs.
@@ -110,6 +112,8 @@ struct Race<'r> {
     rounds: usize,
     /// What vcycle does, by name.
     configs: Vec<(&'static str, Config)>,
+    /// Structured multigrid that starts from a stencil, too.
+    on_grid: Option<OnGrid>,
     peers: Vec<&'r Peer>,
 }
 
@@ -120,6 +124,9 @@ impl Race<'_> {
         let mut solvers: Vec<(&'static str, Solve<'_>)> = Vec::new();
         for (name, config) in &self.configs {
             solvers.push((*name, Box::new(move || ours.solve(config).0)));
+        }
+        if let Some(on_grid) = &self.on_grid {
+            solvers.push((report::STENCIL, Box::new(|| on_grid.solve())));
         }
         for peer in &self.peers {
             let solve = || peer.solve(file, self.threads);

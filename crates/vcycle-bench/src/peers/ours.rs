@@ -7,6 +7,7 @@ use vcycle::config::{self, Config, PreconditionerConfig, Solution, Unit, solve_s
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, LevelPrecisions, Report};
+use vcycle::structured::Triple;
 use vcycle::vector::Vector;
 
 use super::measurement::{Attempt, Measurement, TOLERANCE};
@@ -66,6 +67,9 @@ pub(crate) fn in_double(config: &Config) -> Option<Config> {
     double.precision = Default::default();
     if let PreconditionerConfig::Amg(amg) = &mut double.preconditioner {
         amg.precision = LevelPrecisions::uniform(Unit::Double);
+    }
+    if let PreconditionerConfig::StructMg(parameters) = &mut double.preconditioner {
+        parameters.precision = Some(Triple::new(Unit::Double, Unit::Double));
     }
     (double != *config).then_some(double)
 }

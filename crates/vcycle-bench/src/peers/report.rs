@@ -10,6 +10,9 @@ pub(crate) const OURS: &str = "vcycle";
 /// vcycle in double precision, where it is configured otherwise.
 pub(crate) const DOUBLE: &str = "vcycle, dp";
 
+/// vcycle with the matrix assembled as a stencil before the clock starts, as PFMG has it.
+pub(crate) const STENCIL: &str = "vcycle, from a stencil";
+
 /// All solves of one problem with one number of threads, by name.
 pub(crate) struct Group {
     pub(crate) problem: String,
@@ -38,6 +41,24 @@ impl Group {
     /// What mixed precision gains in the solve phase.
     fn gain(&self) -> Option<f64> {
         Some(self.measured(DOUBLE)?.solve / self.measured(OURS)?.solve)
+    }
+
+    /// The total from a stencil on as part of that of each peer, in words.
+    fn from_stencil(&self) -> Option<String> {
+        let (ours, mut parts) = (self.measured(STENCIL)?, Vec::new());
+        for (name, attempt) in self
+            .solves
+            .iter()
+            .filter(|(name, _)| !name.starts_with(OURS))
+        {
+            if let Some(theirs) = attempt.as_ref().ok().filter(|m| m.converged()) {
+                parts.push(format!("{:.2} of {name}'s", ours.total() / theirs.total()));
+            }
+        }
+        let (problem, threads) = (&self.problem, self.threads);
+        let parts = parts.join(", ");
+        (!parts.is_empty())
+            .then(|| format!("\n{problem}, threads {threads}: from a stencil the total is {parts}"))
     }
 
     fn json(&self) -> Value {
@@ -96,7 +117,9 @@ pub(crate) fn text(groups: &[Group]) -> String {
             "\n{problem}, threads {threads}: mixed precision solves {gain:.2} times as fast as dp"
         ))
     });
-    format!("{table}{}", gains.collect::<String>())
+    let from_stencil = groups.iter().filter_map(Group::from_stencil);
+    let lines: String = gains.chain(from_stencil).collect();
+    format!("{table}{lines}")
 }
 
 fn cells(group: &Group, attempt: &Attempt) -> [String; 7] {
@@ -161,6 +184,16 @@ mod tests {
         assert!(line(&text, "wrong").ends_with("| 1.0e-3 | | not converged |"));
         assert!(line(&text, "absent").ends_with("| | not installed: no network |"));
         assert!(text.ends_with("mixed precision solves 1.50 times as fast as dp"));
+    }
+
+    #[test]
+    fn totals_from_a_stencil_are_compared_with_peers() {
+        let mut group = group();
+        group.solves.push((STENCIL, measured(0.5, 1.0, 1e-9)));
+        let text = text(&[group]);
+        assert!(
+            text.ends_with("poisson7:8, threads 2: from a stencil the total is 0.75 of fast's")
+        );
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub(super) fn run(problems: &[&str], threads: usize, rounds: usize) -> Result<()
                 threads,
                 rounds,
                 configs: configs(stages)?,
+                on_grid: None,
                 peers: Vec::new(),
             };
             println!(
@@ -111,6 +112,7 @@ mod tests {
             threads: 1,
             rounds: 1,
             configs: configs(STAGES[0]).unwrap(),
+            on_grid: None,
             peers: Vec::new(),
         };
         let group = race.run(&system, std::path::Path::new("")).unwrap();

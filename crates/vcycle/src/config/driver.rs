@@ -10,14 +10,14 @@ use super::sequence::Kept;
 use super::storage::{StoredMatrix, Wide, Working};
 use super::{Config, PreconditionerConfig, RunConfig, Solution, SolverConfig, System, Unit};
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
 use crate::multigrid::{Amg, Hierarchy, LevelPrecisions, NearNullspace, Report};
-use crate::scalar::Real;
+use crate::scalar::{Kind, Real};
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Part, Status, Stop};
-use crate::structured::StructMg;
+use crate::structured::{StencilMatrix, StructMg};
 use crate::vector::Vector;
 
 /// Iterations after which multigrid that has not converged is given up, if there is a choice.
@@ -34,6 +34,8 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     nullspace: Option<Projection>,
     kept: Option<&'d mut Kept>,
     matrix: StoredMatrix<W>,
+    /// The matrix as a stencil, where that had to be known to choose a solver.
+    stencil: Option<Arc<StencilMatrix<f64>>>,
     stop: Stop,
     attempts: Vec<Attempt>,
     ws: &'d Workspace,
@@ -62,7 +64,11 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let block_size = near_nullspace.map_or(1, NearNullspace::block_size);
         let unit = config.precision.unwrap_or_default().matrix;
         let matrix = W::store_matrix(a, unit, config.format, block_size)?;
-        let attempts = attempts(config, near_nullspace, || system.facts());
+        let stencil = stencil_of(config, a.as_ref());
+        let attempts = attempts(config, near_nullspace, || match &stencil {
+            Some(stencil) if stencil.is_symmetric_and_positive() => system.definite_facts(),
+            _ => system.facts(),
+        });
         let nullspace = Projection::new(config.nullspace, a, near_nullspace)?;
         drop(stage);
         Ok(Self {
@@ -73,6 +79,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             nullspace,
             kept,
             matrix,
+            stencil,
             stop,
             attempts,
             ws,
@@ -238,13 +245,20 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         factory: &SolverFactory<W>,
         parameters: &StructMg,
     ) -> Result<Solver<W>> {
-        let made = parameters.generate_with_report(&self.matrix.entries, self.ws)?;
+        let known: Option<Arc<dyn LinOp<f64>>> = self.stencil.take().map(|stencil| stencil as _);
+        let known = known.and_then(|stencil| {
+            let any: &dyn std::any::Any = &stencil;
+            any.downcast_ref::<Arc<dyn LinOp<W>>>().cloned()
+        });
+        let a = known.as_ref().unwrap_or(&self.matrix.entries);
+        let made = parameters.generate_with_report(a, self.ws)?;
         self.messages
             .extend((!made.note.is_empty()).then_some(made.note));
         self.messages.extend(made.report.scaling_note());
         self.multigrid = Some(made.report);
         self.decided = Some(PreconditionerConfig::StructMg(made.parameters));
-        let matrix = made.matrix.as_ref().unwrap_or(&self.matrix.operator);
+        let matrix = made.matrix.as_ref().or(known.as_ref());
+        let matrix = matrix.unwrap_or(&self.matrix.operator);
         factory
             .solver(matrix, self.ws)?
             .with_preconditioner(made.operator)
@@ -340,6 +354,20 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             multigrid: self.multigrid,
         }
     }
+}
+
+/// The matrix as a stencil, if the solver is to be chosen for structured multigrid on the host: whether it is
+/// symmetric is seen sooner so. What is wrong with other matrices is told where they are set up.
+fn stencil_of<T: Wide>(config: &Config, a: &Csr<T>) -> Option<Arc<StencilMatrix<f64>>> {
+    let PreconditionerConfig::StructMg(parameters) = &config.preconditioner else {
+        return None;
+    };
+    let is_asked_for = config.solver.is_auto() && T::KIND == Kind::F64;
+    if !is_asked_for || matches!(a.executor(), Executor::Gpu(_)) {
+        return None;
+    }
+    let stencil = parameters.stencil::<T>(a).ok()?;
+    Some(Arc::new(stencil.into_owned()))
 }
 
 /// Where an infinity or NaN comes from, if the preconditioner can tell.

@@ -74,10 +74,19 @@ impl<T: Scalar> System<T> {
         if !on_device || !matches!(a.symmetric_and_positive(), Ok([true, true])) {
             return a.facts();
         }
+        Facts {
+            jumps: self.near_nullspace.is_none() && a.has_jumps().unwrap_or(false),
+            ..self.definite_facts()
+        }
+    }
+
+    /// What counts of a matrix that is known to be symmetric with a positive diagonal.
+    pub(super) fn definite_facts(&self) -> Facts {
+        let a = &self.matrix;
         let mut facts = Csr::<T>::identity(&Executor::reference(), 1).facts();
         (facts.rows, facts.columns) = (a.size().rows, a.size().cols);
-        (facts.nonzeros, facts.on_device) = (a.nonzeros(), true);
-        facts.jumps = self.near_nullspace.is_none() && a.has_jumps().unwrap_or(false);
+        facts.nonzeros = a.nonzeros();
+        facts.on_device = matches!(a.executor(), Executor::Gpu(_));
         facts
     }
 }

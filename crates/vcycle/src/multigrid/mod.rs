@@ -54,6 +54,7 @@ pub use report::{LevelFacts, Report, StageTime};
 pub use restriction::Restriction;
 pub use reuse::{LevelMatrices, Setup};
 pub use scaling::LevelScaling;
+pub(crate) use smooth::{CHEBYSHEV_LOWER, chebyshev_weights};
 pub use smooth::{ChebyshevBase, ChebyshevPolynomial, Relaxation, Smoother, Smoothing};
 pub use spectrum::radius_with;
 pub(crate) use spectrum::spectral_radius;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::fixed_point::FixedPoint;
 use super::triangular::Factors;
 use super::{diagonal_places, square_entries};
+use crate::backend::gpu::setup::{Queue, fronts};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -14,7 +15,7 @@ use crate::scalar::{Mixes, Scalar};
 /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
 /// der Vorst 1977; the row-wise algorithm is Saad's, 2003, section 10.3).
 ///
-/// The set-up is serial. An application is two triangular solves, level by level, or a few sweeps in
+/// The set-up is serial, on a device level by level. An application is two triangular solves, level by level, or a few sweeps in
 /// place of each.
 ///
 /// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
@@ -48,7 +49,10 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
         let _stage = ws.stage("ilu0 set-up", 0);
         let entries = square_entries(a.as_ref(), "ilu0")?;
         let diagonal = diagonal_places(&entries, "ilu0")?;
-        let values = factorise(&entries, &diagonal);
+        let values = match Queue::real::<T>(a.executor()) {
+            Some(queue) => fronts::ilu0(queue, &entries, &diagonal)?.into_vec(),
+            None => factorise(&entries, &diagonal),
+        };
         let pattern = entries.pattern();
         match self.sweeps {
             0 => Factors::unit_lower("ilu0", pattern, &values, &diagonal),
@@ -88,9 +92,11 @@ pub(super) fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Ari
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::gpu::setup::tests::device;
     use crate::error::Error;
     use crate::executor::Executor;
-    use crate::precond::testing::{assemble, from_dense, identity_error, multiply};
+    use crate::gallery;
+    use crate::precond::testing::{assemble, from_dense, identity_error, multiply, red_black};
 
     fn generate(n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
         let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
@@ -133,5 +139,55 @@ mod tests {
         ));
         let missing = generate(2, &[1.0, 2.0, 2.0, 0.0]);
         assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 1, .. })));
+    }
+
+    /// The values of the factors by the host and by the device.
+    fn both<T: Mixes<T, T>>(a: &Csr<T>, device: &Executor) -> [Vec<T::Arith>; 2] {
+        let diagonal = diagonal_places(a, "ilu0").unwrap();
+        let copy = a.copy_to(device).unwrap();
+        let found = fronts::ilu0(Queue::of(device).unwrap(), &copy, &diagonal).unwrap();
+        [factorise(a, &diagonal), found.into_vec()]
+    }
+
+    #[test]
+    fn devices_make_the_factors_of_the_host() {
+        let Some(device) = device() else { return };
+        let host = Executor::reference();
+        let build = |spec| gallery::build(spec, &host).unwrap().matrix;
+        for a in [
+            build("convdiff7:5,100"),
+            build("poisson5:600x1"),
+            build("elasticity:3x2x2"),
+            build("jump7:6,1e6"),
+            red_black(&host, 50), // fronts for several blocks
+        ] {
+            let [here, there] = both::<f64>(&a, &device);
+            for (found, expected) in there.iter().zip(&here) {
+                let error = (found - expected).abs();
+                assert!(error <= 1e-13 * expected.abs(), "{found} {expected}");
+            }
+            let [here, there] = both::<f32>(&a.convert().unwrap(), &device);
+            for (found, expected) in there.iter().zip(&here) {
+                assert!((found - expected).abs() <= 1e-4 * expected.abs());
+            }
+        }
+    }
+
+    #[test]
+    fn devices_name_the_row_of_a_zero_pivot() {
+        let Some(device) = device() else { return };
+        let zero_pivot = [1.0, 2.0, 0.0, 2.0, 4.0, 1.0, 0.0, 1.0, 3.0];
+        let missing = [1.0, 2.0, 0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 3.0];
+        for dense in [zero_pivot, missing] {
+            let refused = |executor: &Executor| {
+                let a = from_dense(&Executor::reference(), 3, &dense);
+                let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
+                let made = Ilu0::default().generate(&a, &Workspace::new());
+                made.unwrap_err().to_string()
+            };
+            let found = refused(&device);
+            assert!(found.contains("row 1"), "{found}");
+            assert_eq!(found, refused(&Executor::reference()));
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::sor::relaxation_triangle;
 use super::ssor::both_ways;
 use super::sweeps::repeated;
 use super::{check_omega, nonzero_diagonal, square_entries};
+use crate::backend::gpu::setup::{Queue, fronts};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -102,6 +103,10 @@ impl<T: Scalar> Sweep<'_, T> {
 /// For every row the first colour that no row before it has which is coupled to it, either way.
 fn colours(pattern: &Pattern) -> Result<Vec<u32>> {
     let transposed = pattern.transpose()?;
+    if let Some(queue) = Queue::of(pattern.executor()) {
+        let coupled = pattern.union(&transposed)?;
+        return Ok(fronts::colours(queue, &coupled)?.into_vec());
+    }
     let n = pattern.size().rows;
     let mut colours = vec![0_u32; n];
     // For every colour the last row that found it taken.
@@ -126,8 +131,10 @@ fn colours(pattern: &Pattern) -> Result<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::gpu::setup::tests::device;
     use crate::executor::Executor;
-    use crate::precond::testing::{convection, from_dense, values_for};
+    use crate::gallery;
+    use crate::precond::testing::{convection, from_dense, red_black, values_for};
     use crate::vector::Vector;
 
     #[test]
@@ -149,6 +156,29 @@ mod tests {
         ];
         let a = from_dense(&Executor::reference(), 3, &a);
         assert_eq!(colours(a.pattern()).unwrap(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn devices_find_the_colours_of_the_host() {
+        let Some(device) = device() else { return };
+        let host = Executor::reference();
+        let dense: Vec<f64> = vec![1.0; 70 * 70];
+        let chain = gallery::build("poisson5:700x1", &host);
+        let one_way = gallery::build("poisson7:5", &host).unwrap().matrix;
+        let one_way = one_way.filter(|row, column, _: f64| row % 3 != 1 || column <= row);
+        for a in [
+            convection(&host, 9),
+            red_black(&host, 50), // fronts for several blocks
+            gallery::build("poisson27:5", &host).unwrap().matrix,
+            one_way.unwrap(),
+            chain.unwrap().matrix,
+            from_dense(&host, 70, &dense),
+            from_dense(&host, 0, &[]),
+        ] {
+            let copy = a.copy_to(&device).unwrap();
+            let expected = colours(a.pattern()).unwrap();
+            assert_eq!(colours(copy.pattern()).unwrap(), expected);
+        }
     }
 
     /// Relaxes the points of a chess board, the black ones first, as the textbook says.

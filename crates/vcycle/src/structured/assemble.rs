@@ -1,6 +1,6 @@
 //! Matrices made cell by cell.
 
-use super::galerkin::made_of_lines;
+use super::lines::made_of_lines;
 use super::{Grid, Stencil, StencilMatrix};
 use crate::error::Result;
 use crate::executor::Executor;

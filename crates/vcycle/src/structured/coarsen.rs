@@ -1,130 +1,154 @@
 //! The next grid of a hierarchy: transfers along several axes, and the Galerkin product with all of them.
 //!
-//! Matrices that are coarse along some axes only are larger than all that is kept. They are made some planes at
-//! a time, always in the same memory.
+//! Matrices that are coarse along some axes only are larger than all that is kept. They are made a few planes at a
+//! time, in memory that stays in the cache, and turned into the next one right away.
 
 use std::ops::Range;
 
-use super::galerkin::{galerkin, interpolation};
+use super::galerkin::{Halving, Lines};
 use super::{StencilMatrix, Transfer};
 use crate::error::Result;
-use crate::executor::Executor;
 use crate::matrix::zeroed;
 
-/// Planes on either side without which those of a slab cannot be made: weights come from the matrix before,
-/// and products need those of the planes beside them.
-const BESIDE: usize = 2;
-/// Planes of a slab, and bytes of its matrices, at least.
-const PLANES: usize = 8;
-const BYTES: usize = 48 << 20;
+/// Cells that are done at a time, at least.
+const CELLS: usize = 32 * 1024;
 
 /// The transfers along some axes, one after the other, z first, and the matrix on the grid that they lead to.
 pub(super) fn coarsened(
     a: &StencilMatrix<f64>,
     axes: &[usize],
 ) -> Result<(Vec<Transfer<f64>>, StencilMatrix<f64>)> {
+    in_groups(a, axes, CELLS)
+}
+
+/// The same, `cells` at a time, and those that complete their planes.
+fn in_groups(
+    a: &StencilMatrix<f64>,
+    axes: &[usize],
+    cells: usize,
+) -> Result<(Vec<Transfer<f64>>, StencilMatrix<f64>)> {
     let (executor, r) = (a.executor(), a.unknowns());
-    let first = interpolation(a, axes[0])?;
-    let planes = first.coarse().size()[2];
-    let beside = if axes.len() == 1 { 0 } else { BESIDE };
-    let mut gathered: Vec<Planes> = Vec::new();
-    let (mut memory, mut stencil) = ([Vec::new(), Vec::new()], None);
-    for slab in slabs(a, &first) {
-        let wide = slab.start.saturating_sub(beside)..(slab.end + beside).min(planes);
-        let own = slab.start - wide.start..slab.end - wide.start;
-        let mut gather = |number: usize, fields: usize, numbers: &[f64]| -> Result<()> {
-            if gathered.len() == number {
-                let per_plane = numbers.len() / fields / wide.len();
-                gathered.push(Planes::new(executor, fields, per_plane, planes)?);
-            }
-            gathered[number].copy(numbers, own.clone(), slab.start);
-            Ok(())
-        };
-        let [one, other] = &mut memory;
-        let mut made = galerkin(a, &first, wide.clone(), std::mem::take(one))?;
-        for (number, &axis) in axes[1..].iter().enumerate() {
-            let transfer = interpolation(&made, axis)?;
-            gather(number, r, transfer.weights())?;
-            let next = galerkin(&made, &transfer, 0..wide.len(), std::mem::take(other))?;
-            *other = std::mem::replace(&mut made, next).into_values();
-        }
-        gather(axes.len() - 1, 1, made.values())?;
-        stencil = Some(made.stencil().clone());
-        *one = made.into_values();
+    let (mut grid, mut stencil) = (a.grid(), a.stencil().clone());
+    let mut halvings = Vec::new();
+    for &axis in axes {
+        let halving = Halving::new(executor, grid, stencil, r, axis)?;
+        (grid, stencil) = (halving.coarse(), halving.stencil().clone());
+        halvings.push(halving);
     }
-    let mut transfers = vec![first];
-    let mut gathered = gathered.into_iter().map(|planes| planes.numbers);
-    let mut grid = transfers[0].coarse();
-    for (&axis, weights) in axes[1..].iter().zip(gathered.by_ref()) {
-        transfers.push(Transfer::with_unknowns(executor, grid, axis, r, weights)?);
-        grid = grid.halved(axis);
-    }
-    let values = gathered.next().unwrap_or_default();
-    let stencil = stencil.expect("grids have planes");
+    let mut groups = Groups::new(a.values(), &halvings, cells);
+    let last = halvings.last().expect("some axis is halved");
+    let mut values = zeroed(executor, last.numbers(0..groups.planes).end)?;
+    groups.run(&mut halvings, &mut values);
+    let transfers = halvings.into_iter().map(Halving::into_transfer);
     let coarse = StencilMatrix::with_unknowns(executor, grid, stencil, r, values)?;
-    Ok((transfers, coarse))
+    Ok((transfers.collect::<Result<_>>()?, coarse))
 }
 
-/// Ranges of planes of the grid that the first transfer leads to.
-fn slabs(a: &StencilMatrix<f64>, first: &Transfer<f64>) -> impl Iterator<Item = Range<usize>> {
-    let (grid, planes) = (first.coarse(), first.coarse().size()[2]);
-    let per_plane = a.bytes() / a.grid().cells() * (grid.cells() / planes);
-    let length = (BYTES / per_plane.max(1)).max(PLANES);
-    let starts = (0..planes).step_by(length);
-    starts.map(move |start| start..(start + length).min(planes))
-}
-
-/// Numbers of all planes, field after field, put together from slabs.
-struct Planes {
-    fields: usize,
-    per_plane: usize,
+/// What the halvings of a grid are made of, groups of planes at a time. Weights come from the matrix itself, and a
+/// product needs those of the planes beside its own: every matrix is one group ahead of the next one, and two
+/// groups of it are kept.
+struct Groups<'a> {
+    a: &'a [f64],
+    /// Planes of all grids but the first.
     planes: usize,
-    numbers: Vec<f64>,
+    per_group: usize,
+    /// Lines of a plane of each matrix behind the first, and its groups by parity.
+    kept: Vec<(usize, [Vec<f64>; 2])>,
 }
 
-impl Planes {
-    fn new(executor: &Executor, fields: usize, per_plane: usize, planes: usize) -> Result<Self> {
-        Ok(Self {
-            fields,
-            per_plane,
+impl<'a> Groups<'a> {
+    fn new(a: &'a [f64], halvings: &[Halving<'_>], cells: usize) -> Self {
+        let [nx, ny, planes] = halvings[0].coarse().size();
+        let between = halvings[..halvings.len() - 1].iter();
+        Self {
+            a,
             planes,
-            numbers: zeroed(executor, fields * per_plane * planes)?,
-        })
+            per_group: cells.div_ceil(nx * ny),
+            kept: between
+                .map(|halving| (halving.coarse().size()[1], Default::default()))
+                .collect(),
+        }
     }
 
-    /// Copies some planes of a slab to those from `first` on.
-    fn copy(&mut self, slab: &[f64], own: Range<usize>, first: usize) {
-        let (count, in_slab) = (
-            own.len() * self.per_plane,
-            slab.len() / self.fields / self.per_plane,
-        );
-        for field in 0..self.fields {
-            let from = (field * in_slab + own.start) * self.per_plane;
-            let to = (field * self.planes + first) * self.per_plane;
-            self.numbers[to..to + count].copy_from_slice(&slab[from..from + count]);
+    fn run(&mut self, halvings: &mut [Halving<'_>], values: &mut [f64]) {
+        let (count, groups) = (halvings.len(), self.planes.div_ceil(self.per_group));
+        for step in 0..groups + count {
+            for stage in (0..=count.min(step)).filter(|stage| step - stage < groups) {
+                let group = step - stage;
+                if stage > 0 {
+                    self.multiply(&halvings[stage - 1], stage - 1, group, values);
+                }
+                if stage < count {
+                    halvings[stage].weigh(self.lines(stage, group), self.planes(group));
+                }
+            }
         }
+    }
+
+    fn planes(&self, group: usize) -> Range<usize> {
+        let first = group * self.per_group;
+        first..(first + self.per_group).min(self.planes)
+    }
+
+    /// What a group behind a halving is made of.
+    fn lines(&self, stage: usize, group: usize) -> Lines<'_> {
+        let (first, values) = match stage.checked_sub(1) {
+            None => (0, self.a),
+            Some(place) => {
+                let (lines, groups) = &self.kept[place];
+                (
+                    self.planes(group).start * lines,
+                    groups[group % 2].as_slice(),
+                )
+            }
+        };
+        Lines { first, values }
+    }
+
+    /// Forms a group of the matrix behind a halving, which is kept, or part of the last one's `values`.
+    fn multiply(&mut self, halving: &Halving<'_>, stage: usize, group: usize, values: &mut [f64]) {
+        let planes = self.planes(group);
+        let numbers = halving.numbers(planes.clone());
+        if stage == self.kept.len() {
+            return halving.multiply(self.lines(stage, group), planes, &mut values[numbers]);
+        }
+        let mut out = std::mem::take(&mut self.kept[stage].1[group % 2]);
+        out.resize(numbers.len(), 0.0);
+        halving.multiply(self.lines(stage, group), planes, &mut out);
+        self.kept[stage].1[group % 2] = out;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::Executor;
     use crate::gallery;
 
-    /// Axis by axis, without slabs.
+    /// Axis by axis, a whole grid at a time.
     fn step_by_step(mut a: StencilMatrix<f64>, axes: &[usize]) -> (Vec<f64>, Vec<f64>) {
         let mut weights = Vec::new();
         for &axis in axes {
-            let transfer = interpolation(&a, axis).unwrap();
-            weights.extend_from_slice(transfer.weights());
-            let planes = 0..transfer.coarse().size()[2];
-            a = galerkin(&a, &transfer, planes, Vec::new()).unwrap();
+            let host = a.executor().clone();
+            let (grid, stencil, r) = (a.grid(), a.stencil().clone(), a.unknowns());
+            let mut halving = Halving::new(&host, grid, stencil, r, axis).unwrap();
+            let (grid, planes) = (halving.coarse(), 0..halving.coarse().size()[2]);
+            let from = Lines {
+                first: 0,
+                values: a.values(),
+            };
+            let mut values = vec![0.0; halving.numbers(planes.clone()).end];
+            halving.weigh(from, planes.clone());
+            halving.multiply(from, planes, &mut values);
+            let stencil = halving.stencil().clone();
+            a = StencilMatrix::with_unknowns(&host, grid, stencil, r, values).unwrap();
+            weights.extend_from_slice(halving.into_transfer().unwrap().weights());
         }
         (weights, a.values().to_vec())
     }
 
     #[test]
-    fn slabs_make_what_whole_grids_make() {
+    fn groups_make_what_whole_grids_make() {
         let host = Executor::reference();
         for (spec, axes) in [
             ("jump7:5x4x61,100", &[2, 1, 0][..]),
@@ -135,7 +159,7 @@ mod tests {
             ("poisson7:5x4x20", &[2]),
         ] {
             let a = gallery::build_stencil(spec, &host).unwrap();
-            let (transfers, coarse) = coarsened(&a, axes).unwrap();
+            let (transfers, coarse) = in_groups(&a, axes, 40).unwrap();
             let weights: Vec<f64> = transfers
                 .iter()
                 .flat_map(|transfer| transfer.weights().to_vec())

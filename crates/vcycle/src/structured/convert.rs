@@ -5,6 +5,8 @@ use std::ops::Range;
 use super::matrix::MOST_UNKNOWNS;
 use super::stencil::opposite;
 use super::{Grid, Offset, Stencil, StencilMatrix, Storage};
+use crate::backend::cpu::simd::multiversion;
+use crate::backend::reference::csr::CsrArrays;
 use crate::error::{Error, Result};
 use crate::executor::cut;
 use crate::linop::Size;
@@ -35,28 +37,33 @@ pub(super) struct Decoder {
     distances: [isize; 27],
 }
 
-/// A row of a CSR matrix on a grid.
-pub(super) struct Row<'a, T> {
+/// Rows of one unknown in consecutive cells of a line, all with entries for the same neighbours.
+pub(super) struct Run<'a, T> {
     line: usize,
+    /// The first cell, and how many there are.
     x: usize,
+    count: usize,
     unknown: usize,
-    /// Where every entry leads: the place of its offset in [`ALL`], times the unknowns, plus the unknown of
-    /// its column.
+    /// Where every entry of a row leads: the place of its offset in [`ALL`], times the unknowns, plus the unknown
+    /// of its column.
     streams: &'a [u8],
+    /// Values from the first row on, and how many there are from a row to the next.
     values: &'a [T],
+    stride: usize,
 }
 
-impl<T: Scalar> Row<'_, T> {
-    /// Where the entries lead that are not zero, and what they are.
-    fn entries(&self) -> impl Iterator<Item = (usize, T)> {
-        let all = self.streams.iter().zip(self.values);
-        let all = all.filter(|(_, value)| **value != T::default());
-        all.map(|(&stream, &value)| (usize::from(stream), value))
+impl<T: Scalar> Run<'_, T> {
+    /// Whether one entry is not zero in some row.
+    fn is_used(&self, entry: usize) -> bool {
+        let rows = self.values[entry..].iter().step_by(self.stride);
+        rows.take(self.count).any(|value| *value != T::default())
     }
 }
 
 /// What zeros lead to that are at no neighbour.
 const NOWHERE: u8 = u8::MAX;
+/// Cells of a run at most: its values are read once for each entry of a row, from the nearest cache.
+const RUN: usize = 128;
 
 impl Decoder {
     pub(super) fn new(grid: Grid, unknowns: usize) -> Self {
@@ -78,34 +85,40 @@ impl Decoder {
     ///
     /// # Errors
     /// The position of the first entry that is no neighbour of its row.
-    pub(super) fn each_row<T: Scalar>(
+    pub(super) fn each_run<T: Scalar>(
         &self,
         a: &Csr<T>,
         cells: Range<usize>,
-        mut visit: impl FnMut(Row<'_, T>),
+        mut visit: impl FnMut(Run<'_, T>),
     ) -> Result<(), (usize, usize)> {
-        let r = self.unknowns;
-        let [nx, ny, _] = self.grid.size();
+        let (a, r, [nx, ny, _]) = (a.at_hand(), self.unknowns, self.grid.size());
         let mut streams = vec![Vec::new(); r];
-        for cell in cells.clone() {
+        let mut cell = cells.start;
+        while cell < cells.end {
             let [x, y, z] = self.grid.cell(cell);
-            // Cells between the ends of a line have the same neighbours.
-            let between = cell > cells.start && x > 1 && x + 1 < nx;
             for (unknown, streams) in streams.iter_mut().enumerate() {
-                let row = cell * r + unknown;
-                if !between || !are_shifted(a.row(row - r).0, a.row(row).0, r) {
-                    self.look_up(a, [x, y, z], unknown, streams)?;
-                } else if streams.contains(&NOWHERE) {
-                    self.check_nowhere(a, row, streams)?;
-                }
-                visit(Row {
+                self.look_up(&a, [x, y, z], unknown, streams);
+            }
+            // Cells between the ends of a line have the same neighbours.
+            let most = match x > 0 && x + 1 < nx {
+                true => (nx - 1 - x).min(cells.end - cell).min(RUN),
+                false => 1,
+            };
+            let count = alike(&a, cell * r, r, most);
+            check_nowhere(&a, cell * r..(cell + count) * r, &streams)?;
+            for (unknown, streams) in streams.iter().enumerate() {
+                let (row, first) = (cell * r, a.offsets[cell * r + unknown]);
+                visit(Run {
                     line: y + ny * z,
                     x,
+                    count,
                     unknown,
                     streams,
-                    values: a.row(row).1,
+                    values: &a.values[first..a.offsets[row + count * r]],
+                    stride: (a.offsets[row + r] - a.offsets[row]).max(1),
                 });
             }
+            cell += count;
         }
         Ok(())
     }
@@ -113,52 +126,83 @@ impl Decoder {
     /// Finds out where the entries of a row lead.
     fn look_up<T: Scalar>(
         &self,
-        a: &Csr<T>,
+        a: &CsrArrays<'_, T>,
         cell: [usize; 3],
         unknown: usize,
         streams: &mut Vec<u8>,
-    ) -> Result<(), (usize, usize)> {
+    ) {
         let [nx, ny, _] = self.grid.size();
         let (there, number) = (self.there(cell), cell[0] + nx * (cell[1] + ny * cell[2]));
         let row = number * self.unknowns + unknown;
+        let mut next = 0;
         streams.clear();
         streams.extend(a.row(row).0.iter().map(|&column| {
             let column = column as usize;
             let distance = (column / self.unknowns).wrapping_sub(number).cast_signed();
             let leads =
                 |&place: &usize| self.distances[place] == distance && there >> place & 1 == 1;
-            let place = (0..27).find(leads);
+            // Columns are sorted, and so are offsets, but for lines of one or two cells.
+            let place = (next..27).chain(0..next).find(leads);
+            next = place.unwrap_or(next);
             place.map_or(NOWHERE, |place| {
                 (place * self.unknowns + column % self.unknowns) as u8
             })
         }));
-        self.check_nowhere(a, row, streams)
-    }
-
-    /// Fails if an entry that leads nowhere is not zero.
-    fn check_nowhere<T: Scalar>(
-        &self,
-        a: &Csr<T>,
-        row: usize,
-        streams: &[u8],
-    ) -> Result<(), (usize, usize)> {
-        let (columns, values) = a.row(row);
-        let lost = |&place: &usize| streams[place] == NOWHERE && values[place] != T::default();
-        match (0..streams.len()).find(lost) {
-            None => Ok(()),
-            Some(place) => Err((row, columns[place] as usize)),
-        }
     }
 }
 
-/// Whether the columns of a row are those of another, `by` further on.
-fn are_shifted(before: &[u32], here: &[u32], by: usize) -> bool {
-    let by = by as u32;
-    before.len() == here.len()
-        && before
-            .iter()
-            .zip(here)
-            .all(|(before, here)| before.wrapping_add(by) == *here)
+/// Fails if an entry that leads nowhere is not zero; rows in turns have these `streams`.
+fn check_nowhere<T: Scalar>(
+    a: &CsrArrays<'_, T>,
+    rows: Range<usize>,
+    streams: &[Vec<u8>],
+) -> Result<(), (usize, usize)> {
+    if !streams.iter().flatten().any(|&stream| stream == NOWHERE) {
+        return Ok(());
+    }
+    for (row, streams) in rows.zip(streams.iter().cycle()) {
+        let (columns, values) = a.row(row);
+        let lost = |&place: &usize| streams[place] == NOWHERE && values[place] != T::default();
+        if let Some(place) = (0..streams.len()).find(lost) {
+            return Err((row, columns[place] as usize));
+        }
+    }
+    Ok(())
+}
+
+/// How many cells, at least that of a row and `most` at most, have rows like those of the cell before, all columns
+/// one cell further on.
+fn alike<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, unknowns: usize, most: usize) -> usize {
+    let offsets = &a.offsets[row..=row + most * unknowns];
+    let (first, length) = (offsets[0], offsets[unknowns] - offsets[0]);
+    if length == 0 {
+        return 1;
+    }
+    let ends = offsets[unknowns..].iter().zip(offsets);
+    let as_long = ends.take_while(|(end, start)| *end - *start == length);
+    let further = (as_long.count() - 1) / unknowns;
+    let columns = &a.columns[first..first + (further + 1) * length];
+    1 + shifted(columns, &columns[length..], unknowns as u32) / length
+}
+
+multiversion! {
+    /// How many columns are those before them, `by` further on.
+    fn shifted[](before: &[u32], here: &[u32], by: u32) -> usize {
+        let mut alike = 0;
+        let chunks = before.as_chunks::<32>().0.iter().zip(here.as_chunks::<32>().0);
+        for (before, here) in chunks {
+            let mut differ = 0;
+            for k in 0..32 {
+                differ |= before[k].wrapping_add(by) ^ here[k];
+            }
+            if differ != 0 {
+                break;
+            }
+            alike += 32;
+        }
+        let rest = before[alike..].iter().zip(&here[alike..]);
+        alike + rest.take_while(|(before, here)| before.wrapping_add(by) == **here).count()
+    }
 }
 
 fn inside(grid: Grid, cell: [usize; 3], offset: Offset) -> bool {
@@ -189,9 +233,10 @@ pub(super) fn stencil_on<T: Scalar>(
     let decoder = Decoder::new(grid, unknowns);
     let used = |cells| {
         let mut used = 0_u32;
-        let looked = decoder.each_row(a, cells, |row| {
-            let entries = row.entries();
-            used |= entries.fold(0, |used, (stream, _)| used | 1 << (stream / unknowns));
+        let looked = decoder.each_run(a, cells, |run| {
+            let streams = run.streams.iter().enumerate();
+            let found = streams.filter(|&(entry, _)| run.is_used(entry));
+            found.for_each(|(_, &stream)| used |= 1 << (usize::from(stream) / unknowns));
         });
         looked.map(|()| used)
     };
@@ -313,16 +358,28 @@ fn lines_of<T: Storage>(
     let fits = a.executor().run(a.bytes(), parts, |(first, out)| {
         let cells = first * length..(first + out.len() / share) * length;
         let mut fits = true;
-        let looked = decoder.each_row(a, cells, |row| {
-            let line = ((row.line - first) * r + row.unknown) * points * r * length + row.x;
-            for (stream, value) in row.entries() {
-                match firsts[stream] {
-                    Some(first) => out[line + first] = value,
-                    None => fits = false,
+        let looked = decoder.each_run(a, cells, |run| {
+            let line = ((run.line - first) * r + run.unknown) * points * r * length + run.x;
+            for (entry, &stream) in run.streams.iter().enumerate() {
+                match firsts.get(usize::from(stream)) {
+                    Some(Some(first)) => {
+                        let out = &mut out[line + first..][..run.count];
+                        every(run.stride, &run.values[entry..], out);
+                    }
+                    _ => fits &= !run.is_used(entry),
                 }
             }
         });
         looked.is_ok() && fits
     });
     Ok(fits.into_iter().all(|fits| fits).then_some(values))
+}
+
+/// Every `stride`th value.
+fn every<T: Scalar>(stride: usize, values: &[T], out: &mut [T]) {
+    assert!((out.len() - 1) * stride < values.len());
+    for (x, out) in out.iter_mut().enumerate() {
+        // SAFETY: the last one has been checked.
+        *out = unsafe { *values.get_unchecked(x * stride) };
+    }
 }

@@ -6,7 +6,7 @@ use super::Direction;
 use super::columns::by_column;
 use super::fields::{as_fields, as_rows};
 use super::level::Level;
-use crate::backend::cpu::stencil::{Done, Vectors};
+use crate::backend::cpu::stencil::Vectors;
 use crate::backend::reference::stencil::Start;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
@@ -42,17 +42,16 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         }
     }
 
-    /// The cycle in the unknowns of the first level; says whether cells were handed over when they were `done`.
+    /// The cycle in the unknowns of the first level.
     pub(super) fn visit_first(
         &self,
         b: &Vector<V>,
         x: &mut Vector<V>,
-        done: Option<Done<'_, V>>,
         ws: &Workspace,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         match self.levels.first() {
-            Some(level) => self.visit(0, level.as_ref(), b, x, done, ws),
-            None => self.from(0, b, x, ws).map(|()| false),
+            Some(level) => self.visit(0, level.as_ref(), b, x, ws),
+            None => self.from(0, b, x, ws),
         }
     }
 
@@ -65,12 +64,12 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
             });
         };
         let Some(scales) = level.scales() else {
-            return self.visit(number, level.as_ref(), b, x, None, ws).map(drop);
+            return self.visit(number, level.as_ref(), b, x, ws);
         };
         let mut right = ws.vector_like::<V, V>(b)?;
         let mut solution = ws.vector_like::<V, V>(x)?;
         right.scale_rows(scales, false, b)?;
-        self.visit(number, level.as_ref(), &right, &mut solution, None, ws)?;
+        self.visit(number, level.as_ref(), &right, &mut solution, ws)?;
         x.scale_rows(scales, false, &solution)
     }
 
@@ -81,9 +80,8 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         level: &dyn Level<V>,
         b: &Vector<V>,
         x: &mut Vector<V>,
-        done: Option<Done<'_, V>>,
         ws: &Workspace,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         if self.sweeps[0] == 0 {
             x.fill(V::zero())?;
         }
@@ -100,15 +98,11 @@ impl<V: Vectors + Mixes<V, V>> VCycle<V> {
         let mut correction = ws.vector::<V>(&self.executor, rows, 1)?;
         level.restrict_residual(self.sweeps[0] == 1, b, x, &mut restricted, ws)?;
         self.from(number + 1, &restricted, &mut correction, ws)?;
-        let done = done.filter(|_| self.sweeps[1] == 1);
-        let handed_over = match self.sweeps[1] {
-            0 => level.prolong(&correction, x, ws).map(|()| false)?,
-            _ => level.correct_and_smooth(&correction, b, x, done, ws)?,
-        };
-        for _ in 1..self.sweeps[1] {
+        level.prolong(&correction, x, ws)?;
+        for _ in 0..self.sweeps[1] {
             level.smooth((Direction::Backward, Start::Guess), b, x, ws)?;
         }
-        Ok(handed_over)
+        Ok(())
     }
 }
 

@@ -1,117 +1,368 @@
 //! Interpolation from the matrix and Galerkin products, along one axis, in stencil form.
 //!
-//! A coarse line is done at a time, whatever the axis is: all arithmetic is on lines seen from its cells.
+//! A coarse line is done at a time, whatever the axis is.
 
 use std::ops::Range;
 
-use super::lines::{Rows, View, add_products};
-use super::{Grid, Offset, Stencil, StencilMatrix, Transfer};
+use super::lines::{add, for_lines};
+use super::{Grid, Offset, Stencil, Transfer};
+use crate::backend::cpu::simd::multiversion;
+use crate::backend::cpu::stencil::{Product, deal};
 use crate::error::Result;
-use crate::executor::{Executor, cut};
+use crate::executor::Executor;
 use crate::matrix::zeroed;
 
-/// Cells that one task makes, about.
-const CELLS: usize = 4 * 1024;
-
-/// Weights for the cells between those of the coarse grid: the couplings of a cell with the cells on
-/// either side, all that are on one side added up, in proportion. They follow jumps of coefficients
-/// (Alcouffe, Brandt, Dendy and Painter 1981, in one dimension).
-pub(super) fn interpolation(a: &StencilMatrix<f64>, axis: usize) -> Result<Transfer<f64>> {
-    let mut weights = Vec::new();
-    for unknown in 0..a.unknowns() {
-        weights.append(&mut weights_of(a, axis, unknown)?);
-    }
-    Transfer::with_unknowns(a.executor(), a.grid(), axis, a.unknowns(), weights)
+/// Lines of the values of a stencil matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'a> {
+    /// Which line comes first.
+    pub(super) first: usize,
+    pub(super) values: &'a [f64],
 }
 
-/// The weights of one unknown, from its couplings with itself.
-fn weights_of(a: &StencilMatrix<f64>, axis: usize, unknown: usize) -> Result<Vec<f64>> {
-    let (fine, coarse) = (a.grid(), a.grid().halved(axis));
-    let length = coarse.length();
-    made_of_lines(a.executor(), coarse, 2, |line, out| {
-        let mut sums = [0, 1, 2].map(|_| vec![0.0; length]);
-        let mut rows = Rows::new(a, [unknown; 2], axis, line);
-        for (point, offset) in a.stencil().offsets().iter().enumerate() {
-            rows.look_at(point);
-            if let Some(entries) = rows.beside(1) {
-                add_products(entries, [None; 2], &mut sums[(offset[axis] + 1) as usize]);
+/// The way from a matrix to one on a grid with half the cells along an axis, some planes at a time.
+pub(super) struct Halving<'e> {
+    executor: &'e Executor,
+    axis: usize,
+    unknowns: usize,
+    fine: Grid,
+    coarse: Grid,
+    stencils: [Stencil; 2],
+    columns: Vec<Column>,
+    /// As a [`Transfer`] has them.
+    weights: Vec<f64>,
+}
+
+/// The neighbours of a cell that differ along the axis only.
+struct Column {
+    /// The one that is no step along the axis away.
+    across: Offset,
+    /// Their places among the entries of fine rows, and of coarse rows.
+    from: [Option<usize>; 3],
+    to: [Option<usize>; 3],
+}
+
+/// Numbers of a task that makes products.
+struct Scratch {
+    zeros: Vec<f64>,
+    /// The weights of the cells before the coarse ones along the axis and of these, on either side, with a zero
+    /// before and behind.
+    weights: [[Vec<f64>; 2]; 2],
+    /// The even and odd cells of lines that are halved themselves; before the odd ones there is a zero.
+    dealt: [[Vec<f64>; 2]; 3],
+    /// For each unknown the weights of odd cells in the even ones behind them, where lines are halved themselves.
+    down: Vec<Vec<f64>>,
+}
+
+impl<'e> Halving<'e> {
+    pub(super) fn new(
+        executor: &'e Executor,
+        fine: Grid,
+        stencil: Stencil,
+        unknowns: usize,
+        axis: usize,
+    ) -> Result<Self> {
+        let coarse = fine.halved(axis);
+        let any =
+            |offset| (-1..=1).any(|step| stencil.position(with(offset, axis, step)).is_some());
+        let widened = Stencil::of(any).within(coarse);
+        let columns = Stencil::of(|offset| offset[axis] == 0 && any(offset));
+        let column = |&across: &Offset| {
+            let places = |stencil: &Stencil| {
+                [-1, 0, 1].map(|step| stencil.position(with(across, axis, step)))
+            };
+            Column {
+                across,
+                from: places(&stencil),
+                to: places(&widened),
             }
+        };
+        Ok(Self {
+            columns: columns.offsets().iter().map(column).collect(),
+            executor,
+            axis,
+            unknowns,
+            fine,
+            coarse,
+            stencils: [stencil, widened],
+            weights: zeroed(executor, 2 * unknowns * coarse.cells())?,
+        })
+    }
+
+    /// The grid with fewer cells.
+    pub(super) fn coarse(&self) -> Grid {
+        self.coarse
+    }
+
+    /// The neighbours of its cells.
+    pub(super) fn stencil(&self) -> &Stencil {
+        &self.stencils[1]
+    }
+
+    /// Numbers of some of its planes.
+    pub(super) fn numbers(&self, planes: Range<usize>) -> Range<usize> {
+        let per_plane = self.coarse.cells() / self.coarse.size()[2] * self.numbers_of_a_cell();
+        planes.start * per_plane..planes.end * per_plane
+    }
+
+    fn numbers_of_a_cell(&self) -> usize {
+        self.stencil().points() * self.unknowns * self.unknowns
+    }
+
+    pub(super) fn into_transfer(self) -> Result<Transfer<f64>> {
+        let Self { fine, axis, .. } = self;
+        Transfer::with_unknowns(self.executor, fine, axis, self.unknowns, self.weights)
+    }
+
+    /// Finds the weights for the cells between those of some planes of the coarse grid: the couplings of a cell
+    /// with the cells on either side, all that are on one side added up, in proportion. They follow jumps of
+    /// coefficients (Alcouffe, Brandt, Dendy and Painter 1981, in one dimension).
+    pub(super) fn weigh(&mut self, from: Lines<'_>, planes: Range<usize>) {
+        let [length, ny, _] = self.coarse.size();
+        let mut weights = std::mem::take(&mut self.weights);
+        let of_unknowns = weights.chunks_mut(2 * self.coarse.cells()).enumerate();
+        for (unknown, weights) in of_unknowns {
+            let lines = 2 * length * ny * planes.start..2 * length * ny * planes.end;
+            let sums = || [(); 3].map(|()| vec![0.0; self.fine.length()]);
+            let (executor, first) = (self.executor, planes.start * ny);
+            for_lines(
+                executor,
+                length,
+                2,
+                &mut weights[lines],
+                sums,
+                |sums, line, out| {
+                    self.weigh_line(from, unknown, first + line, sums, out);
+                },
+            );
+        }
+        self.weights = weights;
+    }
+
+    fn weigh_line(
+        &self,
+        from: Lines<'_>,
+        unknown: usize,
+        line: usize,
+        sums: &mut [Vec<f64>; 3],
+        out: &mut [f64],
+    ) {
+        let (axis, length) = (self.axis, self.coarse.length());
+        let Some(odd) = self.fine_line(line, 1) else {
+            return out.fill(0.0);
+        };
+        sums.iter_mut().for_each(|sums| sums.fill(0.0));
+        for (point, offset) in self.stencils[0].offsets().iter().enumerate() {
+            let entries = self.entries(from, [unknown; 2], odd, point);
+            add(entries, &mut sums[(offset[axis] + 1) as usize]);
+        }
+        let between = if axis == 0 {
+            self.fine.length() / 2
+        } else {
+            length
+        };
+        if axis == 0 {
+            sums.iter_mut().for_each(|sums| keep_odds(sums));
         }
         let (lower, upper) = out.split_at_mut(length);
-        for x in 0..length {
-            let at = [x, line % coarse.size()[1], line / coarse.size()[1]][axis];
-            let odd = 2 * at + 1;
-            let between = [sums[0][x], sums[1][x], sums[2][x]];
-            [lower[x], upper[x]] = match odd {
-                odd if odd >= fine.size()[axis] => [0.0, 0.0],
-                odd if odd + 1 >= fine.size()[axis] => [last_weight(between), 0.0],
-                _ => shares(between),
+        let [before, own, after] = [0, 1, 2].map(|side| &sums[side][..between]);
+        shares(
+            before,
+            own,
+            after,
+            &mut lower[..between],
+            &mut upper[..between],
+        );
+        lower[between..].fill(0.0);
+        upper[between..].fill(0.0);
+        for x in self.last(line) {
+            [lower[x], upper[x]] = [last_weight(before[x], own[x]), 0.0];
+        }
+    }
+
+    /// The cells of a coarse line behind which there are two fine cells, the second one outside.
+    fn last(&self, line: usize) -> Range<usize> {
+        let (axis, length) = (self.axis, self.coarse.length());
+        let [y, z] = self.coarse.place(line);
+        let is_last = |at: usize| 2 * at + 2 == self.fine.size()[axis];
+        match axis {
+            0 if is_last(length - 1) => length - 1..length,
+            1 if is_last(y) => 0..length,
+            2 if is_last(z) => 0..length,
+            _ => 0..0,
+        }
+    }
+
+    /// The fine line `row` beside a coarse one along the axis; that of the same number where lines are halved.
+    fn fine_line(&self, line: usize, row: i8) -> Option<usize> {
+        if self.axis == 0 {
+            return Some(line);
+        }
+        let ([y, z], [_, ny, _]) = (self.coarse.place(line), self.fine.size());
+        let mut at = [0, y, z];
+        at[self.axis] = (2 * at[self.axis]).checked_add_signed(row.into())?;
+        (at[self.axis] < self.fine.size()[self.axis]).then(|| at[1] + ny * at[2])
+    }
+
+    /// The entries of one offset along a fine line.
+    fn entries<'l>(
+        &self,
+        from: Lines<'l>,
+        [i, j]: [usize; 2],
+        line: usize,
+        point: usize,
+    ) -> &'l [f64] {
+        let (r, points) = (self.unknowns, self.stencils[0].points());
+        let stream = (((line - from.first) * r + i) * points + point) * r + j;
+        let length = self.fine.length();
+        &from.values[stream * length..(stream + 1) * length]
+    }
+
+    /// Forms some planes of `P^T A P`; weights have to be known one plane further on.
+    pub(super) fn multiply(&self, from: Lines<'_>, planes: Range<usize>, out: &mut [f64]) {
+        let [length, ny, _] = self.coarse.size();
+        let (first, numbers) = (planes.start * ny, self.numbers_of_a_cell());
+        let scratch = || Scratch::new(length, self.unknowns);
+        for_lines(
+            self.executor,
+            length,
+            numbers,
+            out,
+            scratch,
+            |scratch, line, out| {
+                self.multiply_line(from, first + line, scratch, out);
+            },
+        );
+    }
+
+    fn multiply_line(&self, from: Lines<'_>, line: usize, scratch: &mut Scratch, out: &mut [f64]) {
+        let r = self.unknowns;
+        if self.axis == 0 {
+            for unknown in 0..r {
+                let weights = self.weights_at(unknown, Some(line), 1);
+                scratch.down[unknown][1..].copy_from_slice(weights.expect("a line of the grid"));
+            }
+        }
+        for j in 0..r {
+            let mut known = None;
+            for column in &self.columns {
+                let [_, y, z] = column.across;
+                if known != Some([y, z]) {
+                    self.take_weights(j, line, [0, y, z], scratch);
+                    known = Some([y, z]);
+                }
+                for i in 0..r {
+                    self.multiply_column(from, line, [i, j], column, scratch, out);
+                }
+            }
+        }
+    }
+
+    /// Copies the weights of the cells `across` from a line, between zeros.
+    fn take_weights(&self, unknown: usize, line: usize, across: Offset, scratch: &mut Scratch) {
+        let shifts = if self.axis == 0 { 0..=0 } else { -1..=0 };
+        for shift in shifts {
+            let beside = self.coarse.neighbour(line, with(across, self.axis, shift));
+            for side in 0..2 {
+                let to = &mut scratch.weights[(shift + 1) as usize][side];
+                let inside = 1..to.len() - 1;
+                match self.weights_at(unknown, beside, side) {
+                    Some(weights) => to[inside].copy_from_slice(weights),
+                    None => to[inside].fill(0.0),
+                }
+            }
+        }
+    }
+
+    /// The weights of one side at a coarse line.
+    fn weights_at(&self, unknown: usize, line: Option<usize>, side: usize) -> Option<&[f64]> {
+        let length = self.coarse.length();
+        let first = 2 * unknown * self.coarse.cells() + (2 * line? + side) * length;
+        Some(&self.weights[first..first + length])
+    }
+
+    fn multiply_column(
+        &self,
+        from: Lines<'_>,
+        line: usize,
+        unknowns: [usize; 2],
+        column: &Column,
+        scratch: &mut Scratch,
+        out: &mut [f64],
+    ) {
+        let (axis, length, [i, j]) = (self.axis, self.coarse.length(), unknowns);
+        let (zeros, [before, at]) = (&scratch.zeros, &scratch.weights);
+        let (before, behind, down) = match axis {
+            0 => (views(at, -1), views(at, 0), &scratch.down[i][..length]),
+            _ => {
+                let above = self.coarse.neighbour(line, with([0; 3], axis, -1));
+                let down = self.weights_at(i, above, 1).unwrap_or(zeros);
+                let x = column.across[0];
+                (views(before, x), views(at, x), down)
+            }
+        };
+        let up = self.weights_at(i, Some(line), 0);
+        let (r, points) = (self.unknowns, self.stencil().points());
+        let place = |target: usize| {
+            let first = ((i * points + target) * r + j) * length;
+            first..first + length
+        };
+        Product {
+            entries: self.rows(from, line, unknowns, column, (zeros, &mut scratch.dealt)),
+            restricted: [down, up.expect("a line of the grid")],
+            before,
+            behind,
+            out: parts(out, column.to.map(|target| target.map(place))),
+        }
+        .form();
+    }
+
+    /// The entries of a column in the fine rows before, at and behind those of a coarse line, by their step along
+    /// the axis.
+    fn rows<'l>(
+        &self,
+        from: Lines<'l>,
+        line: usize,
+        unknowns: [usize; 2],
+        column: &Column,
+        (zeros, dealt): (&'l [f64], &'l mut [[Vec<f64>; 2]; 3]),
+    ) -> [[&'l [f64]; 3]; 3] {
+        let mut rows = [[zeros; 3]; 3];
+        for (step, dealt) in dealt.iter_mut().enumerate() {
+            let Some(point) = column.from[step] else {
+                continue;
             };
+            if self.axis == 0 {
+                let [evens, odds] = dealt;
+                deal(
+                    self.entries(from, unknowns, line, point),
+                    evens,
+                    &mut odds[1..],
+                );
+                let beside = [&odds[..evens.len()], evens, &odds[1..]];
+                (0..3).for_each(|row| rows[row][step] = beside[row]);
+                continue;
+            }
+            for (place, row) in (-1..=1).enumerate() {
+                if let Some(line) = self.fine_line(line, row) {
+                    rows[place][step] = self.entries(from, unknowns, line, point);
+                }
+            }
         }
-    })
-}
-
-/// How a cell depends on its two sides; half and half where the matrix does not say.
-fn shares([before, own, after]: [f64; 3]) -> [f64; 2] {
-    let sign = -own.signum();
-    let (before, after) = (sign * before, sign * after);
-    let sum = before + after;
-    if before >= 0.0 && after >= 0.0 && sum > 0.0 {
-        return [before / sum, after / sum];
-    }
-    [0.5, 0.5]
-}
-
-/// The same for a cell at the boundary, beyond which there are zeros.
-fn last_weight([before, own, _]: [f64; 3]) -> f64 {
-    let weight = -before / own;
-    if weight > 0.0 && weight <= 1.0 {
-        weight
-    } else {
-        0.5
+        rows
     }
 }
 
-/// A parent of an odd or even cell: its place relative to the coarse cell, and where its weight is:
-/// the shift of the coarse cell below, and the side.
-type Parent = (i8, Option<(i8, usize)>);
-
-/// The coarse cells that the fine cell `shift` beside a coarse one is interpolated from.
-fn parents(shift: i8) -> &'static [Parent] {
-    match shift {
-        -2 => &[(-1, None)],
-        -1 => &[(-1, Some((-1, 0))), (0, Some((-1, 1)))],
-        0 => &[(0, None)],
-        1 => &[(0, Some((0, 0))), (1, Some((0, 1)))],
-        _ => &[(1, None)],
-    }
-}
-
-/// Some planes of `P^T A P`, in memory that was something else before.
-pub(super) fn galerkin(
-    a: &StencilMatrix<f64>,
-    p: &Transfer<f64>,
-    planes: Range<usize>,
-    memory: Vec<f64>,
-) -> Result<StencilMatrix<f64>> {
-    let (coarse, r) = (p.coarse(), a.unknowns());
-    let stencil = widened(a.stencil(), p.axis()).within(coarse);
-    let [nx, ny, _] = coarse.size();
-    let grid = Grid::new([nx, ny, planes.len()])?;
-    let (numbers, first) = (stencil.points() * r * r, planes.start * ny);
-    let values = made_in(memory, a.executor(), grid, numbers, |line, out| {
-        for unknowns in (0..r * r).map(|block| [block / r, block % r]) {
-            let rows = Rows::new(a, unknowns, p.axis(), first + line);
-            Product { rows, p }.add_to(&stencil, out);
+impl Scratch {
+    fn new(length: usize, unknowns: usize) -> Self {
+        let line = |more: usize| vec![0.0; length + more];
+        Self {
+            zeros: line(0),
+            weights: [(); 2].map(|()| [line(2), line(2)]),
+            dealt: [(); 3].map(|()| [line(0), line(1)]),
+            down: vec![line(1); unknowns],
         }
-    })?;
-    StencilMatrix::with_unknowns(a.executor(), grid, stencil, r, values)
-}
-
-/// With all three offsets along an axis wherever there is one of them.
-fn widened(stencil: &Stencil, axis: usize) -> Stencil {
-    let any = |offset| (-1..=1).any(|step| stencil.position(with(offset, axis, step)).is_some());
-    Stencil::of(any)
+    }
 }
 
 /// The offset with another step along an axis.
@@ -120,117 +371,79 @@ fn with(mut offset: Offset, axis: usize, step: i8) -> Offset {
     offset
 }
 
-/// What makes one line of a product, in the rows of an unknown and the columns of another.
-struct Product<'a> {
-    rows: Rows<'a>,
-    p: &'a Transfer<f64>,
+/// Weights of either side between zeros, seen from the cells one before or behind them.
+fn views(weights: &[Vec<f64>; 2], shift: i8) -> [&[f64]; 2] {
+    let first = (1 + shift) as usize;
+    [0, 1].map(|side| &weights[side][first..first + weights[side].len() - 2])
 }
 
-impl Product<'_> {
-    /// Adds the products with all entries to the values of the line.
-    fn add_to(mut self, stencil: &Stencil, out: &mut [f64]) {
-        let (a, axis, [i, j]) = (self.rows.a, self.p.axis(), self.rows.unknowns);
-        let (r, length) = (a.unknowns(), self.p.coarse().length());
-        for (point, &offset) in a.stencil().offsets().iter().enumerate() {
-            self.rows.look_at(point);
-            for row in -1..=1 {
-                let Some((entries, weights)) = self.restricted(row) else {
-                    continue;
-                };
-                for &(place, weight) in parents(row + offset[axis]) {
-                    let Some(target) = stencil.position(with(offset, axis, place)) else {
-                        continue;
-                    };
-                    let first = ((i * stencil.points() + target) * r + j) * length;
-                    let out = &mut out[first..first + length];
-                    match weight {
-                        None => add_products(entries, [weights, None], out),
-                        Some((shift, side)) => {
-                            let column = self.weights(j, with(offset, axis, shift), side);
-                            if column.is_some() {
-                                add_products(entries, [weights, column], out);
-                            }
-                        }
-                    }
-                }
-            }
+/// Parts of a slice that do not overlap: all of them, the one in the middle, or none.
+fn parts(out: &mut [f64], places: [Option<Range<usize>>; 3]) -> [Option<&mut [f64]>; 3] {
+    match places {
+        [Some(first), Some(middle), Some(last)] => {
+            let parts = out.get_disjoint_mut([first, middle, last]);
+            parts.expect("places of three entries").map(Some)
         }
-    }
-
-    /// The entries in the fine rows beside the coarse ones, and their weights in `P^T`.
-    fn restricted(&self, row: i8) -> Option<(View<'_>, Option<View<'_>>)> {
-        let entries = self.rows.beside(row)?;
-        let (shift, side) = match row {
-            0 => return Some((entries, None)),
-            1 => (0, 0),
-            _ => (-1, 1),
-        };
-        let cell = with([0; 3], self.p.axis(), shift);
-        let weights = self.weights(self.rows.unknowns[0], cell, side)?;
-        Some((entries, Some(weights)))
-    }
-
-    /// The weights of one side at the coarse cells `shift` away from those of the line.
-    fn weights(&self, unknown: usize, shift: Offset, side: usize) -> Option<View<'_>> {
-        let coarse = self.p.coarse();
-        let (line, length) = (coarse.neighbour(self.rows.line, shift)?, coarse.length());
-        let values = &self.p.weights_of(unknown)[(2 * line + side) * length..][..length];
-        let shift = shift[0];
-        Some(View { values, shift })
+        [_, Some(middle), _] => [None, Some(&mut out[middle]), None],
+        _ => [None, None, None],
     }
 }
 
-/// Values made line by line, `points` numbers a cell: `work(line, values of the line)`, which are zeros.
-pub(super) fn made_of_lines(
-    executor: &Executor,
-    grid: Grid,
-    points: usize,
-    work: impl Fn(usize, &mut [f64]) + Sync + Send,
-) -> Result<Vec<f64>> {
-    made_in(Vec::new(), executor, grid, points, work)
+/// Moves the odd numbers of a line to its beginning.
+fn keep_odds(line: &mut [f64]) {
+    for x in 0..line.len() / 2 {
+        line[x] = line[2 * x + 1];
+    }
 }
 
-/// The same in memory that was something else before.
-fn made_in(
-    mut memory: Vec<f64>,
-    executor: &Executor,
-    grid: Grid,
-    points: usize,
-    work: impl Fn(usize, &mut [f64]) + Sync + Send,
-) -> Result<Vec<f64>> {
-    let count = grid.cells() * points;
-    let mut values = match memory.capacity() < count {
-        true => zeroed(executor, count)?,
-        false => {
-            memory.resize(count, 0.0);
-            memory
+multiversion! {
+    /// How cells depend on their two sides; half and half where the matrix does not say.
+    fn shares[](
+        before: &[f64],
+        own: &[f64],
+        after: &[f64],
+        lower: &mut [f64],
+        upper: &mut [f64],
+    ) {
+        let sums = before.iter().zip(own).zip(after);
+        for ((((before, own), after), lower), upper) in sums.zip(lower).zip(upper) {
+            let sign = -1_f64.copysign(*own);
+            let (before, after) = (sign * before, sign * after);
+            let sum = before + after;
+            let known = (before >= 0.0) & (after >= 0.0) & (sum > 0.0);
+            *lower = if known { before / sum } else { 0.5 };
+            *upper = if known { after / sum } else { 0.5 };
         }
-    };
-    let share = grid.length() * points;
-    let per_task = CELLS.div_ceil(grid.length());
-    let starts = (0..grid.lines()).step_by(per_task);
-    let lengths = starts
-        .clone()
-        .map(|first| per_task.min(grid.lines() - first) * share);
-    let bytes = size_of_val(values.as_slice());
-    let tasks = starts.zip(cut(&mut values, lengths)).collect();
-    executor.run(bytes, tasks, |(first, out): (usize, &mut [f64])| {
-        for (line, out) in out.chunks_mut(share).enumerate() {
-            out.fill(0.0);
-            work(first + line, out);
-        }
-    });
-    Ok(values)
+    }
+}
+
+/// The same for a cell at the boundary, beyond which there are zeros. At a free one the weight is one, and a little
+/// more by rounding.
+fn last_weight(before: f64, own: f64) -> f64 {
+    let weight = -before / own;
+    if weight > 0.0 && weight < 1.0 + 1e-6 {
+        weight.min(1.0)
+    } else {
+        0.5
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::coarsen::coarsened;
     use super::*;
     use crate::backend::gpu::rows::Finish;
     use crate::gallery;
     use crate::linop::Size;
     use crate::matrix::{Csr, Duplicates};
+    use crate::structured::StencilMatrix;
     use crate::vector::Vector;
+
+    /// A transfer and the matrix it leads to.
+    fn halved(a: &StencilMatrix<f64>, axis: usize) -> (Transfer<f64>, StencilMatrix<f64>) {
+        let (mut transfers, coarse) = coarsened(a, &[axis]).unwrap();
+        (transfers.remove(0), coarse)
+    }
 
     /// A transfer as a matrix.
     fn matrix(p: &Transfer<f64>) -> Csr<f64> {
@@ -277,9 +490,7 @@ mod tests {
                 .filter(|&axis| a.grid().size()[axis] > 1)
                 .collect::<Vec<_>>()
             {
-                let p = interpolation(&a, axis).unwrap();
-                let planes = 0..p.coarse().size()[2];
-                let coarse = galerkin(&a, &p, planes, Vec::new()).unwrap();
+                let (p, coarse) = halved(&a, axis);
                 let p = matrix(&p);
                 let expected = p
                     .transpose()
@@ -305,16 +516,20 @@ mod tests {
     fn products_of_blocks_are_products_in_a_row() {
         let host = Executor::reference();
         let a = gallery::build("elasticity:4x3x4", &host).unwrap().matrix;
-        let mut a = StencilMatrix::from_csr(&a).unwrap();
+        check_blocks(StencilMatrix::from_csr(&a).unwrap());
+        check_blocks(gallery::build_stencil("solid-3D:5", &host).unwrap());
+        check_blocks(gallery::build_stencil("oil-4C:4x3x5", &host).unwrap());
+    }
+
+    fn check_blocks(mut a: StencilMatrix<f64>) {
+        let host = Executor::reference();
         let vector = |n: usize| {
             (0..n)
                 .map(|place| ((place * 7) % 11) as f64 - 5.0)
                 .collect()
         };
         for axis in [2, 1, 0] {
-            let p = interpolation(&a, axis).unwrap();
-            let planes = 0..p.coarse().size()[2];
-            let coarse = galerkin(&a, &p, planes, Vec::new()).unwrap();
+            let (p, coarse) = halved(&a, axis);
             let x = Vector::from_column(&host, vector(coarse.size().rows));
             let mut fine = Vector::zeros(&host, a.size().rows, 1).unwrap();
             p.prolong(None, &x, &mut fine, false).unwrap();
@@ -340,7 +555,7 @@ mod tests {
         let a = gallery::build("jump7:9,1000", &host).unwrap().matrix;
         let a = StencilMatrix::from_csr(&a).unwrap();
         for axis in 0..3 {
-            let p = interpolation(&a, axis).unwrap();
+            let (p, _) = halved(&a, axis);
             let ones = crate::vector::Vector::filled(&host, p.coarse().cells(), 1, 1.0).unwrap();
             let mut fine = crate::vector::Vector::zeros(&host, 729, 1).unwrap();
             p.prolong(None, &ones, &mut fine, false).unwrap();
@@ -354,9 +569,12 @@ mod tests {
 
     #[test]
     fn weights_follow_the_stronger_side() {
-        assert_eq!(shares([-3.0, 4.0, -1.0]), [0.75, 0.25]);
-        assert_eq!(shares([3.0, -4.0, 1.0]), [0.75, 0.25]);
-        assert_eq!(shares([1.0, 4.0, -1.0]), [0.5, 0.5]);
-        assert_eq!(last_weight([-1.0, 2.0, 0.0]), 0.5);
+        let (mut lower, mut upper) = ([0.0; 3], [0.0; 3]);
+        let (before, own, after) = ([-3.0, 3.0, 1.0], [4.0, -4.0, 4.0], [-1.0, 1.0, -1.0]);
+        shares(&before, &own, &after, &mut lower, &mut upper);
+        assert_eq!((lower, upper), ([0.75, 0.75, 0.5], [0.25, 0.25, 0.5]));
+        assert_eq!(last_weight(-1.0, 4.0), 0.25);
+        assert_eq!(last_weight(-1.0 - 1e-12, 1.0), 1.0);
+        assert_eq!(last_weight(-3.0, 2.0), 0.5);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::smoothing::Smoothing;
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
-use crate::backend::cpu::stencil::{Axes, Correction, Done, Residual, Vectors};
+use crate::backend::cpu::stencil::{Axes, Correction, Residual, Vectors};
 use crate::backend::cpu::{self, Threads};
 use crate::backend::gpu::rows::Finish;
 use crate::backend::gpu::stencil::Part;
@@ -37,16 +37,6 @@ pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
         ws: &Workspace,
     ) -> Result<()>;
     fn prolong(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()>;
-    /// [`prolong`](Level::prolong), then a sweep backward; says whether cells were handed over when they were
-    /// `done`.
-    fn correct_and_smooth(
-        &self,
-        coarse: &Vector<V>,
-        b: &Vector<V>,
-        x: &mut Vector<V>,
-        done: Option<Done<'_, V>>,
-        ws: &Workspace,
-    ) -> Result<bool>;
     /// Numbers by which right-hand sides are multiplied on the way in, solutions on the way out.
     fn scales(&self) -> Option<&Vector<V>>;
     fn grid(&self) -> Grid;
@@ -188,41 +178,6 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
         let (x, scratch) = (x.host_mut()?, scratch.host_mut()?);
         cpu::stencil::add_prolonged(threads, correction, x, scratch);
         Ok(())
-    }
-
-    fn correct_and_smooth(
-        &self,
-        coarse: &Vector<V>,
-        b: &Vector<V>,
-        x: &mut Vector<V>,
-        done: Option<Done<'_, V>>,
-        ws: &Workspace,
-    ) -> Result<bool> {
-        let planes = self
-            .by_planes()
-            .filter(|_| self.smoothing.is_gauss_seidel());
-        let Some((threads, axes)) = planes else {
-            self.prolong(coarse, x, ws)?;
-            self.smooth((Direction::Backward, Start::Guess), b, x, ws)?;
-            return Ok(false);
-        };
-        let _stage = ws.stage_of("correction and smoothing", || {
-            self.a.bytes() + self.bytes().1 + 3 * b.bytes()
-        });
-        let correction = Correction::new(axes, self.host_q()?, coarse.host()?);
-        let length =
-            cpu::stencil::scratch_length(self.grid(), self.unknowns(), correction.scratch());
-        let mut scratch = ws.vector::<V>(x.executor(), length, 1)?;
-        cpu::stencil::corrected_gauss_seidel(
-            threads,
-            self.a.arrays(),
-            Order::Backward,
-            (correction, done),
-            b.host()?,
-            x.host_mut()?,
-            scratch.host_mut()?,
-        );
-        Ok(done.is_some())
     }
 
     fn scales(&self) -> Option<&Vector<V>> {

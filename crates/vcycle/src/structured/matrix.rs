@@ -1,21 +1,22 @@
 //! Matrices that store a stencil of numbers a cell and no indices.
 
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+
 use super::{Grid, Stencil, fields};
 use crate::backend::cpu::simd::multiversion;
 use crate::backend::gpu::stencil::StencilOperand;
 use crate::backend::reference::stencil::StencilArrays;
 use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::executor::{Buffer, Executor, check_memory};
 use crate::linop::Size;
-use crate::matrix::zeroed;
 use crate::scalar::{Field, Scalar, bf16, convert, convert_slice, f16};
 
 /// Values that one task looks at.
 const PART: usize = 64 * 1024;
 
-/// Values that are compared at a time.
-const EXACT: usize = 1024;
+/// Values that are looked at at a time.
+const PIECE: usize = 1024;
 
 /// Types the entries of a [`StencilMatrix`] can be stored in: `f64`, `f32`, `f16`, `bf16`.
 pub trait Storage: Scalar {}
@@ -148,11 +149,6 @@ impl<T: Storage> StencilMatrix<T> {
         self.values.host_mut().expect("the device still answers")
     }
 
-    /// The values alone.
-    pub(super) fn into_values(self) -> Vec<T> {
-        self.values.into_vec()
-    }
-
     /// The same matrix on another executor.
     ///
     /// # Errors
@@ -211,12 +207,22 @@ impl<T: Storage> StencilMatrix<T> {
         &self.values()[first..first + length]
     }
 
+    /// The diagonal line by line, unknown by unknown, and where each of these begins in the order that kernels have.
+    pub(super) fn diagonal_lines(&self) -> impl Iterator<Item = (usize, &[T])> {
+        let (lines, length) = (self.grid.lines(), self.grid.length());
+        (0..self.unknowns * lines).map(move |place| {
+            let (unknown, line) = (place / lines, place % lines);
+            let values = self.line_of([unknown; 2], line, self.stencil.centre());
+            (place * length, values)
+        })
+    }
+
     /// The diagonal, unknown by unknown: the order that kernels have.
     pub(crate) fn diagonal_fields(&self) -> Vec<T> {
-        let centre = self.stencil.centre();
-        let lines =
-            |i| (0..self.grid.lines()).flat_map(move |line| self.line_of([i, i], line, centre));
-        (0..self.unknowns).flat_map(lines).copied().collect()
+        let mut fields = Vec::with_capacity(self.size().rows);
+        let lines = self.diagonal_lines();
+        lines.for_each(|(_, values)| fields.extend_from_slice(values));
+        fields
     }
 
     /// The diagonal, in the order of rows.
@@ -254,28 +260,15 @@ impl<T: Storage> StencilMatrix<T> {
         self.executor().run(self.bytes(), tasks, work)
     }
 
-    /// Whether another type holds every value as it is.
-    pub(super) fn is_exact_in<S: Storage>(&self) -> bool {
-        let parts = self.map_values(|_, values| {
-            let (mut narrow, mut wide) = ([S::default(); EXACT], [T::default(); EXACT]);
-            values.chunks(EXACT).all(|values| {
-                convert_slice(values, &mut narrow[..values.len()]);
-                convert_slice(&narrow[..values.len()], &mut wide[..values.len()]);
-                wide[..values.len()] == *values
-            })
-        });
-        parts.into_iter().all(|exact| exact)
-    }
-
     /// The largest absolute value.
     pub fn largest(&self) -> f64 {
         let parts = self.map_values(|_, values| {
-            let mut wide = [0.0; EXACT];
+            let mut wide = [0.0; PIECE];
             let of_chunk = |values: &[T]| {
                 convert_slice(values, &mut wide[..values.len()]);
                 largest_of(&wide[..values.len()])
             };
-            values.chunks(EXACT).map(of_chunk).fold(0.0, f64::max)
+            values.chunks(PIECE).map(of_chunk).fold(0.0, f64::max)
         });
         parts.into_iter().fold(0.0, f64::max)
     }
@@ -285,42 +278,18 @@ impl<T: Storage> StencilMatrix<T> {
     /// # Errors
     /// [`NonFiniteEntry`](Error::NonFiniteEntry).
     pub fn check_finite(&self) -> Result<()> {
-        self.finite_parts(|_| ()).map(drop)
-    }
-
-    /// The largest absolute value of finite ones.
-    ///
-    /// # Errors
-    /// As [`check_finite`](Self::check_finite).
-    pub(super) fn largest_finite(&self) -> Result<f64> {
-        let parts = self.finite_parts(|values| {
-            let mut wide = [0.0; EXACT];
-            let wide = &mut wide[..values.len()];
-            convert_slice(values, wide);
-            largest_of(wide)
-        })?;
-        Ok(parts.into_iter().flatten().fold(0.0, f64::max))
-    }
-
-    /// `part(values)` for a few values at a time, all of them finite, in order.
-    fn finite_parts<R: Send>(&self, part: impl Fn(&[T]) -> R + Sync + Send) -> Result<Vec<Vec<R>>> {
-        let parts = self.map_values(|first, values| {
-            let pieces = values.chunks(EXACT).enumerate();
-            let made = pieces.map(|(number, values)| match are_finite(values) {
-                true => Ok(part(values)),
-                false => Err(first + number * EXACT),
-            });
-            made.collect()
+        let lost = self.map_values(|first, values| {
+            let mut pieces = values.chunks(PIECE).enumerate();
+            let lost = pieces.find(|(_, values)| !are_finite(values));
+            lost.map(|(number, _)| first + number * PIECE)
         });
-        let made: std::result::Result<Vec<Vec<R>>, usize> = parts.into_iter().collect();
-        made.map_err(|first| {
-            let values = self.values()[first..].iter();
-            let place = values
-                .take(EXACT)
-                .position(|value| !value.load().is_finite());
-            let (row, column) = self.position(first + place.unwrap_or(0));
-            Error::NonFiniteEntry { row, column }
-        })
+        let Some(first) = lost.into_iter().flatten().next() else {
+            return Ok(());
+        };
+        let mut values = self.values()[first..].iter();
+        let place = values.position(|value| !value.load().is_finite());
+        let (row, column) = self.position(first + place.unwrap_or(0));
+        Err(Error::NonFiniteEntry { row, column })
     }
 
     /// Row and column of the value at a place; of a neighbour outside, the nearest row there is.
@@ -336,12 +305,29 @@ impl<T: Storage> StencilMatrix<T> {
 
 /// Values in another type, rounded to nearest.
 pub(super) fn converted<T: Scalar, S: Scalar>(executor: &Executor, values: &[T]) -> Result<Vec<S>> {
-    let mut made = zeroed(executor, values.len())?;
+    let mut made = zeros(executor, values.len())?;
     match &executor.on_host() {
         Executor::Cpu(threads) => cpu::vector::copy(threads, values, &mut made),
         _ => reference::vector::copy(values, &mut made),
     }
     Ok(made)
+}
+
+/// Zeros that the system writes when they are first used, whatever their type.
+pub(super) fn zeros<S: Scalar>(executor: &Executor, len: usize) -> Result<Vec<S>> {
+    check_memory(executor, len, size_of::<S>())?;
+    let layout = Layout::array::<S>(len).expect("no more than there is memory");
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the layout is that of a vector, and all bits zero are a zero of every type.
+    unsafe {
+        let memory = alloc_zeroed(layout).cast::<S>();
+        if memory.is_null() {
+            handle_alloc_error(layout);
+        }
+        Ok(Vec::from_raw_parts(memory, len, len))
+    }
 }
 
 multiversion! {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::cycle::VCycle;
 use super::outer::Outer;
-use super::scaling::Strategy;
+use super::scaling::{Strategy, Survey};
 use super::setup::{set_up_double, set_up_single};
 use super::{Grid, Smoother, StencilMatrix, Storage, Triple};
 use crate::backend::cpu::stencil::Vectors;
@@ -115,7 +115,13 @@ impl StructMg {
         let _stage = ws.stage("struct-mg set-up", 0);
         let executor = a.executor().clone();
         let a = self.stencil(a.as_ref())?;
-        let largest = a.largest_finite()?;
+        let storage = self.precision.map_or(Unit::Half, |triple| triple.storage);
+        let kind = storage.kind(false).expect("real numbers of any unit");
+        let survey = Survey::new(&a, kind);
+        if !survey.is_finite() {
+            a.check_finite()?;
+        }
+        let largest = survey.largest();
         let (triple, note) = match self.precision {
             Some(triple) => (triple, String::new()),
             None => chosen(&a, largest, solver_unit::<T>()),
@@ -135,21 +141,21 @@ impl StructMg {
             grid: Some(a.grid()),
             ..self.clone()
         };
-        let borrowed = Cow::Borrowed(&*a);
+        let known = (Cow::Borrowed(&*a), survey);
         let (operator, report, finest) = match triple.compute {
             Unit::Double => {
-                let ready = set_up_double(triple.storage, &parameters, borrowed, &executor, ws)?;
+                let ready = set_up_double(triple.storage, &parameters, known, &executor, ws)?;
                 let finest = ready.cycle.finest();
                 (outside(ready.cycle)?, ready.report, finest)
             }
             _ => {
-                let ready = set_up_single(triple.storage, &parameters, borrowed, &executor, ws)?;
+                let ready = set_up_single(triple.storage, &parameters, known, &executor, ws)?;
                 let finest = ready.cycle.finest();
                 (outside(ready.cycle)?, ready.report, finest)
             }
         };
         let matrix = match T::KIND {
-            Kind::F64 => for_products(a, triple.storage, finest, &executor)?,
+            Kind::F64 => for_products((a, survey), triple.storage, finest, &executor)?,
             _ => None,
         };
         Ok(Generated {
@@ -162,7 +168,10 @@ impl StructMg {
     }
 
     /// The operator as a stencil matrix of the host, whatever it is stored as.
-    fn stencil<'a, T: Scalar>(&self, a: &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> {
+    pub(crate) fn stencil<'a, T: Scalar>(
+        &self,
+        a: &'a dyn LinOp<T>,
+    ) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
             return match stencil.executor() {
                 Executor::Gpu(_) => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
@@ -211,16 +220,16 @@ fn beyond_single(a: &StencilMatrix<f64>) -> Error {
 
 /// A matrix for products in double precision; none where it stays what it is.
 fn for_products(
-    a: Cow<'_, StencilMatrix<f64>>,
+    (a, survey): (Cow<'_, StencilMatrix<f64>>, Survey),
     storage: Unit,
     finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
     executor: &Executor,
 ) -> Result<Option<Arc<dyn LinOp<f64>>>> {
     let narrow = storage != Unit::Double;
-    if narrow && a.is_exact_in::<f16>() {
+    if narrow && survey.is_exact_in(&a, Kind::F16) {
         return in_type::<f16>(&a, finest, executor).map(Some);
     }
-    if narrow && a.is_exact_in::<f32>() {
+    if narrow && survey.is_exact_in(&a, Kind::F32) {
         return in_type::<f32>(&a, finest, executor).map(Some);
     }
     // Matrices of devices need no columns either where rows are alike.
@@ -258,7 +267,10 @@ fn chosen(a: &StencilMatrix<f64>, largest: f64, krylov: Unit) -> (Triple, String
         compute,
         storage,
     };
-    let positive = a.diagonal().iter().all(|value| *value > 0.0);
+    let positive = || {
+        let mut lines = a.diagonal_lines();
+        lines.all(|(_, line)| line.iter().all(|value| *value > 0.0))
+    };
     let (triple, why) = if largest > MOST_SINGLE {
         (
             of(Unit::Double, Unit::Double),
@@ -269,7 +281,7 @@ fn chosen(a: &StencilMatrix<f64>, largest: f64, krylov: Unit) -> (Triple, String
             of(Unit::Single, Unit::Half),
             "are in the range of half precision",
         )
-    } else if positive {
+    } else if positive() {
         (
             of(Unit::Single, Unit::Half),
             "are scaled into the range of half precision",

@@ -46,6 +46,7 @@ mod setup;
 mod smoothing;
 mod stencil;
 mod sweep;
+mod symmetry;
 #[cfg(test)]
 mod tests;
 mod transfer;

@@ -15,8 +15,9 @@ use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::scalar::{Mixes, Real, Scalar, convert};
 use crate::vector::Vector;
 
-/// Rows that are brought in or out at a time, at most.
-const BLOCK: usize = 2048;
+/// Numbers that are brought in or out at a time, and rows that one task brings, at most.
+const BLOCK: usize = 1024;
+const TASK: usize = 64 * 1024;
 
 /// A cycle on vectors of `T` of the host. They are converted, scaled and put into the order of kernels in
 /// one pass.
@@ -51,7 +52,7 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Outer<V, T> {
             let scales = self.cycle.scales();
             let as_is = self.cycle.unknowns == 1 && scales.is_none();
             if let (true, Some((b, x))) = (as_is, same::<V, T>(b, x)) {
-                return self.cycle.visit_first(b, x, None, ws).map(drop);
+                return self.cycle.visit_first(b, x, ws);
             }
             let mut right = ws.vector::<V>(executor, b.rows(), 1)?;
             let mut solution = ws.vector::<V>(executor, b.rows(), 1)?;
@@ -61,18 +62,8 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Outer<V, T> {
                 scales: scales.map(Vector::host).transpose()?,
             };
             order.enter(b.host()?, right.host_mut()?);
-            let x = x.host_mut()?;
-            let way_out = WayOut::new(order, x);
-            let done = |cells: Range<usize>, fields: *const V| {
-                // SAFETY: these are the numbers of the solution; nobody changes those of the cells any more.
-                unsafe { way_out.bring(cells, fields) };
-            };
-            if !self
-                .cycle
-                .visit_first(&right, &mut solution, Some(&done), ws)?
-            {
-                way_out.bring_all(solution.host()?);
-            }
+            self.cycle.visit_first(&right, &mut solution, ws)?;
+            order.leave(solution.host()?, x.host_mut()?);
             Ok(())
         })
     }
@@ -92,7 +83,6 @@ fn same<'a, V: Scalar, T: Scalar>(
 }
 
 /// The ways between the order of rows and that of kernels.
-#[derive(Clone, Copy)]
 struct Order<'a, V> {
     executor: &'a Executor,
     unknowns: usize,
@@ -108,91 +98,71 @@ impl<V: Vectors> Order<'_, V> {
             size_of_val(fields),
         );
         let fields = Shared(fields.as_mut_ptr());
-        self.for_blocks(size_of_val(rows), cells, &|block| {
+        self.for_tasks(size_of_val(rows), cells, &|task| {
             let mut part = [V::zero(); BLOCK];
-            let part = &mut part[..block.len()];
-            for unknown in 0..r {
-                let place = unknown * cells + block.start..unknown * cells + block.end;
-                bring_in(&rows[block.start * r + unknown..block.end * r], r, part);
-                if let Some(scales) = self.scales {
-                    multiply(&scales[place.clone()], part);
+            for block in blocks(task, BLOCK) {
+                let part = &mut part[..block.len()];
+                for unknown in 0..r {
+                    let place = unknown * cells + block.start..unknown * cells + block.end;
+                    bring_in(&rows[block.start * r + unknown..block.end * r], r, part);
+                    if let Some(scales) = self.scales {
+                        multiply(&scales[place.clone()], part);
+                    }
+                    // SAFETY: blocks do not overlap.
+                    stream::copy(part, unsafe { fields.slice(place) }, bytes);
                 }
-                // SAFETY: blocks do not overlap.
-                stream::copy(part, unsafe { fields.slice(place) }, bytes);
             }
             stream::finish();
         });
     }
 
-    fn for_blocks(&self, bytes: usize, cells: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
-        let length = BLOCK / self.unknowns;
-        let block = |number: usize| work(number * length..((number + 1) * length).min(cells));
-        match self.executor {
-            Executor::Cpu(threads) => threads.for_each(cells.div_ceil(length), bytes, &block),
-            _ => (0..cells.div_ceil(length)).for_each(block),
-        }
-    }
-}
-
-/// The way of numbers of `V`, unknown by unknown, to rows of `T`.
-struct WayOut<'a, V, T> {
-    order: Order<'a, V>,
-    rows: Shared<T>,
-    length: usize,
-}
-
-impl<'a, V: Vectors, T: Scalar> WayOut<'a, V, T> {
-    fn new(order: Order<'a, V>, rows: &'a mut [T]) -> Self {
-        Self {
-            order,
-            length: rows.len(),
-            rows: Shared(rows.as_mut_ptr()),
-        }
-    }
-
-    fn bring_all(&self, fields: &[V]) {
-        let (cells, bytes) = (self.length / self.order.unknowns, size_of_val(fields));
-        assert!(fields.len() == self.length);
-        self.order.for_blocks(bytes, cells, &|block| {
-            // SAFETY: there is a number for every row; blocks do not overlap.
-            unsafe { self.bring(block, fields.as_ptr()) };
+    fn leave<T: Scalar>(&self, fields: &[V], rows: &mut [T]) {
+        let (r, cells, bytes) = (self.unknowns, rows.len() / self.unknowns, size_of_val(rows));
+        let rows = Shared(rows.as_mut_ptr());
+        self.for_tasks(size_of_val(fields), cells, &|task| {
+            let (mut part, mut scaled) = ([T::default(); BLOCK], [V::zero(); BLOCK]);
+            for block in blocks(task, BLOCK / r) {
+                let part = &mut part[..block.len() * r];
+                for unknown in 0..r {
+                    let place = unknown * cells + block.start..unknown * cells + block.end;
+                    let field = self.scaled(&fields[place.clone()], place, &mut scaled);
+                    bring_out(field, r, &mut part[unknown..]);
+                }
+                // SAFETY: blocks do not overlap.
+                let rows = unsafe { rows.slice(block.start * r..block.end * r) };
+                stream::copy(part, rows, bytes);
+            }
+            stream::finish();
         });
     }
 
-    /// # Safety
-    /// `fields` points to a number for every row; nobody writes those of the cells, or their rows.
-    unsafe fn bring(&self, cells: Range<usize>, fields: *const V) {
-        let length = BLOCK / self.order.unknowns;
-        for start in cells.clone().step_by(length) {
-            // SAFETY: the caller's.
-            unsafe { self.bring_block(start..(start + length).min(cells.end), fields) };
-        }
-        stream::finish();
+    /// The numbers at a place, as they are outside.
+    fn scaled<'f>(&self, field: &'f [V], place: Range<usize>, scaled: &'f mut [V]) -> &'f [V] {
+        let Some(scales) = self.scales else {
+            return field;
+        };
+        let scaled = &mut scaled[..field.len()];
+        scaled.copy_from_slice(field);
+        multiply(&scales[place], scaled);
+        scaled
     }
 
-    /// # Safety
-    /// As for [`bring`](Self::bring); as many cells as a block has, at most.
-    unsafe fn bring_block(&self, block: Range<usize>, fields: *const V) {
-        let (r, cells) = (self.order.unknowns, self.length / self.order.unknowns);
-        let (mut part, mut scaled) = ([T::default(); BLOCK], [V::zero(); BLOCK]);
-        let part = &mut part[..block.len() * r];
-        for unknown in 0..r {
-            let first = unknown * cells + block.start;
-            // SAFETY: the caller's.
-            let mut field = unsafe { std::slice::from_raw_parts(fields.add(first), block.len()) };
-            if let Some(scales) = self.order.scales {
-                let scaled = &mut scaled[..field.len()];
-                scaled.copy_from_slice(field);
-                multiply(&scales[first..first + block.len()], scaled);
-                field = scaled;
-            }
-            bring_out(field, r, &mut part[unknown..]);
+    fn for_tasks(&self, bytes: usize, cells: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
+        let length = TASK / self.unknowns;
+        let task = |number: usize| work(number * length..((number + 1) * length).min(cells));
+        match self.executor {
+            Executor::Cpu(threads) => threads.for_each(cells.div_ceil(length), bytes, &task),
+            _ => (0..cells.div_ceil(length)).for_each(task),
         }
-        let bytes = self.length * size_of::<T>();
-        // SAFETY: the caller's.
-        let rows = unsafe { self.rows.slice(block.start * r..block.end * r) };
-        stream::copy(part, rows, bytes);
     }
+}
+
+/// A range, some at a time.
+fn blocks(range: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range
+        .step_by(length)
+        .map(move |start| start..(start + length).min(end))
 }
 
 multiversion! {

@@ -7,12 +7,9 @@ use crate::backend::reference::stencil::Start;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::Sweep;
-use crate::multigrid::spectral_radius;
+use crate::multigrid::{CHEBYSHEV_LOWER, chebyshev_weights, spectral_radius};
 use crate::scalar::{Mixes, convert};
 use crate::vector::{Coefficient, Vector};
-
-/// The lower end of the smoothed part of the spectrum, relative to the upper one.
-const LOWER: f64 = 0.27;
 
 /// The polynomial in `D^-1 A`, with `D` the diagonal, that is smallest on the upper part of the spectrum
 /// (Adams, Brezina, Hu and Tuminaro 2003); of degree one it is Jacobi with the best weight.
@@ -21,7 +18,7 @@ pub(super) struct Polynomial<V> {
     /// One over the diagonal, unknown by unknown.
     inverses: Vector<V>,
     /// Of every step the weights of the residual and of the step before.
-    weights: Vec<[f64; 2]>,
+    weights: Vec<(f64, f64)>,
 }
 
 impl<V: Vectors + Mixes<V, V>> Polynomial<V> {
@@ -58,7 +55,7 @@ impl<V: Vectors + Mixes<V, V>> Polynomial<V> {
     ) -> Result<()> {
         let mut other = ws.vector_like::<V, V>(b)?;
         let (mut before, mut after) = (x, &mut *other);
-        for (step, &[alpha, momentum]) in self.weights.iter().enumerate() {
+        for (step, &(alpha, momentum)) in self.weights.iter().enumerate() {
             if step == 0 && start == Start::Zero {
                 let (alpha, d) = (Coefficient::real(alpha), (&self.inverses, false));
                 after.combine_rows(alpha, d, b, Coefficient::zero())?;
@@ -84,16 +81,11 @@ impl<V: Vectors + Mixes<V, V>> Polynomial<V> {
 }
 
 /// Of every step the weights of the residual and of the step before, for a spectrum up to `upper`.
-fn weights(degree: usize, upper: f64) -> Vec<[f64; 2]> {
-    let (centre, radius) = (0.5 * upper * (1.0 + LOWER), 0.5 * upper * (1.0 - LOWER));
-    let mut rho = radius / centre;
-    let mut weights = vec![[1.0 / centre, 0.0]];
-    for _ in 1..degree {
-        let next = 1.0 / (2.0 * centre / radius - rho);
-        weights.push([2.0 * next / radius, next * rho]);
-        rho = next;
-    }
-    weights
+fn weights(degree: usize, upper: f64) -> Vec<(f64, f64)> {
+    let lower = CHEBYSHEV_LOWER * upper;
+    let first = (2.0 / (upper + lower), 0.0);
+    let later = chebyshev_weights(degree, lower, upper);
+    std::iter::once(first).chain(later).collect()
 }
 
 #[cfg(test)]
@@ -106,7 +98,7 @@ mod tests {
         for (degree, most) in [(1, 0.58), (2, 0.2), (3, 0.07)] {
             for eigenvalue in [0.54, 0.8, 1.3, 1.7, 2.0] {
                 let (mut before, mut error) = (1.0, 1.0);
-                for [alpha, momentum] in weights(degree, 2.0) {
+                for (alpha, momentum) in weights(degree, 2.0) {
                     let next = error - alpha * eigenvalue * error + momentum * (error - before);
                     (before, error) = (error, next);
                 }

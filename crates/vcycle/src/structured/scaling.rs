@@ -1,15 +1,16 @@
 //! Bringing a matrix into the range of half precision.
 
-use super::matrix::largest_of;
+use super::matrix::{largest_of, zeros};
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::simd::multiversion;
 use crate::config::ConfigError;
 use crate::error::{Error, Result};
 use crate::multigrid::serde_text;
-use crate::scalar::{Kind, convert};
+use crate::scalar::{Kind, convert, convert_slice};
 
-/// Values that are counted at a time.
+/// Values that are counted at a time, and side by side.
 const PIECE: usize = 1024;
+const LANES: usize = 8;
 
 /// What keeps levels of structured multigrid in the range of half precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,51 +50,143 @@ fn range(kind: Kind) -> (f64, f64) {
     }
 }
 
+/// Bits of the mantissa that are stored.
+fn digits(kind: Kind) -> u32 {
+    match kind {
+        Kind::F16 => 10,
+        Kind::Bf16 => 7,
+        Kind::F32 => 23,
+        _ => 52,
+    }
+}
+
 /// The values of a matrix beside the range of a type.
+#[derive(Clone, Copy)]
 pub(super) struct Survey {
+    kind: Kind,
+    sizes: Sizes,
     /// Whether values overflow, or diagonal entries lose digits.
     pub(super) leaves_range: bool,
-    /// Which part of the entries that are not zero lose digits because they are small.
-    pub(super) underflow: f64,
 }
 
 impl Survey {
     pub(super) fn new(a: &StencilMatrix<f64>, kind: Kind) -> Self {
         let (most, least) = range(kind);
         let parts = a.map_values(|_, values| {
-            let (mut largest, mut counts) = (0_f64, [0, 0]);
-            for values in values.chunks(PIECE) {
-                largest = largest.max(largest_of(values));
-                counts[0] += count(values, 0.0);
-                counts[1] += count(values, least);
-            }
-            (largest, counts)
+            let pieces = values.chunks(PIECE).map(|values| sizes(values, least));
+            pieces.fold(Sizes::default(), Sizes::join)
         });
-        let largest = parts.iter().map(|part| part.0).fold(0.0, f64::max);
-        let [entries, whole] = [0, 1].map(|i| parts.iter().map(|part| part.1[i]).sum::<usize>());
-        let is_small = |value: &f64| value.abs() < least;
+        let sizes = parts.into_iter().fold(Sizes::default(), Sizes::join);
+        let small = |line: &[f64]| line.iter().any(|value| value.abs() < least);
         Self {
-            leaves_range: largest > most || a.diagonal_fields().iter().any(is_small),
-            underflow: (entries - whole) as f64 / entries.max(1) as f64,
+            kind,
+            sizes,
+            leaves_range: sizes.largest() > most || a.diagonal_lines().any(|(_, line)| small(line)),
+        }
+    }
+
+    /// The same beside the range of another type.
+    pub(super) fn beside(self, a: &StencilMatrix<f64>, kind: Kind) -> Self {
+        match self.kind == kind {
+            true => self,
+            false => Self::new(a, kind),
+        }
+    }
+
+    /// The largest absolute value; not finite if some value is not.
+    pub(super) fn largest(&self) -> f64 {
+        self.sizes.largest()
+    }
+
+    /// Whether all values are finite.
+    pub(super) fn is_finite(&self) -> bool {
+        self.largest().is_finite()
+    }
+
+    /// Which part of the entries that are not zero lose digits because they are small.
+    pub(super) fn underflow(&self) -> f64 {
+        let Sizes { entries, whole, .. } = self.sizes;
+        (entries - whole) as f64 / entries.max(1) as f64
+    }
+
+    /// Whether a type holds every value of the matrix as it is, among its numbers with all digits.
+    pub(super) fn is_exact_in(&self, a: &StencilMatrix<f64>, kind: Kind) -> bool {
+        let ((most, least), lost) = (range(kind), 52 - digits(kind));
+        if !(self.largest() <= most && self.sizes.bits.trailing_zeros() >= lost) {
+            return false;
+        }
+        let none_is_small = |survey: &Self| survey.sizes.entries == survey.sizes.whole;
+        let is_wider = range(self.kind).1 >= least;
+        is_wider && none_is_small(self) || none_is_small(&self.beside(a, kind))
+    }
+
+    /// Whether rounding to a type may overflow.
+    fn may_overflow_in(&self, kind: Kind) -> bool {
+        !self.is_finite() || self.largest() > 0.5 * range(kind).0
+    }
+}
+
+/// What is counted value by value.
+#[derive(Clone, Copy, Default)]
+struct Sizes {
+    /// The bits of the largest absolute value: their order is that of numbers, with infinity and what is not a
+    /// number behind them.
+    largest: u64,
+    /// All bits that some value has.
+    bits: u64,
+    /// Values that are not zero, and those of them with all digits.
+    entries: u64,
+    whole: u64,
+}
+
+impl Sizes {
+    fn largest(self) -> f64 {
+        f64::from_bits(self.largest)
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            largest: self.largest.max(other.largest),
+            bits: self.bits | other.bits,
+            entries: self.entries + other.entries,
+            whole: self.whole + other.whole,
         }
     }
 }
 
 multiversion! {
-    /// How many values are not zero and at least as large as one.
-    fn count[](values: &[f64], smallest: f64) -> usize {
-        let large = |value: &f64| u32::from(value.abs() >= smallest && *value != 0.0);
-        values.iter().map(large).sum::<u32>() as usize
+    /// What is counted of some values; those are whole that are as large as one.
+    fn sizes[](values: &[f64], least: f64) -> Sizes {
+        let mut last = [0.0; LANES];
+        let (groups, rest) = values.as_chunks::<LANES>();
+        last[..rest.len()].copy_from_slice(rest);
+        let [mut largest, mut bits, mut entries, mut whole] = [[0_u64; LANES]; 4];
+        for values in groups.iter().chain([&last]) {
+            for lane in 0..LANES {
+                let size = values[lane].abs();
+                largest[lane] = largest[lane].max(size.to_bits());
+                bits[lane] |= values[lane].to_bits();
+                entries[lane] += u64::from(size != 0.0);
+                whole[lane] += u64::from(size >= least);
+            }
+        }
+        let lane = |lane: usize| Sizes {
+            largest: largest[lane],
+            bits: bits[lane],
+            entries: entries[lane],
+            whole: whole[lane],
+        };
+        (0..LANES).map(lane).fold(Sizes::default(), Sizes::join)
     }
 }
 
-/// Makes `S A S` of `A` with the diagonal matrix `S` that is returned, unknown by unknown, so that the diagonal becomes
-/// `G` and no entry overflows: `G` is below `G_max = F min sqrt(a_ii a_jj) / |a_ij|`, `F` the largest
-/// number of the type (Zong et al. 2024, theorem 4.1), by the factor `room` at least.
+/// The diagonal matrix `S`, unknown by unknown, that makes `S A S` of `A` whose diagonal is `G` and in which no
+/// entry overflows: `G` is below `G_max = F min sqrt(a_ii a_jj) / |a_ij|`, `F` the largest number of the type
+/// (Zong et al. 2024, theorem 4.1), by the factor `room` at least.
 ///
 /// # Errors
 /// For a diagonal entry that is not positive: it has no root.
-pub(super) fn scale(a: &mut StencilMatrix<f64>, kind: Kind, room: f64) -> Result<Vec<f64>> {
+pub(super) fn scales(a: &StencilMatrix<f64>, kind: Kind, room: f64) -> Result<Vec<f64>> {
     let mut roots = a.diagonal_fields();
     if let Some(place) = roots
         .iter()
@@ -105,56 +198,143 @@ pub(super) fn scale(a: &mut StencilMatrix<f64>, kind: Kind, room: f64) -> Result
             problem: "not positive",
         });
     }
-    roots.iter_mut().for_each(|value| *value = value.sqrt());
-    let relative = |value: &mut f64, root: f64, other: f64| (*value / root / other).abs();
-    let ratio = each_entry(a, &roots, relative).max(1.0);
+    roots
+        .iter_mut()
+        .for_each(|value| *value = 1.0 / value.sqrt());
+    let ratio = Scaled { a, by: &roots }.largest().max(1.0);
     let limit = range(kind).0.min(f64::from(f32::MAX)) / ratio;
     // A power of two: not even the last digit changes by it.
-    let g = 2f64.powi((limit / room).log2().floor() as i32);
-    let scales: Vec<f64> = roots.iter().map(|root| g.sqrt() / root).collect();
-    each_entry(a, &scales, |value, scale, other| {
-        *value *= scale * other;
-        0.0
-    });
-    Ok(scales)
+    let g = 2f64.powi((limit / room).log2().floor() as i32).sqrt();
+    roots.iter_mut().for_each(|value| *value *= g);
+    Ok(roots)
 }
 
-/// The largest of `visit(value, number of its row, number of its column)` over all entries inside the
-/// grid.
-fn each_entry(
-    a: &mut StencilMatrix<f64>,
-    by: &[f64],
-    visit: impl Fn(&mut f64, f64, f64) -> f64 + Sync + Send,
-) -> f64 {
-    let (grid, stencil, executor) = (a.grid(), a.stencil().clone(), a.executor().clone());
-    let (length, bytes, r) = (grid.length(), a.bytes(), a.unknowns());
-    let lines = a.values_mut().chunks_mut(length * stencil.points() * r);
-    let largest = executor.run(bytes, lines.enumerate().collect(), |(place, values)| {
-        let (line, unknown) = (place / r, place % r);
-        let of =
-            |unknown: usize, line: usize| &by[unknown * grid.cells() + line * length..][..length];
-        let rows = of(unknown, line);
-        let mut largest = 0_f64;
-        for (stream, values) in values.chunks_mut(length).enumerate() {
-            let offset = stencil.offsets()[stream / r];
-            let Some(other) = grid.neighbour(line, offset) else {
-                continue;
-            };
-            let columns = of(stream % r, other);
-            let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
-            for x in skipped..length - dropped {
-                let column = columns[x.wrapping_add_signed(offset[0].into())];
-                largest = largest.max(visit(&mut values[x], rows[x], column));
+/// `S A S` in a type, and what its values were like before they were rounded to it.
+///
+/// # Errors
+/// As [`stored`].
+pub(super) fn scaled<M: Storage>(
+    a: &StencilMatrix<f64>,
+    scales: &[f64],
+    level: usize,
+) -> Result<(StencilMatrix<M>, Survey)> {
+    let (stored, sizes) = Scaled { a, by: scales }.stored()?;
+    let survey = Survey {
+        kind: M::KIND,
+        sizes,
+        leaves_range: sizes.largest() > range(M::KIND).0,
+    };
+    checked(stored, level, &survey).map(|stored| (stored, survey))
+}
+
+/// A matrix whose rows and columns are multiplied by numbers.
+struct Scaled<'a> {
+    a: &'a StencilMatrix<f64>,
+    by: &'a [f64],
+}
+
+/// Lines that one task does.
+const LINES: usize = 32;
+
+impl Scaled<'_> {
+    /// The largest absolute value.
+    fn largest(&self) -> f64 {
+        let a = self.a;
+        let share = a.grid().length() * a.stencil().points() * a.unknowns();
+        let tasks = a.values().chunks(LINES * share).enumerate().collect();
+        let largest = a.executor().run(a.bytes(), tasks, |(task, values)| {
+            let (mut largest, mut product) = (0_f64, vec![0.0; a.grid().length()]);
+            for (place, values) in values.chunks(share).enumerate() {
+                for (stream, values) in values.chunks(product.len()).enumerate() {
+                    self.multiply(task * LINES + place, stream, values, &mut product);
+                    largest = largest.max(largest_of(&product));
+                }
             }
+            largest
+        });
+        largest.into_iter().fold(0.0, f64::max)
+    }
+
+    /// The matrix in another type, and what its values are like.
+    fn stored<M: Storage>(&self) -> Result<(StencilMatrix<M>, Sizes)> {
+        let (a, length) = (self.a, self.a.grid().length());
+        let share = length * a.stencil().points() * a.unknowns();
+        let (host, least) = (a.executor().on_host(), range(M::KIND).1);
+        let mut stored: Vec<M> = zeros(&host, a.entries())?;
+        let lines = a.values().chunks(LINES * share);
+        let tasks = lines.zip(stored.chunks_mut(LINES * share)).enumerate();
+        let sizes = a
+            .executor()
+            .run(a.bytes(), tasks.collect(), |(task, (values, out))| {
+                let (mut all, mut product) = (Sizes::default(), vec![0.0; length]);
+                let lines = values.chunks(share).zip(out.chunks_mut(share));
+                for (place, (values, out)) in lines.enumerate() {
+                    let streams = values.chunks(length).zip(out.chunks_mut(length));
+                    for (stream, (values, out)) in streams.enumerate() {
+                        self.multiply(task * LINES + place, stream, values, &mut product);
+                        all = all.join(sizes(&product, least));
+                        convert_slice(&product, out);
+                    }
+                }
+                all
+            });
+        let (stencil, r) = (a.stencil().clone(), a.unknowns());
+        let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
+        Ok((
+            stored,
+            sizes.into_iter().fold(Sizes::default(), Sizes::join),
+        ))
+    }
+
+    /// The values of one stream of the `place`th line, those of one unknown after those of another; zeros where
+    /// the neighbour is outside.
+    fn multiply(&self, place: usize, stream: usize, values: &[f64], product: &mut [f64]) {
+        let (grid, r, length) = (self.a.grid(), self.a.unknowns(), values.len());
+        let of = |unknown: usize, line: usize| {
+            &self.by[unknown * grid.cells() + line * length..][..length]
+        };
+        let offset = self.a.stencil().offsets()[stream / r];
+        let Some(other) = grid.neighbour(place / r, offset) else {
+            return product.fill(0.0);
+        };
+        let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
+        let (cells, columns) = (skipped..length - dropped, of(stream % r, other));
+        product[..skipped].fill(0.0);
+        product[length - dropped..].fill(0.0);
+        multiply_all(
+            &values[cells.clone()],
+            &of(place % r, place / r)[cells.clone()],
+            &columns[dropped..length - skipped],
+            &mut product[cells],
+        );
+    }
+}
+
+multiversion! {
+    fn multiply_all[](values: &[f64], rows: &[f64], columns: &[f64], product: &mut [f64]) {
+        for (((product, value), row), column) in product.iter_mut().zip(values).zip(rows).zip(columns) {
+            *product = value * (row * column);
         }
-        largest
-    });
-    largest.into_iter().fold(0.0, f64::max)
+    }
 }
 
 /// The matrix in another type; an error names the first entry that overflows there.
-pub(super) fn stored<M: Storage>(a: &StencilMatrix<f64>, level: usize) -> Result<StencilMatrix<M>> {
-    let stored = a.convert::<M>()?;
+pub(super) fn stored<M: Storage>(
+    a: &StencilMatrix<f64>,
+    level: usize,
+    survey: &Survey,
+) -> Result<StencilMatrix<M>> {
+    checked(a.convert::<M>()?, level, survey)
+}
+
+fn checked<M: Storage>(
+    stored: StencilMatrix<M>,
+    level: usize,
+    survey: &Survey,
+) -> Result<StencilMatrix<M>> {
+    if !survey.may_overflow_in(M::KIND) {
+        return Ok(stored);
+    }
     stored.check_finite().map_err(|error| match error {
         Error::NonFiniteEntry { row, column } => Error::LevelOverflow {
             level,
@@ -195,12 +375,13 @@ mod tests {
         for factor in [1e8, 1e-12] {
             let a = matrix(factor);
             assert!(Survey::new(&a, Kind::F16).leaves_range);
-            let mut scaled = a.clone();
-            let scales = scale(&mut scaled, Kind::F16, 2.0).unwrap();
-            assert!(!Survey::new(&scaled, Kind::F16).leaves_range);
-            assert!(scaled.largest() > 1e4);
-            stored::<f16>(&scaled, 0).unwrap();
-            let (before, after) = (a.to_csr(), scaled.to_csr());
+            let scales = scales(&a, Kind::F16, 2.0).unwrap();
+            let (full, survey) = scaled::<f64>(&a, &scales, 0).unwrap();
+            let (half, of_half) = scaled::<f16>(&a, &scales, 0).unwrap();
+            assert!(survey.largest() > 1e4 && survey.largest() == full.largest());
+            assert!(!Survey::new(&full, Kind::F16).leaves_range && !of_half.leaves_range);
+            assert_eq!(half.values(), full.convert::<f16>().unwrap().values());
+            let (before, after) = (a.to_csr(), full.to_csr());
             for row in 0..60 {
                 for (&column, &value) in before.row(row).0.iter().zip(before.row(row).1) {
                     let undone = after.entry(row, column as usize).unwrap()
@@ -214,12 +395,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_scaled_or_stored_is_named() {
-        let mut a = matrix(-1.0);
         assert!(matches!(
-            scale(&mut a, Kind::F16, 2.0),
+            scales(&matrix(-1.0), Kind::F16, 2.0),
             Err(Error::BadPivot { row: 0, .. })
         ));
-        let refused = stored::<f16>(&matrix(1e8), 3);
+        let large = matrix(1e8);
+        let refused = stored::<f16>(&large, 3, &Survey::new(&large, Kind::F16));
         assert!(matches!(
             refused,
             Err(Error::LevelOverflow { level: 3, .. })
@@ -228,7 +409,24 @@ mod tests {
 
     #[test]
     fn small_entries_are_counted() {
-        assert_eq!(Survey::new(&matrix(1.0), Kind::F16).underflow, 0.0);
-        assert_eq!(Survey::new(&matrix(1e-9), Kind::F16).underflow, 1.0);
+        assert_eq!(Survey::new(&matrix(1.0), Kind::F16).underflow(), 0.0);
+        assert_eq!(Survey::new(&matrix(1e-9), Kind::F16).underflow(), 1.0);
+    }
+
+    #[test]
+    fn exact_values_and_those_that_are_not_numbers_are_seen() {
+        let exact = |value: f64, kind: Kind| {
+            let mut a = gallery::build_stencil("poisson7:3", &Executor::reference()).unwrap();
+            let centre = a.stencil().centre() * 3;
+            a.values_mut()[centre] = value;
+            let survey = Survey::new(&a, Kind::F16);
+            assert_eq!(survey.is_finite(), value.is_finite());
+            survey.is_exact_in(&a, kind)
+        };
+        assert!(exact(6.0, Kind::F16) && exact(2047.0, Kind::F16));
+        assert!(!exact(2049.0, Kind::F16) && exact(2049.0, Kind::F32));
+        assert!(!exact(1e-5, Kind::F16) && !exact(0.1, Kind::F32) && exact(0.1, Kind::F64));
+        assert!(!exact(131_072.0, Kind::F16) && exact(131_072.0, Kind::F32));
+        assert!(!exact(f64::NAN, Kind::F64) && !exact(f64::INFINITY, Kind::F64));
     }
 }

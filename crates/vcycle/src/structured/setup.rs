@@ -7,9 +7,10 @@ use std::time::Instant;
 use super::coarsen::coarsened;
 use super::cycle::VCycle;
 use super::level::{Level, Scales, Stored};
-use super::scaling::{Strategy, Survey, round, scale, stored};
+use super::lines::add;
+use super::scaling::{Strategy, Survey, round, scaled, scales, stored};
 use super::smoothing::Smoothing;
-use super::{StencilMatrix, Storage, StructMg, Transfer};
+use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::gpu::setup::Queue;
 use crate::config::{Precision, Unit};
@@ -24,8 +25,8 @@ const UNDERFLOW: f64 = 0.05;
 /// How far below the range a matrix is scaled whose coarse levels are made of the scaled one: their
 /// entries are larger.
 const ROOM_FOR_SUMS: f64 = 1024.0;
-/// Lines that tell how strongly the cells of a grid are coupled along each axis, at most.
-const SAMPLE: usize = 4096;
+/// Lines that tell how strongly the cells of a grid are coupled along each axis, about.
+const SAMPLE: usize = 1024;
 
 /// A level before it is stored.
 struct Made<'a> {
@@ -89,23 +90,22 @@ fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Vec<usize> {
 /// average.
 fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
     let (grid, stencil) = (a.grid(), a.stencil());
-    let mut strengths = [0.0; 3];
-    let sample = (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE));
+    let (mut strengths, mut sides) = ([0.0; 3], [(); 2].map(|()| vec![0.0; grid.length()]));
+    // An odd step does not come back to the same place of every plane.
+    let sample = (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE) | 1);
     let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
     for (line, unknown) in sample.flat_map(unknowns) {
         let diagonal = a.line_of([unknown; 2], line, stencil.centre());
         for (axis, strength) in strengths.iter_mut().enumerate() {
-            let mut sides = [-1, 1].map(|_| vec![0.0; grid.length()]);
+            sides.iter_mut().for_each(|side| side.fill(0.0));
             for (point, offset) in stencil.offsets().iter().enumerate() {
                 let Some(side) = [-1, 1].iter().position(|&step| offset[axis] == step) else {
                     continue;
                 };
-                let entries = a.line_of([unknown; 2], line, point);
-                let sums = sides[side].iter_mut().zip(entries);
-                sums.for_each(|(sum, entry)| *sum += entry);
+                add(a.line_of([unknown; 2], line, point), &mut sides[side]);
             }
-            let [before, after] = sides;
-            let both = before.into_iter().zip(after).zip(diagonal);
+            let [before, after] = &sides;
+            let both = before.iter().zip(after).zip(diagonal);
             let cells = both.filter(|(_, diagonal)| **diagonal != 0.0);
             *strength += cells
                 .map(|((before, after), diagonal)| (before.abs() + after.abs()) / diagonal.abs())
@@ -125,7 +125,7 @@ pub(super) struct Ready<V: Vectors> {
 /// from which on they are in `V`, too.
 pub(super) fn set_up<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
     parameters: &StructMg,
-    mut a: Cow<'_, StencilMatrix<f64>>,
+    (mut a, survey): (Cow<'_, StencilMatrix<f64>>, Survey),
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>
@@ -136,10 +136,12 @@ where
     let (unknowns, cells) = (a.unknowns(), a.grid().cells());
     a.check_diagonal("struct-mg")?;
     let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
-    let mut outer = match first && Survey::new(&a, M::KIND).leaves_range {
-        true => Some(scale(a.to_mut(), M::KIND, ROOM_FOR_SUMS)?),
-        false => None,
-    };
+    let (mut survey, mut outer) = (Some(survey.beside(&a, M::KIND)), None);
+    if first && survey.take().is_some_and(|survey| survey.leaves_range) {
+        let by = scales(&a, M::KIND, ROOM_FOR_SUMS)?;
+        a = Cow::Owned(scaled(&a, &by, 0)?.0);
+        outer = Some(by);
+    }
     let rounded = first.then_some(round::<M> as fn(&mut StencilMatrix<f64>));
     let mut made = made_levels(parameters, a, rounded, ws)?;
     let _stage = ws.stage("storing levels", 0);
@@ -149,29 +151,18 @@ where
     let mut narrow = true;
     for (number, made) in made.into_iter().enumerate() {
         let (products, begin) = (made.seconds, Instant::now());
-        let mut a = made.a;
-        let (made_so, survey) = in_range::<M>(parameters, &mut a)?;
-        let scales = outer.take().or(made_so);
-        narrow = narrow && !is_shifted(parameters, number, &survey);
-        let scales = scales.map(|scales| Scales::new(executor, &scales, !first));
-        let stored = match narrow {
-            true => Some(stored::<M>(&a, number)?),
-            false => None,
-        };
-        let stored = stored.filter(|stored| stored.check_diagonal("struct-mg").is_ok());
-        narrow = stored.is_some();
+        let survey = survey
+            .take()
+            .unwrap_or_else(|| Survey::new(&made.a, M::KIND));
         let parts = Parts {
             parameters,
             number,
-            a: &a,
+            a: &made.a,
             transfers: &made.transfers,
             executor,
             ws,
         };
-        let level: Box<dyn Level<V>> = match stored {
-            Some(stored) => Box::new(parts.level::<M, V>(stored, scales)?),
-            None => Box::new(parts.level::<V, V>(stored_safely(&a, number)?, scales)?),
-        };
+        let level = parts.stored::<M, V>(survey, outer.take(), &mut narrow)?;
         let seconds = [products, begin.elapsed().as_secs_f64()];
         report
             .levels
@@ -202,26 +193,75 @@ struct Parts<'p> {
 }
 
 impl Parts<'_> {
+    /// The level, in `M` if it is to be and can be so, and all before it were; `outer` are numbers that its matrix
+    /// is scaled by already.
+    fn stored<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
+        &self,
+        survey: Survey,
+        outer: Option<Vec<f64>>,
+        narrow: &mut bool,
+    ) -> Result<Box<dyn Level<V>>>
+    where
+        StencilMatrix<M>: LinOp<V>,
+        StencilMatrix<V>: LinOp<V>,
+    {
+        let strategy = self.parameters.scaling;
+        let by = match strategy == Strategy::SetupThenScale && survey.leaves_range {
+            true => Some(scales(self.a, M::KIND, 2.0)?),
+            false => None,
+        };
+        let given = by.as_deref();
+        let (made, survey) = match given {
+            Some(by) => {
+                scaled::<M>(self.a, by, self.number).map(|(made, survey)| (Some(made), survey))?
+            }
+            None => (None, survey),
+        };
+        let kept = *narrow && !is_shifted(self.parameters, self.number, &survey);
+        let made = match (kept, made) {
+            (true, None) => Some(stored::<M>(self.a, self.number, &survey)?),
+            (true, made) => made,
+            (false, _) => None,
+        };
+        let made = made.filter(|made| made.check_diagonal("struct-mg").is_ok());
+        *narrow = made.is_some();
+        let all = outer.as_deref().or(given);
+        let is_recovered = strategy != Strategy::ScaleThenSetup;
+        let kept = all.map(|by| Scales::new(self.executor, by, is_recovered));
+        Ok(match made {
+            Some(made) => Box::new(self.level::<M, V>(made, kept, given)?),
+            None => {
+                let made = match given {
+                    Some(by) => scaled::<V>(self.a, by, self.number)?.0,
+                    None => stored::<V>(self.a, self.number, &survey)?,
+                };
+                // There is no wider type if it cannot be smoothed with.
+                made.check_diagonal("struct-mg")?;
+                Box::new(self.level::<V, V>(made, kept, given)?)
+            }
+        })
+    }
+
     fn level<M: Storage, V: Vectors + Mixes<V, V>>(
         &self,
         stored: StencilMatrix<M>,
         scales: Option<Scales<V>>,
+        by: Option<&[f64]>,
     ) -> Result<Stored<M, V>> {
         let transfers = self.transfers.iter().map(|transfer| {
             let narrow = transfer.convert()?;
             narrow.into_executor(self.executor)
         });
+        let smoother = self.parameters.smoother;
+        let a = match by.filter(|_| smoother != Smoother::GaussSeidel) {
+            Some(by) => Cow::Owned(scaled(self.a, by, self.number)?.0),
+            None => Cow::Borrowed(self.a),
+        };
         Ok(Stored {
             a: Arc::new(stored.into_executor(self.executor)?),
             transfers: transfers.collect::<Result<_>>()?,
             scales,
-            smoothing: Smoothing::new(
-                self.parameters.smoother,
-                self.a,
-                self.number,
-                self.executor,
-                self.ws,
-            )?,
+            smoothing: Smoothing::new(smoother, &a, self.number, self.executor, self.ws)?,
         })
     }
 }
@@ -242,29 +282,8 @@ fn factorised_densely<V: Mixes<V, V>>(
 fn is_shifted(parameters: &StructMg, number: usize, survey: &Survey) -> bool {
     match parameters.shift_level {
         Some(shift) => number >= shift,
-        None => survey.underflow > UNDERFLOW,
+        None => survey.underflow() > UNDERFLOW,
     }
-}
-
-/// Brings a matrix into the range of `M` where it is not and may be; the numbers that did it, and what its
-/// values are like then.
-fn in_range<M: Storage>(
-    parameters: &StructMg,
-    a: &mut Cow<'_, StencilMatrix<f64>>,
-) -> Result<(Option<Vec<f64>>, Survey)> {
-    let survey = Survey::new(a, M::KIND);
-    if parameters.scaling != Strategy::SetupThenScale || !survey.leaves_range {
-        return Ok((None, survey));
-    }
-    let scales = scale(a.to_mut(), M::KIND, 2.0)?;
-    Ok((Some(scales), Survey::new(a, M::KIND)))
-}
-
-/// The matrix in the precision of vectors; there is no wider one if it cannot be smoothed with.
-fn stored_safely<V: Storage>(a: &StencilMatrix<f64>, number: usize) -> Result<StencilMatrix<V>> {
-    let stored = stored::<V>(a, number)?;
-    stored.check_diagonal("struct-mg")?;
-    Ok(stored)
 }
 
 fn unit(kind: Kind) -> Unit {
@@ -336,7 +355,7 @@ fn coarsest_facts<V: Vectors>(level: &Made<'_>) -> LevelFacts {
 pub(super) fn set_up_double(
     storage: Unit,
     parameters: &StructMg,
-    a: Cow<'_, StencilMatrix<f64>>,
+    a: (Cow<'_, StencilMatrix<f64>>, Survey),
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<f64>> {
@@ -347,7 +366,7 @@ pub(super) fn set_up_double(
 pub(super) fn set_up_single(
     storage: Unit,
     parameters: &StructMg,
-    a: Cow<'_, StencilMatrix<f64>>,
+    a: (Cow<'_, StencilMatrix<f64>>, Survey),
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<f32>> {
@@ -358,7 +377,7 @@ pub(super) fn set_up_single(
 fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
     storage: Unit,
     parameters: &StructMg,
-    a: Cow<'_, StencilMatrix<f64>>,
+    a: (Cow<'_, StencilMatrix<f64>>, Survey),
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>

@@ -2,7 +2,7 @@
 
 use super::factor::{Factor, factorised};
 use super::polynomial::Polynomial;
-use super::scaling::stored;
+use super::scaling::{Survey, stored};
 use super::{Direction, StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::gpu::rows::Finish;
@@ -83,7 +83,8 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Smoothing<M, V> {
             Smoother::Dilu => false,
             Smoother::Ilu0 => true,
         };
-        let factor = stored(&factorised(a, full)?, number)?;
+        let factor = factorised(a, full)?;
+        let factor = stored(&factor, number, &Survey::new(&factor, M::KIND))?;
         factor.check_diagonal("struct-mg (incomplete factorisation)")?;
         Factor::new(factor, executor).map(Self::Factor)
     }

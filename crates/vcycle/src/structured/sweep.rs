@@ -85,7 +85,7 @@ impl<M: Storage> StencilMatrix<M> {
             reference::stencil::gauss_seidel(self.arrays(), (order, start), b, x);
             return Ok(());
         };
-        let length = cpu::stencil::scratch_length(self.grid(), self.unknowns(), 0);
+        let length = cpu::stencil::scratch_length(self.grid(), self.unknowns());
         let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
         cpu::stencil::gauss_seidel(
             threads,
@@ -105,14 +105,19 @@ impl<M: Storage> StencilMatrix<M> {
     /// [`ZeroDiagonal`](Error::ZeroDiagonal), [`BadPivot`](Error::BadPivot).
     pub fn check_diagonal(&self, component: &'static str) -> Result<()> {
         let zero = M::default();
-        let fields = self.diagonal_fields();
-        if let Some(place) = fields.iter().position(|value| *value == zero) {
-            let row = self.row_of_field(place);
-            return Err(Error::ZeroDiagonal { component, row });
+        for (first, line) in self.diagonal_lines() {
+            if let Some(x) = line.iter().position(|value| *value == zero) {
+                let row = self.row_of_field(first + x);
+                return Err(Error::ZeroDiagonal { component, row });
+            }
         }
         let bad = match self.unknowns() {
             1 => None,
-            _ => (0..self.grid().cells()).find_map(|cell| self.bad_pivot(cell)),
+            r => {
+                let (mut block, mut right) = (vec![vec![0.0; r]; r], vec![0.0; r]);
+                let mut cells = 0..self.grid().cells();
+                cells.find_map(|cell| self.bad_pivot(cell, &mut block, &mut right))
+            }
         };
         match bad {
             None => Ok(()),
@@ -125,16 +130,18 @@ impl<M: Storage> StencilMatrix<M> {
     }
 
     /// The first row of a cell whose pivot is not a safe part of its diagonal.
-    fn bad_pivot(&self, cell: usize) -> Option<usize> {
+    fn bad_pivot(&self, cell: usize, block: &mut [Vec<f64>], right: &mut [f64]) -> Option<usize> {
         let (r, length) = (self.unknowns(), self.grid().length());
         let entry = |i, j| {
             let line = self.line_of([i, j], cell / length, self.stencil().centre());
             convert::<M, f64>(line[cell % length])
         };
-        let mut block: Vec<Vec<f64>> = (0..r)
-            .map(|i| (0..r).map(|j| entry(i, j)).collect())
-            .collect();
-        reference::stencil::eliminate(&mut block, &mut vec![0.0; r]);
+        for (i, row) in block.iter_mut().enumerate() {
+            row.iter_mut()
+                .enumerate()
+                .for_each(|(j, value)| *value = entry(i, j));
+        }
+        reference::stencil::eliminate(block, right);
         let safe = |i: usize| block[i][i].abs() > PIVOT * entry(i, i).abs();
         let bad = (0..r).find(|&i| !safe(i))?;
         Some(cell * r + bad)

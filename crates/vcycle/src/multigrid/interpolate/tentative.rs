@@ -1,6 +1,8 @@
 //! The prolongation of aggregates.
 
-use crate::backend::gpu::setup::{Queue, smoothed as device};
+use crate::backend::gpu::setup::Queue;
+use crate::backend::gpu::setup::smoothed::constants as constants_on_device;
+use crate::backend::gpu::setup::tentative::{self as device, Grouping};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{Size, check_size};
@@ -46,11 +48,8 @@ pub fn tentative(
     executor: &Executor,
 ) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
     check(aggregates, near_nullspace, block_size)?;
-    if let (Some(queue), true) = (Queue::of(executor), near_nullspace.is_empty()) {
-        let groups = aggregates.aggregate.on(executor)?;
-        let shape = (aggregates.count, block_size);
-        let t = device::constants(queue, &groups, shape, aggregates.aggregate.is_complete())?;
-        return Ok((t, Vec::new()));
+    if let Some(queue) = Queue::of(executor) {
+        return on_device(queue, aggregates, near_nullspace, block_size);
     }
     if near_nullspace.is_empty() {
         let t = constants(aggregates, block_size, executor)?;
@@ -63,6 +62,27 @@ pub fn tentative(
     });
     let t = groups.prolongation(&factors, executor)?;
     Ok((t, groups.coarse_vectors(&factors)))
+}
+
+fn on_device(
+    queue: Queue<'_>,
+    aggregates: &Aggregates,
+    near_nullspace: &[Vec<f64>],
+    block_size: usize,
+) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
+    let groups = aggregates.aggregate.on(queue.executor)?;
+    let (count, is_complete) = (aggregates.count, aggregates.aggregate.is_complete());
+    if near_nullspace.is_empty() {
+        let t = constants_on_device(queue, &groups, (count, block_size), is_complete)?;
+        return Ok((t, Vec::new()));
+    }
+    let nodes = Grouping {
+        groups: &groups,
+        count,
+        block: block_size,
+        is_complete,
+    };
+    device::tentative(queue, nodes, near_nullspace, DEPENDENT)
 }
 
 fn check(aggregates: &Aggregates, near_nullspace: &[Vec<f64>], block_size: usize) -> Result<()> {

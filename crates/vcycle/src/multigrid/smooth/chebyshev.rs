@@ -13,7 +13,7 @@ use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
 /// The lower end of the smoothed part of the spectrum, relative to the upper one.
-const LOWER: f64 = 0.27;
+pub(crate) const CHEBYSHEV_LOWER: f64 = 0.27;
 
 /// The polynomial of given degree in `D^-1 A` that is smallest on the upper part of the spectrum,
 /// from 0.27 times the spectral radius on (Adams, Brezina, Hu and Tuminaro 2003).
@@ -58,7 +58,7 @@ impl Default for ChebyshevPolynomial {
         Self {
             degree: 2,
             base: ChebyshevBase::default(),
-            lower: LOWER,
+            lower: CHEBYSHEV_LOWER,
             radius: None,
         }
     }
@@ -145,6 +145,23 @@ impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
     }
 }
 
+/// The weights of the sweeps after the first, for a spectrum from `lower` to `upper`: of the residual, and of
+/// the step before. The first sweep has one over their mean.
+pub(crate) fn chebyshev_weights(
+    degree: usize,
+    lower: f64,
+    upper: f64,
+) -> impl Iterator<Item = (f64, f64)> {
+    let (centre, radius) = (0.5 * (upper + lower), 0.5 * (upper - lower));
+    let mut rho = radius / centre;
+    (1..degree).map(move |_| {
+        let next = 1.0 / (2.0 * centre / radius - rho);
+        let weights = (2.0 * next / radius, next * rho);
+        rho = next;
+        weights
+    })
+}
+
 #[derive(Debug)]
 struct Polynomial<T: Scalar> {
     a: Arc<dyn LinOp<T>>,
@@ -159,18 +176,6 @@ impl<T: Mixes<T, T>> Polynomial<T> {
         0.5 * (self.upper + self.lower)
     }
 
-    /// The weights of the sweeps after the first: of the residual, and of the step before.
-    fn weights(&self) -> impl Iterator<Item = (f64, f64)> {
-        let (centre, radius) = (self.centre(), 0.5 * (self.upper - self.lower));
-        let mut rho = radius / centre;
-        (1..self.degree).map(move |_| {
-            let next = 1.0 / (2.0 * centre / radius - rho);
-            let weights = (2.0 * next / radius, next * rho);
-            rho = next;
-            weights
-        })
-    }
-
     /// All sweeps after the first, of which the guesses before and after are given; where none is
     /// before, that was zero. The last guess is in `after` for an odd degree, else in `before`.
     fn sweep(
@@ -181,7 +186,7 @@ impl<T: Mixes<T, T>> Polynomial<T> {
         mut from_zero: bool,
         ws: &Workspace,
     ) -> Result<()> {
-        for (alpha, momentum) in self.weights() {
+        for (alpha, momentum) in chebyshev_weights(self.degree, self.lower, self.upper) {
             let sweep = Sweep {
                 b,
                 d: self.inverse.values(),

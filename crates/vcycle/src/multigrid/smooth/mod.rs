@@ -10,6 +10,7 @@ mod levels;
 
 use std::sync::Arc;
 
+pub(crate) use chebyshev::{CHEBYSHEV_LOWER, chebyshev_weights};
 pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial};
 pub use kind::Smoother;
 pub use levels::Smoothing;

@@ -105,9 +105,9 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn divide(a: __m256d, b: __m256d) -> __m256d {
+    unsafe fn inverse(a: __m256d) -> __m256d {
         // SAFETY: the caller's.
-        unsafe { _mm256_div_pd(a, b) }
+        unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), a) }
     }
 
     #[inline(always)]
@@ -210,9 +210,9 @@ impl Simd for Singles {
     }
 
     #[inline(always)]
-    unsafe fn divide(a: __m256, b: __m256) -> __m256 {
+    unsafe fn inverse(a: __m256) -> __m256 {
         // SAFETY: the caller's.
-        unsafe { _mm256_div_ps(a, b) }
+        unsafe { _mm256_div_ps(_mm256_set1_ps(1.0), a) }
     }
 
     #[inline(always)]

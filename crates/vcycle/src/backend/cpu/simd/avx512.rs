@@ -80,9 +80,9 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn divide(a: __m512d, b: __m512d) -> __m512d {
+    unsafe fn inverse(a: __m512d) -> __m512d {
         // SAFETY: the caller's.
-        unsafe { _mm512_div_pd(a, b) }
+        unsafe { _mm512_div_pd(_mm512_set1_pd(1.0), a) }
     }
 
     #[inline(always)]
@@ -212,10 +212,15 @@ impl Simd for Singles {
         unsafe { _mm512_sub_ps(a, b) }
     }
 
+    /// A step of Newton from 14 digits on: a division takes three times as long.
     #[inline(always)]
-    unsafe fn divide(a: __m512, b: __m512) -> __m512 {
+    unsafe fn inverse(a: __m512) -> __m512 {
         // SAFETY: the caller's.
-        unsafe { _mm512_div_ps(a, b) }
+        unsafe {
+            let about = _mm512_rcp14_ps(a);
+            let error = _mm512_fnmadd_ps(a, about, _mm512_set1_ps(1.0));
+            _mm512_fmadd_ps(about, error, about)
+        }
     }
 
     #[inline(always)]

@@ -152,8 +152,8 @@ pub(crate) trait Simd {
     unsafe fn add(a: Self::Register, b: Self::Register) -> Self::Register;
     /// `a - b`.
     unsafe fn subtract(a: Self::Register, b: Self::Register) -> Self::Register;
-    /// `a / b`.
-    unsafe fn divide(a: Self::Register, b: Self::Register) -> Self::Register;
+    /// One over each lane, up to a few units in the last place.
+    unsafe fn inverse(a: Self::Register) -> Self::Register;
     /// Every lane gets what the one before it holds in `here`, the first one the last of `before`.
     unsafe fn shift_up(before: Self::Register, here: Self::Register) -> Self::Register;
     /// Every lane gets what the one behind it holds in `here`, the last one the first of `after`.
@@ -260,10 +260,9 @@ mod tests {
             let sum = S::multiply_add(row(0), row(0), S::add(row(0), S::zero()));
             let expected = (0..S::LANES).map(|lane| (lane * lane + lane) as f64);
             assert_eq!(lanes::<S>(sum), expected.collect::<Vec<_>>());
-            let quotient = S::divide(S::subtract(row(1), row(0)), row(1));
-            let expected = (0..S::LANES).map(|lane| S::LANES as f64 / (S::LANES + lane) as f64);
-            for (found, expected) in lanes::<S>(quotient).into_iter().zip(expected) {
-                assert!((found - expected).abs() < 1e-6);
+            let inverse = lanes::<S>(S::inverse(S::subtract(S::zero(), row(1))));
+            for (lane, found) in inverse.into_iter().enumerate() {
+                assert!((1.0 + found * (S::LANES + lane) as f64).abs() < 3e-7);
             }
             let expected = |first: usize| (0..S::LANES).map(move |lane| (first + lane) as f64);
             let shifted = lanes::<S>(S::shift_up(row(0), row(1)));

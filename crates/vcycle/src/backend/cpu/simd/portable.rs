@@ -57,8 +57,8 @@ impl<V: Real> Simd for Lanes<V> {
     }
 
     #[inline(always)]
-    unsafe fn divide(a: [V; LANES], b: [V; LANES]) -> [V; LANES] {
-        array::from_fn(|lane| a[lane] / b[lane])
+    unsafe fn inverse(a: [V; LANES]) -> [V; LANES] {
+        a.map(|a| V::one() / a)
     }
 
     #[inline(always)]

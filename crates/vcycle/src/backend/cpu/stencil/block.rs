@@ -7,8 +7,6 @@ pub(super) type Block<S, const R: usize> = [[<S as Simd>::Register; R]; R];
 /// A vector a lane.
 pub(super) type Numbers<S, const R: usize> = [<S as Simd>::Register; R];
 
-const ONES: [f32; 16] = [1.0; 16];
-
 /// The factors of small matrices, one a lane, without exchanges of rows; pivots are inverted.
 ///
 /// # Safety
@@ -17,9 +15,8 @@ const ONES: [f32; 16] = [1.0; 16];
 pub(super) unsafe fn factorised<S: Simd, const R: usize>(mut a: Block<S, R>) -> Block<S, R> {
     // SAFETY: the caller's.
     unsafe {
-        let one = S::load(ONES.as_ptr(), S::LANES);
         for pivot in 0..R {
-            a[pivot][pivot] = S::divide(one, a[pivot][pivot]);
+            a[pivot][pivot] = S::inverse(a[pivot][pivot]);
             for row in pivot + 1..R {
                 a[row][pivot] = times::<S>(a[row][pivot], a[pivot][pivot]);
                 for column in pivot + 1..R {

@@ -284,19 +284,19 @@ impl<'a, W: Scalar, V: Vectors> Correction<'a, W, V> {
     }
 
     /// Numbers on the fine grid.
-    pub(super) fn rows(&self) -> usize {
+    fn rows(&self) -> usize {
         self.unknowns() * self.axes.fine.cells()
     }
 
     /// Numbers of scratch that a task needs: two planes.
-    pub(crate) fn scratch(&self) -> usize {
+    fn scratch(&self) -> usize {
         2 * self.unknowns() * self.axes.plane()
     }
 }
 
 /// A correction on its way to the fine grid, and two planes of the coarse grid prolonged along x and y: those
 /// that are needed for one fine plane are so for the next, too.
-pub(super) struct Prolonged<'a, W, V> {
+struct Prolonged<'a, W, V> {
     correction: Correction<'a, W, V>,
     /// Coarse planes by parity, and which they are.
     planes: [&'a mut [V]; 2],
@@ -304,7 +304,7 @@ pub(super) struct Prolonged<'a, W, V> {
 }
 
 impl<'a, W: Scalar, V: Vectors> Prolonged<'a, W, V> {
-    pub(super) fn new(correction: Correction<'a, W, V>, scratch: &'a mut [V]) -> Self {
+    fn new(correction: Correction<'a, W, V>, scratch: &'a mut [V]) -> Self {
         let (even, odd) = scratch.split_at_mut(correction.scratch() / 2);
         Self {
             correction,
@@ -329,7 +329,7 @@ impl<'a, W: Scalar, V: Vectors> Prolonged<'a, W, V> {
     ///
     /// # Safety
     /// `fine` points to all of them, and nobody else has those of the plane.
-    pub(super) unsafe fn add(&mut self, fine_plane: usize, fine: *mut V) {
+    unsafe fn add(&mut self, fine_plane: usize, fine: *mut V) {
         let Correction { axes, q, .. } = self.correction;
         let (own, odd) = match axes.steps[2] {
             None => (fine_plane, false),

@@ -11,8 +11,7 @@ const POINTS: usize = 4 * 27;
 /// Registers that are summed up side by side, so that additions need not wait for each other.
 const MANY: usize = 8;
 const SOME: usize = 4;
-/// Bytes of the first cache that the entries of a line may take.
-const FEW_BYTES: usize = 16 * 1024;
+const FEW: usize = 2;
 /// Bytes that memory moves at a time.
 const CACHE_LINE: usize = 64;
 
@@ -46,12 +45,12 @@ impl Part {
         }
     }
 
-    /// Sets of rows, of one unknown on a line, to that which is done next.
-    fn rows_ahead(self, unknown: usize, unknowns: usize) -> usize {
-        match self != Self::All && unknown + 1 == unknowns {
-            false => 1,
+    /// Lines to one that is done soon and has the same neighbours taking part.
+    fn lines_ahead(self) -> usize {
+        match self {
+            Self::All => 1,
             // Colours leave out every second line.
-            true => 1 + unknowns,
+            _ => 2,
         }
     }
 
@@ -112,6 +111,11 @@ impl<'a, M: Scalar> Streams<'a, M> {
         self.matrix.grid
     }
 
+    /// Rows to those whose entries are asked for already.
+    pub(super) fn rows_ahead(&self) -> usize {
+        self.part.lines_ahead() * self.matrix.grid.length()
+    }
+
     /// The rows of an unknown on a line; `x` has a number for every row.
     #[inline(always)]
     pub(super) fn line<V>(&mut self, line: usize, unknown: usize, x: *const V) -> Sums<'_, M, V> {
@@ -143,7 +147,7 @@ impl<'a, M: Scalar> Streams<'a, M> {
             a: self.matrix.values[first..].as_ptr(),
             x: x.wrapping_add(line * length),
             inside: row + low >= 0 && row + high <= last,
-            ahead: self.matrix.offsets.len() * r * length * self.part.rows_ahead(unknown, r),
+            ahead: self.matrix.offsets.len() * r * r * length * self.part.lines_ahead(),
             streams: &self.streams[..self.count],
             length,
         }
@@ -182,19 +186,13 @@ pub(super) struct Sums<'s, M, V> {
     x: *const V,
     /// Whether there are numbers before and behind all lines that take part.
     inside: bool,
-    /// Entries to those of the rows that are done next.
+    /// Entries to those that are asked for already.
     ahead: usize,
     streams: &'s [Stream],
     length: usize,
 }
 
 impl<M: Scalar, V> Sums<'_, M, V> {
-    /// Whether the entries of two lines are too many for the first cache.
-    #[inline(always)]
-    fn is_long(&self) -> bool {
-        self.streams.len() * self.length * size_of::<M>() > FEW_BYTES
-    }
-
     /// The sums of `BLOCKS` registers of rows from `at` on, `count` lanes of each.
     ///
     /// # Safety
@@ -211,14 +209,9 @@ impl<M: Scalar, V> Sums<'_, M, V> {
         // SAFETY: the caller's.
         unsafe {
             let mut sums = [S::zero(); BLOCKS];
-            let ahead = match (self.is_long(), at + 2 * BLOCKS * S::LANES <= self.length) {
-                (false, _) => self.ahead,
-                (true, true) => BLOCKS * S::LANES,
-                (true, false) => self.ahead - at,
-            };
             for stream in self.streams {
                 let a = self.a.add(stream.a + at);
-                prefetch(a.wrapping_add(ahead), BLOCKS * S::LANES, self.is_long());
+                prefetch(a.wrapping_add(self.ahead), BLOCKS * S::LANES);
                 let x = self.x.wrapping_offset(stream.x).wrapping_add(at);
                 for (block, sum) in sums.iter_mut().enumerate() {
                     let a = S::load(a.add(block * S::LANES), count);
@@ -272,6 +265,7 @@ impl<M: Scalar, V> Sums<'_, M, V> {
             }
             at = self.blocks::<S, MANY>(at, end, &mut to);
             at = self.blocks::<S, SOME>(at, end, &mut to);
+            at = self.blocks::<S, FEW>(at, end, &mut to);
             at = self.blocks::<S, 1>(at, end, &mut to);
             if at < end {
                 to.finish::<S>(at, end - at, self.sums::<S, 1>(at, end - at)[0]);
@@ -310,22 +304,16 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     }
 }
 
-/// Asks for values that are needed soon: those of an offset are too few for the processor to see a stream. Unless
-/// they are `near` they come as far as the second cache: on the way to the first one is room for few.
+/// Asks for values that are needed soon: those of an offset are too few for the processor to see a stream. They come as
+/// far as the second cache: on the way to the first one is room for few.
 #[inline(always)]
-pub(super) fn prefetch<M>(values: *const M, count: usize, near: bool) {
+pub(super) fn prefetch<M>(values: *const M, count: usize) {
     #[cfg(target_arch = "x86_64")]
     for byte in (0..count * size_of::<M>()).step_by(CACHE_LINE) {
-        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
-        let there = values.cast::<i8>().wrapping_add(byte);
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         // SAFETY: a hint; the address need not exist.
-        unsafe {
-            match near {
-                true => _mm_prefetch::<_MM_HINT_T0>(there),
-                false => _mm_prefetch::<_MM_HINT_T1>(there),
-            }
-        }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(values.cast::<i8>().wrapping_add(byte)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, count, near);
+    let _ = (values, count);
 }

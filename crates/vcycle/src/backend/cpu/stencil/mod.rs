@@ -7,6 +7,7 @@
 mod block;
 mod coarse;
 mod dispatch;
+mod galerkin;
 mod line;
 mod own;
 mod product;
@@ -18,11 +19,12 @@ mod transfer;
 pub(crate) use coarse::{Axes, Correction, add_prolonged, restrict_residual};
 pub(crate) use dispatch::Vectors;
 use dispatch::{Kernel, dispatch};
+pub(crate) use galerkin::Product;
 use line::{Finish, Part, Streams};
 pub(crate) use product::product;
 pub(crate) use residual::Residual;
 pub(crate) use rows::{product_of_rows, rows_scratch};
-pub(crate) use sweep::{Done, corrected_gauss_seidel, gauss_seidel, scratch_length};
+pub(crate) use sweep::{gauss_seidel, scratch_length};
 pub(crate) use transfer::{deal, prolong, restrict};
 
 use super::simd::{Simd, multiversion};

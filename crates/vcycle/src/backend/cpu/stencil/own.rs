@@ -18,6 +18,21 @@ const BEHIND: [f32; 32] = {
     lanes
 };
 
+/// Of a stencil the points before a cell, at it and behind it on its line.
+#[derive(Clone, Copy)]
+pub(super) struct Sides([Option<usize>; 3]);
+
+impl Sides {
+    pub(super) fn of<M>(matrix: &StencilArrays<'_, M>) -> Self {
+        Self([-1, 0, 1].map(|dx| {
+            matrix
+                .offsets
+                .iter()
+                .position(|&offset| offset == [dx, 0, 0])
+        }))
+    }
+}
+
 /// The entries of a line with itself.
 struct Own<M, const R: usize> {
     /// The first one of the first unknown, with the cell before, with the cell itself, with the cell behind.
@@ -39,6 +54,7 @@ pub(super) enum Task {
 /// A line of cells of any number of unknowns.
 pub(super) struct OwnLine<'a, M, V> {
     pub(super) matrix: StencilArrays<'a, M>,
+    pub(super) sides: Sides,
     pub(super) line: usize,
     /// The parity that changes first.
     pub(super) first: usize,
@@ -53,7 +69,7 @@ pub(super) struct OwnLine<'a, M, V> {
 impl<M: Scalar, V: Vectors> OwnLine<'_, M, V> {
     /// # Safety
     /// All pointers are to as many numbers as kernels need; nobody else has those of the line.
-    pub(super) unsafe fn run(self) {
+    pub(super) unsafe fn run(&self) {
         match self.matrix.unknowns {
             1 => dispatch::<M, V>(Together::<1, _>(self)),
             2 => dispatch::<M, V>(Together::<2, _>(self)),
@@ -64,14 +80,14 @@ impl<M: Scalar, V: Vectors> OwnLine<'_, M, V> {
 }
 
 /// Work on cells of `R` unknowns.
-struct Together<const R: usize, W>(W);
+struct Together<'l, const R: usize, W>(&'l W);
 
-impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<R, OwnLine<'_, M, V>> {
+impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<'_, R, OwnLine<'_, M, V>> {
     #[inline(always)]
-    unsafe fn run<S: Simd<Real = V>>(self) {
+    unsafe fn run<S: Simd<Real = V>>(&mut self) {
         let Self(line) = self;
         let grid = line.matrix.grid;
-        let own = Own::<M, R>::new(&line.matrix, line.line);
+        let own = Own::<M, R>::new(&line.matrix, line.sides, line.line);
         let mut numbers = Numbered {
             rests: [line.rests; R],
             x: [line.x; R],
@@ -104,19 +120,14 @@ struct Numbered<V, const R: usize> {
 }
 
 impl<M: Scalar, const R: usize> Own<M, R> {
-    fn new(matrix: &StencilArrays<'_, M>, line: usize) -> Self {
-        let (length, points) = (matrix.grid.length(), matrix.offsets.len());
-        let unknown = points * R * length;
+    #[inline(always)]
+    fn new(matrix: &StencilArrays<'_, M>, Sides(points): Sides, line: usize) -> Self {
+        let (length, count) = (matrix.grid.length(), matrix.offsets.len());
+        let unknown = count * R * length;
         let values = &matrix.values[line * R * unknown..][..R * unknown];
-        let side = |dx: i8| {
-            let point = matrix
-                .offsets
-                .iter()
-                .position(|&offset| offset == [dx, 0, 0]);
-            point.map(|point| values[point * R * length..].as_ptr())
-        };
+        let first = |point: usize| values[point * R * length..].as_ptr();
         Self {
-            sides: [side(-1), side(0), side(1)],
+            sides: points.map(|point| point.map(first)),
             unknown,
             length,
         }
@@ -239,7 +250,7 @@ impl<M: Scalar, const R: usize> Own<M, R> {
                 for (column, entry) in entries.iter_mut().enumerate() {
                     let from = first.add(row * self.unknown + column * self.length + at);
                     // Every second line is left out.
-                    prefetch(from.wrapping_add(2 * R * self.unknown), S::LANES, false);
+                    prefetch(from.wrapping_add(2 * R * self.unknown), S::LANES);
                     *entry = load::<S, _>(from, self.length - at);
                 }
             }

@@ -2,6 +2,7 @@
 
 use num_traits::Zero;
 
+use super::line::prefetch;
 use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, store};
 use crate::backend::cpu::simd::Simd;
 use crate::backend::cpu::{Shared, Threads};
@@ -9,7 +10,7 @@ use crate::backend::reference::stencil::{Form, StencilArrays};
 use crate::scalar::Scalar;
 
 /// Cells that one task does, at least; tasks are whole lines.
-const CELLS: usize = 8 * 1024;
+const CELLS: usize = 64 * 1024;
 
 /// `y` by a [`Form`]; all vectors have a number for every row, unknown by unknown.
 pub(crate) fn product<M: Scalar, V: Vectors>(
@@ -61,13 +62,14 @@ pub(super) struct Line<'a, 'm, M, V> {
 
 impl<M: Scalar, V: Vectors> Kernel<V> for Line<'_, '_, M, V> {
     #[inline(always)]
-    unsafe fn run<S: Simd<Real = V>>(self) {
+    unsafe fn run<S: Simd<Real = V>>(&mut self) {
         let grid = self.streams.grid();
         let rows = Rows {
             form: self.form,
             first: self.unknown * grid.cells() + self.line * grid.length(),
+            ahead: self.streams.rows_ahead(),
             x: self.x,
-            y: self.y,
+            y: &mut *self.y,
         };
         let sums = self.streams.line(self.line, self.unknown, self.x);
         // SAFETY: the caller's; vectors have a number for every row.
@@ -79,6 +81,7 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Line<'_, '_, M, V> {
 struct Rows<'a, V> {
     form: Form<'a, V>,
     first: usize,
+    ahead: usize,
     x: *const V,
     y: &'a mut [V],
 }
@@ -89,6 +92,9 @@ impl<V: Vectors> Finish<V> for Rows<'_, V> {
         // SAFETY: the caller's; the rows are in all vectors.
         unsafe {
             let y = self.y.as_mut_ptr().add(at);
+            if let Form::Residual { b } = self.form {
+                prefetch(b.as_ptr().wrapping_add(self.first + at + self.ahead), count);
+            }
             let value = finish::<S>(&self.form, self.first + at, self.x, y, count, sum);
             store::<S>(value, y, count);
         }

@@ -1,6 +1,6 @@
 //! Residuals of a plane.
 
-use super::own::{OwnLine, Task};
+use super::own::{OwnLine, Sides, Task};
 use super::product::Line;
 use super::{Part, Streams, Vectors, dispatch, multiply};
 use crate::backend::reference::stencil::{Form, Order, StencilArrays};
@@ -24,12 +24,18 @@ impl<M: Scalar, V: Vectors> Residual<'_, M, V> {
         let lines = self.a.grid.lines_per_plane();
         let part = self.swept.map_or(Part::All, Part::Later);
         let mut streams = [0, 1].map(|_| Streams::new(self.a, part));
+        let sides = Sides::of(&self.a);
         for line in 0..lines {
-            self.line(&mut streams[line % 2], [plane, line], out);
+            self.line((&mut streams[line % 2], sides), [plane, line], out);
         }
     }
 
-    fn line(&self, streams: &mut Streams<'_, M>, [plane, line]: [usize; 2], out: &mut [V]) {
+    fn line(
+        &self,
+        (streams, sides): (&mut Streams<'_, M>, Sides),
+        [plane, line]: [usize; 2],
+        out: &mut [V],
+    ) {
         let (grid, lines) = (self.a.grid, self.a.grid.lines_per_plane());
         let (length, line_of_grid) = (grid.length(), plane * lines + line);
         let form = match self.swept {
@@ -53,6 +59,7 @@ impl<M: Scalar, V: Vectors> Residual<'_, M, V> {
         if let Some(order) = self.swept {
             let own = OwnLine {
                 matrix: self.a,
+                sides,
                 line: line_of_grid,
                 first: order.parities()[0],
                 task: Task::LessSides,

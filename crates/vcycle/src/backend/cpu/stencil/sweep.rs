@@ -8,8 +8,7 @@
 
 use std::ops::Range;
 
-use super::coarse::{Correction, Prolonged};
-use super::own::{OwnLine, Task};
+use super::own::{OwnLine, Sides, Task};
 use super::product::Line;
 use super::{Part, Streams, Vectors, dispatch};
 use crate::backend::cpu::{Shared, Threads};
@@ -31,9 +30,9 @@ fn planes(grid: Grid) -> usize {
     grid.lines() / grid.lines_per_plane()
 }
 
-/// Numbers of scratch that a sweep needs, `more` for each task besides its own.
-pub(crate) fn scratch_length(grid: Grid, unknowns: usize, more: usize) -> usize {
-    planes(grid).div_ceil(planes_per_task(grid)) * (unknowns * grid.length() + more)
+/// Numbers of scratch that a sweep needs.
+pub(crate) fn scratch_length(grid: Grid, unknowns: usize) -> usize {
+    planes(grid).div_ceil(planes_per_task(grid)) * unknowns * grid.length()
 }
 
 /// A sweep towards `A x = b`; `scratch` has [`scratch_length`] numbers. No
@@ -46,87 +45,36 @@ pub(crate) fn gauss_seidel<M: Scalar, V: Vectors>(
     x: &mut [V],
     scratch: &mut [V],
 ) {
-    if start == Start::Zero {
-        clear_ends(a.grid.lines_per_plane() * a.grid.length(), x);
-    }
-    sweep(threads, a, (order, start), (None, None), b, x, scratch);
-}
-
-/// A sweep from the guess in `x` and a correction of it, plane by plane: what is corrected is still in the
-/// cache when it changes again, and then when it is `done`. There are [`Correction::scratch`] more numbers of scratch
-/// for each task.
-pub(crate) fn corrected_gauss_seidel<M: Scalar, V: Vectors>(
-    threads: &Threads,
-    a: StencilArrays<'_, M>,
-    order: Order,
-    (correction, done): (Correction<'_, M, V>, Option<Done<'_, V>>),
-    b: &[V],
-    x: &mut [V],
-    scratch: &mut [V],
-) {
-    assert!(correction.rows() == x.len());
-    let guess = (order, Start::Guess);
-    sweep(threads, a, guess, (Some(correction), done), b, x, scratch);
-}
-
-fn sweep<M: Scalar, V: Vectors>(
-    threads: &Threads,
-    a: StencilArrays<'_, M>,
-    (order, start): (Order, Start),
-    (correction, done): (Option<Correction<'_, M, V>>, Option<Done<'_, V>>),
-    b: &[V],
-    x: &mut [V],
-    scratch: &mut [V],
-) {
-    let (grid, line) = (a.grid, a.unknowns * a.grid.length());
-    let more = correction.as_ref().map_or(0, Correction::scratch);
+    let (grid, share) = (a.grid, a.unknowns * a.grid.length());
     assert!(x.len() == grid.cells() * a.unknowns && b.len() == x.len());
-    assert!(scratch.len() >= scratch_length(grid, a.unknowns, more));
+    assert!(scratch.len() >= scratch_length(grid, a.unknowns));
+    if start == Start::Zero {
+        clear_ends(grid.lines_per_plane() * grid.length(), x);
+    }
     let (per_task, planes) = (planes_per_task(grid), planes(grid));
     let (tasks, [first, _]) = (planes.div_ceil(per_task), order.parities());
     let (x, scratch) = (Shared(x.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
-    let share = |task: usize, part: Range<usize>| {
-        let first = task * (line + more);
-        // SAFETY: every task has its share.
-        unsafe { scratch.slice(first + part.start..first + part.end) }
-    };
-    let work = |task: usize, planes: Vec<usize>, corrected: Option<Corrected<'_, M, V>>| {
+    let work = |task: usize, planes: Vec<usize>| {
         let work = Work {
             a,
+            sides: Sides::of(&a),
             order,
             start,
             b,
             x: x.pointer(),
-            scratch: share(task, 0..line),
-            corrected,
-            done,
+            // SAFETY: every task has its share.
+            scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
         };
         // SAFETY: planes beside those of other tasks wait until all others are done.
         unsafe { work.run(&planes) };
     };
-    let between = size_of_val(a.values) / per_task;
-    let prolonged = |task: usize| {
-        let scratch = share(task, line..line + more);
-        correction.map(|correction| Prolonged::new(correction, scratch))
-    };
-    // Planes on either side of where tasks meet are looked at by both.
-    threads.for_each(tasks - 1, between, &|task| {
-        if let Some(mut prolonged) = prolonged(task) {
-            for plane in [(task + 1) * per_task - 1, (task + 1) * per_task] {
-                // SAFETY: every plane is done by one task.
-                unsafe { prolonged.add(plane, x.pointer()) };
-            }
-        }
-    });
     threads.for_each(tasks, size_of_val(a.values), &|task| {
         let range = task * per_task..((task + 1) * per_task).min(planes);
-        let left = range.start + usize::from(task > 0)..range.end - usize::from(range.end < planes);
-        let corrected = prolonged(task).map(|prolonged| Corrected { prolonged, left });
-        work(task, wave(range, planes, first), corrected);
+        work(task, wave(range, planes, first));
     });
     // Between tasks there are planes of the second parity that need both.
-    threads.for_each(tasks - 1, between, &|task| {
-        work(task, vec![(task + 1) * per_task - 1 + first], None);
+    threads.for_each(tasks - 1, size_of_val(a.values) / per_task, &|task| {
+        work(task, vec![(task + 1) * per_task - 1 + first]);
     });
 }
 
@@ -157,25 +105,15 @@ fn wave(range: Range<usize>, count: usize, first: usize) -> Vec<usize> {
     order
 }
 
-/// Planes that are still to be corrected, one after the other.
-struct Corrected<'a, M, V> {
-    prolonged: Prolonged<'a, M, V>,
-    left: Range<usize>,
-}
-
-/// What is to be done with cells that will not change any more, given those and all numbers.
-pub(crate) type Done<'a, V> = &'a (dyn Fn(Range<usize>, *const V) + Sync);
-
 /// Planes of one task; `x` points to all cells.
 struct Work<'a, M, V> {
     a: StencilArrays<'a, M>,
+    sides: Sides,
     order: Order,
     start: Start,
     b: &'a [V],
     x: *mut V,
     scratch: &'a mut [V],
-    corrected: Option<Corrected<'a, M, V>>,
-    done: Option<Done<'a, V>>,
 }
 
 impl<M: Scalar, V: Vectors> Work<'_, M, V> {
@@ -190,39 +128,28 @@ impl<M: Scalar, V: Vectors> Work<'_, M, V> {
         let mut streams = [0, 1].map(|_| Streams::new(self.a, part));
         let lines = wave(0..per_plane, per_plane, self.order.parities()[0]);
         for &plane in planes {
-            // SAFETY: the caller's.
-            unsafe { self.prepare(plane) };
+            if self.start == Start::Zero {
+                // SAFETY: the caller's.
+                unsafe { self.clear_ends(plane) };
+            }
             for &line in &lines {
                 // SAFETY: the caller's.
                 unsafe { self.relax_line(&mut streams[line % 2], plane * per_plane + line) };
             }
-            if let Some(done) = self.done {
-                let cells = per_plane * self.a.grid.length();
-                done(plane * cells..(plane + 1) * cells, self.x);
-            }
         }
     }
 
-    /// What a plane needs before its cells change.
+    /// Puts zeros where the lines of a plane begin and end.
     ///
     /// # Safety
-    /// Nobody else has the plane or its neighbours that are still to be corrected.
-    unsafe fn prepare(&mut self, plane: usize) {
-        if self.start == Start::Zero {
-            let length = self.a.grid.lines_per_plane() * self.a.grid.length();
-            for unknown in 0..self.a.unknowns {
-                let first = unknown * self.a.grid.cells() + plane * length;
-                // SAFETY: the caller's.
-                let cells = unsafe { std::slice::from_raw_parts_mut(self.x.add(first), length) };
-                clear_ends(self.a.grid.length(), cells);
-            }
-        }
-        if let Some(corrected) = &mut self.corrected {
-            while corrected.left.start < corrected.left.end.min(plane + 2) {
-                // SAFETY: the caller's.
-                unsafe { corrected.prolonged.add(corrected.left.start, self.x) };
-                corrected.left.start += 1;
-            }
+    /// Nobody else has the plane.
+    unsafe fn clear_ends(&mut self, plane: usize) {
+        let length = self.a.grid.lines_per_plane() * self.a.grid.length();
+        for unknown in 0..self.a.unknowns {
+            let first = unknown * self.a.grid.cells() + plane * length;
+            // SAFETY: the caller's.
+            let cells = unsafe { std::slice::from_raw_parts_mut(self.x.add(first), length) };
+            clear_ends(self.a.grid.length(), cells);
         }
     }
 
@@ -244,6 +171,7 @@ impl<M: Scalar, V: Vectors> Work<'_, M, V> {
         }
         let own = OwnLine {
             matrix: self.a,
+            sides: self.sides,
             line,
             first: self.order.parities()[0],
             task: Task::Relax {

@@ -135,7 +135,7 @@ impl<'a, W, V> Sum<'a, W, V> {
 
 impl<W: Scalar, V: Vectors> Kernel<V> for Sum<'_, W, V> {
     #[inline(always)]
-    unsafe fn run<S: Simd<Real = V>>(self) {
+    unsafe fn run<S: Simd<Real = V>>(&mut self) {
         let (length, out) = (self.out.len(), self.out.as_mut_ptr());
         for term in self.terms.iter().flatten() {
             let enough = |count: usize| assert!(count >= length);

@@ -22,6 +22,7 @@ pub(crate) mod aggressive;
 mod binned;
 pub(crate) mod blocks;
 mod entries;
+pub(crate) mod fronts;
 pub(crate) mod fsai;
 mod grouped;
 mod groups;
@@ -40,6 +41,7 @@ pub(crate) mod smoothed;
 #[cfg(test)]
 mod stage_tests;
 pub(crate) mod strength;
+pub(crate) mod tentative;
 mod tiles;
 mod transpose;
 mod union;

@@ -164,6 +164,39 @@ fn prolongations_of_groups_are_the_same() {
 }
 
 #[test]
+fn prolongations_of_vectors_are_the_same() {
+    let Some(executor) = device() else { return };
+    let host = Executor::reference();
+    let problem = gallery::build("elasticity:4x3x2", &host).unwrap();
+    let modes = problem.near_nullspace.unwrap();
+    let modes = modes.vectors();
+    let nodes = modes[0].len() / 3;
+    // Groups of different size, one of a single node, where rotations depend on translations, and two nodes
+    // without any.
+    let group = |node: usize| match node {
+        0 => 0,
+        1 | 20 => coarsen::NONE,
+        _ => 1 + (node * node % 7) as u32,
+    };
+    let groups = Aggregates {
+        aggregate: (0..nodes).map(group).collect(),
+        count: 8,
+    };
+    let constant = vec![vec![1.0; 3 * nodes]];
+    for (modes, block) in [(modes, 3), (&modes[..3], 3), (&constant, 3)] {
+        let make = |executor| interpolate::tentative(&groups, modes, block, executor).unwrap();
+        let ((t, coarse), (t_copy, coarse_copy)) = (make(&host), make(&executor));
+        assert_close(&t_copy, &t);
+        assert_eq!(coarse_copy.len(), coarse.len());
+        for (found, expected) in coarse_copy.concat().iter().zip(coarse.concat()) {
+            assert!((found - expected).abs() < 1e-13, "{found} {expected}");
+        }
+    }
+    let refused = interpolate::tentative(&groups, &[vec![1.0]], 3, &executor);
+    assert!(matches!(refused, Err(crate::Error::SizeMismatch { .. })));
+}
+
+#[test]
 fn long_rows_have_tables_in_global_memory() {
     let Some(executor) = device() else { return };
     // One row that is coupled with all others, which depend on nothing else.
