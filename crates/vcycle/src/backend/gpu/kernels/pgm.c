@@ -118,17 +118,9 @@ FUNCTION Candidate better(u32 row, Candidate a, Candidate b) {
     return b.rank == a.rank && pair_of(row, b.best) > pair_of(row, a.best) ? b : a;
 }
 
-// Whether the choice of a row has chosen it.
-FUNCTION bool is_mutual(GLOBAL const u32 *choices, u32 row) {
-    const u32 choice = choices[row];
-    return choice != NONE && choices[choice] == row;
-}
-
-// The heaviest allowed partner of a row; with `partners` those are allowed that have none and are not
-// about to have one by the choices before.
-FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners,
-                       GLOBAL const u32 *before, LOCAL u32 *bests, LOCAL f32 *mosts,
-                       LOCAL u64 *ranks) {
+// The heaviest allowed partner of a row; with `partners` those without one are allowed.
+FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners, LOCAL u32 *bests,
+                       LOCAL f32 *mosts, LOCAL u64 *ranks) {
     Candidate own = {NONE, 0, 0};
     const f32 heavy = heaviest[row];
     FOR_ENTRIES(place, offsets, row) {
@@ -138,12 +130,10 @@ FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners,
         const u32 column = columns[place];
         const f32 other = heaviest[column];
         const f32 least = PAIR_SHARE * (heavy < other ? heavy : other);
-        if (weight < least)
+        if (weight < least || (partners && partners[column] != NONE))
             continue;
         const Candidate next = {column, weight, mix64(pair_of(row, column) ^ seed)};
-        if (better(row, own, next).best == column &&
-            !(partners && (partners[column] != NONE || is_mutual(before, column))))
-            own = next;
+        own = better(row, own, next);
     }
     if (ROW_THREADS == 1)
         return own.best;
@@ -160,11 +150,9 @@ FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners,
     return own.best;
 }
 
-// A round: listed rows whose last choice was mutual have a partner, all others point to their strongest
-// free neighbour; those that have one are listed again. Rows without are not chosen any more, and are
-// marked in both arrays of choices.
-KERNEL pgm_round(COUPLINGS, u64 seed, LIST, GLOBAL u32 *partners, GLOBAL u32 *before,
-                 GLOBAL u32 *RESTRICT choices, GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
+// Every listed row points to its strongest free neighbour; those that have one are listed again.
+KERNEL pgm_choose(COUPLINGS, u64 seed, LIST, GLOBAL const u32 *RESTRICT partners,
+                  GLOBAL u32 *RESTRICT choices, GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
     CANDIDATES
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : rows;
@@ -172,26 +160,28 @@ KERNEL pgm_round(COUPLINGS, u64 seed, LIST, GLOBAL u32 *partners, GLOBAL u32 *be
         const u64 item = first + row_of_block();
         const u32 row = item < items ? (list ? list[item] : (u32)item) : 0;
         // Before the first round all are free.
-        const bool paired = list && item < items && is_mutual(before, row);
         u32 choice = strongest(rows, offsets, columns, weights, heaviest, seed, row,
-                               list ? partners : 0, before, bests, mosts, ranks);
-        const bool leads = item < items && leads_row();
-        if (leads && paired)
-            partners[row] = before[row];
-        if (leads && !paired) {
+                               list ? partners : 0, bests, mosts, ranks);
+        choice = item < items ? choice : NONE;
+        if (item < items && leads_row())
             choices[row] = choice;
-            if (choice == NONE)
-                before[row] = NONE;
-        }
-        append(leads && !paired && choice != NONE, row, next, next_size, ends);
+        append(choice != NONE && leads_row(), row, next, next_size, ends);
     }
 }
 
-// Partners by the choices of the last round.
-KERNEL pgm_settle(LIST, GLOBAL const u32 *RESTRICT choices, GLOBAL u32 *RESTRICT partners) {
-    FOR_ITEMS(item, *size) {
-        if (is_mutual(choices, list[item]))
-            partners[list[item]] = choices[list[item]];
+// Two that point to each other are a pair; the others are listed again.
+KERNEL pgm_pair(LIST, GLOBAL const u32 *RESTRICT choices, GLOBAL u32 *RESTRICT partners,
+                GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
+    LOCAL_ARRAY(u32, ends, 2);
+    const u64 items = *size;
+    FOR_BLOCKS_OF_ROWS(first, items) {
+        const u64 item = first + row_of_block();
+        const u32 row = item < items ? list[item] : 0;
+        const u32 choice = item < items ? choices[row] : row;
+        const bool mutual = item < items && choices[choice] == row;
+        if (mutual)
+            partners[row] = choice;
+        append(item < items && !mutual, row, next, next_size, ends);
     }
 }
 
@@ -204,7 +194,7 @@ KERNEL pgm_rest(COUPLINGS, u64 seed, GLOBAL const u32 *RESTRICT choices, GLOBAL 
         if (partners[row] != NONE || choices[row] == NONE)
             continue;
         const u32 choice = strongest(rows, offsets, columns, weights, heaviest, seed, row, partners,
-                                     choices, bests, mosts, ranks);
+                                     bests, mosts, ranks);
         if (choice != NONE) {
             partners[row] = choice;
             partners[choice] = row;
@@ -222,7 +212,7 @@ KERNEL pgm_flags(COUPLINGS, u64 seed, u32 keep_alone, GLOBAL const u32 *RESTRICT
         u32 flag = partner != NONE && partner > row;
         if (ANY(partner == NONE)) {
             const u32 near = strongest(rows, offsets, columns, weights, heaviest, seed, (u32)row, 0,
-                                       0, bests, mosts, ranks);
+                                       bests, mosts, ranks);
             if (partner == NONE && leads_row() && !IS_REPEATED(rows)) {
                 choices[row] = near;
                 flag = near == NONE && keep_alone;

@@ -15,7 +15,7 @@ const MOST: usize = 128;
 /// Rows of `B` and products for a row, in the mean, up to which this is faster than tables, measured on
 /// an H200.
 const MEAN_LISTS: f64 = 28.0;
-const MEAN_PRODUCTS: f64 = 256.0;
+const MEAN_PRODUCTS: f64 = 160.0;
 
 /// Rows of `B` that a thread merges where there are so many for a row.
 fn lists(size: usize) -> usize {

@@ -13,8 +13,8 @@ use crate::executor::Buffer;
 use crate::matrix::{Csr, Pattern, galerkin};
 
 const FILE: File = tile_file!("pgm.c");
-/// Rounds before the first look at what is left, and between two; pairs are left for one round more.
-const FIRST_LOOK: usize = 9;
+/// Rounds before the first look at what is left, and between two.
+const FIRST_LOOK: usize = 8;
 const LOOK: usize = 4;
 
 /// Groups that matching found.
@@ -184,16 +184,15 @@ impl<'a> Matching<'a> {
     /// Finds partners; the last choices of all.
     fn pair_up(&mut self, rounds: usize) -> Result<Option<Buffer<u32>>> {
         let (queue, rows) = (self.queue, self.pattern.size().rows);
-        let [mut choices, mut before] = [queue.room::<u32>(rows)?, queue.room(rows)?];
+        let mut choices = queue.room::<u32>(rows)?;
         for round in 1..=rounds {
-            std::mem::swap(&mut choices, &mut before);
-            let changed = [
-                write(&mut self.partners)?,
-                write(&mut before)?,
-                write(&mut choices)?,
-            ];
+            let changed = [read(&self.partners)?, write(&mut choices)?];
             let arguments = [&self.lists.current()?[..], &changed, &self.lists.next()?].concat();
-            self.launch("pgm_round", &arguments)?;
+            self.launch("pgm_choose", &arguments)?;
+            self.lists.advance();
+            let changed = [read(&choices)?, write(&mut self.partners)?];
+            let arguments = [&self.lists.current()?[..], &changed, &self.lists.next()?].concat();
+            queue.rows(FILE, "pgm_pair", &[], (rows, 1), &arguments)?;
             self.lists.advance();
             if round >= FIRST_LOOK && (round - FIRST_LOOK).is_multiple_of(LOOK) {
                 match self.lists.look()? {
@@ -204,8 +203,6 @@ impl<'a> Matching<'a> {
             }
         }
         let arguments = [read(&choices)?, write(&mut self.partners)?];
-        let settled = [&self.lists.current()?[..], &arguments].concat();
-        queue.rows(FILE, "pgm_settle", &[], (rows, 1), &settled)?;
         let arguments = [&self.couplings()?[..], &arguments].concat();
         queue.rows(FILE, "pgm_rest", &[], (1, 1), &arguments)?;
         Ok(Some(choices))
