@@ -19,23 +19,25 @@ const WIDE: usize = 1024;
 const WIDE_FRONTS: usize = 16;
 /// Narrow fronts of one launch.
 const NARROW_FRONTS: usize = 256;
+/// Launches of them, about 45 ms, after which the host is faster: rows depend on each other one by one.
+const NARROW_LAUNCHES: usize = 64;
 
 /// For every row the first colour that no row before it has which is coupled to it. The pattern is
-/// symmetric.
-pub(crate) fn colours(queue: Queue<'_>, pattern: &Pattern) -> Result<Buffer<u32>> {
+/// symmetric. None where rows depend on each other one by one.
+pub(crate) fn colours(queue: Queue<'_>, pattern: &Pattern) -> Result<Option<Buffer<u32>>> {
     let mut colours = queue.room(pattern.size().rows)?;
     let mut fronts = Fronts::new(queue, COLOURS, &[], pattern)?;
-    fronts.run("colours_front", pattern, &[write(&mut colours)?])?;
-    Ok(colours)
+    let is_done = fronts.run("colours_front", pattern, &[write(&mut colours)?])?;
+    Ok(is_done.then_some(colours))
 }
 
 /// Incomplete factors on the pattern of `a`, whose rows have their diagonal entry at the given places. Behind
-/// a zero pivot they are not finite.
+/// a zero pivot they are not finite. None where rows depend on each other one by one.
 pub(crate) fn ilu0<T: Scalar>(
     queue: Queue<'_>,
     a: &Csr<T>,
     diagonal: &[usize],
-) -> Result<Buffer<T::Arith>> {
+) -> Result<Option<Buffer<T::Arith>>> {
     let mut values = queue.convert::<T, T::Arith>(a.values_buffer())?;
     let diagonal = Buffer::from_vec(queue.executor, diagonal.to_vec());
     let arithmetic = [("ACC", queue.gpu.real(T::Arith::KIND)?)];
@@ -43,8 +45,8 @@ pub(crate) fn ilu0<T: Scalar>(
     let [offsets, columns] = graph(a.pattern())?;
     let operands = [offsets, columns, read(&diagonal)?, write(&mut values)?];
     let transposed = a.pattern().transpose()?;
-    fronts.run("ilu0_front", &transposed, &operands)?;
-    Ok(values)
+    let is_done = fronts.run("ilu0_front", &transposed, &operands)?;
+    Ok(is_done.then_some(values))
 }
 
 /// Rows that wait for those before them.
@@ -82,14 +84,14 @@ impl<'q> Fronts<'q> {
         Ok([waits, order, write(&mut self.state)?, counter])
     }
 
-    /// A kernel for front after front; `serves` has the rows that need each row.
-    fn run(&mut self, name: &'static str, serves: &Pattern, operands: &[Argument]) -> Result<()> {
+    /// A kernel for front after front; `serves` has the rows that need each row. Whether they were few enough.
+    fn run(&mut self, name: &'static str, serves: &Pattern, operands: &[Argument]) -> Result<bool> {
         let rows = self.order.len();
         let most = self.queue.most_blocks();
         let wide = rows.div_ceil(BLOCK as usize).min(most);
         // Before the first front it is empty.
-        let (mut done, mut width) = (0, 0);
-        while done < rows {
+        let (mut done, mut width, mut narrow) = (0, 0, 0);
+        while done < rows && narrow < NARROW_LAUNCHES {
             let (turns, blocks, launches) = match (1..=WIDE).contains(&width) {
                 true => (NARROW_FRONTS, 1, 1),
                 false => (1, wide, WIDE_FRONTS),
@@ -103,7 +105,8 @@ impl<'q> Fronts<'q> {
             }
             let state = self.state.host()?;
             (done, width) = (state[0] as usize, (state[1] - state[0]) as usize);
+            narrow += usize::from(blocks == 1);
         }
-        Ok(())
+        Ok(done == rows)
     }
 }
