@@ -44,7 +44,7 @@ impl Group {
     }
 
     /// The total from a stencil on as part of that of each peer, in words.
-    fn from_stencil(&self) -> Option<String> {
+    fn with_a_stencil(&self) -> Option<String> {
         let (ours, mut parts) = (self.measured(STENCIL)?, Vec::new());
         for (name, attempt) in self
             .solves
@@ -117,7 +117,7 @@ pub(crate) fn text(groups: &[Group]) -> String {
             "\n{problem}, threads {threads}: mixed precision solves {gain:.2} times as fast as dp"
         ))
     });
-    let from_stencil = groups.iter().filter_map(Group::from_stencil);
+    let from_stencil = groups.iter().filter_map(Group::with_a_stencil);
     let lines: String = gains.chain(from_stencil).collect();
     format!("{table}{lines}")
 }

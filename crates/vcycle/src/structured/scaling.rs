@@ -243,12 +243,10 @@ impl Scaled<'_> {
         let share = a.grid().length() * a.stencil().points() * a.unknowns();
         let tasks = a.values().chunks(LINES * share).enumerate().collect();
         let largest = a.executor().run(a.bytes(), tasks, |(task, values)| {
-            let (mut largest, mut product) = (0_f64, vec![0.0; a.grid().length()]);
+            let (mut largest, mut product) = (0_f64, vec![0.0; share]);
             for (place, values) in values.chunks(share).enumerate() {
-                for (stream, values) in values.chunks(product.len()).enumerate() {
-                    self.multiply(task * LINES + place, stream, values, &mut product);
-                    largest = largest.max(largest_of(&product));
-                }
+                self.multiply(task * LINES + place, values, &mut product);
+                largest = largest.max(largest_of(&product));
             }
             largest
         });
@@ -257,27 +255,24 @@ impl Scaled<'_> {
 
     /// The matrix in another type, and what its values are like.
     fn stored<M: Storage>(&self) -> Result<(StencilMatrix<M>, Sizes)> {
-        let (a, length) = (self.a, self.a.grid().length());
-        let share = length * a.stencil().points() * a.unknowns();
+        let a = self.a;
+        let share = a.grid().length() * a.stencil().points() * a.unknowns();
         let (host, least) = (a.executor().on_host(), range(M::KIND).1);
         let mut stored: Vec<M> = zeros(&host, a.entries())?;
         let lines = a.values().chunks(LINES * share);
         let tasks = lines.zip(stored.chunks_mut(LINES * share)).enumerate();
-        let sizes = a
-            .executor()
-            .run(a.bytes(), tasks.collect(), |(task, (values, out))| {
-                let (mut all, mut product) = (Sizes::default(), vec![0.0; length]);
-                let lines = values.chunks(share).zip(out.chunks_mut(share));
-                for (place, (values, out)) in lines.enumerate() {
-                    let streams = values.chunks(length).zip(out.chunks_mut(length));
-                    for (stream, (values, out)) in streams.enumerate() {
-                        self.multiply(task * LINES + place, stream, values, &mut product);
-                        all = all.join(sizes(&product, least));
-                        convert_slice(&product, out);
-                    }
-                }
-                all
-            });
+        let tasks = tasks.collect();
+        let work = |(task, (values, out)): (usize, (&[f64], &mut [M]))| {
+            let (mut all, mut product) = (Sizes::default(), vec![0.0; share]);
+            let lines = values.chunks(share).zip(out.chunks_mut(share));
+            for (place, (values, out)) in lines.enumerate() {
+                self.multiply(task * LINES + place, values, &mut product);
+                all = all.join(sizes(&product, least));
+                convert_slice(&product, out);
+            }
+            all
+        };
+        let sizes = a.executor().run(a.bytes(), tasks, work);
         let (stencil, r) = (a.stencil().clone(), a.unknowns());
         let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
         Ok((
@@ -286,27 +281,31 @@ impl Scaled<'_> {
         ))
     }
 
-    /// The values of one stream of the `place`th line, those of one unknown after those of another; zeros where
-    /// the neighbour is outside.
-    fn multiply(&self, place: usize, stream: usize, values: &[f64], product: &mut [f64]) {
-        let (grid, r, length) = (self.a.grid(), self.a.unknowns(), values.len());
+    /// The values of the `place`th line, those of one unknown after those of another; zeros where the neighbour is
+    /// outside.
+    fn multiply(&self, place: usize, values: &[f64], product: &mut [f64]) {
+        let (grid, r, length) = (self.a.grid(), self.a.unknowns(), self.a.grid().length());
         let of = |unknown: usize, line: usize| {
             &self.by[unknown * grid.cells() + line * length..][..length]
         };
-        let offset = self.a.stencil().offsets()[stream / r];
-        let Some(other) = grid.neighbour(place / r, offset) else {
-            return product.fill(0.0);
-        };
-        let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
-        let (cells, columns) = (skipped..length - dropped, of(stream % r, other));
-        product[..skipped].fill(0.0);
-        product[length - dropped..].fill(0.0);
-        multiply_all(
-            &values[cells.clone()],
-            &of(place % r, place / r)[cells.clone()],
-            &columns[dropped..length - skipped],
-            &mut product[cells],
-        );
+        let streams = values.chunks(length).zip(product.chunks_mut(length));
+        for (stream, (values, product)) in streams.enumerate() {
+            let offset = self.a.stencil().offsets()[stream / r];
+            let Some(other) = grid.neighbour(place / r, offset) else {
+                product.fill(0.0);
+                continue;
+            };
+            let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
+            let (cells, columns) = (skipped..length - dropped, of(stream % r, other));
+            product[..skipped].fill(0.0);
+            product[length - dropped..].fill(0.0);
+            multiply_all(
+                &values[cells.clone()],
+                &of(place % r, place / r)[cells.clone()],
+                &columns[dropped..length - skipped],
+                &mut product[cells],
+            );
+        }
     }
 }
 
