@@ -46,7 +46,7 @@ pub struct Arguments {
     /// Problems so small that a processor playing a GPU takes seconds
     #[arg(long)]
     small: bool,
-    /// Other problems for `setup` and `fsai`
+    /// Other problems than the usual ones
     #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
     problems: Vec<String>,
     /// Levels of fewer rows are set up by the host
@@ -77,6 +77,19 @@ struct Bench {
     problems: Problems,
     host_rows: Option<usize>,
     small: bool,
+    /// Problems that were asked for.
+    asked: Vec<String>,
+}
+
+impl Bench {
+    /// The problems that were asked for, or the usual ones, of full size or `small`.
+    fn names<'n>(&'n self, full: &[&'n str], small: &[&'n str]) -> Vec<&'n str> {
+        match (self.asked.is_empty(), self.small) {
+            (false, _) => self.asked.iter().map(String::as_str).collect(),
+            (true, true) => small.to_vec(),
+            (true, false) => full.to_vec(),
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -90,6 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         problems: Problems::new(None),
         host_rows: arguments.host_rows,
         small: arguments.small,
+        asked: arguments.problems.clone(),
     };
     let mut report = Report::new(arguments.output.clone());
     let wanted = |part| match arguments.only.is_empty() {
@@ -97,18 +111,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         false => arguments.only.contains(&part),
     };
     if wanted(Part::Setup) {
-        let usual: &[&str] = if arguments.small { &SMALL } else { &FULL };
-        let mut names: Vec<&str> = arguments.problems.iter().map(String::as_str).collect();
-        if names.is_empty() {
-            names = usual.to_vec();
-        }
-        bench.setups(&names, &mut report)?;
+        bench.setups(&bench.names(&FULL, &SMALL), &mut report)?;
     }
     if wanted(Part::Products) {
         products::run(&bench, &mut report)?;
     }
     if wanted(Part::Fsai) {
-        fsai::run(&bench, &arguments.problems, &mut report)?;
+        fsai::run(&bench, &mut report)?;
     }
     if wanted(Part::Large) {
         bench.setups(&[LARGE], &mut report)?;

@@ -23,14 +23,9 @@ const HOST_ROUNDS: usize = 2;
 /// Applications that are timed together.
 const APPLICATIONS: u32 = 20;
 
-pub(super) fn run(bench: &Bench, problems: &[String], report: &mut Report) -> Result<()> {
+pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     report.add("## FSAI")?;
-    let usual: &[&str] = if bench.small { &SMALL } else { &FULL };
-    let mut names: Vec<&str> = problems.iter().map(String::as_str).collect();
-    if names.is_empty() {
-        names = usual.to_vec();
-    }
-    for problem in names {
+    for problem in bench.names(&FULL, &SMALL) {
         report.add(of_problem(bench, problem)?)?;
     }
     report.add(format!(

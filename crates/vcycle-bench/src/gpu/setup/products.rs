@@ -31,8 +31,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let mut table = table(&[
         "matrix", "product", "entries", "ms", "cuSPARSE", "times", "apart",
     ]);
-    let problems: &[&str] = if bench.small { &SMALL } else { &FULL };
-    for problem in problems {
+    for problem in bench.names(&FULL, &SMALL) {
         eprintln!("{problem}, products");
         let a = bench
             .problems
@@ -53,7 +52,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
                 None => (None, String::new()),
             };
             table.add_row([
-                (*problem).to_owned(),
+                problem.to_owned(),
                 name.to_owned(),
                 c.nonzeros().to_string(),
                 format!("{own:.2}"),

@@ -63,13 +63,33 @@ FUNCTION u32 claim_within(u32 turns, volatile SPACE u32 *keys, u32 slots, u32 co
     return EMPTY;
 }
 
-FUNCTION u32 claim(volatile SPACE u32 *keys, u32 slots, u32 column, PRIVATE bool *is_new) {
-    return claim_within(slots, keys, slots, column, is_new);
+FUNCTION u32 claim(volatile SPACE u32 *keys, u32 slots, u32 column) {
+    bool is_new;
+    return claim_within(slots, keys, slots, column, &is_new);
 }
 
 FUNCTION void clear(SPACE u32 *keys, u32 slots, u32 member) {
     for (u32 slot = member; slot < slots; slot += TEAM)
         keys[slot] = EMPTY;
+}
+
+// The keys of a table, in any order; `found` is 0.
+FUNCTION void list_keys(const SPACE u32 *keys, u32 slots, u32 member, LOCAL u32 *found,
+                        SPACE u32 *list) {
+#ifdef TEAM_FLAGS
+    u32 n = 0;
+    for (u32 slot = member; slot < slots; slot += TEAM) {
+        const u32 key = keys[slot], flags = TEAM_FLAGS(key != EMPTY);
+        if (key != EMPTY)
+            list[n + BITS_SET(flags & ((1u << member) - 1))] = key;
+        n += BITS_SET(flags);
+    }
+#else
+    for (u32 slot = member; slot < slots; slot += TEAM)
+        if (keys[slot] != EMPTY)
+            list[ATOMIC_ADD(found, 1)] = keys[slot];
+#endif
+    TEAM_SYNC();
 }
 
 // ---- how much there is to do
@@ -172,13 +192,10 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
         if (member == 0)
             found[team] = 0;
         TEAM_SYNC();
-        FOR_PRODUCTS(row, column) {
-            bool is_new = false;
-            claim(keys, slots, (u32)column, &is_new);
-            if (is_new)
-                list[ATOMIC_ADD(&found[team], 1)] = (u32)column;
-        }
+        FOR_PRODUCTS(row, column)
+            claim(keys, slots, (u32)column);
         TEAM_SYNC();
+        list_keys(keys, slots, member, &found[team], list);
         sort(list, n, member);
 #if SLOTS > 0
         for (u32 k = member; k < n; k += TEAM)
@@ -199,11 +216,7 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
 #endif
 // With FRESH columns these are found on the way, sorted if SORTED; else they are known.
 #if FRESH
-#define PLACE(slot, column)                                                                        \
-    bool is_new = false;                                                                           \
-    const u32 slot = claim(keys, slots, column, &is_new);                                          \
-    if (is_new)                                                                                    \
-        list[ATOMIC_ADD(&found[team], 1)] = column;
+#define PLACE(slot, column) const u32 slot = claim(keys, slots, column);
 #define FRESH_COLUMNS GLOBAL u32 *
 #else
 #define PLACE(slot, column) const u32 slot = find(keys, slots, column);
@@ -256,9 +269,8 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
             found[team] = 0;
 #else
         TEAM_SYNC();
-        bool is_new;
         for (u32 k = member; k < n; k += TEAM)
-            claim(keys, slots, c_columns[begin + k], &is_new);
+            claim(keys, slots, c_columns[begin + k]);
 #endif
 #if MAPPED
         TEAM_SYNC();
@@ -325,6 +337,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
         }
 #endif
 #if FRESH
+        list_keys(keys, slots, member, &found[team], list);
 #if SORTED
         sort(list, n, member);
 #endif

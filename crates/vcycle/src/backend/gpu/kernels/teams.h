@@ -22,6 +22,9 @@
 #define TEAM THREADS
 #define TEAM_SYNC() __syncwarp()
 #define ANY(condition) __any_sync(0xffffffffu, condition)
+// The members that have a flag.
+#define TEAM_FLAGS(flag) \
+    (__ballot_sync(0xffffffffu, flag) >> (lane() & (32 - THREADS)) & (0xffffffffu >> (32 - THREADS)))
 #else
 #define TEAM TILE(THREADS)
 #define TEAM_SYNC() TILE_SYNC(TEAM)

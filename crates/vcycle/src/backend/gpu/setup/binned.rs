@@ -278,11 +278,11 @@ impl Bin {
             ..maker.file
         };
         let mut defines = [maker.defines, &[mode, ("LANES", power(lanes))]].concat();
-        let most = queue.most_blocks();
         if let Some(capacity) = self.capacity {
             defines.extend([("SPACE", "LOCAL"), ("CAPACITY", literal(capacity))]);
             arguments.extend([NOTHING, NOTHING, word(0)]);
-            let blocks = rows.div_ceil(rows_of_block).min(most);
+            // Neighbouring rows at the same time: see `Group::blocks`.
+            let blocks = rows.div_ceil(rows_of_block);
             return queue.blocks(file, maker.kernel, &defines, blocks, &arguments);
         }
         let units = queue.gpu.device().properties().compute_units;

@@ -16,6 +16,8 @@ const MOST: usize = 128;
 /// an H200.
 const MEAN_LISTS: f64 = 28.0;
 const MEAN_PRODUCTS: f64 = 160.0;
+/// The same for values.
+const MEAN_VALUES: f64 = 100.0;
 
 /// Rows of `B` that a thread merges where there are so many for a row.
 fn lists(size: usize) -> usize {
@@ -28,13 +30,16 @@ pub(super) struct Merged<'p> {
     a: &'p Pattern,
     b: &'p Pattern,
     groups: &'p Groups,
+    /// Whether tables are faster for values.
+    pub(super) counts_alone: bool,
 }
 
 impl<'p> Merged<'p> {
     /// None where rows are too long for that.
     pub(super) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Option<Self>> {
         let mean = |of: &Pattern| of.nonzeros() as f64 / of.size().rows.max(1) as f64;
-        let is_short = mean(a) <= MEAN_LISTS && mean(a) * mean(b) <= MEAN_PRODUCTS;
+        let products = mean(a) * mean(b);
+        let is_short = mean(a) <= MEAN_LISTS && products <= MEAN_PRODUCTS;
         if !is_short || b.nonzeros() >= 1 << 31 {
             return Ok(None);
         }
@@ -44,6 +49,7 @@ impl<'p> Merged<'p> {
             a,
             b,
             groups,
+            counts_alone: products > MEAN_VALUES,
         };
         Ok((groups.largest() <= MOST).then_some(merged))
     }

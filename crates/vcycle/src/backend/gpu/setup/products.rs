@@ -87,6 +87,10 @@ impl<'p> Product<'p> {
         })
     }
 
+    fn merged_for_values(&self) -> Option<&Merged<'p>> {
+        self.merged.as_ref().filter(|merged| !merged.counts_alone)
+    }
+
     fn cols(&self) -> usize {
         self.p.unwrap_or(self.b).size().cols
     }
@@ -165,7 +169,7 @@ impl<'p> Product<'p> {
         let (offsets, columns) = c.buffers();
         let mut values = self.queue.room(c.nonzeros())?;
         let mut out = [read(offsets)?, read(columns)?, write(&mut values)?];
-        match &self.merged {
+        match self.merged_for_values() {
             Some(merged) => {
                 out[1] = NOTHING;
                 self.merged_values::<A, B, C>(merged, factors, true, out)?;
@@ -188,7 +192,7 @@ impl<'p> Product<'p> {
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
         let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
-        match &self.merged {
+        match self.merged_for_values() {
             Some(merged) => self.merged_values::<A, B, C>(merged, factors, false, out)?,
             None => {
                 let groups = Groups::new(&self.queue, &counts)?;
@@ -347,7 +351,7 @@ impl Queue<'_> {
     fn triple<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
         let right = Product::new(*self, a.pattern(), p.pattern())?;
         let ap: Csr<T> = right.whole(Factors { a, b: p, p: None }, false)?;
-        let left = match right.merged {
+        let left = match right.merged_for_values() {
             Some(_) => Product::new(*self, r.pattern(), ap.pattern())?,
             None => Product::by_tables(*self, r.pattern(), ap.pattern())?,
         };
