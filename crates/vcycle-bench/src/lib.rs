@@ -3,6 +3,14 @@
 //! Every comparison is made within one run, the measurements of all candidates taking turns, so
 //! that a busy machine slows all of them down alike. The best time of each is reported.
 
+/// Prints a line; who reads it may have gone, as `head` does.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout().lock(), $($text)*);
+    }};
+}
+
 mod folder;
 mod gpu;
 mod install;

@@ -73,8 +73,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let last = [String::from("geometric mean to jacobi"), String::new()];
     table.add_row(last.into_iter().chain(means(arguments, &counts)));
-    println!("{table}");
-    println!(
+    say!("{table}");
+    say!(
         "Iterations to a true relative residual of 1e-8 for b = ones; direct: with the steps of \
          refinement; with --times `iterations in seconds`. Last line: iterations over those of \
          jacobi, where both converged."

@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             let [options, numbers @ ..] = cells;
             table.add_row([options, paper.to_owned()].into_iter().chain(numbers));
         }
-        println!("{name}, --preset paper-pgm\n{table}\n");
+        say!("{name}, --preset paper-pgm\n{table}\n");
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             format!("{:.2}", csr / ours),
         ]);
     }
-    println!("{table}");
+    say!("{table}");
     Ok(())
 }
 

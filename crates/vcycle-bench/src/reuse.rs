@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         eprintln!("{name} {}", best.cells().join(" "));
         table.add_row([name.clone()].into_iter().chain(best.cells()));
     }
-    println!("{} threads\n{table}", executor.threads());
+    say!("{} threads\n{table}", executor.threads());
     Ok(())
 }
 

@@ -87,7 +87,7 @@ impl<M: Mixes<V, V>, V: Scalar> Operation<M, V> {
 
 fn bandwidth(arguments: &Arguments, threads: usize) -> Result<()> {
     let a = problem::matrix(&Executor::reference(), &arguments.matrix)?;
-    println!(
+    say!(
         "{}: {} rows, {} entries",
         arguments.matrix,
         a.size().rows,
@@ -97,8 +97,8 @@ fn bandwidth(arguments: &Arguments, threads: usize) -> Result<()> {
     for threads in [1, threads] {
         rows(arguments, &a, threads, &mut table)?;
     }
-    println!("{table}");
-    println!(
+    say!("{table}");
+    say!(
         "GB/s: all CSR arrays, x and y, each counted once. More than the triad is possible where \
          rows repeat each other moved by a column: their columns are not read.\n"
     );
@@ -202,8 +202,8 @@ fn peers(arguments: &Arguments, threads: usize) -> Result<()> {
             }
         }
     }
-    println!("{table}");
-    println!(
+    say!("{table}");
+    say!(
         "sparse-dot-mkl: its product, a plain CSR handle of MKL made for every call; MKL csr: \
          optimised for products, kept to the arrays it was given, as vcycle is; MKL copy: with a \
          second copy of the matrix in a format of its own."

@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             ]);
         }
     }
-    println!("{table}");
+    say!("{table}");
     Ok(())
 }
 

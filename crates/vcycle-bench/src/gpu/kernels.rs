@@ -45,6 +45,6 @@ pub(super) fn run(device: &Arc<Device>, executor: &Executor, few: bool) -> Resul
         loaded: builds.loaded,
         seconds: builds.seconds,
     };
-    println!("{}", serde_json::to_string(&taken)?);
+    say!("{}", serde_json::to_string(&taken)?);
     Ok(())
 }

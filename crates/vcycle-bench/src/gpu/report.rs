@@ -21,7 +21,7 @@ impl Report {
 
     /// Adds a piece, prints it and writes the file: what comes later may fail.
     pub fn add(&mut self, piece: impl Display) -> Result<()> {
-        println!("{piece}\n");
+        say!("{piece}\n");
         self.text += &format!("{piece}\n\n");
         if let Some(path) = &self.path {
             std::fs::write(path, &self.text)

@@ -34,8 +34,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         eprintln!("{}: {}", entry.name, cells.join(", "));
         table.add_row([entry.name, rows.to_string()].into_iter().chain(cells));
     }
-    println!("{table}");
-    println!(
+    say!("{table}");
+    say!(
         "`vcycle solve MATRIX` without any option; b = ones, for singular matrices a product of \
          the matrix. Before: attempts that were given up."
     );

@@ -121,7 +121,7 @@ impl Arguments {
             };
             groups.push(race.run(&system, &file)?);
         }
-        println!(
+        say!(
             "{}\n\nThe fastest set-up and solve of {} rounds, in turns, threads {threads}; true \
              relative residual 1e-8. \
              Peers have the near-nullspace, where it is known, and their own defaults.",

@@ -78,8 +78,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     match arguments.json {
-        true => println!("{}", report::json(&groups)),
-        false => println!(
+        true => say!("{}", report::json(&groups)),
+        false => say!(
             "{}\n\nThe fastest set-up and the fastest solve of {} rounds, in turns; b as the problem \
              has it, true relative residual 1e-8.",
             report::text(&groups),

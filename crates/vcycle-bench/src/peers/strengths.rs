@@ -35,13 +35,13 @@ pub(super) fn run(problems: &[&str], threads: usize, rounds: usize) -> Result<()
                 on_grid: None,
                 peers: Vec::new(),
             };
-            println!(
+            say!(
                 "{name}, {stages}\n\n{}\n",
                 text(&race.run(&system, folder.path())?)
             );
         }
     }
-    println!(
+    say!(
         "Conjugate gradients, best of {rounds} rounds, in turns, threads {threads}; true relative \
          residual 1e-8. Angles are degrees: 34.377 are 0.6 radians."
     );

@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Arguments, executor: &Executor, file: &Path) -> Re
             .map(|&(_, precision, scaling, ..)| history(arguments, &problem, precision, scaling))
             .collect();
         for ((title, ..), history) in CURVES.iter().zip(&histories) {
-            println!("{name}: {title}: {}", in_words(history, arguments.rtol));
+            say!("{name}: {title}: {}", in_words(history, arguments.rtol));
         }
         panels.push_str(&panel(number, &problem, &histories, arguments.rtol));
     }

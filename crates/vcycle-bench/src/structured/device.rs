@@ -43,7 +43,7 @@ pub(super) fn measure(name: &str, a: &StencilMatrix<f64>) -> Result<Table> {
         })?,
     ];
     let copy = device.copy_bandwidth()?;
-    println!("a copy: {:.0} GB/s", copy * 1e-9);
+    say!("a copy: {:.0} GB/s", copy * 1e-9);
     let mut table = table(&["kernel", "us", "GB/s", "% of copy", "x f64", "bytes allow"]);
     for kernel in ["product", "sweep"] {
         let of = |row: &Row| match kernel {

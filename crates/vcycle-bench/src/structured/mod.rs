@@ -66,17 +66,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut measured = Vec::new();
     for name in &arguments.problems {
         let problem = Problem::new(&host, name)?;
-        println!("{problem}, {}, {} threads", executor.name(), host.threads());
+        say!("{problem}, {}, {} threads", executor.name(), host.threads());
         if arguments.kernels {
             let table = match &arguments.device {
                 Some(device) => device::measure(device, &problem.a)?,
                 None => kernels::measure(arguments, &problem.a)?,
             };
-            println!("{table}");
+            say!("{table}");
         }
         measured.push(solves::measure(arguments, &problem.on(&executor)?)?);
     }
-    println!("{}", solves::summary(&measured));
+    say!("{}", solves::summary(&measured));
     Ok(())
 }
 

@@ -87,7 +87,7 @@ pub(super) fn measure(arguments: &Arguments, problem: &Problem) -> Result<Measur
         .zip(applies)
         .map(|(one, apply)| Run { apply, ..one.run })
         .collect();
-    println!("{}", details(&runs));
+    say!("{}", details(&runs));
     Ok(Measured {
         name: problem.name.clone(),
         rows: problem.a.size().rows,
