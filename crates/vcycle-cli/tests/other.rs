@@ -86,9 +86,11 @@ fn every_driver_has_devices_or_a_reason() {
 
 #[test]
 fn a_benchmark_needs_its_device() {
-    let run = vcycle("bench gpu --device opencl:99 --small");
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("opencl"), "{}", run.stderr);
+    for name in ["gpu", "gpu-setup"] {
+        let run = vcycle(&format!("bench {name} --device opencl:99 --small"));
+        assert_eq!(run.status, 2);
+        assert!(run.stderr.contains("opencl"), "{}", run.stderr);
+    }
     let run = vcycle("bench gpu --only everything");
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("spmv"), "{}", run.stderr);

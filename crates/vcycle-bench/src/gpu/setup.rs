@@ -98,8 +98,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => first_device()?,
     };
     let bench = Bench {
-        device: Device::open(&name)?,
+        // First: what it refuses is bad input.
         executor: Executor::gpu(&name)?,
+        device: Device::open(&name)?,
         problems: Problems::new(None),
         host_rows: arguments.host_rows,
         small: arguments.small,

@@ -46,7 +46,7 @@
          first_ += (u64)blocks_of_grid() * TEAMS)
 #define IS_SPARE(count) (first_ + team >= (count))
 
-// What all threads of a team make of their values; `scratch` has BLOCK of them.
+// What all threads of a team make of their values; `scratch` has BLOCK of them. For teams of at most WIDTH.
 #ifdef DIALECT_CUDA
 #define TEAM_FOLD(T, name, combined)                                                               \
     FUNCTION T name(T value, LOCAL T *scratch) {                                                   \
