@@ -6,12 +6,15 @@ use std::sync::Arc;
 use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
-use vcycle::multigrid::{coarsen::Aggregates, interpolate::tentative};
+use vcycle::multigrid::{
+    coarsen::Aggregates,
+    interpolate::{spectral_radius, tentative},
+};
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
-/// Configurations that together use every file of kernels, in all precisions.
-const CONFIGS: [&str; 13] = [
+/// Configurations that together use most files of kernels, in all precisions.
+const CONFIGS: [&str; 15] = [
     r#"solver = "cg"
     preconditioner = "amg""#,
     r#"solver = "fcg"
@@ -35,12 +38,19 @@ const CONFIGS: [&str; 13] = [
     r#"solver = "fcg"
     preconditioner = { name = "amg", host-rows = 0, coarsening = "mis2" }"#,
     r#"solver = "cg"
+    preconditioner = "fsai""#,
+    r#"solver = "cg"
+    preconditioner = { name = "amg", host-rows = 0, smoother = "chebyshev" }"#,
+    r#"solver = "cg"
     preconditioner = "struct-mg""#,
     r#"solver = "fcg"
     preconditioner = { name = "struct-mg", precision = "K64P64D64", pre-sweeps = 2 }"#,
     r#"solver = "fcg"
     preconditioner = { name = "struct-mg", precision = "K64P32DB16", coarsest-cells = 10 }"#,
 ];
+
+/// Those whose rows have to be long for the rest.
+const OF_LONG_ROWS: [&str; 3] = [CONFIGS[6], CONFIGS[8], CONFIGS[9]];
 
 fn first_opencl_device() -> Option<String> {
     let found = discover()
@@ -50,22 +60,47 @@ fn first_opencl_device() -> Option<String> {
     devices.first().map(|device| device.name.clone())
 }
 
+/// Solves a problem with each of the configurations, for so many right-hand sides.
+fn solve(problem: &str, configs: &[&str], sides: usize, executor: &Executor) {
+    let matrix = Arc::new(gallery::build(problem, executor).unwrap().matrix);
+    let b = Vector::filled(executor, matrix.size().rows, sides, 1.0).unwrap();
+    for text in configs {
+        let config = Config::from_toml(text).unwrap();
+        let solved = config::solve(&config, &matrix, &b, &Workspace::new());
+        assert!(solved.unwrap().outcome.converged(), "{problem}: {text}");
+    }
+}
+
 /// The programs that the configurations give a device.
 fn programs(device: &str) -> Vec<Source> {
     let executor = Executor::gpu(device).unwrap();
-    let matrix = Arc::new(gallery::build("poisson5:20", &executor).unwrap().matrix);
-    let b = Vector::filled(&executor, 400, 1, 1.0).unwrap();
-    for text in CONFIGS {
-        let config = Config::from_toml(text).unwrap();
-        let solved = config::solve(&config, &matrix, &b, &Workspace::new());
-        assert!(solved.unwrap().outcome.converged(), "{text}");
-    }
+    solve("poisson5:20", &CONFIGS, 1, &executor);
+    solve("poisson27:8", &OF_LONG_ROWS, 1, &executor);
+    solve(
+        "poisson5:20",
+        &[r#"preconditioner = "struct-mg""#],
+        2,
+        &executor,
+    );
+    let unplaced = gallery::build("poisson5:20", &executor).unwrap().matrix;
+    spectral_radius(&unplaced).unwrap();
     let pairs = Aggregates {
         aggregate: vec![0, 0, 1, 1].into(),
         count: 2,
     };
     tentative(&pairs, &[vec![1.0; 4]], 1, &executor).unwrap();
     Device::open(device).unwrap().programs()
+}
+
+/// No file of kernels is left out.
+fn assert_all_files(programs: &[Source]) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/backend/gpu/kernels");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let used = programs.iter().any(|program| program.text.contains(&text));
+        assert!(used, "no program has {}", path.display());
+    }
 }
 
 /// Threads of a team, entries of its rows and slots of its tables, as larger problems have them.
@@ -131,6 +166,7 @@ fn programs_of_one_device_compile_for_all() {
         return;
     };
     let mut programs = programs(&device);
+    assert_all_files(&programs);
     programs.extend(of_wider_teams(&programs));
     let has = |variable: &str| std::env::var_os(variable).is_some();
     let targets = [

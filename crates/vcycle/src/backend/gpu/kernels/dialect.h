@@ -32,6 +32,7 @@
 //   TILE_SYNC(tile)             what the tile wrote before is seen by all of it
 //   ATOMIC_ADD, _MIN, _MAX, _OR (pointer, value), ATOMIC_CAS(pointer, expected, value)
 //                               of u32 in global or local memory; each gives the value before
+//   BITS_SET(flags)             how many bits of a u32 are set
 //   FOR_ITEMS(i, n)             i from 0 to n - 1, shared by all threads of the grid
 
 #if defined(__HIP__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)
@@ -70,6 +71,7 @@ FUNCTION u32 atomic_increment(GLOBAL u32 *counter) { return atomicAdd(counter, 1
 #define ATOMIC_MAX(pointer, value) atomicMax(pointer, (u32)(value))
 #define ATOMIC_OR(pointer, value) atomicOr(pointer, (u32)(value))
 #define ATOMIC_CAS(pointer, expected, value) atomicCAS(pointer, (u32)(expected), (u32)(value))
+#define BITS_SET(flags) ((u32)__popc(flags))
 #define TILES 1
 FUNCTION u32 bits_of_f32(float value) { return __float_as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return __uint_as_float(bits); }
@@ -158,6 +160,7 @@ FUNCTION u32 atomic_increment(volatile GLOBAL u32 *counter) { return atomic_inc(
 #define ATOMIC_MAX(pointer, value) atomic_max(pointer, (u32)(value))
 #define ATOMIC_OR(pointer, value) atomic_or(pointer, (u32)(value))
 #define ATOMIC_CAS(pointer, expected, value) atomic_cmpxchg(pointer, (u32)(expected), (u32)(value))
+#define BITS_SET(flags) popcount((u32)(flags))
 FUNCTION u32 bits_of_f32(float value) { return as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return as_float(bits); }
 #ifdef FP64

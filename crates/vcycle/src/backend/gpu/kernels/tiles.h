@@ -91,12 +91,7 @@ ROW_FOLD(u64, row_largest_u64, next > all ? next : all)
 ROW_FOLD(u32, row_smallest_u32, next < all ? next : all)
 ROW_FOLD(u32, row_count, all + next)
 
-// The flags of all threads of a row, a bit each; those before this thread; how many are set.
-#ifdef DIALECT_CUDA
-#define BITS_SET(flags) ((u32)__popc(flags))
-#else
-#define BITS_SET(flags) popcount((u32)(flags))
-#endif
+// The flags of all threads of a row, a bit each; those before this thread.
 #ifdef GO_TOGETHER
 FUNCTION u32 row_flags(u32 flag, LOCAL u32 *scratch) {
     const u32 own = __ballot_sync(0xffffffffu, flag) >> (lane() & ~(ROW_THREADS - 1));
