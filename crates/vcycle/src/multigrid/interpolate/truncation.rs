@@ -50,9 +50,10 @@ impl Truncation {
         })
     }
 
-    /// Shortens a row and sorts it by column.
+    /// Shortens a row and sorts it by column; of weights that differ by rounding alone the first are kept.
     pub(super) fn shorten(&self, row: &mut Vec<(u32, f64)>) {
         let sum = |row: &[(u32, f64)]| row.iter().map(|entry| entry.1).sum::<f64>();
+        let size = |entry: &(u32, f64)| entry.1.abs() as f32;
         let (length, before) = (row.len(), sum(row));
         if self.factor > 0.0 {
             let largest = row.iter().fold(0.0_f64, |most, e| most.max(e.1.abs()));
@@ -60,7 +61,7 @@ impl Truncation {
         }
         if self.max_elements > 0 && row.len() > self.max_elements {
             row.select_nth_unstable_by(self.max_elements, |x, y| {
-                y.1.abs().total_cmp(&x.1.abs()).then(x.0.cmp(&y.0))
+                size(y).total_cmp(&size(x)).then(x.0.cmp(&y.0))
             });
             row.truncate(self.max_elements);
         }
@@ -135,6 +136,9 @@ mod tests {
     fn of_equal_entries_the_first_columns_are_kept() {
         let row = [(5, 0.25), (3, 0.25), (8, 0.25), (1, 0.25)];
         assert_eq!(shortened(0.0, 2, &row), [(1, 0.5), (3, 0.5)]);
+        let rounded = [(5, 0.25), (3, 0.25 - 1e-16), (8, 0.25 + 1e-16), (1, 0.25)];
+        let kept: Vec<u32> = shortened(0.0, 2, &rounded).iter().map(|e| e.0).collect();
+        assert_eq!(kept, [1, 3]);
     }
 
     #[test]

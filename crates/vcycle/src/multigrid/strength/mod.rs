@@ -96,6 +96,9 @@ impl Strength {
     }
 }
 
+/// Couplings that rounding alone has taken below the threshold are strong: on grids many lie just there.
+const AT_THRESHOLD: f64 = 1.0 - 1e-10;
+
 /// One measure of strength.
 trait Measure: Sync {
     fn threshold(&self) -> f64;
@@ -135,13 +138,14 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     if let (Some(queue), Some(known)) = (Queue::of(a.executor()), measure.on_device())
         && measure.connections().is_none()
     {
-        return device::graph(queue, a, known, measure.threshold());
+        return device::graph(queue, a, known, AT_THRESHOLD * measure.threshold());
     }
     let scales = measure.scales(a)?;
-    let threshold = match measure.connections() {
-        Some(mean) => quantile(a, &scales, measure, mean),
-        None => measure.threshold(),
-    };
+    let threshold = AT_THRESHOLD
+        * match measure.connections() {
+            Some(mean) => quantile(a, &scales, measure, mean),
+            None => measure.threshold(),
+        };
     let arrays = a.at_hand();
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
         let (columns, values) = arrays.row(row);

@@ -42,6 +42,16 @@ fn row(strength: Strength, a: &Csr<f64>, row: usize) -> Vec<u32> {
 }
 
 #[test]
+fn what_rounding_takes_below_the_threshold_is_strong() {
+    let near = -0.25 * (1.0 - 1e-15);
+    let a = dense([1.25, near, -1.0, near, 1.25, -1.0, -1.0, -1.0, 2.0]);
+    assert_eq!(row(Strength::default(), &a, 0), [1, 2]);
+    let below = -0.25 * (1.0 - 1e-8);
+    let a = dense([1.25, below, -1.0, below, 1.25, -1.0, -1.0, -1.0, 2.0]);
+    assert_eq!(row(Strength::default(), &a, 0), [2]);
+}
+
+#[test]
 fn only_the_strong_direction_is_kept() {
     let a = matrix("aniso5:6,0.01");
     for strength in all() {

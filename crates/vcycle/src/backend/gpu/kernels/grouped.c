@@ -75,6 +75,8 @@ KERNEL grouped_classes(u64 rows, LEFT, GLOBAL const u64 *RESTRICT offsets, GLOBA
 // Bits of the place of an entry, below its column.
 #define BITS (ALONE == 16 ? 4 : ALONE == 32 ? 5 : ALONE == 64 ? 6 : 7)
 #define NOTHING 0xffffffffu
+// Values that are on their way together.
+#define AT_ONCE 8
 // Compilers for processors take very long over what is unrolled.
 #ifdef DIALECT_CUDA
 #define EACH(k, count) FOR(k, count)
@@ -124,18 +126,25 @@ KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT 
 #else
         u64 place = c_offsets[row];
         ARITH(T) sum = 0;
-        EACH(k, ALONE)
-            if (k < n) {
-                const u32 at = keys[k] & ((1u << BITS) - 1), column = keys[k] >> BITS;
-                const u32 j = (at >= ends[0]) + (at >= ends[1]) + (at >= ends[2]);
-                const u64 entry = FROM(at) + at;
-                ARITH(T) term = LOAD(T, values, entry);
-                if (r_values)
-                    term *= LOAD(T, r_values, left + j);
-                if (p_values)
-                    term *= LOAD(T, p_values, columns[entry]);
-                sum += term;
-                if (k + 1 == n || keys[(k + 1) % ALONE] >> BITS != column) {
+        UNROLLED for (u32 first = 0; first < ALONE; first += AT_ONCE) {
+            ARITH(T) terms[AT_ONCE];
+            EACH(i, AT_ONCE) {
+                terms[i] = 0;
+                if (first + i < n) {
+                    const u32 at = keys[first + i] & ((1u << BITS) - 1);
+                    const u32 j = (at >= ends[0]) + (at >= ends[1]) + (at >= ends[2]);
+                    const u64 entry = FROM(at) + at;
+                    terms[i] = LOAD(T, values, entry);
+                    if (r_values)
+                        terms[i] *= LOAD(T, r_values, left + j);
+                    if (p_values)
+                        terms[i] *= LOAD(T, p_values, columns[entry]);
+                }
+            }
+            EACH(i, AT_ONCE) {
+                const u32 k = first + i, column = keys[k] >> BITS;
+                sum += terms[i];
+                if (k + 1 == n || (k < n && keys[(k + 1) % ALONE] >> BITS != column)) {
                     if (c_columns)
                         c_columns[place] = column;
                     STORE(ARITH(T), T, c_values, place, sum);
@@ -143,6 +152,7 @@ KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT 
                     sum = 0;
                 }
             }
+        }
 #endif
     }
 }

@@ -305,14 +305,14 @@ FUNCTION void finish(const PRIVATE Level *a, Table t, f64 diagonal, const PRIVAT
     ROW_SYNC();
 }
 
-// Whether entry `item` of a sorted row is among those kept.
+// Whether entry `item` of a sorted row is among those kept; sizes that differ by rounding alone are equal.
 FUNCTION bool is_kept(Table row, u32 count, u32 item, f64 least, u32 max_elements) {
-    const f64 size = modulus(SUM(row, item));
-    if (size < least)
+    if (modulus(SUM(row, item)) < least)
         return false;
+    const f32 size = (f32)modulus(SUM(row, item));
     u32 rank = 0;
     for (u32 other = 0; other < count; other++) {
-        const f64 its = modulus(SUM(row, other));
+        const f32 its = (f32)modulus(SUM(row, other));
         rank += its > size || (its == size && other < item);
     }
     return max_elements == 0 || rank < max_elements;

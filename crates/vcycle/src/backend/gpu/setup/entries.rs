@@ -19,7 +19,7 @@ const PLAIN: [Define; 2] = [("T", "f64"), ("S", "f64")];
 const REDUCTION: usize = 2048;
 const NOWHERE: u32 = u32::MAX;
 /// Threads that share a row where that is worth it, as in `kernels/entries.c`.
-const SHARES: usize = 8;
+const SHARES: usize = 4;
 
 /// Two rows that were looked for.
 pub(crate) type Found = [Option<usize>; 2];

@@ -16,6 +16,8 @@ const FILE: File = tile_file!("pgm.c");
 /// Rounds before the first look at what is left, and between two.
 const FIRST_LOOK: usize = 8;
 const LOOK: usize = 4;
+/// Every second round has half the threads, but not more often than this.
+const LEAST_LEFT: usize = 5;
 
 /// Groups that matching found.
 pub(crate) struct Found {
@@ -138,8 +140,9 @@ impl<'a> Matching<'a> {
         .concat())
     }
 
-    fn launch(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
-        let shape = shape(self.pattern);
+    /// Queues a kernel for so many rows.
+    fn launch(&self, name: &'static str, rows: usize, arguments: &[Argument]) -> Result<()> {
+        let shape = (rows, shape(self.pattern).1);
         let arguments = [&self.couplings()?[..], arguments].concat();
         self.queue.rows(FILE, name, &[], shape, &arguments)
     }
@@ -162,7 +165,7 @@ impl<'a> Matching<'a> {
             write(&mut flags)?,
             Argument::Address(all + 8),
         ];
-        self.launch("pgm_flags", &found)?;
+        self.launch("pgm_flags", rows, &found)?;
         let sums = queue.scan(&flags, Argument::Address(all))?;
         let mut groups = flags;
         let arguments = [
@@ -186,13 +189,15 @@ impl<'a> Matching<'a> {
         let (queue, rows) = (self.queue, self.pattern.size().rows);
         let mut choices = queue.room::<u32>(rows)?;
         for round in 1..=rounds {
+            // About as many are left as a rule; where there are more, threads have several.
+            let left = (rows >> (round / 2).min(LEAST_LEFT)).max(1);
             let changed = [read(&self.partners)?, write(&mut choices)?];
             let arguments = [&self.lists.current()?[..], &changed, &self.lists.next()?].concat();
-            self.launch("pgm_choose", &arguments)?;
+            self.launch("pgm_choose", left, &arguments)?;
             self.lists.advance();
             let changed = [read(&choices)?, write(&mut self.partners)?];
             let arguments = [&self.lists.current()?[..], &changed, &self.lists.next()?].concat();
-            queue.rows(FILE, "pgm_pair", &[], (rows, 1), &arguments)?;
+            queue.rows(FILE, "pgm_pair", &[], (left, 1), &arguments)?;
             self.lists.advance();
             if round >= FIRST_LOOK && (round - FIRST_LOOK).is_multiple_of(LOOK) {
                 match self.lists.look()? {
