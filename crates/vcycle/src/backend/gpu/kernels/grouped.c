@@ -17,7 +17,7 @@
 FUNCTION u32 class_of(u64 work, u64 joined) {
     const u32 class_ = work <= 64 ? (work > 16) + (work > 32)
                                   : 3 + (work > 128) + (work > 256) + (work > 1024);
-    return joined > JOINED ? max(class_, 4u) : class_;
+    return joined > JOINED ? max(class_, 3u) : class_;
 }
 
 // Lists of the rows of every class, `rows` apart, and their lengths, with that of rows too long for all;

@@ -24,6 +24,8 @@ const CLASSES: [(usize, usize); 6] = [
     (256, 32),
     (1024, TEAM_BLOCK as usize),
 ];
+/// The first class that most matrices have few rows of.
+const LONG: usize = 4;
 /// Columns that leave room for the place of an entry beside them in a word.
 const MOST_COLUMNS: usize = 1 << 26;
 /// Entries that are joined for a row, in the mean, up to which this is faster than tables.
@@ -138,7 +140,11 @@ impl<T: Scalar> Grouped<'_, T> {
         let counting = if counts.is_none() { "1" } else { "0" };
         for (class, &shape) in CLASSES.iter().enumerate() {
             let listed = [at(lists, class * rows), at(sizes, class)];
-            let items = counts.map_or(rows, |counts| counts[class] as usize) * shape.1;
+            // Few rows are as long as the last classes: where there are more, teams have several.
+            let items = match counts {
+                Some(counts) => counts[class] as usize * shape.1,
+                None => rows * if class < LONG { shape.1 } else { 1 },
+            };
             let factors = [r_offsets, r_columns, offsets, columns, map];
             let arguments = [&listed[..], &factors, values, out].concat();
             let defines = self.defines(counting, shape)?;
