@@ -48,7 +48,7 @@ fn sample(
     })
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
+pub(super) fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]
 }
