@@ -150,7 +150,7 @@ impl Default for Amg {
             coarsest_sweeps: 2,
             max_levels: 25,
             coarsest_rows: 200,
-            host_rows: 1024,
+            host_rows: 512,
             seed: 1,
         }
     }
