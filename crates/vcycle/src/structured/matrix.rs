@@ -332,7 +332,7 @@ pub(super) fn zeros<S: Scalar>(executor: &Executor, len: usize) -> Result<Vec<S>
 
 multiversion! {
     /// The largest absolute value; NaN does not count.
-    pub(super) fn largest_of[](values: &[f64]) -> f64 {
+    fn largest_of[](values: &[f64]) -> f64 {
         let larger = |largest: f64, value: f64| if value.abs() > largest { value.abs() } else { largest };
         let (eights, mut largest) = (values.chunks_exact(8), [0.0_f64; 8]);
         let rest = eights.remainder().iter().fold(0.0, |largest, &value| larger(largest, value));

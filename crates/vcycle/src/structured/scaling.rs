@@ -1,6 +1,6 @@
 //! Bringing a matrix into the range of half precision.
 
-use super::matrix::{largest_of, zeros};
+use super::matrix::zeros;
 use super::{StencilMatrix, Storage};
 use crate::backend::cpu::simd::multiversion;
 use crate::config::ConfigError;
@@ -82,6 +82,16 @@ impl Survey {
             kind,
             sizes,
             leaves_range: sizes.largest() > most || a.diagonal_lines().any(|(_, line)| small(line)),
+        }
+    }
+
+    /// Of a matrix whose diagonal is far from zero.
+    fn of_scaled(sizes: Sizes, kind: Kind) -> Self {
+        let leaves_range = sizes.largest() > range(kind).0;
+        Self {
+            kind,
+            sizes,
+            leaves_range,
         }
     }
 
@@ -180,18 +190,52 @@ multiversion! {
     }
 }
 
-/// The diagonal matrix `S`, unknown by unknown, that makes `S A S` of `A` whose diagonal is `G` and in which no
-/// entry overflows: `G` is below `G_max = F min sqrt(a_ii a_jj) / |a_ij|`, `F` the largest number of the type
-/// (Zong et al. 2024, theorem 4.1), by the factor `room` at least.
+/// A matrix `S A S` with a constant diagonal `G`, in the range of a type.
+pub(super) struct InRange<M: Storage> {
+    pub(super) a: StencilMatrix<M>,
+    /// The diagonal matrix `S`, unknown by unknown.
+    pub(super) scales: Vec<f64>,
+    /// What its values were like before they were rounded to `M`.
+    pub(super) survey: Survey,
+}
+
+/// Scales a matrix so that no entry overflows in the type `kind`: `G` is below
+/// `G_max = F min sqrt(a_ii a_jj) / |a_ij|`, `F` the largest number of the type (Zong et al. 2024, theorem 4.1), by
+/// the factor `room` at least.
 ///
 /// # Errors
-/// For a diagonal entry that is not positive: it has no root.
-pub(super) fn scales(a: &StencilMatrix<f64>, kind: Kind, room: f64) -> Result<Vec<f64>> {
+/// For a diagonal entry that is not positive: it has no root. As [`stored`].
+pub(super) fn in_range<M: Storage>(
+    a: &StencilMatrix<f64>,
+    kind: Kind,
+    room: f64,
+    level: usize,
+) -> Result<InRange<M>> {
+    let limit = range(kind).0.min(f64::from(f32::MAX)) / room;
+    let mut scales = roots(a)?;
+    let multiply = |scales: &mut [f64], by: f64| scales.iter_mut().for_each(|s| *s *= by);
+    multiply(&mut scales, below(limit).sqrt());
+    let (mut stored, mut sizes) = Scaled { a, by: &scales }.stored()?;
+    // No entry of a positive definite matrix is larger than the roots of its diagonal entries.
+    if sizes.largest() > limit {
+        multiply(&mut scales, below(limit / sizes.largest()).sqrt());
+        (stored, sizes) = Scaled { a, by: &scales }.stored()?;
+    }
+    let survey = Survey::of_scaled(sizes, M::KIND);
+    let a = checked(stored, level, &survey)?;
+    Ok(InRange { a, scales, survey })
+}
+
+/// The largest power of two below a number: not even the last digit changes by it.
+fn below(limit: f64) -> f64 {
+    2f64.powi(limit.log2().floor() as i32)
+}
+
+/// One over the roots of the diagonal, unknown by unknown.
+fn roots(a: &StencilMatrix<f64>) -> Result<Vec<f64>> {
     let mut roots = a.diagonal_fields();
-    if let Some(place) = roots
-        .iter()
-        .position(|value| !(*value > 0.0 && value.is_finite()))
-    {
+    let has_none = |value: &f64| !(*value > 0.0 && value.is_finite());
+    if let Some(place) = roots.iter().position(has_none) {
         return Err(Error::BadPivot {
             component: "struct-mg (scaling)",
             row: a.row_of_field(place),
@@ -201,15 +245,10 @@ pub(super) fn scales(a: &StencilMatrix<f64>, kind: Kind, room: f64) -> Result<Ve
     roots
         .iter_mut()
         .for_each(|value| *value = 1.0 / value.sqrt());
-    let ratio = Scaled { a, by: &roots }.largest().max(1.0);
-    let limit = range(kind).0.min(f64::from(f32::MAX)) / ratio;
-    // A power of two: not even the last digit changes by it.
-    let g = 2f64.powi((limit / room).log2().floor() as i32).sqrt();
-    roots.iter_mut().for_each(|value| *value *= g);
     Ok(roots)
 }
 
-/// `S A S` in a type, and what its values were like before they were rounded to it.
+/// `S A S` in a type.
 ///
 /// # Errors
 /// As [`stored`].
@@ -217,14 +256,9 @@ pub(super) fn scaled<M: Storage>(
     a: &StencilMatrix<f64>,
     scales: &[f64],
     level: usize,
-) -> Result<(StencilMatrix<M>, Survey)> {
+) -> Result<StencilMatrix<M>> {
     let (stored, sizes) = Scaled { a, by: scales }.stored()?;
-    let survey = Survey {
-        kind: M::KIND,
-        sizes,
-        leaves_range: sizes.largest() > range(M::KIND).0,
-    };
-    checked(stored, level, &survey).map(|stored| (stored, survey))
+    checked(stored, level, &Survey::of_scaled(sizes, M::KIND))
 }
 
 /// A matrix whose rows and columns are multiplied by numbers.
@@ -237,22 +271,6 @@ struct Scaled<'a> {
 const LINES: usize = 32;
 
 impl Scaled<'_> {
-    /// The largest absolute value.
-    fn largest(&self) -> f64 {
-        let a = self.a;
-        let share = a.grid().length() * a.stencil().points() * a.unknowns();
-        let tasks = a.values().chunks(LINES * share).enumerate().collect();
-        let largest = a.executor().run(a.bytes(), tasks, |(task, values)| {
-            let (mut largest, mut product) = (0_f64, vec![0.0; share]);
-            for (place, values) in values.chunks(share).enumerate() {
-                self.multiply(task * LINES + place, values, &mut product);
-                largest = largest.max(largest_of(&product));
-            }
-            largest
-        });
-        largest.into_iter().fold(0.0, f64::max)
-    }
-
     /// The matrix in another type, and what its values are like.
     fn stored<M: Storage>(&self) -> Result<(StencilMatrix<M>, Sizes)> {
         let a = self.a;
@@ -374,12 +392,16 @@ mod tests {
         for factor in [1e8, 1e-12] {
             let a = matrix(factor);
             assert!(Survey::new(&a, Kind::F16).leaves_range);
-            let scales = scales(&a, Kind::F16, 2.0).unwrap();
-            let (full, survey) = scaled::<f64>(&a, &scales, 0).unwrap();
-            let (half, of_half) = scaled::<f16>(&a, &scales, 0).unwrap();
-            assert!(survey.largest() > 1e4 && survey.largest() == full.largest());
-            assert!(!Survey::new(&full, Kind::F16).leaves_range && !of_half.leaves_range);
-            assert_eq!(half.values(), full.convert::<f16>().unwrap().values());
+            let made = in_range::<f64>(&a, Kind::F16, 2.0, 0).unwrap();
+            let (full, scales) = (made.a, made.scales);
+            let half = in_range::<f16>(&a, Kind::F16, 2.0, 0).unwrap();
+            assert!(made.survey.largest() > 1e4 && made.survey.largest() == full.largest());
+            assert!(!Survey::new(&full, Kind::F16).leaves_range && !half.survey.leaves_range);
+            assert_eq!(half.a.values(), full.convert::<f16>().unwrap().values());
+            assert_eq!(
+                half.a.values(),
+                scaled::<f16>(&a, &scales, 0).unwrap().values()
+            );
             let (before, after) = (a.to_csr(), full.to_csr());
             for row in 0..60 {
                 for (&column, &value) in before.row(row).0.iter().zip(before.row(row).1) {
@@ -393,9 +415,24 @@ mod tests {
     }
 
     #[test]
+    fn entries_that_are_larger_than_their_diagonals_are_in_range() {
+        let mut a = matrix(1e8);
+        let cells = a.grid().length();
+        let beside = (a.stencil().centre() + 1) * cells;
+        a.values_mut()[beside] *= 300.0;
+        let made = in_range::<f16>(&a, Kind::F16, 2.0, 0).unwrap();
+        let largest = made.survey.largest();
+        assert!(
+            (65504.0 / 4.0..=65504.0 / 2.0).contains(&largest),
+            "{largest}"
+        );
+        assert!(made.a.check_finite().is_ok());
+    }
+
+    #[test]
     fn what_cannot_be_scaled_or_stored_is_named() {
         assert!(matches!(
-            scales(&matrix(-1.0), Kind::F16, 2.0),
+            in_range::<f16>(&matrix(-1.0), Kind::F16, 2.0, 0),
             Err(Error::BadPivot { row: 0, .. })
         ));
         let large = matrix(1e8);

@@ -8,7 +8,7 @@ use super::coarsen::coarsened;
 use super::cycle::VCycle;
 use super::level::{Level, Scales, Stored};
 use super::lines::add;
-use super::scaling::{Strategy, Survey, round, scaled, scales, stored};
+use super::scaling::{InRange, Strategy, Survey, in_range, round, scaled, stored};
 use super::smoothing::Smoothing;
 use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
 use crate::backend::cpu::stencil::Vectors;
@@ -138,9 +138,8 @@ where
     let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
     let (mut survey, mut outer) = (Some(survey.beside(&a, M::KIND)), None);
     if first && survey.take().is_some_and(|survey| survey.leaves_range) {
-        let by = scales(&a, M::KIND, ROOM_FOR_SUMS)?;
-        a = Cow::Owned(scaled(&a, &by, 0)?.0);
-        outer = Some(by);
+        let made = in_range::<f64>(&a, M::KIND, ROOM_FOR_SUMS, 0)?;
+        (a, outer) = (Cow::Owned(made.a), Some(made.scales));
     }
     let rounded = first.then_some(round::<M> as fn(&mut StencilMatrix<f64>));
     let mut made = made_levels(parameters, a, rounded, ws)?;
@@ -206,17 +205,15 @@ impl Parts<'_> {
         StencilMatrix<V>: LinOp<V>,
     {
         let strategy = self.parameters.scaling;
-        let by = match strategy == Strategy::SetupThenScale && survey.leaves_range {
-            true => Some(scales(self.a, M::KIND, 2.0)?),
+        let made = match strategy == Strategy::SetupThenScale && survey.leaves_range {
+            true => Some(in_range::<M>(self.a, M::KIND, 2.0, self.number)?),
             false => None,
         };
-        let given = by.as_deref();
-        let (made, survey) = match given {
-            Some(by) => {
-                scaled::<M>(self.a, by, self.number).map(|(made, survey)| (Some(made), survey))?
-            }
-            None => (None, survey),
+        let (made, by, survey) = match made {
+            Some(InRange { a, scales, survey }) => (Some(a), Some(scales), survey),
+            None => (None, None, survey),
         };
+        let given = by.as_deref();
         let kept = *narrow && !is_shifted(self.parameters, self.number, &survey);
         let made = match (kept, made) {
             (true, None) => Some(stored::<M>(self.a, self.number, &survey)?),
@@ -232,7 +229,7 @@ impl Parts<'_> {
             Some(made) => Box::new(self.level::<M, V>(made, kept, given)?),
             None => {
                 let made = match given {
-                    Some(by) => scaled::<V>(self.a, by, self.number)?.0,
+                    Some(by) => scaled::<V>(self.a, by, self.number)?,
                     None => stored::<V>(self.a, self.number, &survey)?,
                 };
                 // There is no wider type if it cannot be smoothed with.
@@ -254,7 +251,7 @@ impl Parts<'_> {
         });
         let smoother = self.parameters.smoother;
         let a = match by.filter(|_| smoother != Smoother::GaussSeidel) {
-            Some(by) => Cow::Owned(scaled(self.a, by, self.number)?.0),
+            Some(by) => Cow::Owned(scaled(self.a, by, self.number)?),
             None => Cow::Borrowed(self.a),
         };
         Ok(Stored {
