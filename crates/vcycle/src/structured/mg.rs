@@ -8,7 +8,7 @@ use super::cycle::VCycle;
 use super::outer::Outer;
 use super::scaling::{Strategy, Survey};
 use super::setup::{set_up_double, set_up_single};
-use super::{Grid, Smoother, StencilMatrix, Storage, Triple};
+use super::{Grid, Smoother, StencilMatrix, Triple};
 use crate::backend::cpu::stencil::Vectors;
 use crate::config::{ConfigError, Unit};
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
 use crate::multigrid::Report;
-use crate::scalar::{Kind, Mixes, Scalar, f16};
+use crate::scalar::{Kind, Mixes, Scalar};
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
 /// computed in single, inside a solver in double precision, unless said otherwise.
@@ -155,7 +155,7 @@ impl StructMg {
             }
         };
         let matrix = match T::KIND {
-            Kind::F64 => for_products((a, survey), triple.storage, finest, &executor)?,
+            Kind::F64 => for_products((a, survey), finest, &executor),
             _ => None,
         };
         Ok(Generated {
@@ -218,38 +218,26 @@ fn beyond_single(a: &StencilMatrix<f64>) -> Error {
     }
 }
 
-/// A matrix for products in double precision; none where it stays what it is.
+/// A matrix for products in double precision; none where it stays what it is. That of the finest level is there
+/// already: it serves where its type holds every value. A copy for products alone would take longer to make than it
+/// saves.
 fn for_products(
     (a, survey): (Cow<'_, StencilMatrix<f64>>, Survey),
-    storage: Unit,
     finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
     executor: &Executor,
-) -> Result<Option<Arc<dyn LinOp<f64>>>> {
-    let narrow = storage != Unit::Double;
-    if narrow && survey.is_exact_in(&a, Kind::F16) {
-        return in_type::<f16>(&a, finest, executor).map(Some);
-    }
-    if narrow && survey.is_exact_in(&a, Kind::F32) {
-        return in_type::<f32>(&a, finest, executor).map(Some);
+) -> Option<Arc<dyn LinOp<f64>>> {
+    if let Some((kind, matrix)) = finest
+        && kind != Kind::F64
+        && survey.is_exact_in(&a, kind)
+    {
+        return Some(matrix);
     }
     // Matrices of devices need no columns either where rows are alike.
     let is_there = a.executor().shares_memory_with(executor);
-    Ok(match a {
+    match a {
         Cow::Borrowed(_) => None,
         Cow::Owned(_) if !is_there => None,
         Cow::Owned(a) => Some(Arc::new(a)),
-    })
-}
-
-/// The matrix stored in `M`: the one of the finest level, where that is stored so.
-fn in_type<M: Storage>(
-    a: &StencilMatrix<f64>,
-    finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
-    executor: &Executor,
-) -> Result<Arc<dyn LinOp<f64>>> {
-    match finest {
-        Some((kind, matrix)) if kind == M::KIND => Ok(matrix),
-        _ => Ok(Arc::new(a.convert::<M>()?.into_executor(executor)?)),
     }
 }
 
