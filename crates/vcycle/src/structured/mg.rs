@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::cycle::VCycle;
 use super::outer::Outer;
-use super::scaling::{Strategy, Survey};
+use super::scaling::Strategy;
 use super::setup::{set_up_double, set_up_single};
+use super::survey::Survey;
 use super::{Grid, Smoother, StencilMatrix, Triple};
 use crate::backend::cpu::stencil::Vectors;
 use crate::config::{ConfigError, Unit};

@@ -45,6 +45,7 @@ mod scaling;
 mod setup;
 mod smoothing;
 mod stencil;
+mod survey;
 mod sweep;
 mod symmetry;
 #[cfg(test)]

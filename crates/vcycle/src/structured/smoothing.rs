@@ -2,7 +2,8 @@
 
 use super::factor::{Factor, factorised};
 use super::polynomial::Polynomial;
-use super::scaling::{Survey, stored};
+use super::scaling::stored;
+use super::survey::Survey;
 use super::{Direction, StencilMatrix, Storage};
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::gpu::rows::Finish;
