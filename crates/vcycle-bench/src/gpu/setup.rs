@@ -22,10 +22,10 @@ use super::timing::median;
 use super::{first_device, problems::Problems};
 use crate::{Result, table};
 
-/// Of which the best counts, after one that is not timed.
+/// Rounds that are timed at least, after one that is not.
 const ROUNDS: usize = 3;
-/// Set-ups go on for so long, in milliseconds: a device that was idle comes to speed only then.
-const AT_SPEED: f64 = 250.0;
+/// Set-ups go on for so long, in milliseconds, and their median counts.
+const LONG_ENOUGH: f64 = 250.0;
 const FULL: [&str; 6] = [
     "poisson7:128",
     "poisson7:256",
@@ -187,9 +187,9 @@ impl Bench {
         report.add(
             "Milliseconds of wall clock. Set-up: the matrix is on the device, the median over a \
              quarter of a second, at least 3, after one that is not timed, layouts of all products \
-             included; PMIS and pairs smooth by l1-Jacobi. Second: the second one in the process, \
-             when the device may still be on its way to full speed. Update: other values for a pattern that was set up. Solve: conjugate \
-             gradients to 1e-8, b = ones, one that is not timed before. Peers: hypre 3.1 for PMIS, \
+             included; PMIS and pairs smooth by l1-Jacobi. Second: the second one in the process. \
+             Update: other values for a pattern that was set up. Solve: conjugate gradients to 1e-8, \
+             b = ones, one that is not timed before. Peers: hypre 3.1 for PMIS, \
              AmgX 2.5 for pairs, the better total of set-up and solve for the default. Memory: MiB \
              of the finished hierarchy beside the caller's matrix, and the most in use during the \
              set-up over that.",
@@ -206,7 +206,7 @@ impl Bench {
         a.apply(&b, &mut y, &ws)?;
         drop(amg.hierarchy(&a, &ws)?);
         let before = self.device.memory_use().0;
-        let (setups, made) = self.at_speed(&mut || Ok(amg.hierarchy(&a, &ws)?))?;
+        let (setups, made) = self.repeated(&mut || Ok(amg.hierarchy(&a, &ws)?))?;
         let (after, peak) = self.device.memory_use();
         let stages = made.report().setup_by_stage();
         let stages = stages.iter();
@@ -216,7 +216,7 @@ impl Bench {
         let (solve, iterations) = self.solve(&a, &b, made)?;
         let (kept, first) = amg.setup(&a, &ws)?;
         drop(first);
-        let (updates, renewed) = self.at_speed(&mut || Ok(kept.update_values(&a, &ws)?))?;
+        let (updates, renewed) = self.repeated(&mut || Ok(kept.update_values(&a, &ws)?))?;
         drop(renewed);
         Ok(Row {
             problem: problem.to_owned(),
@@ -240,9 +240,9 @@ impl Bench {
     }
 
     /// The times of at least [`ROUNDS`] and as many as it takes, and what the last one made.
-    fn at_speed<M>(&self, make: &mut dyn FnMut() -> Result<M>) -> Result<(Vec<f64>, M)> {
+    fn repeated<M>(&self, make: &mut dyn FnMut() -> Result<M>) -> Result<(Vec<f64>, M)> {
         let is_enough =
-            |times: &[f64]| times.len() >= ROUNDS && times.iter().sum::<f64>() >= AT_SPEED;
+            |times: &[f64]| times.len() >= ROUNDS && times.iter().sum::<f64>() >= LONG_ENOUGH;
         self.times(&is_enough, make)
     }
 

@@ -69,6 +69,15 @@ fn levels_of_a_device_are_those_of_the_host() {
 }
 
 #[test]
+fn rounding_does_not_choose_the_levels_of_a_device() {
+    let Some(device) = device() else { return };
+    let (ws, host) = (Workspace::new(), Executor::cpu());
+    // Weights and couplings of many rows are the same but for rounding.
+    let set_up = |executor| amg("pmis").hierarchy(&matrix("poisson7:20", executor), &ws);
+    assert_alike(&set_up(&device).unwrap(), &set_up(&host).unwrap(), "pmis");
+}
+
+#[test]
 fn values_are_updated_on_a_device() {
     let Some(device) = device() else { return };
     let ws = Workspace::new();
