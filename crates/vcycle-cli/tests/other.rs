@@ -91,6 +91,11 @@ fn a_benchmark_needs_its_device() {
         assert_eq!(run.status, 2);
         assert!(run.stderr.contains("opencl"), "{}", run.stderr);
     }
+    // Without a device it is that which is missed first.
+    let run = vcycle("bench gpu-setup --device opencl:0 --only setup --problems nonsense:3");
+    assert_eq!(run.status, 2);
+    let missed = ["nonsense", "opencl"].map(|word| run.stderr.contains(word));
+    assert!(missed.contains(&true), "{}", run.stderr);
     let run = vcycle("bench gpu --only everything");
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("spmv"), "{}", run.stderr);

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
+use vcycle::matrix::Csr;
 use vcycle::multigrid::{Amg, Hierarchy};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::Stop;
@@ -168,10 +169,11 @@ impl Bench {
         report.add("## Set-up")?;
         for name in names {
             let mut rows = Vec::new();
+            let system = self.problems.get(name)?;
             for (hierarchy, mut amg) in hierarchies()? {
                 amg.host_rows = self.host_rows.unwrap_or(amg.host_rows);
                 eprintln!("{name}, {hierarchy}");
-                match self.measure(name, hierarchy, &amg) {
+                match self.measure(name, &system.matrix, hierarchy, &amg) {
                     Ok(row) => rows.push(row),
                     Err(error) => report.add(format!("{name}, {hierarchy}: {error}"))?,
                 }
@@ -196,10 +198,15 @@ impl Bench {
         )
     }
 
-    fn measure(&self, problem: &str, hierarchy: &'static str, amg: &Amg) -> Result<Row> {
+    fn measure(
+        &self,
+        problem: &str,
+        matrix: &Csr<f64>,
+        hierarchy: &'static str,
+        amg: &Amg,
+    ) -> Result<Row> {
         let ws = Workspace::new();
-        let system = self.problems.get(problem)?;
-        let a: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&self.executor)?);
+        let a: Arc<dyn LinOp<f64>> = Arc::new(matrix.copy_to(&self.executor)?);
         // The products of the solver bring the matrix to the device as well.
         let b = Vector::filled(&self.executor, a.size().rows, 1, 1.0)?;
         let mut y = Vector::zeros_like(&b)?;
