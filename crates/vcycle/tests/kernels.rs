@@ -38,7 +38,7 @@ const CONFIGS: [&str; 12] = [
     r#"solver = "cg"
     preconditioner = "struct-mg""#,
     r#"solver = "fcg"
-    preconditioner = { name = "struct-mg", precision = "K64P64D64", pre-sweeps = 2 }"#,
+    preconditioner = { name = "struct-mg", precision = "K64P64D64", pre-sweeps = 1 }"#,
     r#"solver = "fcg"
     preconditioner = { name = "struct-mg", precision = "K64P32DB16", coarsest-cells = 10 }"#,
 ];

@@ -48,6 +48,8 @@ pub struct StencilMatrix<T> {
     grid: Grid,
     stencil: Stencil,
     unknowns: usize,
+    /// What diagonal entries are beside what is stored of them.
+    base: f64,
     values: Buffer<T>,
 }
 
@@ -94,8 +96,20 @@ impl<T: Storage> StencilMatrix<T> {
             grid,
             stencil,
             unknowns,
+            base: 0.0,
             values: Buffer::from_vec(executor, values),
         })
+    }
+
+    /// The same matrix with a number added to every diagonal entry that is not stored with it: a diagonal that is
+    /// nearly constant keeps more of its digits so.
+    pub(super) fn on_base(self, base: f64) -> Self {
+        Self { base, ..self }
+    }
+
+    /// What every diagonal entry is beside what is stored of it.
+    pub(super) fn base(&self) -> f64 {
+        self.base
     }
 
     /// The cells.
@@ -164,6 +178,7 @@ impl<T: Storage> StencilMatrix<T> {
             grid: self.grid,
             stencil: self.stencil.clone(),
             unknowns: self.unknowns,
+            base: self.base,
             values: self.values.copy_to(executor)?,
         })
     }
@@ -185,6 +200,7 @@ impl<T: Storage> StencilMatrix<T> {
             grid: self.grid,
             offsets: self.stencil.offsets(),
             unknowns: self.unknowns,
+            base: self.base as f32,
             kind: T::KIND,
             values: self.values.device()?,
         })
@@ -196,6 +212,7 @@ impl<T: Storage> StencilMatrix<T> {
             grid: self.grid,
             offsets: self.stencil.offsets(),
             unknowns: self.unknowns,
+            base: self.base,
             values: self.values(),
         }
     }
@@ -207,7 +224,7 @@ impl<T: Storage> StencilMatrix<T> {
         &self.values()[first..first + length]
     }
 
-    /// The diagonal line by line, unknown by unknown, and where each of these begins in the order that kernels have.
+    /// The diagonal as it is stored, line by line, unknown by unknown, and where each of these begins in the order that kernels have.
     pub(super) fn diagonal_lines(&self) -> impl Iterator<Item = (usize, &[T])> {
         let (lines, length) = (self.grid.lines(), self.grid.length());
         (0..self.unknowns * lines).map(move |place| {
@@ -217,7 +234,7 @@ impl<T: Storage> StencilMatrix<T> {
         })
     }
 
-    /// The diagonal, unknown by unknown: the order that kernels have.
+    /// The diagonal as it is stored, unknown by unknown: the order that kernels have.
     pub(crate) fn diagonal_fields(&self) -> Vec<T> {
         let mut fields = Vec::with_capacity(self.size().rows);
         let lines = self.diagonal_lines();
@@ -227,7 +244,11 @@ impl<T: Storage> StencilMatrix<T> {
 
     /// The diagonal, in the order of rows.
     pub fn diagonal(&self) -> Vec<T> {
-        let fields = self.diagonal_fields();
+        let mut fields = self.diagonal_fields();
+        if self.base != 0.0 {
+            let whole = |value: &mut T| *value = convert(convert::<T, f64>(*value) + self.base);
+            fields.iter_mut().for_each(whole);
+        }
         let mut rows = fields.clone();
         fields::interleave(self.unknowns, &fields, &mut rows);
         rows
@@ -246,6 +267,7 @@ impl<T: Storage> StencilMatrix<T> {
             grid: self.grid,
             stencil: self.stencil.clone(),
             unknowns: self.unknowns,
+            base: self.base,
             values: Buffer::from_vec(self.executor(), values),
         })
     }

@@ -70,6 +70,15 @@ fn half_precision_needs_no_more_iterations_than_double() {
 }
 
 #[test]
+fn storing_in_half_precision_costs_radiation_one_iteration_at_most() {
+    for spec in ["rhd:24", "rhd-3T:12"] {
+        let single = iterations(spec, &parameters("K64P32D32"));
+        let half = iterations(spec, &parameters("K64P32D16"));
+        assert!(half <= single + 1, "{spec}: {single} and {half} iterations");
+    }
+}
+
+#[test]
 fn convection_costs_half_precision_some_iterations() {
     let double = iterations("convdiff7:16,20", &parameters("K64P64D64"));
     let half = iterations("convdiff7:16,20", &parameters("K64P32D16"));
@@ -342,6 +351,8 @@ fn cycles_are_those_of_the_oracle() {
         ("aniso7:12x9x11,0.001", "K64P64D64", [1, 1], 1e-11),
         ("elasticity:5x4x19", "K64P64D64", [1, 1], 1e-9),
         ("laplace27e8:8x9x17", "K64P32D16", [1, 1], 1e-4),
+        ("laplace27e8:8x9x17", "K64P32D16", [2, 2], 1e-4),
+        ("rhd-3T:7x6x9", "K64P32DB16", [2, 2], 1e-3),
     ] {
         let parameters = StructMg {
             pre_sweeps: sweeps[0],

@@ -41,6 +41,7 @@ mod mg_tests;
 mod outer;
 mod polynomial;
 mod precision;
+mod scaled;
 mod scaling;
 mod setup;
 mod smoothing;

@@ -1,13 +1,12 @@
 //! Bringing a matrix into the range of half precision.
 
-use super::matrix::zeros;
-use super::survey::{Sizes, Survey, range, sizes};
+use super::scaled::Scaled;
+use super::survey::{Survey, range};
 use super::{StencilMatrix, Storage};
-use crate::backend::cpu::simd::multiversion;
 use crate::config::ConfigError;
 use crate::error::{Error, Result};
 use crate::multigrid::serde_text;
-use crate::scalar::{Kind, convert, convert_slice};
+use crate::scalar::{Kind, convert};
 
 /// What keeps levels of structured multigrid in the range of half precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,13 +60,16 @@ pub(super) fn in_range<M: Storage>(
 ) -> Result<InRange<M>> {
     let limit = range(kind).0.min(f64::from(f32::MAX)) / room;
     let mut scales = roots(a)?;
-    let multiply = |scales: &mut [f64], by: f64| scales.iter_mut().for_each(|s| *s *= by);
-    multiply(&mut scales, below(limit).sqrt());
-    let (mut stored, mut sizes) = Scaled { a, by: &scales }.stored()?;
+    let multiply = |scales: &mut [f64], by: f64| scales.iter_mut().for_each(|s| *s *= by.sqrt());
+    let mut diagonal = below(limit);
+    multiply(&mut scales, diagonal);
+    let (mut stored, mut sizes) = Scaled::new(a, &scales, diagonal).stored()?;
     // No entry of a positive definite matrix is larger than the roots of its diagonal entries.
     if sizes.largest() > limit {
-        multiply(&mut scales, below(limit / sizes.largest()).sqrt());
-        (stored, sizes) = Scaled { a, by: &scales }.stored()?;
+        let by = below(limit / sizes.largest());
+        diagonal *= by;
+        multiply(&mut scales, by);
+        (stored, sizes) = Scaled::new(a, &scales, diagonal).stored()?;
     }
     let survey = Survey::of_scaled(sizes, M::KIND);
     let a = checked(stored, level, &survey)?;
@@ -96,7 +98,7 @@ fn roots(a: &StencilMatrix<f64>) -> Result<Vec<f64>> {
     Ok(roots)
 }
 
-/// `S A S` in a type.
+/// `S A S` in a type, rounded to nearest.
 ///
 /// # Errors
 /// As [`stored`].
@@ -105,82 +107,8 @@ pub(super) fn scaled<M: Storage>(
     scales: &[f64],
     level: usize,
 ) -> Result<StencilMatrix<M>> {
-    let (stored, sizes) = Scaled { a, by: scales }.stored()?;
+    let (stored, sizes) = Scaled::new(a, scales, 0.0).stored()?;
     checked(stored, level, &Survey::of_scaled(sizes, M::KIND))
-}
-
-/// A matrix whose rows and columns are multiplied by numbers.
-struct Scaled<'a> {
-    a: &'a StencilMatrix<f64>,
-    by: &'a [f64],
-}
-
-/// Lines that one task does.
-const LINES: usize = 32;
-
-impl Scaled<'_> {
-    /// The matrix in another type, and what its values are like.
-    fn stored<M: Storage>(&self) -> Result<(StencilMatrix<M>, Sizes)> {
-        let a = self.a;
-        let share = a.grid().length() * a.stencil().points() * a.unknowns();
-        let (host, least) = (a.executor().on_host(), range(M::KIND).1);
-        let mut stored: Vec<M> = zeros(&host, a.entries())?;
-        let lines = a.values().chunks(LINES * share);
-        let tasks = lines.zip(stored.chunks_mut(LINES * share)).enumerate();
-        let tasks = tasks.collect();
-        let work = |(task, (values, out)): (usize, (&[f64], &mut [M]))| {
-            let (mut all, mut product) = (Sizes::default(), vec![0.0; share]);
-            let lines = values.chunks(share).zip(out.chunks_mut(share));
-            for (place, (values, out)) in lines.enumerate() {
-                self.multiply(task * LINES + place, values, &mut product);
-                all = all.join(sizes(&product, least));
-                convert_slice(&product, out);
-            }
-            all
-        };
-        let sizes = a.executor().run(a.bytes(), tasks, work);
-        let (stencil, r) = (a.stencil().clone(), a.unknowns());
-        let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
-        Ok((
-            stored,
-            sizes.into_iter().fold(Sizes::default(), Sizes::join),
-        ))
-    }
-
-    /// The values of the `place`th line, those of one unknown after those of another; zeros where the neighbour is
-    /// outside.
-    fn multiply(&self, place: usize, values: &[f64], product: &mut [f64]) {
-        let (grid, r, length) = (self.a.grid(), self.a.unknowns(), self.a.grid().length());
-        let of = |unknown: usize, line: usize| {
-            &self.by[unknown * grid.cells() + line * length..][..length]
-        };
-        let streams = values.chunks(length).zip(product.chunks_mut(length));
-        for (stream, (values, product)) in streams.enumerate() {
-            let offset = self.a.stencil().offsets()[stream / r];
-            let Some(other) = grid.neighbour(place / r, offset) else {
-                product.fill(0.0);
-                continue;
-            };
-            let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
-            let (cells, columns) = (skipped..length - dropped, of(stream % r, other));
-            product[..skipped].fill(0.0);
-            product[length - dropped..].fill(0.0);
-            multiply_all(
-                &values[cells.clone()],
-                &of(place % r, place / r)[cells.clone()],
-                &columns[dropped..length - skipped],
-                &mut product[cells],
-            );
-        }
-    }
-}
-
-multiversion! {
-    fn multiply_all[](values: &[f64], rows: &[f64], columns: &[f64], product: &mut [f64]) {
-        for (((product, value), row), column) in product.iter_mut().zip(values).zip(rows).zip(columns) {
-            *product = value * (row * column);
-        }
-    }
 }
 
 /// The matrix in another type; an error names the first entry that overflows there.
@@ -245,11 +173,9 @@ mod tests {
             let half = in_range::<f16>(&a, Kind::F16, 2.0, 0).unwrap();
             assert!(made.survey.largest() > 1e4 && made.survey.largest() == full.largest());
             assert!(!Survey::new(&full, Kind::F16).leaves_range && !half.survey.leaves_range);
-            assert_eq!(half.a.values(), full.convert::<f16>().unwrap().values());
-            assert_eq!(
-                half.a.values(),
-                scaled::<f16>(&a, &scales, 0).unwrap().values()
-            );
+            let nearest = scaled::<f16>(&a, &scales, 0).unwrap();
+            assert_eq!(nearest.values(), full.convert::<f16>().unwrap().values());
+            assert_eq!(half.a.to_csr().values(), nearest.to_csr().values());
             let (before, after) = (a.to_csr(), full.to_csr());
             for row in 0..60 {
                 for (&column, &value) in before.row(row).0.iter().zip(before.row(row).1) {

@@ -104,7 +104,7 @@ impl<M: Storage> StencilMatrix<M> {
     /// # Errors
     /// [`ZeroDiagonal`](Error::ZeroDiagonal), [`BadPivot`](Error::BadPivot).
     pub fn check_diagonal(&self, component: &'static str) -> Result<()> {
-        let zero = M::default();
+        let zero: M = convert(-self.base());
         for (first, line) in self.diagonal_lines() {
             if let Some(x) = line.iter().position(|value| *value == zero) {
                 let row = self.row_of_field(first + x);
@@ -134,7 +134,8 @@ impl<M: Storage> StencilMatrix<M> {
         let (r, length) = (self.unknowns(), self.grid().length());
         let entry = |i, j| {
             let line = self.line_of([i, j], cell / length, self.stencil().centre());
-            convert::<M, f64>(line[cell % length])
+            let base = if i == j { self.base() } else { 0.0 };
+            convert::<M, f64>(line[cell % length]) + base
         };
         for (i, row) in block.iter_mut().enumerate() {
             row.iter_mut()

@@ -234,6 +234,22 @@ fn transfers_are_those_of_the_oracle() {
 }
 
 #[test]
+fn weights_of_16_bits_keep_their_sums() {
+    let (cpu, grid) = (Executor::cpu(), Grid::new([8, 1, 1]).unwrap());
+    // The last cell has one weight only.
+    let weights = vec![0.3, 0.9991, 0.45, 0.2, 0.7, 0.0009, 0.55, 0.0];
+    let exact = Transfer::<f64>::new(&cpu, grid, 0, weights).unwrap();
+    let half = exact.convert::<f16>().unwrap();
+    let single = half.convert::<f32>().unwrap();
+    let ([left, right], last) = ([0, 4].map(|side| &single.weights()[side..side + 3]), 3);
+    for (left, right) in left.iter().zip(right) {
+        assert!((left + right - 1.0).abs() < 1e-6, "{left} {right}");
+    }
+    assert_eq!(half.weights()[last], f16::from_f64(0.2));
+    assert_eq!(single.weights()[last + 4], 0.0);
+}
+
+#[test]
 fn restriction_is_the_adjoint_of_prolongation() {
     let host = Executor::reference();
     let fine = Grid::new([5, 4, 1]).unwrap();

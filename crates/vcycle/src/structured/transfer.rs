@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::matrix::converted;
 use super::{Grid, Storage};
+use crate::backend::cpu::simd::multiversion;
 use crate::backend::cpu::stencil::Vectors;
 use crate::backend::gpu::transfer::TransferOperand;
 use crate::backend::reference::stencil::TransferArrays;
@@ -11,7 +12,11 @@ use crate::backend::{cpu, reference};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Size, check_size};
+use crate::scalar::{Kind, convert_slice};
 use crate::vector::Vector;
+
+/// Lines that one task converts.
+const LINES: usize = 64;
 
 /// Interpolation along one axis: cells with even places are those of the coarse grid; each cell between
 /// two of them has a weight for either. Transfers along several axes follow one another.
@@ -144,18 +149,43 @@ impl<W: Storage> Transfer<W> {
         })
     }
 
-    /// The same transfer with weights of another type.
+    /// The same transfer with weights of another type; in 16 bits both weights of a cell keep their sum.
     ///
     /// # Errors
     /// When memory is short.
     pub fn convert<S: Storage>(&self) -> Result<Transfer<S>> {
-        let weights = converted(self.weights.executor(), self.weights())?;
+        let mut weights = converted(self.weights.executor(), self.weights())?;
+        if matches!(S::KIND, Kind::F16 | Kind::Bf16) {
+            self.keep_sums(&mut weights);
+        }
         Ok(Transfer {
             fine: self.fine,
             axis: self.axis,
             unknowns: self.unknowns,
             weights: Buffer::from_vec(self.weights.executor(), weights),
         })
+    }
+
+    /// Lets the smaller weight of every cell take what rounding leaves of the larger one: what is constant stays so.
+    fn keep_sums<S: Storage>(&self, rounded: &mut [S]) {
+        let (executor, length) = (self.weights.executor(), self.coarse().length());
+        let lines = self.weights().chunks(2 * length * LINES);
+        let tasks = lines.zip(rounded.chunks_mut(2 * length * LINES)).collect();
+        executor.run(
+            self.bytes(),
+            tasks,
+            |(weights, rounded): (&[W], &mut [S])| {
+                let [mut exact, mut kept] = [(); 2].map(|()| vec![0.0; 2 * length]);
+                let lines = weights.chunks(2 * length);
+                for (weights, rounded) in lines.zip(rounded.chunks_mut(2 * length)) {
+                    convert_slice(weights, &mut exact);
+                    convert_slice(&*rounded, &mut kept);
+                    let (first, second) = kept.split_at_mut(length);
+                    keep_sums(&exact[..length], &exact[length..], first, second);
+                    convert_slice(&kept, rounded);
+                }
+            },
+        );
     }
 
     /// The weights of an unknown.
@@ -272,5 +302,18 @@ impl<W: Storage> Transfer<W> {
         self.weights
             .executor()
             .check_same(coarse.executor(), operation)
+    }
+}
+
+multiversion! {
+    fn keep_sums[](first: &[f64], second: &[f64], kept: &mut [f64], kept_too: &mut [f64]) {
+        let exact = first.iter().zip(second);
+        for ((first, second), (kept, too)) in exact.zip(kept.iter_mut().zip(kept_too)) {
+            // Where there is one weight only, there is one cell only.
+            let (a, b) = (first + (second - *too), second + (first - *kept));
+            let is_larger = first.abs() > second.abs();
+            *kept = if is_larger || *first == 0.0 { *kept } else { a };
+            *too = if !is_larger || *second == 0.0 { *too } else { b };
+        }
     }
 }

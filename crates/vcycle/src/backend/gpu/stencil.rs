@@ -26,6 +26,8 @@ pub(crate) struct StencilOperand<'a> {
     pub(crate) grid: Grid,
     pub(crate) offsets: &'a [[i8; 3]],
     pub(crate) unknowns: usize,
+    /// What diagonal entries are beside what is stored of them.
+    pub(crate) base: f32,
     pub(crate) kind: Kind,
     pub(crate) values: Address,
 }
@@ -70,8 +72,10 @@ impl StencilOperand<'_> {
         self.grid.length().div_ceil(self.cells())
     }
 
-    fn size(&self) -> Vec<Argument> {
-        extents(self.grid).to_vec()
+    /// The first arguments of kernels.
+    fn arguments(&self) -> Vec<Argument> {
+        let extents = extents(self.grid).into_iter();
+        extents.chain([Argument::F32(self.base)]).collect()
     }
 }
 
@@ -101,7 +105,7 @@ pub(crate) fn product<V: Real>(
         kernel: "stencil_product",
         defines,
         blocks: threads.div_ceil(BLOCK as usize),
-        arguments: a.size(),
+        arguments: a.arguments(),
         values: a.values,
     };
     multiply_in(gpu, operand, [a.kind, V::KIND], x, finish, y)
@@ -139,7 +143,7 @@ pub(crate) fn gauss_seidel<V: Real>(
             continue;
         }
         let colour = [odd_y, odd_z].map(|number| Argument::U32(number as u32));
-        let arguments = [&a.size()[..], &colour, &operands].concat();
+        let arguments = [&a.arguments()[..], &colour, &operands].concat();
         let blocks = lines.div_ceil(lines_per_block) as u32;
         gpu.launch_blocks(&kernel, blocks, BLOCK, &arguments)?;
     }

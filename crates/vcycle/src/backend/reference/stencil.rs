@@ -13,6 +13,8 @@ pub(crate) struct StencilArrays<'a, M> {
     pub(crate) grid: Grid,
     pub(crate) offsets: &'a [[i8; 3]],
     pub(crate) unknowns: usize,
+    /// What diagonal entries are beside what is stored of them.
+    pub(crate) base: f64,
     pub(crate) values: &'a [M],
 }
 
@@ -63,7 +65,7 @@ impl Order {
 
 impl<'a, M: Scalar> StencilArrays<'a, M> {
     /// The entries of a row inside the grid: column and value.
-    fn row(self, row: usize) -> impl Iterator<Item = (usize, M)> + 'a {
+    fn row<V: Real>(self, row: usize) -> impl Iterator<Item = (usize, V)> + use<'a, M, V> {
         let (nx, points, r) = (self.grid.length(), self.offsets.len(), self.unknowns);
         let (i, cell) = (row / self.grid.cells(), row % self.grid.cells());
         let (line, x) = (cell / nx, cell % nx);
@@ -73,14 +75,14 @@ impl<'a, M: Scalar> StencilArrays<'a, M> {
             let there = x.checked_add_signed(offset[0].into()).filter(|&x| x < nx)?;
             let value = self.values[((line * r + i) * points * r + stream) * nx + x];
             let column = j * self.grid.cells() + other * nx + there;
-            Some((column, value))
+            let base = if column == row { self.base } else { 0.0 };
+            Some((column, convert::<M, V>(value) + V::from_f64(base)))
         })
     }
 
     fn sum<V: Real>(self, row: usize, x: &[V]) -> V {
-        self.row(row).fold(V::zero(), |sum, (column, a)| {
-            convert::<M, V>(a).multiply_add(x[column], sum)
-        })
+        self.row::<V>(row)
+            .fold(V::zero(), |sum, (column, a)| a.multiply_add(x[column], sum))
     }
 }
 
@@ -151,8 +153,8 @@ fn relax_cells<M: Scalar, V: Real>(
         let rows: Vec<usize> = rows_of(cell).collect();
         let mut changes: Vec<V> = rows.iter().map(|&row| b[row] - a.sum(row, x)).collect();
         let entry = |row: usize, column: usize| {
-            let found = a.row(row).find(|entry| entry.0 == column);
-            convert::<M, V>(found.expect("stencils have a centre").1)
+            let found = a.row::<V>(row).find(|entry| entry.0 == column);
+            found.expect("stencils have a centre").1
         };
         let mut block: Vec<Vec<V>> = rows
             .iter()

@@ -111,6 +111,14 @@ impl<'a, M: Scalar> Streams<'a, M> {
         self.matrix.grid
     }
 
+    /// What is to be added to the entries of cells with themselves.
+    pub(super) fn base(&self) -> f64 {
+        match self.part {
+            Part::All => self.matrix.base,
+            _ => 0.0,
+        }
+    }
+
     /// Rows to those whose entries are asked for already.
     pub(super) fn rows_ahead(&self) -> usize {
         self.part.lines_ahead() * self.matrix.grid.length()

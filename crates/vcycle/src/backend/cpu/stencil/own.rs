@@ -2,10 +2,11 @@
 
 use super::block::{Block, Numbers, factorised, substituted};
 use super::line::prefetch;
+use super::product::splat;
 use super::{Kernel, Vectors, dispatch};
 use crate::backend::cpu::simd::Simd;
 use crate::backend::reference::stencil::StencilArrays;
-use crate::scalar::Scalar;
+use crate::scalar::{Field, Scalar};
 
 /// A one for every lane behind a place.
 const BEHIND: [f32; 32] = {
@@ -37,6 +38,8 @@ impl Sides {
 struct Own<M, const R: usize> {
     /// The first one of the first unknown, with the cell before, with the cell itself, with the cell behind.
     sides: [Option<*const M>; 3],
+    /// What diagonal entries are beside what is stored of them.
+    base: f64,
     /// Entries from an unknown to the next.
     unknown: usize,
     length: usize,
@@ -128,6 +131,7 @@ impl<M: Scalar, const R: usize> Own<M, R> {
         let first = |point: usize| values[point * R * length..].as_ptr();
         Self {
             sides: points.map(|point| point.map(first)),
+            base: matrix.base,
             unknown,
             length,
         }
@@ -220,7 +224,9 @@ impl<M: Scalar, const R: usize> Own<M, R> {
             let (before, after) = (self.block::<S>(0, at), self.block::<S>(2, at));
             let (mut own, mut rests) = (self.block::<S>(1, at), [S::zero(); R]);
             let count = S::LANES.min(self.length - at);
+            let base = splat::<S>(S::Real::from_f64(self.base));
             for unknown in 0..R {
+                own[unknown][unknown] = S::add(own[unknown][unknown], base);
                 rests[unknown] = load::<S, _>(line.rests[unknown].add(at).cast_const(), count);
                 if count < S::LANES {
                     // Lanes behind the line are divided by one.

@@ -68,6 +68,7 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Line<'_, '_, M, V> {
             form: self.form,
             first: self.unknown * grid.cells() + self.line * grid.length(),
             ahead: self.streams.rows_ahead(),
+            base: V::from_f64(self.streams.base()),
             x: self.x,
             y: &mut *self.y,
         };
@@ -82,6 +83,7 @@ struct Rows<'a, V> {
     form: Form<'a, V>,
     first: usize,
     ahead: usize,
+    base: V,
     x: *const V,
     y: &'a mut [V],
 }
@@ -95,7 +97,9 @@ impl<V: Vectors> Finish<V> for Rows<'_, V> {
             if let Form::Residual { b } = self.form {
                 prefetch(b.as_ptr().wrapping_add(self.first + at + self.ahead), count);
             }
-            let value = finish::<S>(&self.form, self.first + at, self.x, y, count, sum);
+            let row = self.first + at;
+            let sum = weighted::<S>(self.base, self.x.add(row), count, sum);
+            let value = finish::<S>(&self.form, row, self.x, y, count, sum);
             store::<S>(value, y, count);
         }
     }

@@ -9,8 +9,9 @@
 #define PRODUCT_KERNEL KERNEL
 #endif
 
-PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT values,
-                               GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
+PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, float base,
+                               GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT x,
+                               FINISH_PARAMETERS) {
     const Finish f = FINISH_OPERANDS;
     const u32 parts = (nx + CELLS - 1) / CELLS;
     const u32 item = (u32)thread_of_grid(), line_of_unknown = item / parts;
@@ -47,6 +48,8 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, GLOBAL const M *RESTRICT 
     FOR(k, CELLS) {
         if (!is_inside(&c, k))
             continue;
+        if (!LATER && base != 0)
+            sums[k] += (ACC)base * LOAD(X, x, place + k);
         finish(&f, place + k, place + k, scale, shift, sums[k]);
     }
 }

@@ -2,7 +2,7 @@
 //
 // The entry of unknown i of a cell with unknown j of a neighbour stands at
 // `values[(((line * UNKNOWNS + i) * POINTS + point) * UNKNOWNS + j) * nx + x]`, a zero where the
-// neighbour is outside. Vectors are unknown by unknown.
+// neighbour is outside. Vectors are unknown by unknown. Diagonal entries are stored less `base`.
 //
 // Definitions: the types M of the matrix and X of vectors, the arithmetic type ACC; UNKNOWNS of a
 // cell; CELLS of a thread, 2 or 4, and ALIGNED, whether there is a multiple of that along x, which

@@ -27,13 +27,13 @@ FUNCTION void eliminate(PRIVATE ACC (*block)[UNKNOWNS], PRIVATE ACC *rests) {
 }
 
 // Changes cell k; `numbers` are those of the line around it, `own` the entries on the line.
-FUNCTION void relax(u32 k, PRIVATE ARITH(M) (*own)[3][UNKNOWNS][CELLS], PRIVATE ACC (*rests)[CELLS],
-                    PRIVATE ACC (*numbers)[CELLS + 2]) {
+FUNCTION void relax(u32 k, ACC base, PRIVATE ARITH(M) (*own)[3][UNKNOWNS][CELLS],
+                    PRIVATE ACC (*rests)[CELLS], PRIVATE ACC (*numbers)[CELLS + 2]) {
     ACC block[UNKNOWNS][UNKNOWNS], rest[UNKNOWNS];
     FOR(i, UNKNOWNS) {
         rest[i] = rests[i][k];
         FOR(j, UNKNOWNS) {
-            block[i][j] = own[i][CENTRE][j][k];
+            block[i][j] = own[i][CENTRE][j][k] + (i == j ? base : 0);
             FOR(place, 3) {
                 if (place != CENTRE && IS_NEIGHBOUR(OWN_LINE, place))
                     rest[i] -= (ACC)own[i][place][j][k] * numbers[j][k + place];
@@ -50,7 +50,7 @@ FUNCTION void relax(u32 k, PRIVATE ARITH(M) (*own)[3][UNKNOWNS][CELLS], PRIVATE 
 #define SWEEP_KERNEL KERNEL
 #endif
 
-SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
+SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, float base, u32 odd_y, u32 odd_z,
                            GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT b,
                            GLOBAL X *x) {
     LOCAL_ARRAY(ACC, changed, UNKNOWNS * BLOCK);
@@ -88,7 +88,7 @@ SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
                     add_lines(&c, row, values, x, sums);
                 FOR(k, CELLS) rests[i][k] -= sums[k];
             }
-            FOR(k, CELLS) if (k % 2 == BACKWARD) relax(k, own, rests, numbers);
+            FOR(k, CELLS) if (k % 2 == BACKWARD) relax(k, base, own, rests, numbers);
             FOR(i, UNKNOWNS)
                 changed[i * BLOCK + thread_of_block()] = numbers[i][BACKWARD ? CELLS : 1];
         }
@@ -106,7 +106,7 @@ SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, u32 odd_y, u32 odd_z,
                 else if (LONG && !BACKWARD && part + 1 < parts)
                     numbers[i][CELLS + 1] = LOAD(X, x, place + CELLS);
             }
-            FOR(k, CELLS) if (k % 2 != BACKWARD) relax(k, own, rests, numbers);
+            FOR(k, CELLS) if (k % 2 != BACKWARD) relax(k, base, own, rests, numbers);
             FOR(i, UNKNOWNS) {
 #if ALIGNED
                 STORES(CELLS, ACC, X, x, (i * cells + first) / CELLS, numbers[i] + 1);
