@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
-use vcycle::structured::{Strategy, StructMg};
+use vcycle::structured::Strategy;
 use vcycle::vector::Vector;
 
 use super::{Arguments, Problem};
@@ -86,8 +86,7 @@ fn history(
     scaling: Strategy,
 ) -> History {
     let solved = || -> Result<Vec<f64>> {
-        let mut parameters = StructMg::default();
-        parameters.precision = Some(precision.parse()?);
+        let mut parameters = arguments.multigrid(precision)?;
         parameters.scaling = scaling;
         let a: Arc<dyn LinOp<f64>> = problem.a.clone();
         let made = parameters.generate_with_report(&a, &Workspace::new())?;

@@ -8,7 +8,7 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::multigrid::Report;
 use vcycle::solver::Solver;
-use vcycle::structured::{Generated, StructMg};
+use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
 use super::{Arguments, Problem};
@@ -197,8 +197,7 @@ struct Ready {
 
 impl Ready {
     fn new(arguments: &Arguments, problem: &Problem, triple: &str) -> Result<Self> {
-        let mut parameters = StructMg::default();
-        parameters.precision = Some(triple.parse()?);
+        let parameters = arguments.multigrid(triple)?;
         let a: Arc<dyn LinOp<f64>> = problem.a.clone();
         let set_up = || {
             let begin = Instant::now();

@@ -8,6 +8,7 @@ use crate::linop::Factory;
 use crate::matrix::Facts;
 use crate::multigrid::{Amg, NearNullspace};
 use crate::scalar::Mixes;
+use crate::solver::Fgmres;
 
 /// This part of the rows has to be diagonally dominant for multigrid without symmetry.
 const DOMINANT: f64 = 0.9;
@@ -15,6 +16,8 @@ const DOMINANT: f64 = 0.9;
 const DIRECT_FIRST: usize = 2_000;
 /// Up to this many rows a factorisation is worth its memory when the first choice has failed.
 const DIRECT_SECOND: usize = 50_000;
+/// Vectors that GMRES keeps where a cycle of its preconditioner takes less time than making one of fifty orthogonal.
+const SHORT_RESTART: usize = 20;
 
 /// Presets for what multigrid fails on without knowing more of it: for several unknowns a node, for
 /// one where rows are diagonally dominant, and for any other matrix.
@@ -67,7 +70,7 @@ impl Attempt {
 /// |---|---|
 /// | Hermitian, positive diagonal | `cg`, `minres`, `gmres` |
 /// | Hermitian otherwise | `minres`, `gmres` |
-/// | any other | `gmres`, with `struct-mg` `fgmres`; `bicgstab` |
+/// | any other | `gmres`, with `struct-mg` `fgmres` with 20 vectors; `bicgstab` |
 ///
 /// Preconditioners, by what the solver bears: `amg`, `amg` as [presets](super::Preset) have it, `ic0`,
 /// `ssor`, `jacobi` for `cg` and its kin;
@@ -150,10 +153,14 @@ fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<Sol
     let definite = facts.hermitian && facts.positive_diagonal();
     // The short recurrences need symmetry, which a one-sided sweep has not.
     let one_sided = preconditioner.name() == "sor" || loses_symmetry(preconditioner);
-    let names: &[&str] = if preconditioner.name() == "struct-mg" && !facts.hermitian {
+    if preconditioner.name() == "struct-mg" && !facts.hermitian {
         // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
-        &["fgmres", "bicgstab"]
-    } else if one_sided || !facts.hermitian {
+        let flexible = Fgmres {
+            restart: SHORT_RESTART,
+        };
+        return vec![SolverConfig::Fgmres(flexible), named_solver("bicgstab")];
+    }
+    let names: &[&str] = if one_sided || !facts.hermitian {
         &["gmres", "bicgstab"]
     } else if definite {
         &["cg", "minres", "gmres"]
