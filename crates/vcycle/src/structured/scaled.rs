@@ -37,44 +37,42 @@ impl<'a> Scaled<'a> {
     pub(super) fn stored<M: Storage>(&self) -> Result<(StencilMatrix<M>, Sizes)> {
         let a = self.a;
         let share = a.grid().length() * a.stencil().points() * a.unknowns();
-        let (host, least) = (a.executor().on_host(), range(M::KIND).1);
-        let base = match M::KIND {
-            Kind::F16 | Kind::Bf16 => self.diagonal,
-            _ => 0.0,
-        };
-        let ones: Vec<f64> = match base == 0.0 {
-            true => Vec::new(),
-            false => self.by.iter().map(|by| 1.0 / by).collect(),
-        };
+        let (host, base) = (a.executor().on_host(), self.base(M::KIND));
+        let ones = self.ones(base);
         let mut stored: Vec<M> = zeros(&host, a.entries())?;
         let lines = a.values().chunks(LINES * share);
         let tasks = lines.zip(stored.chunks_mut(LINES * share)).enumerate();
         let tasks = tasks.collect();
         let work = |(task, (values, out)): (usize, (&[f64], &mut [M]))| {
-            let (mut all, mut product) = (Sizes::default(), vec![0.0; share]);
-            let mut rounded = vec![0.0; share];
+            let mut scratch = [(); 2].map(|()| vec![0.0; share]);
             let lines = values.chunks(share).zip(out.chunks_mut(share));
-            for (place, (values, out)) in lines.enumerate() {
+            let each = lines.enumerate().map(|(place, (values, out))| {
                 let line = Line::new(self, task * LINES + place);
-                line.multiply(self.by, values, &mut product);
-                all = all.join(sizes(&product, least));
-                convert_slice(&product, out);
-                if base != 0.0 {
-                    convert_slice(&*out, &mut rounded);
-                    line.keep_sums(base, &ones, &product, &mut rounded);
-                    let diagonal = line.diagonal();
-                    convert_slice(&rounded[diagonal.clone()], &mut out[diagonal]);
-                }
-            }
-            all
+                line.store(self.by, (base, &ones), values, out, &mut scratch)
+            });
+            each.fold(Sizes::default(), Sizes::join)
         };
         let sizes = a.executor().run(a.bytes(), tasks, work);
         let (stencil, r) = (a.stencil().clone(), a.unknowns());
         let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
-        Ok((
-            stored.on_base(base),
-            sizes.into_iter().fold(Sizes::default(), Sizes::join),
-        ))
+        let all = sizes.into_iter().fold(Sizes::default(), Sizes::join);
+        Ok((stored.on_base(base), all))
+    }
+
+    /// What the diagonal is stored beside in a type.
+    fn base(&self, kind: Kind) -> f64 {
+        match kind {
+            Kind::F16 | Kind::Bf16 => self.diagonal,
+            _ => 0.0,
+        }
+    }
+
+    /// Ones in the unknowns of the scaled matrix, where rows are to keep their sums.
+    fn ones(&self, base: f64) -> Vec<f64> {
+        match base == 0.0 {
+            true => Vec::new(),
+            false => self.by.iter().map(|by| 1.0 / by).collect(),
+        }
     }
 }
 
@@ -115,6 +113,26 @@ impl<'a> Line<'a> {
         let length = self.a.grid().length();
         let stream = self.a.stencil().centre() * self.a.unknowns() + self.unknown;
         stream * length..(stream + 1) * length
+    }
+
+    /// Multiplies, rounds and, with a base, lets rows keep their sums; what values are like before they are rounded.
+    fn store<M: Storage>(
+        &self,
+        by: &[f64],
+        (base, ones): (f64, &[f64]),
+        values: &[f64],
+        out: &mut [M],
+        [product, rounded]: &mut [Vec<f64>; 2],
+    ) -> Sizes {
+        self.multiply(by, values, product);
+        convert_slice(&*product, out);
+        if base != 0.0 {
+            convert_slice(&*out, rounded);
+            self.keep_sums(base, ones, product, rounded);
+            let diagonal = self.diagonal();
+            convert_slice(&rounded[diagonal.clone()], &mut out[diagonal]);
+        }
+        sizes(product, range(M::KIND).1)
     }
 
     /// The values multiplied by the numbers of rows and columns; zeros where the neighbour is outside.
