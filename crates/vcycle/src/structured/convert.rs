@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::executor::cut;
 use crate::linop::Size;
 use crate::matrix::{Csr, build, ranges, zeroed};
-use crate::scalar::{Scalar, convert};
+use crate::scalar::Scalar;
 
 /// All offsets there can be.
 pub(super) const ALL: [Offset; 27] = {
@@ -313,13 +313,15 @@ impl<T: Storage> StencilMatrix<T> {
                 for stream in 0..self.stencil().points() * r {
                     let (point, j) = (stream / r, stream % r);
                     let offset = self.stencil().offsets()[point];
-                    let mut value = self.line_of([i, j], cell / length, point)[cell % length];
+                    let stored = self.line_of([i, j], cell / length, point)[cell % length];
                     let is_diagonal = offset == [0; 3] && i == j;
-                    if is_diagonal && self.base() != 0.0 {
-                        value = convert(convert::<T, f64>(value) + self.base());
-                    }
-                    let stored = value != zero || is_diagonal;
-                    if stored && inside(grid, grid.cell(cell), offset) {
+                    let value = if is_diagonal {
+                        self.whole(stored)
+                    } else {
+                        stored
+                    };
+                    let counts = value != zero || is_diagonal;
+                    if counts && inside(grid, grid.cell(cell), offset) {
                         let other = cell.wrapping_add_signed(grid.distance(offset));
                         entries.push((other * r + j, value));
                     }

@@ -112,6 +112,14 @@ impl<T: Storage> StencilMatrix<T> {
         self.base
     }
 
+    /// A diagonal entry, from what is stored of it.
+    pub(super) fn whole(&self, stored: T) -> T {
+        match self.base == 0.0 {
+            true => stored,
+            false => convert(convert::<T, f64>(stored) + self.base),
+        }
+    }
+
     /// The cells.
     pub fn grid(&self) -> Grid {
         self.grid
@@ -244,11 +252,8 @@ impl<T: Storage> StencilMatrix<T> {
 
     /// The diagonal, in the order of rows.
     pub fn diagonal(&self) -> Vec<T> {
-        let mut fields = self.diagonal_fields();
-        if self.base != 0.0 {
-            let whole = |value: &mut T| *value = convert(convert::<T, f64>(*value) + self.base);
-            fields.iter_mut().for_each(whole);
-        }
+        let stored = self.diagonal_fields().into_iter();
+        let fields: Vec<T> = stored.map(|value| self.whole(value)).collect();
         let mut rows = fields.clone();
         fields::interleave(self.unknowns, &fields, &mut rows);
         rows
