@@ -28,6 +28,8 @@ mod timing;
 mod triad;
 mod vector;
 
+use std::path::Path;
+
 use comfy_table::{CellAlignment, Table, presets};
 
 /// What went wrong, in words: a benchmark has no caller that could act on it.
@@ -86,6 +88,12 @@ fn threads(asked: Option<usize>) -> Result<usize> {
         Some(threads) => threads,
         None => std::thread::available_parallelism()?.into(),
     })
+}
+
+/// Writes a file; an error names it.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let named = |error| format!("{}: cannot be written: {error}", path.display());
+    Ok(std::fs::write(path, text).map_err(named)?)
 }
 
 /// An empty table with numbers to the right; it is Markdown, too.

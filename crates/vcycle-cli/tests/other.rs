@@ -85,6 +85,13 @@ fn every_driver_has_devices_or_a_reason() {
 }
 
 #[test]
+fn a_benchmark_names_the_file_it_cannot_write() {
+    let run = vcycle("bench struct poisson7:3 --ablation no/such/folder/curves.svg");
+    assert_eq!(run.status, 1);
+    assert!(run.stderr.contains("curves.svg"), "{}", run.stderr);
+}
+
+#[test]
 fn a_benchmark_needs_its_device() {
     for name in ["gpu", "gpu-setup"] {
         let run = vcycle(&format!("bench {name} --device opencl:99 --small"));

@@ -24,8 +24,7 @@ impl Report {
         say!("{piece}\n");
         self.text += &format!("{piece}\n\n");
         if let Some(path) = &self.path {
-            std::fs::write(path, &self.text)
-                .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+            crate::write(path, &self.text)?;
         }
         Ok(())
     }

@@ -75,8 +75,7 @@ pub(super) fn run(arguments: &Arguments, executor: &Executor, file: &Path) -> Re
         }
         panels.push_str(&panel(number, &problem, &histories, arguments.rtol));
     }
-    std::fs::write(file, picture(arguments.problems.len(), &panels))?;
-    Ok(())
+    crate::write(file, &picture(arguments.problems.len(), &panels))
 }
 
 fn history(
