@@ -354,6 +354,19 @@ mod tests {
         assert_eq!(saddle[0], "gmres+none");
     }
 
+    #[test]
+    fn structured_multigrid_has_a_flexible_solver_of_few_vectors() {
+        let config = Config::from_toml(r#"preconditioner = "struct-mg""#).unwrap();
+        let a = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]);
+        let mut facts = a.facts();
+        facts.hermitian = false;
+        let first = &attempts(&config, None, || facts)[0];
+        let few = Fgmres {
+            restart: SHORT_RESTART,
+        };
+        assert_eq!(first.solver, SolverConfig::Fgmres(few));
+    }
+
     #[cfg(feature = "direct")]
     #[test]
     fn small_systems_are_factorised_and_large_ones_are_not() {
