@@ -4,25 +4,19 @@
 //! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
 
 pub mod config;
-pub mod eigen;
-pub mod executor;
-pub mod gallery;
 pub mod io;
-pub mod linop;
-pub mod log;
-pub mod matrix;
-pub mod multigrid;
-pub mod precond;
-pub mod scalar;
-pub mod solver;
-pub mod stop;
-pub mod structured;
-pub mod vector;
 
-mod backend;
-mod error;
+pub use vcycle_core::{Error, Result};
+pub use vcycle_core::{linop, log, matrix, scalar, stop, vector};
+pub use vcycle_methods::{eigen, gallery, multigrid, precond, solver, structured};
 
-pub use error::{Error, Result};
+pub(crate) use vcycle_core::error;
+
+/// Where memory lives and kernels run, and the scratch memory of a run; see [`vcycle_core::executor`].
+pub mod executor {
+    pub use vcycle_core::executor::*;
+    pub use vcycle_core::workspace::{Pooled, Scratch, Workspace};
+}
 
 /// The example of the README, so that it stays true.
 #[cfg(doctest)]
@@ -33,3 +27,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tutorial.md")]
 struct Tutorial;
+
+/// The example of the guide to GPUs, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/gpu.md")]
+struct GpuGuide;

@@ -155,9 +155,8 @@ fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<Sol
     let one_sided = preconditioner.name() == "sor" || loses_symmetry(preconditioner);
     if preconditioner.name() == "struct-mg" && !facts.hermitian {
         // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
-        let flexible = Fgmres {
-            restart: SHORT_RESTART,
-        };
+        let mut flexible = Fgmres::default();
+        flexible.restart = SHORT_RESTART;
         return vec![SolverConfig::Fgmres(flexible), named_solver("bicgstab")];
     }
     let names: &[&str] = if one_sided || !facts.hermitian {
@@ -254,10 +253,8 @@ fn multigrids(config: &Config, known: Option<&NearNullspace>, facts: &Facts) -> 
 }
 
 fn multigrid(config: &Config, facts: &Facts) -> PreconditionerConfig {
-    let amg = Amg {
-        precision: config.precision.map_or_else(Default::default, Into::into),
-        ..Amg::default()
-    };
+    let mut amg = Amg::default();
+    amg.precision = config.precision.map_or_else(Default::default, Into::into);
     PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
 }
 
@@ -361,9 +358,8 @@ mod tests {
         let mut facts = a.facts();
         facts.hermitian = false;
         let first = &attempts(&config, None, || facts)[0];
-        let few = Fgmres {
-            restart: SHORT_RESTART,
-        };
+        let mut few = Fgmres::default();
+        few.restart = SHORT_RESTART;
         assert_eq!(first.solver, SolverConfig::Fgmres(few));
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::error::ConfigError;
 use super::value::{Table, arguments, key_values, parameters};
+use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{

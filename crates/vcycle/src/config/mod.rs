@@ -23,10 +23,8 @@
 mod auto;
 mod components;
 mod driver;
-mod error;
 mod modes;
 mod nullspace;
-mod precision;
 mod presets;
 mod refine;
 mod sequence;
@@ -38,11 +36,10 @@ mod value;
 use std::path::Path;
 use std::time::Duration;
 
+pub use crate::error::ConfigError;
 pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
-pub use error::ConfigError;
 pub use nullspace::{Nullspace, Projection};
-pub use precision::{Precision, Unit};
 pub use presets::Preset;
 pub use sequence::Sequence;
 use serde::{Deserialize, Serialize};
@@ -51,6 +48,7 @@ pub use solve::{Solution, solve, solve_system};
 pub use storage::{MatrixFormat, Wide};
 pub use system::System;
 use value::{Table, parameters};
+pub use vcycle_methods::precision::{Precision, Unit};
 
 use crate::executor::Executor;
 use crate::stop::Stop;

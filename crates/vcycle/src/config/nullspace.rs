@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::components::unknown_name;
-use super::error::ConfigError;
 use super::modes::{Sum, annihilated, orthonormal, take_out};
+use crate::error::ConfigError;
 use crate::error::Result;
 use crate::matrix::Csr;
 use crate::multigrid::NearNullspace;

@@ -80,12 +80,6 @@ pub fn solve_system<T: Wide>(
     T::solve_system(config, system, b, None, ws)
 }
 
-impl From<ConfigError> for crate::Error {
-    fn from(error: ConfigError) -> Self {
-        crate::Error::Config(Box::new(error))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use super::components::unknown_name;
 use super::driver::Driver;
-use super::error::ConfigError;
-use super::precision::{Unit, bad_precision};
 use super::sequence::Kept;
 use super::{Config, Solution, System};
+use crate::error::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size};
 use crate::matrix::{Bsr, Csr, Ell, Format, Hybrid, SellP, choose_format};
 use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use crate::vector::Vector;
+use vcycle_methods::precision::{Unit, bad_precision};
 
 /// The format of the matrix a solver multiplies with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -74,10 +74,9 @@ impl<T: Scalar> System<T> {
         if !on_device || !matches!(a.symmetric_and_positive(), Ok([true, true])) {
             return a.facts();
         }
-        Facts {
-            jumps: self.near_nullspace.is_none() && a.has_jumps().unwrap_or(false),
-            ..self.definite_facts()
-        }
+        let mut facts = self.definite_facts();
+        facts.jumps = self.near_nullspace.is_none() && a.has_jumps().unwrap_or(false);
+        facts
     }
 
     /// What counts of a matrix that is known to be symmetric with a positive diagonal.
@@ -106,10 +105,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::System;
-    use crate::backend::gpu::setup::tests::device;
     use crate::config::{Config, attempts};
     use crate::executor::Executor;
     use crate::gallery;
+    use vcycle_core::testing::device;
 
     #[test]
     fn devices_choose_as_the_host_does() {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::error::{ConfigError, nearest};
+use crate::error::{ConfigError, nearest};
 
 pub(super) type Table = Map<String, Value>;
 

@@ -12,7 +12,7 @@ use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 use liblzma::write::XzEncoder;
 
-use super::error::Problem;
+use crate::error::Problem;
 
 /// Memory an xz stream may ask for to be decompressed; the strongest preset takes 65 MiB.
 const XZ_MEMORY: u64 = 512 << 20;

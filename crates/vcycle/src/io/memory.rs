@@ -1,6 +1,6 @@
 //! Memory that a file asks for.
 
-use super::error::Problem;
+use crate::error::Problem;
 use crate::executor::fits;
 
 /// An empty vector with room for `length` values.

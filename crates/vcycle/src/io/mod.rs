@@ -25,7 +25,6 @@
 //! ```
 
 mod compression;
-mod error;
 mod matrix_market;
 mod memory;
 mod npy;
@@ -35,9 +34,9 @@ mod zip;
 
 use std::path::Path;
 
+use crate::error::{Fault, in_file};
+pub use crate::error::{FileError, Place, Problem};
 use compression::Compression;
-use error::{Fault, in_file};
-pub use error::{FileError, Place, Problem};
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;

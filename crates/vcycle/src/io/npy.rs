@@ -5,10 +5,10 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use super::error::{Fault, Problem};
 use super::memory::reserve;
 use super::triplets::{self, Symmetry};
 use super::{AnyMatrix, AnyVector, Progress, compression};
+use crate::error::{Fault, Problem};
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Duplicates};

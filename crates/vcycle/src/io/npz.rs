@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::error::{Fault, Problem};
 use super::memory::reserve;
 use super::npy::{self, Array, Element};
 use super::triplets::{self, Symmetry, Triplets};
 use super::zip::{Archive, Writer};
 use super::{AnyMatrix, Progress};
+use crate::error::{Fault, Problem};
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Duplicates};

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::error::Problem;
 use super::memory::{filled, reserve};
+use crate::error::Problem;
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Duplicates, RowsOf, cut_rows};

@@ -10,8 +10,8 @@ use std::path::Path;
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
-use super::error::Problem;
 use super::memory::reserve;
+use crate::error::Problem;
 
 const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;

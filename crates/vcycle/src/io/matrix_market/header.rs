@@ -2,7 +2,7 @@
 
 use super::number;
 use super::text::Text;
-use crate::io::error::{Fault, Place, Problem};
+use crate::error::{Fault, Place, Problem};
 use crate::io::triplets::Symmetry;
 use crate::linop::Size;
 

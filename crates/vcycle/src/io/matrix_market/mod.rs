@@ -17,10 +17,10 @@ use text::Text;
 pub(super) use write::{write_matrix, write_vector};
 
 use super::compression::{self, Compression, Meter};
-use super::error::{Fault, Problem};
 use super::memory::{filled, reserve};
 use super::triplets::{self, Symmetry, Triplets, check_plausible};
 use super::{AnyMatrix, AnyVector, Progress};
+use crate::error::{Fault, Problem};
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Duplicates};

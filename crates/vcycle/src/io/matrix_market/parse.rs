@@ -3,8 +3,8 @@
 use super::header::{Header, Values};
 use super::number;
 use super::text::{line_ends, pieces};
+use crate::error::{Fault, Place, Problem};
 use crate::executor::Executor;
-use crate::io::error::{Fault, Place, Problem};
 use crate::io::memory::reserve;
 use crate::io::triplets::{Symmetry, Triplets};
 use crate::scalar::{Field, c64};

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use crate::io::error::{Fault, Place, Problem};
+use crate::error::{Fault, Place, Problem};
 
 /// The longest line accepted. The format allows 1024 bytes; comments in the wild are longer.
 const LONGEST_LINE: usize = 1 << 20;

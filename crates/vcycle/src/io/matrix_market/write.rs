@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use super::super::error::Problem;
 use super::super::triplets::Symmetry;
+use crate::error::Problem;
 use crate::executor::Executor;
 use crate::matrix::Csr;
 use crate::scalar::{Scalar, c64};

@@ -1,0 +1,18 @@
+//! What vectors and matrices hold: arrays in the memory of an executor, and their sizes.
+//!
+//! Operations stand above, in [`vector`](crate::vector) and [`matrix`](crate::matrix); launches of kernels on GPUs
+//! are between the two and take what is here.
+
+mod csr;
+mod pattern;
+mod scalars;
+mod sweep;
+mod vector;
+
+pub(crate) use csr::Copies;
+pub use csr::Csr;
+pub(crate) use pattern::Derived;
+pub use pattern::Pattern;
+pub use scalars::{Coefficient, Scalars};
+pub use sweep::Sweep;
+pub use vector::Vector;

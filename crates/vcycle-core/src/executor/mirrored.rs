@@ -1,0 +1,213 @@
+//! Values that live on a device and on the host, copied when the other side asks.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use vcycle_gpu::{Address, Memory, Owner};
+
+use crate::error::Result;
+use crate::gpu::Gpu;
+use crate::scalar::{Element, bytes, bytes_mut};
+
+/// What kernels expect addresses to be multiples of.
+const ALIGNMENT: u64 = 256;
+
+/// A run of values of a device.
+#[derive(Debug)]
+pub(super) struct Mirrored<T> {
+    gpu: Arc<Gpu>,
+    len: usize,
+    /// The device's side.
+    device: Mutex<Side>,
+    /// The host's side; nothing where the device has newer values.
+    host: OnceLock<Vec<T>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Side {
+    /// Shared by clones until one of them is written to; none before it is needed.
+    memory: Option<Arc<Memory>>,
+    /// Whether it holds the newest values.
+    current: bool,
+}
+
+impl<T: Element> Mirrored<T> {
+    /// Takes over values of the host; nothing travels yet.
+    pub fn from_host(gpu: &Arc<Gpu>, values: Vec<T>) -> Self {
+        Self {
+            gpu: Arc::clone(gpu),
+            len: values.len(),
+            device: Mutex::default(),
+            host: OnceLock::from(values),
+        }
+    }
+
+    /// Copies values of the host to the device, and keeps none here.
+    pub fn copied(gpu: &Arc<Gpu>, values: &[T]) -> Result<Self> {
+        let memory = gpu.device().allocate(size_of_val(values))?;
+        gpu.device().upload(&memory, bytes(values))?;
+        Ok(Self::from_memory(gpu, values.len(), memory))
+    }
+
+    /// `len` times `value`; zeros are made on the device.
+    pub fn filled(gpu: &Arc<Gpu>, len: usize, value: T) -> Result<Self> {
+        if value != T::default() {
+            return Ok(Self::from_host(gpu, vec![value; len]));
+        }
+        let memory = gpu.device().allocate(len.saturating_mul(size_of::<T>()))?;
+        gpu.device().clear(&memory)?;
+        Ok(Self::from_memory(gpu, len, memory))
+    }
+
+    /// `len` values that nobody has written yet.
+    pub fn room(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
+        let memory = gpu.device().allocate(len.saturating_mul(size_of::<T>()))?;
+        Ok(Self::from_memory(gpu, len, memory))
+    }
+
+    /// Values in memory that somebody else owns; copied where it is not aligned as kernels need it.
+    ///
+    /// # Safety
+    /// That of [`vcycle_gpu::Device::adopt`].
+    pub unsafe fn adopted(
+        gpu: &Arc<Gpu>,
+        address: Address,
+        len: usize,
+        owner: Owner,
+    ) -> Result<Self> {
+        let (device, bytes) = (gpu.device(), len * size_of::<T>());
+        // SAFETY: promised by the caller.
+        let theirs = unsafe { device.adopt(address, bytes, owner) }?;
+        if address.is_multiple_of(ALIGNMENT) {
+            return Ok(Self::from_memory(gpu, len, theirs));
+        }
+        let ours = device.allocate(bytes)?;
+        device.copy(&ours, &theirs, bytes)?;
+        Ok(Self::from_memory(gpu, len, ours))
+    }
+
+    fn from_memory(gpu: &Arc<Gpu>, len: usize, memory: Memory) -> Self {
+        Self {
+            gpu: Arc::clone(gpu),
+            len,
+            device: Mutex::new(Side {
+                memory: Some(Arc::new(memory)),
+                current: true,
+            }),
+            host: OnceLock::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        match self.host.get() {
+            Some(values) => Ok(values.clone()),
+            None => self.download(),
+        }
+    }
+
+    /// One value; the others stay where they are.
+    pub fn get(&self, place: usize) -> Result<T> {
+        if let Some(values) = self.host.get() {
+            return Ok(values[place]);
+        }
+        let side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = side.memory.as_ref().expect("newer on the device");
+        let mut value = [T::default()];
+        let device = self.gpu.device();
+        device.download_part(bytes_mut(&mut value), memory, place * size_of::<T>())?;
+        Ok(value[0])
+    }
+
+    pub fn host(&self) -> Result<&[T]> {
+        if self.host.get().is_none() {
+            // Where two threads come here at once both have copied the same.
+            let _ = self.host.set(self.download()?);
+        }
+        Ok(self.host.get().expect("copied just now"))
+    }
+
+    pub fn host_mut(&mut self) -> Result<&mut [T]> {
+        self.host()?;
+        self.side().current = false;
+        Ok(self.host.get_mut().expect("copied just now"))
+    }
+
+    /// The address, with the newest values there.
+    pub fn device(&self) -> Result<Address> {
+        let mut side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bring(&mut side)?;
+        Ok(address(&side))
+    }
+
+    /// The address for kernels that write: of memory that nobody shares.
+    pub fn device_mut(&mut self) -> Result<Address> {
+        let mut side = std::mem::take(self.side());
+        self.bring(&mut side)?;
+        side.memory = side.memory.map(|memory| self.alone(memory)).transpose()?;
+        self.host.take();
+        *self.side() = side;
+        Ok(address(self.side()))
+    }
+
+    fn side(&mut self) -> &mut Side {
+        self.device
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn bring(&self, side: &mut Side) -> Result<()> {
+        if side.current {
+            return Ok(());
+        }
+        let memory = match side.memory.take() {
+            Some(memory) => self.alone(memory)?,
+            None => Arc::new(self.gpu.device().allocate(self.len * size_of::<T>())?),
+        };
+        let values = self.host.get().expect("newer on the host");
+        self.gpu.device().upload(&memory, bytes(values))?;
+        *side = Side {
+            memory: Some(memory),
+            current: true,
+        };
+        Ok(())
+    }
+
+    fn alone(&self, memory: Arc<Memory>) -> Result<Arc<Memory>> {
+        if Arc::strong_count(&memory) == 1 && !memory.is_adopted() {
+            return Ok(memory);
+        }
+        let copy = self.gpu.device().allocate(memory.bytes())?;
+        self.gpu.device().copy(&copy, &memory, memory.bytes())?;
+        Ok(Arc::new(copy))
+    }
+
+    fn download(&self) -> Result<Vec<T>> {
+        let side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = vec![T::default(); self.len];
+        let memory = side.memory.as_ref().expect("newer on the device");
+        self.gpu.device().download(bytes_mut(&mut values), memory)?;
+        Ok(values)
+    }
+}
+
+fn address(side: &Side) -> Address {
+    side.memory.as_ref().map_or(0, |memory| memory.address())
+}
+
+impl<T: Clone> Clone for Mirrored<T> {
+    fn clone(&self) -> Self {
+        let side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        Self {
+            gpu: Arc::clone(&self.gpu),
+            len: self.len,
+            device: Mutex::new(side.clone()),
+            host: match side.current {
+                true => OnceLock::new(),
+                false => self.host.clone(),
+            },
+        }
+    }
+}

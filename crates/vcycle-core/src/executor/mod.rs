@@ -1,0 +1,161 @@
+//! Where memory lives and kernels run.
+//!
+//! An [`Executor`] is a cheap handle, chosen at run time. Every [`Buffer`] knows the one it lives
+//! on, and operations run where their operands live. Algorithms never ask which executor they
+//! have: they call vector and operator methods, and those pick the backend's kernel.
+//!
+//! - `reference`: one thread, plain loops, written to be read. The oracle of every test.
+//! - `cpu`: threads and SIMD. Results do not depend on the number of threads.
+//! - `cuda:0`, `hip:0`, `opencl:0` and so on: a GPU. Its driver is loaded when it is asked for.
+//!
+//! ```
+//! use vcycle::executor::Executor;
+//! let cpu = Executor::cpu_with_threads(2)?;
+//! assert_eq!((cpu.name(), cpu.threads()), ("cpu", 2));
+//! # Ok::<(), vcycle::Error>(())
+//! ```
+
+mod borrowed;
+mod buffer;
+mod memory;
+mod mirrored;
+mod tasks;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+pub use crate::scalar::Element;
+pub use buffer::Buffer;
+pub use memory::{check_memory, fits};
+pub use tasks::cut;
+
+use crate::cpu::Threads;
+use crate::error::{Error, Result};
+use crate::gpu::Gpu;
+
+/// A place with memory and kernels; see the [module](self).
+#[derive(Clone, Debug)]
+pub enum Executor {
+    /// Plain serial loops.
+    Reference,
+    /// Threads and SIMD on the host.
+    Cpu(Arc<Threads>),
+    /// A GPU. Set-ups that have no kernels run on all cores of the host.
+    Gpu(Arc<Gpu>),
+}
+
+impl Executor {
+    /// The serial oracle.
+    pub fn reference() -> Self {
+        Executor::Reference
+    }
+
+    /// All cores of the host (or `RAYON_NUM_THREADS` of them). Every call returns the same executor.
+    pub fn cpu() -> Self {
+        Executor::Cpu(Arc::clone(Self::all_cores()))
+    }
+
+    fn all_cores() -> &'static Arc<Threads> {
+        static ALL_CORES: OnceLock<Arc<Threads>> = OnceLock::new();
+        ALL_CORES.get_or_init(|| Arc::new(Threads::all_cores()))
+    }
+
+    /// A given number of threads of the host, its own.
+    pub fn cpu_with_threads(threads: usize) -> Result<Self> {
+        Ok(Executor::Cpu(Arc::new(Threads::new(threads)?)))
+    }
+
+    /// A GPU by its name: `cuda:0`, `hip:0`, `opencl:0`. Every call returns the same executor.
+    ///
+    /// # Errors
+    /// When there is no such device, or its driver cannot be used; the message says what to do.
+    pub fn gpu(name: &str) -> Result<Self> {
+        static OPEN: OnceLock<Mutex<HashMap<String, Arc<Gpu>>>> = OnceLock::new();
+        let open = OPEN.get_or_init(Mutex::default);
+        let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(gpu) = open.get(name) {
+            return Ok(Executor::Gpu(Arc::clone(gpu)));
+        }
+        let gpu = Arc::new(Gpu::open(name)?);
+        open.insert(name.to_owned(), Arc::clone(&gpu));
+        Ok(Executor::Gpu(gpu))
+    }
+
+    /// The name on the command line: `reference`, `cpu`, `cuda:0` ...
+    pub fn name(&self) -> &str {
+        match self {
+            Executor::Reference => "reference",
+            Executor::Cpu(_) => "cpu",
+            Executor::Gpu(gpu) => &gpu.device().properties().name,
+        }
+    }
+
+    /// How many threads of the host work on one operation.
+    pub fn threads(&self) -> usize {
+        match self.on_host() {
+            Executor::Cpu(threads) => threads.count(),
+            _ => 1,
+        }
+    }
+
+    /// The executor of the host that does what has no kernel on a device: set-ups. Itself, if it is
+    /// one of the host.
+    pub fn on_host(&self) -> Self {
+        match self {
+            Executor::Gpu(_) => Self::cpu(),
+            host => host.clone(),
+        }
+    }
+
+    /// Fails, telling what is free, if a device has no room for so many bytes: before any travel.
+    pub fn check_room(&self, bytes: usize) -> Result<()> {
+        match self {
+            Executor::Gpu(gpu) => Ok(gpu.device().check_room(bytes)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether buffers of the two can be operands of one operation.
+    pub fn shares_memory_with(&self, other: &Executor) -> bool {
+        match (self, other) {
+            (Executor::Reference, Executor::Reference) => true,
+            (Executor::Cpu(a), Executor::Cpu(b)) => Arc::ptr_eq(a, b),
+            (Executor::Gpu(a), Executor::Gpu(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// Fails, naming both, unless the two can be operands of one operation.
+    pub fn check_same(&self, other: &Executor, operation: &'static str) -> Result<()> {
+        if self.shares_memory_with(other) {
+            return Ok(());
+        }
+        Err(Error::ExecutorMismatch {
+            operation,
+            left: format!("{self:?}"),
+            right: format!("{other:?}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executors_are_told_apart() {
+        let one = Executor::cpu_with_threads(1).unwrap();
+        let other = Executor::cpu_with_threads(1).unwrap();
+        assert!(one.shares_memory_with(&one.clone()));
+        assert!(one.check_same(&other, "axpy").is_err());
+        assert!(Executor::cpu().shares_memory_with(&Executor::cpu()));
+    }
+
+    #[test]
+    fn zero_threads_are_refused() {
+        assert!(matches!(
+            Executor::cpu_with_threads(0),
+            Err(Error::BadParameter { .. })
+        ));
+    }
+}

@@ -1,0 +1,126 @@
+//! Independent tasks on the threads of an executor: what building and analysing matrices is made of.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::Executor;
+
+impl Executor {
+    /// Threads for those who have their own way of sharing work; none where one is enough.
+    pub fn pool(&self) -> Option<&rayon::ThreadPool> {
+        match self {
+            Executor::Reference => None,
+            Executor::Cpu(threads) => threads.pool(),
+            Executor::Gpu(_) => Self::all_cores().pool(),
+        }
+    }
+
+    /// `work(scratch, task)` for every task, side by side where `bytes` of work are worth it;
+    /// results come in the order of the tasks.
+    ///
+    /// No more scratch is made than threads work, and it passes from task to task. A result that
+    /// depends on its task alone is the same for any number of threads.
+    pub fn run_with<I: Send, S: Send, R: Send>(
+        &self,
+        bytes: usize,
+        tasks: Vec<I>,
+        scratch: impl Fn() -> S + Sync + Send,
+        work: impl Fn(&mut S, I) -> R + Sync + Send,
+    ) -> Vec<R> {
+        let threads = match self {
+            Executor::Cpu(threads) => Some(threads.as_ref()),
+            Executor::Gpu(_) => Some(Self::all_cores().as_ref()),
+            Executor::Reference => None,
+        };
+        let threads = match threads {
+            Some(threads) if tasks.len() > 1 && threads.worth(bytes) => threads,
+            _ => {
+                let mut scratch = scratch();
+                return tasks.into_iter().map(|t| work(&mut scratch, t)).collect();
+            }
+        };
+        let idle = Mutex::new(Vec::new());
+        let tasks: Vec<_> = tasks.into_iter().map(|t| Mutex::new(Some(t))).collect();
+        let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
+        threads.for_each(tasks.len(), bytes, &|index| {
+            let task = lock(&tasks[index]).take().expect("given to one call");
+            let free = lock(&idle).pop();
+            let mut mine = free.unwrap_or_else(&scratch);
+            *lock(&results[index]) = Some(work(&mut mine, task));
+            lock(&idle).push(mine);
+        });
+        let done = |result: Mutex<Option<R>>| lock(&result).take().expect("every task was done");
+        results.into_iter().map(done).collect()
+    }
+
+    /// [`run_with`](Self::run_with) for work that needs no scratch.
+    pub fn run<I: Send, R: Send>(
+        &self,
+        bytes: usize,
+        tasks: Vec<I>,
+        work: impl Fn(I) -> R + Sync + Send,
+    ) -> Vec<R> {
+        self.run_with(bytes, tasks, || (), |(), task| work(task))
+    }
+
+    /// Both results, formed side by side where there are threads for it.
+    pub fn join<A: Send, B: Send>(
+        &self,
+        a: impl FnOnce() -> A + Send,
+        b: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        match self.pool() {
+            Some(pool) => pool.join(a, b),
+            None => (a(), b()),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Cuts a slice into consecutive parts of the given lengths; what is left over is dropped.
+pub fn cut<T>(mut slice: &mut [T], lengths: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
+    let mut parts = Vec::new();
+    for length in lengths {
+        let (part, rest) = slice.split_at_mut(length);
+        parts.push(part);
+        slice = rest;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_keep_the_order_of_tasks() {
+        for threads in [1, 3] {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            let squares = cpu.run(1 << 30, (0..1000).collect(), |i: u64| i * i);
+            assert!(
+                squares
+                    .iter()
+                    .enumerate()
+                    .all(|(i, &s)| s == (i * i) as u64)
+            );
+        }
+    }
+
+    #[test]
+    fn scratch_is_made_once_per_thread_at_most() {
+        let cpu = Executor::cpu_with_threads(2).unwrap();
+        let made = Mutex::new(0);
+        let scratch = || *made.lock().unwrap() += 1;
+        cpu.run_with(1 << 30, vec![(); 100], scratch, |(), ()| ());
+        assert!(*made.lock().unwrap() <= 2);
+    }
+
+    #[test]
+    fn parts_follow_each_other() {
+        let mut values = [1, 2, 3, 4];
+        let parts = cut(&mut values, [1, 0, 2]);
+        assert_eq!(parts, [&[1][..], &[], &[2, 3]]);
+    }
+}

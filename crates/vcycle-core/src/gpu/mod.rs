@@ -1,0 +1,234 @@
+//! Kernels on GPUs, from one source for three vendors.
+//!
+//! `kernels/` holds the sources, written in the words of `kernels/dialect.h` and compiled at run
+//! time for the types they are used with; the files here launch them. The run-time layer below is
+//! the crate `vcycle-gpu`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
+
+use crate::error::{Error, Result};
+use crate::scalar::Kind;
+
+/// Threads of a block, unless a file says otherwise.
+pub(crate) const BLOCK: u32 = 256;
+
+/// Most partial sums of a reduction, over all blocks and columns.
+pub(crate) const PARTIAL_SUMS: usize = 2048;
+
+/// A device and the kernels of this backend.
+pub struct Gpu {
+    device: Arc<Device>,
+    kernels: Mutex<HashMap<Key, Kernel>>,
+    /// Partial sums of reductions and a counter, zero between them. Kernels run one after the
+    /// other, so that all share it.
+    reduction: Memory,
+}
+
+/// File, threads of a block, kernel and definitions.
+type Key = (&'static str, u32, &'static str, Vec<Define>);
+
+/// A compile-time constant of a program: name and value.
+pub(crate) type Define = (&'static str, &'static str);
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.device.properties().name)
+    }
+}
+
+/// A file of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct File {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// Its text, without the words it is written in.
+    pub text: &'static str,
+    /// Threads of a block.
+    pub block: u32,
+}
+
+/// Includes a file of `kernels/`, with blocks of [`BLOCK`] threads unless told otherwise, and another
+/// file before it.
+macro_rules! kernel_file {
+    ($name:literal) => {
+        crate::gpu::kernel_file!($name, crate::gpu::BLOCK)
+    };
+    ($name:literal, $block:expr $(, $before:literal)?) => {
+        crate::gpu::File {
+            name: $name,
+            text: concat!(
+                $(include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/src/gpu/kernels/",
+                    $before
+                )),)?
+                include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/src/gpu/kernels/",
+                    $name
+                ))
+            ),
+            block: $block,
+        }
+    };
+}
+pub(crate) use kernel_file;
+
+const DIALECT: &str = include_str!("kernels/dialect.h");
+
+impl Gpu {
+    /// Opens a device by its name, such as `cuda:0`.
+    pub fn open(name: &str) -> Result<Self> {
+        let device = Device::open(name)?;
+        check_precisions(device.properties())?;
+        let reduction = device.allocate(8 * PARTIAL_SUMS + 8)?;
+        device.clear(&reduction)?;
+        Ok(Self {
+            device,
+            kernels: Mutex::default(),
+            reduction,
+        })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// Threads of a sub-group.
+    pub(crate) fn width(&self) -> usize {
+        let widths = &self.device.properties().sub_groups;
+        widths.first().copied().unwrap_or(1)
+    }
+
+    /// The last arguments of a reduction: partial sums and the counter of blocks.
+    pub(crate) fn reduction(&self) -> [Argument; 2] {
+        let partials = self.reduction.address();
+        [partials, partials + 8 * PARTIAL_SUMS as u64].map(Argument::Address)
+    }
+
+    /// A kernel of a file, compiled with the given definitions.
+    pub(crate) fn kernel(
+        &self,
+        file: File,
+        name: &'static str,
+        defines: &[Define],
+    ) -> Result<Kernel> {
+        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file.name, file.block, name, defines.to_vec());
+        if let Some(kernel) = kernels().get(&key) {
+            return Ok(kernel.clone());
+        }
+        // Other threads go on meanwhile.
+        let kernel = self.device.kernel(&self.source(file, defines), name)?;
+        kernels().insert(key, kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Queues a kernel with blocks of [`BLOCK`] threads.
+    pub(crate) fn launch(
+        &self,
+        kernel: &Kernel,
+        blocks: u32,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        self.launch_blocks(kernel, blocks, BLOCK, arguments)
+    }
+
+    /// Queues a kernel with blocks of as many threads as its file says.
+    pub(crate) fn launch_blocks(
+        &self,
+        kernel: &Kernel,
+        blocks: u32,
+        threads: u32,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let shape = Shape { blocks, threads };
+        Ok(self.device.launch(kernel, shape, arguments)?)
+    }
+
+    fn source(&self, file: File, defines: &[Define]) -> Source {
+        let mut all = vec![
+            format!("WIDTH={}", self.width()),
+            format!("BLOCK={}", file.block),
+            // Compilers for processors take very long over many.
+            format!(
+                "IN_FLIGHT={}",
+                if self.device.properties().is_cpu {
+                    1
+                } else {
+                    4
+                }
+            ),
+        ];
+        all.extend(
+            defines
+                .iter()
+                .map(|(name, value)| format!("{name}={value}")),
+        );
+        Source {
+            file: file.name.to_owned(),
+            text: format!("{DIALECT}\n#line 1 \"{}\"\n{}", file.name, file.text),
+            defines: all,
+        }
+    }
+
+    /// An error for what this backend has no kernel for.
+    pub fn lacks(&self, component: &str, operation: &str) -> Error {
+        Error::Unsupported {
+            component: format!("{component} on {}", self.device.properties().name),
+            operation: operation.to_owned(),
+        }
+    }
+
+    /// The type a kernel has to be compiled for; complex numbers have no kernels.
+    pub fn real(&self, kind: Kind) -> Result<&'static str> {
+        match kind.is_complex() {
+            true => Err(self.lacks("arithmetic", "complex numbers")),
+            false => Ok(kind.name()),
+        }
+    }
+}
+
+/// Fails for a device that cannot compute in double precision. Half precision is one of storage, which
+/// every device has.
+fn check_precisions(properties: &Properties) -> Result<()> {
+    match properties.fp64 {
+        true => Ok(()),
+        false => Err(Error::Unsupported {
+            component: format!("{} ({})", properties.name, properties.model),
+            operation: "double precision, which solves are judged in".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_double_precision_is_refused_by_its_name() {
+        let mut properties = Properties {
+            name: "opencl:3".into(),
+            model: "Pocket".into(),
+            driver: "1.0".into(),
+            architecture: "CL3.0".into(),
+            memory: 1 << 30,
+            compute_units: 4,
+            local_memory: 1 << 15,
+            max_block: 256,
+            sub_groups: vec![16],
+            fp64: false,
+            fp16: true,
+            is_cpu: false,
+        };
+        let message = check_precisions(&properties).unwrap_err().to_string();
+        assert!(message.contains("opencl:3 (Pocket)"), "{message}");
+        assert!(message.contains("double precision"), "{message}");
+        (properties.fp64, properties.fp16) = (true, false);
+        assert!(check_precisions(&properties).is_ok());
+    }
+}

@@ -1,0 +1,124 @@
+//! Launches of products with compressed sparse rows.
+
+use vcycle_gpu::Argument;
+
+use super::rows::{Operand, columns_for, groups_for, power, product_file};
+use super::setup::{CHUNK, LANES, Queue, Slices};
+use crate::arrays::Pattern;
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::File;
+use crate::scalar::Scalar;
+
+/// With few threads in a block: it makes room for the next one sooner.
+const FILE: File = product_file!(64, "sliced.c");
+/// For slices with codes: neighbours of one block find more of `x` in the cache they share. For pairs
+/// of 16 bits, too.
+const WIDE: File = File { block: 128, ..FILE };
+/// Threads that a multiprocessor has at once, at most.
+const THREADS_OF_UNIT: usize = 2048;
+/// Lanes with more steps than this have the registers of two.
+const SHORT: usize = 8;
+
+/// What a device needs to know of a pattern to multiply with matrices that have it.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    slices: Slices,
+    /// Columns of the matrix.
+    inputs: usize,
+    /// Where parts of long rows leave their sums, and who has come.
+    sums: Buffer<f64>,
+    counters: Buffer<u32>,
+}
+
+impl Layout {
+    /// The layout for a pattern of the device, made there.
+    ///
+    /// # Errors
+    /// When the device has no memory for it or cannot number the rows.
+    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        let slices = Slices::new(queue, pattern)?;
+        let parts = slices.parts.as_ref().map_or(0, |parts| parts.count);
+        Ok(Self {
+            inputs: pattern.size().cols,
+            sums: queue.zeros(parts)?,
+            counters: queue.zeros(parts)?,
+            slices,
+        })
+    }
+
+    /// The values of a matrix, in the order of the layout.
+    ///
+    /// # Errors
+    /// When the device has no memory for them.
+    pub(crate) fn values<T: Scalar>(
+        &self,
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        values: &Buffer<T>,
+    ) -> Result<Buffer<T>> {
+        self.slices.place(queue, pattern, values)
+    }
+
+    /// A matrix with values in the order of the layout, for vectors of so many columns.
+    pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
+        const { assert!(CHUNK == 2048) };
+        let own = &self.slices;
+        let (mark, marks) = own.marks.argument()?;
+        let slices = own.rows.div_ceil(LANES / own.threads);
+        let parts = own.parts.as_ref().map_or(0, |parts| parts.count);
+        let numbers = [own.rows, self.inputs, cols, slices, parts];
+        let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
+        let order = own.order.as_ref().map_or(Ok(0), Buffer::device)?;
+        arguments.extend([own.starts.device()?, order].map(Argument::Address));
+        arguments.push(marks);
+        arguments.extend([own.bases.device()?, own.codes.device()?].map(Argument::Address));
+        arguments.extend(self.long_rows()?.map(Argument::Address));
+        let long_values = values.device()? + (own.step_count * LANES * size_of::<T>()) as u64;
+        arguments.push(Argument::Address(long_values));
+        let coded = !own.codes.is_empty();
+        let (kernel, rows_of_lane) = match cols == 1 && own.is_aligned() {
+            true => ("sliced_pairs", 2),
+            false => ("sliced", 1),
+        };
+        let file = match coded || rows_of_lane == 2 && size_of::<T>() == 2 {
+            true => WIDE,
+            false => FILE,
+        };
+        let many = THREADS_OF_UNIT / file.block as usize;
+        let steps = own.step_count / slices.max(1);
+        let slices_of_block = rows_of_lane * file.block as usize / LANES;
+        let blocks = slices.div_ceil(slices_of_block) * groups_for(cols);
+        Ok(Operand {
+            file,
+            kernel,
+            defines: vec![
+                mark,
+                ("CODED", if coded { "1" } else { "0" }),
+                ("THREADS", power(own.threads)),
+                ("COLUMNS", power(columns_for(cols))),
+                ("CHUNK", "2048"),
+                (
+                    "BLOCKS",
+                    power(if coded && steps > SHORT {
+                        many / 2
+                    } else {
+                        many
+                    }),
+                ),
+            ],
+            blocks: blocks.max(parts),
+            arguments,
+            values: values.device()?,
+        })
+    }
+
+    /// The table of parts, their columns, sums and counters.
+    fn long_rows(&self) -> Result<[u64; 4]> {
+        let Some(parts) = &self.slices.parts else {
+            return Ok([0; 4]);
+        };
+        let (table, columns) = (parts.table.device()?, parts.columns.device()?);
+        Ok([table, columns, self.sums.device()?, self.counters.device()?])
+    }
+}

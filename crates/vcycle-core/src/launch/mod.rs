@@ -1,0 +1,20 @@
+//! Launches of the kernels of GPUs, on arrays.
+//!
+//! The sources are in `gpu/kernels`, compiled at run time for the types they are used with. The functions here
+//! take vectors and matrices as the arrays they hold, choose kernel and shape, and queue it. They name no method.
+
+pub mod blocks;
+pub mod bsr;
+pub mod csr;
+pub mod dense;
+pub mod ell;
+pub mod monitor;
+mod pattern;
+pub mod rows;
+pub mod scalars;
+pub mod setup;
+pub mod stencil;
+pub mod strided;
+pub mod transfer;
+pub mod triangular;
+pub mod vector;

@@ -1,0 +1,211 @@
+//! The judge of a running solve, on the device.
+
+use std::sync::Arc;
+
+use vcycle_gpu::{Address, Argument, Memory, Readback};
+
+use crate::error::Result;
+use crate::gpu::{File, Gpu, kernel_file};
+use crate::scalar::Kind;
+
+const FILE: File = kernel_file!("monitor.c");
+
+/// Iterations whose norms are kept on the device: more than the host is ever behind.
+const RING: usize = 8;
+
+/// Numbers before the fields, and fields of a column; as in the kernels.
+const HEAD: usize = 2;
+const FIELDS: usize = 7;
+
+/// What the kernels know of one column.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ColumnState {
+    /// 0 while it goes on.
+    pub status: u8,
+    /// The norm it is to reach; negative where there is none.
+    pub goal: f64,
+    /// The norm at which it has diverged.
+    pub limit: f64,
+    pub norm: f64,
+    pub best: f64,
+    pub best_iteration: usize,
+    pub iterations: usize,
+}
+
+/// A condition on values; whatever breaks it ends with `status`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Condition {
+    pub status: u8,
+    /// Whether values below zero break it.
+    pub negative: bool,
+    /// Whether zero breaks it.
+    pub zero: bool,
+}
+
+/// Limits of a solve.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub iterations: usize,
+    /// Iterations without progress; 0 for no limit.
+    pub window: usize,
+}
+
+/// The state of all columns, in the memory of a device, and two places for copies of it.
+#[derive(Debug)]
+pub(crate) struct DeviceMonitor {
+    gpu: Arc<Gpu>,
+    cols: usize,
+    state: Memory,
+    copies: [Readback; 2],
+    requested: usize,
+    received: usize,
+}
+
+/// What the host learns.
+pub(crate) struct Snapshot {
+    pub iteration: usize,
+    pub columns: Vec<ColumnState>,
+    numbers: Vec<f64>,
+}
+
+impl Snapshot {
+    /// The norm of a column after one of the last iterations.
+    pub fn norm(&self, iteration: usize, column: usize) -> f64 {
+        let cols = self.columns.len();
+        self.numbers[HEAD + FIELDS * cols + (iteration % RING) * cols + column]
+    }
+}
+
+impl DeviceMonitor {
+    pub fn new(gpu: &Arc<Gpu>, cols: usize) -> Result<Self> {
+        let bytes = 8 * length(cols);
+        Ok(Self {
+            state: gpu.device().allocate(bytes)?,
+            copies: [gpu.device().readback(bytes)?, gpu.device().readback(bytes)?],
+            gpu: Arc::clone(gpu),
+            cols,
+            requested: 0,
+            received: 0,
+        })
+    }
+
+    /// Begins with these columns after an iteration.
+    pub fn begin(&mut self, iteration: usize, columns: &[ColumnState]) -> Result<()> {
+        let going = columns.iter().filter(|column| column.status == 0).count();
+        let mut numbers = vec![0.0; length(self.cols)];
+        numbers[..HEAD].copy_from_slice(&[iteration as f64, going as f64]);
+        for (index, column) in columns.iter().enumerate() {
+            for (field, value) in column.fields().into_iter().enumerate() {
+                numbers[HEAD + field * self.cols + index] = value;
+            }
+        }
+        let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_ne_bytes()).collect();
+        (self.requested, self.received) = (0, 0);
+        Ok(self.gpu.device().upload(&self.state, &bytes)?)
+    }
+
+    /// Counts an iteration and judges its norms.
+    pub fn judge(&self, kind: Kind, norms: Address, active: Address, limits: Limits) -> Result<()> {
+        let kernel = self
+            .gpu
+            .kernel(FILE, "judge", &[("A", self.gpu.real(kind)?)])?;
+        self.gpu.launch(
+            &kernel,
+            1,
+            &[
+                Argument::Address(norms),
+                Argument::from(&self.state),
+                Argument::Address(active),
+                Argument::U32(self.cols as u32),
+                Argument::U32(RING as u32),
+                Argument::F64(limits.iterations as f64),
+                Argument::F64(limits.window as f64),
+            ],
+        )
+    }
+
+    /// Ends the columns whose value breaks a condition.
+    pub fn require(
+        &self,
+        kind: Kind,
+        values: Address,
+        active: Address,
+        condition: Condition,
+    ) -> Result<()> {
+        let kernel = self
+            .gpu
+            .kernel(FILE, "require", &[("A", self.gpu.real(kind)?)])?;
+        self.gpu.launch(
+            &kernel,
+            1,
+            &[
+                Argument::Address(values),
+                Argument::from(&self.state),
+                Argument::Address(active),
+                Argument::U32(self.cols as u32),
+                Argument::F64(condition.status.into()),
+                Argument::U32(condition.negative.into()),
+                Argument::U32(condition.zero.into()),
+            ],
+        )
+    }
+
+    /// Asks for a copy of the state as it is at this place of the stream.
+    pub fn request(&mut self) -> Result<()> {
+        let copy = &mut self.copies[self.requested % 2];
+        self.gpu.device().read_begin(copy, &self.state)?;
+        self.requested += 1;
+        Ok(())
+    }
+
+    /// Copies that were asked for and not received.
+    pub fn pending(&self) -> usize {
+        self.requested - self.received
+    }
+
+    /// Waits for the oldest copy that was not received.
+    pub fn receive(&mut self) -> Result<Snapshot> {
+        let bytes = self.copies[self.received % 2].wait()?;
+        self.received += 1;
+        let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
+        let numbers: Vec<f64> = bytes.chunks_exact(8).map(number).collect();
+        let column =
+            |index| ColumnState::from_fields(|field| numbers[HEAD + field * self.cols + index]);
+        Ok(Snapshot {
+            iteration: numbers[0] as usize,
+            columns: (0..self.cols).map(column).collect(),
+            numbers,
+        })
+    }
+}
+
+/// Numbers of a state.
+fn length(cols: usize) -> usize {
+    HEAD + (FIELDS + RING) * cols
+}
+
+impl ColumnState {
+    fn fields(&self) -> [f64; FIELDS] {
+        [
+            self.status.into(),
+            self.goal,
+            self.limit,
+            self.norm,
+            self.best,
+            self.best_iteration as f64,
+            self.iterations as f64,
+        ]
+    }
+
+    fn from_fields(field: impl Fn(usize) -> f64) -> Self {
+        Self {
+            status: field(0) as u8,
+            goal: field(1),
+            limit: field(2),
+            norm: field(3),
+            best: field(4),
+            best_iteration: field(5) as usize,
+            iterations: field(6) as usize,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What devices find out about a pattern, once.
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use super::csr::Layout;
+use super::setup::{Groups, Queue};
+use crate::arrays::{Derived, Pattern};
+use crate::error::Result;
+
+/// What is kept at a place, made at the first call.
+fn kept<T: Any + Send + Sync>(
+    place: &OnceLock<Derived>,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<&T> {
+    let kept = match place.get() {
+        Some(kept) => kept,
+        None => {
+            let made: Derived = Arc::new(make()?);
+            place.get_or_init(|| made)
+        }
+    };
+    Ok(kept.downcast_ref().expect("every place holds one type"))
+}
+
+impl Pattern {
+    /// How a device stores matrices of this pattern.
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    ///
+    /// # Panics
+    /// On an executor of the host.
+    pub(crate) fn layout(&self) -> Result<&Layout> {
+        kept(&self.layout, || {
+            let queue = Queue::of(self.executor()).expect("only devices need a layout");
+            Layout::new(&queue, self)
+        })
+    }
+
+    /// Whether every row has one entry; looked for on the device that has the pattern.
+    pub(crate) fn has_single_entries(&self, queue: &Queue<'_>) -> Result<bool> {
+        if let Some(&known) = self.single_entries.get() {
+            return Ok(known);
+        }
+        let found = queue.has_single_entries(self)?;
+        Ok(*self.single_entries.get_or_init(|| found))
+    }
+
+    /// Whether that is known already, and true.
+    pub(crate) fn is_known_single(&self) -> bool {
+        self.single_entries.get() == Some(&true)
+    }
+
+    /// Notes that every row has one entry.
+    pub(crate) fn tell_single_entries(&self) {
+        let _ = self.single_entries.set(true);
+    }
+
+    /// Whether any row is empty; looked for on the device that has the pattern.
+    pub fn has_empty_rows(&self, queue: &Queue<'_>) -> Result<bool> {
+        if let Some(&known) = self.empty_rows.get() {
+            return Ok(known);
+        }
+        let found = queue.has_empty_rows(self)?;
+        Ok(*self.empty_rows.get_or_init(|| found))
+    }
+
+    /// Notes whether any row is empty.
+    pub(crate) fn tell_empty_rows(&self, are_there: bool) {
+        let _ = self.empty_rows.set(are_there);
+    }
+
+    /// The rows grouped by their lengths, on a device.
+    ///
+    /// # Errors
+    /// When the device has no memory for them.
+    pub(crate) fn groups(&self, queue: &Queue<'_>) -> Result<&Groups> {
+        kept(&self.groups, || Groups::of_offsets(queue, &self.offsets))
+    }
+}

@@ -1,0 +1,371 @@
+//! Factorised approximate inverses.
+
+use std::sync::Arc;
+
+use vcycle_gpu::Argument;
+
+use super::groups::{Group, Groups, literal};
+use super::tiles::{NOTHING, graph, tile_file, word};
+use super::{Queue, number, read, write};
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{Define, File};
+use crate::launch::rows::{power, threads_for};
+use crate::launch::scalars;
+use crate::scalar::Field;
+
+const FILE: File = tile_file!("fsai.c");
+const NOWHERE: u32 = u32::MAX;
+/// Rows of more entries have their systems in memory of the device.
+const LOCAL_ENTRIES: usize = 64;
+/// Slots of a table in local memory.
+const LOCAL_SLOTS: std::ops::RangeInclusive<usize> = 64..=1024;
+/// Bytes of local memory that the rows of a block share.
+const LOCAL_BYTES: usize = 40 << 10;
+/// Threads of a block.
+const THREADS: usize = 128;
+/// Bytes that the rows of all blocks may take together in memory of the device.
+const GLOBAL_BYTES: usize = 256 << 20;
+
+/// How rows grow.
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    pub steps: usize,
+    pub step_size: usize,
+    pub tolerance: f64,
+    /// Entries below this times the largest of their row are dropped.
+    pub filter: f64,
+    /// The unit of rounding of the matrix.
+    pub rounding: f64,
+}
+
+/// Why there is no factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// This row has a zero on its diagonal.
+    ZeroDiagonal(usize),
+    /// In this row the matrix is not positive definite.
+    NotPositive(usize),
+    /// The pattern to begin with has a row that is too long.
+    TooLong,
+}
+
+/// What there is of a matrix before rows are made.
+pub struct Rows<'a, A: Field> {
+    queue: Queue<'a>,
+    a: &'a Csr<A>,
+    diagonal: Buffer<A>,
+    growth: Growth,
+}
+
+impl<'a, A: Field> Rows<'a, A> {
+    pub fn new(queue: Queue<'a>, a: &'a Csr<A>, growth: Growth) -> Result<Self> {
+        let diagonal = queue.diagonal(a)?;
+        Ok(Self {
+            queue,
+            a,
+            diagonal,
+            growth,
+        })
+    }
+
+    /// The factor, with rows that begin with what a pattern has below the diagonal; none of its rows
+    /// may have more than `most` entries.
+    pub fn factor(
+        &self,
+        start: Option<&Pattern>,
+        most: usize,
+    ) -> Result<std::result::Result<Csr<A>, Obstacle>> {
+        let (queue, rows) = (self.queue, self.a.size().rows);
+        let start = start.map_or(Ok([NOTHING; 2]), graph)?;
+        let (mut sizes, mut rooms) = (queue.room::<u32>(rows)?, queue.room::<u32>(rows)?);
+        let [zero, negative, longest_start, longest] = self.look(start, &mut sizes, &mut rooms)?;
+        match [zero, negative] {
+            [row, _] if row != NOWHERE => return Ok(Err(Obstacle::ZeroDiagonal(row as usize))),
+            [_, row] if row != NOWHERE => return Ok(Err(Obstacle::NotPositive(row as usize))),
+            _ if longest_start as usize > most => return Ok(Err(Obstacle::TooLong)),
+            _ => {}
+        }
+        let (starts, total) = queue.offsets(&rooms)?;
+        let mut loose = Loose {
+            starts,
+            columns: queue.room(total)?,
+            values: queue.room(total)?,
+            lengths: rooms,
+            failed: queue.filled(1, NOWHERE)?,
+        };
+        self.make_all(start, &sizes, longest as usize, &mut loose)?;
+        Ok(match loose.failed.get(0)? {
+            NOWHERE => Ok(self.gathered(&loose)?),
+            row => Err(Obstacle::NotPositive(row as usize)),
+        })
+    }
+
+    /// The matrix without entries below a threshold, relative to both diagonals.
+    pub fn large(&self, threshold: f64) -> Result<Csr<A>> {
+        let (queue, rows) = (self.queue, self.a.size().rows);
+        let least = scalars::number(A::from_f64(threshold * threshold));
+        let known = [&self.matrix()?[..], &[least]].concat();
+        let mut counts = queue.room(rows)?;
+        let arguments = [&known[..], &[write(&mut counts)?]].concat();
+        self.items("fsai_count_large", &arguments)?;
+        let (offsets, entries) = queue.offsets(&counts)?;
+        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+        let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        self.items("fsai_fill_large", &[&known[..], &out].concat())?;
+        let pattern = Pattern::of_buffers(self.a.size(), offsets, columns);
+        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+    }
+
+    /// Row offsets, columns, values and the diagonal, after the number of rows.
+    fn matrix(&self) -> Result<[Argument; 5]> {
+        let [offsets, columns] = graph(self.a.pattern())?;
+        let values = read(self.a.values_buffer())?;
+        let rows = number(self.a.size().rows);
+        Ok([rows, offsets, columns, values, read(&self.diagonal)?])
+    }
+
+    fn accumulator(&self) -> Result<Define> {
+        Ok(("ACC", self.queue.gpu.real(A::KIND)?))
+    }
+
+    /// A kernel with a thread for every row.
+    fn items(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
+        let defines = [self.accumulator()?, ("LANES", "1")];
+        let rows = self.a.size().rows;
+        self.queue.items(FILE, name, &defines, rows, arguments)
+    }
+
+    /// Sizes of rows, rooms for them, and what `fsai_sizes` finds.
+    fn look(
+        &self,
+        start: [Argument; 2],
+        sizes: &mut Buffer<u32>,
+        rooms: &mut Buffer<u32>,
+    ) -> Result<[u32; 4]> {
+        let mut found = Buffer::from_vec(self.queue.executor, vec![NOWHERE, NOWHERE, 0, 0]);
+        let [rows, offsets, _, _, diagonal] = self.matrix()?;
+        let grown = word(self.growth.steps * self.growth.step_size);
+        let known = [rows, offsets, diagonal, start[0], start[1], grown];
+        let out = [write(sizes)?, write(rooms)?, write(&mut found)?];
+        self.items("fsai_sizes", &[&known[..], &out].concat())?;
+        let found = found.host()?;
+        Ok([found[0], found[1], found[2], found[3]])
+    }
+
+    /// Makes all rows, those of similar size together, at last those whose tables were too small.
+    fn make_all(
+        &self,
+        start: [Argument; 2],
+        sizes: &Buffer<u32>,
+        longest: usize,
+        loose: &mut Loose<A>,
+    ) -> Result<()> {
+        let groups = Groups::new(&self.queue, sizes)?;
+        let mut again = Again {
+            list: self.queue.room(sizes.len())?,
+            count: self.queue.zeros(1)?,
+        };
+        let nothing = Again {
+            list: self.queue.room(1)?,
+            count: self.queue.zeros(1)?,
+        };
+        for group in groups.each(LOCAL_ENTRIES, (1, 32))? {
+            let shape = match group.is_local {
+                true => self.local(&group, groups.largest()),
+                false => self.global(groups.largest(), longest),
+            };
+            self.make((group.count, group.rows), shape, start, loose, &mut again)?;
+        }
+        let left = again.count.get(0)? as usize;
+        let rows = (left, read(&again.list)?);
+        let shape = self.global(groups.largest(), longest);
+        self.make(rows, shape, start, loose, &mut { nothing })
+    }
+
+    fn needs_table(&self) -> bool {
+        self.growth.steps > 0 || self.growth.filter > 0.0
+    }
+
+    /// Rows of a group: tables for as many columns as rows of mean length are likely to reach.
+    fn local(&self, group: &Group, largest: usize) -> Shape {
+        let rows = self.a.size().rows.max(1);
+        let mean = self.a.nonzeros().div_ceil(rows);
+        // Half of a row lies below the diagonal, and rows that are close to each other share columns.
+        let reached = mean * (group.size.min(largest) + 1) / 4;
+        let (least, most) = (*LOCAL_SLOTS.start(), *LOCAL_SLOTS.end());
+        let slots = match self.needs_table() {
+            true => reached.next_power_of_two().clamp(least, most),
+            false => 0,
+        };
+        let lanes = self.queue.tile(threads_for(self.queue.gpu, 3 * mean));
+        let bytes = room::<A>(group.size, slots);
+        let together = (LOCAL_BYTES / bytes).clamp(1, THREADS / lanes);
+        Shape {
+            is_local: true,
+            most: group.size,
+            slots,
+            lanes,
+            // The largest power of two.
+            together: 1 << together.ilog2(),
+        }
+    }
+
+    /// Rows of any size.
+    fn global(&self, most: usize, longest: usize) -> Shape {
+        let reached = (longest * (most + 1)).min(self.a.size().cols);
+        let slots = match self.needs_table() {
+            true => 2 * reached.next_power_of_two(),
+            false => 0,
+        };
+        let lanes = self.queue.tile(self.queue.gpu.width().min(32));
+        Shape {
+            is_local: false,
+            most,
+            slots,
+            lanes,
+            together: THREADS / 32,
+        }
+    }
+
+    fn make(
+        &self,
+        (count, rows): (usize, Argument),
+        shape: Shape,
+        start: [Argument; 2],
+        loose: &mut Loose<A>,
+        again: &mut Again,
+    ) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let queue = self.queue;
+        let bytes = room::<A>(shape.most, shape.slots) * shape.together;
+        let mut blocks = count.div_ceil(shape.together).min(queue.most_blocks());
+        if !shape.is_local {
+            blocks = blocks.min(GLOBAL_BYTES / bytes).max(1);
+        }
+        let tiles = if shape.is_local {
+            0
+        } else {
+            blocks * shape.together
+        };
+        let (numbers, words) = memory(shape.most, shape.slots);
+        let mut numbers = queue.room::<A>((tiles * numbers).max(1))?;
+        let mut words = queue.room::<u32>((tiles * words).max(1))?;
+        let [_, offsets, columns, values, diagonal] = self.matrix()?;
+        let growth = &self.growth;
+        let real = |value: f64| scalars::number(A::from_f64(value));
+        let arguments = [
+            number(count),
+            rows,
+            offsets,
+            columns,
+            values,
+            diagonal,
+            start[0],
+            start[1],
+            word(growth.steps),
+            word(growth.step_size),
+            real(growth.tolerance),
+            real(growth.filter * growth.filter),
+            real(growth.rounding),
+            read(&loose.starts)?,
+            write(&mut loose.columns)?,
+            write(&mut loose.values)?,
+            write(&mut loose.lengths)?,
+            write(&mut loose.failed)?,
+            write(&mut again.list)?,
+            write(&mut again.count)?,
+            word(shape.most),
+            word(shape.slots),
+            write(&mut numbers)?,
+            write(&mut words)?,
+        ];
+        let file = File {
+            block: (shape.together * shape.lanes) as u32,
+            ..FILE
+        };
+        let defines = [&[self.accumulator()?][..], &shape.defines()].concat();
+        queue.blocks(file, "fsai_rows", &defines, blocks, &arguments)
+    }
+
+    /// The rows, without the rooms between them.
+    fn gathered(&self, loose: &Loose<A>) -> Result<Csr<A>> {
+        let (queue, rows) = (self.queue, self.a.size().rows);
+        let (offsets, entries) = queue.offsets(&loose.lengths)?;
+        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+        let arguments = [
+            number(rows),
+            read(&loose.starts)?,
+            read(&loose.columns)?,
+            read(&loose.values)?,
+            read(&offsets)?,
+            write(&mut columns)?,
+            write(&mut values)?,
+        ];
+        let shape = (rows, entries.div_ceil(rows.max(1)));
+        queue.rows(
+            FILE,
+            "fsai_gather",
+            &[self.accumulator()?],
+            shape,
+            &arguments,
+        )?;
+        let pattern = Pattern::of_buffers(self.a.size(), offsets, columns);
+        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+    }
+}
+
+/// Numbers and words that a row needs, as in `fsai_rows`.
+fn memory(most: usize, slots: usize) -> (usize, usize) {
+    (most * (most + 1) / 2 + 4 * most + slots, most + slots)
+}
+
+/// The same in bytes.
+fn room<A>(most: usize, slots: usize) -> usize {
+    let (numbers, words) = memory(most, slots);
+    numbers * size_of::<A>() + words * size_of::<u32>()
+}
+
+/// Rows with rooms between them.
+struct Loose<A> {
+    starts: Buffer<usize>,
+    columns: Buffer<u32>,
+    values: Buffer<A>,
+    lengths: Buffer<u32>,
+    failed: Buffer<u32>,
+}
+
+/// Rows whose tables were too small.
+struct Again {
+    list: Buffer<u32>,
+    count: Buffer<u32>,
+}
+
+/// How rows are made.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    is_local: bool,
+    /// Entries of a row, without the diagonal.
+    most: usize,
+    /// Slots of its table.
+    slots: usize,
+    /// Threads that share it.
+    lanes: usize,
+    /// Rows of a block.
+    together: usize,
+}
+
+impl Shape {
+    fn defines(&self) -> Vec<Define> {
+        let space = if self.is_local { "LOCAL" } else { "GLOBAL" };
+        let lanes = ("LANES", power(self.lanes));
+        let mut defines = vec![("SPACE", space), lanes, ("APART", "1")];
+        if self.is_local {
+            defines.extend([("MOST", literal(self.most)), ("SLOTS", literal(self.slots))]);
+        }
+        defines
+    }
+}

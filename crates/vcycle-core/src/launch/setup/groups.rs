@@ -1,0 +1,176 @@
+//! Rows grouped by size, so that each group has teams and tables that suit it.
+
+use vcycle_gpu::Argument;
+
+use super::{FILE, Queue, number, read, write};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{Define, File, kernel_file};
+
+const GROUPS: File = kernel_file!("groups.c");
+/// Classes of sizes: up to 8, 16 and so on, 8192 and all others.
+const CLASSES: usize = 12;
+const SMALLEST: usize = 8;
+const DEFINES: [Define; 2] = [("CLASSES", "12"), ("SMALLEST", "8")];
+
+/// Threads of a block of teams.
+pub(super) const TEAM_BLOCK: u32 = 128;
+/// Sizes whose team is a whole block.
+const BLOCK_SIZES: usize = 512;
+/// Bytes that tables in global memory may take.
+const TABLE_BYTES: usize = 256 << 20;
+
+/// The rows of every class.
+#[derive(Clone, Debug)]
+pub(crate) struct Groups {
+    counts: Vec<u32>,
+    list: Buffer<u32>,
+}
+
+/// Rows of similar size, and how teams work on them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Group {
+    /// Of how many rows.
+    pub count: usize,
+    /// Where their list is.
+    pub rows: Argument,
+    /// They have at most this size, the last group excepted.
+    pub size: usize,
+    /// Threads of a team.
+    pub threads: usize,
+    /// Whether a table in local memory has room for them.
+    pub is_local: bool,
+}
+
+impl Groups {
+    /// Groups rows by the numbers of their entries.
+    pub(crate) fn of_offsets(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<Self> {
+        Self::new(queue, &queue.lengths(offsets)?)
+    }
+
+    /// Groups rows by their sizes.
+    pub(super) fn new(queue: &Queue<'_>, sizes: &Buffer<u32>) -> Result<Self> {
+        let rows = sizes.len();
+        let mut counts = queue.zeros::<u32>(CLASSES + 1)?;
+        let mut taken = queue.zeros::<u32>(CLASSES)?;
+        let mut list = queue.room(rows)?;
+        let given = [number(rows), read(sizes)?];
+        let arguments = [given[0], given[1], write(&mut counts)?];
+        queue.items(GROUPS, "count_classes", &DEFINES, rows, &arguments)?;
+        let (taken, to) = (write(&mut taken)?, write(&mut list)?);
+        let arguments = [given[0], given[1], read(&counts)?, taken, to];
+        queue.items(GROUPS, "list_classes", &DEFINES, rows, &arguments)?;
+        Ok(Self {
+            counts: counts.host()?.to_vec(),
+            list,
+        })
+    }
+
+    /// The largest size.
+    pub(super) fn largest(&self) -> usize {
+        self.counts[CLASSES] as usize
+    }
+
+    /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams,
+    /// which are of at most `widest`, has about `share` entries, at most 8: tables of more teams
+    /// would not fit into the local memory of a block.
+    pub(super) fn each(&self, most: usize, (share, widest): (usize, usize)) -> Result<Vec<Group>> {
+        let start = self.list.device()?;
+        let mut first = 0;
+        let group = |(class, &count): (usize, &u32)| {
+            let size = SMALLEST << class;
+            let is_local = size <= most && class + 1 < CLASSES;
+            let rows = Argument::Address(start + 4 * first);
+            first += u64::from(count);
+            Group {
+                count: count as usize,
+                rows,
+                size,
+                threads: match is_local && size < BLOCK_SIZES {
+                    true => (size / share).min(widest).max(size / 8),
+                    false => TEAM_BLOCK as usize,
+                },
+                is_local,
+            }
+        };
+        let groups = self.counts[..CLASSES].iter().enumerate().map(group);
+        Ok(groups.filter(|group| group.count > 0).collect())
+    }
+}
+
+impl Group {
+    /// Rows of which nothing is known but that they have at most `size`.
+    pub(super) fn long(count: usize, rows: &Buffer<u32>, size: usize) -> Result<Self> {
+        Ok(Self {
+            count,
+            rows: read(rows)?,
+            size,
+            threads: TEAM_BLOCK as usize,
+            is_local: false,
+        })
+    }
+
+    /// The same with local tables for rows of up to `size` entries, if they are longer.
+    pub(super) fn at_most(self, size: usize) -> Self {
+        match self.is_local {
+            true => self,
+            false => Self {
+                size,
+                is_local: true,
+                ..self
+            },
+        }
+    }
+
+    /// Blocks of teams, each with tables of `bytes` in global memory where these are not local. Where
+    /// they are every team has one row: blocks begin in their order, so that those that run together
+    /// have neighbouring rows, which read the same of the matrices. Fewer blocks of several rows were
+    /// slower by up to a fifth on an H200.
+    pub(super) fn blocks(&self, queue: &Queue<'_>, bytes: usize) -> usize {
+        let together = TEAM_BLOCK as usize / self.threads;
+        let blocks = self.count.div_ceil(together);
+        match self.is_local {
+            true => blocks,
+            false => blocks
+                .min(queue.most_blocks())
+                .min((TABLE_BYTES / bytes.max(1)).max(1)),
+        }
+    }
+
+    /// The definitions of `kernels/teams.h`, with so many `slots` where the table is local.
+    pub(super) fn defines(&self, slots: usize) -> [Define; 3] {
+        let (size, slots) = match self.is_local {
+            true => (self.size, slots),
+            false => (0, 0),
+        };
+        [
+            ("THREADS", literal(self.threads)),
+            ("SIZE", literal(size)),
+            ("SLOTS", literal(slots)),
+        ]
+    }
+}
+
+/// Zero, 3072 or a power of two, as a definition.
+pub(super) fn literal(value: usize) -> &'static str {
+    const POWERS: [&str; 15] = [
+        "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192",
+        "16384",
+    ];
+    match value {
+        0 => "0",
+        3072 => "3072",
+        power => POWERS[power.trailing_zeros() as usize],
+    }
+}
+
+impl Queue<'_> {
+    /// Row lengths for row offsets.
+    pub(crate) fn lengths(&self, offsets: &Buffer<usize>) -> Result<Buffer<u32>> {
+        let rows = offsets.len() - 1;
+        let mut lengths = self.room(rows)?;
+        let arguments = [number(rows), read(offsets)?, write(&mut lengths)?];
+        self.items(FILE, "lengths", &[], rows, &arguments)?;
+        Ok(lengths)
+    }
+}

@@ -1,0 +1,384 @@
+//! Products of sparse matrices.
+
+use std::sync::Arc;
+
+use vcycle_gpu::Argument;
+
+use super::grouped::Grouped;
+use super::groups::{Group, Groups, TEAM_BLOCK};
+use super::merged::Merged;
+use super::tiles::NOTHING;
+use super::{Queue, number, read, write};
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{Define, File, kernel_file};
+use crate::scalar::Scalar;
+use crate::size::Size;
+
+const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h");
+/// Kernels that have no teams are compiled with these.
+const PLAIN: [Define; 4] = [
+    ("THREADS", "1"),
+    ("SIZE", "0"),
+    ("SLOTS", "0"),
+    ("MAPPED", "0"),
+];
+/// Expected entries of rows that are counted in local memory, and entries of those that are
+/// gathered there.
+const LOCAL_COUNTS: usize = 4096;
+const LOCAL_ENTRIES: usize = 2048;
+/// Entries for every thread of a team that counts or gathers them, and most threads, measured on an
+/// H200.
+const COUNTING: (usize, usize) = (8, 32);
+const GATHERING: (usize, usize) = (4, 32);
+/// Products for every expected entry, as `product_work` has it.
+const PRODUCTS: usize = 4;
+
+/// A product `A B` on a device, or `A B P` with a `P` that has one entry a row.
+pub(crate) struct Product<'p> {
+    queue: Queue<'p>,
+    a: &'p Pattern,
+    b: &'p Pattern,
+    p: Option<&'p Pattern>,
+    /// Where rows are short.
+    merged: Option<Merged<'p>>,
+}
+
+impl<'p> Product<'p> {
+    /// Of matrices that fit.
+    ///
+    /// # Errors
+    /// When the device cannot number the columns of a table.
+    pub(crate) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
+        let product = Self::by_tables(queue, a, b)?;
+        let merged = Merged::new(queue, a, b)?;
+        Ok(Self { merged, ..product })
+    }
+
+    /// The same where rows of `B` may be in any order.
+    fn by_tables(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
+        if b.size().cols >= 1 << 31 || a.size().rows >= 1 << 32 {
+            return Err(queue.gpu.lacks("csr", "products of so many columns"));
+        }
+        Ok(Self {
+            queue,
+            a,
+            b,
+            p: None,
+            merged: None,
+        })
+    }
+
+    /// `A B P`; `P` has one entry a row.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn fused(
+        queue: Queue<'p>,
+        a: &'p Pattern,
+        b: &'p Pattern,
+        p: &'p Pattern,
+    ) -> Result<Self> {
+        let p = Some(p);
+        Ok(Self {
+            p,
+            ..Self::by_tables(queue, a, b)?
+        })
+    }
+
+    fn merged_for_values(&self) -> Option<&Merged<'p>> {
+        self.merged.as_ref().filter(|merged| !merged.counts_alone)
+    }
+
+    fn cols(&self) -> usize {
+        self.p.unwrap_or(self.b).size().cols
+    }
+
+    /// Where the entries stand.
+    pub(crate) fn symbolic(&self) -> Result<Pattern> {
+        let counts = self.counts()?;
+        let (offsets, entries) = self.queue.offsets(&counts)?;
+        let mut columns = self.queue.room(entries)?;
+        if let Some(merged) = &self.merged {
+            merged.rows(false, &[], &[read(&offsets)?, write(&mut columns)?])?;
+            return Ok(Pattern::of_buffers(self.size(), offsets, columns));
+        }
+        let groups = Groups::new(&self.queue, &counts)?;
+        for group in groups.each(LOCAL_ENTRIES, GATHERING)? {
+            let mut table = self.table(&group, groups.largest())?;
+            let mut arguments = self.arguments(&group, true)?;
+            arguments.extend(table.arguments()?);
+            arguments.extend([read(&offsets)?, write(&mut columns)?]);
+            self.launch("product_columns", &group, &[], table.blocks, &arguments)?;
+        }
+        Ok(Pattern::of_buffers(self.size(), offsets, columns))
+    }
+
+    fn size(&self) -> Size {
+        Size::new(self.a.size().rows, self.cols())
+    }
+
+    /// How many entries each row has.
+    fn counts(&self) -> Result<Buffer<u32>> {
+        if let Some(merged) = &self.merged {
+            return merged.counts();
+        }
+        let (queue, rows) = (&self.queue, self.a.size().rows);
+        let mut guesses = queue.room::<u32>(rows)?;
+        let mut arguments = vec![number(rows), Argument::U32(self.cols() as u32)];
+        arguments.extend(self.patterns()?);
+        arguments.push(write(&mut guesses)?);
+        queue.items(FILE, "product_work", &PLAIN, rows, &arguments)?;
+        let groups = Groups::new(queue, &guesses)?;
+        let most = (PRODUCTS * groups.largest()).min(self.cols());
+        let mut counts = queue.room::<u32>(rows)?;
+        // The guesses are known to their groups, so that their memory is free.
+        let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
+        for group in groups.each(LOCAL_COUNTS, COUNTING)? {
+            // Most rows have fewer entries than expected; which do not is told.
+            let group = group.at_most(LOCAL_COUNTS);
+            self.count(&group, most, [&mut counts, &mut again, &mut again_count])?;
+        }
+        let left = again_count.get(0)? as usize;
+        if left > 0 {
+            let group = Group::long(left, &again, most)?;
+            let mut nothing = [queue.room(left)?, queue.zeros(1)?];
+            let [none, zero] = &mut nothing;
+            self.count(&group, most, [&mut counts, none, zero])?;
+        }
+        Ok(counts)
+    }
+
+    fn count(&self, group: &Group, most: usize, out: [&mut Buffer<u32>; 3]) -> Result<()> {
+        let mut table = self.table(group, most)?;
+        let mut arguments = self.arguments(group, true)?;
+        arguments.extend(table.arguments()?);
+        for buffer in out {
+            arguments.push(write(buffer)?);
+        }
+        self.launch("product_count", group, &[], table.blocks, &arguments)
+    }
+
+    /// The values of entries that stand where `c` says.
+    pub(crate) fn numeric<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        factors: Factors<'_, A, B>,
+        c: &Pattern,
+    ) -> Result<Buffer<C>> {
+        let (offsets, columns) = c.buffers();
+        let mut values = self.queue.room(c.nonzeros())?;
+        let mut out = [read(offsets)?, read(columns)?, write(&mut values)?];
+        match self.merged_for_values() {
+            Some(merged) => {
+                out[1] = NOTHING;
+                self.merged_values::<A, B, C>(merged, factors, true, out)?;
+            }
+            None => {
+                let known = [("FRESH", "0"), ("SORTED", "0")];
+                self.values::<A, B, C>(factors, c.groups(&self.queue)?, known, out)?;
+            }
+        }
+        Ok(values)
+    }
+
+    /// The product; `is_sorted`: for rows in any order are as good where nobody sees them.
+    pub(crate) fn whole<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        factors: Factors<'_, A, B>,
+        is_sorted: bool,
+    ) -> Result<Csr<C>> {
+        let counts = self.counts()?;
+        let (offsets, entries) = self.queue.offsets(&counts)?;
+        let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
+        let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        match self.merged_for_values() {
+            Some(merged) => self.merged_values::<A, B, C>(merged, factors, false, out)?,
+            None => {
+                let groups = Groups::new(&self.queue, &counts)?;
+                let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
+                self.values::<A, B, C>(factors, &groups, [("FRESH", "1"), sorted], out)?;
+            }
+        }
+        let pattern = Pattern::of_buffers(self.size(), offsets, columns);
+        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+    }
+
+    fn values<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        factors: Factors<'_, A, B>,
+        groups: &Groups,
+        columns: [Define; 2],
+        out: [Argument; 3],
+    ) -> Result<()> {
+        let defines = [&self.types::<A, B, C>()?[..], &columns].concat();
+        // A team has a row of B at a time.
+        let teams = match self.p {
+            Some(_) => GATHERING,
+            None => (2, self.width().clamp(4, 32)),
+        };
+        for group in groups.each(LOCAL_ENTRIES, teams)? {
+            let mut table = self.table(&group, groups.largest())?;
+            let mut sums = self.queue.room::<f64>(table.keys.len())?;
+            let mut arguments = self.arguments(&group, false)?;
+            arguments.extend(table.arguments()?);
+            arguments.push(write(&mut sums)?);
+            arguments.extend(factors.arguments()?);
+            arguments.extend(out);
+            self.launch("product_values", &group, &defines, table.blocks, &arguments)?;
+        }
+        Ok(())
+    }
+
+    fn merged_values<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        merged: &Merged<'_>,
+        factors: Factors<'_, A, B>,
+        known: bool,
+        [offsets, columns, values]: [Argument; 3],
+    ) -> Result<()> {
+        let out = [&[offsets, columns], &factors.arguments()?[..], &[values]].concat();
+        merged.rows(known, &self.types::<A, B, C>()?, &out)
+    }
+
+    /// The definitions of the types of values.
+    fn types<A: Scalar, B: Scalar, C: Scalar>(&self) -> Result<[Define; 4]> {
+        let real = |kind| self.queue.gpu.real(kind);
+        Ok([
+            ("TA", real(A::KIND)?),
+            ("TB", real(B::KIND)?),
+            ("TC", real(C::KIND)?),
+            ("ACC", real(C::Arith::KIND)?),
+        ])
+    }
+
+    fn patterns(&self) -> Result<[Argument; 5]> {
+        let ([a, b], [c, d]) = (self.a.device()?, self.b.device()?);
+        let map = self.p.map_or(Ok(0), |p| p.buffers().1.device())?;
+        Ok([a, b, c, d, map].map(Argument::Address))
+    }
+
+    /// What all kernels of teams begin with; how many threads share a row of `B` where it may be
+    /// fewer than a team has.
+    fn arguments(&self, group: &Group, shares: bool) -> Result<Vec<Argument>> {
+        let mut arguments = vec![number(group.count), group.rows];
+        if shares {
+            arguments.push(Argument::U32(self.width().min(32) as u32));
+        }
+        arguments.extend(self.patterns()?);
+        Ok(arguments)
+    }
+
+    /// The mean length of the rows of `B`, or more.
+    fn width(&self) -> usize {
+        let mean = self.b.nonzeros().div_ceil(self.b.size().rows.max(1));
+        mean.next_power_of_two()
+    }
+
+    fn launch(
+        &self,
+        name: &'static str,
+        group: &Group,
+        types: &[Define],
+        blocks: usize,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
+        // Of the largest there would be no room for twice as many, with sums.
+        let slots = match group.size {
+            LOCAL_ENTRIES => LOCAL_ENTRIES / 2 * 3,
+            size => 2 * size,
+        };
+        let defines = [&group.defines(slots)[..], &mapped, types].concat();
+        self.queue.blocks(FILE, name, &defines, blocks, arguments)
+    }
+
+    /// The tables of a group; those in global memory for rows of up to `most` entries.
+    fn table(&self, group: &Group, most: usize) -> Result<Table> {
+        let slots = match group.is_local {
+            true => 0,
+            false => (most + most / 2 + 1).next_power_of_two(),
+        };
+        let blocks = group.blocks(&self.queue, slots * (size_of::<u32>() + size_of::<f64>()));
+        let keys = self.queue.room(slots * blocks)?;
+        Ok(Table {
+            slots,
+            blocks,
+            keys,
+        })
+    }
+}
+
+/// Tables in global memory, one for every block.
+struct Table {
+    slots: usize,
+    blocks: usize,
+    keys: Buffer<u32>,
+}
+
+impl Table {
+    fn arguments(&mut self) -> Result<[Argument; 2]> {
+        Ok([Argument::U32(self.slots as u32), write(&mut self.keys)?])
+    }
+}
+
+/// The matrices of a product.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'f, A, B> {
+    pub a: &'f Csr<A>,
+    pub b: &'f Csr<B>,
+    pub p: Option<&'f Csr<B>>,
+}
+
+impl<A: Scalar, B: Scalar> Factors<'_, A, B> {
+    fn arguments(&self) -> Result<Vec<Argument>> {
+        let mut arguments = vec![read(self.a.values_buffer())?, read(self.b.values_buffer())?];
+        if let Some(p) = self.p {
+            arguments.push(read(p.values_buffer())?);
+        }
+        Ok(arguments)
+    }
+}
+
+impl Queue<'_> {
+    /// `A B`.
+    pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        let product = Product::new(*self, a.pattern(), b.pattern())?;
+        product.whole(Factors { a, b, p: None }, true)
+    }
+
+    /// `R (A P)`; what is in between is sorted where merging does that.
+    fn triple<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        let right = Product::new(*self, a.pattern(), p.pattern())?;
+        let ap: Csr<T> = right.whole(Factors { a, b: p, p: None }, false)?;
+        let left = match right.merged_for_values() {
+            Some(_) => Product::new(*self, r.pattern(), ap.pattern())?,
+            None => Product::by_tables(*self, r.pattern(), ap.pattern())?,
+        };
+        let (a, b, p) = (r, &ap, None);
+        left.whole(Factors { a, b, p }, true)
+    }
+
+    /// `R A P`, without `A P` where `P` has one entry a row.
+    pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if !p.pattern().has_single_entries(self)? {
+            return self.triple(r, a, p);
+        }
+        let grouped = Grouped {
+            queue: *self,
+            r,
+            a,
+            p,
+        };
+        if let Some(product) = grouped.product()? {
+            return Ok(product);
+        }
+        let product = Product::fused(*self, r.pattern(), a.pattern(), p.pattern())?;
+        let factors = Factors {
+            a: r,
+            b: a,
+            p: Some(p),
+        };
+        product.whole(factors, true)
+    }
+}

@@ -1,0 +1,362 @@
+//! The layout in which `kernels/sliced.c` multiplies: rows side by side, columns in few bytes.
+
+use vcycle_gpu::Argument;
+
+use super::transpose::word;
+use super::{Queue, number, read, write};
+use crate::arrays::Pattern;
+use crate::error::Result;
+use crate::executor::{Buffer, Element};
+use crate::gpu::{Define, File, kernel_file};
+use crate::launch::rows::power;
+
+const FILE: File = kernel_file!("slices.c");
+/// The same with a block for every slice.
+const BY_SLICES: File = File {
+    block: LANES as u32,
+    ..FILE
+};
+/// Lanes of a slice.
+pub(crate) const LANES: usize = 32;
+/// Entries in a part of a row too long for a slice.
+pub(crate) const CHUNK: usize = 2048;
+/// Bytes of codes that slices count in.
+const UNIT: usize = 32;
+
+/// Where the entries of a CSR matrix stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Slices {
+    /// Rows in slices.
+    pub rows: usize,
+    /// Lanes for each row.
+    pub threads: usize,
+    /// The rows in slices, unless these are all in their own order.
+    pub order: Option<Buffer<u32>>,
+    /// First step and above it first unit of codes of every slice, and at the end their numbers.
+    pub starts: Buffer<usize>,
+    pub marks: Marks,
+    /// What is subtracted from the columns of a step.
+    pub bases: Buffer<u32>,
+    pub codes: Buffer<u8>,
+    /// Steps of all slices.
+    pub step_count: usize,
+    pub parts: Option<Parts>,
+}
+
+/// For every row of an aligned slice the steps it has, as bits; elsewhere its length. Of as few bytes
+/// as can be.
+#[derive(Clone, Debug)]
+pub(crate) enum Marks {
+    Short(Buffer<u8>),
+    Long(Buffer<u32>),
+}
+
+/// Parts of rows too long for a slice.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    pub count: usize,
+    /// Row, entries, number and of how many, for every part.
+    pub table: Buffer<u32>,
+    pub columns: Buffer<u32>,
+}
+
+impl Marks {
+    /// The definition of their type, and their address.
+    pub(crate) fn argument(&self) -> Result<(Define, Argument)> {
+        let (kind, address) = match self {
+            Marks::Short(marks) => ("u8", marks.device()?),
+            Marks::Long(marks) => ("u32", marks.device()?),
+        };
+        Ok((("MARK", kind), Argument::Address(address)))
+    }
+}
+
+impl Slices {
+    /// Those of a pattern.
+    ///
+    /// # Errors
+    /// When the device has no memory for them or cannot number steps or columns.
+    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        let (offsets, columns) = pattern.buffers();
+        let (size, entries) = (pattern.size(), columns.len());
+        if size.rows.max(size.cols) >= u32::MAX as usize - LANES {
+            return Err(queue.gpu.lacks("csr", "matrices of so many rows"));
+        }
+        let found = match pattern.is_known_single() {
+            true => Survey::of_single(size.rows),
+            false => Survey::new(queue, offsets)?,
+        };
+        let mean = entries / size.rows.max(1);
+        let threads = lanes_for(size.rows, mean, queue.gpu.width(), &found.longer);
+        let limit = longest_in_slices(threads, mean);
+        let (order, parts) = match found.longest > limit {
+            true => divided(queue, pattern, limit)?,
+            false => (None, None),
+        };
+        let mut work = Work::new(queue, pattern, threads, order);
+        let steps = found.steps[threads.trailing_zeros() as usize];
+        let most = steps.min(work.slices * limit.div_ceil(threads));
+        if most > u32::MAX as usize / 4 {
+            return Err(queue.gpu.lacks("csr", "matrices of so many entries"));
+        }
+        // Where slices would otherwise be a tenth empty.
+        if parts.is_some() || 10 * LANES * steps > 11 * entries {
+            work.order = Some(work.sorted()?);
+        }
+        work.encoded(parts)
+    }
+
+    /// Whether all rows are in aligned slices, in their own order.
+    pub(crate) fn is_aligned(&self) -> bool {
+        self.threads == 1 && self.codes.is_empty() && self.order.is_none() && self.parts.is_none()
+    }
+
+    /// Values of a matrix of the pattern in this layout; those of parts behind all others.
+    pub(crate) fn place<T: Element>(
+        &self,
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        values: &Buffer<T>,
+    ) -> Result<Buffer<T>> {
+        let work = Work::new(queue, pattern, self.threads, self.order.clone());
+        let in_slices = self.step_count * LANES;
+        let count = self.parts.as_ref().map_or(0, |parts| parts.count);
+        let mut placed = queue.room(in_slices + count * CHUNK)?;
+        let to = placed.device_mut()?;
+        let (mark, marks) = self.marks.argument()?;
+        let more = [
+            read(&self.starts)?,
+            marks,
+            read(values)?,
+            Argument::Address(to),
+        ];
+        let types = [mark, ("WORD", word::<T>())];
+        let items = work.slices * LANES;
+        work.launch(FILE, "place_values", types, items, &more)?;
+        if let Some(parts) = &self.parts {
+            let behind = to + (in_slices * size_of::<T>()) as u64;
+            parts.place(queue, pattern, values, Argument::Address(behind))?;
+        }
+        Ok(placed)
+    }
+}
+
+/// The rows of at most `limit` entries, and the parts of the others.
+fn divided(
+    queue: &Queue<'_>,
+    pattern: &Pattern,
+    limit: usize,
+) -> Result<(Option<Buffer<u32>>, Option<Parts>)> {
+    let (offsets, columns) = pattern.buffers();
+    let rows = pattern.size().rows;
+    let (mut flags, mut counts) = (queue.room(rows)?, queue.room(rows)?);
+    let known = [number(rows), read(offsets)?];
+    let found = [write(&mut flags)?, write(&mut counts)?];
+    let arguments = [&known[..], &[Argument::U32(limit as u32)], &found].concat();
+    queue.items(FILE, "divide", &defines(1, WORDS), rows, &arguments)?;
+    let (places, short) = queue.offsets(&flags)?;
+    let (firsts, count) = queue.offsets(&counts)?;
+    let (mut order, mut table) = (queue.room(short)?, queue.room(4 * count)?);
+    let where_to = [read(&places)?, read(&firsts)?];
+    let out = [write(&mut order)?, write(&mut table)?];
+    let arguments = [known, where_to, out].concat();
+    queue.items(FILE, "list_rows", &defines(1, WORDS), rows, &arguments)?;
+    let mut parts = Parts {
+        count,
+        table,
+        columns: queue.room(count * CHUNK)?,
+    };
+    let to = write(&mut parts.columns)?;
+    parts.place(queue, pattern, columns, to)?;
+    Ok((Some(order), Some(parts)))
+}
+
+impl Parts {
+    /// What the entries of parts have, part after part.
+    fn place<T: Element>(
+        &self,
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        values: &Buffer<T>,
+        to: Argument,
+    ) -> Result<()> {
+        let offsets = read(pattern.buffers().0)?;
+        let given = [number(self.count), read(&self.table)?, offsets];
+        let arguments = [&given[..], &[read(values)?, to]].concat();
+        let defines = defines(1, [WORDS[0], ("WORD", word::<T>())]);
+        let items = self.count * CHUNK;
+        queue.items(FILE, "place_parts", &defines, items, &arguments)
+    }
+}
+
+/// How many rows are longer than 8, 16, 32, 64, 128 and 256.
+type Longer = [usize; 6];
+
+/// What the row lengths of a matrix tell.
+struct Survey {
+    longer: Longer,
+    longest: usize,
+    /// Steps of all slices with 1, 2, 4 .. 32 lanes a row.
+    steps: [usize; 6],
+}
+
+impl Survey {
+    /// Of rows that have one entry each.
+    fn of_single(rows: usize) -> Self {
+        Self {
+            longer: [0; 6],
+            longest: 1,
+            steps: std::array::from_fn(|k| rows.div_ceil(LANES >> k)),
+        }
+    }
+
+    fn new(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<Self> {
+        let mut out = queue.zeros::<u32>(13)?;
+        let rows = offsets.len() - 1;
+        let arguments = [number(rows), read(offsets)?, write(&mut out)?];
+        queue.items(FILE, "survey", &defines(1, WORDS), rows, &arguments)?;
+        let out = out.host()?;
+        Ok(Self {
+            longer: std::array::from_fn(|k| out[k] as usize),
+            longest: out[6] as usize,
+            steps: std::array::from_fn(|k| out[12 - k] as usize),
+        })
+    }
+}
+
+/// The longest row that is not cut into parts.
+fn longest_in_slices(threads: usize, mean: usize) -> usize {
+    (64 * threads).max(4 * mean)
+}
+
+/// Lanes for a row: few steps where rows are long, and enough lanes to keep a device busy; where
+/// there is little to do, few steps also for the longer rows, which all wait for. Measured on an
+/// H200.
+fn lanes_for(rows: usize, mean: usize, width: usize, longer: &Longer) -> usize {
+    let too_few = |threads: usize| {
+        let (steps, lanes) = (mean / threads, rows * threads);
+        let waits = || steps > 4 || 64 * longer[threads.trailing_zeros() as usize] > rows;
+        steps > 64 || steps > 12 && lanes < 1 << 19 || lanes < 1 << 17 && waits()
+    };
+    let mut threads = 1;
+    while threads < width.min(LANES) && too_few(threads) {
+        threads *= 2;
+    }
+    threads
+}
+
+/// For kernels that have no type of marks or values.
+const WORDS: [Define; 2] = [("MARK", "u32"), ("WORD", "u32")];
+
+fn defines(threads: usize, [mark, word]: [Define; 2]) -> [Define; 4] {
+    const { assert!(CHUNK == 2048) };
+    [("THREADS", power(threads)), mark, word, ("CHUNK", "2048")]
+}
+
+/// What the kernels are given.
+struct Work<'w> {
+    queue: &'w Queue<'w>,
+    pattern: &'w Pattern,
+    threads: usize,
+    order: Option<Buffer<u32>>,
+    rows: usize,
+    slices: usize,
+}
+
+impl<'w> Work<'w> {
+    /// Of the rows in `order`, or all.
+    fn new(
+        queue: &'w Queue<'w>,
+        pattern: &'w Pattern,
+        threads: usize,
+        order: Option<Buffer<u32>>,
+    ) -> Self {
+        let rows = order.as_ref().map_or(pattern.size().rows, Buffer::len);
+        Self {
+            queue,
+            pattern,
+            threads,
+            order,
+            rows,
+            slices: rows.div_ceil(LANES / threads),
+        }
+    }
+
+    fn launch(
+        &self,
+        file: File,
+        name: &'static str,
+        types: [Define; 2],
+        items: usize,
+        more: &[Argument],
+    ) -> Result<()> {
+        let (offsets, columns) = self.pattern.buffers();
+        let given = [
+            number(self.slices),
+            number(self.rows),
+            self.order()?,
+            read(offsets)?,
+            read(columns)?,
+        ];
+        let arguments = [&given[..], more].concat();
+        let defines = defines(self.threads, types);
+        self.queue.items(file, name, &defines, items, &arguments)
+    }
+
+    fn order(&self) -> Result<Argument> {
+        let order = self.order.as_ref();
+        order.map_or(Ok(Argument::Address(0)), read)
+    }
+
+    /// Long rows first in every window.
+    fn sorted(&self) -> Result<Buffer<u32>> {
+        let mut sorted = self.queue.room(self.rows)?;
+        let offsets = read(self.pattern.buffers().0)?;
+        let given = [number(self.rows), offsets, self.order()?];
+        let arguments = [&given[..], &[write(&mut sorted)?]].concat();
+        let defines = defines(1, WORDS);
+        self.queue
+            .items(FILE, "sort_windows", &defines, self.rows, &arguments)?;
+        Ok(sorted)
+    }
+
+    fn encoded(self, parts: Option<Parts>) -> Result<Slices> {
+        let queue = self.queue;
+        let mut sizes = queue.room::<u64>(self.slices)?;
+        // Steps and units of all, and the largest mark.
+        let mut totals = queue.zeros::<u64>(2)?;
+        let all = totals.device_mut()?;
+        let formed = [write(&mut sizes)?, Argument::Address(all + 8)];
+        self.launch(BY_SLICES, "form", WORDS, self.slices * LANES, &formed)?;
+        let starts = queue.scan(&sizes, Argument::Address(all))?;
+        let totals = totals.host()?;
+        let [step_count, unit_count] = [totals[0] as u32, (totals[0] >> 32) as u32];
+        let mut made = Slices {
+            rows: self.rows,
+            threads: self.threads,
+            order: self.order.clone(),
+            starts,
+            marks: match totals[1] <= u8::MAX.into() {
+                true => Marks::Short(queue.room(self.rows)?),
+                false => Marks::Long(queue.room(self.rows)?),
+            },
+            bases: queue.room(step_count as usize)?,
+            codes: queue.room(unit_count as usize * UNIT)?,
+            step_count: step_count as usize,
+            parts,
+        };
+        let (mark, marks) = made.marks.argument()?;
+        let more = [
+            read(&made.starts)?,
+            write(&mut made.bases)?,
+            marks,
+            write(&mut made.codes)?,
+        ];
+        let types = [mark, WORDS[1]];
+        self.launch(BY_SLICES, "encode", types, self.slices * LANES, &more)?;
+        Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Prolongations of groups that reproduce vectors.
+
+use std::sync::Arc;
+
+use vcycle_gpu::Argument;
+
+use super::smoothed::constants;
+use super::tiles::{graph, tile_file, word};
+use super::{Queue, number, read, write};
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::File;
+use crate::size::Size;
+
+const FILE: File = tile_file!("tentative.c");
+
+/// Groups of nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Grouping<'g> {
+    /// The group of every node, if it has one.
+    pub groups: &'g Buffer<u32>,
+    /// How many there are.
+    pub count: usize,
+    /// Unknowns of a node.
+    pub block: usize,
+    /// Whether it is known that every node has one.
+    pub is_complete: bool,
+}
+
+impl Grouping<'_> {
+    fn rows(&self) -> usize {
+        self.groups.len() * self.block
+    }
+}
+
+/// The prolongation, and the vectors of the next level. Vectors of which less than a share is left behind
+/// those before depend on them.
+pub fn tentative(
+    queue: Queue<'_>,
+    nodes: Grouping<'_>,
+    vectors: &[Vec<f64>],
+    dependent: f64,
+) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
+    let (rows, m, count) = (nodes.rows(), vectors.len(), nodes.count);
+    let vectors = Buffer::from_vec(queue.executor, vectors.concat());
+    let single = (count, 1);
+    let members = constants(queue, nodes.groups, single, nodes.is_complete)?;
+    let members = queue.transpose_pattern(members.pattern())?;
+    let mut q = queue.room::<f64>(rows * m)?;
+    let mut coarse = queue.zeros::<f64>(count * m * m)?;
+    let shape = [word(nodes.block), word(m)];
+    let known = [number(count), number(rows), shape[0], shape[1]];
+    let operands = [Argument::F64(dependent), read(&vectors)?];
+    let [offsets, list] = graph(&members)?;
+    let results = [write(&mut q)?, write(&mut coarse)?];
+    let arguments = [
+        &known[..],
+        &[operands[0], offsets, list, operands[1]],
+        &results,
+    ]
+    .concat();
+    let length = rows.div_ceil(count.max(1));
+    queue.rows(FILE, "tentative_factors", &[], (count, length), &arguments)?;
+    let t = gathered(queue, nodes, m, &q)?;
+    let coarse = coarse.host()?;
+    let coarse = coarse.chunks((count * m).max(1)).map(<[f64]>::to_vec);
+    let mut coarse: Vec<_> = coarse.collect();
+    coarse.resize(m, Vec::new());
+    Ok((t, coarse))
+}
+
+/// What is not zero of the `m` numbers of every row.
+fn gathered(queue: Queue<'_>, nodes: Grouping<'_>, m: usize, q: &Buffer<f64>) -> Result<Csr<f64>> {
+    let rows = nodes.rows();
+    let known = [
+        number(rows),
+        word(nodes.block),
+        word(m),
+        read(nodes.groups)?,
+        read(q)?,
+    ];
+    let mut counts = queue.room(rows)?;
+    let arguments = [&known[..], &[write(&mut counts)?]].concat();
+    queue.rows(FILE, "tentative_counts", &[], (rows, 1), &arguments)?;
+    let (offsets, entries) = queue.offsets(&counts)?;
+    let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+    let results = [write(&mut columns)?, write(&mut values)?];
+    let arguments = [&known[..], &[read(&offsets)?], &results].concat();
+    queue.rows(FILE, "tentative_fill", &[], (rows, 1), &arguments)?;
+    let size = Size::new(rows, nodes.count * m);
+    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+    Ok(Csr::of_buffers(&pattern, values))
+}

@@ -1,0 +1,323 @@
+//! Launches of the vector kernels.
+//!
+//! One column is read in groups of 16 bytes; many columns have kernels of their own, whose threads
+//! stay in their column.
+
+use vcycle_gpu::{Argument, Kernel};
+
+use super::scalars::{coefficient_arguments, number};
+use crate::arrays::{Coefficient, Scalars, Vector};
+use crate::error::Result;
+use crate::gpu::{BLOCK, File, Gpu, PARTIAL_SUMS, kernel_file};
+use crate::scalar::Scalar;
+
+const FILE: File = kernel_file!("vector.c");
+const MIXED: File = kernel_file!("mixed.c");
+
+/// Bytes of an operand that one block takes at a time, as in the kernels.
+const TILE: usize = 2 * 16 * BLOCK as usize;
+/// Most blocks of a reduction: enough for any device, few enough to run at once.
+const REDUCTION_BLOCKS: usize = 1024;
+/// Most blocks of an elementwise operation, for each compute unit.
+const BLOCKS_PER_UNIT: usize = 16;
+
+/// Every value the same.
+pub(crate) fn fill<T: Scalar>(gpu: &Gpu, value: T, y: &mut Vector<T>) -> Result<()> {
+    let kernel = kernel::<T>(gpu, "vector_fill")?;
+    let arguments = [values(y), number(value.load()), write(y)?];
+    elementwise(gpu, &kernel, y, &arguments)
+}
+
+/// The columns of the identity.
+pub(crate) fn identity<T: Scalar>(gpu: &Gpu, y: &mut Vector<T>) -> Result<()> {
+    let kernel = kernel::<T>(gpu, "vector_identity")?;
+    let arguments = [Argument::U64(y.rows() as u64), write(y)?];
+    elementwise(gpu, &kernel, y, &arguments)
+}
+
+/// `y = x`, rounded once.
+pub(crate) fn copy<S: Scalar, T: Scalar>(
+    gpu: &Gpu,
+    x: &Vector<S>,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    let kernel = mixed_kernel::<S, T>(gpu, "mixed_copy")?;
+    let arguments = [values(y), read(x)?, write(y)?];
+    elementwise(gpu, &kernel, y, &arguments)
+}
+
+/// `y = alpha x + beta y`, column by column.
+pub(crate) fn axpby<T: Scalar>(
+    gpu: &Gpu,
+    alpha: Coefficient<'_, T>,
+    x: &Vector<T>,
+    beta: Coefficient<'_, T>,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    axpby_with(gpu, alpha, read(x)?, beta, y)
+}
+
+/// `y = alpha y`, column by column.
+pub(crate) fn scale<T: Scalar>(
+    gpu: &Gpu,
+    alpha: Coefficient<'_, T>,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    // What has a zero coefficient is not read.
+    axpby_with(gpu, Coefficient::zero(), NOTHING, alpha, y)
+}
+
+fn axpby_with<T: Scalar>(
+    gpu: &Gpu,
+    alpha: Coefficient<'_, T>,
+    x: Argument,
+    beta: Coefficient<'_, T>,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    let kernel = match y.cols() {
+        1 => kernel::<T>(gpu, "vector_axpby")?,
+        _ => kernel::<T>(gpu, "vector_axpby_columns")?,
+    };
+    let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
+    let arguments = [&sizes(y)[..], &alpha, &[x], &beta, &[write(y)?]].concat();
+    elementwise(gpu, &kernel, y, &arguments)
+}
+
+/// `y = alpha d x + beta y` with one `d` per row.
+pub(crate) fn combine_rows<D: Scalar, T: Scalar>(
+    gpu: &Gpu,
+    alpha: Coefficient<'_, T>,
+    d: &Vector<D>,
+    x: &Vector<T>,
+    beta: Coefficient<'_, T>,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    let kernel = match y.cols() {
+        1 => mixed_kernel::<D, T>(gpu, "mixed_combine_rows")?,
+        _ => mixed_kernel::<D, T>(gpu, "mixed_combine_rows_columns")?,
+    };
+    let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
+    let operands = [read(d)?, read(x)?];
+    let arguments = [&sizes(y)[..], &alpha, &operands, &beta, &[write(y)?]].concat();
+    elementwise(gpu, &kernel, y, &arguments)
+}
+
+/// `out = sum of x y`, column by column.
+pub(crate) fn dot<T: Scalar>(
+    gpu: &Gpu,
+    x: &Vector<T>,
+    y: &Vector<T>,
+    out: &mut Scalars<T>,
+) -> Result<()> {
+    if x.cols() != 1 {
+        return dot_columns(gpu, false, x, y, out);
+    }
+    let arguments = [values(x), read(x)?, read(y)?, result(out)?];
+    reduction(gpu, &kernel::<T>(gpu, "vector_dot")?, x, &arguments)
+}
+
+/// Of one column, the products of `x` with `y` and with `z`.
+pub(crate) fn dot2<T: Scalar>(
+    gpu: &Gpu,
+    x: &Vector<T>,
+    (y, with_y): (&Vector<T>, &mut Scalars<T>),
+    (z, with_z): (&Vector<T>, &mut Scalars<T>),
+) -> Result<()> {
+    let results = [result(with_y)?, result(with_z)?];
+    let arguments = [&[values(x), read(x)?, read(y)?, read(z)?][..], &results].concat();
+    reduction(gpu, &kernel::<T>(gpu, "vector_dot2")?, x, &arguments)
+}
+
+/// The norms of all columns.
+pub(crate) fn norm<T: Scalar>(gpu: &Gpu, x: &Vector<T>, out: &mut Scalars<T>) -> Result<()> {
+    if x.cols() != 1 {
+        return dot_columns(gpu, true, x, x, out);
+    }
+    // With a zero coefficient nothing is added, and so nothing written.
+    let alpha = coefficient_arguments::<T>(Coefficient::zero())?;
+    let operands = [NOTHING, read(x)?, result(out)?];
+    let arguments = [&[values(x)][..], &alpha, &operands].concat();
+    reduction(gpu, &kernel::<T>(gpu, "vector_axpy_norm")?, x, &arguments)
+}
+
+/// Of one column, `y += alpha x` and the norm of `y`.
+pub(crate) fn axpy_norm<T: Scalar>(
+    gpu: &Gpu,
+    alpha: Coefficient<'_, T>,
+    x: &Vector<T>,
+    y: &mut Vector<T>,
+    out: &mut Scalars<T>,
+) -> Result<()> {
+    let alpha = coefficient_arguments(alpha)?;
+    let operands = [read(x)?, write(y)?, result(out)?];
+    let arguments = [&[values(x)][..], &alpha, &operands].concat();
+    reduction(gpu, &kernel::<T>(gpu, "vector_axpy_norm")?, x, &arguments)
+}
+
+/// Of one column, `x += alpha p`, `r += beta q` and the norm of `r`.
+pub(crate) fn advance<T: Scalar>(
+    gpu: &Gpu,
+    (alpha, p, x): (Coefficient<'_, T>, &Vector<T>, &mut Vector<T>),
+    (beta, q, r): (Coefficient<'_, T>, &Vector<T>, &mut Vector<T>),
+    out: &mut Scalars<T>,
+) -> Result<()> {
+    let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
+    let (first, second) = ([read(p)?, write(x)?], [read(q)?, write(r)?]);
+    let arguments = [
+        &[values(p)][..],
+        &alpha,
+        &first,
+        &beta,
+        &second,
+        &[result(out)?],
+    ]
+    .concat();
+    reduction(gpu, &kernel::<T>(gpu, "vector_advance")?, p, &arguments)
+}
+
+/// The products of the columns of `x` and `y`, or their square roots; as many columns at a time as
+/// a block has threads.
+fn dot_columns<T: Scalar>(
+    gpu: &Gpu,
+    root: bool,
+    x: &Vector<T>,
+    y: &Vector<T>,
+    out: &mut Scalars<T>,
+) -> Result<()> {
+    let kernel = kernel::<T>(gpu, "vector_dot_columns")?;
+    for first in (0..x.cols()).step_by(BLOCK as usize) {
+        let count = (x.cols() - first).min(BLOCK as usize);
+        let most = REDUCTION_BLOCKS.min(PARTIAL_SUMS / count);
+        let blocks = tiles::<T>(x.rows() * count).min(most);
+        let numbers = [x.cols(), first, count, usize::from(root)];
+        let arguments = [
+            &[Argument::U64(x.rows() as u64)][..],
+            &numbers.map(|number| Argument::U32(number as u32)),
+            &[read(x)?, read(y)?, result(out)?],
+            &gpu.reduction(),
+        ]
+        .concat();
+        gpu.launch(&kernel, blocks as u32, &arguments)?;
+    }
+    Ok(())
+}
+
+/// The null pointer, for what a kernel does not read.
+const NOTHING: Argument = Argument::Address(0);
+
+fn kernel<T: Scalar>(gpu: &Gpu, name: &'static str) -> Result<Kernel> {
+    gpu.kernel(FILE, name, &[("T", gpu.real(T::KIND)?)])
+}
+
+fn mixed_kernel<S: Scalar, T: Scalar>(gpu: &Gpu, name: &'static str) -> Result<Kernel> {
+    let types = [("S", gpu.real(S::KIND)?), ("T", gpu.real(T::KIND)?)];
+    gpu.kernel(MIXED, name, &types)
+}
+
+fn read<T: Scalar>(x: &Vector<T>) -> Result<Argument> {
+    Ok(Argument::Address(x.device()?))
+}
+
+fn write<T: Scalar>(y: &mut Vector<T>) -> Result<Argument> {
+    Ok(Argument::Address(y.device_mut()?))
+}
+
+fn result<T: Scalar>(out: &mut Scalars<T>) -> Result<Argument> {
+    Ok(Argument::Address(out.device_mut()?))
+}
+
+/// How many values a vector has.
+fn values<T: Scalar>(y: &Vector<T>) -> Argument {
+    Argument::U64((y.rows() * y.cols()) as u64)
+}
+
+/// The values of a vector, and its columns where a kernel is told.
+fn sizes<T: Scalar>(y: &Vector<T>) -> Vec<Argument> {
+    match y.cols() {
+        1 => vec![values(y)],
+        cols => vec![values(y), Argument::U32(cols as u32)],
+    }
+}
+
+/// Tiles that values of one type make; at least one.
+fn tiles<T: Scalar>(values: usize) -> usize {
+    (values * size_of::<T>()).div_ceil(TILE).max(1)
+}
+
+/// With at least as many threads as columns, so that every thread can stay in one.
+fn elementwise<T: Scalar>(
+    gpu: &Gpu,
+    kernel: &Kernel,
+    y: &Vector<T>,
+    arguments: &[Argument],
+) -> Result<()> {
+    let most = gpu.device().properties().compute_units * BLOCKS_PER_UNIT;
+    let blocks = tiles::<T>(y.rows() * y.cols()).min(most);
+    let blocks = blocks.max(y.cols().div_ceil(BLOCK as usize));
+    match y.bytes() {
+        0 => Ok(()),
+        _ => gpu.launch(kernel, blocks as u32, arguments),
+    }
+}
+
+/// The blocks follow from the size alone, so that sums are the same on every device.
+fn reduction<T: Scalar>(
+    gpu: &Gpu,
+    kernel: &Kernel,
+    x: &Vector<T>,
+    arguments: &[Argument],
+) -> Result<()> {
+    let blocks = tiles::<T>(x.rows()).min(REDUCTION_BLOCKS);
+    let arguments = [arguments, &gpu.reduction()].concat();
+    gpu.launch(kernel, blocks as u32, &arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::scalar::{bf16, convert, f16};
+
+    fn wave<T: Scalar>(executor: &Executor, rows: usize, shift: usize) -> Vector<T> {
+        let value = |i: usize| convert(((i * 7 + shift) % 17) as f64 * 0.25 - 2.0);
+        Vector::from_column(executor, (0..rows).map(value).collect())
+    }
+
+    /// `x += p / 2`, `r -= q` and the norm of `r`.
+    fn advanced<T: Scalar>(executor: &Executor, rows: usize) -> (Vec<T>, Vec<T>, T::Arith) {
+        let wave = |shift| wave::<T>(executor, rows, shift);
+        let (p, q, mut x, mut r) = (wave(1), wave(2), wave(3), wave(4));
+        let mut norm = Scalars::filled(executor, 1, T::default().load()).unwrap();
+        let (alpha, beta) = (Coefficient::real(0.5), Coefficient::real(-1.0));
+        x.advance((alpha, &p), (beta, &q), &mut r, &mut norm)
+            .unwrap();
+        (x.to_vec(), r.to_vec(), norm.get(0).unwrap())
+    }
+
+    fn check<T: Scalar>(executor: &Executor) {
+        for rows in [0, 1, 5, 20_011] {
+            let expected = advanced::<T>(&Executor::reference(), rows);
+            assert_eq!(
+                advanced::<T>(executor, rows),
+                expected,
+                "{rows} {}",
+                T::KIND
+            );
+        }
+    }
+
+    #[test]
+    fn one_pass_advances_as_three_do() {
+        let found = vcycle_gpu::discover().into_iter();
+        let devices = found.filter_map(|found| found.devices.ok()).flatten();
+        let Some(device) = devices.into_iter().find(|device| device.is_cpu) else {
+            eprintln!("skipped: no OpenCL processor here");
+            return;
+        };
+        let executor = Executor::gpu(&device.name).unwrap();
+        check::<f64>(&executor);
+        check::<f32>(&executor);
+        check::<f16>(&executor);
+        check::<bf16>(&executor);
+    }
+}

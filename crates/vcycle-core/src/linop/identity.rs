@@ -1,0 +1,71 @@
+//! The operator that does nothing.
+
+use std::borrow::Cow;
+
+use super::{LinOp, Size, Transpose, check_apply};
+use crate::arrays::Csr;
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::scalar::Scalar;
+use crate::vector::Vector;
+use crate::workspace::Workspace;
+
+/// The identity: what a solver uses where no preconditioner is given, and the term of a shift.
+///
+/// ```
+/// use vcycle::{executor::{Executor, Workspace}, linop::{Identity, LinOp}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let x = Vector::from_column(&cpu, vec![1.0, 2.0]);
+/// let mut y = Vector::zeros_like(&x)?;
+/// Identity::new(&cpu, 2).apply(&x, &mut y, &Workspace::new())?;
+/// assert_eq!(y.to_vec(), x.to_vec());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Identity {
+    executor: Executor,
+    n: usize,
+}
+
+impl Identity {
+    /// On vectors of `n` rows.
+    pub fn new(executor: &Executor, n: usize) -> Self {
+        Self {
+            executor: executor.clone(),
+            n,
+        }
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Identity {
+    fn size(&self) -> Size {
+        Size::square(self.n)
+    }
+
+    fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
+        check_apply("identity", Size::square(self.n), &self.executor, x, y)?;
+        y.copy_from(x)
+    }
+
+    fn apply_transposed(
+        &self,
+        _mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.apply(x, y, ws)
+    }
+
+    fn csr(&self) -> Option<Cow<'_, Csr<T>>> {
+        Some(Cow::Owned(Csr::identity(&self.executor, self.n)))
+    }
+
+    fn is_identity(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,279 @@
+//! Linear operators and the factories that make them.
+//!
+//! A matrix, a preconditioner, a multigrid cycle, a whole solver and a closure are all a
+//! [`LinOp`]: `y = A x` on one or many columns. A [`Factory`] holds parameters and turns a matrix
+//! into an operator, so that any solver can be a preconditioner, a smoother or a coarsest solver.
+//!
+//! Operators compose: [`Sum`], [`Product`], [`Scaled`], [`Transposed`] and [`Converted`] are made
+//! of others, [`MatrixFree`] of a closure. An operator of your own implements three methods:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use vcycle::{Result, executor::{Executor, Workspace}, linop::{LinOp, Size, check_apply},
+//!              solver::{Cg, Solver}, vector::Vector};
+//!
+//! /// `-u''` on a line of `n` points, without a matrix.
+//! #[derive(Debug)]
+//! struct Laplacian {
+//!     executor: Executor,
+//!     n: usize,
+//! }
+//!
+//! impl LinOp<f64> for Laplacian {
+//!     fn size(&self) -> Size {
+//!         Size::square(self.n)
+//!     }
+//!     fn executor(&self) -> &Executor {
+//!         &self.executor
+//!     }
+//!     fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, _ws: &Workspace) -> Result<()> {
+//!         check_apply("laplacian", Size::square(self.n), &self.executor, x, y)?;
+//!         let (cols, x) = (x.cols(), x.host()?);
+//!         for (place, y) in y.host_mut()?.iter_mut().enumerate() {
+//!             let left = place.checked_sub(cols).map_or(0.0, |left| x[left]);
+//!             let right = x.get(place + cols).unwrap_or(&0.0);
+//!             *y = 2.0 * x[place] - left - right;
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let cpu = Executor::cpu();
+//! let a = Arc::new(Laplacian { executor: cpu.clone(), n: 5 });
+//! let b = Vector::filled(&cpu, 5, 1, 1.0)?;
+//! let mut x = Vector::zeros_like(&b)?;
+//! let outcome = Solver::new(Cg::default(), a)?.solve(&b, &mut x)?;
+//! assert!(outcome.converged());
+//! assert!((x.to_vec()[2] - 4.5).abs() < 1e-6);
+//! # Ok::<(), vcycle::Error>(())
+//! ```
+
+mod converted;
+mod factory_fn;
+mod identity;
+mod matrix_free;
+mod product;
+mod relax;
+mod scaled;
+mod sum;
+#[cfg(test)]
+mod tests;
+mod transposed;
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+pub use crate::arrays::Sweep;
+pub use crate::error::check_size;
+pub use crate::size::Size;
+pub use converted::{Converted, InPrecision};
+pub use factory_fn::FactoryFn;
+pub use identity::Identity;
+pub use matrix_free::MatrixFree;
+pub use product::Product;
+pub use scaled::Scaled;
+pub use sum::Sum;
+pub use transposed::Transposed;
+pub use vcycle_kernels::Transpose;
+
+use crate::arrays::Csr;
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::scalar::{Mixes, Scalar};
+use crate::vector::{Coefficient, Scalars, Vector};
+use crate::workspace::Workspace;
+
+/// A linear map from vectors of `X` to vectors of `Y`.
+///
+/// Operators are immutable and may be shared between threads; what they write to while they are
+/// applied comes from the [`Workspace`] of the solve. Only [`size`](LinOp::size),
+/// [`executor`](LinOp::executor) and [`apply`](LinOp::apply) have to be written; the rest has
+/// defaults that a faster operator overrides.
+pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
+    /// Rows and columns.
+    fn size(&self) -> Size;
+
+    /// Where the operator lives; its operands must live there too.
+    fn executor(&self) -> &Executor;
+
+    /// `y = A x`. The old contents of `y` are not read.
+    fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, ws: &Workspace) -> Result<()>;
+
+    /// `y = A x`, and column by column the products of `x` with `y` where that saves a pass over memory; says
+    /// whether they were made.
+    fn apply_dot(
+        &self,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        dots: &mut Scalars<Y>,
+        ws: &Workspace,
+    ) -> Result<bool> {
+        let _ = dots;
+        self.apply(x, y, ws)?;
+        Ok(false)
+    }
+
+    /// `y = alpha A x + beta y`.
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, Y>,
+        x: &Vector<X>,
+        beta: Coefficient<'_, Y>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut product = ws.vector_like::<Y, Y>(y)?;
+        self.apply(x, &mut product, ws)?;
+        y.axpby(alpha, &product, beta)
+    }
+
+    /// `r = b - A x`.
+    fn residual(
+        &self,
+        b: &Vector<Y>,
+        x: &Vector<X>,
+        r: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        r.copy_from(b)?;
+        self.apply_advanced(Coefficient::real(-1.0), x, Coefficient::one(), r, ws)
+    }
+
+    /// `y = alpha d (b - A x) + beta x + gamma y` with the diagonal matrix, the right-hand side and
+    /// the weights of a [`Sweep`].
+    fn relax(
+        &self,
+        sweep: Sweep<'_, Y>,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()>
+    where
+        Y: Mixes<Y, Y>,
+    {
+        sweep.compose(self, x, y, ws)
+    }
+
+    /// `sweeps` times `x += M (b - A x)`, with this operator as `M`: steps towards the solution of
+    /// `A x = b`.
+    fn improve(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<Y, X>,
+        b: &Vector<X>,
+        x: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut r = ws.vector_like::<X, X>(b)?;
+        for _ in 0..sweeps {
+            a.residual(b, x, &mut r, ws)?;
+            self.apply_advanced(Coefficient::one(), &r, Coefficient::one(), x, ws)?;
+        }
+        Ok(())
+    }
+
+    /// Whether so many sweeps of [`improve`](LinOp::improve) had rather leave their result beside the
+    /// guess they start from: [`improve_beside`](LinOp::improve_beside) is faster then.
+    fn ends_beside(&self, _sweeps: usize) -> bool {
+        false
+    }
+
+    /// What [`improve`](LinOp::improve) makes of `guess`, in `x`; the guess is lost.
+    fn improve_beside(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<Y, X>,
+        b: &Vector<X>,
+        guess: &mut Vector<Y>,
+        x: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        x.copy_from(guess)?;
+        self.improve(sweeps, a, b, x, ws)
+    }
+
+    /// `y = A^T x`, or `A^H x` for [`Transpose::Conjugate`].
+    fn apply_transposed(
+        &self,
+        _mode: Transpose,
+        _x: &Vector<Y>,
+        _y: &mut Vector<X>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        Err(Error::Unsupported {
+            component: format!("{self:?}"),
+            operation: "transposed application".to_owned(),
+        })
+    }
+
+    /// The entries, for components that need them; `None` for matrix-free operators.
+    fn csr(&self) -> Option<Cow<'_, Csr<X>>> {
+        None
+    }
+
+    /// Bytes held and moved.
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+
+    /// Whether [`apply`](LinOp::apply) is nothing but a copy; solvers then skip it.
+    fn is_identity(&self) -> bool {
+        false
+    }
+}
+
+/// What an operator costs in memory and in memory traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Bytes held.
+    pub held: usize,
+    /// Bytes one application moves for the operator itself, vectors not counted.
+    pub moved: usize,
+}
+
+impl std::iter::Sum for Footprint {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |total, part| Self {
+            held: total.held + part.held,
+            moved: total.moved + part.moved,
+        })
+    }
+}
+
+/// Parameters that become an operator once a matrix is given.
+pub trait Factory<T: Scalar>: Debug + Send + Sync {
+    /// Binds the parameters to `a`. Stages of the set-up are reported to the workspace's log.
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>>;
+}
+
+/// The entries of `a`, or an error that names who needs them.
+pub fn entries<'a, T: Scalar>(
+    a: &'a dyn LinOp<T>,
+    component: &'static str,
+) -> Result<Cow<'a, Csr<T>>> {
+    a.csr().ok_or(Error::NeedsEntries { component })
+}
+
+/// Fails, naming `component`, unless `a` is square.
+pub fn check_square<T: Scalar>(a: &dyn LinOp<T>, component: &'static str) -> Result<()> {
+    let size = a.size();
+    if size.rows == size.cols {
+        return Ok(());
+    }
+    Err(Error::NotSquare { component, size })
+}
+
+/// Fails unless `y = A x` fits in sizes and place.
+pub fn check_apply<X: Scalar, Y: Scalar>(
+    operation: &'static str,
+    size: Size,
+    executor: &Executor,
+    x: &Vector<X>,
+    y: &Vector<Y>,
+) -> Result<()> {
+    check_size(operation, Size::new(size.cols, y.cols()), x.size())?;
+    check_size(operation, Size::new(size.rows, x.cols()), y.size())?;
+    executor.check_same(x.executor(), operation)?;
+    executor.check_same(y.executor(), operation)
+}

@@ -1,0 +1,84 @@
+//! An operator times a number.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Footprint, LinOp, Size, Transpose};
+use crate::arrays::Csr;
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::scalar::{Field, Scalar};
+use crate::vector::{Coefficient, Vector};
+use crate::workspace::Workspace;
+
+/// `alpha A`.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, linop::{LinOp, Scaled}, matrix::Csr,
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]));
+/// let x = Vector::filled(&cpu, 2, 1, 1.0)?;
+/// let mut y = Vector::zeros_like(&x)?;
+/// Scaled::<f64>::new(-3.0, a).apply(&x, &mut y, &Workspace::new())?;
+/// assert_eq!(y.to_vec(), [-3.0, -6.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scaled<T: Scalar> {
+    alpha: T::Arith,
+    a: Arc<dyn LinOp<T>>,
+}
+
+impl<T: Scalar> Scaled<T> {
+    /// `alpha` times `a`.
+    pub fn new(alpha: T::Arith, a: Arc<dyn LinOp<T>>) -> Self {
+        Self { alpha, a }
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Scaled<T> {
+    fn size(&self) -> Size {
+        self.a.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.a.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        self.apply_advanced(Coefficient::one(), x, Coefficient::zero(), y, ws)
+    }
+
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, T>,
+        x: &Vector<T>,
+        beta: Coefficient<'_, T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.a
+            .apply_advanced(alpha.scaled(self.alpha), x, beta, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.a.apply_transposed(mode, x, y, ws)?;
+        y.scale(Coefficient::constant(mode.of(self.alpha)))
+    }
+
+    fn csr(&self) -> Option<Cow<'_, Csr<T>>> {
+        self.a.csr()?.scale(self.alpha).ok().map(Cow::Owned)
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.a.footprint()
+    }
+}

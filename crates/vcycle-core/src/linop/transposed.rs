@@ -1,0 +1,88 @@
+//! The transpose of an operator.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Footprint, LinOp, Size, Transpose};
+use crate::arrays::Csr;
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::scalar::Scalar;
+use crate::vector::Vector;
+use crate::workspace::Workspace;
+
+/// `A^T` or `A^H`, through the transposed application of `A`; nothing is stored.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, linop::{LinOp, Size, Transpose, Transposed},
+///              matrix::{Csr, Duplicates}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let row = Csr::from_arrays(&cpu, Size::new(1, 2), vec![0, 2], vec![0, 1], vec![3.0, 4.0],
+///                            Duplicates::Refuse)?;
+/// let column = Transposed::<f64>::new(Arc::new(row), Transpose::Plain);
+/// let mut y = Vector::zeros(&cpu, 2, 1)?;
+/// column.apply(&Vector::filled(&cpu, 1, 1, 1.0)?, &mut y, &Workspace::new())?;
+/// assert_eq!(y.to_vec(), [3.0, 4.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Transposed<X: Scalar, Y: Scalar = X> {
+    a: Arc<dyn LinOp<X, Y>>,
+    mode: Transpose,
+}
+
+impl<X: Scalar, Y: Scalar> Transposed<X, Y> {
+    /// The plain or conjugate transpose of `a`. An operator that cannot be applied transposed
+    /// says so when this one is applied.
+    pub fn new(a: Arc<dyn LinOp<X, Y>>, mode: Transpose) -> Self {
+        Self { a, mode }
+    }
+}
+
+impl<X: Scalar, Y: Scalar> LinOp<Y, X> for Transposed<X, Y> {
+    fn size(&self) -> Size {
+        self.a.size().transposed()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.a.executor()
+    }
+
+    fn apply(&self, x: &Vector<Y>, y: &mut Vector<X>, ws: &Workspace) -> Result<()> {
+        self.a.apply_transposed(self.mode, x, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        if mode == self.mode || !X::KIND.is_complex() {
+            return self.a.apply(x, y, ws);
+        }
+        Err(Error::Unsupported {
+            component: format!("{self:?}"),
+            operation: "application of the conjugated, untransposed operator".to_owned(),
+        })
+    }
+
+    fn csr(&self) -> Option<Cow<'_, Csr<Y>>> {
+        let a = self.a.csr()?;
+        let transposed = match self.mode {
+            Transpose::Plain => a.transpose(),
+            Transpose::Conjugate => a.adjoint(),
+        };
+        transposed.ok()?.convert().ok().map(Cow::Owned)
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.a.footprint()
+    }
+
+    fn is_identity(&self) -> bool {
+        self.a.is_identity()
+    }
+}

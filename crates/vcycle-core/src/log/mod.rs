@@ -1,0 +1,179 @@
+//! Observers: what happens in a run, told to whoever wants to know.
+//!
+//! Algorithms carry no printing and no clocks. They open a named stage
+//! ([`Workspace::stage`](crate::executor::Workspace::stage)) and announce iterations; observers
+//! make a residual history, a profile or a trace of that.
+
+mod chrome_trace;
+mod history;
+mod profile;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use chrome_trace::ChromeTrace;
+pub use history::History;
+pub use profile::{Profile, Stage};
+use vcycle_gpu::Device;
+
+use crate::executor::Executor;
+
+/// One iteration of a solver, as it is announced.
+#[derive(Clone, Copy, Debug)]
+pub struct IterationEvent<'a> {
+    /// Iterations done; 0 announces the start.
+    pub iteration: usize,
+    /// Relative residual of every column, as the method's recurrence knows it.
+    pub residuals: &'a [f64],
+    /// The tolerance the residuals are held against.
+    pub tolerance: f64,
+}
+
+/// Is told what happens in a run; every method does nothing unless it is written.
+pub trait Observer {
+    /// A stage begins, inside those that have begun and not ended.
+    fn stage_begins(&mut self, _name: &str) {}
+    /// The innermost stage ends, having moved `bytes` through memory.
+    fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {}
+    /// A solver has done an iteration.
+    fn iteration(&mut self, _event: &IterationEvent<'_>) {}
+    /// Whether the solve is to end; asked after every iteration.
+    fn wants_stop(&self) -> bool {
+        false
+    }
+    /// Whether the time of stages is of interest. On a device that has a price: the host then
+    /// waits for each stage to end.
+    fn times_stages(&self) -> bool {
+        false
+    }
+}
+
+impl<O: Observer> Observer for Rc<RefCell<O>> {
+    fn stage_begins(&mut self, name: &str) {
+        self.borrow_mut().stage_begins(name);
+    }
+    fn stage_ends(&mut self, name: &str, elapsed: Duration, bytes: usize) {
+        self.borrow_mut().stage_ends(name, elapsed, bytes);
+    }
+    fn iteration(&mut self, event: &IterationEvent<'_>) {
+        self.borrow_mut().iteration(event);
+    }
+    fn wants_stop(&self) -> bool {
+        self.borrow().wants_stop()
+    }
+    fn times_stages(&self) -> bool {
+        self.borrow().times_stages()
+    }
+}
+
+/// The observers of one run.
+#[derive(Default)]
+pub struct Log {
+    observers: RefCell<Vec<Box<dyn Observer>>>,
+    device: RefCell<Option<Arc<Device>>>,
+}
+
+impl Log {
+    /// No observers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an observer. Keep an `Rc<RefCell<_>>` of it to read it afterwards.
+    #[must_use]
+    pub fn with(self, observer: impl Observer + 'static) -> Self {
+        self.observers.borrow_mut().push(Box::new(observer));
+        self
+    }
+
+    /// Whether nobody listens.
+    pub fn is_empty(&self) -> bool {
+        self.observers.borrow().is_empty()
+    }
+
+    /// Whether an observer wants the time of stages.
+    pub fn times_stages(&self) -> bool {
+        let observers = self.observers.borrow();
+        observers.iter().any(|observer| observer.times_stages())
+    }
+
+    /// Whether an observer wants the solve to end.
+    pub fn wants_stop(&self) -> bool {
+        let observers = self.observers.borrow();
+        observers.iter().any(|observer| observer.wants_stop())
+    }
+
+    /// Has the stages of a device's work end when the device is done, if somebody times them.
+    pub fn follow(&self, executor: &Executor) {
+        if let (Executor::Gpu(gpu), true) = (executor, self.times_stages()) {
+            self.device.replace(Some(Arc::clone(gpu.device())));
+        }
+    }
+
+    /// Waits for the device that is followed. What fails there is told by the next operation.
+    fn catch_up(&self) {
+        if let Some(device) = self.device.borrow().as_ref() {
+            let _ = device.synchronize();
+        }
+    }
+
+    /// Begins a stage that ends with the guard.
+    pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
+        self.stage_of(name, || bytes)
+    }
+
+    /// Begins a stage that ends with the guard; its bytes are counted only if somebody listens.
+    pub fn stage_of(&self, name: &str, bytes: impl FnOnce() -> usize) -> StageGuard<'_> {
+        if self.is_empty() {
+            return StageGuard { open: None };
+        }
+        self.catch_up();
+        self.each(|observer| observer.stage_begins(name));
+        let open = OpenStage {
+            log: self,
+            name: name.to_owned(),
+            bytes: bytes(),
+            start: Instant::now(),
+        };
+        StageGuard { open: Some(open) }
+    }
+
+    /// Announces an iteration.
+    pub fn iteration(&self, event: &IterationEvent<'_>) {
+        self.each(|observer| observer.iteration(event));
+    }
+
+    fn each(&self, tell: impl Fn(&mut dyn Observer)) {
+        for observer in self.observers.borrow_mut().iter_mut() {
+            tell(observer.as_mut());
+        }
+    }
+}
+
+/// An open stage; it ends when this is dropped.
+#[must_use = "the stage ends when this is dropped"]
+pub struct StageGuard<'l> {
+    open: Option<OpenStage<'l>>,
+}
+
+struct OpenStage<'l> {
+    log: &'l Log,
+    name: String,
+    bytes: usize,
+    start: Instant,
+}
+
+impl Drop for StageGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(stage) = &self.open {
+            stage.log.catch_up();
+            let elapsed = stage.start.elapsed();
+            let tell = |observer: &mut dyn Observer| {
+                observer.stage_ends(&stage.name, elapsed, stage.bytes);
+            };
+            stage.log.each(tell);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Triplets sorted by row.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use super::csr::{balance, compress, offsets, zeroed};
+use super::rowwise::{self, Rowwise, rowwise_operator};
+use super::{Csr, Duplicates};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::gpu::Gpu;
+use crate::launch::rows::Operand;
+use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::reference;
+use crate::reference::coo::CooArrays;
+use crate::reference::rows::{Column, Sum};
+use crate::scalar::{Mixes, Scalar};
+use crate::vector::{Coefficient, Vector};
+use crate::workspace::Workspace;
+
+/// A matrix as row, column and value of every entry, sorted by row, then by column.
+///
+/// **Choose it** to assemble a matrix, or where a few long rows would unbalance the other
+/// formats; otherwise it reads 4 bytes an entry more than [`Csr`].
+///
+/// ```
+/// use vcycle::{executor::Executor, linop::Size, matrix::{Coo, Duplicates}};
+/// let a = Coo::from_triplets(
+///     &Executor::cpu(), Size::square(2),
+///     vec![1, 0], vec![0, 1], vec![2.0, 3.0], Duplicates::Refuse,
+/// )?;
+/// assert_eq!(a.values(), [3.0, 2.0]);
+/// assert_eq!(a.into_csr()?.entry(1, 0), Some(2.0));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Coo<T> {
+    size: Size,
+    pieces: Vec<usize>,
+    rows: Buffer<u32>,
+    columns: Buffer<u32>,
+    values: Buffer<T>,
+    /// Rows of a device, made when they are first needed: sorted triplets are their entries.
+    compressed: OnceLock<Arc<Csr<T>>>,
+}
+
+rowwise_operator!(Coo);
+
+impl<T: Scalar> Coo<T> {
+    /// A matrix from triplets in any order; duplicates are summed in the order given.
+    ///
+    /// # Errors
+    /// As [`Csr::from_triplets`].
+    pub fn from_triplets(
+        executor: &Executor,
+        size: Size,
+        rows: Vec<u32>,
+        columns: Vec<u32>,
+        values: Vec<T>,
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        let (offsets, columns, values) =
+            compress(executor, size, rows, columns, values, duplicates)?;
+        Self::from_compressed(executor, size, &offsets, columns, values)
+    }
+
+    /// The same matrix, from CSR.
+    ///
+    /// # Errors
+    /// With more rows than 32-bit indices can count.
+    pub fn from_csr(a: &Csr<T>) -> Result<Self> {
+        let (columns, values) = (a.columns().to_vec(), a.values().to_vec());
+        Self::from_compressed(a.executor(), a.size(), a.offsets(), columns, values)
+    }
+
+    fn from_compressed(
+        executor: &Executor,
+        size: Size,
+        offsets: &[usize],
+        columns: Vec<u32>,
+        values: Vec<T>,
+    ) -> Result<Self> {
+        let mut rows: Vec<u32> = zeroed(executor, columns.len())?;
+        for (row, range) in offsets.windows(2).enumerate() {
+            rows[range[0]..range[1]].fill(row as u32);
+        }
+        Self::from_canonical(executor, size, rows, columns, values)
+    }
+
+    /// Takes over triplets known to be in range, sorted and without duplicates.
+    pub(super) fn from_canonical(
+        executor: &Executor,
+        size: Size,
+        rows: Vec<u32>,
+        columns: Vec<u32>,
+        values: Vec<T>,
+    ) -> Result<Self> {
+        if size.rows > u32::MAX as usize {
+            return Err(Error::InvalidStructure {
+                format: "coo",
+                reason: format!("{} rows do not fit 32-bit indices", size.rows),
+            });
+        }
+        let before = |row: usize| rows.partition_point(|&r| (r as usize) < row) + row;
+        Ok(Self {
+            size,
+            pieces: balance(size.rows, before),
+            rows: Buffer::from_vec(executor, rows),
+            columns: Buffer::from_vec(executor, columns),
+            values: Buffer::from_vec(executor, values),
+            compressed: OnceLock::new(),
+        })
+    }
+
+    /// The same matrix in compressed sparse rows; columns and values are taken over.
+    ///
+    /// # Errors
+    /// When there is no memory for the row offsets.
+    pub fn into_csr(self) -> Result<Csr<T>> {
+        let executor = self.executor().clone();
+        let offsets = offsets(&executor, self.size.rows, self.rows())?;
+        let (columns, values) = (self.columns.into_vec(), self.values.into_vec());
+        Ok(Csr::from_canonical(
+            &executor, self.size, offsets, columns, values,
+        ))
+    }
+
+    /// The row of every entry.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn rows(&self) -> &[u32] {
+        self.host_arrays().rows
+    }
+
+    /// The column of every entry.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn columns(&self) -> &[u32] {
+        self.host_arrays().columns
+    }
+
+    /// The value of every entry.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn values(&self) -> &[T] {
+        self.host_arrays().values
+    }
+
+    fn host_arrays(&self) -> CooArrays<'_, T> {
+        self.arrays().expect("matrix on a host executor")
+    }
+
+    /// The columns and values of one row's entries.
+    pub(super) fn row(&self, row: usize) -> impl Iterator<Item = (usize, T)> {
+        let a = self.host_arrays();
+        let start = a.rows.partition_point(|&r| (r as usize) < row);
+        let count = a.rows[start..].iter().take_while(|&&r| r as usize == row);
+        let range = start..start + count.count();
+        let columns = a.columns[range.clone()].iter().map(|&c| c as usize);
+        columns.zip(a.values[range].iter().copied())
+    }
+
+    /// The arrays, for kernels of host executors.
+    pub(super) fn arrays(&self) -> Result<CooArrays<'_, T>> {
+        Ok(CooArrays {
+            rows: self.rows.host()?,
+            columns: self.columns.host()?,
+            values: self.values.host()?,
+        })
+    }
+}
+
+impl<T: Scalar> Rowwise for Coo<T> {
+    type Value = T;
+    const NAME: &'static str = "coo product";
+
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    fn nonzeros(&self) -> usize {
+        self.values.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.rows.bytes() + self.columns.bytes() + self.values.bytes()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
+        let a = self.host_arrays();
+        let places = a.rows.iter().zip(a.columns).zip(a.values);
+        places.map(|((&row, &column), &value)| (row as usize, column as usize, value))
+    }
+
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn operands(&self, _gpu: &Gpu, cols: usize) -> Result<Vec<Operand>> {
+        if self.compressed.get().is_none() {
+            // Where two threads come here at once both have made the same.
+            let _ = self.compressed.set(Arc::new(rowwise::to_csr(self)?));
+        }
+        let compressed = self.compressed.get().expect("made just now");
+        Ok(vec![compressed.operand(cols)?])
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
+    where
+        T: Mixes<X, Y>,
+    {
+        reference::coo::add::<T, X, Y>(self.host_arrays(), first, sums, x);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triplets_are_sorted_and_summed() {
+        let a = Coo::from_triplets(
+            &Executor::reference(),
+            Size::new(3, 2),
+            vec![2, 0, 2],
+            vec![1, 1, 1],
+            vec![1.0, 2.0, 4.0],
+            Duplicates::Sum,
+        )
+        .unwrap();
+        assert_eq!((a.rows(), a.columns()), (&[0, 2][..], &[1, 1][..]));
+        assert_eq!(a.values(), [2.0, 5.0]);
+        let csr = a.clone().into_csr().unwrap();
+        assert_eq!(csr.offsets(), [0, 1, 1, 2]);
+        assert_eq!(csr.offsets(), a.to_csr().offsets());
+    }
+
+    #[test]
+    fn an_impossible_number_of_rows_is_a_typed_error() {
+        let size = Size::new(usize::MAX, 1);
+        let host = Executor::reference();
+        let empty = (vec![], vec![], Vec::<f64>::new());
+        let result = Coo::from_triplets(&host, size, empty.0, empty.1, empty.2, Duplicates::Refuse);
+        assert!(matches!(result, Err(Error::OutOfMemory { .. })));
+    }
+}

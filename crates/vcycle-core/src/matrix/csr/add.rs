@@ -1,0 +1,168 @@
+//! Sums of matrices.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::build::{Rows, Value, build};
+use super::{Csr, Pattern};
+use crate::error::Result;
+use crate::launch::setup::Queue;
+use crate::linop::check_size;
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Csr<T> {
+    /// `alpha A + beta B` with this matrix as `A`.
+    ///
+    /// An entry stands wherever `A` or `B` has one, also where they cancel. Matrices that share
+    /// their pattern give one that shares it too.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, matrix::Csr};
+    /// let cpu = Executor::cpu();
+    /// let a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
+    /// let shifted = a.add(1.0, -0.5, &Csr::identity(&cpu, 2))?;
+    /// assert_eq!(shifted.values(), [0.5, 1.5]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For matrices of different size or on different executors, and when memory is short.
+    pub fn add(&self, alpha: T::Arith, beta: T::Arith, b: &Self) -> Result<Self> {
+        check_sum(&self.pattern, &b.pattern)?;
+        let (left, right) = (self.values(), b.values());
+        let sum = |l: T, r: T| T::store(alpha * l.load() + beta * r.load());
+        if Arc::ptr_eq(&self.pattern, &b.pattern) {
+            return Csr::from_places(&self.pattern, |_, place| sum(left[place], right[place]));
+        }
+        let arrays = build(
+            self.executor(),
+            self.pattern.pieces(),
+            self.bytes() + b.bytes(),
+            || (),
+            |(), row, rows| {
+                merge_row(&self.pattern, &b.pattern, row, rows, |l, r| match (l, r) {
+                    (Some(l), Some(r)) => sum(left[l], right[r]),
+                    (Some(l), None) => T::store(alpha * left[l].load()),
+                    (None, Some(r)) => T::store(beta * right[r].load()),
+                    (None, None) => T::default(),
+                })
+            },
+        )?;
+        Ok(arrays.into_csr(self.executor(), self.size()))
+    }
+}
+
+impl Pattern {
+    /// The positions of either pattern.
+    ///
+    /// # Errors
+    /// For patterns of different size or on different executors, and when memory is short.
+    pub fn union(&self, other: &Pattern) -> Result<Arc<Pattern>> {
+        check_sum(self, other)?;
+        if let Some(queue) = Queue::of(self.executor()) {
+            return Ok(Arc::new(queue.union(self, other)?));
+        }
+        let arrays = build(
+            self.executor(),
+            self.pieces(),
+            self.bytes() + other.bytes(),
+            || (),
+            |(), row, rows| merge_row(self, other, row, rows, |_, _| ()),
+        )?;
+        Ok(arrays.into_pattern(self.executor(), self.size()))
+    }
+}
+
+fn check_sum(a: &Pattern, b: &Pattern) -> Result<()> {
+    check_size("sum of matrices", a.size(), b.size())?;
+    a.executor().check_same(b.executor(), "sum of matrices")
+}
+
+/// Appends one row of the union; `value` gets the places of the entry in either matrix.
+fn merge_row<V: Value>(
+    a: &Pattern,
+    b: &Pattern,
+    row: usize,
+    rows: &mut Rows<V>,
+    value: impl Fn(Option<usize>, Option<usize>) -> V,
+) -> Result<()> {
+    let (mut left, mut right) = (a.range(row), b.range(row));
+    rows.reserve(a.executor(), left.len() + right.len())?;
+    let (a, b) = (a.columns(), b.columns());
+    while !left.is_empty() && !right.is_empty() {
+        let (l, r) = (left.start, right.start);
+        match a[l].cmp(&b[r]) {
+            Ordering::Less => rows.push(a[l], value(left.next(), None)),
+            Ordering::Greater => rows.push(b[r], value(None, right.next())),
+            Ordering::Equal => rows.push(a[l], value(left.next(), right.next())),
+        }
+    }
+    left.for_each(|l| rows.push(a[l], value(Some(l), None)));
+    right.for_each(|r| rows.push(b[r], value(None, Some(r))));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{
+        assert_close, assert_same, banded, dense, executors, grid, random,
+    };
+    use super::*;
+    use crate::error::Error;
+    use crate::executor::Executor;
+    use crate::scalar::c64;
+
+    #[test]
+    fn sums_agree_with_dense_ones() {
+        let host = Executor::reference();
+        let (alpha, beta) = (c64::new(2.0, 1.0), c64::new(-1.0, 0.5));
+        for (rows, cols) in [(0, 0), (1, 1), (6, 4), (4, 9)] {
+            let a = random::<c64>(&host, rows, cols, 0.4, 1);
+            let b = random::<c64>(&host, rows, cols, 0.3, 2);
+            let c = a.add(alpha, beta, &b).unwrap();
+            let mut expected = dense(&a);
+            for (e, b) in expected
+                .iter_mut()
+                .flatten()
+                .zip(dense(&b).iter().flatten())
+            {
+                *e = alpha * *e + beta * b;
+            }
+            assert_close(&dense(&c), &expected);
+            let union = a.pattern().union(b.pattern()).unwrap();
+            assert_eq!(union.columns(), c.columns());
+        }
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let host = Executor::reference();
+        let (a, b) = (grid::<f32>(&host, 200), banded::<f32>(&host, 40_000, 1));
+        let expected = a.add(0.3, 0.7, &b).unwrap();
+        for cpu in executors() {
+            let (a, b) = (a.copy_to(&cpu).unwrap(), b.copy_to(&cpu).unwrap());
+            assert_same(&a.add(0.3, 0.7, &b).unwrap(), &expected);
+        }
+    }
+
+    #[test]
+    fn a_shared_pattern_stays_shared() {
+        let a = grid::<f64>(&Executor::reference(), 3);
+        let twice = a.add(1.0, 1.0, &a).unwrap();
+        assert!(Arc::ptr_eq(a.pattern(), twice.pattern()));
+        assert_eq!(twice.entry(0, 0), Some(8.0));
+    }
+
+    #[test]
+    fn sizes_must_agree() {
+        let host = Executor::reference();
+        let (a, b) = (
+            Csr::<f64>::identity(&host, 2),
+            Csr::<f64>::identity(&host, 3),
+        );
+        assert!(matches!(
+            a.add(1.0, 1.0, &b),
+            Err(Error::SizeMismatch { .. })
+        ));
+    }
+}

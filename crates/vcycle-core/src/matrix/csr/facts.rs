@@ -1,0 +1,538 @@
+//! What can be said of a matrix before anything is solved.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::norms::modulus;
+use super::{Csr, Pattern};
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::launch::setup::Queue;
+use crate::multiversion;
+use crate::reference::csr::CsrArrays;
+use crate::scalar::{Field, Real, Scalar, f16};
+
+/// Entries that differ by less than this, relatively, count as equal: assembly rounds.
+const SYMMETRY_TOLERANCE: f64 = 1e-10;
+/// And so do those that differ by less than this beside `sqrt(a_ii a_jj)`: where larger numbers cancel
+/// each other in assembly, all of what is left may be rounding.
+const CANCELLED: f64 = 1e-12;
+
+/// What [`Csr::facts`] finds out: which method suits a matrix, and in which precision.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Facts {
+    /// Rows of the matrix.
+    pub rows: usize,
+    /// Columns of the matrix.
+    pub columns: usize,
+    /// Stored entries.
+    pub nonzeros: usize,
+    /// Stored entries that are zero.
+    pub stored_zeros: usize,
+    /// Stored entries that are infinite or not a number; the other facts ignore their size.
+    pub non_finite: usize,
+    /// Whether values are complex.
+    pub complex: bool,
+    /// Fewest entries in a row.
+    pub row_min: usize,
+    /// Entries per row on average.
+    pub row_mean: f64,
+    /// Most entries in a row.
+    pub row_max: usize,
+    /// Rows without an entry.
+    pub empty_rows: usize,
+    /// Whether the matrix is square and an entry is stored opposite to every stored entry.
+    pub symmetric_pattern: bool,
+    /// `A = A^T`, to rounding: 1e-10 of an entry, or 1e-12 of `sqrt(a_ii a_jj)`.
+    pub symmetric: bool,
+    /// `A = A^H`, to rounding; the same as symmetric for real matrices.
+    pub hermitian: bool,
+    /// The largest absolute value of an entry of `A - A^H`, of square matrices.
+    pub asymmetry: f64,
+    /// Diagonal entries not stored.
+    pub missing_diagonal: usize,
+    /// Diagonal entries stored and zero.
+    pub zero_diagonal: usize,
+    /// Diagonal entries with a negative real part.
+    pub negative_diagonal: usize,
+    /// Share of rows whose diagonal is at least the sum of the absolute values beside it.
+    pub dominant_rows: f64,
+    /// Smallest absolute value that is not zero; 0 without any.
+    pub smallest: f64,
+    /// Largest absolute value.
+    pub largest: f64,
+    /// Largest distance of an entry from the diagonal.
+    pub bandwidth: usize,
+    /// Whether no entry overflows in half precision.
+    pub fits_f16: bool,
+    /// Whether no entry overflows in bfloat or single precision, which have the same range.
+    pub fits_f32: bool,
+    /// Entries that become zero or lose digits to underflow in half precision.
+    pub f16_underflows: usize,
+    /// Bytes held.
+    pub bytes: usize,
+    /// Whether it is on a device, where methods that go one step after the other are slow.
+    #[serde(skip)]
+    pub on_device: bool,
+    /// Whether it is of a diffusion whose coefficient jumps; asked of matrices on a device alone.
+    #[serde(skip)]
+    pub jumps: bool,
+}
+
+impl Facts {
+    /// Whether every diagonal entry is stored and positive.
+    pub fn positive_diagonal(&self) -> bool {
+        self.full_diagonal() && self.negative_diagonal == 0
+    }
+
+    /// Whether every diagonal entry is stored and not zero.
+    pub fn full_diagonal(&self) -> bool {
+        self.missing_diagonal == 0 && self.zero_diagonal == 0
+    }
+}
+
+impl Pattern {
+    /// The largest distance of an entry from the diagonal.
+    pub fn bandwidth(&self) -> usize {
+        let of_row = |row: usize| {
+            // Rows are sorted: the outermost entries are the first and the last.
+            let columns = &self.columns()[self.range(row)];
+            let ends = [columns.first(), columns.last()].into_iter().flatten();
+            ends.map(|&column| row.abs_diff(column as usize)).max()
+        };
+        (0..self.size().rows).filter_map(of_row).max().unwrap_or(0)
+    }
+
+    /// The number of connected components of the graph of `A + A^T`.
+    ///
+    /// # Errors
+    /// When the pattern is not square.
+    pub fn components(&self) -> Result<usize> {
+        let parts = self.parts()?;
+        let first_of_its_own = |(row, &part): (usize, &u32)| row == part as usize;
+        let parts = parts.iter().enumerate();
+        Ok(parts.filter(|one| first_of_its_own(*one)).count())
+    }
+
+    /// For every vertex the smallest one of its connected component in the graph of `A + A^T`.
+    pub fn parts(&self) -> Result<Vec<u32>> {
+        let size = self.size();
+        if size.rows != size.cols {
+            let component = "connected components";
+            return Err(Error::NotSquare { component, size });
+        }
+        let mut parents: Vec<u32> = (0..self.size().rows as u32).collect();
+        for row in 0..parents.len() {
+            for &column in &self.columns()[self.range(row)] {
+                let (a, b) = (root(&mut parents, row as u32), root(&mut parents, column));
+                if a != b {
+                    parents[a.max(b) as usize] = a.min(b);
+                }
+            }
+        }
+        for row in 0..parents.len() {
+            parents[row] = root(&mut parents, row as u32);
+        }
+        Ok(parents)
+    }
+}
+
+/// The representative of a vertex's component; halves the path on the way.
+fn root(parents: &mut [u32], mut vertex: u32) -> u32 {
+    while parents[vertex as usize] != vertex {
+        let above = parents[parents[vertex as usize] as usize];
+        parents[vertex as usize] = above;
+        vertex = above;
+    }
+    vertex
+}
+
+impl<T: Scalar> Csr<T> {
+    /// Everything that can be said of the matrix in one pass over it.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, matrix::Csr};
+    /// let facts = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, -2.0]).facts();
+    /// assert!(facts.hermitian && !facts.positive_diagonal());
+    /// assert_eq!((facts.negative_diagonal, facts.bandwidth), (1, 0));
+    /// ```
+    pub fn facts(&self) -> Facts {
+        let see = |part: &(dyn Fn(Range<usize>) -> Seen + Sync)| {
+            let parts = self.map_pieces(part).into_iter();
+            parts.fold(Seen::default(), Seen::join)
+        };
+        let mut seen = see(&|rows| self.see_rows(rows));
+        let size = self.size();
+        let square = size.rows == size.cols;
+        if square && seen.matched != seen.below {
+            seen = seen.join(see(&|rows| self.see_alone(rows)));
+        }
+        Facts {
+            rows: size.rows,
+            columns: size.cols,
+            nonzeros: self.nonzeros(),
+            stored_zeros: seen.zeros,
+            non_finite: seen.non_finite,
+            complex: T::KIND.is_complex(),
+            row_min: seen.row_min.unwrap_or(0),
+            row_mean: self.nonzeros() as f64 / size.rows.max(1) as f64,
+            row_max: seen.row_max,
+            empty_rows: seen.empty_rows,
+            symmetric_pattern: square && seen.alone == 0,
+            symmetric: square && seen.not_symmetric == 0,
+            hermitian: square && seen.not_hermitian == 0,
+            asymmetry: seen.asymmetry,
+            missing_diagonal: seen.missing_diagonal,
+            zero_diagonal: seen.zero_diagonal,
+            negative_diagonal: seen.negative_diagonal,
+            dominant_rows: seen.dominant as f64 / size.rows.max(1) as f64,
+            smallest: seen.smallest.unwrap_or(0.0),
+            largest: seen.largest,
+            bandwidth: self.pattern.bandwidth(),
+            fits_f16: seen.largest <= f64::from(f16::MAX),
+            fits_f32: seen.largest <= f64::from(f32::MAX),
+            f16_underflows: seen.f16_underflows,
+            bytes: self.bytes(),
+            on_device: matches!(self.executor(), Executor::Gpu(_)),
+            jumps: false,
+        }
+    }
+
+    /// Of all facts, whether the matrix is symmetric and whether its diagonal is positive.
+    pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let found = queue.check_symmetry(self, [SYMMETRY_TOLERANCE, CANCELLED])?;
+            return Ok(found.map(|row| row.is_none()));
+        }
+        let facts = self.facts();
+        Ok([facts.symmetric, facts.positive_diagonal()])
+    }
+
+    fn see_rows(&self, rows: Range<usize>) -> Seen {
+        let size = self.size();
+        let arrays = self.at_hand();
+        let entries = arrays.offsets[rows.start]..arrays.offsets[rows.end];
+        let mut seen = sizes(&arrays.values[entries]);
+        for row in rows {
+            let (columns, values) = arrays.row(row);
+            seen.length(columns.len());
+            let (mut diagonal, mut beside) = (None, 0.0);
+            for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
+                let modulus = modulus(value);
+                match column as usize == row {
+                    true => diagonal = Some((value.to_c64().re, modulus)),
+                    false => beside += modulus,
+                }
+                let rounding = || rounding(&arrays, row, column as usize);
+                if size.rows == size.cols && column as usize > row {
+                    let opposite = mirrored(&arrays, row, place, column as usize);
+                    seen.opposite(value, opposite, rounding);
+                } else if column as usize == row {
+                    seen.opposite(value, Some(value), rounding);
+                }
+                seen.below += usize::from((column as usize) <= row);
+            }
+            if row < size.cols {
+                seen.diagonal(diagonal);
+            }
+            seen.dominant += usize::from(diagonal.map_or(0.0, |(_, modulus)| modulus) >= beside);
+        }
+        seen
+    }
+
+    /// The entries below the diagonal that have none at the mirrored position.
+    fn see_alone(&self, rows: Range<usize>) -> Seen {
+        let mut seen = Seen::default();
+        let arrays = self.at_hand();
+        for row in rows {
+            let (columns, values) = arrays.row(row);
+            for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
+                let below = (column as usize) < row;
+                if below && mirrored(&arrays, row, place, column as usize).is_none() {
+                    seen.opposite(value, None, || rounding(&arrays, row, column as usize));
+                }
+            }
+        }
+        seen
+    }
+}
+
+/// The entry at (`column`, `row`). In rows of a stencil the first has its opposite in the last
+/// place, and so on: that is looked at before searching.
+#[inline(always)]
+fn mirrored<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, place: usize, column: usize) -> Option<T> {
+    let (columns, values) = a.row(column);
+    let guess = columns.len().wrapping_sub(place + 1);
+    match columns.get(guess) {
+        Some(&found) if found as usize == row => Some(values[guess]),
+        _ => {
+            let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
+            Some(values[place])
+        }
+    }
+}
+
+/// What assembly may have rounded off at (`row`, `column`), as the diagonal has it.
+#[cold]
+fn rounding<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, column: usize) -> f64 {
+    let own = |row: usize| {
+        let (columns, values) = a.row(row);
+        let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
+        Some(modulus(values[place]))
+    };
+    let sizes = [row, column].map(|row| own(row).unwrap_or(0.0).sqrt());
+    CANCELLED * sizes[0] * sizes[1]
+}
+
+/// What is smaller rounds to less than the smallest normal number of half precision, `2^-14`.
+const F16_UNDERFLOW: f64 = 1.0 / 16_384.0 - 1.0 / 33_554_432.0;
+
+/// What is counted row by row and entry by entry.
+#[derive(Default)]
+struct Seen {
+    zeros: usize,
+    non_finite: usize,
+    largest: f64,
+    smallest: Option<f64>,
+    f16_underflows: usize,
+    row_min: Option<usize>,
+    row_max: usize,
+    empty_rows: usize,
+    missing_diagonal: usize,
+    zero_diagonal: usize,
+    negative_diagonal: usize,
+    dominant: usize,
+    /// Entries not above the diagonal.
+    below: usize,
+    /// Entries not below the diagonal with one at the mirrored position.
+    matched: usize,
+    /// Entries without.
+    alone: usize,
+    not_symmetric: usize,
+    not_hermitian: usize,
+    asymmetry: f64,
+}
+
+/// Values looked at side by side.
+const LANES: usize = 8;
+
+multiversion! {
+    /// What is counted entry by entry, whatever its place.
+    fn sizes[T: Scalar](values: &[T]) -> Seen {
+        let [mut zeros, mut odd, mut small] = [[0_u64; LANES]; 3];
+        let (mut largest, mut smallest) = ([0.0_f64; LANES], [f64::INFINITY; LANES]);
+        let mut see = |lane: usize, value: T| {
+            let modulus = modulus(value);
+            let ordinary = modulus > 0.0 && modulus < f64::INFINITY;
+            zeros[lane] += u64::from(modulus == 0.0);
+            odd[lane] += u64::from(!ordinary && modulus != 0.0);
+            small[lane] += u64::from(ordinary && modulus < F16_UNDERFLOW);
+            largest[lane] = largest[lane].max(if ordinary { modulus } else { 0.0 });
+            smallest[lane] = smallest[lane].min(if ordinary { modulus } else { f64::INFINITY });
+        };
+        let (body, tail) = values.as_chunks::<LANES>();
+        body.iter().for_each(|values| (0..LANES).for_each(|lane| see(lane, values[lane])));
+        tail.iter().enumerate().for_each(|(lane, &value)| see(lane, value));
+        let count = |lanes: [u64; LANES]| lanes.into_iter().sum::<u64>() as usize;
+        let smallest = smallest.into_iter().fold(f64::INFINITY, f64::min);
+        Seen {
+            zeros: count(zeros),
+            non_finite: count(odd),
+            f16_underflows: count(small),
+            largest: largest.into_iter().fold(0.0, f64::max),
+            smallest: (smallest < f64::INFINITY).then_some(smallest),
+            ..Seen::default()
+        }
+    }
+}
+
+impl Seen {
+    fn length(&mut self, length: usize) {
+        self.row_min = least(self.row_min, Some(length));
+        self.row_max = self.row_max.max(length);
+        self.empty_rows += usize::from(length == 0);
+    }
+
+    /// The real part and the absolute value of a diagonal entry.
+    fn diagonal(&mut self, diagonal: Option<(f64, f64)>) {
+        match diagonal {
+            None => self.missing_diagonal += 1,
+            Some((_, 0.0)) => self.zero_diagonal += 1,
+            Some((real, _)) => self.negative_diagonal += usize::from(real < 0.0),
+        }
+    }
+
+    /// An entry and what stands at the mirrored position; `rounding` may be between them.
+    #[inline(always)]
+    fn opposite<T: Scalar>(
+        &mut self,
+        value: T,
+        opposite: Option<T>,
+        rounding: impl FnOnce() -> f64,
+    ) {
+        self.alone += usize::from(opposite.is_none());
+        self.matched += usize::from(opposite.is_some());
+        if opposite == Some(value) && !T::KIND.is_complex() {
+            return;
+        }
+        let (value, opposite) = (value.load(), opposite.unwrap_or_default().load());
+        let size = |value: T::Arith| value.modulus().to_f64();
+        let asymmetry = size(value - opposite.conj());
+        let mut tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
+        if asymmetry.min(size(value - opposite)) > tolerance {
+            tolerance = tolerance.max(rounding());
+        }
+        let (symmetric, hermitian) = (size(value - opposite) <= tolerance, asymmetry <= tolerance);
+        self.not_symmetric += usize::from(!symmetric);
+        self.not_hermitian += usize::from(!hermitian);
+        self.asymmetry = self.asymmetry.max(asymmetry);
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            zeros: self.zeros + other.zeros,
+            non_finite: self.non_finite + other.non_finite,
+            largest: self.largest.max(other.largest),
+            smallest: least(self.smallest, other.smallest),
+            f16_underflows: self.f16_underflows + other.f16_underflows,
+            row_min: least(self.row_min, other.row_min),
+            row_max: self.row_max.max(other.row_max),
+            empty_rows: self.empty_rows + other.empty_rows,
+            missing_diagonal: self.missing_diagonal + other.missing_diagonal,
+            zero_diagonal: self.zero_diagonal + other.zero_diagonal,
+            negative_diagonal: self.negative_diagonal + other.negative_diagonal,
+            dominant: self.dominant + other.dominant,
+            below: self.below + other.below,
+            matched: self.matched + other.matched,
+            alone: self.alone + other.alone,
+            not_symmetric: self.not_symmetric + other.not_symmetric,
+            not_hermitian: self.not_hermitian + other.not_hermitian,
+            asymmetry: self.asymmetry.max(other.asymmetry),
+        }
+    }
+}
+
+/// The smaller of those there are.
+fn least<N: PartialOrd>(a: Option<N>, b: Option<N>) -> Option<N> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{grid, random};
+    use super::*;
+    use crate::executor::Executor;
+    use crate::linop::Size;
+    use crate::matrix::Duplicates;
+    use crate::scalar::c64;
+
+    /// The facts of a small matrix, given row after row; zeros are not stored.
+    fn facts<T: Scalar>(n: usize, values: &[T]) -> Facts {
+        let kept = (0..n * n).filter(|&p| values[p] != T::default());
+        let (rows, (columns, kept)) = kept
+            .map(|p| ((p / n) as u32, ((p % n) as u32, values[p])))
+            .unzip::<_, _, Vec<_>, (Vec<_>, Vec<_>)>();
+        let (host, size) = (Executor::reference(), Size::square(n));
+        let a = Csr::from_triplets(&host, size, rows, columns, kept, Duplicates::Refuse);
+        a.unwrap().facts()
+    }
+
+    #[test]
+    fn facts_of_a_grid() {
+        let a = grid::<f64>(&Executor::cpu(), 10);
+        let facts = a.facts();
+        assert_eq!(
+            (facts.rows, facts.nonzeros, facts.bandwidth),
+            (100, 460, 10)
+        );
+        assert_eq!((facts.row_min, facts.row_max, facts.row_mean), (3, 5, 4.6));
+        assert_eq!(facts.dominant_rows, 1.0);
+        assert_eq!((facts.smallest, facts.largest), (1.0, 4.0));
+        assert!(facts.symmetric_pattern && facts.symmetric && facts.hermitian);
+        assert_eq!(a.pattern().components().unwrap(), 1);
+    }
+
+    #[test]
+    fn symmetry_is_found_and_refused() {
+        assert!(facts(3, &[2.0, 0.0, 1.0, 0.0, 2.0, 5.0, 1.0, 5.0, 2.0]).symmetric);
+        let values = facts(2, &[1.0, 2.0, 3.0, 4.0]);
+        assert!(values.symmetric_pattern && !values.symmetric);
+        for pattern in [
+            [1.0, 2.0, 0.0, 4.0],
+            [1.0, 0.0, 2.0, 4.0],
+            [0.0, 0.0, 2.0, 0.0],
+        ] {
+            let facts = facts(2, &pattern);
+            assert!(!facts.symmetric_pattern && !facts.symmetric && facts.asymmetry == 2.0);
+        }
+    }
+
+    #[test]
+    fn hermitian_is_not_symmetric() {
+        let a = random::<c64>(&Executor::reference(), 12, 12, 0.3, 1);
+        let both = |b: Csr<c64>| a.add(1.0.into(), 1.0.into(), &b).unwrap().facts();
+        let hermitian = both(a.adjoint().unwrap());
+        assert!(hermitian.hermitian && !hermitian.symmetric && hermitian.symmetric_pattern);
+        let symmetric = both(a.transpose().unwrap());
+        assert!(symmetric.symmetric && !symmetric.hermitian);
+        let neither = a.facts();
+        assert!(!neither.symmetric_pattern && neither.asymmetry > 0.1);
+    }
+
+    #[test]
+    fn rounding_is_forgiven_and_a_perturbation_measured() {
+        let mut a = grid::<f64>(&Executor::reference(), 4);
+        a.values_mut()[1] += 1e-14;
+        assert!(a.facts().symmetric);
+        a.values_mut()[1] += 0.5;
+        let facts = a.facts();
+        assert!(facts.symmetric_pattern && !facts.symmetric);
+        assert!((facts.asymmetry - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_left_of_larger_numbers_is_no_asymmetry() {
+        // A stiff element beside soft ones.
+        let left_over = |size: f64| {
+            let (stiff, soft) = (1e6, 1.0);
+            let values = [stiff, size, 0.0, -size, soft, 0.5, 0.0, 0.5, soft];
+            facts(3, &values).symmetric
+        };
+        assert!(left_over(1e-10));
+        assert!(!left_over(1e-8));
+        assert!(facts(2, &[1.0, 1e-14, 0.0, 1.0]).symmetric);
+        assert!(!facts(2, &[1.0, 1e-14, 0.0, 0.0]).symmetric);
+    }
+
+    #[test]
+    fn rows_and_values_are_counted() {
+        let facts = facts(3, &[4.0, -1.0, 1e-9, 0.0, -3.0, 9.0, 1e6, 0.0, 0.0]);
+        assert_eq!((facts.row_min, facts.row_max, facts.nonzeros), (1, 3, 6));
+        assert_eq!((facts.missing_diagonal, facts.negative_diagonal), (1, 1));
+        assert_eq!((facts.smallest, facts.largest), (1e-9, 1e6));
+        assert!(!facts.fits_f16 && facts.fits_f32);
+        assert_eq!((facts.f16_underflows, facts.bandwidth), (1, 2));
+        assert!((facts.dominant_rows - 1.0 / 3.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn zeros_gaps_and_infinities_are_counted() {
+        let host = Executor::reference();
+        let mut a = random::<f64>(&host, 10, 4, 0.9, 1);
+        let values = a.values_mut();
+        values[0] = 0.0;
+        values[1] = f64::INFINITY;
+        let facts = a.facts();
+        assert_eq!((facts.stored_zeros, facts.non_finite), (1, 1));
+        assert_eq!((facts.empty_rows, facts.symmetric), (2, false));
+        assert!(facts.largest.is_finite());
+        let empty = Csr::<f64>::identity(&host, 0);
+        assert_eq!(empty.pattern().components().unwrap(), 0);
+        assert_eq!((empty.facts().smallest, empty.facts().row_min), (0.0, 0));
+    }
+}

@@ -1,0 +1,319 @@
+//! The triple product of multigrid.
+//!
+//! Row `I` of `R A P` is made in one go: row `I` of `R A` in one [`Accumulator`], its product with
+//! `P` in another. Neither `R A` nor `A P` is ever stored, which for matrices of meshes are larger
+//! than the result.
+
+use std::sync::{Arc, OnceLock};
+
+use super::accumulator::Accumulator;
+use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
+use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
+use super::{Csr, Pattern, SpGemm};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::launch::setup::{Classes, Factors, Grouped, Product, Queue};
+use crate::linop::Size;
+use crate::scalar::Scalar;
+
+/// The Galerkin product `R A P` with its symbolic phase kept, for matrices whose values change.
+///
+/// [`galerkin`] is the product alone.
+///
+/// ```
+/// use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates, Galerkin}};
+/// let cpu = Executor::cpu();
+/// let mut a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
+/// let p = Csr::from_arrays(&cpu, Size::new(2, 1), vec![0, 1, 2], vec![0, 0], vec![1.0; 2],
+///                          Duplicates::Refuse)?;
+/// let r = p.transpose()?;
+/// let product = Galerkin::symbolic(&r, &a, &p)?;
+/// let mut coarse = product.numeric(&r, &a, &p)?;
+/// assert_eq!(coarse.values(), [3.0]);
+/// a.values_mut()[0] = 5.0;
+/// product.renew(&r, &a, &p, &mut coarse)?;
+/// assert_eq!(coarse.values(), [7.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Galerkin {
+    r: Arc<Pattern>,
+    a: Arc<Pattern>,
+    p: Arc<Pattern>,
+    coarse: Arc<Pattern>,
+    pieces: Vec<usize>,
+    /// Both products, on a device: `A P` is stored there unless `P` has one entry a row.
+    device: Option<Box<[SpGemm; 2]>>,
+    /// The rows by their sizes, for a `P` on a device that has one entry a row; none if that does not
+    /// serve.
+    classes: OnceLock<Option<Classes>>,
+}
+
+impl Galerkin {
+    /// Finds where the entries of `R A P` stand.
+    ///
+    /// # Errors
+    /// For matrices that do not fit or live on different executors, and when memory is short.
+    pub fn symbolic<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Self> {
+        let (r, a, p) = (r.pattern(), a.pattern(), p.pattern());
+        let size = check(r, a, p)?;
+        if let Some(queue) = Queue::of(r.executor()) {
+            return Self::on_device(queue, r, a, p);
+        }
+        let pieces = balance_by_flops(r, a)?;
+        let nothing = (|(): &mut (), _, _| (), |(): &mut (), (), _| ());
+        let arrays = rows_of_product((r, a, p), &pieces, nothing, |()| ())?;
+        Ok(Self {
+            coarse: arrays.into_pattern(r.executor(), size),
+            r: Arc::clone(r),
+            a: Arc::clone(a),
+            p: Arc::clone(p),
+            pieces,
+            device: None,
+            classes: OnceLock::new(),
+        })
+    }
+
+    fn on_device(
+        queue: Queue<'_>,
+        r: &Arc<Pattern>,
+        a: &Arc<Pattern>,
+        p: &Arc<Pattern>,
+    ) -> Result<Self> {
+        let (coarse, device) = match p.has_single_entries(&queue)? {
+            true => (Arc::new(Product::fused(queue, r, a, p)?.symbolic()?), None),
+            false => {
+                let right = SpGemm::symbolic(a, p)?;
+                let left = SpGemm::symbolic(r, right.pattern())?;
+                (Arc::clone(left.pattern()), Some(Box::new([left, right])))
+            }
+        };
+        Ok(Self {
+            coarse,
+            r: Arc::clone(r),
+            a: Arc::clone(a),
+            p: Arc::clone(p),
+            pieces: Vec::new(),
+            device,
+            classes: OnceLock::new(),
+        })
+    }
+
+    /// `R A P`.
+    ///
+    /// # Errors
+    /// When the patterns are not those of the symbolic phase, or memory is short.
+    pub fn numeric<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(products) = &self.device {
+            let [left, right] = &**products;
+            return left.numeric(r, &right.numeric(a, p)?);
+        }
+        if let Some(queue) = Queue::real::<T>(self.coarse.executor()) {
+            self.check_factors(r, a, p)?;
+            let values = self.renewed(queue, r, a, p)?;
+            return Ok(Csr::of_buffers(&self.coarse, values));
+        }
+        let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
+        let mut coarse = Csr::with_pattern(&self.coarse, values)?;
+        self.renew(r, a, p, &mut coarse)?;
+        Ok(coarse)
+    }
+
+    /// The values on a device, where `P` has one entry a row.
+    fn renewed<T: Scalar>(
+        &self,
+        queue: Queue<'_>,
+        r: &Csr<T>,
+        a: &Csr<T>,
+        p: &Csr<T>,
+    ) -> Result<Buffer<T>> {
+        let grouped = Grouped { queue, r, a, p };
+        if self.classes.get().is_none() {
+            // Where two threads come here at once both have found the same.
+            let _ = self.classes.set(grouped.classes()?);
+        }
+        if let Some(Some(classes)) = self.classes.get() {
+            return grouped.renewed(classes, &self.coarse);
+        }
+        let product = Product::fused(queue, &self.r, &self.a, &self.p)?;
+        let (a, b, p) = (r, a, Some(p));
+        product.numeric(Factors { a, b, p }, &self.coarse)
+    }
+
+    /// Replaces the values of `coarse` by those of `R A P`.
+    ///
+    /// # Errors
+    /// When one of the patterns is not that of the symbolic phase, or memory is short.
+    pub fn renew<T: Scalar>(
+        &self,
+        r: &Csr<T>,
+        a: &Csr<T>,
+        p: &Csr<T>,
+        coarse: &mut Csr<T>,
+    ) -> Result<()> {
+        check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
+        if Queue::real::<T>(self.coarse.executor()).is_some() {
+            *coarse = self.numeric(r, a, p)?;
+            return Ok(());
+        }
+        self.check_factors(r, a, p)?;
+        let (left, right) = arithmetic(r, a, p);
+        fill_rows_with(
+            self.coarse.executor(),
+            self.coarse.offsets(),
+            &self.pieces,
+            coarse.values_mut(),
+            Scratch::new,
+            |scratch, row, out| {
+                scratch.multiply_left((&self.r, &self.a), row, &left)?;
+                scratch.row.follow(&self.coarse, row)?;
+                scratch.multiply_right(&self.p, &right);
+                for (out, &sum) in out.iter_mut().zip(scratch.row.entries().1) {
+                    *out = T::store(sum);
+                }
+                Ok(())
+            },
+        )
+    }
+
+    fn check_factors<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<()> {
+        check_pattern("restriction", &self.r, r.pattern())?;
+        check_pattern("fine matrix", &self.a, a.pattern())?;
+        check_pattern("prolongation", &self.p, p.pattern())
+    }
+}
+
+/// `R A P`, the operator of the coarser level.
+///
+/// # Errors
+/// For matrices that do not fit or live on different executors, and when memory is short.
+pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+    if let Some(queue) = Queue::real::<T>(r.executor()) {
+        check(r.pattern(), a.pattern(), p.pattern())?;
+        return queue.galerkin(r, a, p);
+    }
+    let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
+    let size = check(patterns.0, patterns.1, patterns.2)?;
+    let pieces = balance_by_flops(patterns.0, patterns.1)?;
+    let arrays = rows_of_product(patterns, &pieces, arithmetic(r, a, p), T::store)?;
+    Ok(arrays.into_csr(r.executor(), size))
+}
+
+fn check(r: &Pattern, a: &Pattern, p: &Pattern) -> Result<Size> {
+    check_product(r, a)?;
+    check_product(a, p)?;
+    Ok(Size::new(r.size().rows, p.size().cols))
+}
+
+/// What is added to a sum of `R A` at places of `R` and `A`, and to one of `(R A) P` for a sum of
+/// `R A` and a place of `P`.
+#[allow(clippy::type_complexity)] // opaque types have no other name
+fn arithmetic<T: Scalar>(
+    r: &Csr<T>,
+    a: &Csr<T>,
+    p: &Csr<T>,
+) -> (
+    impl Fn(&mut T::Arith, usize, usize) + Sync + Send,
+    impl Fn(&mut T::Arith, T::Arith, usize) + Sync + Send,
+) {
+    let (r, a, p) = (r.values(), a.values(), p.values());
+    (
+        |sum: &mut T::Arith, i, k| *sum += r[i].load() * a[k].load(),
+        |sum: &mut T::Arith, left, k| *sum += left * p[k].load(),
+    )
+}
+
+/// The rows of `R A P`, each sum turned into an entry by `finish`.
+fn rows_of_product<V: Value, W: Value>(
+    (r, a, p): (&Pattern, &Pattern, &Pattern),
+    pieces: &[usize],
+    (left, right): (
+        impl Fn(&mut V, usize, usize) + Sync + Send,
+        impl Fn(&mut V, V, usize) + Sync + Send,
+    ),
+    finish: impl Fn(V) -> W + Sync + Send,
+) -> Result<Arrays<W>> {
+    let executor = r.executor();
+    let fill = |scratch: &mut Scratch<V>, row: usize, rows: &mut Rows<W>| {
+        scratch.multiply_left((r, a), row, &left)?;
+        let most = scratch.right_flops(p);
+        scratch.row.start(executor, p.size().cols, most)?;
+        scratch.multiply_right(p, &right);
+        rows.reserve(executor, scratch.row.entries().0.len())?;
+        for (column, value) in scratch.row.sorted() {
+            rows.push(column, finish(value));
+        }
+        Ok(())
+    };
+    let bytes = r.bytes() + a.bytes() + p.bytes();
+    build(executor, pieces, bytes, Scratch::new, fill)
+}
+
+/// A row of `R A` and one of `R A P`.
+struct Scratch<V> {
+    left: Accumulator<V>,
+    row: Accumulator<V>,
+}
+
+impl<V: Value> Scratch<V> {
+    fn new() -> Self {
+        Self {
+            left: Accumulator::default(),
+            row: Accumulator::default(),
+        }
+    }
+
+    /// Row `row` of `R A`.
+    fn multiply_left(
+        &mut self,
+        (r, a): (&Pattern, &Pattern),
+        row: usize,
+        combine: impl Fn(&mut V, usize, usize),
+    ) -> Result<()> {
+        let most = row_flops(r, a, row);
+        self.left.start(r.executor(), a.size().cols, most)?;
+        self.left.multiply_row((r, a), row, combine);
+        Ok(())
+    }
+
+    /// Multiplications of that row with `P`.
+    fn right_flops(&self, p: &Pattern) -> usize {
+        let (columns, offsets) = (self.left.entries().0, p.offsets());
+        let length = |&k: &u32| offsets[k as usize + 1] - offsets[k as usize];
+        columns.iter().map(length).sum()
+    }
+
+    /// Adds that row times `P`.
+    fn multiply_right(&mut self, p: &Pattern, combine: impl Fn(&mut V, V, usize)) {
+        let (offsets, outer) = (p.offsets(), p.columns());
+        let (columns, sums) = self.left.entries();
+        self.row.with(|row| {
+            for (&k, &sum) in columns.iter().zip(sums) {
+                let places = offsets[k as usize]..offsets[k as usize + 1];
+                for (place, &column) in places.clone().zip(&outer[places]) {
+                    combine(row.sum(column), sum, place);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{assert_close, assert_same, dense, dense_product, grid, random};
+    use super::*;
+    use crate::executor::Executor;
+
+    #[test]
+    fn galerkin_products_agree_with_dense_ones() {
+        let host = Executor::reference();
+        let a = grid::<f64>(&host, 5);
+        let p = random::<f64>(&host, 25, 7, 0.3, 1);
+        let r = p.transpose().unwrap();
+        let coarse = galerkin(&r, &a, &p).unwrap();
+        let right = dense_product(&dense(&a), &dense(&p), 7);
+        assert_close(&dense(&coarse), &dense_product(&dense(&r), &right, 7));
+        let product = Galerkin::symbolic(&r, &a, &p).unwrap();
+        assert_same(&product.numeric(&r, &a, &p).unwrap(), &coarse);
+    }
+}

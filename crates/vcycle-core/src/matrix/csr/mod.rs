@@ -1,0 +1,459 @@
+//! Compressed sparse rows, the format everything converts to and from.
+
+mod accumulator;
+mod add;
+mod apply;
+mod build;
+mod equilibrate;
+mod facts;
+mod galerkin;
+#[cfg(test)]
+mod kernel_tests;
+mod norms;
+#[cfg(test)]
+mod on_devices;
+mod parts;
+mod pattern;
+mod permute;
+mod rcm;
+mod scale;
+mod spgemm;
+#[cfg(test)]
+pub(in crate::matrix) mod testing;
+mod transpose;
+mod triplets;
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use crate::arrays::Copies;
+pub use crate::arrays::{Csr, Pattern};
+pub use crate::cut::balance;
+pub use accumulator::{Accumulator, ShortRow};
+pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
+pub use equilibrate::{Equilibrated, Scaling};
+pub use facts::Facts;
+pub use galerkin::{Galerkin, galerkin};
+pub use permute::Permutation;
+pub use rcm::reverse_cuthill_mckee;
+pub use spgemm::SpGemm;
+pub use spgemm::check_product;
+pub use triplets::{compress, offsets};
+
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::launch::setup::Queue;
+use crate::linop::Size;
+use crate::scalar::{Field, Scalar};
+use crate::{cpu, reference};
+
+/// What to do with a position that is given more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// An error that names the position.
+    #[default]
+    Refuse,
+    /// Their sum, formed in the order given.
+    Sum,
+}
+
+impl<T: Scalar> Csr<T> {
+    /// Checks and takes over arrays from outside. Rows may be unsorted; they are sorted here.
+    ///
+    /// # Errors
+    /// Arrays of wrong length, offsets that decrease, an index out of range, an entry given
+    /// twice (unless summed): each names the place.
+    pub fn from_arrays(
+        executor: &Executor,
+        size: Size,
+        offsets: Vec<usize>,
+        mut columns: Vec<u32>,
+        mut values: Vec<T>,
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        pattern::check_arrays(size, &offsets, &columns, values.len())?;
+        if pattern::is_canonical(&offsets, &columns) {
+            let made = Self::from_canonical(executor, size, offsets, columns, values);
+            return Ok(made);
+        }
+        pattern::sort_rows(executor, &offsets, &mut columns, &mut values);
+        let offsets = pattern::merge_duplicates(offsets, &mut columns, &mut values, duplicates)?;
+        Ok(Self::from_canonical(
+            executor, size, offsets, columns, values,
+        ))
+    }
+
+    /// Takes over arrays known to be in range, sorted and without duplicates.
+    pub fn from_canonical(
+        executor: &Executor,
+        size: Size,
+        offsets: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<T>,
+    ) -> Self {
+        debug_assert!(pattern::check_arrays(size, &offsets, &columns, values.len()).is_ok());
+        debug_assert!(pattern::is_canonical(&offsets, &columns));
+        Self {
+            pattern: Arc::new(Pattern::new(executor, size, offsets, columns)),
+            values: Buffer::from_vec(executor, values),
+            copies: Copies::default(),
+        }
+    }
+
+    /// Another matrix on a known pattern.
+    ///
+    /// # Errors
+    /// When the number of values is not that of the pattern's entries.
+    pub fn with_pattern(pattern: &Arc<Pattern>, values: Vec<T>) -> Result<Self> {
+        if values.len() != pattern.nonzeros() {
+            return Err(Error::InvalidStructure {
+                format: "csr",
+                reason: format!(
+                    "{} values for a pattern of {} entries",
+                    values.len(),
+                    pattern.nonzeros()
+                ),
+            });
+        }
+        Ok(Self {
+            values: Buffer::from_vec(pattern.executor(), values),
+            pattern: Arc::clone(pattern),
+            copies: Copies::default(),
+        })
+    }
+
+    /// Checks and takes over arrays that are in the memory of an executor already; nothing is copied.
+    ///
+    /// ```
+    /// use vcycle::{executor::{Buffer, Executor}, linop::Size, matrix::Csr};
+    /// let cpu = Executor::cpu();
+    /// let offsets = Buffer::from_vec(&cpu, vec![0, 2, 3]);
+    /// let columns = Buffer::from_vec(&cpu, vec![0, 1, 1]);
+    /// let a = Csr::from_buffers(Size::square(2), offsets, columns, Buffer::from_vec(&cpu, vec![2.0; 3]))?;
+    /// assert_eq!(a.entry(0, 1), Some(2.0));
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Arrays of wrong length or of different executors, offsets that decrease, and rows whose
+    /// columns do not increase or are out of range: each names the place.
+    pub fn from_buffers(
+        size: Size,
+        offsets: Buffer<usize>,
+        columns: Buffer<u32>,
+        values: Buffer<T>,
+    ) -> Result<Self> {
+        let executor = columns.executor();
+        executor.check_same(offsets.executor(), "csr")?;
+        executor.check_same(values.executor(), "csr")?;
+        pattern::check_lengths(size, &offsets, columns.len(), values.len())?;
+        pattern::check_order(size, &offsets, &columns)?;
+        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        Ok(Self::of_buffers(&pattern, values))
+    }
+
+    /// A matrix of values that are on the executor of the pattern, one for each of its entries.
+    pub fn of_buffers(pattern: &Arc<Pattern>, values: Buffer<T>) -> Self {
+        debug_assert_eq!(values.len(), pattern.nonzeros());
+        Self {
+            pattern: Arc::clone(pattern),
+            values,
+            copies: Copies::default(),
+        }
+    }
+
+    /// The values, wherever they are.
+    pub fn values_buffer(&self) -> &Buffer<T> {
+        &self.values
+    }
+
+    /// Ones on the diagonal.
+    pub fn identity(executor: &Executor, n: usize) -> Self {
+        let one = T::store(num_traits::One::one());
+        Self::diagonal_matrix(executor, vec![one; n])
+    }
+
+    /// A square matrix with `diagonal` on its diagonal and nothing else.
+    pub fn diagonal_matrix(executor: &Executor, diagonal: Vec<T>) -> Self {
+        let n = diagonal.len();
+        let columns = (0..n as u32).collect();
+        Self::from_canonical(
+            executor,
+            Size::square(n),
+            (0..=n).collect(),
+            columns,
+            diagonal,
+        )
+    }
+
+    /// Where the entries stand; shared.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.pattern.size()
+    }
+
+    /// Stored entries, zeros among them included.
+    pub fn nonzeros(&self) -> usize {
+        self.pattern.nonzeros()
+    }
+
+    /// Where the matrix lives.
+    pub fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    /// Bytes held, the pattern counted in full.
+    pub fn bytes(&self) -> usize {
+        self.pattern.bytes() + self.values.bytes()
+    }
+
+    /// For every row the place of its first entry, and at the end the number of entries.
+    #[inline]
+    pub fn offsets(&self) -> &[usize] {
+        self.pattern.offsets()
+    }
+
+    /// The column of every entry.
+    #[inline]
+    pub fn columns(&self) -> &[u32] {
+        self.pattern.columns()
+    }
+
+    /// The value of every entry.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    #[inline]
+    pub fn values(&self) -> &[T] {
+        self.values.host().expect("matrix on a host executor")
+    }
+
+    /// The value of every entry, to be changed.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        self.copies = Copies::default();
+        self.values.host_mut().expect("matrix on a host executor")
+    }
+
+    /// The columns and values of one row.
+    #[inline]
+    pub fn row(&self, row: usize) -> (&[u32], &[T]) {
+        let range = self.pattern.range(row);
+        (&self.columns()[range.clone()], &self.values()[range])
+    }
+
+    /// One entry, if it is stored.
+    pub fn entry(&self, row: usize, column: usize) -> Option<T> {
+        let (columns, values) = self.row(row);
+        let place = columns.binary_search(&u32::try_from(column).ok()?).ok()?;
+        Some(values[place])
+    }
+
+    /// The diagonal; zero where no entry is stored.
+    pub fn diagonal(&self) -> Vec<T> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            let diagonal = queue.diagonal(self).map(Buffer::into_vec);
+            return diagonal.expect("the device still answers");
+        }
+        let arrays = self.at_hand();
+        let of_row = |place: &mut usize, row: usize| {
+            let (columns, values) = arrays.row(row);
+            // In most matrices it stands where it stood in the row before.
+            if columns.get(*place) != Some(&(row as u32)) {
+                *place = columns.binary_search(&(row as u32)).ok()?;
+            }
+            Some(values[*place])
+        };
+        let of_row = |place: &mut usize, row| of_row(place, row).unwrap_or_default();
+        let mut diagonal = self.map_rows(|| 0, of_row);
+        diagonal.truncate(self.size().cols);
+        diagonal
+    }
+
+    /// The same matrix with values of another type, on the same pattern.
+    ///
+    /// # Errors
+    /// When complex values would become real.
+    pub fn convert<S: Scalar>(&self) -> Result<Csr<S>> {
+        if T::KIND.is_complex() && !S::KIND.is_complex() {
+            return Err(Error::Conversion {
+                from: T::KIND,
+                to: S::KIND,
+            });
+        }
+        if let Some(queue) = Queue::real::<T>(self.executor()).filter(|_| !S::KIND.is_complex()) {
+            let values = queue.convert(&self.values)?;
+            return Ok(Csr::of_buffers(&self.pattern, values));
+        }
+        let mut values: Vec<S> = zeroed(self.executor(), self.nonzeros())?;
+        match self.executor().on_host() {
+            Executor::Cpu(threads) => cpu::vector::copy(&threads, self.values(), &mut values),
+            _ => reference::vector::copy(self.values(), &mut values),
+        }
+        Csr::with_pattern(&self.pattern, values)
+    }
+
+    /// The same matrix on another executor.
+    ///
+    /// # Errors
+    /// When a device has no room for it.
+    pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        executor.check_room(self.bytes())?;
+        Ok(Self {
+            pattern: Arc::new(self.pattern.copy_to(executor)?),
+            values: Buffer::from_vec(executor, self.values.host()?.to_vec()),
+            copies: Copies::default(),
+        })
+    }
+
+    /// The same matrix on another executor; values of the host are handed over, not copied.
+    pub fn into_executor(self, executor: &Executor) -> Result<Self> {
+        if self.executor().shares_memory_with(executor) {
+            return Ok(self);
+        }
+        executor.check_room(self.bytes())?;
+        Ok(Self {
+            pattern: Arc::new(self.pattern.copy_to(executor)?),
+            values: Buffer::from_vec(executor, self.values.into_vec()),
+            copies: Copies::default(),
+        })
+    }
+
+    /// The same matrix, with which devices multiply as it is.
+    pub fn plain(mut self) -> Self {
+        self.copies.plain = true;
+        self
+    }
+
+    /// The same matrix, all of whose values are ones.
+    pub(crate) fn of_ones(mut self) -> Self {
+        self.copies.ones = true;
+        self
+    }
+
+    /// Whether all values are known to be ones.
+    pub(crate) fn has_ones(&self) -> bool {
+        self.copies.ones
+    }
+
+    /// What [`keep_narrow`](Self::keep_narrow) has kept, if it is of that type.
+    pub fn narrow<S: Scalar>(&self) -> Option<Arc<Csr<S>>> {
+        let kept = self.copies.narrow.get()?;
+        Arc::clone(kept).downcast().ok()
+    }
+
+    /// Keeps the matrix in another type, unless one is kept already.
+    pub fn keep_narrow<S: Scalar>(&self, narrow: &Arc<Csr<S>>) {
+        let _ = self.copies.narrow.set(Arc::clone(narrow) as _);
+    }
+
+    /// What is wrong with a row of a device that has an infinite entry or NaN.
+    fn non_finite(&self, row: usize) -> Result<Error> {
+        let entries = self.row_of_device(row)?;
+        let wrong = entries.iter().find(|entry| !entry.1.load().is_finite());
+        let column = wrong.map_or(0, |entry| entry.0) as usize;
+        Ok(Error::NonFiniteEntry { row, column })
+    }
+
+    /// Fails, naming it, if an entry is infinite or NaN.
+    pub fn check_finite(&self) -> Result<()> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            return match queue.not_finite(self)? {
+                None => Ok(()),
+                Some(row) => Err(self.non_finite(row)?),
+            };
+        }
+        let first = |rows: Range<usize>| {
+            let places = self.offsets()[rows.start]..self.offsets()[rows.end];
+            let values = &self.values()[places.clone()];
+            // All of them first: a search that may end anywhere is slower.
+            let infinite = |value: &T| !value.load().is_finite();
+            if !values
+                .iter()
+                .fold(false, |any, value| any | infinite(value))
+            {
+                return None;
+            }
+            Some(places.start + values.iter().position(infinite)?)
+        };
+        let Some(place) = self.map_pieces(first).into_iter().flatten().next() else {
+            return Ok(());
+        };
+        Err(Error::NonFiniteEntry {
+            row: self.offsets().partition_point(|&offset| offset <= place) - 1,
+            column: self.columns()[place] as usize,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(offsets: Vec<usize>, columns: Vec<u32>, duplicates: Duplicates) -> Result<Csr<f64>> {
+        let values = (1..=columns.len()).map(|v| v as f64).collect();
+        let size = Size::square(2);
+        Csr::from_arrays(
+            &Executor::reference(),
+            size,
+            offsets,
+            columns,
+            values,
+            duplicates,
+        )
+    }
+
+    #[test]
+    fn rows_are_sorted() {
+        let a = build(vec![0, 2, 3], vec![1, 0, 1], Duplicates::Refuse).unwrap();
+        assert_eq!(a.columns(), [0, 1, 1]);
+        assert_eq!(a.values(), [2.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn duplicates_are_named_or_summed() {
+        let twice = || vec![1, 0, 1];
+        assert!(matches!(
+            build(vec![0, 3, 3], twice(), Duplicates::Refuse),
+            Err(Error::DuplicateEntry { row: 0, column: 1 })
+        ));
+        let a = build(vec![0, 3, 3], twice(), Duplicates::Sum).unwrap();
+        assert_eq!(a.offsets(), [0, 2, 2]);
+        assert_eq!(a.values(), [2.0, 4.0]);
+    }
+
+    #[test]
+    fn wrong_arrays_are_named() {
+        assert!(matches!(
+            build(vec![0, 1, 2], vec![0, 2], Duplicates::Refuse),
+            Err(Error::IndexOutOfRange {
+                position: 1,
+                index: 2,
+                ..
+            })
+        ));
+        for offsets in [vec![0, 2], vec![1, 1, 2], vec![0, 2, 1], vec![0, 1, 3]] {
+            assert!(matches!(
+                build(offsets, vec![0, 1], Duplicates::Refuse),
+                Err(Error::InvalidStructure { .. })
+            ));
+        }
+    }
+
+    #[test]
+    fn non_finite_entries_are_named() {
+        let mut a = build(vec![0, 0, 2], vec![0, 1], Duplicates::Refuse).unwrap();
+        a.values_mut()[1] = f64::NAN;
+        assert!(matches!(
+            a.check_finite(),
+            Err(Error::NonFiniteEntry { row: 1, column: 1 })
+        ));
+    }
+}

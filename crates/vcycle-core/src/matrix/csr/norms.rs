@@ -1,0 +1,173 @@
+//! Norms of matrices.
+
+use super::Csr;
+use crate::error::Result;
+use crate::launch::setup::Queue;
+use crate::scalar::{Field, Real, Scalar};
+
+/// Absolute row sums over the diagonal of dominant rows are below this.
+const DOMINANT: f64 = 2.001;
+/// Coefficients jump where the diagonal has numbers so many times others.
+const JUMP: f64 = 1e3;
+
+/// The absolute value of a stored number.
+pub(super) fn modulus<T: Scalar>(value: T) -> f64 {
+    value.load().modulus().to_f64()
+}
+
+/// The larger one, or NaN if one of them is.
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b || a.is_nan() { a } else { b }
+}
+
+/// The largest absolute value; several are compared side by side.
+fn largest<T: Scalar>(values: &[T]) -> f64 {
+    let (body, tail) = values.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for values in body {
+        for lane in 0..8 {
+            lanes[lane] = larger(lanes[lane], modulus(values[lane]));
+        }
+    }
+    let tail = tail.iter().map(|&value| modulus(value));
+    lanes.into_iter().chain(tail).fold(0.0, larger)
+}
+
+/// The absolute value of the diagonal entry among those of a row; zero where there is none.
+fn pivot<T: Scalar>((columns, values): (&[u32], &[T]), row: usize) -> f64 {
+    let entries = columns.iter().zip(values);
+    let of_entry = |(&column, &value): (&u32, &T)| match column as usize == row {
+        true => modulus(value),
+        false => 0.0,
+    };
+    entries.map(of_entry).fold(0.0, larger)
+}
+
+impl<T: Scalar> Csr<T> {
+    /// The largest absolute value of an entry; NaN if an entry is.
+    pub fn norm_max(&self) -> f64 {
+        self.largest_entry().expect("the device still answers")
+    }
+
+    /// [`norm_max`](Self::norm_max), where a device may be short of memory.
+    pub fn largest_entry(&self) -> Result<f64> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            return Ok(queue.extremes(self)?.largest);
+        }
+        let values = self.values();
+        let parts = self.map_pieces(|rows| {
+            let places = self.offsets()[rows.start]..self.offsets()[rows.end];
+            largest(&values[places])
+        });
+        Ok(parts.into_iter().fold(0.0, larger))
+    }
+
+    /// For every matrix the largest absolute value, and the smallest one of the diagonal that is not
+    /// zero. Those of a device come first, and the host waits for them once.
+    pub fn largest_and_least_pivots(matrices: &[&Self]) -> Result<Vec<(f64, f64)>> {
+        let on_host = |a: &&Self| Queue::real::<T>(a.executor()).is_none();
+        let host = matrices.iter().position(on_host);
+        let (there, here) = matrices.split_at(host.unwrap_or(matrices.len()));
+        let mut all = Vec::new();
+        if let Some(queue) = there.first().and_then(|a| Queue::real::<T>(a.executor())) {
+            let extremes = queue.all_extremes(there)?;
+            all.extend(extremes.iter().map(|e| (e.largest, e.smallest_diagonal)));
+        }
+        all.extend(here.iter().map(|a| a.largest_and_least_pivot()));
+        Ok(all)
+    }
+
+    fn largest_and_least_pivot(&self) -> (f64, f64) {
+        let arrays = self.at_hand();
+        let parts = self.map_pieces(|rows| {
+            let places = arrays.offsets[rows.start]..arrays.offsets[rows.end];
+            let least = rows.map(|row| pivot(arrays.row(row), row));
+            let least = least.filter(|&d| d > 0.0).fold(f64::INFINITY, f64::min);
+            (largest(&arrays.values[places]), least)
+        });
+        let join = |a: (f64, f64), b: (f64, f64)| (larger(a.0, b.0), a.1.min(b.1));
+        parts.into_iter().fold((0.0, f64::INFINITY), join)
+    }
+
+    /// Whether a matrix on a device is diagonally dominant with a diagonal of very different sizes, as
+    /// that of a diffusion whose coefficient jumps; nobody asks the host.
+    pub fn has_jumps(&self) -> Result<bool> {
+        let Some(queue) = Queue::real::<T>(self.executor()) else {
+            return Ok(false);
+        };
+        let found = queue.extremes(self)?;
+        Ok(found.row_sum < DOMINANT && found.largest > JUMP * found.smallest_diagonal)
+    }
+
+    /// The largest sum of absolute values in a row.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, matrix::Csr};
+    /// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![3.0, -4.0]);
+    /// assert_eq!((a.norm_inf(), a.norm_one(), a.norm_frobenius()), (4.0, 4.0, 5.0));
+    /// ```
+    pub fn norm_inf(&self) -> f64 {
+        let row_sum = |row| self.row(row).1.iter().copied().map(modulus).sum();
+        let parts = self.map_pieces(|rows| rows.map(row_sum).fold(0.0, larger));
+        parts.into_iter().fold(0.0, larger)
+    }
+
+    /// The largest sum of absolute values in a column.
+    pub fn norm_one(&self) -> f64 {
+        let mut sums = vec![0.0; self.size().cols];
+        for (&column, &value) in self.columns().iter().zip(self.values()) {
+            sums[column as usize] += modulus(value);
+        }
+        sums.into_iter().fold(0.0, larger)
+    }
+
+    /// The square root of the sum of squared absolute values.
+    pub fn norm_frobenius(&self) -> f64 {
+        let scale = self.norm_max();
+        if scale == 0.0 || !scale.is_finite() {
+            return scale;
+        }
+        let parts = self.map_pieces(|rows| {
+            let places = self.offsets()[rows.start]..self.offsets()[rows.end];
+            let squares = self.values()[places].iter();
+            squares.map(|&v| (modulus(v) / scale).powi(2)).sum::<f64>()
+        });
+        scale * parts.into_iter().sum::<f64>().sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{banded, executors, random};
+    use super::*;
+    use crate::executor::Executor;
+    use crate::scalar::c32;
+
+    #[test]
+    fn norms_of_rectangles_and_of_nothing() {
+        let host = Executor::reference();
+        let a = random::<c32>(&host, 7, 5, 0.5, 1);
+        let t = a.transpose().unwrap();
+        assert_eq!(a.norm_inf(), t.norm_one());
+        assert!(a.norm_max() <= a.norm_frobenius() && a.norm_frobenius() <= a.norm_inf() * 7.0);
+        assert_eq!(Csr::<f64>::identity(&host, 0).norm_frobenius(), 0.0);
+    }
+
+    #[test]
+    fn huge_entries_do_not_overflow_and_nan_is_not_hidden() {
+        let host = Executor::reference();
+        let a = Csr::diagonal_matrix(&host, vec![3e200, 4e200]);
+        assert!((a.norm_frobenius() - 5e200).abs() < 1e186);
+        let a = Csr::diagonal_matrix(&host, vec![1.0, f64::NAN, 2.0]);
+        assert!(a.norm_max().is_nan() && a.norm_inf().is_nan() && a.norm_frobenius().is_nan());
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let a = banded::<f64>(&Executor::reference(), 50_000, 1);
+        for cpu in executors() {
+            let b = a.copy_to(&cpu).unwrap();
+            assert_eq!(a.norm_frobenius(), b.norm_frobenius());
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Matrices of devices beside those of the host.
+
+use std::sync::Arc;
+
+use super::testing::{assert_same, banded, grid, random};
+use super::{Csr, Galerkin, SpGemm, galerkin};
+use crate::error::Error;
+use crate::executor::{Buffer, Executor};
+use crate::linop::{LinOp, Size};
+use crate::scalar::{Scalar, bf16, f16};
+use crate::testing::device;
+use crate::vector::Vector;
+use crate::workspace::Workspace;
+
+const HOST: Executor = Executor::Reference;
+
+/// Fails unless columns are the same and values are so to rounding.
+fn assert_near<T: Scalar>(found: &Csr<T>, expected: &Csr<T>, tolerance: f64) {
+    assert_eq!(found.size(), expected.size());
+    assert_eq!(found.offsets(), expected.offsets());
+    assert_eq!(found.columns(), expected.columns());
+    let scale = expected.norm_max();
+    for (found, expected) in found.values().iter().zip(expected.values()) {
+        let apart = (found.to_c64() - expected.to_c64()).norm();
+        assert!(apart <= tolerance * scale, "{found:?} {expected:?}");
+    }
+}
+
+fn shapes() -> Vec<[Csr<f64>; 2]> {
+    let random = |m, n, density, seed| random::<f64>(&HOST, m, n, density, seed);
+    vec![
+        [random(0, 0, 0.5, 1), random(0, 3, 0.5, 2)],
+        [random(40, 30, 0.3, 1), random(30, 50, 0.3, 2)],
+        [random(9, 70, 0.9, 3), random(70, 700, 0.5, 4)],
+        // Rows that are too long for local memory, counted and gathered.
+        [random(6, 60, 1.0, 5), random(60, 6000, 0.1, 6)],
+        [grid(&HOST, 20), banded(&HOST, 400, 1)],
+    ]
+}
+
+#[test]
+fn products_and_transposes_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    for [a, b] in shapes() {
+        let (c, t) = (a.multiply(&b).unwrap(), b.transpose().unwrap());
+        let there = |a: &Csr<f64>| a.copy_to(&executor).unwrap();
+        let (a, b) = (there(&a), there(&b));
+        let found = a.multiply(&b).unwrap();
+        assert_near(&found, &c, 1e-14);
+        assert_same(&a.multiply(&b).unwrap(), &found);
+        assert_same(&b.transpose().unwrap(), &t);
+        assert_eq!(b.pattern().transpose().unwrap().columns(), t.columns());
+    }
+}
+
+#[test]
+fn unions_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    let a = grid::<f64>(&HOST, 20);
+    let a = a.filter(|row, column, _| row % 3 == 0 || column >= row);
+    let a = a.unwrap();
+    let both = |a: &Csr<f64>| {
+        let transposed = a.pattern().transpose().unwrap();
+        a.pattern().union(&transposed).unwrap()
+    };
+    let (found, expected) = (both(&a.copy_to(&executor).unwrap()), both(&a));
+    assert_eq!(found.offsets(), expected.offsets());
+    assert_eq!(found.columns(), expected.columns());
+}
+
+#[test]
+fn narrow_products_add_in_their_arithmetic() {
+    let Some(executor) = device() else { return };
+    let a = grid::<f64>(&HOST, 20);
+    let expected = a.convert::<f16>().unwrap();
+    let expected = expected.multiply(&expected).unwrap();
+    let found = a.copy_to(&executor).unwrap().convert::<f16>().unwrap();
+    assert_near(&found.multiply(&found).unwrap(), &expected, 1e-3);
+}
+
+#[test]
+fn values_are_renewed_on_a_known_pattern() {
+    let Some(executor) = device() else { return };
+    let mut a = grid::<f64>(&executor, 12);
+    let square = SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
+    let mut c = square.numeric(&a, &a).unwrap();
+    let before = c.clone();
+    a.values_mut().iter_mut().for_each(|value| *value *= 2.0);
+    square.renew(&a, &a, &mut c).unwrap();
+    assert_same(&c, &before.scale(4.0).unwrap());
+    let other = Csr::identity(&executor, 144);
+    assert!(square.numeric(&a, &other).is_err());
+}
+
+#[test]
+fn galerkin_products_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    let a = grid::<f64>(&HOST, 20);
+    let aggregated = Csr::from_arrays(
+        &HOST,
+        Size::new(400, 100),
+        (0..=400).collect(),
+        (0..400)
+            .map(|row: u32| (row / 40) * 10 + row % 20 / 2)
+            .collect(),
+        (0..400).map(|row| 1.0 + f64::from(row % 3)).collect(),
+        super::Duplicates::Refuse,
+    );
+    for p in [random::<f64>(&HOST, 400, 60, 0.05, 3), aggregated.unwrap()] {
+        let expected = galerkin(&p.transpose().unwrap(), &a, &p).unwrap();
+        let (a, p) = (a.copy_to(&executor).unwrap(), p.copy_to(&executor).unwrap());
+        let r = p.transpose().unwrap();
+        let found = galerkin(&r, &a, &p).unwrap();
+        assert_near(&found, &expected, 1e-14);
+        let kept = Galerkin::symbolic(&r, &a, &p).unwrap();
+        assert_same(&kept.numeric(&r, &a, &p).unwrap(), &found);
+        let mut renewed = found.clone();
+        kept.renew(&r, &a, &p, &mut renewed).unwrap();
+        assert_same(&renewed, &found);
+    }
+}
+
+fn check_layout<T: Scalar + crate::scalar::Mixes<T, T>>(executor: &Executor, a: &Csr<f64>) {
+    let a = a.convert::<T>().unwrap();
+    let ws = Workspace::new();
+    let x: Vec<T> = (0..a.size().cols)
+        .map(|i| T::from_c64(((i % 7) as f64).into()))
+        .collect();
+    let product = |a: &Csr<T>| {
+        let x = Vector::from_column(a.executor(), x.clone());
+        let mut y = Vector::<T>::zeros(a.executor(), a.size().rows, 1).unwrap();
+        LinOp::<T>::apply(a, &x, &mut y, &ws).unwrap();
+        y.to_vec()
+    };
+    let (found, expected) = (product(&a.copy_to(executor).unwrap()), product(&a));
+    for (found, expected) in found.iter().zip(&expected) {
+        let apart = (found.to_c64() - expected.to_c64()).norm();
+        assert!(
+            apart <= 1e-2 * (1.0 + expected.to_c64().norm()),
+            "{} {}",
+            T::KIND,
+            a.size()
+        );
+    }
+}
+
+#[test]
+fn layouts_of_the_device_multiply_as_the_host_does() {
+    let Some(executor) = device() else { return };
+    check_layout::<bf16>(&executor, &grid(&HOST, 20));
+    for a in shapes().into_iter().flatten() {
+        check_layout::<f64>(&executor, &a);
+    }
+}
+
+#[test]
+fn entries_are_checked_and_measured() {
+    let Some(executor) = device() else { return };
+    let mut a = grid::<f64>(&HOST, 12);
+    a.values_mut()[7] = -3.0;
+    let mut there = a.copy_to(&executor).unwrap();
+    assert_eq!(there.diagonal(), a.diagonal());
+    assert_eq!(there.norm_max(), a.norm_max());
+    let of = |all: &[&Csr<f64>]| Csr::largest_and_least_pivots(all).unwrap();
+    assert_eq!(of(&[&there, &there, &a])[1], of(&[&a])[0]);
+    let facts = a.facts();
+    let of = |a: &Csr<f64>| a.symmetric_and_positive().unwrap();
+    assert_eq!(of(&there), [facts.symmetric, facts.positive_diagonal()]);
+    assert_eq!(of(&grid(&executor, 12)), [true, true]);
+    for (difference, symmetric) in [(1e-14, true), (1e-3, false)] {
+        // Beside a diagonal of 4, of which the first is what assembly rounds off.
+        let mut a = grid::<f64>(&HOST, 12);
+        a.values_mut()[1] = difference;
+        a.values_mut()[3] = -difference;
+        assert_eq!(a.columns()[3], 0);
+        assert_eq!(of(&a), [symmetric, true]);
+        assert_eq!(of(&a.copy_to(&executor).unwrap()), [symmetric, true]);
+    }
+    assert!(
+        there
+            .pattern()
+            .same_as(grid::<f64>(&executor, 12).pattern())
+    );
+    assert!(
+        !there
+            .pattern()
+            .same_as(Csr::<f64>::identity(&executor, 144).pattern())
+    );
+    let place = there.offsets()[100] + 1;
+    let column = there.columns()[place] as usize;
+    there.values_mut()[place] = f64::NAN;
+    let wrong = there.check_finite().unwrap_err();
+    assert!(matches!(wrong, Error::NonFiniteEntry { row: 100, column: c } if c == column));
+}
+
+#[test]
+fn wrong_arrays_of_any_executor_are_told_with_their_row() {
+    let Some(executor) = device() else { return };
+    for executor in [executor, HOST] {
+        let made = |offsets: [usize; 4], columns: [u32; 4]| {
+            let offsets = Buffer::from_vec(&executor, offsets.to_vec());
+            let columns = Buffer::from_vec(&executor, columns.to_vec());
+            let values = Buffer::from_vec(&executor, vec![1.0; 4]);
+            Csr::from_buffers(Size::square(3), offsets, columns, values).map(|a| a.nonzeros())
+        };
+        let told = |offsets, columns| made(offsets, columns).unwrap_err().to_string();
+        assert_eq!(made([0, 1, 3, 4], [0, 0, 1, 2]).unwrap(), 4);
+        assert!(told([0, 1, 3, 4], [0, 1, 0, 2]).contains("row 1"));
+        assert!(told([0, 1, 3, 4], [0, 1, 2, 3]).contains("row 2"));
+        assert!(told([0, 3, 1, 4], [0, 1, 2, 0]).contains("row 1"));
+        let twice = made([0, 1, 3, 4], [0, 1, 1, 2]).unwrap_err();
+        assert!(matches!(twice, Error::DuplicateEntry { row: 1, column: 1 }));
+    }
+}
+
+#[test]
+fn patterns_are_shared() {
+    let Some(executor) = device() else { return };
+    let a = grid::<f64>(&executor, 5);
+    let narrow = a.convert::<f32>().unwrap();
+    assert!(Arc::ptr_eq(a.pattern(), narrow.pattern()));
+    assert_eq!(narrow.values()[0], 4.0);
+}

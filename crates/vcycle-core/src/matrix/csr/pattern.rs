@@ -1,0 +1,324 @@
+//! Where the entries of a CSR matrix stand, and the checks of arrays from outside.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::Duplicates;
+use super::build::{cut_rows, ranges};
+use crate::arrays::Pattern;
+use crate::cut::{self, Slice};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::launch::setup::Queue;
+use crate::linop::Size;
+use crate::runs::{self, Run};
+use crate::scalar::Scalar;
+
+impl Pattern {
+    pub(super) fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        Ok(Self {
+            size: self.size,
+            offsets: Buffer::from_vec(executor, self.offsets.host()?.to_vec()),
+            columns: Buffer::from_vec(executor, self.columns.host()?.to_vec()),
+            pieces: self.pieces.clone(),
+            slices: self.slices.clone(),
+            runs: self.runs.clone(),
+            layout: OnceLock::new(),
+            groups: OnceLock::new(),
+            single_entries: OnceLock::new(),
+            empty_rows: OnceLock::new(),
+        })
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Where the arrays live.
+    pub fn executor(&self) -> &Executor {
+        self.columns.executor()
+    }
+
+    /// Number of entries.
+    pub fn nonzeros(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.offsets.bytes() + self.columns.bytes()
+    }
+
+    /// For every row the place of its first entry, and at the end the number of entries.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    #[inline]
+    pub fn offsets(&self) -> &[usize] {
+        self.offsets.host().expect("pattern on a host executor")
+    }
+
+    /// The column of every entry.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    #[inline]
+    pub fn columns(&self) -> &[u32] {
+        self.columns.host().expect("pattern on a host executor")
+    }
+
+    /// The places of the entries of one row.
+    #[inline]
+    pub fn range(&self, row: usize) -> Range<usize> {
+        let offsets = self.offsets();
+        offsets[row]..offsets[row + 1]
+    }
+
+    /// Bounds of row ranges with about equal work each; the same for any number of threads.
+    pub fn pieces(&self) -> &[usize] {
+        self.pieces.get_or_init(|| {
+            let offsets = self.offsets();
+            cut::balance(offsets.len() - 1, |row| offsets[row] + row)
+        })
+    }
+
+    /// Whether the entries stand at the same positions on the same executor.
+    pub fn same_as(&self, other: &Pattern) -> bool {
+        if std::ptr::eq(self, other) {
+            return true;
+        }
+        if self.size != other.size || !self.executor().shares_memory_with(other.executor()) {
+            return false;
+        }
+        if let Some(queue) = Queue::of(self.executor()) {
+            return queue.same(self, other).expect("the device still answers");
+        }
+        self.offsets() == other.offsets() && self.columns() == other.columns()
+    }
+
+    /// Runs of rows that are alike, piece by piece.
+    pub(crate) fn runs(&self) -> &[Run] {
+        self.runs.get_or_init(|| {
+            let (offsets, columns) = (self.offsets(), self.columns());
+            let found = self
+                .executor()
+                .run(size_of_val(columns), ranges(self.pieces()), |piece| {
+                    runs::runs(piece, offsets, columns)
+                });
+            found.into_iter().flatten().collect()
+        })
+    }
+
+    /// Row offsets and columns, wherever they are.
+    pub fn buffers(&self) -> (&Buffer<usize>, &Buffer<u32>) {
+        (&self.offsets, &self.columns)
+    }
+
+    /// The arrays on a device: row offsets and columns.
+    pub fn device(&self) -> Result<[vcycle_gpu::Address; 2]> {
+        Ok([self.offsets.device()?, self.columns.device()?])
+    }
+
+    /// Slices of rows for products with the transpose; the same for any number of threads.
+    pub(crate) fn slices(&self) -> &[Slice] {
+        self.slices
+            .get_or_init(|| cut::slices(self.offsets(), self.columns()))
+    }
+}
+
+fn wrong<V>(reason: String) -> Result<V> {
+    let format = "csr";
+    Err(Error::InvalidStructure { format, reason })
+}
+
+/// Fails unless arrays of any executor are of the lengths of a matrix of `size`.
+pub(super) fn check_lengths(
+    size: Size,
+    offsets: &Buffer<usize>,
+    columns: usize,
+    values: usize,
+) -> Result<()> {
+    if size.rows.max(size.cols) > u32::MAX as usize {
+        return wrong(format!("{size} does not fit 32-bit indices"));
+    }
+    if offsets.len() != size.rows + 1 || columns != values {
+        return wrong(format!(
+            "{} row offsets, {columns} columns and {values} values for {} rows",
+            offsets.len(),
+            size.rows
+        ));
+    }
+    match (offsets.get(0)?, offsets.get(size.rows)?) {
+        (0, end) if end == columns => Ok(()),
+        (first, end) => wrong(format!(
+            "row offsets run from {first} to {end}, not from 0 to {columns}"
+        )),
+    }
+}
+
+/// Fails, naming the row, unless offsets do not decrease and the columns of rows increase within
+/// their range.
+pub(super) fn check_order(
+    size: Size,
+    offsets: &Buffer<usize>,
+    columns: &Buffer<u32>,
+) -> Result<()> {
+    let (limit, entries) = (size.cols, columns.len());
+    let row = match Queue::of(columns.executor()) {
+        Some(queue) => queue.check_order(size, offsets, columns)?,
+        None => {
+            let (offsets, columns) = (offsets.host()?, columns.host()?);
+            let fine = |row: usize| {
+                let (first, end) = (offsets[row], offsets[row + 1]);
+                let row = columns.get(first..end);
+                row.is_some_and(|row| {
+                    row.is_sorted_by(|a, b| a < b)
+                        && row.last().is_none_or(|&c| (c as usize) < limit)
+                })
+            };
+            (0..size.rows).find(|&row| !fine(row))
+        }
+    };
+    let Some(row) = row else { return Ok(()) };
+    let (first, end) = (offsets.get(row)?, offsets.get(row + 1)?);
+    if first > end || end > entries {
+        return wrong(format!("row offsets decrease after row {row}"));
+    }
+    let mut last = None;
+    for place in first..end {
+        let column = columns.get(place)? as usize;
+        if last == Some(column) {
+            return Err(Error::DuplicateEntry { row, column });
+        }
+        last = Some(column);
+    }
+    wrong(format!(
+        "the columns of row {row} do not increase, or are out of range"
+    ))
+}
+
+/// Fails, naming the place, unless the arrays describe a matrix of `size`.
+pub(super) fn check_arrays(
+    size: Size,
+    offsets: &[usize],
+    columns: &[u32],
+    values: usize,
+) -> Result<()> {
+    if size.cols > u32::MAX as usize {
+        return wrong(format!("{} columns do not fit 32-bit indices", size.cols));
+    }
+    if offsets.len() != size.rows + 1 {
+        return wrong(format!(
+            "{} row offsets for {} rows; one more than rows is needed",
+            offsets.len(),
+            size.rows
+        ));
+    }
+    if values != columns.len() {
+        return wrong(format!("{} columns but {values} values", columns.len()));
+    }
+    if offsets[0] != 0 || offsets[size.rows] != columns.len() {
+        return wrong(format!(
+            "row offsets run from {} to {}, not from 0 to {}",
+            offsets[0],
+            offsets[size.rows],
+            columns.len()
+        ));
+    }
+    if let Some(row) = (0..size.rows).find(|&row| offsets[row] > offsets[row + 1]) {
+        return wrong(format!("row offsets decrease after row {row}"));
+    }
+    // The largest first: a search that may end anywhere is slower.
+    let largest = columns.iter().copied().max();
+    if largest.is_none_or(|column| (column as usize) < size.cols) {
+        return Ok(());
+    }
+    match columns.iter().position(|&c| c as usize >= size.cols) {
+        None => Ok(()),
+        Some(position) => Err(Error::IndexOutOfRange {
+            position,
+            axis: "column",
+            index: columns[position] as usize,
+            limit: size.cols,
+        }),
+    }
+}
+
+/// Whether the columns of every row increase.
+pub(super) fn is_canonical(offsets: &[usize], columns: &[u32]) -> bool {
+    offsets
+        .windows(2)
+        .all(|row| columns[row[0]..row[1]].is_sorted_by(|a, b| a < b))
+}
+
+/// Sorts every row by column; equal columns keep their order.
+pub(super) fn sort_rows<T: Scalar>(
+    executor: &Executor,
+    offsets: &[usize],
+    columns: &mut [u32],
+    values: &mut [T],
+) {
+    let bounds = cut::balance(offsets.len() - 1, |row| offsets[row] + row);
+    let bytes = size_of_val(columns) + size_of_val(values);
+    let tasks = cut_rows(offsets, &bounds, columns, values);
+    executor.run_with(
+        bytes,
+        tasks,
+        Vec::new,
+        |scratch, (rows, columns, values)| {
+            let first = offsets[rows.start];
+            for row in rows {
+                let places = offsets[row] - first..offsets[row + 1] - first;
+                sort_row(&mut columns[places.clone()], &mut values[places], scratch);
+            }
+        },
+    );
+}
+
+fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T], scratch: &mut Vec<(u32, T)>) {
+    if columns.is_sorted() {
+        return;
+    }
+    scratch.clear();
+    scratch.extend(columns.iter().copied().zip(values.iter().copied()));
+    scratch.sort_by_key(|entry| entry.0);
+    for ((column, value), &sorted) in columns.iter_mut().zip(values).zip(&*scratch) {
+        (*column, *value) = sorted;
+    }
+}
+
+/// Refuses or sums equal columns of sorted rows; returns the new offsets.
+pub(super) fn merge_duplicates<T: Scalar>(
+    offsets: Vec<usize>,
+    columns: &mut Vec<u32>,
+    values: &mut Vec<T>,
+    duplicates: Duplicates,
+) -> Result<Vec<usize>> {
+    if is_canonical(&offsets, columns) {
+        return Ok(offsets);
+    }
+    let mut merged = Vec::with_capacity(offsets.len());
+    let mut kept = 0;
+    for (row, bounds) in offsets.windows(2).enumerate() {
+        merged.push(kept);
+        let first = kept;
+        for place in bounds[0]..bounds[1] {
+            let repeats = kept > first && columns[kept - 1] == columns[place];
+            if !repeats {
+                columns[kept] = columns[place];
+                values[kept] = values[place];
+                kept += 1;
+            } else if duplicates == Duplicates::Sum {
+                values[kept - 1] = T::store(values[kept - 1].load() + values[place].load());
+            } else {
+                let column = columns[place] as usize;
+                return Err(Error::DuplicateEntry { row, column });
+            }
+        }
+    }
+    merged.push(kept);
+    columns.truncate(kept);
+    values.truncate(kept);
+    Ok(merged)
+}

@@ -1,0 +1,266 @@
+//! Rows and columns in another order.
+
+use super::Csr;
+use super::build::build;
+use crate::cut::balance;
+use crate::error::{Error, Result};
+use crate::linop::{Size, check_apply, check_size};
+use crate::scalar::Scalar;
+use crate::vector::Vector;
+
+/// An order of `0..n`: which old index comes to each new place.
+///
+/// With `p` the order, `A` permuted symmetrically is `B(i, j) = A(p(i), p(j))`, and a vector
+/// permuted alike is `y(i) = x(p(i))`.
+///
+/// ```
+/// use vcycle::{executor::Executor, matrix::{Csr, Permutation}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 3.0]);
+/// let p = Permutation::new(vec![2, 0, 1])?;
+/// assert_eq!(a.permute_symmetric(&p)?.values(), [3.0, 1.0, 2.0]);
+/// let x = Vector::from_column(&cpu, vec![1.0, 2.0, 3.0]);
+/// let mut y = Vector::zeros_like(&x)?;
+/// p.apply(&x, &mut y)?;
+/// assert_eq!(y.to_vec(), [3.0, 1.0, 2.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permutation {
+    order: Vec<u32>,
+}
+
+impl Permutation {
+    /// Takes the order over: `order[new] = old`.
+    ///
+    /// # Errors
+    /// When an index is out of range or stands twice.
+    pub fn new(order: Vec<u32>) -> Result<Self> {
+        let mut seen = vec![false; order.len()];
+        for (position, &old) in order.iter().enumerate() {
+            let Some(seen) = seen.get_mut(old as usize) else {
+                return Err(Error::IndexOutOfRange {
+                    position,
+                    axis: "row",
+                    index: old as usize,
+                    limit: order.len(),
+                });
+            };
+            if std::mem::replace(seen, true) {
+                return Err(Error::InvalidStructure {
+                    format: "permutation",
+                    reason: format!("index {old} stands twice, again at place {position}"),
+                });
+            }
+        }
+        Ok(Self { order })
+    }
+
+    /// Every index in its place.
+    ///
+    /// # Errors
+    /// When `n` does not fit 32-bit indices.
+    pub fn identity(n: usize) -> Result<Self> {
+        let n = u32::try_from(n).map_err(|_| Error::InvalidStructure {
+            format: "permutation",
+            reason: format!("{n} rows do not fit 32-bit indices"),
+        })?;
+        Ok(Self {
+            order: (0..n).collect(),
+        })
+    }
+
+    /// How many indices there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The old index at each new place.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The permutation that undoes this one.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        let mut order = vec![0; self.len()];
+        for (new, &old) in self.order.iter().enumerate() {
+            order[old as usize] = new as u32;
+        }
+        Self { order }
+    }
+
+    /// `y(i) = x(p(i))`.
+    ///
+    /// # Errors
+    /// For vectors of another size, on different executors or out of the host's reach.
+    pub fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        self.check(x, y)?;
+        let (cols, x, y) = (x.cols(), x.host()?, y.host_mut()?);
+        for (new, &old) in self.order.iter().enumerate() {
+            let old = old as usize * cols;
+            y[new * cols..][..cols].copy_from_slice(&x[old..old + cols]);
+        }
+        Ok(())
+    }
+
+    /// `y(p(i)) = x(i)`, which undoes [`apply`](Self::apply).
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn apply_inverse<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        self.check(x, y)?;
+        let (cols, x, y) = (x.cols(), x.host()?, y.host_mut()?);
+        for (new, &old) in self.order.iter().enumerate() {
+            let old = old as usize * cols;
+            y[old..old + cols].copy_from_slice(&x[new * cols..][..cols]);
+        }
+        Ok(())
+    }
+
+    fn check<T: Scalar>(&self, x: &Vector<T>, y: &Vector<T>) -> Result<()> {
+        let size = Size::square(self.len());
+        check_apply("permutation", size, x.executor(), x, y)
+    }
+}
+
+impl<T: Scalar> Csr<T> {
+    /// `B(i, j) = A(p(i), p(j))`.
+    ///
+    /// # Errors
+    /// Unless the matrix is square and of the permutation's size; when memory is short.
+    pub fn permute_symmetric(&self, p: &Permutation) -> Result<Self> {
+        self.permute(Some(p), Some(p))
+    }
+
+    /// `B(i, j) = A(p(i), j)`.
+    ///
+    /// # Errors
+    /// Unless the permutation has as many indices as the matrix rows; when memory is short.
+    pub fn permute_rows(&self, p: &Permutation) -> Result<Self> {
+        self.permute(Some(p), None)
+    }
+
+    /// `B(i, j) = A(i, p(j))`.
+    ///
+    /// # Errors
+    /// Unless the permutation has as many indices as the matrix columns; when memory is short.
+    pub fn permute_columns(&self, p: &Permutation) -> Result<Self> {
+        self.permute(None, Some(p))
+    }
+
+    fn permute(&self, rows: Option<&Permutation>, columns: Option<&Permutation>) -> Result<Self> {
+        let size = self.size();
+        let fitting = Size::new(
+            rows.map_or(size.rows, Permutation::len),
+            columns.map_or(size.cols, Permutation::len),
+        );
+        check_size("permutation of a matrix", size, fitting)?;
+        let places = columns.map(Permutation::inverse);
+        let source = |row: usize| rows.map_or(row, |p| p.order[row] as usize);
+        let target = |column: u32| match &places {
+            None => column,
+            Some(places) => places.order[column as usize],
+        };
+        let arrays = build(
+            self.executor(),
+            &self.bounds_of(&source),
+            self.bytes(),
+            Vec::<(u32, T)>::new,
+            |entries, row, out| {
+                let (columns, values) = self.row(source(row));
+                entries.clear();
+                entries.extend(
+                    columns
+                        .iter()
+                        .map(|&c| target(c))
+                        .zip(values.iter().copied()),
+                );
+                entries.sort_unstable_by_key(|entry| entry.0);
+                out.reserve(self.executor(), entries.len())?;
+                entries.iter().for_each(|&(c, value)| out.push(c, value));
+                Ok(())
+            },
+        )?;
+        Ok(arrays.into_csr(self.executor(), size))
+    }
+
+    /// Ranges of new rows with about equal work.
+    fn bounds_of(&self, source: &impl Fn(usize) -> usize) -> Vec<usize> {
+        let mut end = 0;
+        let lengths = (0..self.size().rows).map(|row| self.pattern.range(source(row)).len());
+        let ends = lengths.map(|length| {
+            end += length;
+            end
+        });
+        let offsets: Vec<usize> = std::iter::once(0).chain(ends).collect();
+        balance(self.size().rows, |row| offsets[row] + row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{assert_same, dense, executors, grid, random};
+    use super::*;
+    use crate::executor::Executor;
+
+    /// `k -> 7 k + 3 mod n`.
+    fn shuffle(n: usize) -> Permutation {
+        Permutation::new((0..n).map(|k| ((7 * k + 3) % n) as u32).collect()).unwrap()
+    }
+
+    #[test]
+    fn permuted_matrices_agree_with_dense_ones() {
+        let a = random::<f64>(&Executor::reference(), 9, 5, 0.5, 1);
+        let (p, q) = (shuffle(9), shuffle(5));
+        let b = a.permute_rows(&p).unwrap().permute_columns(&q).unwrap();
+        let (a, b) = (dense(&a), dense(&b));
+        for row in 0..9 {
+            for column in 0..5 {
+                let (i, j) = (p.order()[row] as usize, q.order()[column] as usize);
+                assert_eq!(b[row][column], a[i][j]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_inverse_restores_matrices_and_vectors() {
+        let expected = grid::<f64>(&Executor::reference(), 120);
+        let p = shuffle(expected.size().rows);
+        for cpu in executors() {
+            let a = expected.copy_to(&cpu).unwrap();
+            let b = a.permute_symmetric(&p).unwrap();
+            assert_same(&b.permute_symmetric(&p.inverse()).unwrap(), &expected);
+        }
+        let host = Executor::reference();
+        let x = Vector::from_rows(&host, 2, (0..8).map(f64::from).collect()).unwrap();
+        let (mut y, mut z) = (x.clone(), x.clone());
+        shuffle(4).apply(&x, &mut y).unwrap();
+        shuffle(4).apply_inverse(&y, &mut z).unwrap();
+        assert_eq!(y.to_vec()[..2], [6.0, 7.0]);
+        assert_eq!(z.to_vec(), x.to_vec());
+    }
+
+    #[test]
+    fn only_bijections_are_taken() {
+        assert!(matches!(
+            Permutation::new(vec![0, 2]),
+            Err(Error::IndexOutOfRange { position: 1, .. })
+        ));
+        assert!(matches!(
+            Permutation::new(vec![1, 1]),
+            Err(Error::InvalidStructure { .. })
+        ));
+        let a = grid::<f64>(&Executor::reference(), 2);
+        let short = Permutation::identity(3).unwrap();
+        assert!(matches!(
+            a.permute_symmetric(&short),
+            Err(Error::SizeMismatch { .. })
+        ));
+    }
+}

@@ -1,0 +1,353 @@
+//! Products of sparse matrices.
+//!
+//! Row `i` of `A B` is the sum of the rows `k` of `B` weighted with `a_ik` (Gustavson 1978). Each
+//! row is gathered in an [`Accumulator`] and sorted at the end. Every thread has its own; its table
+//! takes memory only where columns are met, and for matrices of meshes these lie close together.
+
+use std::sync::Arc;
+
+use super::accumulator::Accumulator;
+use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
+use super::{Csr, Pattern};
+use crate::cut::balance;
+use crate::error::{Error, Result};
+use crate::launch::setup::{Factors, Product, Queue};
+use crate::linop::{Size, check_size};
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Csr<T> {
+    /// `A B` with this matrix as `A`.
+    ///
+    /// Sums are formed in the arithmetic of `T`, in the order of `A`'s columns, so the result is
+    /// the same for any number of threads. To form the product again with other values, keep a
+    /// [`SpGemm`]; it gives the same bits.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, matrix::Csr};
+    /// let cpu = Executor::cpu();
+    /// let a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
+    /// assert_eq!(a.multiply(&a)?.values(), [1.0, 4.0]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For matrices that do not fit or live on different executors, and when memory is short.
+    pub fn multiply(&self, b: &Self) -> Result<Self> {
+        let size = check_product(&self.pattern, &b.pattern)?;
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            return queue.multiply(self, b);
+        }
+        let pieces = balance_by_flops(&self.pattern, &b.pattern)?;
+        let (left, right) = (self.values(), b.values());
+        let arrays = rows_of_product(
+            (&self.pattern, &b.pattern),
+            &pieces,
+            |sum: &mut T::Arith, l, r| *sum += left[l].load() * right[r].load(),
+            T::store,
+        )?;
+        Ok(arrays.into_csr(self.executor(), size))
+    }
+}
+
+/// A product `C = A B` whose pattern is known, for matrices whose values change.
+///
+/// ```
+/// use vcycle::{executor::Executor, matrix::{Csr, SpGemm}};
+/// let cpu = Executor::cpu();
+/// let mut a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
+/// let square = SpGemm::symbolic(a.pattern(), a.pattern())?;
+/// let mut c = square.numeric(&a, &a)?;
+/// a.values_mut()[0] = 3.0;
+/// square.renew(&a, &a, &mut c)?;
+/// assert_eq!(c.values(), [9.0, 4.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SpGemm {
+    a: Arc<Pattern>,
+    b: Arc<Pattern>,
+    c: Arc<Pattern>,
+    pieces: Vec<usize>,
+}
+
+impl SpGemm {
+    /// Finds where the entries of `A B` stand.
+    ///
+    /// # Errors
+    /// For patterns that do not fit or live on different executors, and when memory is short.
+    pub fn symbolic(a: &Arc<Pattern>, b: &Arc<Pattern>) -> Result<Self> {
+        let size = check_product(a, b)?;
+        if let Some(queue) = Queue::of(a.executor()) {
+            return Ok(Self {
+                c: Arc::new(Product::new(queue, a, b)?.symbolic()?),
+                a: Arc::clone(a),
+                b: Arc::clone(b),
+                pieces: Vec::new(),
+            });
+        }
+        let pieces = balance_by_flops(a, b)?;
+        let arrays = rows_of_product((a, b), &pieces, |(): &mut (), _, _| (), |()| ())?;
+        Ok(Self {
+            c: arrays.into_pattern(a.executor(), size),
+            a: Arc::clone(a),
+            b: Arc::clone(b),
+            pieces,
+        })
+    }
+
+    /// Where the entries of the product stand.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.c
+    }
+
+    /// `A B`.
+    ///
+    /// # Errors
+    /// When the patterns are not those of the symbolic phase, or memory is short.
+    pub fn numeric<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(queue) = Queue::real::<T>(self.c.executor()) {
+            self.check_factors(a, b)?;
+            let values = Product::new(queue, &self.a, &self.b)?
+                .numeric(Factors { a, b, p: None }, &self.c)?;
+            return Ok(Csr::of_buffers(&self.c, values));
+        }
+        let values = zeroed(self.c.executor(), self.c.nonzeros())?;
+        let mut c = Csr::with_pattern(&self.c, values)?;
+        self.renew(a, b, &mut c)?;
+        Ok(c)
+    }
+
+    /// Replaces the values of `c` by those of `A B`.
+    ///
+    /// # Errors
+    /// When one of the patterns is not that of the symbolic phase, or memory is short.
+    pub fn renew<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, c: &mut Csr<T>) -> Result<()> {
+        check_pattern("product", &self.c, c.pattern())?;
+        if Queue::real::<T>(self.c.executor()).is_some() {
+            *c = self.numeric(a, b)?;
+            return Ok(());
+        }
+        self.check_factors(a, b)?;
+        let (left, right) = (a.values(), b.values());
+        fill_rows_with(
+            self.c.executor(),
+            self.c.offsets(),
+            &self.pieces,
+            c.values_mut(),
+            Accumulator::<T::Arith>::default,
+            |sums, row, out| {
+                sums.follow(&self.c, row)?;
+                sums.multiply_row((&self.a, &self.b), row, |sum, l, r| {
+                    *sum += left[l].load() * right[r].load();
+                });
+                for (out, &sum) in out.iter_mut().zip(sums.entries().1) {
+                    *out = T::store(sum);
+                }
+                Ok(())
+            },
+        )
+    }
+
+    fn check_factors<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<()> {
+        check_pattern("left factor", &self.a, a.pattern())?;
+        check_pattern("right factor", &self.b, b.pattern())
+    }
+}
+
+pub fn check_product(a: &Pattern, b: &Pattern) -> Result<Size> {
+    let fitting = Size::new(a.size().cols, b.size().cols);
+    check_size("product of matrices", fitting, b.size())?;
+    a.executor()
+        .check_same(b.executor(), "product of matrices")?;
+    Ok(Size::new(a.size().rows, b.size().cols))
+}
+
+pub(super) fn check_pattern(which: &str, expected: &Pattern, found: &Pattern) -> Result<()> {
+    if expected.same_as(found) {
+        return Ok(());
+    }
+    Err(Error::InvalidStructure {
+        format: "csr",
+        reason: format!("the {which} has not the pattern of the symbolic product"),
+    })
+}
+
+/// Multiplications for row `row` of `A B`.
+pub(super) fn row_flops(a: &Pattern, b: &Pattern, row: usize) -> usize {
+    let (columns, offsets) = (&a.columns()[a.range(row)], b.offsets());
+    let length = |&k: &u32| offsets[k as usize + 1] - offsets[k as usize];
+    columns.iter().map(length).sum()
+}
+
+/// Bounds of row ranges with about equal numbers of multiplications.
+pub(super) fn balance_by_flops(a: &Pattern, b: &Pattern) -> Result<Vec<usize>> {
+    let executor = a.executor();
+    let mut flops = zeroed::<usize>(executor, a.size().rows + 1)?;
+    let ranges = super::build::ranges(a.pieces());
+    let lengths = ranges.iter().map(|rows| rows.len());
+    let parts = crate::executor::cut(&mut flops[1..], lengths);
+    let tasks = ranges.iter().cloned().zip(parts).collect();
+    executor.run(
+        a.bytes(),
+        tasks,
+        |(rows, out): (std::ops::Range<usize>, &mut [usize])| {
+            for (row, out) in rows.zip(out) {
+                *out = row_flops(a, b, row);
+            }
+        },
+    );
+    for row in 0..a.size().rows {
+        flops[row + 1] = flops[row + 1].saturating_add(flops[row]);
+    }
+    Ok(balance(a.size().rows, |row| flops[row].saturating_add(row)))
+}
+
+/// The rows of `A B`: `combine(sum, place in A, place in B)` for every product, `finish(sum)` for
+/// every entry.
+fn rows_of_product<V: Value, W: Value>(
+    (a, b): (&Pattern, &Pattern),
+    pieces: &[usize],
+    combine: impl Fn(&mut V, usize, usize) + Sync + Send,
+    finish: impl Fn(V) -> W + Sync + Send,
+) -> Result<Arrays<W>> {
+    let executor = a.executor();
+    let row_of = |sums: &mut Accumulator<V>, row: usize, rows: &mut Rows<W>| {
+        let most = row_flops(a, b, row);
+        sums.start(executor, b.size().cols, most)?;
+        sums.multiply_row((a, b), row, &combine);
+        rows.reserve(executor, sums.entries().0.len())?;
+        for (column, value) in sums.sorted() {
+            rows.push(column, finish(value));
+        }
+        Ok(())
+    };
+    let bytes = a.bytes() + b.bytes();
+    build(executor, pieces, bytes, Accumulator::default, row_of)
+}
+
+impl<V: Value> Accumulator<V> {
+    /// Starts a row whose entries are, in this order, those of a row of `pattern`, all zero.
+    pub(super) fn follow(&mut self, pattern: &Pattern, row: usize) -> Result<()> {
+        let columns = &pattern.columns()[pattern.range(row)];
+        self.start(pattern.executor(), pattern.size().cols, columns.len())?;
+        columns.iter().for_each(|&column| _ = self.sum(column));
+        Ok(())
+    }
+
+    /// Adds row `row` of `A B`.
+    pub(super) fn multiply_row(
+        &mut self,
+        (a, b): (&Pattern, &Pattern),
+        row: usize,
+        combine: impl Fn(&mut V, usize, usize),
+    ) {
+        let (inner, outer, offsets) = (a.columns(), b.columns(), b.offsets());
+        self.with(|sums| {
+            for left in a.range(row) {
+                let k = inner[left] as usize;
+                let places = offsets[k]..offsets[k + 1];
+                for (right, &column) in places.clone().zip(&outer[places]) {
+                    combine(sums.sum(column), left, right);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{
+        assert_close, assert_same, banded, dense, dense_product, executors, grid, random,
+    };
+    use super::*;
+    use crate::executor::Executor;
+    use crate::scalar::{c64, f16};
+
+    #[test]
+    fn products_agree_with_dense_ones() {
+        let host = Executor::reference();
+        for (m, n, k) in [(0, 0, 0), (1, 1, 1), (3, 0, 2), (6, 9, 4), (40, 30, 50)] {
+            let a = random::<c64>(&host, m, n, 0.4, 1);
+            let b = random::<c64>(&host, n, k, 0.4, 2);
+            let c = a.multiply(&b).unwrap();
+            assert_eq!(c.size(), Size::new(m, k));
+            assert_close(&dense(&c), &dense_product(&dense(&a), &dense(&b), k));
+        }
+    }
+
+    #[test]
+    fn the_transpose_of_a_product_is_the_product_of_transposes() {
+        let host = Executor::reference();
+        let a = random::<f64>(&host, 12, 8, 0.4, 1);
+        let b = random::<f64>(&host, 8, 10, 0.4, 2);
+        let (ta, tb) = (a.transpose().unwrap(), b.transpose().unwrap());
+        let left = a.multiply(&b).unwrap().transpose().unwrap();
+        let right = tb.multiply(&ta).unwrap();
+        assert_eq!(left.columns(), right.columns());
+        assert_close(&dense(&left), &dense(&right));
+    }
+
+    #[test]
+    fn renewed_values_equal_fresh_ones() {
+        let host = Executor::reference();
+        let mut a = grid::<f64>(&host, 20);
+        let product = SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
+        let mut c = product.numeric(&a, &a).unwrap();
+        assert_same(&c, &a.multiply(&a).unwrap());
+        for (place, value) in a.values_mut().iter_mut().enumerate() {
+            *value = 1.0 / (place as f64 + 1.0);
+        }
+        product.renew(&a, &a, &mut c).unwrap();
+        assert_same(&c, &a.multiply(&a).unwrap());
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let host = Executor::reference();
+        let (a, b) = (grid::<f64>(&host, 150), banded::<f64>(&host, 22_500, 1));
+        let expected = a.multiply(&b).unwrap();
+        for cpu in executors() {
+            let (a, b) = (a.copy_to(&cpu).unwrap(), b.copy_to(&cpu).unwrap());
+            assert_same(&a.multiply(&b).unwrap(), &expected);
+            let product = SpGemm::symbolic(a.pattern(), b.pattern()).unwrap();
+            assert_same(&product.numeric(&a, &b).unwrap(), &expected);
+        }
+    }
+
+    #[test]
+    fn half_precision_sums_in_single() {
+        let host = Executor::reference();
+        let ones = |rows, cols| {
+            let values = vec![f16::ONE; 4096];
+            let (offsets, columns) = match rows {
+                1 => (vec![0, 4096], (0..4096).collect()),
+                _ => ((0..=4096).collect(), vec![0; 4096]),
+            };
+            Arrays {
+                offsets,
+                columns,
+                values,
+            }
+            .into_csr(&host, Size::new(rows, cols))
+        };
+        let c = ones(1, 4096).multiply(&ones(4096, 1)).unwrap();
+        // In half precision the sum would stop at 2048.
+        assert_eq!(c.values(), [f16::from_f32(4096.0)]);
+    }
+
+    #[test]
+    fn other_patterns_are_refused() {
+        let host = Executor::reference();
+        let a = grid::<f64>(&host, 3);
+        let product = SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
+        let other = Csr::identity(&host, 9);
+        assert!(matches!(
+            product.numeric(&a, &other),
+            Err(Error::InvalidStructure { .. })
+        ));
+        assert!(matches!(
+            a.multiply(&Csr::identity(&host, 8)),
+            Err(Error::SizeMismatch { .. })
+        ));
+    }
+}

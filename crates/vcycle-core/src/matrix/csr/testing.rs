@@ -1,0 +1,173 @@
+//! Matrices and dense arithmetic for the tests of sparse algebra.
+
+use super::{Csr, Duplicates};
+use crate::executor::Executor;
+use crate::linop::Size;
+use crate::scalar::{Field, Scalar, c64};
+
+/// CPU executors with 1, 2 and 3 threads.
+pub(super) fn executors() -> Vec<Executor> {
+    let with = |threads| Executor::cpu_with_threads(threads).unwrap();
+    (1..=3).map(with).collect()
+}
+
+/// A reproducible stream of numbers in 0..1 (splitmix64).
+pub(super) fn uniform(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// A matrix with about a share `density` of its entries, every fifth row empty.
+pub(super) fn random<T: Scalar>(
+    executor: &Executor,
+    rows: usize,
+    cols: usize,
+    density: f64,
+    seed: u64,
+) -> Csr<T> {
+    let mut next = uniform(seed);
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..rows {
+        for column in 0..cols {
+            if row % 5 != 3 && next() < density {
+                columns.push(column as u32);
+                values.push(T::from_c64(c64::new(next() - 0.5, next() - 0.5)));
+            }
+        }
+        offsets.push(columns.len());
+    }
+    let size = Size::new(rows, cols);
+    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
+/// A square matrix with three entries a row, far from each other, large enough for threads.
+pub(super) fn banded<T: Scalar>(executor: &Executor, n: usize, seed: u64) -> Csr<T> {
+    let mut next = uniform(seed);
+    let mut columns = Vec::new();
+    let mut values = Vec::new();
+    for row in 0..n {
+        columns.extend([0, 1, n / 2].map(|shift| ((row * 7 + shift) % n) as u32));
+        values.extend([(); 3].map(|()| T::store(T::Arith::from_f64(next() - 0.5))));
+    }
+    let offsets = (0..=n).map(|row| 3 * row).collect();
+    let size = Size::square(n);
+    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Sum).unwrap()
+}
+
+/// The five-point Laplacian on a `side` by `side` grid.
+pub(super) fn grid<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let mut add = |columns: &mut Vec<u32>, column: usize, value: f64| {
+        columns.push(column as u32);
+        values.push(T::store(T::Arith::from_f64(value)));
+    };
+    for row in 0..side * side {
+        let (i, j) = (row / side, row % side);
+        add(&mut columns, row, 4.0);
+        for (inside, column) in [
+            (i > 0, row.wrapping_sub(side)),
+            (j > 0, row.wrapping_sub(1)),
+            (j + 1 < side, row + 1),
+            (i + 1 < side, row + side),
+        ] {
+            if inside {
+                add(&mut columns, column, -1.0);
+            }
+        }
+        offsets.push(columns.len());
+    }
+    let size = Size::square(side * side);
+    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
+/// All entries, zeros included, in the widest type.
+pub(super) fn dense<T: Scalar>(a: &Csr<T>) -> Vec<Vec<c64>> {
+    let mut out = vec![vec![c64::new(0.0, 0.0); a.size().cols]; a.size().rows];
+    for (row, out) in out.iter_mut().enumerate() {
+        let (columns, values) = a.row(row);
+        for (&column, value) in columns.iter().zip(values) {
+            out[column as usize] = value.to_c64();
+        }
+    }
+    out
+}
+
+/// The product of two dense matrices; `cols` is the width of the second.
+pub(super) fn dense_product(a: &[Vec<c64>], b: &[Vec<c64>], cols: usize) -> Vec<Vec<c64>> {
+    let entry = |row: &Vec<c64>, column: usize| -> c64 {
+        row.iter().zip(b).map(|(a, b)| a * b[column]).sum()
+    };
+    a.iter()
+        .map(|row| (0..cols).map(|column| entry(row, column)).collect())
+        .collect()
+}
+
+/// Fails unless the two agree to rounding of double precision.
+pub(super) fn assert_close(found: &[Vec<c64>], expected: &[Vec<c64>]) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
+        assert!(
+            (found - expected).norm() < 1e-13,
+            "{found} instead of {expected}"
+        );
+    }
+}
+
+/// Fails unless the two have the same arrays, bit for bit.
+pub(super) fn assert_same<T: Scalar>(found: &Csr<T>, expected: &Csr<T>) {
+    assert_eq!(found.size(), expected.size());
+    assert_eq!(found.offsets(), expected.offsets());
+    assert_eq!(found.columns(), expected.columns());
+    assert_eq!(found.values(), expected.values());
+}
+
+/// A matrix of three unknowns a node on a box of nodes, each coupled with all around it: the shape of elasticity.
+pub(in crate::matrix) fn nodes(executor: &Executor, [nx, ny, nz]: [usize; 3]) -> Csr<f64> {
+    let n = nx * ny * nz;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let near = |a: usize, b: usize| a.abs_diff(b) <= 1;
+    let place = |node: usize| [node % nx, node / nx % ny, node / (nx * ny)];
+    for row in 0..3 * n {
+        let [x, y, z] = place(row / 3);
+        for other in 0..n {
+            let [u, v, w] = place(other);
+            if near(x, u) && near(y, v) && near(z, w) {
+                for unknown in 0..3 {
+                    let column = 3 * other + unknown;
+                    columns.push(column as u32);
+                    let off = ((row * column + row + column) % 13) as f64 / 13.0 - 0.5;
+                    values.push(if row == column { 20.0 } else { off });
+                }
+            }
+        }
+        offsets.push(columns.len());
+    }
+    Csr::from_canonical(executor, Size::square(3 * n), offsets, columns, values)
+}
+
+/// The seven-point stencil of a box of cells, 6 on the diagonal and -1 off it.
+pub(in crate::matrix) fn seven_points(executor: &Executor, [nx, ny, nz]: [usize; 3]) -> Csr<f64> {
+    let n = nx * ny * nz;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let place = |cell: usize| [cell % nx, cell / nx % ny, cell / (nx * ny)];
+    for row in 0..n {
+        let [x, y, z] = place(row);
+        for column in 0..n {
+            let [u, v, w] = place(column);
+            match x.abs_diff(u) + y.abs_diff(v) + z.abs_diff(w) {
+                0 => values.push(6.0),
+                1 => values.push(-1.0),
+                _ => continue,
+            }
+            columns.push(column as u32);
+        }
+        offsets.push(columns.len());
+    }
+    Csr::from_canonical(executor, Size::square(n), offsets, columns, values)
+}

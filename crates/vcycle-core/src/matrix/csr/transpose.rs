@@ -1,0 +1,302 @@
+//! Rows and columns exchanged.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::build::{Arrays, Value, zeroed};
+use super::{Csr, Pattern};
+use crate::error::{Error, Result};
+use crate::executor::{Executor, cut};
+use crate::launch::setup::Queue;
+use crate::linop::Size;
+use crate::scalar::{Field, Scalar};
+
+/// Fewer entries than this are sorted by one thread.
+const SERIAL_ENTRIES: usize = 64 * 1024;
+/// Columns of one bucket at most: their counters stay in the cache.
+const BUCKET_COLUMNS: usize = 64 * 1024;
+
+impl<T: Scalar> Csr<T> {
+    /// `A^T`.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates}};
+    /// let a = Csr::from_arrays(
+    ///     &Executor::cpu(), Size::new(2, 3),
+    ///     vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0], Duplicates::Refuse,
+    /// )?;
+    /// let t = a.transpose()?;
+    /// assert_eq!((t.offsets(), t.columns(), t.values()),
+    ///            (&[0, 1, 2, 3][..], &[0, 1, 0][..], &[1.0, 3.0, 2.0][..]));
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the rows do not fit 32-bit indices or memory is short.
+    pub fn transpose(&self) -> Result<Self> {
+        if let Some(queue) = Queue::real::<T>(self.executor()) {
+            check_rows(self.size())?;
+            return queue.transpose(self);
+        }
+        self.transposed(|value| value)
+    }
+
+    /// `A^H`: the transpose with every entry conjugated.
+    ///
+    /// # Errors
+    /// As [`transpose`](Csr::transpose).
+    pub fn adjoint(&self) -> Result<Self> {
+        if !T::KIND.is_complex() {
+            return self.transpose();
+        }
+        self.transposed(|value| T::store(value.load().conj()))
+    }
+
+    fn transposed(&self, map: impl Fn(T) -> T + Sync + Send) -> Result<Self> {
+        let arrays = transposed(&self.pattern, self.values(), map)?;
+        Ok(arrays.into_csr(self.executor(), self.size().transposed()))
+    }
+}
+
+impl Pattern {
+    /// The positions of the transposed matrix.
+    ///
+    /// # Errors
+    /// When the rows do not fit 32-bit indices or memory is short.
+    pub fn transpose(&self) -> Result<Arc<Pattern>> {
+        if let Some(queue) = Queue::of(self.executor()) {
+            check_rows(self.size())?;
+            return Ok(Arc::new(queue.transpose_pattern(self)?));
+        }
+        let nothing = vec![(); self.nonzeros()];
+        let arrays = transposed(self, &nothing, |()| ())?;
+        Ok(arrays.into_pattern(self.executor(), self.size().transposed()))
+    }
+}
+
+/// One entry, in coordinates.
+#[derive(Clone, Copy, Default)]
+struct Entry<V> {
+    column: u32,
+    row: u32,
+    value: V,
+}
+
+fn check_rows(size: Size) -> Result<()> {
+    if size.rows <= u32::MAX as usize {
+        return Ok(());
+    }
+    let reason = format!(
+        "{} rows do not fit the 32-bit columns of a transpose",
+        size.rows
+    );
+    Err(Error::InvalidStructure {
+        format: "csr",
+        reason,
+    })
+}
+
+fn transposed<V: Value>(
+    pattern: &Pattern,
+    values: &[V],
+    map: impl Fn(V) -> V + Sync + Send,
+) -> Result<Arrays<V>> {
+    let (executor, size) = (pattern.executor(), pattern.size());
+    check_rows(size)?;
+    let mut arrays = Arrays {
+        offsets: zeroed(executor, size.cols + 1)?,
+        columns: zeroed(executor, pattern.nonzeros())?,
+        values: zeroed(executor, pattern.nonzeros())?,
+    };
+    arrays.offsets[size.cols] = pattern.nonzeros();
+    if executor.threads() == 1 || pattern.nonzeros() < SERIAL_ENTRIES {
+        let Arrays {
+            offsets,
+            columns,
+            values: out,
+        } = &mut arrays;
+        let entries = entries(pattern, values, 0..size.rows, &map);
+        sort_by_column(entries, 0, 0, &mut offsets[..size.cols], columns, out);
+    } else {
+        sort_in_buckets(executor, pattern, values, map, &mut arrays);
+    }
+    Ok(arrays)
+}
+
+fn entries<V: Value>(
+    pattern: &Pattern,
+    values: &[V],
+    rows: Range<usize>,
+    map: &(impl Fn(V) -> V + Sync),
+) -> impl Iterator<Item = Entry<V>> + Clone {
+    let columns = pattern.columns();
+    rows.flat_map(move |row| {
+        pattern.range(row).map(move |place| Entry {
+            column: columns[place],
+            row: row as u32,
+            value: map(values[place]),
+        })
+    })
+}
+
+/// Counting sort of entries with columns `first..first + offsets.len()` that come with increasing
+/// rows. `base` is the place of the first of them in the whole matrix.
+fn sort_by_column<V: Value>(
+    entries: impl Iterator<Item = Entry<V>> + Clone,
+    first: usize,
+    base: usize,
+    offsets: &mut [usize],
+    rows: &mut [u32],
+    values: &mut [V],
+) {
+    // `for_each`: a `for` loop over nested ranges is several times slower.
+    entries
+        .clone()
+        .for_each(|entry| offsets[entry.column as usize - first] += 1);
+    let mut next = 0;
+    for offset in offsets.iter_mut() {
+        next += std::mem::replace(offset, next);
+    }
+    entries.for_each(|entry| {
+        let place = &mut offsets[entry.column as usize - first];
+        rows[*place] = entry.row;
+        values[*place] = entry.value;
+        *place += 1;
+    });
+    // Every offset has moved to the end of its column, the start of the next.
+    let mut start = base;
+    for offset in offsets {
+        start = std::mem::replace(offset, start) + base;
+    }
+}
+
+/// The entries of a range of rows, grouped by ranges of columns.
+struct Block<V> {
+    entries: Vec<Entry<V>>,
+    /// For every bucket the place of its first entry, and at the end the number of entries.
+    starts: Vec<usize>,
+}
+
+impl<V: Value> Block<V> {
+    fn new(
+        entries: impl Iterator<Item = Entry<V>> + Clone,
+        len: usize,
+        shift: u32,
+        buckets: usize,
+    ) -> Self {
+        let mut next = vec![0; buckets + 1];
+        entries
+            .clone()
+            .for_each(|entry| next[(entry.column >> shift) as usize + 1] += 1);
+        for bucket in 0..buckets {
+            next[bucket + 1] += next[bucket];
+        }
+        let starts = next.clone();
+        let mut grouped = vec![Entry::default(); len];
+        entries.for_each(|entry| {
+            let place = &mut next[(entry.column >> shift) as usize];
+            grouped[*place] = entry;
+            *place += 1;
+        });
+        Self {
+            entries: grouped,
+            starts,
+        }
+    }
+
+    fn bucket(&self, bucket: usize) -> &[Entry<V>] {
+        &self.entries[self.starts[bucket]..self.starts[bucket + 1]]
+    }
+}
+
+/// Groups ranges of rows by ranges of columns, then sorts each range of columns: two passes whose
+/// writes stay near each other, and no counters shared between threads.
+fn sort_in_buckets<V: Value>(
+    executor: &Executor,
+    pattern: &Pattern,
+    values: &[V],
+    map: impl Fn(V) -> V + Sync + Send,
+    out: &mut Arrays<V>,
+) {
+    let cols = pattern.size().cols;
+    let bytes = pattern.bytes() + size_of_val(values);
+    let width = BUCKET_COLUMNS.min(cols.div_ceil(4 * executor.threads()));
+    let shift = width.next_power_of_two().ilog2();
+    let buckets = cols.div_ceil(1 << shift);
+    let blocks = executor.run(bytes, row_blocks(pattern), |rows| {
+        let len = pattern.offsets()[rows.end] - pattern.offsets()[rows.start];
+        Block::new(entries(pattern, values, rows, &map), len, shift, buckets)
+    });
+    let lengths: Vec<usize> = (0..buckets)
+        .map(|bucket| blocks.iter().map(|block| block.bucket(bucket).len()).sum())
+        .collect();
+    let widths = (0..buckets).map(|bucket| (cols - (bucket << shift)).min(1 << shift));
+    let mut base = 0;
+    let bases = lengths.iter().map(|length| {
+        base += length;
+        base - length
+    });
+    let tasks = bases
+        .enumerate()
+        .zip(cut(&mut out.offsets, widths))
+        .zip(cut(&mut out.columns, lengths.clone()))
+        .zip(cut(&mut out.values, lengths.clone()))
+        .collect();
+    executor.run(
+        bytes,
+        tasks,
+        |((((bucket, base), offsets), rows), values): (_, &mut [V])| {
+            let entries = blocks.iter().flat_map(|b| b.bucket(bucket)).copied();
+            sort_by_column(entries, bucket << shift, base, offsets, rows, values);
+        },
+    );
+}
+
+/// Ranges of rows of about equal work, a few per thread.
+fn row_blocks(pattern: &Pattern) -> Vec<Range<usize>> {
+    let pieces = pattern.pieces();
+    let step = (pieces.len() - 1).div_ceil(4 * pattern.executor().threads());
+    let bounds: Vec<usize> = pieces
+        .iter()
+        .copied()
+        .step_by(step)
+        .chain([pattern.size().rows])
+        .collect();
+    super::build::ranges(&bounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{banded, dense, executors, random};
+    use super::*;
+    use crate::scalar::c64;
+
+    #[test]
+    fn transposes_agree_with_dense_ones() {
+        for (rows, cols) in [(0, 0), (0, 3), (3, 0), (1, 1), (7, 4), (5, 9)] {
+            let a = random::<c64>(&Executor::reference(), rows, cols, 0.4, 1);
+            let (t, h) = (a.transpose().unwrap(), a.adjoint().unwrap());
+            let (a, t, h) = (dense(&a), dense(&t), dense(&h));
+            for row in 0..rows {
+                for column in 0..cols {
+                    assert_eq!(t[column][row], a[row][column]);
+                    assert_eq!(h[column][row], a[row][column].conj());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn buckets_give_what_one_thread_gives() {
+        let plain = banded::<f64>(&Executor::reference(), 90_000, 3);
+        let expected = plain.transpose().unwrap();
+        for cpu in executors() {
+            let t = plain.copy_to(&cpu).unwrap().transpose().unwrap();
+            assert_eq!(t.offsets(), expected.offsets());
+            assert_eq!(t.columns(), expected.columns());
+            assert_eq!(t.values(), expected.values());
+            let pattern = plain.copy_to(&cpu).unwrap().pattern().transpose().unwrap();
+            assert_eq!(pattern.columns(), expected.columns());
+        }
+    }
+}

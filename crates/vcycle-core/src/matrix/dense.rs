@@ -1,0 +1,203 @@
+//! Every entry stored.
+
+use std::borrow::Cow;
+
+use super::Csr;
+use super::csr::balance;
+use super::rowwise::{self, Rowwise, rowwise_operator};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::gpu::Gpu;
+use crate::launch::rows::Operand;
+use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::reference::dense::DenseArrays;
+use crate::reference::rows::{Column, Sum};
+use crate::scalar::{Mixes, Scalar};
+use crate::vector::{Coefficient, Vector};
+use crate::workspace::Workspace;
+use crate::{cpu, launch, reference};
+
+/// A dense matrix, stored row after row.
+///
+/// **Choose it** for small matrices, coarsest ones say, or when most entries are not zero.
+///
+/// ```
+/// use vcycle::{executor::Executor, linop::Size, matrix::Dense};
+/// let a = Dense::from_rows(&Executor::cpu(), Size::square(2), vec![1.0, 0.0, 3.0, 4.0])?;
+/// assert_eq!((a.get(1, 0), a.row(0)), (3.0, &[1.0, 0.0][..]));
+/// assert_eq!(a.to_csr().columns(), [0, 0, 1]); // zeros are no entries
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dense<T> {
+    size: Size,
+    pieces: Vec<usize>,
+    values: Buffer<T>,
+}
+
+rowwise_operator!(Dense);
+
+impl<T: Scalar> Dense<T> {
+    /// All zeros.
+    ///
+    /// # Errors
+    /// When there is no memory for so many.
+    pub fn zeros(executor: &Executor, size: Size) -> Result<Self> {
+        let values = Buffer::filled(executor, size.rows.saturating_mul(size.cols), T::default())?;
+        Self::from_buffer(size, values)
+    }
+
+    /// A matrix from its entries, row after row.
+    ///
+    /// # Errors
+    /// When their number is not that of the matrix.
+    pub fn from_rows(executor: &Executor, size: Size, values: Vec<T>) -> Result<Self> {
+        if size.rows.checked_mul(size.cols) != Some(values.len()) {
+            return Err(Error::InvalidStructure {
+                format: "dense",
+                reason: format!("{} values for a matrix of {size}", values.len()),
+            });
+        }
+        Self::from_buffer(size, Buffer::from_vec(executor, values))
+    }
+
+    pub fn from_buffer(size: Size, values: Buffer<T>) -> Result<Self> {
+        if size.cols > u32::MAX as usize {
+            return Err(Error::InvalidStructure {
+                format: "dense",
+                reason: format!("{} columns do not fit 32-bit indices", size.cols),
+            });
+        }
+        Ok(Self {
+            size,
+            pieces: balance(size.rows, |row| row * (size.cols + 1)),
+            values,
+        })
+    }
+
+    /// The matrix of an operator: what it makes of the columns of the identity.
+    pub fn of_operator(a: &dyn LinOp<T>, ws: &Workspace) -> Result<Self> {
+        let size = a.size();
+        let unit = Vector::identity(a.executor(), size.cols)?;
+        let mut columns = Vector::zeros(a.executor(), size.rows, size.cols)?;
+        a.apply(&unit, &mut columns, ws)?;
+        Self::from_buffer(size, columns.into_buffer())
+    }
+
+    /// The same matrix, from CSR.
+    ///
+    /// # Errors
+    /// When there is no memory for the zeros.
+    pub fn from_csr(a: &Csr<T>) -> Result<Self> {
+        let mut dense = Self::zeros(a.executor(), a.size())?;
+        for row in 0..a.size().rows {
+            let (columns, values) = a.row(row);
+            let target = dense.row_mut(row);
+            for (&column, &value) in columns.iter().zip(values) {
+                target[column as usize] = value;
+            }
+        }
+        Ok(dense)
+    }
+
+    /// The entries, row after row.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn values(&self) -> &[T] {
+        self.values.host().expect("matrix on a host executor")
+    }
+
+    /// The entries, row after row, to be changed.
+    ///
+    /// # Panics
+    /// On an executor whose memory the host cannot address.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        self.values.host_mut().expect("matrix on a host executor")
+    }
+
+    /// One row.
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.values()[row * self.size.cols..][..self.size.cols]
+    }
+
+    /// One row, to be changed.
+    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
+        let cols = self.size.cols;
+        &mut self.values_mut()[row * cols..][..cols]
+    }
+
+    /// One entry.
+    pub fn get(&self, row: usize, column: usize) -> T {
+        self.row(row)[column]
+    }
+}
+
+impl<T: Scalar> Rowwise for Dense<T> {
+    type Value = T;
+    const NAME: &'static str = "dense product";
+    const KEEPS_ZEROS: bool = false;
+
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    fn nonzeros(&self) -> usize {
+        self.values.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.values.bytes()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
+        let entry = |row| move |(column, &value)| (row, column, value);
+        (0..self.size.rows).flat_map(move |row| self.row(row).iter().enumerate().map(entry(row)))
+    }
+
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn operands(&self, on: &Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let rows = launch::dense::rows(self.size, self.values.device()?);
+        Ok(vec![rows.operand(on, cols)])
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
+    where
+        T: Mixes<X, Y>,
+    {
+        let a = DenseArrays {
+            width: self.size.cols,
+            values: self.values(),
+        };
+        match self.executor() {
+            Executor::Reference => reference::dense::add::<T, X, Y>(a, first, sums, x),
+            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
+            Executor::Cpu(_) => cpu::dense::add::<T, X, Y>(a, first, sums, x),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_numbers_of_values_are_refused() {
+        let host = Executor::reference();
+        assert!(matches!(
+            Dense::from_rows(&host, Size::square(2), vec![1.0; 3]),
+            Err(Error::InvalidStructure { .. })
+        ));
+        assert!(matches!(
+            Dense::<f64>::zeros(&host, Size::square(usize::MAX / 2)),
+            Err(Error::OutOfMemory { .. })
+        ));
+    }
+}

@@ -1,0 +1,97 @@
+//! Which format suits a matrix.
+
+use std::sync::Arc;
+
+use super::ell::longest_row;
+use super::sellp::slice_offsets;
+use super::{Csr, Ell, Hybrid, HybridSplit, Pattern, SellP};
+use crate::error::Result;
+use crate::linop::LinOp;
+use crate::scalar::Mixes;
+
+/// The formats sparse matrices are multiplied in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// [`Csr`].
+    Csr,
+    /// [`Ell`].
+    Ell,
+    /// [`SellP`].
+    SellP,
+    /// [`Hybrid`].
+    Hybrid,
+}
+
+/// The format in which a product with this pattern moves the fewest bytes.
+///
+/// A product waits for memory, so what it reads decides. CSR reads a column and a value for every
+/// entry and an offset for every row; ELL and SELL-P read no row offsets but padding, the hybrid
+/// format padding for few rows and a row index for each entry beyond. So rows of equal length ask
+/// for ELL, rows that are alike in places for SELL-P, a few long rows among short ones for the
+/// hybrid format, and rows without order for CSR. Values are counted as doubles.
+///
+/// ```
+/// use vcycle::{executor::Executor, matrix::{choose_format, convert_to, Csr, Format}};
+/// let a = Csr::<f64>::identity(&Executor::cpu(), 1000);
+/// let format = choose_format(a.pattern());
+/// assert_eq!(format, Format::Ell);
+/// let fast = convert_to(&a, format)?;
+/// assert_eq!(fast.size(), a.size());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+pub fn choose_format(pattern: &Pattern) -> Format {
+    if pattern.nonzeros() == 0 {
+        return Format::Csr;
+    }
+    let costs = [
+        (Format::Ell, ell_bytes(pattern)),
+        (Format::SellP, sellp_bytes(pattern)),
+        (Format::Hybrid, hybrid_bytes(pattern)),
+        (Format::Csr, csr_bytes(pattern)),
+    ];
+    let cheapest = costs.into_iter().min_by_key(|&(_, bytes)| bytes);
+    cheapest.expect("there are formats").0
+}
+
+const VALUE: usize = size_of::<f64>();
+const INDEX: usize = size_of::<u32>();
+const OFFSET: usize = size_of::<usize>();
+
+fn csr_bytes(pattern: &Pattern) -> usize {
+    pattern.nonzeros() * (VALUE + INDEX) + pattern.offsets().len() * OFFSET
+}
+
+fn ell_bytes(pattern: &Pattern) -> usize {
+    let width = longest_row(pattern.offsets());
+    let row = width.saturating_mul(VALUE + INDEX);
+    pattern.size().rows.saturating_mul(row)
+}
+
+fn sellp_bytes(pattern: &Pattern) -> usize {
+    let offsets = slice_offsets(pattern.offsets(), SellP::<f64>::SLICE_ROWS, 1);
+    let slots = offsets[offsets.len() - 1];
+    slots.saturating_mul(VALUE + INDEX) + offsets.len() * OFFSET
+}
+
+fn hybrid_bytes(pattern: &Pattern) -> usize {
+    let width = HybridSplit::MinimalStorage
+        .width(pattern.offsets(), VALUE)
+        .expect("the rule has no parameters");
+    let beyond = |row: &[usize]| (row[1] - row[0]).saturating_sub(width);
+    let rest: usize = pattern.offsets().windows(2).map(beyond).sum();
+    pattern.size().rows * width * (VALUE + INDEX) + rest * (VALUE + 2 * INDEX)
+}
+
+/// The matrix in another format, as an operator.
+///
+/// # Errors
+/// When the format would need [too much padding](crate::Error::TooMuchPadding) or memory; never
+/// for the one [`choose_format`] names, unless memory is short.
+pub fn convert_to<T: Mixes<T, T>>(a: &Csr<T>, format: Format) -> Result<Arc<dyn LinOp<T>>> {
+    Ok(match format {
+        Format::Csr => Arc::new(a.clone()),
+        Format::Ell => Arc::new(Ell::from_csr(a)?),
+        Format::SellP => Arc::new(SellP::from_csr(a)?),
+        Format::Hybrid => Arc::new(Hybrid::from_csr(a)?),
+    })
+}

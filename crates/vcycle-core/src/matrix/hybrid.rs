@@ -1,0 +1,222 @@
+//! The regular part of a matrix as ELL, the rest as COO.
+
+use std::borrow::Cow;
+
+use super::csr::balance;
+use super::ell::longest_row;
+use super::rowwise::{self, Rowwise, rowwise_operator};
+use super::{Coo, Csr, Ell};
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::gpu::Gpu;
+use crate::launch::rows::Operand;
+use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::reference::rows::{Column, Sum};
+use crate::scalar::{Mixes, Scalar};
+use crate::vector::{Coefficient, Vector};
+use crate::workspace::Workspace;
+
+/// The first entries of every row as [`Ell`], what is left of longer rows as [`Coo`]
+/// (Bell and Garland 2009).
+///
+/// **Choose it** when most rows are short and alike but some are much longer.
+///
+/// ```
+/// use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates, Hybrid}};
+/// let (offsets, columns) = (vec![0, 1, 2, 5], vec![0, 1, 0, 1, 2]);
+/// let a = Csr::from_arrays(
+///     &Executor::cpu(), Size::square(3), offsets, columns, vec![1.0; 5], Duplicates::Refuse,
+/// )?;
+/// let hybrid = Hybrid::from_csr(&a)?;
+/// assert_eq!((hybrid.ell().width(), hybrid.coo().nonzeros()), (1, 2));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Hybrid<T> {
+    ell: Ell<T>,
+    coo: Coo<T>,
+    pieces: Vec<usize>,
+}
+
+rowwise_operator!(Hybrid);
+
+/// How many entries of a row belong to the ELL part of a [`Hybrid`] matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum HybridSplit {
+    /// As many as make the whole matrix smallest.
+    #[default]
+    MinimalStorage,
+    /// So many that more than this part of the rows, from 0 to 1, fit in whole (Anzt et al. 2020).
+    Quantile(f64),
+    /// A given number.
+    Width(usize),
+}
+
+impl HybridSplit {
+    /// The width of the ELL part for rows between these offsets and values of so many bytes.
+    pub(super) fn width(self, offsets: &[usize], value_bytes: usize) -> Result<usize> {
+        match self {
+            HybridSplit::MinimalStorage => Ok(quantile(offsets, storage_quantile(value_bytes))),
+            HybridSplit::Quantile(part) if (0.0..=1.0).contains(&part) => {
+                Ok(quantile(offsets, part))
+            }
+            HybridSplit::Quantile(part) => Err(Error::BadParameter {
+                parameter: "quantile",
+                reason: format!("{part} is not from 0 to 1"),
+            }),
+            HybridSplit::Width(width) => Ok(width.min(longest_row(offsets))),
+        }
+    }
+}
+
+/// One more slot in every row costs `value + index` bytes a row and saves `value + 2 index` for
+/// each row that is longer; it pays as long as fewer than this part of the rows fit already.
+fn storage_quantile(value_bytes: usize) -> f64 {
+    let index_bytes = size_of::<u32>();
+    index_bytes as f64 / (value_bytes + 2 * index_bytes) as f64
+}
+
+/// The smallest length that more than `part` of the rows do not exceed.
+fn quantile(offsets: &[usize], part: f64) -> usize {
+    let mut lengths: Vec<usize> = offsets.windows(2).map(|row| row[1] - row[0]).collect();
+    let Some(last) = lengths.len().checked_sub(1) else {
+        return 0;
+    };
+    let place = (part * lengths.len() as f64) as usize;
+    *lengths.select_nth_unstable(place.min(last)).1
+}
+
+impl<T: Scalar> Hybrid<T> {
+    /// The same matrix, from CSR, with [`HybridSplit::MinimalStorage`].
+    ///
+    /// # Errors
+    /// With more rows than 32-bit indices can count.
+    pub fn from_csr(a: &Csr<T>) -> Result<Self> {
+        Self::from_csr_with(a, HybridSplit::default())
+    }
+
+    /// The same matrix, from CSR, split as told.
+    ///
+    /// # Errors
+    /// As [`from_csr`](Self::from_csr), a quantile that is none, or an ELL part of
+    /// [too much padding](Error::TooMuchPadding).
+    pub fn from_csr_with(a: &Csr<T>, split: HybridSplit) -> Result<Self> {
+        let width = split.width(a.offsets(), size_of::<T>())?;
+        Ok(Self {
+            ell: Ell::from_row_starts(a, width)?,
+            coo: row_ends(a, width)?,
+            pieces: balance(a.size().rows, |row| a.offsets()[row] + row),
+        })
+    }
+
+    /// The regular part.
+    pub fn ell(&self) -> &Ell<T> {
+        &self.ell
+    }
+
+    /// The rest.
+    pub fn coo(&self) -> &Coo<T> {
+        &self.coo
+    }
+}
+
+/// What is left of the rows beyond their first `width` entries.
+fn row_ends<T: Scalar>(a: &Csr<T>, width: usize) -> Result<Coo<T>> {
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..a.size().rows {
+        let (row_columns, row_values) = a.row(row);
+        let start = width.min(row_columns.len());
+        columns.extend_from_slice(&row_columns[start..]);
+        values.extend_from_slice(&row_values[start..]);
+        rows.resize(columns.len(), row as u32);
+    }
+    Coo::from_canonical(a.executor(), a.size(), rows, columns, values)
+}
+
+impl<T: Scalar> Rowwise for Hybrid<T> {
+    type Value = T;
+    const NAME: &'static str = "hybrid product";
+
+    fn size(&self) -> Size {
+        self.ell.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.ell.executor()
+    }
+
+    fn nonzeros(&self) -> usize {
+        self.ell.nonzeros() + self.coo.nonzeros()
+    }
+
+    fn bytes(&self) -> usize {
+        self.ell.bytes() + self.coo.bytes()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
+        let entry = |row| move |(column, value)| (row, column, value);
+        (0..self.size().rows)
+            .flat_map(move |row| self.ell.row(row).chain(self.coo.row(row)).map(entry(row)))
+    }
+
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn operands(&self, gpu: &Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let mut parts = self.ell.operands(gpu, cols)?;
+        parts.extend(self.coo.operands(gpu, cols)?);
+        Ok(parts)
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
+    where
+        T: Mixes<X, Y>,
+    {
+        self.ell.add::<X, Y>(first, sums, x);
+        self.coo.add::<X, Y>(first, sums, x);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of 0, 1, ..., `count` - 1 entries.
+    fn staircase(count: usize) -> Csr<f64> {
+        let offsets = (0..=count).map(|row| row * row.saturating_sub(1) / 2);
+        let columns = (0..count).flat_map(|row| 0..row as u32).collect::<Vec<_>>();
+        let values = vec![1.0; columns.len()];
+        let host = Executor::reference();
+        Csr::from_canonical(
+            &host,
+            Size::square(count),
+            offsets.collect(),
+            columns,
+            values,
+        )
+    }
+
+    #[test]
+    fn no_width_stores_less_than_the_minimal_one() {
+        let a = staircase(21);
+        let minimal = Hybrid::from_csr(&a).unwrap();
+        assert_eq!(minimal.ell().width(), 5);
+        for width in 0..=21 {
+            let other = Hybrid::from_csr_with(&a, HybridSplit::Width(width)).unwrap();
+            assert!(minimal.bytes() <= other.bytes());
+        }
+    }
+
+    #[test]
+    fn quantiles_count_rows() {
+        let a = staircase(10);
+        let width = |part| HybridSplit::Quantile(part).width(a.offsets(), 8);
+        assert_eq!(width(0.0).unwrap(), 0);
+        assert_eq!(width(0.8).unwrap(), 8);
+        assert_eq!(width(1.0).unwrap(), 9);
+        assert!(matches!(width(1.5), Err(Error::BadParameter { .. })));
+        assert!(matches!(width(f64::NAN), Err(Error::BadParameter { .. })));
+    }
+}

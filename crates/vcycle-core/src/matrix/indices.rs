@@ -1,0 +1,76 @@
+//! Indices in the width that matrices have them.
+
+use crate::error::Result;
+use crate::executor::{Buffer, Element};
+use crate::launch::setup::Queue;
+
+impl Buffer<u32> {
+    /// The same numbers in 64 bits, made where they are: row offsets of other libraries.
+    ///
+    /// ```
+    /// use vcycle::executor::{Buffer, Executor};
+    /// let offsets = Buffer::from_vec(&Executor::cpu(), vec![0_u32, 2, 3]);
+    /// assert_eq!(offsets.widened()?.to_vec(), [0_usize, 2, 3]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn widened(&self) -> Result<Buffer<usize>> {
+        match Queue::of(self.executor()) {
+            Some(queue) => queue.widened(self),
+            None => self.mapped(|&index| index as usize),
+        }
+    }
+}
+
+impl Buffer<usize> {
+    /// The same numbers in 32 bits, made where they are: columns of other libraries. What does not
+    /// fit becomes the largest number, which is no column.
+    ///
+    /// ```
+    /// use vcycle::executor::{Buffer, Executor};
+    /// let columns = Buffer::from_vec(&Executor::cpu(), vec![1_usize, 7, 1 << 40]);
+    /// assert_eq!(columns.narrowed()?.to_vec(), [1, 7, u32::MAX]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn narrowed(&self) -> Result<Buffer<u32>> {
+        match Queue::of(self.executor()) {
+            Some(queue) => queue.narrowed(self),
+            None => self.mapped(|&index| u32::try_from(index).unwrap_or(u32::MAX)),
+        }
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    fn mapped<S: Element>(&self, map: impl Fn(&T) -> S) -> Result<Buffer<S>> {
+        let mapped = self.host()?.iter().map(map).collect();
+        Ok(Buffer::from_vec(self.executor(), mapped))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+
+    #[test]
+    fn devices_convert_as_the_host_does() {
+        let Some(device) = crate::testing::device() else {
+            return;
+        };
+        let wide: Vec<usize> = vec![0, 5, u32::MAX as usize - 1, 1 << 32, usize::MAX];
+        let [here, there] = [Executor::reference(), device].map(|executor| {
+            Buffer::from_vec(&executor, wide.clone())
+                .narrowed()
+                .unwrap()
+        });
+        assert_eq!(there.to_vec(), here.to_vec());
+        let wide_again = [here, there].map(|narrow| narrow.widened().unwrap().to_vec());
+        assert_eq!(wide_again[0], wide_again[1]);
+        assert_eq!(wide_again[0][..3], wide[..3]);
+    }
+}

@@ -1,0 +1,33 @@
+//! Sparse and dense matrix formats.
+//!
+//! [`Csr`] is the format everything converts to and from; the others are for products. Which of
+//! them suits a matrix, [`choose_format`] tells from its row lengths.
+
+mod bsr;
+mod coo;
+mod csr;
+mod dense;
+mod ell;
+mod format;
+mod hybrid;
+mod indices;
+mod rowwise;
+mod sellp;
+#[cfg(test)]
+mod tests;
+
+pub use bsr::Bsr;
+pub use coo::Coo;
+pub use csr::{
+    Accumulator, Rows, RowsOf, ShortRow, balance, build, check_product, cut_rows, fill_rows,
+    ranges, zeroed,
+};
+pub use csr::{
+    Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,
+    galerkin, reverse_cuthill_mckee,
+};
+pub use dense::Dense;
+pub use ell::Ell;
+pub use format::{Format, choose_format, convert_to};
+pub use hybrid::{Hybrid, HybridSplit};
+pub use sellp::SellP;

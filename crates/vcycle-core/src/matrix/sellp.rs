@@ -1,0 +1,213 @@
+//! Slices of rows, each padded to a length of its own.
+
+use std::borrow::Cow;
+
+use super::Csr;
+use super::csr::balance;
+use super::ell::{fill_row, longest_row};
+use super::rowwise::{self, Rowwise, padded, rowwise_operator};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::gpu::Gpu;
+use crate::launch::rows::Operand;
+use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::reference::rows::{Column, Sum};
+use crate::reference::sellp::SellPArrays;
+use crate::scalar::{Mixes, Scalar};
+use crate::vector::{Coefficient, Vector};
+use crate::workspace::Workspace;
+use crate::{cpu, launch, reference};
+
+/// Slices of consecutive rows, each an [`Ell`](super::Ell) matrix as wide as its longest row,
+/// rounded up to a multiple (SELL-P, Anzt, Tomov and Dongarra 2014; SELL-C-sigma of Kreutzer et
+/// al. 2014 without its sorting of rows).
+///
+/// **Choose it** when rows differ in length over the matrix but little from their neighbours.
+///
+/// ```
+/// use vcycle::{executor::Executor, matrix::{Csr, SellP}};
+/// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 2.0]);
+/// let sellp = SellP::from_csr_with(&a, 32, 4)?;
+/// assert_eq!((sellp.slots(), sellp.nonzeros()), (128, 2));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SellP<T> {
+    size: Size,
+    slice_rows: usize,
+    nonzeros: usize,
+    pieces: Vec<usize>,
+    offsets: Buffer<usize>,
+    columns: Buffer<u32>,
+    values: Buffer<T>,
+}
+
+rowwise_operator!(SellP);
+
+impl<T: Scalar> SellP<T> {
+    /// Rows of a slice, unless said otherwise.
+    pub const SLICE_ROWS: usize = 64;
+
+    /// The same matrix, from CSR, in slices of [`SLICE_ROWS`](Self::SLICE_ROWS) rows of any width.
+    ///
+    /// # Errors
+    /// [`TooMuchPadding`](Error::TooMuchPadding), before anything is allocated, when long rows
+    /// stand among short ones.
+    pub fn from_csr(a: &Csr<T>) -> Result<Self> {
+        Self::from_csr_with(a, Self::SLICE_ROWS, 1)
+    }
+
+    /// The same matrix, from CSR, in slices of `slice_rows` rows whose width is a multiple of
+    /// `multiple`.
+    ///
+    /// # Errors
+    /// As [`from_csr`](Self::from_csr), and when a parameter is zero.
+    pub fn from_csr_with(a: &Csr<T>, slice_rows: usize, multiple: usize) -> Result<Self> {
+        check_positive("slice_rows", slice_rows)?;
+        check_positive("multiple", multiple)?;
+        let offsets = slice_offsets(a.offsets(), slice_rows, multiple);
+        let slots = offsets[offsets.len() - 1];
+        let (mut columns, mut values) = padded::<T>("sellp", a.executor(), slots, a.nonzeros())?;
+        for row in 0..a.size().rows {
+            let slice = row / slice_rows;
+            let first = offsets[slice] + row % slice_rows;
+            let places = (first..offsets[slice + 1]).step_by(slice_rows);
+            fill_row(a, row, places, columns.host_mut()?, values.host_mut()?);
+        }
+        let before = |row: usize| offsets[row / slice_rows] + row;
+        Ok(Self {
+            size: a.size(),
+            slice_rows,
+            nonzeros: a.nonzeros(),
+            pieces: balance(a.size().rows, before),
+            offsets: Buffer::from_vec(a.executor(), offsets),
+            columns,
+            values,
+        })
+    }
+
+    /// Slots in all, padding included.
+    pub fn slots(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The arrays, for kernels of host executors.
+    fn arrays(&self) -> Result<SellPArrays<'_, T>> {
+        Ok(SellPArrays {
+            slice_rows: self.slice_rows,
+            offsets: self.offsets.host()?,
+            columns: self.columns.host()?,
+            values: self.values.host()?,
+        })
+    }
+}
+
+fn check_positive(parameter: &'static str, value: usize) -> Result<()> {
+    if value > 0 {
+        return Ok(());
+    }
+    Err(Error::BadParameter {
+        parameter,
+        reason: "must be at least 1".to_owned(),
+    })
+}
+
+/// For every slice the place of its first slot, and at the end the number of slots; saturated
+/// where that has no end.
+pub(super) fn slice_offsets(
+    row_offsets: &[usize],
+    slice_rows: usize,
+    multiple: usize,
+) -> Vec<usize> {
+    let rows = row_offsets.len() - 1;
+    let mut offsets = vec![0_usize];
+    for first in (0..rows).step_by(slice_rows) {
+        let last = first.saturating_add(slice_rows).min(rows);
+        let width = longest_row(&row_offsets[first..=last]);
+        let width = width.div_ceil(multiple).saturating_mul(multiple);
+        let slots = slice_rows.saturating_mul(width);
+        offsets.push(offsets[offsets.len() - 1].saturating_add(slots));
+    }
+    offsets
+}
+
+impl<T: Scalar> Rowwise for SellP<T> {
+    type Value = T;
+    const NAME: &'static str = "sellp product";
+
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    fn nonzeros(&self) -> usize {
+        self.nonzeros
+    }
+
+    fn bytes(&self) -> usize {
+        self.offsets.bytes() + self.columns.bytes() + self.values.bytes()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
+        let a = self.arrays().expect("matrix on a host executor");
+        let entry = |row| move |(column, value)| (row, column, value);
+        (0..self.size.rows).flat_map(move |row| {
+            let slice = a.slice(row / a.slice_rows);
+            slice.row(row % a.slice_rows).map(entry(row))
+        })
+    }
+
+    fn pieces(&self) -> &[usize] {
+        &self.pieces
+    }
+
+    fn operands(&self, on: &Gpu, cols: usize) -> Result<Vec<Operand>> {
+        let slots = launch::ell::Slots {
+            size: self.size,
+            slice_rows: self.slice_rows,
+            width: 0,
+            offsets: self.offsets.device()?,
+            columns: self.columns.device()?,
+            values: self.values.device()?,
+        };
+        Ok(vec![launch::ell::rows(slots).operand(on, cols)])
+    }
+
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
+    where
+        T: Mixes<X, Y>,
+    {
+        let a = self.arrays().expect("matrix on a host executor");
+        a.for_each_slice(first, sums, |slice, first, sums| match self.executor() {
+            Executor::Reference => reference::ell::add::<T, X, Y>(slice, first, sums, x),
+            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
+            Executor::Cpu(_) => cpu::ell::add::<T, X, Y>(slice, first, sums, x),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_as_wide_as_their_longest_row() {
+        assert_eq!(slice_offsets(&[0, 1, 4, 4, 4, 5], 2, 1), [0, 6, 6, 8]);
+        assert_eq!(slice_offsets(&[0, 1, 4, 4, 4, 5], 2, 2), [0, 8, 8, 12]);
+        assert_eq!(slice_offsets(&[0], 2, 2), [0]);
+    }
+
+    #[test]
+    fn impossible_parameters_are_typed_errors() {
+        let a = Csr::<f64>::identity(&Executor::reference(), 2);
+        for (rows, multiple) in [(0, 1), (1, 0)] {
+            let result = SellP::from_csr_with(&a, rows, multiple);
+            assert!(matches!(result, Err(Error::BadParameter { .. })));
+        }
+        let result = SellP::from_csr_with(&a, usize::MAX, usize::MAX);
+        assert!(matches!(result, Err(Error::TooMuchPadding { .. })));
+    }
+}

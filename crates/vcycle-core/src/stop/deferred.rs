@@ -1,0 +1,174 @@
+//! Judging where the host does not wait: on a device the columns of a solve end by themselves, and
+//! the host learns of it later.
+
+use std::sync::Arc;
+
+use num_traits::Zero;
+
+use super::monitor::{Column, Monitor};
+use super::{Part, Status};
+use crate::error::Result;
+use crate::gpu::Gpu;
+use crate::launch::monitor::{ColumnState, Condition, DeviceMonitor, Limits, Snapshot};
+use crate::log::Log;
+use crate::scalar::{Field, Scalar};
+use crate::vector::Scalars;
+
+/// How the kernels write a status: 0 goes on, then by place in this list.
+const STATUSES: [Status; 8] = [
+    Status::Converged,
+    Status::IterationLimit,
+    Status::Stagnated,
+    Status::Diverged,
+    Status::NonFinite,
+    Status::Indefinite(Part::Operator),
+    Status::Indefinite(Part::Preconditioner),
+    Status::Breakdown,
+];
+
+/// The device's part of a [`Monitor`].
+#[derive(Debug)]
+pub(super) struct Deferred {
+    device: DeviceMonitor,
+    /// Whether the device judges now.
+    on: bool,
+}
+
+impl<T: Scalar> Monitor<T> {
+    /// From here on the device judges: iterations may be queued, or replayed, without waiting.
+    pub fn defer(&mut self, gpu: &Arc<Gpu>) -> Result<()> {
+        let columns: Vec<_> = self.columns.iter().map(|c| self.state(c)).collect();
+        if self.deferred.is_none() {
+            self.deferred = Some(Deferred {
+                device: DeviceMonitor::new(gpu, columns.len())?,
+                on: false,
+            });
+        }
+        let deferred = self.deferred.as_mut().expect("made just now");
+        deferred.on = true;
+        deferred.device.begin(self.iteration, &columns)
+    }
+
+    /// From here on the host judges again.
+    pub fn resume(&mut self) -> Result<()> {
+        if let Some(deferred) = &mut self.deferred {
+            deferred.on = false;
+        }
+        self.activate()
+    }
+
+    pub(super) fn is_deferred(&self) -> bool {
+        self.deferred.as_ref().is_some_and(|deferred| deferred.on)
+    }
+
+    fn device(&mut self) -> &mut DeviceMonitor {
+        &mut self.deferred.as_mut().expect("deferred").device
+    }
+
+    pub(super) fn judge_later(&mut self, norms: &Scalars<T>) -> Result<bool> {
+        let limits = Limits {
+            iterations: self.stop.iterations,
+            window: self.stop.stagnation.unwrap_or(0),
+        };
+        let active = self.active.device_mut()?;
+        let device = self.device();
+        device.judge(T::Arith::KIND, norms.device()?, active, limits)?;
+        Ok(false)
+    }
+
+    pub(super) fn require_later(
+        &mut self,
+        values: &Scalars<T>,
+        status: Status,
+        bad: &dyn Fn(T::Arith) -> bool,
+    ) -> Result<bool> {
+        let condition = Condition {
+            status: code(status),
+            negative: bad(T::Arith::from_f64(-1.0)),
+            zero: bad(T::Arith::zero()),
+        };
+        let active = self.active.device_mut()?;
+        let device = self.device();
+        device.require(T::Arith::KIND, values.device()?, active, condition)?;
+        Ok(false)
+    }
+
+    /// Asks for what is known after the iteration that was queued last; then waits for what was
+    /// asked for before, and for this too where the solve may be near its end. Says whether all
+    /// columns have ended.
+    pub fn look(&mut self, log: &Log) -> Result<bool> {
+        self.device().request()?;
+        while self.device().pending() > usize::from(self.is_far()) {
+            let snapshot = self.device().receive()?;
+            self.take(&snapshot, log);
+            if self.all_ended() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether no column is expected to end within the next two iterations.
+    fn is_far(&self) -> bool {
+        let left = self.iterations_left() > 2;
+        let going = self.columns.iter().filter(|column| column.status.is_none());
+        left && going.into_iter().all(|column| {
+            let rate = (column.norm / column.before).min(1.0);
+            column
+                .goal
+                .is_none_or(|goal| column.norm * rate * rate > goal)
+        })
+    }
+
+    fn take(&mut self, snapshot: &Snapshot, log: &Log) {
+        let seen = self.iteration;
+        for iteration in seen + 1..=snapshot.iteration {
+            self.iteration = iteration;
+            for index in 0..self.columns.len() {
+                let norm = snapshot.norm(iteration, index);
+                let column = &mut self.columns[index];
+                (column.before, column.norm) = (column.norm, norm);
+                self.residuals[index] = column.relative(norm);
+            }
+            self.announce(log);
+        }
+        let out_of_time = self.is_out_of_time();
+        for (column, state) in self.columns.iter_mut().zip(&snapshot.columns) {
+            column.adopt(state, out_of_time);
+        }
+        self.heed(log);
+    }
+
+    fn state(&self, column: &Column) -> ColumnState {
+        ColumnState {
+            status: column.status.map_or(0, code),
+            goal: column.goal.unwrap_or(-1.0),
+            limit: self.stop.divergence * column.initial.max(column.scale),
+            norm: column.norm,
+            best: column.best,
+            best_iteration: column.best_iteration,
+            iterations: column.iterations,
+        }
+    }
+}
+
+impl Column {
+    fn adopt(&mut self, state: &ColumnState, out_of_time: bool) {
+        if self.status.is_some() {
+            return;
+        }
+        self.best = state.best;
+        self.best_iteration = state.best_iteration;
+        self.iterations = state.iterations;
+        self.status = match state.status {
+            0 if out_of_time => Some(Status::TimeLimit),
+            0 => None,
+            code => Some(STATUSES[usize::from(code) - 1]),
+        };
+    }
+}
+
+fn code(status: Status) -> u8 {
+    let place = STATUSES.iter().position(|&other| other == status);
+    place.map_or(0, |place| place as u8) + 1
+}

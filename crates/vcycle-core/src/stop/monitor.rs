@@ -1,0 +1,398 @@
+//! The judge of a running solve: which columns go on, and why the others ended.
+
+use std::time::Instant;
+
+use num_traits::{One, Zero};
+
+use super::deferred::Deferred;
+use super::{Part, Status, Stop};
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::log::{IterationEvent, Log};
+use crate::scalar::{Field, Real, Scalar};
+use crate::vector::Scalars;
+use crate::workspace::Pooled;
+
+/// Most residuals kept without growing the history.
+const HISTORY_RESERVED: usize = 4096;
+
+/// Watches the residual norms of a solve and ends its columns one by one.
+///
+/// A method calls [`start`](Monitor::start) with the norms of the initial residual and
+/// [`done`](Monitor::done) after each iteration; both say whether every column has ended. It
+/// multiplies its updates of the solution by [`active`](Monitor::active), so that a column that
+/// has ended keeps its solution.
+#[derive(Debug)]
+pub struct Monitor<T: Scalar> {
+    pub(super) stop: Stop,
+    pub(super) columns: Vec<Column>,
+    pub(super) active: Scalars<T>,
+    norms: Vec<T::Arith>,
+    pub(super) residuals: Vec<f64>,
+    history: Vec<f64>,
+    pub(super) iteration: usize,
+    start: Instant,
+    announced: bool,
+    pub(super) deferred: Option<Deferred>,
+}
+
+/// The state of one right-hand side.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Column {
+    pub status: Option<Status>,
+    begun: bool,
+    pub scale: f64,
+    target: Option<f64>,
+    /// What the recurrence is to reach: the target, or less once it was wrong about that.
+    pub goal: Option<f64>,
+    pub initial: f64,
+    pub norm: f64,
+    /// The norm one iteration earlier, where the host looked.
+    pub before: f64,
+    pub best: f64,
+    pub best_iteration: usize,
+    pub iterations: usize,
+}
+
+impl<T: Scalar> Monitor<T> {
+    /// Begins a solve for right-hand sides of the given norms. Iterations are `announced` to
+    /// observers, unless the solve is a part of another.
+    pub fn reset(&mut self, stop: &Stop, rhs_norms: &Scalars<T>, announced: bool) -> Result<()> {
+        self.announced = announced;
+        self.stop.clone_from(stop);
+        self.iteration = 0;
+        self.history.clear();
+        self.start = Instant::now();
+        rhs_norms.read(&mut self.norms)?;
+        for (column, norm) in self.columns.iter_mut().zip(&self.norms) {
+            *column = Column {
+                scale: norm.real().to_f64(),
+                ..Column::default()
+            };
+        }
+        self.activate()
+    }
+
+    /// Takes the norms of the residual of the initial guess. Says whether all columns have ended.
+    ///
+    /// When the solve is restarted, these correct the last norms of the recurrence; tolerances
+    /// and limits stay those of the whole solve.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn start(&mut self, norms: &Scalars<T>, log: &Log) -> Result<bool> {
+        norms.read(&mut self.norms)?;
+        for index in 0..self.columns.len() {
+            let norm = self.norms[index].real().to_f64();
+            let column = &mut self.columns[index];
+            if column.status.is_none() {
+                column.begin(norm, self.iteration, &self.stop);
+            }
+        }
+        self.judge(log)
+    }
+
+    /// Counts an iteration and takes the residual norms after it. Says whether all columns have
+    /// ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn done(&mut self, norms: &Scalars<T>, log: &Log) -> Result<bool> {
+        if self.is_deferred() {
+            return self.judge_later(norms);
+        }
+        norms.read(&mut self.norms)?;
+        self.iteration += 1;
+        self.judge(log)
+    }
+
+    /// Ends with [`Status::Indefinite`] the active columns whose value is not positive. Says
+    /// whether all columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_positive(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
+        self.end_where(values, Status::Indefinite(part), |value| {
+            value.real() <= Zero::zero()
+        })
+    }
+
+    /// Ends with [`Status::Indefinite`] the active columns whose value is negative. Says whether
+    /// all columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_nonnegative(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
+        self.end_where(values, Status::Indefinite(part), |value| {
+            value.real() < Zero::zero()
+        })
+    }
+
+    /// Ends with [`Status::Breakdown`] the active columns whose value is zero. Says whether all
+    /// columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
+        self.end_where(values, Status::Breakdown, |value| value.is_zero())
+    }
+
+    /// Ends with [`Status::NonFinite`] the active columns whose value is infinite or NaN. Says
+    /// whether all columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_finite(&mut self, values: &Scalars<T>) -> Result<bool> {
+        self.end_where(values, Status::NonFinite, |_| false)
+    }
+
+    fn end_where(
+        &mut self,
+        values: &Scalars<T>,
+        status: Status,
+        bad: impl Fn(T::Arith) -> bool,
+    ) -> Result<bool> {
+        if self.is_deferred() {
+            return self.require_later(values, status, &bad);
+        }
+        values.read(&mut self.norms)?;
+        let iteration = self.iteration;
+        for (column, &value) in self.columns.iter_mut().zip(&self.norms) {
+            if !Field::is_finite(value) {
+                column.end(Status::NonFinite, iteration);
+            } else if bad(value) {
+                column.end(status, iteration);
+            }
+        }
+        self.activate()?;
+        Ok(self.all_ended())
+    }
+
+    /// One for every column that goes on, zero for those that have ended.
+    pub fn active(&self) -> &Scalars<T> {
+        &self.active
+    }
+
+    /// Whether one column goes on; for methods that keep a column's state on the host.
+    pub fn is_active(&self, column: usize) -> bool {
+        self.columns[column].status.is_none()
+    }
+
+    /// Ends one column, if it has not ended yet.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn end(&mut self, column: usize, status: Status) -> Result<()> {
+        self.columns[column].end(status, self.iteration);
+        self.activate()
+    }
+
+    /// Whether every column has ended.
+    pub fn all_ended(&self) -> bool {
+        self.columns.iter().all(|column| column.status.is_some())
+    }
+
+    /// Iterations counted so far.
+    pub fn iterations(&self) -> usize {
+        self.iteration
+    }
+
+    /// Iterations that are left.
+    pub fn iterations_left(&self) -> usize {
+        self.stop.iterations.saturating_sub(self.iteration)
+    }
+
+    pub fn status(&self, column: usize) -> Option<Status> {
+        self.columns[column].status
+    }
+
+    pub fn column_iterations(&self, column: usize) -> usize {
+        self.columns[column].iterations
+    }
+
+    /// The last residual of a column as the recurrence knew it, relative.
+    pub fn recurrence_residual(&self, column: usize) -> f64 {
+        self.columns[column].relative(self.columns[column].norm)
+    }
+
+    /// A norm of a column, relative to its right-hand side.
+    pub fn relative(&self, column: usize, norm: f64) -> f64 {
+        self.columns[column].relative(norm)
+    }
+
+    /// How a column has ended, judged by its true residual norm.
+    pub fn verdict(&self, column: usize, norm: f64) -> Status {
+        let state = &self.columns[column];
+        match state.status {
+            _ if !norm.is_finite() => Status::NonFinite,
+            _ if state.reached(norm) => Status::Converged,
+            Some(Status::Converged) if self.stop.trust_recurrence => Status::Converged,
+            Some(Status::Converged) if state.target.is_some() => Status::Stagnated,
+            Some(status) => status,
+            None => Status::Breakdown,
+        }
+    }
+
+    /// Whether another start from the true residual may help a column: its recurrence broke
+    /// down, or converged where the residual did not.
+    pub fn restartable(&self, column: usize, norm: f64) -> bool {
+        let state = &self.columns[column];
+        let claims = match state.status {
+            Some(Status::Converged) => !self.stop.trust_recurrence,
+            status => status == Some(Status::Breakdown),
+        };
+        claims && norm.is_finite() && state.target.is_some() && !state.reached(norm)
+    }
+
+    /// Lets the restartable columns go on.
+    pub fn reopen(&mut self, norms: &[f64]) -> Result<()> {
+        for (column, &norm) in norms.iter().enumerate() {
+            if self.restartable(column, norm) {
+                self.columns[column].reopen();
+            }
+        }
+        self.activate()
+    }
+
+    pub fn take_history(&mut self) -> Vec<f64> {
+        self.history.clone()
+    }
+
+    fn judge(&mut self, log: &Log) -> Result<bool> {
+        let out_of_time = self.is_out_of_time();
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            if column.status.is_none() {
+                let norm = self.norms[index].real().to_f64();
+                column.observe(norm, self.iteration, &self.stop, out_of_time);
+            }
+            self.residuals[index] = column.relative(column.norm);
+        }
+        self.announce(log);
+        self.heed(log);
+        self.activate()?;
+        Ok(self.all_ended())
+    }
+
+    /// Tells observers of the residuals after an iteration, and keeps the worst.
+    pub(super) fn announce(&mut self, log: &Log) {
+        // A restart judges an iteration again: the later word counts.
+        self.history.truncate(self.iteration);
+        self.history
+            .push(self.residuals.iter().copied().fold(0.0, f64::max));
+        if self.announced {
+            log.iteration(&IterationEvent {
+                iteration: self.iteration,
+                residuals: &self.residuals,
+                tolerance: self.stop.rhs_tolerance.unwrap_or(0.0),
+            });
+        }
+    }
+
+    /// Ends what goes on if an observer wants that.
+    pub(super) fn heed(&mut self, log: &Log) {
+        if log.wants_stop() {
+            for column in &mut self.columns {
+                column.end(Status::Interrupted, self.iteration);
+            }
+        }
+    }
+
+    /// Whether the time allowed is used up.
+    pub(super) fn is_out_of_time(&self) -> bool {
+        let time = self.stop.time;
+        time.is_some_and(|time| self.start.elapsed() >= time)
+    }
+
+    pub(super) fn activate(&mut self) -> Result<()> {
+        for (flag, column) in self.norms.iter_mut().zip(&self.columns) {
+            *flag = match column.status {
+                None => T::Arith::one(),
+                Some(_) => T::Arith::zero(),
+            };
+        }
+        self.active.write(&self.norms)
+    }
+}
+
+impl Column {
+    fn begin(&mut self, norm: f64, iteration: usize, stop: &Stop) {
+        (self.best, self.best_iteration) = (norm, iteration);
+        (self.before, self.norm) = (norm, norm);
+        if !self.begun {
+            self.begun = true;
+            self.initial = norm;
+            self.target = stop.target(self.scale, norm);
+            self.goal = self.target;
+        }
+    }
+
+    fn reopen(&mut self) {
+        self.status = None;
+        self.goal = self.target.map(|target| 0.5 * target);
+    }
+
+    fn reached(&self, norm: f64) -> bool {
+        norm == 0.0 || self.target.is_some_and(|target| norm <= target)
+    }
+
+    fn observe(&mut self, norm: f64, iteration: usize, stop: &Stop, out_of_time: bool) {
+        self.norm = norm;
+        self.iterations = iteration;
+        if norm < 0.9 * self.best {
+            (self.best, self.best_iteration) = (norm, iteration);
+        }
+        let waited = iteration - self.best_iteration;
+        let ending = if !norm.is_finite() {
+            Some(Status::NonFinite)
+        } else if norm == 0.0 || self.goal.is_some_and(|goal| norm <= goal) {
+            Some(Status::Converged)
+        } else if norm > stop.divergence * self.initial.max(self.scale) {
+            Some(Status::Diverged)
+        } else if iteration >= stop.iterations {
+            Some(Status::IterationLimit)
+        } else if out_of_time {
+            Some(Status::TimeLimit)
+        } else if stop.stagnation.is_some_and(|window| waited >= window) {
+            Some(Status::Stagnated)
+        } else {
+            None
+        };
+        self.status = ending;
+    }
+
+    pub fn end(&mut self, status: Status, iteration: usize) {
+        if self.status.is_none() {
+            self.status = Some(status);
+            self.iterations = iteration;
+        }
+    }
+
+    pub fn relative(&self, norm: f64) -> f64 {
+        if self.scale > 0.0 {
+            norm / self.scale
+        } else {
+            norm
+        }
+    }
+}
+
+impl<T: Scalar> Pooled for Monitor<T> {
+    fn allocate(executor: &Executor, _rows: usize, cols: usize) -> Result<Self> {
+        Ok(Self {
+            stop: Stop::default(),
+            columns: vec![Column::default(); cols],
+            active: Scalars::filled(executor, cols, T::Arith::one())?,
+            norms: vec![T::Arith::zero(); cols],
+            residuals: vec![0.0; cols],
+            history: Vec::with_capacity(HISTORY_RESERVED),
+            iteration: 0,
+            start: Instant::now(),
+            announced: true,
+            deferred: None,
+        })
+    }
+
+    fn executor(&self) -> &Executor {
+        self.active.executor()
+    }
+}

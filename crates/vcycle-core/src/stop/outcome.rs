@@ -1,0 +1,175 @@
+//! What a solve says at its end.
+
+use std::fmt::{Display, Formatter};
+use std::time::Duration;
+
+/// How a solve ended; only [`Status::Converged`] is a success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The residual is below the tolerance: the true one, unless the criterion
+    /// [trusts](super::Stop::trust_recurrence) that of the recurrence.
+    Converged,
+    /// The iterations allowed were used up.
+    IterationLimit,
+    /// The time allowed was used up.
+    TimeLimit,
+    /// An observer wanted it to end.
+    Interrupted,
+    /// The residual no longer falls; rounding or the method's reach is exhausted.
+    Stagnated,
+    /// The residual grew beyond bounds.
+    Diverged,
+    /// An infinity or NaN appeared.
+    NonFinite,
+    /// The method needs a positive definite operator, and this part of the problem is not.
+    Indefinite(Part),
+    /// The method's recurrence divided by zero before convergence.
+    Breakdown,
+}
+
+/// A part of the problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The matrix.
+    Operator,
+    /// The preconditioner.
+    Preconditioner,
+}
+
+impl Status {
+    /// The word scripts rely on: `converged`, `iteration-limit`, `time-limit`, `interrupted`,
+    /// `stagnated`, `diverged`, `non-finite`, `indefinite`, `breakdown`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Converged => "converged",
+            Status::IterationLimit => "iteration-limit",
+            Status::TimeLimit => "time-limit",
+            Status::Interrupted => "interrupted",
+            Status::Stagnated => "stagnated",
+            Status::Diverged => "diverged",
+            Status::NonFinite => "non-finite",
+            Status::Indefinite(_) => "indefinite",
+            Status::Breakdown => "breakdown",
+        }
+    }
+
+    /// What happened and what to try, in a sentence.
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Status::Converged => "the residual is below the tolerance",
+            Status::IterationLimit => {
+                "the iterations allowed are used up; allow more, or choose a stronger preconditioner"
+            }
+            Status::TimeLimit => "the time allowed is used up",
+            Status::Interrupted => "it was asked to end",
+            Status::Stagnated => {
+                "the residual no longer falls; ask for a looser tolerance, a stronger preconditioner or the direct solver"
+            }
+            Status::Diverged => {
+                "the residual grew beyond bounds; choose another method or preconditioner"
+            }
+            Status::NonFinite => "an infinity or NaN appeared; look at the scaling of the matrix",
+            Status::Indefinite(Part::Operator) => {
+                "the matrix is not positive definite; use minres, gmres or direct instead"
+            }
+            Status::Indefinite(Part::Preconditioner) => {
+                "the preconditioner is not positive definite; use another one, or gmres or bicgstab"
+            }
+            Status::Breakdown => {
+                "the recurrence broke down (division by zero); choose another method, gmres for example"
+            }
+        }
+    }
+}
+
+impl Display for Status {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How one right-hand side ended.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnOutcome {
+    /// How it ended.
+    pub status: Status,
+    /// Iterations until its own end.
+    pub iterations: usize,
+    /// True residual over the norm of the right-hand side.
+    pub relative_residual: f64,
+    /// The same as the method's recurrence believed it.
+    pub recurrence_residual: f64,
+}
+
+/// The outcome of a solve.
+#[derive(Clone, Debug)]
+#[must_use = "not converged is an outcome: look at `status`"]
+pub struct Outcome {
+    /// Converged if all columns are; else the state of the first that is not.
+    pub status: Status,
+    /// Iterations of the column that took most.
+    pub iterations: usize,
+    /// The largest true relative residual of the columns.
+    pub relative_residual: f64,
+    /// The largest relative residual as the recurrence believed it.
+    pub recurrence_residual: f64,
+    /// Every column on its own.
+    pub columns: Vec<ColumnOutcome>,
+    /// Largest relative residual after 0, 1, 2... iterations, as the recurrence knows it.
+    pub history: Vec<f64>,
+    /// Time of the solve, set-up not counted.
+    pub elapsed: Duration,
+}
+
+impl Outcome {
+    /// Whether every column converged.
+    pub fn converged(&self) -> bool {
+        self.status == Status::Converged
+    }
+
+    /// Whether the recurrence believed less than half of the true residual: both are to be told.
+    pub fn recurrence_differs(&self) -> bool {
+        self.relative_residual > 2.0 * self.recurrence_residual
+    }
+
+    pub fn from_columns(columns: Vec<ColumnOutcome>, history: Vec<f64>, elapsed: Duration) -> Self {
+        let failed = columns.iter().find(|c| c.status != Status::Converged);
+        let largest = |part: fn(&ColumnOutcome) -> f64| {
+            // NaN must win: it is the worst residual there is.
+            columns.iter().map(part).fold(0.0, |worst: f64, residual| {
+                if residual.is_nan() {
+                    residual
+                } else {
+                    worst.max(residual)
+                }
+            })
+        };
+        Self {
+            status: failed.map_or(Status::Converged, |column| column.status),
+            iterations: columns.iter().map(|c| c.iterations).max().unwrap_or(0),
+            relative_residual: largest(|c| c.relative_residual),
+            recurrence_residual: largest(|c| c.recurrence_residual),
+            columns,
+            history,
+            elapsed,
+        }
+    }
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let recurrence = match self.recurrence_differs() {
+            true => format!(" (of the recurrence {:.3e})", self.recurrence_residual),
+            false => String::new(),
+        };
+        write!(
+            f,
+            "{} after {} iterations, relative residual {:.3e}{recurrence}: {}",
+            self.status,
+            self.iterations,
+            self.relative_residual,
+            self.status.explanation()
+        )
+    }
+}

@@ -1,0 +1,335 @@
+//! Vectors: one or many columns, and the operations solvers are made of.
+//!
+//! Solvers never index a vector. They copy, add and reduce with the methods here, which run where
+//! the vector lives; so the same solver serves threads, a GPU or a distributed vector, whose
+//! executor adds its communication to the reductions.
+
+#[cfg(test)]
+mod kernel_tests;
+mod scalars;
+
+pub use crate::arrays::{Coefficient, Scalars, Vector};
+use num_traits::{One, Zero};
+
+use crate::error::check_size;
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::scalar::{Field, Mixes, RealOf, Scalar};
+use crate::size::Size;
+use crate::workspace::Pooled;
+use crate::{cpu, launch, reference};
+
+/// Runs the backend's kernel where the operands live: one on slices of the host, or one on a
+/// device.
+macro_rules! dispatch {
+    (
+        $executor:expr,
+        $host:ident($($slice:expr),* $(,)?),
+        $device:ident($($operand:expr),* $(,)?) $(,)?
+    ) => {
+        match $executor {
+            Executor::Reference => reference::vector::$host($($slice),*),
+            Executor::Cpu(threads) => cpu::vector::$host(threads, $($slice),*),
+            Executor::Gpu(gpu) => return launch::vector::$device(gpu, $($operand),*),
+        }
+    };
+}
+
+impl<T: Scalar> Vector<T> {
+    /// The columns of the identity.
+    pub fn identity(executor: &Executor, rows: usize) -> Result<Self> {
+        let mut all = Self::zeros(executor, rows, rows)?;
+        if let Executor::Gpu(gpu) = executor {
+            launch::vector::identity(gpu, &mut all)?;
+            return Ok(all);
+        }
+        let one = T::store(T::Arith::one());
+        let values = all.host_mut()?.iter_mut();
+        values.step_by(rows + 1).for_each(|value| *value = one);
+        Ok(all)
+    }
+
+    /// Sets every entry to `value`.
+    pub fn fill(&mut self, value: T) -> Result<()> {
+        let executor = self.values.executor().clone();
+        dispatch!(&executor, fill(value, self.host_mut()?), fill(value, self));
+        Ok(())
+    }
+
+    /// `self = x`, rounding where this type is narrower. Complex values cannot become real.
+    pub fn copy_from<S: Scalar>(&mut self, x: &Vector<S>) -> Result<()> {
+        self.check("copy", x)?;
+        if S::KIND.is_complex() && !T::KIND.is_complex() {
+            return Err(Error::Conversion {
+                from: S::KIND,
+                to: T::KIND,
+            });
+        }
+        dispatch!(
+            x.executor(),
+            copy(x.host()?, self.host_mut()?),
+            copy(x, self)
+        );
+        Ok(())
+    }
+
+    /// `self += alpha x`.
+    pub fn axpy(&mut self, alpha: Coefficient<'_, T>, x: &Self) -> Result<()> {
+        self.axpby(alpha, x, Coefficient::one())
+    }
+
+    /// `self = alpha x + beta self`. With `beta` zero the old contents are not read.
+    pub fn axpby(
+        &mut self,
+        alpha: Coefficient<'_, T>,
+        x: &Self,
+        beta: Coefficient<'_, T>,
+    ) -> Result<()> {
+        self.check("axpby", x)?;
+        let cols = self.cols;
+        dispatch!(
+            x.executor(),
+            axpby(
+                alpha.on_host()?,
+                x.host()?,
+                beta.on_host()?,
+                self.host_mut()?,
+                cols
+            ),
+            axpby(alpha, x, beta, self)
+        );
+        Ok(())
+    }
+
+    /// `self = alpha self`.
+    pub fn scale(&mut self, alpha: Coefficient<'_, T>) -> Result<()> {
+        let cols = self.cols;
+        let executor = self.values.executor().clone();
+        dispatch!(
+            &executor,
+            scale(alpha.on_host()?, self.host_mut()?, cols),
+            scale(alpha, self)
+        );
+        Ok(())
+    }
+
+    /// Row by row `self = d x` with one number `d` a row, conjugated where asked: the action of a
+    /// diagonal matrix or of its adjoint.
+    pub fn scale_rows<D: Mixes<T, T>>(
+        &mut self,
+        d: &Vector<D>,
+        conjugate: bool,
+        x: &Self,
+    ) -> Result<()> {
+        self.check("scale_rows", x)?;
+        check_size("scale_rows", Size::new(self.rows, 1), d.size())?;
+        let cols = self.cols;
+        dispatch!(
+            x.executor(),
+            scale_rows(d.host()?, conjugate, x.host()?, self.host_mut()?, cols),
+            combine_rows(Coefficient::one(), d, x, Coefficient::zero(), self)
+        );
+        Ok(())
+    }
+
+    /// Row by row `self = alpha d x + beta self` with one number `d` a row, conjugated where asked.
+    /// With `beta` zero the old contents are not read.
+    pub fn combine_rows<D: Mixes<T, T>>(
+        &mut self,
+        alpha: Coefficient<'_, T>,
+        (d, conjugate): (&Vector<D>, bool),
+        x: &Self,
+        beta: Coefficient<'_, T>,
+    ) -> Result<()> {
+        self.check("combine_rows", x)?;
+        check_size("combine_rows", Size::new(self.rows, 1), d.size())?;
+        let cols = self.cols;
+        dispatch!(
+            x.executor(),
+            combine_rows(
+                alpha.on_host()?,
+                (d.host()?, conjugate),
+                x.host()?,
+                beta.on_host()?,
+                self.host_mut()?,
+                cols
+            ),
+            combine_rows(alpha, d, x, beta, self)
+        );
+        Ok(())
+    }
+
+    /// Column by column, the sum of `conj(self) * y`.
+    pub fn dot(&self, y: &Self, out: &mut Scalars<T>) -> Result<()> {
+        self.check("dot", y)?;
+        self.check_scalars("dot", out)?;
+        dispatch!(
+            self.executor(),
+            dot(self.host()?, y.host()?, out.host_mut()?, self.cols),
+            dot(self, y, out)
+        );
+        Ok(())
+    }
+
+    /// Column by column, the products of `self` with `y` and with `z`, as two calls of
+    /// [`dot`](Self::dot) give them, in one pass over memory where the executor can.
+    pub fn dot2(
+        &self,
+        y: &Self,
+        z: &Self,
+        with_y: &mut Scalars<T>,
+        with_z: &mut Scalars<T>,
+    ) -> Result<()> {
+        self.check("dot2", y)?;
+        self.check("dot2", z)?;
+        self.check_scalars("dot2", with_y)?;
+        self.check_scalars("dot2", with_z)?;
+        match (self.executor(), self.cols) {
+            (Executor::Cpu(threads), 1) => {
+                let products = cpu::vector::dot2(threads, self.host()?, y.host()?, z.host()?);
+                with_y.write(&products[..1])?;
+                with_z.write(&products[1..])
+            }
+            (Executor::Gpu(gpu), 1) => launch::vector::dot2(gpu, self, (y, with_y), (z, with_z)),
+            _ => {
+                self.dot(y, with_y)?;
+                self.dot(z, with_z)
+            }
+        }
+    }
+
+    /// `self += alpha x`, then column by column the norm of `self`, in one pass over memory where
+    /// the executor can.
+    pub fn axpy_norm(
+        &mut self,
+        alpha: Coefficient<'_, T>,
+        x: &Self,
+        out: &mut Scalars<T>,
+    ) -> Result<()> {
+        self.check("axpy_norm", x)?;
+        self.check_scalars("axpy_norm", out)?;
+        match (x.executor(), self.cols) {
+            (Executor::Cpu(threads), 1) => {
+                let a = alpha.evaluate(0)?;
+                let square = cpu::vector::axpy_square(threads, a, x.host()?, self.host_mut()?);
+                out.write(&[square])?;
+                out.square_root()
+            }
+            (Executor::Gpu(gpu), 1) => launch::vector::axpy_norm(gpu, alpha, x, self, out),
+            _ => {
+                self.axpy(alpha, x)?;
+                self.norm(out)
+            }
+        }
+    }
+
+    /// `self += alpha p` and `r += beta q`, then column by column the norm of `r`, in one pass
+    /// over memory where the executor can.
+    pub fn advance(
+        &mut self,
+        (alpha, p): (Coefficient<'_, T>, &Self),
+        (beta, q): (Coefficient<'_, T>, &Self),
+        r: &mut Self,
+        out: &mut Scalars<T>,
+    ) -> Result<()> {
+        if let (Executor::Gpu(gpu), 1) = (p.executor(), self.cols) {
+            self.check("advance", p)?;
+            self.check("advance", q)?;
+            self.check("advance", r)?;
+            self.check_scalars("advance", out)?;
+            return launch::vector::advance(gpu, (alpha, p, self), (beta, q, r), out);
+        }
+        self.axpy(alpha, p)?;
+        r.axpy_norm(beta, q, out)
+    }
+
+    /// Column by column, the Euclidean norm.
+    pub fn norm(&self, out: &mut Scalars<T>) -> Result<()> {
+        if let Executor::Gpu(gpu) = self.executor() {
+            self.check_scalars("norm", out)?;
+            return launch::vector::norm(gpu, self, out);
+        }
+        self.dot(self, out)?;
+        out.square_root()
+    }
+
+    /// The Euclidean norm of every column, on the host.
+    pub fn norms(&self) -> Result<Vec<RealOf<T>>> {
+        let mut out = Scalars::filled(self.executor(), self.cols, T::Arith::zero())?;
+        self.norm(&mut out)?;
+        Ok(out.host()?.iter().map(|value| value.real()).collect())
+    }
+
+    fn check<S: Scalar>(&self, operation: &'static str, other: &Vector<S>) -> Result<()> {
+        if self.size() != other.size() {
+            return Err(Error::SizeMismatch {
+                operation,
+                expected: self.size(),
+                found: other.size(),
+            });
+        }
+        self.executor().check_same(other.executor(), operation)
+    }
+
+    fn check_scalars(&self, operation: &'static str, scalars: &Scalars<T>) -> Result<()> {
+        if scalars.len() == self.cols {
+            return Ok(());
+        }
+        Err(Error::SizeMismatch {
+            operation,
+            expected: Size::new(1, self.cols),
+            found: Size::new(1, scalars.len()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::{c64, f16};
+
+    #[test]
+    fn columns_have_their_own_coefficients() {
+        for executor in [Executor::reference(), Executor::cpu()] {
+            let x = Vector::from_rows(&executor, 2, vec![1.0, 10.0, 2.0, 20.0]).unwrap();
+            let mut y = x.clone();
+            let mut alpha = Scalars::filled(&executor, 2, 0.0).unwrap();
+            alpha.write(&[1.0, -1.0]).unwrap();
+            y.axpy(Coefficient::of(&alpha), &x).unwrap();
+            assert_eq!(y.to_vec(), [2.0, 0.0, 4.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn a_zero_beta_forgets_nan() {
+        let host = Executor::reference();
+        let x = Vector::from_column(&host, vec![1.0]);
+        let mut y = Vector::from_column(&host, vec![f64::NAN]);
+        y.axpby(Coefficient::one(), &x, Coefficient::zero())
+            .unwrap();
+        assert_eq!(y.to_vec(), [1.0]);
+    }
+
+    #[test]
+    fn dot_conjugates_the_first() {
+        let host = Executor::reference();
+        let x = Vector::from_column(&host, vec![c64::new(0.0, 1.0)]);
+        assert_eq!(x.norms().unwrap(), [1.0]);
+    }
+
+    #[test]
+    fn shapes_and_kinds_are_checked() {
+        let host = Executor::reference();
+        let mut x = Vector::from_column(&host, vec![1.0, 2.0]);
+        let y = Vector::from_column(&host, vec![1.0]);
+        assert!(matches!(
+            x.axpy(Coefficient::one(), &y),
+            Err(Error::SizeMismatch { .. })
+        ));
+        let z = Vector::from_column(&host, vec![c64::new(1.0, 0.0); 2]);
+        assert!(matches!(x.copy_from(&z), Err(Error::Conversion { .. })));
+        let mut h = Vector::<f16>::zeros_like(&x).unwrap();
+        h.copy_from(&x).unwrap();
+        assert_eq!(h.to_vec()[1].to_f64(), 2.0);
+    }
+}

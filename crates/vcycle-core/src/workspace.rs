@@ -1,0 +1,204 @@
+//! Scratch memory and observers of one solve.
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+
+use crate::arrays::{Scalars, Vector};
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::log::{Log, StageGuard};
+use crate::scalar::Scalar;
+
+/// What one solve needs besides its operators: scratch vectors and the observers of the run.
+///
+/// Operators are immutable and shared between threads; whatever they must write to while they
+/// are applied comes from here. Scratch goes back to the pool when its guard is dropped, so that
+/// from the second application on nothing is allocated.
+///
+/// ```
+/// use vcycle::{executor::{Executor, Workspace}, vector::Vector};
+/// let ws = Workspace::new();
+/// let cpu = Executor::cpu();
+/// let first = ws.vector::<f64>(&cpu, 100, 1)?;
+/// drop(first);
+/// let again = ws.vector::<f64>(&cpu, 100, 1)?; // the same memory
+/// assert_eq!(again.rows(), 100);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Workspace {
+    pool: RefCell<HashMap<Key, Vec<Box<dyn Any>>>>,
+    log: Log,
+    watchful: bool,
+}
+
+/// Scratch is interchangeable when type and shape are the same. One solve uses one executor.
+type Key = (TypeId, usize, usize);
+
+/// What a [`Workspace`] can lend.
+pub trait Pooled: Sized + 'static {
+    /// Makes a new one.
+    fn allocate(executor: &Executor, rows: usize, cols: usize) -> Result<Self>;
+    /// The executor it lives on.
+    fn executor(&self) -> &Executor;
+}
+
+impl<T: Scalar> Pooled for Vector<T> {
+    fn allocate(executor: &Executor, rows: usize, cols: usize) -> Result<Self> {
+        Self::zeros(executor, rows, cols)
+    }
+    fn executor(&self) -> &Executor {
+        self.executor()
+    }
+}
+
+impl<T: Scalar> Pooled for Scalars<T> {
+    fn allocate(executor: &Executor, _rows: usize, cols: usize) -> Result<Self> {
+        Self::filled(executor, cols, T::Arith::default())
+    }
+    fn executor(&self) -> &Executor {
+        self.executor()
+    }
+}
+
+impl Workspace {
+    /// An empty workspace without observers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A workspace that reports stages and iterations to `log`.
+    pub fn with_log(log: Log) -> Self {
+        Self {
+            log,
+            ..Self::default()
+        }
+    }
+
+    /// A workspace for finding out where infinities come from: composed operators look for them
+    /// after every stage, and fail naming it.
+    pub fn watchful() -> Self {
+        Self {
+            watchful: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether operators are to look for infinities.
+    pub fn is_watchful(&self) -> bool {
+        self.watchful
+    }
+
+    /// The observers of the run.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Opens a named stage of the run; it ends when the guard is dropped. `bytes` is what the
+    /// stage moves through memory, for its bandwidth.
+    pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
+        self.log.stage(name, bytes)
+    }
+
+    /// [`stage`](Self::stage) where the bytes are to be counted only if somebody listens.
+    pub fn stage_of(&self, name: &str, bytes: impl FnOnce() -> usize) -> StageGuard<'_> {
+        self.log.stage_of(name, bytes)
+    }
+
+    /// A scratch vector; its contents are unspecified.
+    pub fn vector<T: Scalar>(
+        &self,
+        executor: &Executor,
+        rows: usize,
+        cols: usize,
+    ) -> Result<Scratch<'_, Vector<T>>> {
+        self.take(executor, rows, cols)
+    }
+
+    /// A scratch vector of the shape and place of another; its contents are unspecified.
+    pub fn vector_like<T: Scalar, S: Scalar>(
+        &self,
+        other: &Vector<S>,
+    ) -> Result<Scratch<'_, Vector<T>>> {
+        self.take(other.executor(), other.rows(), other.cols())
+    }
+
+    /// One scratch scalar per column of `like`; the contents are unspecified.
+    pub fn scalars<T: Scalar>(&self, like: &Vector<T>) -> Result<Scratch<'_, Scalars<T>>> {
+        self.take(like.executor(), 1, like.cols())
+    }
+
+    /// Lends anything poolable.
+    pub fn take<P: Pooled>(
+        &self,
+        executor: &Executor,
+        rows: usize,
+        cols: usize,
+    ) -> Result<Scratch<'_, P>> {
+        let key = (TypeId::of::<P>(), rows, cols);
+        let item = match self.reuse::<P>(key, executor) {
+            Some(item) => item,
+            None => Box::new(P::allocate(executor, rows, cols)?),
+        };
+        Ok(Scratch {
+            item: Some(item),
+            key,
+            home: self,
+        })
+    }
+
+    fn reuse<P: Pooled>(&self, key: Key, executor: &Executor) -> Option<Box<P>> {
+        let item = self.pool.borrow_mut().get_mut(&key)?.pop()?;
+        let item = item.downcast::<P>().ok()?;
+        item.executor().shares_memory_with(executor).then_some(item)
+    }
+}
+
+/// Scratch lent by a [`Workspace`]; goes back when dropped.
+pub struct Scratch<'w, P: Pooled> {
+    item: Option<Box<P>>,
+    key: Key,
+    home: &'w Workspace,
+}
+
+impl<P: Pooled> Deref for Scratch<'_, P> {
+    type Target = P;
+    fn deref(&self) -> &P {
+        self.item.as_ref().expect("held until dropped")
+    }
+}
+
+impl<P: Pooled> DerefMut for Scratch<'_, P> {
+    fn deref_mut(&mut self) -> &mut P {
+        self.item.as_mut().expect("held until dropped")
+    }
+}
+
+impl<P: Pooled> Drop for Scratch<'_, P> {
+    fn drop(&mut self) {
+        if let Some(item) = self.item.take() {
+            let mut pool = self.home.pool.borrow_mut();
+            pool.entry(self.key).or_default().push(item);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scratch_is_reused() {
+        let ws = Workspace::new();
+        let cpu = Executor::cpu();
+        let first = ws.vector::<f64>(&cpu, 10, 2).unwrap();
+        let address = first.host().unwrap().as_ptr();
+        drop(first);
+        let again = ws.vector::<f64>(&cpu, 10, 2).unwrap();
+        assert_eq!(again.host().unwrap().as_ptr(), address);
+        let another = ws.vector::<f64>(&cpu, 10, 2).unwrap();
+        assert_ne!(another.host().unwrap().as_ptr(), address);
+    }
+}

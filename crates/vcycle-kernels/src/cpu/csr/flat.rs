@@ -1,0 +1,160 @@
+//! Short rows of different lengths: first all products, then the sums of rows.
+//!
+//! Lengths that nobody can foresee make every branch on them a guess that is often wrong. Here the
+//! products of many rows are formed as if they were one row; a row's part of them is then loaded
+//! with a mask, and the rows of a square of registers are summed together.
+
+use std::ops::Range;
+
+use super::gather::{is_possible, prefetch, store};
+use super::{Combination, Product};
+use crate::runs::SHORT;
+use crate::scalar::{Field, Kind, Mixes, Scalar};
+use crate::simd::{Level, Simd, avx2, avx512, level};
+
+/// Rows at a time: their products stay in the first cache.
+const ROWS: usize = 64;
+/// The widest register.
+const WIDEST: usize = 16;
+
+/// The products of some rows.
+type Products<S> = [<S as Simd>::Real; ROWS * SHORT + WIDEST];
+
+/// Rows from `first` on, all [short](crate::runs::Alike::Short); false where the host or the types
+/// do not allow it, and then nothing was done.
+pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    first: usize,
+    y: &mut [Y],
+) -> bool {
+    if !is_possible(product) {
+        return false;
+    }
+    // SAFETY: the host has the instructions of its level; columns lie inside `x`, whose places
+    // fit 31 bits, and all types are real.
+    unsafe {
+        match level() {
+            Level::Avx512 => rows_avx512(product, by, first, y),
+            Level::Avx2 => rows_avx2(product, by, first, y),
+            Level::Portable => return false,
+        }
+    }
+    true
+}
+
+macro_rules! rows_of_level {
+    ($($name:ident: $simd:ident, $features:literal;)*) => {$(
+        #[target_feature(enable = $features)]
+        unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+            product: &Product<'_, M, X, Y>,
+            by: &Combination<M::Accumulator>,
+            first: usize,
+            y: &mut [Y],
+        ) {
+            const SINGLES: usize = $simd::Singles::LANES;
+            const DOUBLES: usize = $simd::Doubles::LANES;
+            // SAFETY: the caller's.
+            unsafe {
+                match M::Accumulator::KIND {
+                    Kind::F32 => blocks::<$simd::Singles, M, X, Y, SINGLES>(product, by, first, y),
+                    _ => blocks::<$simd::Doubles, M, X, Y, DOUBLES>(product, by, first, y),
+                }
+            }
+        }
+    )*};
+}
+
+rows_of_level! {
+    rows_avx512: avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    rows_avx2: avx2, "avx2,fma,f16c";
+}
+
+/// Blocks of rows from `first` on.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn blocks<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    first: usize,
+    y: &mut [Y],
+) {
+    let mut products = [S::Real::from_f64(0.0); ROWS * SHORT + WIDEST];
+    for (block, y) in y.chunks_mut(ROWS).enumerate() {
+        let first = first + block * ROWS;
+        let offsets = &product.a.offsets[first..=first + y.len()];
+        // SAFETY: the caller's.
+        unsafe {
+            multiply::<S, M, X, Y>(product, offsets[0]..offsets[y.len()], &mut products);
+            for (square, y) in y.chunks_mut(LANES).enumerate() {
+                let row = square * LANES;
+                let ends = &offsets[row..=row + y.len()];
+                let sums = sums_of::<S, LANES>(ends, offsets[0], &products);
+                store::<S, M, X, Y, LANES>(product, by, sums, first + row, y);
+            }
+        }
+    }
+}
+
+/// The products of a range of entries.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn multiply<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    entries: Range<usize>,
+    products: &mut Products<S>,
+) {
+    let columns = &product.a.columns[entries.clone()];
+    let values = &product.a.values[entries];
+    let parts = columns.chunks(S::LANES).zip(values.chunks(S::LANES));
+    for (part, (columns, values)) in parts.enumerate() {
+        // SAFETY: the caller's.
+        unsafe {
+            prefetch(values.as_ptr());
+            prefetch(columns.as_ptr());
+            let x = S::gather(product.x.as_ptr(), columns.as_ptr(), columns.len());
+            let values = S::load(values.as_ptr(), values.len());
+            let to = &mut products[part * S::LANES..][..S::LANES];
+            S::store(S::multiply_add(values, x, S::zero()), to);
+        }
+    }
+}
+
+/// The sums of rows that end where `offsets` say, row by lane; `base` is the place of the first
+/// product.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn sums_of<S: Simd, const LANES: usize>(
+    offsets: &[usize],
+    base: usize,
+    products: &Products<S>,
+) -> S::Register {
+    let mut starts = [products.as_ptr(); LANES];
+    let mut counts = [0; LANES];
+    for (row, ends) in offsets.windows(2).enumerate() {
+        starts[row] = products[ends[0] - base..].as_ptr();
+        counts[row] = ends[1] - ends[0];
+    }
+    // SAFETY: the caller's; rows have at most `SHORT` products, behind the last of all there are
+    // more places than that.
+    unsafe {
+        if const { LANES >= SHORT } {
+            return S::short_sums(starts, counts);
+        }
+        let mut rows = [S::zero(); LANES];
+        for row in 0..LANES {
+            let rest = counts[row].saturating_sub(LANES);
+            rows[row] = S::add(
+                S::load(starts[row], counts[row] - rest),
+                S::load(starts[row].add(LANES), rest),
+            );
+        }
+        S::sums(&mut rows)
+    }
+}

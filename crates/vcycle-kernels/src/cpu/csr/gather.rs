@@ -1,0 +1,512 @@
+//! Products with a single vector in registers.
+//!
+//! Rows that repeat the row above, moved by one column, lie across the lanes: the vector is read
+//! in order and columns not at all. Values of the vector for other rows are gathered.
+
+use super::column::{LONG, RowSum, long_sum};
+use super::{Combination, Product};
+use crate::runs::Alike;
+use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
+use crate::simd::{Level, Simd, avx2, avx512, level};
+
+/// Bytes between what is read and what is asked for.
+const AHEAD: usize = 2048;
+
+/// The rows of `y`, `first` being the number of the first; false where the host or the types do
+/// not allow it, and then nothing was done.
+pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    alike: Alike,
+    first: usize,
+    y: &mut [Y],
+) -> bool {
+    if !is_possible(product) {
+        return false;
+    }
+    // SAFETY: the host has the instructions of its level; columns lie inside `x`, whose places
+    // fit 31 bits, and all types are real.
+    unsafe {
+        match level() {
+            Level::Avx512 => rows_avx512(product, by, alike, first, y),
+            Level::Avx2 => rows_avx2(product, by, alike, first, y),
+            Level::Portable => return false,
+        }
+    }
+    true
+}
+
+/// Whether registers can hold the numbers, and the places of `x`.
+#[inline(always)]
+pub(super) fn is_possible<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+) -> bool {
+    let types = const {
+        matches!(M::Accumulator::KIND, Kind::F64 | Kind::F32)
+            && matches!(X::KIND, Kind::F64 | Kind::F32)
+    };
+    types && product.x.len() <= i32::MAX as usize
+}
+
+macro_rules! rows_of_level {
+    ($($name:ident: $simd:ident, $features:literal;)*) => {$(
+        #[target_feature(enable = $features)]
+        unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+            product: &Product<'_, M, X, Y>,
+            by: &Combination<M::Accumulator>,
+            alike: Alike,
+            first: usize,
+            y: &mut [Y],
+        ) {
+            const SINGLES: usize = $simd::Singles::LANES;
+            const DOUBLES: usize = $simd::Doubles::LANES;
+            // SAFETY: the caller's.
+            unsafe {
+                if const { matches!(M::Accumulator::KIND, Kind::F32) } {
+                    // Closures have the instructions of the function they stand in.
+                    let sum = |columns: &[u32], values: &[M]| {
+                        sum::<$simd::Singles, M, X, SINGLES>(columns, values, product.x)
+                    };
+                    run::<$simd::Singles, M, X, Y, SINGLES>(product, by, alike, first, y, &sum);
+                } else {
+                    let sum = |columns: &[u32], values: &[M]| {
+                        sum::<$simd::Doubles, M, X, DOUBLES>(columns, values, product.x)
+                    };
+                    run::<$simd::Doubles, M, X, Y, DOUBLES>(product, by, alike, first, y, &sum);
+                }
+            }
+        }
+    )*};
+}
+
+rows_of_level! {
+    rows_avx512: avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    rows_avx2: avx2, "avx2,fma,f16c";
+}
+
+/// Rows that are alike in some way; `sum` is that of a single row.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    alike: Alike,
+    first: usize,
+    y: &mut [Y],
+    sum: RowSum<'_, M, S::Real>,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        match alike {
+            Alike::Moved => repeating::<S, M, X, Y, LANES>(product, by, first, y),
+            Alike::Same(2) => together::<S, M, X, Y, LANES, 2>(product, by, first, y),
+            Alike::Same(3) => together::<S, M, X, Y, LANES, 3>(product, by, first, y),
+            Alike::Same(4) => together::<S, M, X, Y, LANES, 4>(product, by, first, y),
+            _ => groups::<S, M, X, Y, LANES>(product, by, first, y, sum),
+        }
+    }
+}
+
+/// Rows without order, as many at a time as there are lanes.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    first: usize,
+    y: &mut [Y],
+    sum: RowSum<'_, M, S::Real>,
+) {
+    let offsets = product.a.offsets;
+    for (group, y) in y.chunks_mut(LANES).enumerate() {
+        let row = first + group * LANES;
+        if offsets[row + y.len()] - offsets[row] > LONG {
+            one_by_one::<S, M, X, Y>(product, by, row, y, sum);
+            continue;
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            let sums = gathered::<S, M, X, Y, LANES>(product, row, y.len());
+            store::<S, M, X, Y, LANES>(product, by, sums, row, y);
+        }
+    }
+}
+
+/// Rows of which at least one may be long.
+#[cold]
+fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    first: usize,
+    y: &mut [Y],
+    sum: RowSum<'_, M, S::Real>,
+) {
+    for (row, y) in (first..).zip(y) {
+        let (columns, values) = product.row(row);
+        let value = long_sum(columns, values, sum);
+        let sum = M::Accumulator::from_f64(value.to_f64());
+        product.store(by, [sum], (row, 0), std::array::from_mut(y));
+    }
+}
+
+/// Stores the combinations of the sums in a register.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+pub(super) unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    register: S::Register,
+    first: usize,
+    y: &mut [Y],
+) {
+    // SAFETY: the caller's.
+    let sums = unsafe { numbers::<S, M, X, Y, LANES>(register) };
+    match <&mut [Y; LANES]>::try_from(&mut *y) {
+        Ok(y) => product.store(by, sums, (first, 0), y),
+        Err(_) => store_some(product, by, &sums, first, y),
+    }
+}
+
+/// The lanes of a register.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn numbers<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    register: S::Register,
+) -> [M::Accumulator; LANES] {
+    let mut lanes = [S::Real::from_f64(0.0); LANES];
+    // SAFETY: the caller's.
+    unsafe { S::store(register, &mut lanes) };
+    let mut numbers = [M::Accumulator::from_f64(0.0); LANES];
+    for lane in 0..LANES {
+        numbers[lane] = M::Accumulator::from_f64(lanes[lane].to_f64());
+    }
+    numbers
+}
+
+/// Stores the combinations of the first sums, one for each of `y`.
+#[inline(always)]
+fn store_some<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    sums: &[M::Accumulator],
+    first: usize,
+    y: &mut [Y],
+) {
+    const FEW: usize = 4;
+    let (few, rest) = y.as_chunks_mut::<FEW>();
+    let done = few.len() * FEW;
+    let (some, left) = sums.as_chunks::<FEW>();
+    for (index, (y, &sums)) in few.iter_mut().zip(some).enumerate() {
+        product.store(by, sums, (first + index * FEW, 0), y);
+    }
+    let left = some.as_flattened()[done..].iter().chain(left);
+    for (index, (y, &sum)) in rest.iter_mut().zip(left).enumerate() {
+        product.store(
+            by,
+            [sum],
+            (first + done + index, 0),
+            std::array::from_mut(y),
+        );
+    }
+}
+
+/// Groups of `SAME` rows that have their columns in common: what these bring is gathered once.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn together<
+    S: Simd,
+    M: Mixes<X, Y>,
+    X: Scalar,
+    Y: Scalar,
+    const LANES: usize,
+    const SAME: usize,
+>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    first: usize,
+    y: &mut [Y],
+) {
+    for (block, y) in y.chunks_mut(SAME * LANES).enumerate() {
+        let first = first + block * SAME * LANES;
+        // SAFETY: the caller's.
+        unsafe {
+            let mut rows = [[S::zero(); LANES]; SAME];
+            for group in (0..y.len()).step_by(SAME) {
+                let lanes = shared::<S, M, X, Y, SAME>(product, first + group);
+                for (row, lanes) in (group..).zip(lanes) {
+                    rows[row / LANES][row % LANES] = lanes;
+                }
+            }
+            for (square, (rows, y)) in rows.iter_mut().zip(y.chunks_mut(LANES)).enumerate() {
+                let row = first + square * LANES;
+                store::<S, M, X, Y, LANES>(product, by, S::sums(rows), row, y);
+            }
+        }
+    }
+}
+
+/// The products of `SAME` rows with the columns of the first of them, summed in the lanes of registers.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usize>(
+    product: &Product<'_, M, X, Y>,
+    first: usize,
+) -> [S::Register; SAME] {
+    let (columns, values) = product.row(first);
+    let (length, x) = (columns.len(), product.x.as_ptr());
+    // SAFETY: the caller's; the rows follow each other and are equally long.
+    unsafe {
+        let mut sums = [S::zero(); SAME];
+        let mut from = 0;
+        while from < length {
+            let count = S::LANES.min(length - from);
+            let columns = columns.as_ptr().add(from);
+            prefetch(columns);
+            let x = S::gather(x, columns, count);
+            for (row, sum) in sums.iter_mut().enumerate() {
+                let values = values.as_ptr().add(row * length + from);
+                prefetch(values);
+                *sum = S::multiply_add(S::load(values, count), x, *sum);
+            }
+            from += S::LANES;
+        }
+        sums
+    }
+}
+
+/// Rows that repeat the first. Of the pattern only that one is read.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    by: &Combination<M::Accumulator>,
+    first: usize,
+    y: &mut [Y],
+) {
+    let (columns, _) = product.row(first);
+    let start = product.a.offsets[first];
+    let all = y.len();
+    for (block, y) in y.chunks_mut(LANES).enumerate() {
+        let lead = block * LANES;
+        // SAFETY: the caller's.
+        unsafe {
+            if y.len() < LANES && all > LANES {
+                // The last rows once more, of which the first are there already.
+                let values = product
+                    .a
+                    .values
+                    .as_ptr()
+                    .add(start + (all - LANES) * columns.len());
+                let x = product.x.as_ptr().add(all - LANES);
+                let sums = moved_sums::<S, M, X, LANES>(columns, values, x, LANES);
+                let sums = numbers::<S, M, X, Y, LANES>(sums);
+                store_some(product, by, &sums[LANES - y.len()..], first + lead, y);
+            } else {
+                let values = product.a.values.as_ptr().add(start + lead * columns.len());
+                let x = product.x.as_ptr().add(lead);
+                let sums = moved_sums::<S, M, X, LANES>(columns, values, x, y.len());
+                store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
+            }
+        }
+    }
+}
+
+/// The sums of `count` rows with these columns, each row moved by one, row by lane.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn moved_sums<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
+    columns: &[u32],
+    values: *const M,
+    x: *const X,
+    count: usize,
+) -> S::Register {
+    // SAFETY: the caller's; a constant count is compiled without branches.
+    unsafe {
+        match (count == LANES, columns.len() <= LANES) {
+            (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
+            (true, false) => across::<S, M, X, LANES>(columns, values, x, LANES),
+            (false, _) => across::<S, M, X, LANES>(columns, values, x, count),
+        }
+    }
+}
+
+/// The sums of rows with these columns, each row moved by one, row by lane.
+///
+/// # Safety
+/// As [`Simd`] asks, of `count` rows as long as the first.
+#[inline(always)]
+unsafe fn across<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
+    columns: &[u32],
+    values: *const M,
+    x: *const X,
+    count: usize,
+) -> S::Register {
+    let length = columns.len();
+    // SAFETY: the caller's.
+    unsafe {
+        let mut sums = [S::zero(); 2];
+        let (squares, rest) = columns.as_chunks::<LANES>();
+        for (index, columns) in squares.iter().enumerate() {
+            let square = square::<S, M, LANES>(values.add(index * LANES), length, count, LANES);
+            for lane in 0..LANES {
+                let x = S::load(x.add(columns[lane] as usize), count);
+                sums[lane % 2] = S::multiply_add(square[lane], x, sums[lane % 2]);
+            }
+        }
+        if !rest.is_empty() {
+            let values = values.add(length - rest.len());
+            let square = square::<S, M, LANES>(values, length, count, rest.len());
+            for lane in 0..LANES {
+                if lane < rest.len() {
+                    let x = S::load(x.add(rest[lane] as usize), count);
+                    sums[lane % 2] = S::multiply_add(square[lane], x, sums[lane % 2]);
+                }
+            }
+        }
+        S::add(sums[0], sums[1])
+    }
+}
+
+/// As [`across`], of as many rows as lanes and no more columns.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn one_square<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
+    columns: &[u32],
+    values: *const M,
+    x: *const X,
+) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe {
+        let square = square::<S, M, LANES>(values, columns.len(), LANES, columns.len());
+        let mut sum = S::zero();
+        for lane in 0..LANES {
+            if lane < columns.len() {
+                let x = S::load(x.add(columns[lane] as usize), LANES);
+                sum = S::multiply_add(square[lane], x, sum);
+            }
+        }
+        sum
+    }
+}
+
+/// The first `width` values of `count` rows of some `length`, row by lane.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn square<S: Simd, M: Scalar, const LANES: usize>(
+    values: *const M,
+    length: usize,
+    count: usize,
+    width: usize,
+) -> [S::Register; LANES] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut square = [S::zero(); LANES];
+        for row in 0..LANES {
+            if row < count {
+                let values = values.add(row * length);
+                prefetch(values);
+                square[row] = S::load(values, width);
+            }
+        }
+        S::transpose(&mut square);
+        square
+    }
+}
+
+/// The sums of `count` rows from `first` on, row by lane.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn gathered<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    first: usize,
+    count: usize,
+) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut rows = [S::zero(); LANES];
+        for index in 0..count {
+            let (columns, values) = product.row(first + index);
+            rows[index] = lanes::<S, M, X>(columns, values, product.x);
+        }
+        S::sums(&mut rows)
+    }
+}
+
+/// The sum of a single row.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn sum<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
+    columns: &[u32],
+    values: &[M],
+    x: &[X],
+) -> S::Real {
+    let mut sum = [S::Real::from_f64(0.0); LANES];
+    // SAFETY: the caller's.
+    unsafe {
+        let mut rows = [S::zero(); LANES];
+        rows[0] = lanes::<S, M, X>(columns, values, x);
+        S::store(S::sums(&mut rows), &mut sum);
+    }
+    sum[0]
+}
+
+/// Asks for what will be read soon; the processor's own prefetching ends at every page.
+#[inline(always)]
+pub(super) fn prefetch<T>(from: *const T) {
+    let ahead = from.cast::<i8>().wrapping_add(AHEAD);
+    // SAFETY: a hint, allowed for any address.
+    unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(ahead) };
+}
+
+/// The products of one row, summed in the lanes of a register.
+///
+/// # Safety
+/// As [`Simd`] asks.
+#[inline(always)]
+unsafe fn lanes<S: Simd, M: Scalar, X: Scalar>(
+    columns: &[u32],
+    values: &[M],
+    x: &[X],
+) -> S::Register {
+    let (mut columns, mut values, mut left) = (columns.as_ptr(), values.as_ptr(), columns.len());
+    // SAFETY: the caller's; the pointers move on by what is left at most.
+    unsafe {
+        let mut sum = S::zero();
+        while left > S::LANES {
+            prefetch(values);
+            prefetch(columns);
+            let x = S::gather(x.as_ptr(), columns, S::LANES);
+            sum = S::multiply_add(S::load(values, S::LANES), x, sum);
+            (columns, values) = (columns.add(S::LANES), values.add(S::LANES));
+            left -= S::LANES;
+        }
+        prefetch(values);
+        prefetch(columns);
+        let x = S::gather(x.as_ptr(), columns, left);
+        S::multiply_add(S::load(values, left), x, sum)
+    }
+}

@@ -1,0 +1,188 @@
+//! CSR kernels over row ranges of equal work.
+//!
+//! A product, its scaled form and the residual are one kernel: `y = alpha A x + beta z`. So is a
+//! sweep of a relaxation, which makes more of the same sums.
+
+mod block;
+mod column;
+#[cfg(target_arch = "x86_64")]
+mod flat;
+#[cfg(target_arch = "x86_64")]
+mod gather;
+mod short;
+mod transposed;
+
+use num_traits::{One, Zero};
+
+use super::Threads;
+use crate::factor::Factor;
+pub use crate::reference::csr::{CsrArrays, SweepArrays};
+use crate::runs::Run;
+use crate::scalar::{Field, Mixes, Scalar};
+pub use transposed::apply_transposed;
+
+/// `y = alpha A x + beta z`, where `z` is the old `y` unless something else is given; or a sweep.
+#[derive(Clone, Copy)]
+pub struct Product<'a, M, X, Y: Scalar> {
+    pub a: CsrArrays<'a, M>,
+    pub x: &'a [X],
+    pub cols: usize,
+    pub alpha: Factor<'a, Y>,
+    pub beta: Factor<'a, Y>,
+    pub z: Option<&'a [Y]>,
+    pub sweep: Option<SweepArrays<'a, Y>>,
+}
+
+impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
+    /// `y = A x` on `cols` columns.
+    pub fn new(a: CsrArrays<'a, M>, x: &'a [X], cols: usize) -> Self {
+        Self {
+            a,
+            x,
+            cols,
+            alpha: Factor::one(),
+            beta: Factor::zero(),
+            z: None,
+            sweep: None,
+        }
+    }
+
+    /// Runs it on row ranges of about equal work, with runs of rows that are alike.
+    pub fn run(&self, threads: &Threads, pieces: &[usize], runs: &[Run], y: &mut [Y]) {
+        let bytes = size_of_val(self.a.values) + size_of_val(self.a.columns);
+        threads.for_row_ranges(pieces, y, self.cols, bytes, |first, y| match self.cols {
+            1 => column::rows(self, runs, first, y),
+            _ => block::rows(self, first, y),
+        });
+    }
+
+    /// What becomes of the sums of one column.
+    #[inline(always)]
+    fn combination(&self, column: usize) -> Combination<M::Accumulator> {
+        let number = M::Accumulator::from_f64;
+        if let Some(sweep) = &self.sweep {
+            return Combination {
+                alpha: number(sweep.alpha),
+                beta: number(sweep.beta),
+                gamma: number(sweep.gamma),
+                plain: false,
+            };
+        }
+        let alpha = M::coefficient(self.alpha.evaluate(column));
+        let beta = M::coefficient(self.beta.evaluate(column));
+        Combination {
+            alpha,
+            beta,
+            gamma: number(0.0),
+            plain: alpha.is_one() && beta.is_zero(),
+        }
+    }
+
+    /// Stores what the sums of one column for `N` rows from `row` on become in `y`; parts that are
+    /// multiplied by zero do not count. More than one row belong to vectors of one column.
+    #[inline(always)]
+    fn store<const N: usize>(
+        &self,
+        by: &Combination<M::Accumulator>,
+        sums: [M::Accumulator; N],
+        (row, column): (usize, usize),
+        y: &mut [Y; N],
+    ) {
+        let place = row * self.cols + column;
+        if by.plain {
+            for lane in 0..N {
+                y[lane] = M::result(sums[lane]);
+            }
+        } else if let Some(sweep) = &self.sweep {
+            self.store_swept(by, sweep, sums, (row, place), y);
+        } else {
+            self.store_combined(by, sums, place, y);
+        }
+    }
+
+    /// `alpha sum + beta z`.
+    #[inline(always)]
+    fn store_combined<const N: usize>(
+        &self,
+        by: &Combination<M::Accumulator>,
+        sums: [M::Accumulator; N],
+        place: usize,
+        y: &mut [Y; N],
+    ) {
+        let mut values = [M::Accumulator::zero(); N];
+        for lane in 0..N {
+            if !by.alpha.is_zero() {
+                values[lane] = by.alpha * sums[lane];
+            }
+        }
+        if !by.beta.is_zero() {
+            let z = self.z.map_or(&*y, |z| part(z, place));
+            for lane in 0..N {
+                values[lane] += by.beta * M::output(z[lane]);
+            }
+        }
+        for lane in 0..N {
+            y[lane] = M::result(values[lane]);
+        }
+    }
+
+    /// `alpha d (b - sum) + beta x + gamma y`.
+    #[inline(always)]
+    fn store_swept<const N: usize>(
+        &self,
+        by: &Combination<M::Accumulator>,
+        sweep: &SweepArrays<'_, Y>,
+        sums: [M::Accumulator; N],
+        (row, place): (usize, usize),
+        y: &mut [Y; N],
+    ) {
+        let (d, b) = (part::<Y, N>(sweep.d, row), part::<Y, N>(sweep.b, place));
+        let x = part::<X, N>(self.x, place);
+        let mut values = sums;
+        for lane in 0..N {
+            let step = by.alpha * (M::output(d[lane]) * (M::output(b[lane]) - sums[lane]));
+            values[lane] = step + by.beta * M::input(x[lane]);
+        }
+        if !by.gamma.is_zero() {
+            for lane in 0..N {
+                values[lane] += by.gamma * M::output(y[lane]);
+            }
+        }
+        for lane in 0..N {
+            y[lane] = M::result(values[lane]);
+        }
+    }
+
+    /// The columns and values of a row.
+    #[inline(always)]
+    fn row(&self, row: usize) -> (&[u32], &[M]) {
+        debug_assert!(row + 1 < self.a.offsets.len());
+        // SAFETY: callers ask for rows of `y`, whose length was checked; offsets increase up to
+        // the number of entries, as every pattern's do.
+        unsafe {
+            let offsets = &self.a.offsets;
+            let range = *offsets.get_unchecked(row)..*offsets.get_unchecked(row + 1);
+            (
+                self.a.columns.get_unchecked(range.clone()),
+                self.a.values.get_unchecked(range),
+            )
+        }
+    }
+}
+
+/// The coefficients of one column in the arithmetic of the product.
+#[derive(Clone, Copy)]
+struct Combination<A> {
+    alpha: A,
+    beta: A,
+    gamma: A,
+    /// Whether the sums are the result.
+    plain: bool,
+}
+
+/// `N` of the values, from one on.
+#[inline(always)]
+fn part<T, const N: usize>(values: &[T], from: usize) -> &[T; N] {
+    let values = &values[from..from + N];
+    values.try_into().expect("as many as were taken")
+}

@@ -1,0 +1,184 @@
+//! Products, residuals and relaxations.
+
+use num_traits::Zero;
+
+use super::line::prefetch;
+use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, store};
+use crate::cpu::{Shared, Threads};
+use crate::reference::stencil::{Form, StencilArrays};
+use crate::scalar::Scalar;
+use crate::simd::Simd;
+
+/// Cells that one task does, at least; tasks are whole lines.
+const CELLS: usize = 64 * 1024;
+
+/// `y` by a [`Form`]; all vectors have a number for every row, unknown by unknown.
+pub fn product<M: Scalar, V: Vectors>(
+    threads: &Threads,
+    a: StencilArrays<'_, M>,
+    form: Form<'_, V>,
+    x: &[V],
+    y: &mut [V],
+) {
+    let (length, lines) = (a.grid.length(), a.grid.lines());
+    assert!(x.len() == length * lines * a.unknowns && y.len() == x.len());
+    if let Form::Residual { b } | Form::Relaxed { b, .. } = form {
+        assert!(b.len() == y.len());
+    }
+    if let Form::Relaxed { d, .. } = form {
+        assert!(d.len() == y.len());
+    }
+    let per_task = CELLS.div_ceil(length);
+    let bytes = size_of_val(a.values) + 2 * size_of_val(x);
+    let shared = Shared(y.as_mut_ptr());
+    threads.for_each(lines.div_ceil(per_task), bytes, &|task| {
+        let mut streams = Streams::new(a, Part::All);
+        for line in task * per_task..((task + 1) * per_task).min(lines) {
+            for unknown in 0..a.unknowns {
+                let first = unknown * a.grid.cells() + line * length;
+                dispatch::<M, V>(Line {
+                    streams: &mut streams,
+                    line,
+                    unknown,
+                    form,
+                    x: x.as_ptr(),
+                    // SAFETY: every line is done by one task.
+                    y: unsafe { shared.slice(first..first + length) },
+                });
+            }
+        }
+    });
+}
+
+/// The rows of an unknown on a line by a [`Form`]; `y` are theirs, all else is of the whole grid.
+pub(super) struct Line<'a, 'm, M, V> {
+    pub(super) streams: &'a mut Streams<'m, M>,
+    pub(super) line: usize,
+    pub(super) unknown: usize,
+    pub(super) form: Form<'a, V>,
+    pub(super) x: *const V,
+    pub(super) y: &'a mut [V],
+}
+
+impl<M: Scalar, V: Vectors> Kernel<V> for Line<'_, '_, M, V> {
+    #[inline(always)]
+    unsafe fn run<S: Simd<Real = V>>(&mut self) {
+        let grid = self.streams.grid();
+        let rows = Rows {
+            form: self.form,
+            first: self.unknown * grid.cells() + self.line * grid.length(),
+            ahead: self.streams.rows_ahead(),
+            base: V::from_f64(self.streams.base()),
+            x: self.x,
+            y: &mut *self.y,
+        };
+        let sums = self.streams.line(self.line, self.unknown, self.x);
+        // SAFETY: the caller's; vectors have a number for every row.
+        unsafe { sums.each_sum::<S>(rows) }
+    }
+}
+
+/// Where the sums of a line go.
+struct Rows<'a, V> {
+    form: Form<'a, V>,
+    first: usize,
+    ahead: usize,
+    base: V,
+    x: *const V,
+    y: &'a mut [V],
+}
+
+impl<V: Vectors> Finish<V> for Rows<'_, V> {
+    #[inline(always)]
+    unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sum: S::Register) {
+        // SAFETY: the caller's; the rows are in all vectors.
+        unsafe {
+            let y = self.y.as_mut_ptr().add(at);
+            if let Form::Residual { b } = self.form {
+                prefetch(b.as_ptr().wrapping_add(self.first + at + self.ahead), count);
+            }
+            let row = self.first + at;
+            let sum = weighted::<S>(self.base, self.x.add(row), count, sum);
+            let value = finish::<S>(&self.form, row, self.x, y, count, sum);
+            store::<S>(value, y, count);
+        }
+    }
+}
+
+/// The rows from `row` on, made of their sums.
+///
+/// # Safety
+/// As for [`Simd`]; `count` rows from there are in all vectors.
+#[inline(always)]
+unsafe fn finish<S: Simd>(
+    form: &Form<'_, S::Real>,
+    row: usize,
+    x: *const S::Real,
+    y: *const S::Real,
+    count: usize,
+    sum: S::Register,
+) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe {
+        match *form {
+            Form::Product => sum,
+            Form::Residual { b } => S::subtract(S::load(b.as_ptr().add(row), count), sum),
+            Form::Advanced { alpha, beta } => {
+                let scaled = scale::<S>(alpha, sum);
+                weighted::<S>(beta, y, count, scaled)
+            }
+            Form::Relaxed {
+                b,
+                d,
+                alpha,
+                beta,
+                gamma,
+            } => {
+                let residual = S::subtract(S::load(b.as_ptr().add(row), count), sum);
+                let step = S::multiply_add(
+                    S::load(d.as_ptr().add(row), count),
+                    scale::<S>(alpha, residual),
+                    S::zero(),
+                );
+                let moved = S::multiply_add(splat::<S>(beta), S::load(x.add(row), count), step);
+                weighted::<S>(gamma, y, count, moved)
+            }
+        }
+    }
+}
+
+/// The number in every lane.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+pub(super) unsafe fn splat<S: Simd>(value: S::Real) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe { S::load([value; 16].as_ptr(), S::LANES) }
+}
+
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn scale<S: Simd>(weight: S::Real, a: S::Register) -> S::Register {
+    // SAFETY: the caller's.
+    unsafe { S::multiply_add(splat::<S>(weight), a, S::zero()) }
+}
+
+/// `weight y + a`; with a weight of zero `y` is not read.
+///
+/// # Safety
+/// As for [`Simd`]; `count` numbers can be read.
+#[inline(always)]
+unsafe fn weighted<S: Simd>(
+    weight: S::Real,
+    y: *const S::Real,
+    count: usize,
+    a: S::Register,
+) -> S::Register {
+    if weight.is_zero() {
+        return a;
+    }
+    // SAFETY: the caller's.
+    unsafe { S::multiply_add(splat::<S>(weight), S::load(y, count), a) }
+}

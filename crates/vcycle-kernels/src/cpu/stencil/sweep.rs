@@ -1,0 +1,204 @@
+//! Gauss-Seidel in eight colours.
+//!
+//! Planes of one parity come first, then the others; in a plane lines of one parity, then the others; in a
+//! line what other lines contribute is summed up once, then the cells of one parity change, then the others.
+//! Nothing has to wait for its neighbour inside a register. A plane or line of the second parity is done
+//! as soon as those on both sides are: the results are the same, and its neighbours are still in the
+//! cache. The unknowns of a cell change together: their block is solved with.
+
+use std::ops::Range;
+
+use super::own::{OwnLine, Sides, Task};
+use super::product::Line;
+use super::{Part, Streams, Vectors, dispatch};
+use crate::cpu::{Shared, Threads};
+use crate::grid::Grid;
+use crate::reference::stencil::{Form, Order, Start, StencilArrays};
+use crate::scalar::Scalar;
+
+/// Planes that one task does, and cells, at least.
+const PLANES: usize = 16;
+const CELLS: usize = 32 * 1024;
+
+/// Planes that one task does: an even number.
+fn planes_per_task(grid: Grid) -> usize {
+    let wanted = CELLS / (grid.lines_per_plane() * grid.length());
+    wanted.max(PLANES).next_multiple_of(2)
+}
+
+fn planes(grid: Grid) -> usize {
+    grid.lines() / grid.lines_per_plane()
+}
+
+/// Numbers of scratch that a sweep needs.
+pub fn scratch_length(grid: Grid, unknowns: usize) -> usize {
+    planes(grid).div_ceil(planes_per_task(grid)) * unknowns * grid.length()
+}
+
+/// A sweep towards `A x = b`; `scratch` has [`scratch_length`] numbers. No
+/// diagonal entry is zero.
+pub fn gauss_seidel<M: Scalar, V: Vectors>(
+    threads: &Threads,
+    a: StencilArrays<'_, M>,
+    (order, start): (Order, Start),
+    b: &[V],
+    x: &mut [V],
+    scratch: &mut [V],
+) {
+    let (grid, share) = (a.grid, a.unknowns * a.grid.length());
+    assert!(x.len() == grid.cells() * a.unknowns && b.len() == x.len());
+    assert!(scratch.len() >= scratch_length(grid, a.unknowns));
+    if start == Start::Zero {
+        clear_ends(grid.lines_per_plane() * grid.length(), x);
+    }
+    let (per_task, planes) = (planes_per_task(grid), planes(grid));
+    let (tasks, [first, _]) = (planes.div_ceil(per_task), order.parities());
+    let (x, scratch) = (Shared(x.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
+    let work = |task: usize, planes: Vec<usize>| {
+        let work = Work {
+            a,
+            sides: Sides::of(&a),
+            order,
+            start,
+            b,
+            x: x.pointer(),
+            // SAFETY: every task has its share.
+            scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
+        };
+        // SAFETY: planes beside those of other tasks wait until all others are done.
+        unsafe { work.run(&planes) };
+    };
+    threads.for_each(tasks, size_of_val(a.values), &|task| {
+        let range = task * per_task..((task + 1) * per_task).min(planes);
+        work(task, wave(range, planes, first));
+    });
+    // Between tasks there are planes of the second parity that need both.
+    threads.for_each(tasks - 1, size_of_val(a.values) / per_task, &|task| {
+        work(task, vec![(task + 1) * per_task - 1 + first]);
+    });
+}
+
+/// Puts zeros where planes begin and end: kernels read beyond lines, and multiply by zero what they find.
+fn clear_ends<V: Vectors>(length: usize, x: &mut [V]) {
+    for part in x.chunks_exact_mut(length) {
+        (part[0], part[length - 1]) = (V::zero(), V::zero());
+    }
+}
+
+/// The members of a range in an order in which those of the first parity come before those beside them,
+/// and not much before. The range is part of `0..count` and begins with an even number; members of the second
+/// parity that lie beside another range are left out.
+fn wave(range: Range<usize>, count: usize, first: usize) -> Vec<usize> {
+    let mut order = Vec::with_capacity(range.len());
+    let inside = |place: usize| {
+        let begins = place == range.start && place > 0;
+        !begins && (place + 1 < range.end || place + 1 == count)
+    };
+    for place in (range.start + first..range.end + 1).step_by(2) {
+        if place < range.end {
+            order.push(place);
+        }
+        if place > range.start && inside(place - 1) {
+            order.push(place - 1);
+        }
+    }
+    order
+}
+
+/// Planes of one task; `x` points to all cells.
+struct Work<'a, M, V> {
+    a: StencilArrays<'a, M>,
+    sides: Sides,
+    order: Order,
+    start: Start,
+    b: &'a [V],
+    x: *mut V,
+    scratch: &'a mut [V],
+}
+
+impl<M: Scalar, V: Vectors> Work<'_, M, V> {
+    /// # Safety
+    /// Nobody else has the planes, and nobody changes their neighbours.
+    unsafe fn run(mut self, planes: &[usize]) {
+        let per_plane = self.a.grid.lines_per_plane();
+        let part = match self.start {
+            Start::Zero => Part::Earlier(self.order),
+            Start::Guess => Part::Others,
+        };
+        let mut streams = [0, 1].map(|_| Streams::new(self.a, part));
+        let lines = wave(0..per_plane, per_plane, self.order.parities()[0]);
+        for &plane in planes {
+            if self.start == Start::Zero {
+                // SAFETY: the caller's.
+                unsafe { self.clear_ends(plane) };
+            }
+            for &line in &lines {
+                // SAFETY: the caller's.
+                unsafe { self.relax_line(&mut streams[line % 2], plane * per_plane + line) };
+            }
+        }
+    }
+
+    /// Puts zeros where the lines of a plane begin and end.
+    ///
+    /// # Safety
+    /// Nobody else has the plane.
+    unsafe fn clear_ends(&mut self, plane: usize) {
+        let length = self.a.grid.lines_per_plane() * self.a.grid.length();
+        for unknown in 0..self.a.unknowns {
+            let first = unknown * self.a.grid.cells() + plane * length;
+            // SAFETY: the caller's.
+            let cells = unsafe { std::slice::from_raw_parts_mut(self.x.add(first), length) };
+            clear_ends(self.a.grid.length(), cells);
+        }
+    }
+
+    /// The cells of both colours of a line.
+    ///
+    /// # Safety
+    /// Nobody else has the line, and nobody changes its neighbours.
+    unsafe fn relax_line(&mut self, streams: &mut Streams<'_, M>, line: usize) {
+        let length = self.a.grid.length();
+        for (unknown, y) in self.scratch.chunks_mut(length).enumerate() {
+            dispatch::<M, V>(Line {
+                streams: &mut *streams,
+                line,
+                unknown,
+                form: Form::Residual { b: self.b },
+                x: self.x.cast_const(),
+                y,
+            });
+        }
+        let own = OwnLine {
+            matrix: self.a,
+            sides: self.sides,
+            line,
+            first: self.order.parities()[0],
+            task: Task::Relax {
+                from_zero: self.start == Start::Zero,
+            },
+            rests: self.scratch.as_mut_ptr(),
+            stride: length,
+            x: self.x,
+        };
+        // SAFETY: the caller's; there is scratch for a line of every unknown.
+        unsafe { own.run() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wave_leaves_out_what_needs_other_ranges() {
+        assert_eq!(wave(0..5, 5, 0), [0, 2, 1, 4, 3]);
+        assert_eq!(wave(0..4, 4, 1), [1, 0, 3, 2]);
+        assert_eq!(wave(0..5, 5, 1), [1, 0, 3, 2, 4]);
+        assert_eq!(wave(0..1, 1, 1), [0]);
+        assert_eq!(wave(4..8, 12, 0), [4, 6, 5]);
+        assert_eq!(wave(4..8, 12, 1), [5, 7, 6]);
+        assert_eq!(wave(4..5, 5, 1), Vec::<usize>::new());
+        assert_eq!(wave(4..6, 6, 0), [4, 5]);
+    }
+}

@@ -1,0 +1,431 @@
+//! Restriction and prolongation along one axis.
+
+use std::ops::Range;
+
+use super::{Kernel, Vectors, dispatch, store};
+use crate::cpu::{Shared, Threads};
+use crate::grid::Grid;
+use crate::multiversion;
+use crate::reference::stencil::TransferArrays;
+use crate::scalar::{Real, Scalar};
+use crate::simd::Simd;
+
+/// Cells that one task does, at least; tasks are whole lines.
+const CELLS: usize = 8 * 1024;
+/// Registers that are done side by side.
+const BLOCKS: usize = 4;
+/// Cells of a line along the axis of a transfer that are done at a time.
+const PIECE: usize = 256;
+
+/// `coarse = P^T (q fine)`, `q` one number a fine cell or ones.
+pub fn restrict<W: Scalar, V: Vectors>(
+    threads: &Threads,
+    transfer: TransferArrays<'_, W>,
+    q: Option<&[V]>,
+    fine: &[V],
+    coarse: &mut [V],
+) {
+    let grid = transfer.fine.halved(transfer.axis);
+    assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
+    assert!(q.is_none_or(|q| q.len() == fine.len()));
+    let bytes = 2 * size_of_val(fine);
+    for_lines(threads, grid, bytes, coarse, |line, out| {
+        let at = |fine_line: usize, weights| Term {
+            weights,
+            values: of_line(transfer.fine, fine, fine_line),
+            q: q.map(|q| of_line(transfer.fine, q, fine_line)),
+        };
+        if transfer.axis == 0 {
+            let Term { values, q, .. } = at(line, None);
+            return restrict_along(values, q, weights(&transfer, grid, line), out);
+        }
+        let (own, below, above) = around(transfer.fine, transfer.axis, line);
+        let above = above.map(|above| at(above, Some(weights(&transfer, grid, line)[0])));
+        let below = below.map(|below| {
+            let coarse_below = line - step(grid, transfer.axis);
+            at(below, Some(weights(&transfer, grid, coarse_below)[1]))
+        });
+        dispatch::<W, V>(Sum::new([Some(at(own, None)), above, below], out));
+    });
+}
+
+/// `fine = q P coarse`, or added to `fine`.
+pub fn prolong<W: Scalar, V: Vectors>(
+    threads: &Threads,
+    transfer: TransferArrays<'_, W>,
+    q: Option<&[V]>,
+    coarse: &[V],
+    fine: &mut [V],
+    add: bool,
+) {
+    let grid = transfer.fine.halved(transfer.axis);
+    assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
+    assert!(q.is_none_or(|q| q.len() == fine.len()));
+    let bytes = 2 * size_of_val(fine);
+    for_lines(threads, transfer.fine, bytes, fine, |line, out| {
+        let q = q.map(|q| of_line(transfer.fine, q, line));
+        if transfer.axis == 0 {
+            let weights = weights(&transfer, grid, line);
+            return prolong_along(of_line(grid, coarse, line), weights, (q, add), out);
+        }
+        let (parent, odd) = parent(transfer.fine, transfer.axis, line);
+        let own = of_line(grid, coarse, parent);
+        let [lower, upper] = weights(&transfer, grid, parent);
+        let next = above(grid, transfer.axis, parent)
+            .map(|line| Term::weighted(upper, of_line(grid, coarse, line)));
+        let terms = match odd {
+            true => [Some(Term::weighted(lower, own)), next, None],
+            false => [Some(Term::new(own)), None, None],
+        };
+        let mut sum = Sum::new(terms, out);
+        (sum.factors, sum.add) = (q, add);
+        dispatch::<W, V>(sum);
+    });
+}
+
+/// Numbers of a line, to be multiplied by weights and by others.
+#[derive(Clone, Copy)]
+pub(super) struct Term<'a, W, V> {
+    weights: Option<&'a [W]>,
+    values: &'a [V],
+    q: Option<&'a [V]>,
+}
+
+impl<'a, W, V> Term<'a, W, V> {
+    pub(super) fn new(values: &'a [V]) -> Self {
+        Self {
+            weights: None,
+            values,
+            q: None,
+        }
+    }
+
+    pub(super) fn weighted(weights: &'a [W], values: &'a [V]) -> Self {
+        Self {
+            weights: Some(weights),
+            ..Self::new(values)
+        }
+    }
+
+    fn scaled(values: &'a [V], q: &'a [V]) -> Self {
+        Self {
+            q: Some(q),
+            ..Self::new(values)
+        }
+    }
+}
+
+/// `out (+)= factors (terms added up)`; all are at least as long as `out`.
+pub(super) struct Sum<'a, W, V> {
+    terms: [Option<Term<'a, W, V>>; 3],
+    pub(super) factors: Option<&'a [V]>,
+    pub(super) add: bool,
+    out: &'a mut [V],
+}
+
+impl<'a, W, V> Sum<'a, W, V> {
+    pub(super) fn new(terms: [Option<Term<'a, W, V>>; 3], out: &'a mut [V]) -> Self {
+        Self {
+            terms,
+            factors: None,
+            add: false,
+            out,
+        }
+    }
+}
+
+impl<W: Scalar, V: Vectors> Kernel<V> for Sum<'_, W, V> {
+    #[inline(always)]
+    unsafe fn run<S: Simd<Real = V>>(&mut self) {
+        let (length, out) = (self.out.len(), self.out.as_mut_ptr());
+        for term in self.terms.iter().flatten() {
+            let enough = |count: usize| assert!(count >= length);
+            enough(term.values.len());
+            enough(term.weights.map_or(length, <[W]>::len));
+            enough(term.q.map_or(length, <[V]>::len));
+        }
+        assert!(self.factors.is_none_or(|factors| factors.len() >= length));
+        let mut at = 0;
+        // SAFETY: the caller's; all slices are long enough.
+        unsafe {
+            while at + BLOCKS * S::LANES <= length {
+                self.cells::<S, BLOCKS>(out, at, S::LANES);
+                at += BLOCKS * S::LANES;
+            }
+            while at + S::LANES <= length {
+                self.cells::<S, 1>(out, at, S::LANES);
+                at += S::LANES;
+            }
+            if at < length {
+                self.cells::<S, 1>(out, at, length - at);
+            }
+        }
+    }
+}
+
+impl<W: Scalar, V: Vectors> Sum<'_, W, V> {
+    /// Several registers, `count` lanes of each.
+    ///
+    /// # Safety
+    /// As for [`Simd`]; as many numbers from `at` on are in all slices, and in `out`.
+    #[inline(always)]
+    unsafe fn cells<S: Simd<Real = V>, const N: usize>(
+        &self,
+        out: *mut V,
+        at: usize,
+        count: usize,
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut sums = [S::zero(); N];
+            for term in self.terms.iter().flatten() {
+                let mut values = registers::<S, V, N>(term.values.as_ptr().add(at), count);
+                if let Some(q) = term.q {
+                    values = times::<S, N>(values, registers::<S, V, N>(q.as_ptr().add(at), count));
+                }
+                sums = match term.weights {
+                    None => plus::<S, N>(sums, values),
+                    Some(weights) => {
+                        let weights = registers::<S, W, N>(weights.as_ptr().add(at), count);
+                        plus::<S, N>(sums, times::<S, N>(weights, values))
+                    }
+                };
+            }
+            if let Some(factors) = self.factors {
+                sums = times::<S, N>(sums, registers::<S, V, N>(factors.as_ptr().add(at), count));
+            }
+            if self.add {
+                let old = registers::<S, V, N>(out.add(at).cast_const(), count);
+                sums = plus::<S, N>(old, sums);
+            }
+            for (block, sum) in sums.into_iter().enumerate() {
+                store::<S>(sum, out.add(at + block * S::LANES), count);
+            }
+        }
+    }
+}
+
+/// Registers side by side, `count` lanes of each.
+///
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn registers<S: Simd, M: Scalar, const N: usize>(
+    from: *const M,
+    count: usize,
+) -> [S::Register; N] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut registers = [S::zero(); N];
+        for (block, register) in registers.iter_mut().enumerate() {
+            *register = S::load(from.add(block * S::LANES), count);
+        }
+        registers
+    }
+}
+
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn times<S: Simd, const N: usize>(
+    mut a: [S::Register; N],
+    b: [S::Register; N],
+) -> [S::Register; N] {
+    for (a, b) in a.iter_mut().zip(b) {
+        // SAFETY: the caller's.
+        *a = unsafe { S::multiply_add(*a, b, S::zero()) };
+    }
+    a
+}
+
+/// # Safety
+/// As for [`Simd`].
+#[inline(always)]
+unsafe fn plus<S: Simd, const N: usize>(
+    mut a: [S::Register; N],
+    b: [S::Register; N],
+) -> [S::Register; N] {
+    for (a, b) in a.iter_mut().zip(b) {
+        // SAFETY: the caller's.
+        *a = unsafe { S::add(*a, b) };
+    }
+    a
+}
+
+/// A line along the axis of the restriction: even and odd cells are taken apart first.
+pub(super) fn restrict_along<W: Scalar, V: Vectors>(
+    fine: &[V],
+    q: Option<&[V]>,
+    [left, right]: [&[W]; 2],
+    out: &mut [V],
+) {
+    let (mut evens, mut odds) = ([V::zero(); PIECE], [V::zero(); PIECE + 1]);
+    let mut scaled = [V::zero(); 2 * PIECE];
+    for (piece, out) in out.chunks_mut(PIECE).enumerate() {
+        let (first, count) = (piece * PIECE, out.len());
+        let cells = 2 * first..fine.len().min(2 * (first + count));
+        let fine = match q {
+            None => &fine[cells],
+            Some(q) => {
+                let scaled = &mut scaled[..cells.len()];
+                let terms: [Option<Term<'_, W, V>>; 3] = [
+                    Some(Term::scaled(&fine[cells.clone()], &q[cells])),
+                    None,
+                    None,
+                ];
+                dispatch::<W, V>(Sum::new(terms, scaled));
+                &scaled[..]
+            }
+        };
+        // The odd cell before the first one comes along.
+        odds[0] = odds[PIECE];
+        odds[count] = V::zero();
+        deal(fine, &mut evens[..count], &mut odds[1..=count]);
+        let odd = Term::weighted(&left[first..], &odds[1..]);
+        let terms = [Some(Term::new(&evens)), Some(odd), None];
+        dispatch::<W, V>(Sum::new(terms, out));
+        // Weights from the other side belong to the coarse cell before.
+        let skipped = usize::from(first == 0);
+        let before = Term::weighted(&right[first + skipped - 1..], &odds[skipped..]);
+        let mut sum = Sum::new([Some(before), None, None], &mut out[skipped..]);
+        sum.add = true;
+        dispatch::<W, V>(sum);
+    }
+}
+
+/// A line along the axis of the prolongation: odd cells are made first, then put between the others.
+pub(super) fn prolong_along<W: Scalar, V: Vectors>(
+    coarse: &[V],
+    [lower, upper]: [&[W]; 2],
+    (factors, add): (Option<&[V]>, bool),
+    out: &mut [V],
+) {
+    let mut odds = [V::zero(); PIECE];
+    let mut both = [V::zero(); 2 * PIECE];
+    for (piece, out) in out.chunks_mut(2 * PIECE).enumerate() {
+        let first = piece * PIECE;
+        let own = &coarse[first..first + out.len().div_ceil(2)];
+        let odds = &mut odds[..own.len()];
+        let own_share = Term::weighted(&lower[first..], own);
+        dispatch::<W, V>(Sum::new([Some(own_share), None, None], odds));
+        let next = &coarse[first + 1..];
+        let known = own.len().min(next.len());
+        let next_share = Term::weighted(&upper[first..], next);
+        let mut sum = Sum::new([Some(next_share), None, None], &mut odds[..known]);
+        sum.add = true;
+        dispatch::<W, V>(sum);
+        if factors.is_none() && !add {
+            riffle(own, odds, out);
+            continue;
+        }
+        riffle(own, odds, &mut both[..out.len()]);
+        let mut sum = Sum::<W, V>::new([Some(Term::new(&both)), None, None], out);
+        (sum.factors, sum.add) = (factors.map(|factors| &factors[2 * first..]), add);
+        dispatch::<W, V>(sum);
+    }
+}
+
+multiversion! {
+    /// Even and odd members.
+    pub fn deal[V: Real](from: &[V], evens: &mut [V], odds: &mut [V]) {
+        let pairs = from.chunks_exact(2);
+        if let [last] = pairs.remainder() {
+            evens[from.len() / 2] = *last;
+        }
+        for ((pair, even), odd) in pairs.zip(evens).zip(odds) {
+            (*even, *odd) = (pair[0], pair[1]);
+        }
+    }
+}
+
+multiversion! {
+    /// The other way round.
+    fn riffle[V: Real](evens: &[V], odds: &[V], to: &mut [V]) {
+        let half = to.len() / 2;
+        let mut pairs = to.chunks_exact_mut(2);
+        for ((pair, even), odd) in pairs.by_ref().zip(evens).zip(odds) {
+            (pair[0], pair[1]) = (*even, *odd);
+        }
+        if let [last] = pairs.into_remainder() {
+            *last = evens[half];
+        }
+    }
+}
+
+fn for_lines<V: Send>(
+    threads: &Threads,
+    grid: Grid,
+    bytes: usize,
+    out: &mut [V],
+    work: impl Fn(usize, &mut [V]) + Sync,
+) {
+    let (length, lines) = (grid.length(), grid.lines());
+    let per_task = CELLS.div_ceil(length);
+    let out = Shared(out.as_mut_ptr());
+    threads.for_each(lines.div_ceil(per_task), bytes, &|task| {
+        for line in task * per_task..((task + 1) * per_task).min(lines) {
+            // SAFETY: every line is given to one task.
+            work(line, unsafe { out.slice(range(grid, line)) });
+        }
+    });
+}
+
+fn range(grid: Grid, line: usize) -> Range<usize> {
+    line * grid.length()..(line + 1) * grid.length()
+}
+
+pub(super) fn of_line<V>(grid: Grid, values: &[V], line: usize) -> &[V] {
+    &values[range(grid, line)]
+}
+
+/// The weights of the odd cells above those of a coarse line.
+pub(super) fn weights<'a, W>(
+    transfer: &TransferArrays<'a, W>,
+    coarse: Grid,
+    line: usize,
+) -> [&'a [W]; 2] {
+    let nx = coarse.length();
+    [0, 1].map(|side| &transfer.weights[(2 * line + side) * nx..][..nx])
+}
+
+/// Lines between neighbours along y or z.
+fn step(grid: Grid, axis: usize) -> usize {
+    if axis == 1 { 1 } else { grid.size()[1] }
+}
+
+fn place(grid: Grid, axis: usize, line: usize) -> usize {
+    let ny = grid.size()[1];
+    if axis == 1 { line % ny } else { line / ny }
+}
+
+fn above(grid: Grid, axis: usize, line: usize) -> Option<usize> {
+    let inside = place(grid, axis, line) + 1 < grid.size()[axis];
+    inside.then(|| line + step(grid, axis))
+}
+
+/// The fine line of a coarse one, and those below and above it.
+fn around(fine: Grid, axis: usize, line: usize) -> (usize, Option<usize>, Option<usize>) {
+    let coarse = fine.halved(axis);
+    let (ny, y, z) = (
+        coarse.size()[1],
+        line % coarse.size()[1],
+        line / coarse.size()[1],
+    );
+    debug_assert!(y < ny);
+    let own = match axis {
+        1 => 2 * y + fine.size()[1] * z,
+        _ => y + fine.size()[1] * 2 * z,
+    };
+    let below = (place(fine, axis, own) > 0).then(|| own - step(fine, axis));
+    (own, below, above(fine, axis, own))
+}
+
+/// The coarse line at or below a fine one, and whether it is below.
+fn parent(fine: Grid, axis: usize, line: usize) -> (usize, bool) {
+    let (y, z) = (line % fine.size()[1], line / fine.size()[1]);
+    let ny = fine.halved(axis).size()[1];
+    match axis {
+        1 => (y / 2 + ny * z, y % 2 == 1),
+        _ => (y + ny * (z / 2), z % 2 == 1),
+    }
+}

@@ -1,0 +1,178 @@
+//! CSR kernels, as their definitions read.
+
+use std::ops::Range;
+
+use num_traits::Zero;
+
+use crate::factor::Factor;
+use crate::scalar::{Field, Mixes, Scalar};
+
+/// The arrays of a CSR matrix.
+#[derive(Clone, Copy)]
+pub struct CsrArrays<'a, M> {
+    pub offsets: &'a [usize],
+    pub columns: &'a [u32],
+    pub values: &'a [M],
+}
+
+impl<'a, M: Scalar> CsrArrays<'a, M> {
+    /// Some of the rows, sharing the arrays.
+    pub fn rows(&self, rows: Range<usize>) -> CsrArrays<'a, M> {
+        CsrArrays {
+            offsets: &self.offsets[rows.start..=rows.end],
+            ..*self
+        }
+    }
+
+    /// The columns and values of one row.
+    #[inline]
+    pub fn row(&self, row: usize) -> (&'a [u32], &'a [M]) {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    /// Entry (`row`, `column`) of `A x`.
+    fn product<X: Scalar, Y: Scalar>(
+        &self,
+        row: usize,
+        x: &[X],
+        column: usize,
+        cols: usize,
+    ) -> <M as Mixes<X, Y>>::Accumulator
+    where
+        M: Mixes<X, Y>,
+    {
+        let mut sum = <M as Mixes<X, Y>>::Accumulator::zero();
+        for entry in self.offsets[row]..self.offsets[row + 1] {
+            let place = self.columns[entry] as usize * cols + column;
+            sum += self.values[entry].matrix() * M::input(x[place]);
+        }
+        sum
+    }
+}
+
+/// A sweep `y = alpha d (b - A x) + beta x + gamma y`.
+#[derive(Clone, Copy)]
+pub struct SweepArrays<'a, Y> {
+    pub b: &'a [Y],
+    pub d: &'a [Y],
+    pub alpha: f64,
+    pub beta: f64,
+    pub gamma: f64,
+}
+
+/// `y = A x`.
+pub fn apply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    y: &mut [Y],
+    cols: usize,
+) {
+    for row in 0..a.offsets.len() - 1 {
+        for column in 0..cols {
+            y[row * cols + column] = M::result(a.product::<X, Y>(row, x, column, cols));
+        }
+    }
+}
+
+/// `y = alpha A x + beta y`; a part with a zero coefficient does not count, whatever it holds.
+pub fn apply_advanced<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    alpha: Factor<'_, Y>,
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    beta: Factor<'_, Y>,
+    y: &mut [Y],
+    cols: usize,
+) {
+    for column in 0..cols {
+        let alpha = M::coefficient(alpha.evaluate(column));
+        let beta = M::coefficient(beta.evaluate(column));
+        for row in 0..a.offsets.len() - 1 {
+            let y = &mut y[row * cols + column];
+            let mut sum = M::Accumulator::zero();
+            if !alpha.is_zero() {
+                sum = alpha * a.product::<X, Y>(row, x, column, cols);
+            }
+            if !beta.is_zero() {
+                sum += beta * M::output(*y);
+            }
+            *y = M::result(sum);
+        }
+    }
+}
+
+/// `r = b - A x`.
+pub fn residual<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    b: &[Y],
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    r: &mut [Y],
+    cols: usize,
+) {
+    for row in 0..a.offsets.len() - 1 {
+        for column in 0..cols {
+            let place = row * cols + column;
+            r[place] = M::result(M::output(b[place]) - a.product::<X, Y>(row, x, column, cols));
+        }
+    }
+}
+
+/// `y = alpha d (b - A x) + beta x + gamma y`; a zero `gamma` does not read `y`.
+pub fn relax<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    sweep: SweepArrays<'_, Y>,
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    y: &mut [Y],
+    cols: usize,
+) {
+    let [alpha, beta, gamma] = [sweep.alpha, sweep.beta, sweep.gamma].map(M::Accumulator::from_f64);
+    for row in 0..a.offsets.len() - 1 {
+        for column in 0..cols {
+            let place = row * cols + column;
+            let residual = M::output(sweep.b[place]) - a.product::<X, Y>(row, x, column, cols);
+            let step = alpha * (M::output(sweep.d[row]) * residual);
+            let mut value = step + beta * M::input(x[place]);
+            if !gamma.is_zero() {
+                value += gamma * M::output(y[place]);
+            }
+            y[place] = M::result(value);
+        }
+    }
+}
+
+/// `y = A^T x`, or `A^H x` where `conjugate` is set.
+pub fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    conjugate: bool,
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    y: &mut [Y],
+    cols: usize,
+    sums: &mut [M::Accumulator],
+) {
+    sum_transposed::<M, X, Y>(conjugate, a, x, 0, cols, sums);
+    for (y, sum) in y.iter_mut().zip(sums) {
+        *y = M::result(*sum);
+    }
+}
+
+/// `sums = A^T x`, or `A^H x`, where `sums` begins with column `first` of the matrix.
+pub fn sum_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    conjugate: bool,
+    a: CsrArrays<'_, M>,
+    x: &[X],
+    first: usize,
+    cols: usize,
+    sums: &mut [M::Accumulator],
+) {
+    sums.fill(Zero::zero());
+    for row in 0..a.offsets.len() - 1 {
+        for entry in a.offsets[row]..a.offsets[row + 1] {
+            let value = a.values[entry].matrix();
+            let value = if conjugate { value.conj() } else { value };
+            let place = (a.columns[entry] as usize - first) * cols;
+            for column in 0..cols {
+                sums[place + column] += value * M::input(x[row * cols + column]);
+            }
+        }
+    }
+}

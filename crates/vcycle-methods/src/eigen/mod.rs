@@ -1,0 +1,37 @@
+//! A few eigenvectors: what a matrix nearly annihilates, or grows most.
+//!
+//! | | finds | needs |
+//! |---|---|---|
+//! | [`radius_with`] | the largest eigenvalue of `M A` | products |
+//! | [`Srqcg`] | the smallest eigenpairs, roughly and cheaply | a preconditioner |
+//! | [`Lobpcg`] | the smallest eigenpairs, to a tolerance | a preconditioner |
+//!
+//! The matrices are symmetric. Results are the same for any number of threads.
+
+mod block;
+mod dense;
+mod lobpcg;
+mod radius;
+mod srqcg;
+
+pub use block::orthonormalise;
+pub use lobpcg::Lobpcg;
+pub use radius::radius_with;
+pub(crate) use radius::{radius_on_device, row_sum_bound, scattered, spectral_radius};
+pub use srqcg::Srqcg;
+
+use crate::vector::Vector;
+
+/// Approximate eigenvalues, smallest first, and their vectors, orthonormal.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Eigenpairs {
+    /// The Rayleigh quotients of the vectors.
+    pub values: Vec<f64>,
+    /// The vectors.
+    pub vectors: Vec<Vector<f64>>,
+    /// The norms of `A x - lambda x`.
+    pub residuals: Vec<f64>,
+    /// Steps made.
+    pub iterations: usize,
+}

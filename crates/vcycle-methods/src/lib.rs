@@ -1,0 +1,25 @@
+//! The methods of vcycle: [`solver`]s, [`precond`]itioners, algebraic [`multigrid`], multigrid on
+//! [`structured`] grids, eigenvalues ([`eigen`]), and the model problems they are tried on ([`gallery`]).
+//!
+//! Methods name no backend. They call operations of vectors and matrices, and the executor of these decides where
+//! an operation runs. The library `vcycle` is the interface for users; this crate may change with every version.
+
+pub mod eigen;
+pub mod gallery;
+pub mod multigrid;
+pub mod precision;
+pub mod precond;
+pub mod solver;
+pub mod structured;
+pub(crate) mod text;
+
+pub(crate) use vcycle_core::{
+    Error, Result, arrays, cpu, error, fields, gpu, grid, launch, linop, log, matrix, multiversion,
+    reference, scalar, simd, stop, vector,
+};
+
+/// Where things run, and the workspace of a run.
+pub(crate) mod executor {
+    pub(crate) use vcycle_core::executor::*;
+    pub(crate) use vcycle_core::workspace::*;
+}

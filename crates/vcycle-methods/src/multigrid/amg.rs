@@ -1,0 +1,377 @@
+//! The parameters of algebraic multigrid.
+
+use std::sync::Arc;
+
+use super::coarsest::Coarsest;
+use super::cycle::Cycle;
+use super::hierarchy::Hierarchy;
+use super::interpolate::{Bamg, Truncation};
+use super::level_options::LevelOptions;
+use super::near_nullspace::NearNullspace;
+use super::precision::LevelPrecisions;
+use super::restriction::Restriction;
+use super::scaling::LevelScaling;
+use super::smooth::Smoother;
+use super::stages::{Coarsening, Interpolation};
+use super::strength::{Classical, Mutual, Strength, Symmetric};
+use super::systems::Systems;
+use super::test_space::TestSpaceSearch;
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::{Factory, LinOp};
+use crate::matrix::Facts;
+use crate::precision::Unit;
+use crate::scalar::Scalar;
+
+/// The weakest of strong couplings, and the entries of a row of FSAI, where the near-nullspace has to
+/// be found: nearly all couplings count, and few unknowns are coarse.
+const SEARCHED_THRESHOLD: f64 = 0.01;
+const SEARCHED_FSAI_STEPS: usize = 20;
+
+/// Algebraic multigrid: every stage, by name and parameters.
+///
+/// By default the matrix decides. A symmetric one gets smoothed aggregation (Vaněk, Mandel and
+/// Brezina 1996) with Chebyshev polynomials of degree two as smoothers. Any other gets PMIS
+/// coarsening (De Sterck, Yang and Heys 2006), extended+i interpolation with at most four entries
+/// a row (De Sterck, Falgout, Nolting and Yang 2008) and l1-Jacobi. One sweep before and one after,
+/// V-cycles; the cycle is computed in single precision, whatever the solver around it has.
+///
+/// **Choose it** for matrices of elliptic problems: the number of iterations hardly grows with
+/// the size. With conjugate gradients the cycle has to be symmetric: as many sweeps after as
+/// before, and no K-cycle.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, multigrid::Amg, solver::{Cg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(gallery::build("poisson5:64", &cpu)?.matrix);
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&Amg::default())?;
+/// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = solver.solve(&b, &mut x)?;
+/// assert!(outcome.converged() && outcome.iterations <= 16);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Amg {
+    /// Which couplings matter.
+    pub strength: Strength,
+    /// Which unknowns the next level has.
+    pub coarsening: Coarsening,
+    /// Members of a group of the coarsenings `pgm`, 2, 4 or 8, and `uniform`.
+    pub aggregate_size: usize,
+    /// How the prolongation is made.
+    pub interpolation: Interpolation,
+    /// How many entries a row of the prolongation keeps.
+    pub truncation: Truncation,
+    /// How test vectors are interpolated by `bamg`, `sbamg` and `fbamg`.
+    pub bamg: Bamg,
+    /// Steps that [minimise the energy](super::interpolate::energy_minimised) of the prolongation
+    /// that interpolates test vectors or is made of groups.
+    pub energy_steps: usize,
+    /// The share of the absolute sum of a row that coarse matrices keep at least, what they do to
+    /// the near-nullspace staying the same; 1 for all of it. Less costs them their symmetry.
+    pub coarse_filter: f64,
+    /// How several unknowns a node are treated.
+    pub systems: Systems,
+    /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
+    pub block_size: usize,
+    /// How the near-nullspace is found or improved; none to take it as given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_space: Option<TestSpaceSearch>,
+    /// What smooths.
+    pub smoother: Smoother,
+    /// What smooths after the coarse correction; `auto` for the same as before it.
+    pub post_smoother: Smoother,
+    /// Sweeps before the coarse correction.
+    pub pre_sweeps: usize,
+    /// Sweeps after the coarse correction.
+    pub post_sweeps: usize,
+    /// Levels that have other options.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<LevelOptions>,
+    /// How often a level visits the next one.
+    pub cycle: Cycle,
+    /// Whether a solve starts from one pass of [full multigrid](Hierarchy::full_multigrid) and not
+    /// from zero; for [`config::solve`](crate::config::solve()), with any cycle and solver.
+    pub fmg_start: bool,
+    /// Of vectors and matrices, level by level; never wider than the solver's own.
+    pub precision: LevelPrecisions,
+    /// What keeps narrow precisions within their range.
+    pub scaling: LevelScaling,
+    /// What residuals are brought to the next level with.
+    pub restriction: Restriction,
+    /// The restriction is multiplied by this. Less than one, a half for
+    /// groups of two, keeps the entries of coarse matrices from growing; corrections stay the same.
+    pub restriction_scaling: f64,
+    /// What solves the coarsest level.
+    pub coarsest: Coarsest,
+    /// Sweeps on the coarsest level, where the smoother is what solves it.
+    pub coarsest_sweeps: usize,
+    /// At most this many levels.
+    pub max_levels: usize,
+    /// A matrix of at most this many rows is not coarsened.
+    pub coarsest_rows: usize,
+    /// Levels of fewer rows than this are set up by the host where cycles run on a device: there is
+    /// too little to do for it.
+    pub host_rows: usize,
+    /// Of the random numbers that coarsenings break ties with.
+    pub seed: u64,
+}
+
+impl Default for Amg {
+    fn default() -> Self {
+        Self {
+            strength: Strength::default(),
+            coarsening: Coarsening::default(),
+            aggregate_size: 8,
+            interpolation: Interpolation::default(),
+            truncation: Truncation::default(),
+            bamg: Bamg::default(),
+            energy_steps: 0,
+            coarse_filter: 1.0,
+            systems: Systems::default(),
+            block_size: 1,
+            test_space: None,
+            smoother: Smoother::default(),
+            post_smoother: Smoother::default(),
+            pre_sweeps: 1,
+            post_sweeps: 1,
+            levels: Vec::new(),
+            cycle: Cycle::default(),
+            fmg_start: false,
+            precision: LevelPrecisions::default(),
+            scaling: LevelScaling::default(),
+            restriction: Restriction::default(),
+            restriction_scaling: 1.0,
+            coarsest: Coarsest::default(),
+            coarsest_sweeps: 2,
+            max_levels: 25,
+            coarsest_rows: 200,
+            host_rows: 512,
+            seed: 1,
+        }
+    }
+}
+
+/// What `auto` goes by.
+pub(super) struct Known {
+    /// Whether the matrix is symmetric with a positive diagonal.
+    pub definite: bool,
+    /// Whether it is on a device.
+    pub on_device: bool,
+    /// Whether its coefficients jump; not asked on the host.
+    pub jumps: bool,
+}
+
+impl Amg {
+    /// The same with every `auto` decided for a matrix; the facts are asked for only if needed.
+    #[must_use]
+    pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
+        let known = |facts: Facts| Known {
+            definite: facts.symmetric && facts.positive_diagonal(),
+            on_device: facts.on_device,
+            jumps: facts.jumps,
+        };
+        let decided = self.decided_by(|| Ok(known(facts())));
+        decided.expect("facts are there")
+    }
+
+    /// The same, by what is [`Known`].
+    pub(super) fn decided_by(&self, known: impl FnOnce() -> Result<Known>) -> Result<Self> {
+        let mut amg = self.clone();
+        if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
+            amg.decide(&known()?);
+        }
+        if self.systems == Systems::Auto && self.interpolation.fits_vectors() {
+            amg.systems = Systems::Scalar;
+        }
+        if self.strength == Strength::Auto {
+            amg.strength = strength_for(amg.coarsening);
+            for level in amg.levels.iter_mut() {
+                if level.coarsening != Coarsening::Auto && level.strength == Strength::Auto {
+                    level.strength = strength_for(level.coarsening);
+                }
+            }
+        }
+        Ok(amg)
+    }
+
+    /// The same where the near-nullspace still has to be found: what is open becomes what serves
+    /// vectors that fit no nodes, matrices that single precision may not hold, and whatever left too
+    /// little for simpler smoothers. Where enough vectors are given, nothing changes.
+    #[must_use]
+    pub(super) fn searching(&self, near_nullspace: &NearNullspace) -> Self {
+        let mut amg = self.clone();
+        let search = self.test_space.as_ref();
+        let open = self.coarsening == Coarsening::Auto && self.interpolation == Interpolation::Auto;
+        if !open || !search.is_some_and(|search| search.is_needed(near_nullspace)) {
+            return amg;
+        }
+        amg.coarsening = Coarsening::Pmis;
+        amg.interpolation = Interpolation::Bamg;
+        if self.strength == Strength::Auto {
+            let threshold = SEARCHED_THRESHOLD;
+            amg.strength = Strength::Symmetric(Symmetric {
+                threshold,
+                ..Symmetric::default()
+            });
+        }
+        if self.smoother == Smoother::Auto {
+            let steps = SEARCHED_FSAI_STEPS;
+            amg.smoother = Smoother::Fsai { steps };
+        }
+        if self.precision == LevelPrecisions::default() {
+            amg.precision = LevelPrecisions::uniform(Unit::Double);
+        }
+        amg
+    }
+
+    /// Levels of fewer rows are set up by the host: all of them, where a stage is not for devices.
+    pub(super) fn host_rows_needed(&self) -> usize {
+        let affinity = |strength| matches!(strength, Strength::Affinity(_));
+        let of_level =
+            |level: &LevelOptions| level.interpolation.fits_vectors() || affinity(level.strength);
+        let on_host = self.interpolation.fits_vectors()
+            || affinity(self.strength)
+            || self.levels.iter().any(of_level)
+            || self.energy_steps > 0
+            || self.coarse_filter < 1.0;
+        match on_host {
+            true => usize::MAX,
+            false => self.host_rows,
+        }
+    }
+
+    /// Which couplings matter on a level.
+    pub(super) fn strength_at(&self, level: usize) -> Strength {
+        match self.strength.at_level(level) {
+            Strength::Auto => strength_for(self.coarsening),
+            known => known,
+        }
+    }
+
+    /// Groups by MIS-2 lose more to jumps than the greedy ones of the host: `jump7:128,1e6` takes 24
+    /// iterations with them, with PMIS and `l1-jacobi` 16 that cost as much each.
+    fn decide(&mut self, known: &Known) {
+        let &Known {
+            definite,
+            on_device,
+            jumps,
+        } = known;
+        if self.coarsening == Coarsening::Auto {
+            let grouped = matches!(
+                self.interpolation,
+                Interpolation::Auto | Interpolation::Tentative | Interpolation::Smoothed
+            );
+            self.coarsening = match definite && grouped {
+                true if jumps && self.interpolation == Interpolation::Auto => Coarsening::Pmis,
+                true if on_device => Coarsening::Mis2,
+                true => Coarsening::Greedy,
+                false => Coarsening::Pmis,
+            };
+        }
+        if self.smoother == Smoother::Auto {
+            let far = self.coarsening.aggregates() || self.coarsening == Coarsening::PmisAggressive;
+            self.smoother = match definite && far {
+                true => Smoother::Chebyshev { degree: 2 },
+                false => Smoother::l1_jacobi(),
+            };
+        }
+    }
+
+    /// Sets up all levels for `a`.
+    ///
+    /// # Errors
+    /// For complex or matrix-free operators, matrices that are not square, not finite or zero,
+    /// parameters that do not go together, entries that a level's precision cannot hold, a
+    /// smoother that cannot be set up, and when memory is short.
+    pub fn hierarchy<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Hierarchy<T>> {
+        self.hierarchy_with(a, &NearNullspace::components(self.block_size)?, ws)
+    }
+
+    /// Sets up all levels for `a`, which nearly annihilates given vectors.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+    /// let problem = gallery::build("elasticity:12x6x6", &Executor::cpu())?;
+    /// let mut amg = Amg::default();
+    /// amg.coarsening = "sa".parse()?;
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix);
+    /// let modes = problem.near_nullspace.expect("rigid bodies");
+    /// let hierarchy = amg.hierarchy_with(&a, &modes, &Workspace::new())?;
+    /// assert_eq!(hierarchy.report().levels[1].rows % 6, 0);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`hierarchy`](Self::hierarchy), and when the vectors are of the wrong length or their
+    /// block size is not that of the parameters, where these have one.
+    pub fn hierarchy_with<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<Hierarchy<T>> {
+        let _stage = ws.stage("amg set-up", 0);
+        self.check(near_nullspace)?;
+        Hierarchy::new(self, a, near_nullspace, ws)
+    }
+
+    /// Whether the parameters go with each other and with the near-nullspace.
+    pub(super) fn check(&self, near_nullspace: &NearNullspace) -> Result<()> {
+        if self.max_levels == 0 {
+            return Err(bad("max-levels", "must be at least 1"));
+        }
+        if self.pre_sweeps + self.post_sweeps == 0 {
+            return Err(bad("pre-sweeps", "one sweep is needed, before or after"));
+        }
+        if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
+            return Err(bad("restriction-scaling", "must be a positive number"));
+        }
+        if !(self.coarse_filter > 0.0 && self.coarse_filter <= 1.0) {
+            return Err(bad("coarse-filter", "must be above 0 and at most 1"));
+        }
+        if self.systems == Systems::Node && self.interpolation.fits_vectors() {
+            let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
+            return Err(bad("systems", &reason));
+        }
+        let size = near_nullspace.block_size();
+        if self.block_size != 1 && self.block_size != size {
+            let reason = format!(
+                "{} is not that of the near-nullspace, {size}",
+                self.block_size
+            );
+            return Err(bad("block-size", &reason));
+        }
+        Ok(())
+    }
+}
+
+/// What `auto` means with a coarsening.
+fn strength_for(coarsening: Coarsening) -> Strength {
+    match coarsening.aggregates() {
+        true => Strength::Mutual(Mutual::default()),
+        false => Strength::Classical(Classical::default()),
+    }
+}
+
+pub(super) fn bad(parameter: &'static str, reason: &str) -> Error {
+    Error::BadParameter {
+        parameter,
+        reason: reason.to_owned(),
+    }
+}
+
+impl<T: Scalar> Factory<T> for Amg {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        Ok(Arc::new(self.hierarchy(a, ws)?))
+    }
+}

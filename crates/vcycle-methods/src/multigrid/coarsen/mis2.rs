@@ -1,0 +1,117 @@
+//! Groups around roots that are more than two couplings apart.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
+use super::{Aggregates, NONE, check_square, most_common, number};
+use crate::error::Result;
+use crate::launch::setup::{Queue, mis2 as device};
+use crate::matrix::Pattern;
+
+/// The rank of a root, above those of all open nodes.
+const ROOT: u64 = u64::MAX;
+/// The rank of a node that cannot become a root.
+const OUT: u64 = 0;
+
+/// Aggregation around a maximal independent set of distance two (Bell, Dalton and Olson 2012).
+///
+/// Couplings count in both directions. In every round the open nodes whose random rank is the
+/// largest within distance two become roots, and those within distance two of a root are out. Then
+/// the neighbours of a root join it, and what is left joins the group that most of its neighbours
+/// belong to. A node without strong couplings is left out.
+///
+/// **Choose it** for smoothed aggregation: groups have a diameter of about three, as one step of
+/// smoothing asks for. For matrices with several unknowns a node give the graph of nodes.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::mis2, strength::Strength}};
+/// let a = gallery::build("poisson5:16", &Executor::cpu())?.matrix;
+/// let aggregates = mis2(&Strength::default().graph(&a)?, 1)?;
+/// assert!((20..52).contains(&aggregates.count));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// For a graph that is not square, and when memory is short.
+pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
+    check_square("mis2", strength.size())?;
+    if let Some(queue) = Queue::of(strength.executor()) {
+        let graph = match device::is_symmetric(queue, strength)? {
+            true => Arc::clone(strength),
+            false => symmetric(strength)?,
+        };
+        let found = device::mis2(queue, &graph, mix64(seed))?;
+        return Ok(Aggregates::of_device(found));
+    }
+    let graph = symmetric(strength)?;
+    let ranks = roots(&graph, seed);
+    let (mut aggregate, count) = number(ranks.len(), |row| ranks[row] == ROOT);
+    for join in [join_root, join_most] {
+        aggregate = map_rows(&graph, |row| match aggregate[row] {
+            NONE => join(&graph, &aggregate, row),
+            known => known,
+        });
+    }
+    Ok(Aggregates {
+        aggregate: aggregate.into(),
+        count,
+    })
+}
+
+/// The couplings in both directions.
+fn symmetric(graph: &Arc<Pattern>) -> Result<Arc<Pattern>> {
+    let transposed = graph.transpose()?;
+    if transposed.same_as(graph) {
+        return Ok(transposed);
+    }
+    graph.union(&transposed)
+}
+
+/// The final ranks: [`ROOT`] or [`OUT`].
+fn roots(graph: &Pattern, seed: u64) -> Vec<u64> {
+    let is_open = |row: usize| !graph.range(row).is_empty();
+    let ranks = map_rows(graph, |row| match is_open(row) {
+        true => AtomicU64::new(u64::from(scramble(row, seed)) + 1),
+        false => AtomicU64::new(OUT),
+    });
+    let nearby = map_rows(graph, |_| AtomicU64::new(OUT));
+    let largest = |of: &[AtomicU64], row: usize| {
+        let near = neighbours(graph, row).map(|other| of[other].load(Relaxed));
+        near.fold(of[row].load(Relaxed), u64::max)
+    };
+    let mut open = Active::new(graph, is_open);
+    let mut beside = open.clone();
+    while !open.is_empty() {
+        beside.retain(|row| {
+            let rank = largest(&ranks, row);
+            nearby[row].store(rank, Relaxed);
+            // Neither changes any more: nothing near is open, or a root is.
+            rank != OUT && rank != ROOT
+        });
+        open.retain(|row| {
+            let (mine, rank) = (ranks[row].load(Relaxed), largest(&nearby, row));
+            match rank {
+                ROOT => ranks[row].store(OUT, Relaxed),
+                rank if rank == mine => ranks[row].store(ROOT, Relaxed),
+                _ => return true,
+            }
+            false
+        });
+    }
+    ranks.into_iter().map(AtomicU64::into_inner).collect()
+}
+
+/// The group of the root beside a node; there is one at most.
+fn join_root(graph: &Pattern, roots: &[u32], row: usize) -> u32 {
+    let groups = neighbours(graph, row).map(|other| roots[other]);
+    groups.min().unwrap_or(NONE)
+}
+
+/// The group most neighbours belong to, the first of several.
+fn join_most(graph: &Pattern, aggregate: &[u32], row: usize) -> u32 {
+    let groups = neighbours(graph, row).map(|other| aggregate[other]);
+    let mut groups: Vec<u32> = groups.filter(|&group| group != NONE).collect();
+    most_common(&mut groups).unwrap_or(NONE)
+}

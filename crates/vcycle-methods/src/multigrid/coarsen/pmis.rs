@@ -1,0 +1,136 @@
+//! A maximal independent set of the strong couplings.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
+use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
+use super::{Splitting, check_square};
+use crate::error::Result;
+use crate::launch::setup::{Queue, pmis as device};
+use crate::matrix::{Pattern, ranges};
+
+/// Not decided, and not beaten by a neighbour in this round.
+pub(super) const OPEN: u8 = 0;
+/// Not decided; a neighbour has the larger measure.
+const BEATEN: u8 = 1;
+/// On the next level.
+pub(super) const COARSE: u8 = 2;
+/// On this level only.
+pub(super) const FINE: u8 = 3;
+
+/// Parallel modified independent set (De Sterck, Yang and Heys 2006).
+///
+/// The measure of an unknown is `w_i = |S^T_i| + random`: how many strongly depend on it, and a
+/// number in 0..1 made of its index and the seed. In every round the open unknowns with a larger
+/// measure than all their open neighbours, along either direction of a coupling, become coarse, and
+/// the open ones that strongly depend on a coarse one become fine.
+///
+/// - An unknown without strong couplings is fine, and is not interpolated.
+/// - Every other fine unknown strongly depends on a coarse one.
+/// - In a symmetric graph no two coarse unknowns are neighbours. In another one a coarse unknown
+///   may depend on one that was chosen later and does not depend on it.
+///
+/// **Choose it** by default: it is the fastest, and its complexities are low. Interpolate over
+/// distance two, for strongly coupled fine unknowns need not share a coarse one.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::pmis, strength::Strength}};
+/// let a = gallery::build("poisson5:16", &Executor::cpu())?.matrix;
+/// let splitting = pmis(&Strength::default().graph(&a)?, 1)?;
+/// assert!((40..128).contains(&splitting.coarse_count));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// For a graph that is not square.
+pub fn pmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
+    check_square("pmis", strength.size())?;
+    if let Some(queue) = Queue::of(strength.executor()) {
+        let found = device::pmis(queue, strength, mix64(seed), false)?;
+        return Ok(Splitting::of_device(found));
+    }
+    let start = map_rows(strength, |row| start(strength, row));
+    Ok(complete(strength, seed, start))
+}
+
+/// How an unknown begins: fine where it depends on none.
+pub(super) fn start(strength: &Pattern, row: usize) -> u8 {
+    if strength.range(row).is_empty() {
+        FINE
+    } else {
+        OPEN
+    }
+}
+
+/// Decides all unknowns that are open at the start.
+pub(super) fn complete(strength: &Pattern, seed: u64, start: Vec<u8>) -> Splitting {
+    let begun = start.contains(&COARSE);
+    let state: Vec<AtomicU8> = start.into_iter().map(AtomicU8::new).collect();
+    let state_of = |row: usize| state[row].load(Relaxed);
+    let mut active = Active::new(strength, |row| state_of(row) == OPEN);
+    if begun {
+        cover(strength, &state, &mut active);
+    }
+    let measures = measures(strength, seed);
+    while !active.is_empty() {
+        active.for_each(|row| compare(strength, &measures, &state, row));
+        active.for_each(|row| {
+            let next = if state_of(row) == OPEN { COARSE } else { OPEN };
+            state[row].store(next, Relaxed);
+        });
+        cover(strength, &state, &mut active);
+    }
+    Splitting::of(state.len(), |row| state_of(row) == COARSE)
+}
+
+/// `w_i` times 2^32; no two are equal.
+fn measures(strength: &Pattern, seed: u64) -> Vec<u64> {
+    let counts: Vec<AtomicU32> = (0..strength.size().cols)
+        .map(|_| AtomicU32::new(0))
+        .collect();
+    let count = |rows: std::ops::Range<usize>| {
+        let places = strength.offsets()[rows.start]..strength.offsets()[rows.end];
+        for &column in &strength.columns()[places] {
+            counts[column as usize].fetch_add(1, Relaxed);
+        }
+    };
+    let pieces = ranges(strength.pieces());
+    strength.executor().run(strength.bytes(), pieces, count);
+    map_rows(strength, |row| {
+        u64::from(counts[row].load(Relaxed)) << 32 | u64::from(scramble(row, seed))
+    })
+}
+
+/// Marks the one with the smaller measure at every coupling of an open unknown with another.
+fn compare(strength: &Pattern, measures: &[u64], state: &[AtomicU8], row: usize) {
+    let mut beaten = false;
+    for other in neighbours(strength, row) {
+        if state[other].load(Relaxed) > BEATEN {
+            continue;
+        }
+        if measures[other] > measures[row] {
+            beaten = true;
+        } else if other != row {
+            state[other].store(BEATEN, Relaxed);
+        }
+    }
+    if beaten {
+        state[row].store(BEATEN, Relaxed);
+    }
+}
+
+/// Makes those fine that depend on a coarse one; only open ones stay active.
+fn cover(strength: &Pattern, state: &[AtomicU8], active: &mut Active) {
+    let is_coarse = |row: usize| state[row].load(Relaxed) == COARSE;
+    active.retain(|row| {
+        if is_coarse(row) {
+            return false;
+        }
+        let covered = neighbours(strength, row).any(is_coarse);
+        if covered {
+            state[row].store(FINE, Relaxed);
+        }
+        !covered
+    });
+}

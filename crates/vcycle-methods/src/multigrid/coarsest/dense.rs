@@ -1,0 +1,293 @@
+//! Dense factorisation of a small matrix.
+
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::launch::setup::Queue;
+use crate::launch::setup::invert::{self, Pivoting};
+use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::matrix::{Csr, Dense};
+use crate::scalar::{Mixes, Scalar};
+use crate::vector::Vector;
+
+/// The diagonal is the pivot unless another entry of its column is larger by this factor: so
+/// symmetric matrices keep a symmetric inverse.
+const PIVOTING: f64 = 10.0;
+/// Pivots that are less than this, relative to the largest entry of their row before, are
+/// rounding errors of zero: the condition of the rest of the matrix makes these grow.
+const ZERO_PIVOT: f64 = 1e-11;
+
+/// `P A = L U` in double precision, for vectors of any real precision.
+///
+/// A singular matrix is no error: unknowns without a pivot are set to zero. For consistent
+/// right-hand sides, those of a problem with Neumann boundary say, that is a solution.
+///
+/// ```
+/// use vcycle::{executor::{Executor, Workspace}, linop::LinOp, matrix::Csr, multigrid::DenseLu,
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let lu = DenseLu::new(&Csr::diagonal_matrix(&cpu, vec![2.0, 0.0]));
+/// let mut x = Vector::<f32>::zeros(&cpu, 2, 1)?;
+/// lu.apply(&Vector::filled(&cpu, 2, 1, 1.0)?, &mut x, &Workspace::new())?;
+/// assert_eq!(x.to_vec(), [0.5, 0.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DenseLu {
+    executor: Executor,
+    n: usize,
+    /// `L` without its unit diagonal and `U`, row after row.
+    factors: Vec<f64>,
+    /// The row of the matrix that became row `i`.
+    order: Vec<usize>,
+    /// The inverted pivots; zero where there is none.
+    inverse_pivots: Vec<f64>,
+}
+
+impl DenseLu {
+    /// Factorises a square matrix.
+    pub fn new(a: &Csr<f64>) -> Self {
+        let n = a.size().rows;
+        let mut lu = Self {
+            executor: a.executor().clone(),
+            n,
+            factors: dense(a),
+            order: (0..n).collect(),
+            inverse_pivots: vec![0.0; n],
+        };
+        let largest = |row: &[f64]| row.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let tiny: Vec<f64> = lu
+            .factors
+            .chunks(n.max(1))
+            .map(|row| ZERO_PIVOT * largest(row))
+            .collect();
+        for step in 0..n {
+            lu.eliminate(step, &tiny);
+        }
+        lu
+    }
+
+    /// The inverse instead, for devices: a product has no order to keep.
+    pub fn inverse<T: Scalar>(queue: Queue<'_>, a: &Csr<f64>) -> Result<Dense<T>> {
+        let pivoting = Pivoting {
+            factor: PIVOTING,
+            zero: ZERO_PIVOT,
+        };
+        let values = match a.executor() {
+            Executor::Gpu(_) => invert::inverse(queue, a, pivoting)?,
+            _ => invert::inverse(queue, &a.copy_to(queue.executor)?, pivoting)?,
+        };
+        Dense::from_buffer(a.size(), values)
+    }
+
+    /// `tiny` are the pivots that count as zero, by the row of the matrix.
+    fn eliminate(&mut self, step: usize, tiny: &[f64]) {
+        let n = self.n;
+        self.swap(step, self.pivot_row(step));
+        let tiny = tiny[self.order[step]];
+        let (above, below) = self.factors.split_at_mut((step + 1) * n);
+        let pivot_row = &above[step * n + step..];
+        if pivot_row[0].abs() <= tiny {
+            below.chunks_mut(n).for_each(|row| row[step] = 0.0);
+            return;
+        }
+        let inverse = 1.0 / pivot_row[0];
+        self.inverse_pivots[step] = inverse;
+        for row in below.chunks_mut(n) {
+            let factor = row[step] * inverse;
+            if factor == 0.0 {
+                continue;
+            }
+            row[step] = factor;
+            for (value, pivot) in row[step + 1..].iter_mut().zip(&pivot_row[1..]) {
+                *value -= factor * pivot;
+            }
+        }
+    }
+
+    fn pivot_row(&self, step: usize) -> usize {
+        let modulus = |row: usize| self.factors[row * self.n + step].abs();
+        let larger = |best, row| {
+            if modulus(row) > modulus(best) {
+                row
+            } else {
+                best
+            }
+        };
+        let largest = (step..self.n).fold(step, larger);
+        match modulus(largest) > PIVOTING * modulus(step) {
+            true => largest,
+            false => step,
+        }
+    }
+
+    fn swap(&mut self, first: usize, second: usize) {
+        if first != second {
+            self.order.swap(first, second);
+            for column in 0..self.n {
+                let (a, b) = (first * self.n + column, second * self.n + column);
+                self.factors.swap(a, b);
+            }
+        }
+    }
+
+    /// Solves for one column, given in the order of the factors.
+    fn solve(&self, x: &mut [f64]) {
+        let product = |row: &[f64], x: &[f64]| row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+        for i in 0..self.n {
+            let row = &self.factors[i * self.n..][..i];
+            x[i] -= product(row, &x[..i]);
+        }
+        for i in (0..self.n).rev() {
+            let row = &self.factors[i * self.n + i + 1..(i + 1) * self.n];
+            x[i] = (x[i] - product(row, &x[i + 1..])) * self.inverse_pivots[i];
+        }
+    }
+}
+
+fn dense(a: &Csr<f64>) -> Vec<f64> {
+    let n = a.size().cols;
+    let mut values = vec![0.0; a.size().rows * n];
+    for row in 0..a.size().rows {
+        let (columns, entries) = a.row(row);
+        for (&column, value) in columns.iter().zip(entries) {
+            values[row * n + column as usize] = *value;
+        }
+    }
+    values
+}
+
+impl<T: Mixes<T, T>> LinOp<T> for DenseLu {
+    fn size(&self) -> Size {
+        Size::square(self.n)
+    }
+
+    fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let size = Size::square(self.n);
+        check_apply("dense factorisation", size, &self.executor, b, x)?;
+        let mut column = ws.vector::<f64>(&self.executor, self.n, 1)?;
+        let column = column.host_mut()?;
+        let (cols, b, x) = (b.cols(), b.host()?, x.host_mut()?);
+        for c in 0..cols {
+            for (value, &row) in column.iter_mut().zip(&self.order) {
+                *value = b[row * cols + c].to_c64().re;
+            }
+            self.solve(column);
+            for (row, &value) in column.iter().enumerate() {
+                x[row * cols + c] = T::from_c64(value.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn footprint(&self) -> Footprint {
+        let bytes = std::mem::size_of_val(self.factors.as_slice());
+        Footprint {
+            held: bytes,
+            moved: bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery;
+    use crate::linop::Size;
+    use crate::matrix::Duplicates;
+    use vcycle_core::testing::device;
+
+    fn matrix(n: usize, values: Vec<f64>) -> Csr<f64> {
+        let host = Executor::reference();
+        let offsets = (0..=n).map(|row| row * n).collect();
+        let columns = (0..n as u32).collect::<Vec<_>>().repeat(n);
+        let size = Size::square(n);
+        Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    }
+
+    fn solve(n: usize, values: &[f64], b: &[f64]) -> Vec<f64> {
+        let b = Vector::from_column(&Executor::reference(), b.to_vec());
+        let mut x = Vector::zeros_like(&b).unwrap();
+        let lu = DenseLu::new(&matrix(n, values.to_vec()));
+        lu.apply(&b, &mut x, &Workspace::new()).unwrap();
+        x.to_vec()
+    }
+
+    #[test]
+    fn a_zero_on_the_diagonal_is_pivoted_away() {
+        let x = solve(
+            3,
+            &[0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 4.0],
+            &[2.0, 3.0, 4.0],
+        );
+        assert_eq!(x, [2.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_singular_consistent_system_is_solved() {
+        let x = solve(
+            3,
+            &[1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0],
+            &[1.0, 0.0, -1.0],
+        );
+        assert_eq!(x, [2.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn devices_invert_what_the_host_factorises() {
+        let Some(device) = device() else { return };
+        let host = Executor::reference();
+        let build = |spec| gallery::build(spec, &host).unwrap().matrix;
+        // A chain without ends, and one unknown that is coupled to nothing.
+        let chain = |i: usize, j: usize| match i.abs_diff(j) {
+            0 if i == 40 => 0.0,
+            0 => 2.0,
+            1 | 39 if i.max(j) < 40 => -1.0,
+            _ => 0.0,
+        };
+        let rotation = |i: usize, j: usize| f64::from(u8::from(j == (i * 3 + 1) % 50)) * 2.0;
+        let of = |n: usize, entry: &dyn Fn(usize, usize) -> f64| {
+            let entries = (0..n * n).map(|place| entry(place / n, place % n));
+            matrix(n, entries.collect())
+        };
+        for a in [
+            build("poisson5:6"),
+            build("convdiff7:4,100"),
+            build("jump7:5,1e6"),
+            build("poisson5:17"),
+            build("aniso5:23,0.01"),
+            of(41, &chain),
+            of(50, &rotation),
+            of(3, &|_, _| 0.0),
+            of(0, &|_, _| 0.0),
+        ] {
+            let n = a.size().rows;
+            let unit = Vector::<f64>::identity(&host, n).unwrap();
+            let mut expected = Vector::zeros(&host, n, n).unwrap();
+            DenseLu::new(&a)
+                .apply(&unit, &mut expected, &Workspace::new())
+                .unwrap();
+            let size = expected
+                .to_vec()
+                .iter()
+                .fold(0.0_f64, |m, x| m.max(x.abs()));
+            for a in [a.copy_to(&device).unwrap(), a] {
+                let found = DenseLu::inverse::<f64>(Queue::of(&device).unwrap(), &a).unwrap();
+                for (found, expected) in found.values().iter().zip(expected.to_vec()) {
+                    assert!(
+                        (found - expected).abs() <= 1e-12 * size,
+                        "{found} {expected}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_rows_beside_large_ones_are_not_singular() {
+        assert_eq!(solve(2, &[1e20, 0.0, 0.0, 2.0], &[1e20, 1.0]), [1.0, 0.5]);
+    }
+}

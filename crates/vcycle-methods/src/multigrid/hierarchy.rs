@@ -1,0 +1,286 @@
+//! Cycles through the levels that [`steps`](super::steps) have made.
+
+use std::fmt::{Display, Formatter};
+use std::sync::Arc;
+
+use super::amg::Amg;
+use super::clock::Clock;
+use super::cycle::Cycles;
+use super::near_nullspace::NearNullspace;
+use super::precision::{of_levels, of_transfer};
+use super::report::{LevelFacts, Report};
+use super::scaling::{Normalised, scale_levels};
+use super::steps::{analysed, coarsen};
+use super::stored::Overflows;
+use super::working::{Matrices, Plan, Working};
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::gpu::Gpu;
+use crate::linop::{Converted, Footprint, LinOp, Size, Transpose};
+use crate::matrix::Csr;
+use crate::precision::{Precision, Unit};
+use crate::scalar::{Kind, Scalar, bf16, f16};
+use crate::vector::Vector;
+
+/// All levels of a multigrid method; as an operator one cycle from a zero guess.
+///
+/// Made by [`Amg::hierarchy`], or by [`Amg`] as the factory of a preconditioner. It is immutable:
+/// several threads may apply it at once, each with its own [`Workspace`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+/// let a = gallery::build("poisson5:64", &Executor::cpu())?.matrix;
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+/// let hierarchy = Amg::default().hierarchy(&a, &Workspace::new())?;
+/// println!("{hierarchy}");
+/// assert!(hierarchy.report().operator_complexity() < 3.0);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Hierarchy<T: Scalar> {
+    amg: Amg,
+    cycle: Arc<dyn LinOp<T>>,
+    full: Arc<dyn LinOp<T>>,
+    report: Report,
+    /// Bytes of all levels, without a finest matrix that is the caller's own.
+    held: usize,
+}
+
+impl<T: Scalar> Hierarchy<T> {
+    pub(super) fn new(
+        amg: &Amg,
+        a: &Arc<dyn LinOp<T>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<Self> {
+        let clock = Clock::new(ws, a.executor());
+        let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
+        let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
+        Self::of_levels(amg, a, levels, stalled, clock)
+    }
+
+    /// Makes smoothers and the coarsest solver for matrices that are there.
+    pub(super) fn of_levels(
+        amg: Amg,
+        a: &Arc<dyn LinOp<T>>,
+        mut levels: Vec<Matrices>,
+        stalled: Option<String>,
+        clock: Clock<'_>,
+    ) -> Result<Self> {
+        let rows = levels.iter().map(|level| level.a.size().rows);
+        let precisions = of_levels(&amg, rows, unit_of(T::KIND)?)?;
+        let symmetric = {
+            let _stage = clock.stage(0, "analysis");
+            amg.has_one_way_sweeps() && levels[0].a.symmetric_and_positive()?[0]
+        };
+        let smoothings = levels.iter().enumerate();
+        let ready = smoothings
+            .map(|(number, level)| amg.smoothing(number, level.a.size().rows))
+            .all(|smoothing| smoothing.multiplies_alone());
+        let mut report = report(&amg, &levels, &precisions, stalled);
+        let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
+        for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
+            level.scaled = diagonal.is_some();
+        }
+        let mut plan = Plan {
+            amg: &amg,
+            given: a,
+            executor: a.executor(),
+            symmetric,
+            precisions,
+            levels,
+            factors,
+            overflows: Overflows::default(),
+            ws: clock.ws,
+            clock: &clock,
+        };
+        let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
+        let own = if shared { a.footprint().held } else { 0 };
+        let made = outermost(&mut plan);
+        plan.overflows.check()?;
+        let [cycle, full] = made?;
+        if let (Executor::Gpu(gpu), false) = (a.executor(), ready) {
+            let _stage = clock.stage(0, "first cycle");
+            first_cycle(cycle.as_ref(), gpu)?;
+        }
+        clock.tell(&mut report);
+        Ok(Self {
+            amg,
+            cycle,
+            full,
+            held: report.bytes().saturating_sub(own),
+            report,
+        })
+    }
+
+    /// The parameters, every `auto` decided.
+    pub fn amg(&self) -> &Amg {
+        &self.amg
+    }
+
+    /// One pass of full multigrid (Brandt 1977), for a solver to start from: the coarsest level
+    /// solves first, and every level improves by a cycle what it gets from the one below. Of a
+    /// smooth solution it finds about as much as there is in the discretisation, for the work of
+    /// about two cycles.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+    /// use vcycle::{solver::{Cg, Solver}, vector::Vector};
+    /// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(gallery::build("poisson5:64", &cpu)?.matrix);
+    /// let hierarchy = Amg::default().hierarchy(&a, &ws)?;
+    /// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// hierarchy.full_multigrid().apply(&b, &mut x, &ws)?;
+    /// let solver = Solver::new(Cg::default(), a)?.with_preconditioner(Arc::new(hierarchy))?;
+    /// assert!(solver.solve(&b, &mut x)?.converged());
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub fn full_multigrid(&self) -> &Arc<dyn LinOp<T>> {
+        &self.full
+    }
+
+    /// The levels in numbers.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+}
+
+/// Applies a cycle once, so that what smoothers are made of travels to the device now.
+fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>, gpu: &Gpu) -> Result<()> {
+    let b = Vector::<T>::zeros(cycle.executor(), cycle.size().rows, 1)?;
+    let mut x = Vector::zeros_like(&b)?;
+    cycle.apply(&b, &mut x, &Workspace::new())?;
+    Ok(gpu.device().synchronize()?)
+}
+
+/// The real storage types, as precisions.
+pub(super) fn unit_of(kind: Kind) -> Result<Unit> {
+    match kind {
+        Kind::F64 => Ok(Unit::Double),
+        Kind::F32 => Ok(Unit::Single),
+        Kind::F16 => Ok(Unit::Half),
+        Kind::Bf16 => Ok(Unit::Bfloat),
+        Kind::C64 | Kind::C32 => Err(Error::Unsupported {
+            component: "amg".to_owned(),
+            operation: "complex matrices".to_owned(),
+        }),
+    }
+}
+
+fn report(
+    amg: &Amg,
+    levels: &[Matrices],
+    precisions: &[Precision],
+    stalled: Option<String>,
+) -> Report {
+    let last = levels.last().expect("there is a finest level");
+    let coarsest = amg.for_level(levels.len() - 1, last.a.size().rows).coarsest;
+    let coarsest = coarsest.of(&last.a).name();
+    let facts = |(number, level): (usize, &Matrices)| {
+        let precision = precisions[number];
+        let next = *precisions.get(number + 1).unwrap_or(&precision);
+        let transfer_unit = of_transfer(precision, next);
+        let ways = level.transfer.as_ref();
+        LevelFacts {
+            rows: level.a.size().rows,
+            nonzeros: level.a.nonzeros(),
+            transfer_nonzeros: ways.map_or(0, |ways| ways.prolongation.nonzeros()),
+            precision,
+            smoother: match ways {
+                None => coarsest.to_owned(),
+                Some(_) => amg.smoothing(number, level.a.size().rows).to_string(),
+            },
+            scaled: false,
+            bytes: stored_bytes(&level.a, precision.matrix)
+                + ways.map_or(0, |ways| {
+                    stored_bytes(&ways.prolongation, transfer_unit)
+                        + stored_bytes(&ways.restriction, transfer_unit)
+                }),
+            setup: Vec::new(),
+        }
+    };
+    Report {
+        levels: levels.iter().enumerate().map(facts).collect(),
+        coarsest,
+        stalled,
+        notes: Vec::new(),
+    }
+}
+
+fn stored_bytes(matrix: &Csr<f64>, unit: Unit) -> usize {
+    let value = unit.kind(false).map_or(0, Kind::bytes);
+    matrix.pattern().bytes() + matrix.nonzeros() * value
+}
+
+/// The cycle of the finest level for vectors of `T`, and full multigrid.
+fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
+    match plan.precisions[0].working {
+        Unit::Double => converted::<f64, T>(plan),
+        Unit::Single => converted::<f32, T>(plan),
+        Unit::Half => converted::<f16, T>(plan),
+        Unit::Bfloat => converted::<bf16, T>(plan),
+    }
+}
+
+fn converted<W: Working, T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
+    let Cycles { shaped, full, .. } = W::cycles(plan, 0)?;
+    Ok([for_vectors(plan, shaped)?, for_vectors(plan, full)?])
+}
+
+/// A cycle of the finest level for vectors of `T`.
+fn for_vectors<W: Working, T: Scalar>(
+    plan: &Plan<'_>,
+    cycle: Arc<dyn LinOp<W>>,
+) -> Result<Arc<dyn LinOp<T>>> {
+    let cycle = plan.rescaled(cycle)?;
+    let any: &dyn std::any::Any = &cycle;
+    let inner: Arc<dyn LinOp<T>> = match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
+        Some(same) => return Ok(Arc::clone(same)),
+        None => Arc::new(Converted::new(cycle)?),
+    };
+    match plan.amg.scaling.normalises(T::KIND, W::KIND) {
+        true => Ok(Arc::new(Normalised { inner })),
+        false => Ok(inner),
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Hierarchy<T> {
+    fn size(&self) -> Size {
+        self.cycle.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.cycle.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let _stage = ws.stage_of("level 0", || self.cycle.footprint().moved);
+        self.cycle.apply(x, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.cycle.apply_transposed(mode, x, y, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint {
+            held: self.held,
+            ..self.cycle.footprint()
+        }
+    }
+}
+
+impl<T: Scalar> Display for Hierarchy<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.report.fmt(f)
+    }
+}

@@ -1,0 +1,64 @@
+//! Interpolation from coarse neighbours, fine ones passed on.
+
+use std::sync::Arc;
+
+use super::level::{Level, on_device};
+use super::truncation::Truncation;
+use crate::error::Result;
+use crate::launch::setup::interpolate::Method;
+use crate::matrix::{Csr, Pattern};
+use crate::multigrid::coarsen::Splitting;
+
+/// Classical interpolation (Ruge and Stüben 1987), modified for coarsenings where strongly
+/// coupled fine unknowns need not share a coarse one (Henson and Yang 2002):
+///
+/// `w_ij = -(a_ij + Σ_{k∈F_i\F_i*} a_ik ā_kj / Σ_{m∈C_i} ā_km) / (a_ii + Σ_{k∈N_i^w∪F_i*} a_ik)`
+///
+/// for `j` in `C_i`, with `ā_kj = a_kj` where its sign is not that of `a_kk`, else zero. `F_i*`
+/// are the strong fine neighbours without a coupling `ā_km` to `C_i`.
+///
+/// **Choose it** for coarsenings that make fine neighbours share coarse ones; after PMIS it loses
+/// much and [`extended_i`](super::extended_i) is better.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
+/// use vcycle::multigrid::interpolate::{Truncation, classical};
+/// let a = gallery::poisson5([3, 1], &Executor::cpu())?.matrix;
+/// let splitting = Splitting { coarse_index: vec![0, NONE, 1].into(), coarse_count: 2 };
+/// let p = classical(&a, a.pattern(), &splitting, &Truncation::default())?;
+/// assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// Unless the arguments fit together; when memory is short.
+pub fn classical(
+    a: &Csr<f64>,
+    strength: &Arc<Pattern>,
+    splitting: &Splitting,
+    truncation: &Truncation,
+) -> Result<Csr<f64>> {
+    let choice = (strength.as_ref(), splitting);
+    if let Some(p) = on_device(Method::Classical, a, choice, truncation)? {
+        return Ok(p);
+    }
+    let level = Level::new(a, strength, splitting)?;
+    level.prolongation(truncation, |row, i| {
+        row.add_neighbours(&level, i);
+        row.weigh(&level, i);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    #[test]
+    fn fine_neighbours_without_common_coarse_ones_go_to_the_diagonal() {
+        let a = testing::line(6);
+        let p = classical(&a, a.pattern(), &testing::every(3, 6), &Truncation::none()).unwrap();
+        assert_eq!(p.row(1), (&[0][..], &[1.0][..]));
+        assert_eq!(p.row(2), (&[1][..], &[1.0][..]));
+    }
+}

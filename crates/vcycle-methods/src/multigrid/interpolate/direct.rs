@@ -1,0 +1,100 @@
+//! Interpolation by the couplings to coarse neighbours alone.
+
+use std::sync::Arc;
+
+use super::level::{Level, on_device};
+use super::row::Row;
+use super::truncation::Truncation;
+use crate::error::Result;
+use crate::launch::setup::interpolate::Method;
+use crate::matrix::{Csr, Pattern};
+use crate::multigrid::coarsen::Splitting;
+
+/// Direct interpolation (Stüben 1999, section 4.2.1):
+///
+/// `w_ij = -α_i a_ij / a_ii` for `j` in `C_i` with `a_ij < 0`, where
+/// `α_i = Σ_{k∈N_i} a_ik^- / Σ_{k∈C_i} a_ik^-`,
+///
+/// and the same with the positive couplings. Couplings of a sign that `C_i` has none of are added
+/// to `a_ii`. A fine unknown without strong coarse neighbours gets an empty row.
+///
+/// **Choose it** when the set-up has to be cheap and every fine unknown has several strong coarse
+/// neighbours.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
+/// use vcycle::multigrid::interpolate::{Truncation, direct};
+/// let a = gallery::poisson5([3, 1], &Executor::cpu())?.matrix;
+/// let splitting = Splitting { coarse_index: vec![0, NONE, 1].into(), coarse_count: 2 };
+/// let p = direct(&a, a.pattern(), &splitting, &Truncation::default())?;
+/// assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// Unless the arguments fit together; when memory is short.
+pub fn direct(
+    a: &Csr<f64>,
+    strength: &Arc<Pattern>,
+    splitting: &Splitting,
+    truncation: &Truncation,
+) -> Result<Csr<f64>> {
+    let choice = (strength.as_ref(), splitting);
+    if let Some(p) = on_device(Method::Direct, a, choice, truncation)? {
+        return Ok(p);
+    }
+    let level = Level::new(a, strength, splitting)?;
+    level.prolongation(truncation, |row, i| {
+        row.add_neighbours(&level, i);
+        weigh(row, &level, i);
+    })
+}
+
+/// The weights of the coarse neighbours in `row`.
+fn weigh(row: &mut Row, level: &Level<'_>, i: usize) {
+    // Sums over the couplings below and above zero.
+    let (mut all, mut coarse) = ([0.0; 2], [0.0; 2]);
+    let sign = |value: f64| usize::from(value > 0.0);
+    let (columns, values) = level.a.row(i);
+    for (&j, &value) in columns.iter().zip(values) {
+        if j as usize == i {
+            continue;
+        }
+        all[sign(value)] += value;
+        if let Some(place) = row.place(j) {
+            coarse[sign(value)] += value;
+            row.sums[place] = value;
+        }
+    }
+    let mut diagonal = level.diagonal[i];
+    for sign in 0..2 {
+        if coarse[sign] == 0.0 {
+            diagonal += all[sign];
+        }
+    }
+    row.finish(level, |value| {
+        let alpha = all[sign(value)] / coarse[sign(value)];
+        -alpha * value / diagonal
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    #[test]
+    fn positive_couplings_are_shared_apart_from_negative_ones() {
+        let rows = [
+            vec![(0, 4.0), (1, -1.0), (2, -2.0), (3, 0.5), (4, 0.5)],
+            vec![(1, 1.0)],
+            vec![(2, 1.0)],
+            vec![(3, 1.0)],
+            vec![(4, 1.0)],
+        ];
+        let a = testing::matrix(&rows);
+        let splitting = testing::choose(&[false, true, false, true, false]);
+        let p = direct(&a, a.pattern(), &splitting, &Truncation::none()).unwrap();
+        assert_eq!(p.row(0), (&[0, 1][..], &[0.75, -0.25][..]));
+    }
+}

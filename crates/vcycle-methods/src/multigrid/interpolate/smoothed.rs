@@ -1,0 +1,371 @@
+//! The tentative prolongation made smooth.
+
+use std::sync::Arc;
+
+use crate::eigen::{radius_on_device, row_sum_bound, spectral_radius as radius_of};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::launch::setup::{Queue, smoothed::Filtered};
+use crate::linop::{LinOp, Size, check_size, check_square};
+use crate::matrix::{Accumulator, Csr, Pattern, Rows, ShortRow, build, check_product};
+use crate::multigrid::systems::in_blocks;
+use crate::reference::csr::CsrArrays;
+use crate::vector::Vector;
+
+/// The name in messages.
+const COMPONENT: &str = "smoothed aggregation";
+
+/// An estimate of the spectral radius of `D^-1 A` with the diagonal `D` of `A`: what a few steps of
+/// the power method find and a fifth more, but never more than Gershgorin's bound.
+///
+/// # Errors
+/// A zero on the diagonal; when memory is short.
+pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
+    if let Some(queue) = Queue::of(a.executor()) {
+        if a.is_placed() {
+            return radius_by_products(queue, a);
+        }
+        let matrix = Filtered::new(queue, a, None)?;
+        if matrix.bound() == f64::INFINITY {
+            nonzero_diagonal(a)?;
+        }
+        return radius_on_device(queue, a, matrix.diagonal(), matrix.bound());
+    }
+    let mut inverse = nonzero_diagonal(a)?;
+    inverse.iter_mut().for_each(|entry| *entry = 1.0 / *entry);
+    let inverse = Vector::from_column(a.executor(), inverse);
+    let bound = row_sum_bound(a)?;
+    radius_of::<f64>(a, &inverse, bound, &Workspace::new())
+}
+
+/// The same for a matrix of a device with a layout for products, which take less time than rows do.
+fn radius_by_products(queue: Queue<'_>, a: &Csr<f64>) -> Result<f64> {
+    let (inverse, [zero, _]) = queue.inverted(a, false, 1.0)?;
+    if let Some(row) = zero {
+        let component = COMPONENT;
+        return Err(Error::ZeroDiagonal { component, row });
+    }
+    let (inverse, bound) = (Vector::of_buffer(inverse), row_sum_bound(a)?);
+    radius_of::<f64>(a, &inverse, bound, &Workspace::new())
+}
+
+/// The diagonal, or an error that names its first zero.
+fn nonzero_diagonal(a: &Csr<f64>) -> Result<Vec<f64>> {
+    let diagonal = a.diagonal();
+    match diagonal.iter().position(|&entry| entry == 0.0) {
+        None => Ok(diagonal),
+        Some(row) => Err(Error::ZeroDiagonal {
+            component: COMPONENT,
+            row,
+        }),
+    }
+}
+
+/// Smoothed aggregation (Vaněk, Mandel and Brezina 1996):
+///
+/// `P = (I - ω/ρ D^-1 A_F) T`
+///
+/// with the tentative prolongation `T`, the diagonal `D` of `A_F`, and an estimate `ρ` of the
+/// spectral radius of `D^-1 A_F`, for which [`spectral_radius`] is the one to take. `omega` is 4/3
+/// as a rule.
+///
+/// `A_F` is `A`, or with a `filter` (the strong couplings) the matrix whose other entries are
+/// added to its diagonal. Where that would take the diagonal's sign, the diagonal of `A` stays.
+/// `ρ` is then that of `A`, but at most Gershgorin's bound for `A_F`.
+///
+/// `block` has the unknowns of a node and the coarse ones of a group, 1 x 1 for scalar problems:
+/// the product is formed by blocks.
+///
+/// **Choose it** for problems with few entries a row, or elasticity with its rigid-body modes;
+/// with the filter where couplings differ much in strength, or the coarse matrices fill up.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, linop::Size};
+/// use vcycle::multigrid::{coarsen::Aggregates, interpolate::{smoothed, spectral_radius, tentative}};
+/// let cpu = Executor::cpu();
+/// let a = gallery::poisson5([6, 1], &cpu)?.matrix;
+/// let threes = Aggregates { aggregate: vec![0, 0, 0, 1, 1, 1].into(), count: 2 };
+/// let (t, _) = tentative(&threes, &[], 1, &cpu)?;
+/// let p = smoothed(&a, &t, (4.0 / 3.0, spectral_radius(&a)?), None, Size::square(1))?;
+/// assert_eq!(p.row(2).0, [0, 1]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// A zero on the diagonal, arguments that do not fit together, a negative `omega`; when memory is
+/// short.
+pub fn smoothed(
+    a: &Csr<f64>,
+    tentative: &Csr<f64>,
+    (omega, radius): (f64, f64),
+    filter: Option<&Arc<Pattern>>,
+    block: Size,
+) -> Result<Csr<f64>> {
+    check_square(a as &dyn LinOp<f64>, COMPONENT)?;
+    if let Some(queue) = Queue::of(a.executor()) {
+        check_product(a.pattern(), tentative.pattern())?;
+        let matrix = Filtered::new(queue, a, filter.map(Arc::as_ref))?;
+        if matrix.bound() == f64::INFINITY {
+            nonzero_diagonal(a)?;
+        }
+        let bound = filter.map(|_| matrix.bound());
+        return matrix.smoothed(tentative, damping(omega, radius, bound)?);
+    }
+    let kept = Kept::new(a, filter.map(Arc::as_ref))?;
+    let factor = damping(omega, radius, filter.map(|_| kept.bound))?;
+    let blocks = match filter {
+        None => in_blocks(a, tentative, block),
+        Some(_) => None,
+    };
+    let Some((blocks, wide)) = blocks else {
+        return kept.product(tentative, factor);
+    };
+    let factors: Vec<f64> = kept
+        .pivots
+        .iter()
+        .map(|pivot| -factor / pivot.own)
+        .collect();
+    let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
+    tentative.add(1.0, 1.0, &correction)
+}
+
+/// `omega` over the spectral radius, which a bound may be less than.
+fn damping(omega: f64, radius: f64, bound: Option<f64>) -> Result<f64> {
+    let factor = omega / bound.map_or(radius, |bound| bound.min(radius));
+    if factor >= 0.0 && factor.is_finite() {
+        return Ok(factor);
+    }
+    Err(Error::BadParameter {
+        parameter: "omega",
+        reason: format!("not negative and finite over the radius, not {omega}"),
+    })
+}
+
+/// The diagonal entry of a row of `A_F`, and the sum of all absolute values over that of its own.
+#[derive(Clone, Copy, Default)]
+struct Pivot {
+    own: f64,
+    row_sum: f64,
+}
+
+/// `A_F`, whose entries but those of the diagonal are entries of `A`.
+struct Kept<'a> {
+    a: &'a Csr<f64>,
+    filter: Option<&'a Pattern>,
+    pivots: Vec<Pivot>,
+    /// Gershgorin's bound of the spectral radius over the diagonal.
+    bound: f64,
+}
+
+impl<'a> Kept<'a> {
+    fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Result<Self> {
+        if let Some(filter) = filter {
+            check_size("strength of couplings", a.size(), filter.size())?;
+        }
+        let rows = KeptRows::new(a, filter);
+        let pivots = a.map_rows(|| (), |(), row| rows.pivot(row));
+        let parts = a.map_pieces(|mut rows| {
+            let sums = pivots[rows.clone()].iter().map(|pivot| pivot.row_sum);
+            let bound = sums.fold(0.0, f64::max);
+            (bound, rows.find(|&row| pivots[row].own == 0.0))
+        });
+        match parts.iter().find_map(|part| part.1) {
+            None => Ok(Self {
+                a,
+                filter,
+                pivots,
+                bound: parts.iter().map(|part| part.0).fold(0.0, f64::max),
+            }),
+            Some(row) => Err(Error::ZeroDiagonal {
+                component: COMPONENT,
+                row,
+            }),
+        }
+    }
+
+    /// `(I - factor D^-1 A_F) T`.
+    fn product(&self, tentative: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
+        let size = check_product(self.a.pattern(), tentative.pattern())?;
+        let executor = self.a.executor();
+        let (rows, t) = (KeptRows::new(self.a, self.filter), tentative.at_hand());
+        let singles = has_single_entries(tentative);
+        let fill = |(sums, short): &mut (Accumulator<f64>, ShortRow<f64>),
+                    row: usize,
+                    out: &mut Rows<f64>| {
+            let scale = -factor / self.pivots[row].own;
+            let weight = |column: usize, value: f64| match column == row {
+                true => 1.0 - factor,
+                false => scale * value,
+            };
+            let columns = rows.a.row(row).0;
+            if singles && columns.len() <= ShortRow::<f64>::LONGEST {
+                short.clear();
+                rows.for_each(row, |k, value| {
+                    short.add(t.columns[k], weight(k, value) * t.values[k]);
+                });
+                return out.append(executor, short.entries());
+            }
+            let lengths = columns.iter().map(|&k| t.row(k as usize).0.len());
+            sums.start(executor, size.cols, lengths.sum())?;
+            rows.for_each(row, |k, value| {
+                let (weight, (columns, values)) = (weight(k, value), t.row(k));
+                for (&column, &value) in columns.iter().zip(values) {
+                    *sums.sum(column) += weight * value;
+                }
+            });
+            out.reserve(executor, sums.entries().0.len())?;
+            sums.sorted().for_each(|(c, v)| out.push(c, v));
+            Ok(())
+        };
+        let pieces = self.a.pattern().pieces();
+        let arrays = build(executor, pieces, self.a.bytes(), Default::default, fill)?;
+        Ok(arrays.into_csr(executor, size))
+    }
+}
+
+/// The rows of `A` and of the filter.
+struct KeptRows<'a> {
+    a: CsrArrays<'a, f64>,
+    /// The offsets and columns.
+    filter: Option<(&'a [usize], &'a [u32])>,
+}
+
+impl<'a> KeptRows<'a> {
+    fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Self {
+        Self {
+            a: a.at_hand(),
+            filter: filter.map(|filter| (filter.offsets(), filter.columns())),
+        }
+    }
+
+    /// `visit(column, value of A)` for the entries of a row that are kept, those of the diagonal
+    /// included; returns the sum of the others.
+    #[inline(always)]
+    fn for_each(&self, row: usize, mut visit: impl FnMut(usize, f64)) -> f64 {
+        let (columns, values) = self.a.row(row);
+        let entries = columns.iter().zip(values);
+        let Some((offsets, strong)) = self.filter else {
+            entries.for_each(|(&column, &value)| visit(column as usize, value));
+            return 0.0;
+        };
+        let mut strong = &strong[offsets[row]..offsets[row + 1]];
+        let mut left_out = 0.0;
+        for (&column, &value) in entries {
+            while strong.first().is_some_and(|&next| next < column) {
+                strong = &strong[1..];
+            }
+            if column as usize == row || strong.first() == Some(&column) {
+                visit(column as usize, value);
+            } else {
+                left_out += value;
+            }
+        }
+        left_out
+    }
+
+    fn pivot(&self, row: usize) -> Pivot {
+        let (mut own, mut beside) = (0.0, 0.0);
+        let left_out = self.for_each(row, |column, value| match column == row {
+            true => own = value,
+            false => beside += value.abs(),
+        });
+        let own = match (own + left_out) * own > 0.0 {
+            true => own + left_out,
+            false => own,
+        };
+        Pivot {
+            own,
+            row_sum: 1.0 + beside / own.abs(),
+        }
+    }
+}
+
+/// Whether every row has exactly one entry.
+fn has_single_entries(a: &Csr<f64>) -> bool {
+    let offsets = a.offsets();
+    let single = |mut rows: std::ops::Range<usize>| rows.all(|row| offsets[row] == row);
+    a.nonzeros() == a.size().rows && a.map_pieces(single).into_iter().all(|all| all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::matrix::galerkin;
+    use crate::multigrid::coarsen::Aggregates;
+    use crate::multigrid::interpolate::tentative;
+
+    const OMEGA: (f64, f64) = (4.0 / 3.0, 2.0);
+    const ONE: Size = Size { rows: 1, cols: 1 };
+
+    /// Squares of `width` by `width` points on a grid of `side` by `side`.
+    fn squares(side: usize, width: usize) -> Aggregates {
+        let across = side.div_ceil(width);
+        let group = |i: usize| (i % side / width + i / side / width * across) as u32;
+        Aggregates {
+            aggregate: (0..side * side).map(group).collect(),
+            count: across * across,
+        }
+    }
+
+    fn energy(a: &Csr<f64>, p: &Csr<f64>) -> f64 {
+        let coarse = galerkin(&p.transpose().unwrap(), a, p).unwrap();
+        coarse.diagonal().iter().sum()
+    }
+
+    #[test]
+    fn smoothing_lowers_the_energy_and_keeps_constants() {
+        let cpu = Executor::reference();
+        let a = testing::neumann(&cpu, 12);
+        let (t, _) = tentative(&squares(12, 3), &[], 1, &cpu).unwrap();
+        let p = smoothed(&a, &t, OMEGA, None, ONE).unwrap();
+        assert!(energy(&a, &p) < 0.6 * energy(&a, &t));
+        testing::assert_constants_kept(&p);
+    }
+
+    #[test]
+    fn weak_couplings_do_not_widen_the_rows() {
+        let cpu = Executor::reference();
+        let a = testing::neumann(&cpu, 12);
+        let (t, _) = tentative(&squares(12, 3), &[], 1, &cpu).unwrap();
+        let along_x = |i: usize| (!i.is_multiple_of(12)).then(|| (i as u32 - 1, 1.0));
+        let back = |i: usize| (i % 12 < 11).then(|| (i as u32 + 1, 1.0));
+        let rows: Vec<_> = (0..144)
+            .map(|i| along_x(i).into_iter().chain(back(i)).collect())
+            .collect();
+        let strong = testing::matrix(&rows);
+        let p = smoothed(&a, &t, OMEGA, Some(strong.pattern()), ONE).unwrap();
+        testing::assert_constants_kept(&p);
+        assert_eq!(p.row(26).0, [0, 1]);
+        assert_eq!(p.row(25).0, [0]);
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let with = |threads: usize| {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            let a = gallery::poisson9([200, 200], &cpu).unwrap().matrix;
+            let (t, _) = tentative(&squares(200, 3), &[vec![1.0; 40_000]], 1, &cpu).unwrap();
+            let p = smoothed(&a, &t, OMEGA, Some(a.pattern()), ONE).unwrap();
+            (p.columns().to_vec(), p.values().to_vec())
+        };
+        assert!(with(1) == with(3));
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused() {
+        let cpu = Executor::reference();
+        let a = testing::line(3);
+        let t = Csr::<f64>::identity(&cpu, 3);
+        assert!(smoothed(&a, &t, (f64::NAN, 2.0), None, ONE).is_err());
+        assert!(smoothed(&a, &t, (1.0, 0.0), None, ONE).is_err());
+        assert!(smoothed(&a, &Csr::identity(&cpu, 2), OMEGA, None, ONE).is_err());
+        let empty = Csr::diagonal_matrix(&cpu, vec![1.0, 0.0, 1.0]);
+        assert!(matches!(
+            smoothed(&empty, &t, OMEGA, None, ONE),
+            Err(Error::ZeroDiagonal { row: 1, .. })
+        ));
+    }
+}

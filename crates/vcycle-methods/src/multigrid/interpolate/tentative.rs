@@ -1,0 +1,368 @@
+//! The prolongation of aggregates.
+
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::launch::setup::Queue;
+use crate::launch::setup::smoothed::constants as constants_on_device;
+use crate::launch::setup::tentative::{self as device, Grouping};
+use crate::linop::{Size, check_size};
+use crate::matrix::{Csr, Rows, balance, build, fill_rows, zeroed};
+use crate::multigrid::coarsen::{Aggregates, NONE};
+
+/// A vector of which less than this share is left once it is orthogonal to those before it
+/// depends on them.
+const DEPENDENT: f64 = 1e-10;
+
+/// The tentative prolongation `T` and the near-nullspace `B_c` of the next level (Vaněk, Mandel
+/// and Brezina 1996).
+///
+/// Each aggregate has as many coarse unknowns as there are vectors `B`. On its rows the vectors
+/// are factorised, `B = Q R`, by two passes of modified Gram-Schmidt; `T` has the columns of `Q`
+/// and `B_c` those of `R`, so that `T B_c = B` and `T^T T = I`. Coarse unknown `k` of aggregate
+/// `g` has the number `g m + k` with `m` vectors: the next level has `m` unknowns a node. Vectors
+/// that depend on those before them on an aggregate (rotations on a single node) give an empty
+/// column of `T` there; whoever forms the coarse matrix has to put something on its diagonal.
+///
+/// Without vectors every component of the `block_size` a node has is interpolated by itself,
+/// constant on each aggregate: the entries of `T` are ones, and no vectors are returned.
+///
+/// **Choose it** as the start of [`smoothed`](super::smoothed), or as it is where the coarse
+/// matrices have to be sparse and the cycle makes up for the lost accuracy.
+///
+/// ```
+/// use vcycle::executor::Executor;
+/// use vcycle::multigrid::{coarsen::{Aggregates, NONE}, interpolate::tentative};
+/// let pairs = Aggregates { aggregate: vec![0, 0, NONE, 1, 1].into(), count: 2 };
+/// let (t, _) = tentative(&pairs, &[], 1, &Executor::cpu())?;
+/// assert_eq!((t.columns(), t.values()), (&[0, 0, 1, 1][..], &[1.0; 4][..]));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// For aggregates out of range, vectors of wrong length, a block size of zero; when memory is
+/// short.
+pub fn tentative(
+    aggregates: &Aggregates,
+    near_nullspace: &[Vec<f64>],
+    block_size: usize,
+    executor: &Executor,
+) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
+    check(aggregates, near_nullspace, block_size)?;
+    if let Some(queue) = Queue::of(executor) {
+        return on_device(queue, aggregates, near_nullspace, block_size);
+    }
+    if near_nullspace.is_empty() {
+        let t = constants(aggregates, block_size, executor)?;
+        return Ok((t, Vec::new()));
+    }
+    let groups = Groups::new(aggregates, near_nullspace.len(), block_size);
+    let mut factors = zeroed(executor, groups.offsets[aggregates.count])?;
+    fill_rows(executor, &groups.offsets, &mut factors, |group, out| {
+        groups.factorise(group, near_nullspace, out);
+    });
+    let t = groups.prolongation(&factors, executor)?;
+    Ok((t, groups.coarse_vectors(&factors)))
+}
+
+fn on_device(
+    queue: Queue<'_>,
+    aggregates: &Aggregates,
+    near_nullspace: &[Vec<f64>],
+    block_size: usize,
+) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
+    let groups = aggregates.aggregate.on(queue.executor)?;
+    let (count, is_complete) = (aggregates.count, aggregates.aggregate.is_complete());
+    if near_nullspace.is_empty() {
+        let t = constants_on_device(queue, &groups, (count, block_size), is_complete)?;
+        return Ok((t, Vec::new()));
+    }
+    let nodes = Grouping {
+        groups: &groups,
+        count,
+        block: block_size,
+        is_complete,
+    };
+    device::tentative(queue, nodes, near_nullspace, DEPENDENT)
+}
+
+fn check(aggregates: &Aggregates, near_nullspace: &[Vec<f64>], block_size: usize) -> Result<()> {
+    if block_size == 0 {
+        return Err(Error::BadParameter {
+            parameter: "block_size",
+            reason: "a node has at least one unknown".to_owned(),
+        });
+    }
+    let rows = Size::new(aggregates.aggregate.count() * block_size, 1);
+    for vector in near_nullspace {
+        check_size("near-nullspace", rows, Size::new(vector.len(), 1))?;
+    }
+    if aggregates.aggregate.is_made_by_device() {
+        return Ok(());
+    }
+    let outside = |&group: &u32| group != NONE && group as usize >= aggregates.count;
+    match aggregates.aggregate.iter().position(outside) {
+        None => Ok(()),
+        Some(position) => Err(Error::IndexOutOfRange {
+            position,
+            axis: "column",
+            index: aggregates.aggregate[position] as usize,
+            limit: aggregates.count,
+        }),
+    }
+}
+
+/// Ones from each component of an aggregate to that of its nodes.
+fn constants(aggregates: &Aggregates, block_size: usize, executor: &Executor) -> Result<Csr<f64>> {
+    let fill = |(): &mut (), row: usize, out: &mut Rows<f64>| {
+        let group = aggregates.aggregate[row / block_size];
+        if group != NONE {
+            out.reserve(executor, 1)?;
+            out.push(group * block_size as u32 + (row % block_size) as u32, 1.0);
+        }
+        Ok(())
+    };
+    let rows = aggregates.aggregate.len() * block_size;
+    let arrays = build(
+        executor,
+        &balance(rows, |row| 2 * row),
+        rows * size_of::<f64>(),
+        || (),
+        fill,
+    )?;
+    let size = Size::new(rows, aggregates.count * block_size);
+    Ok(arrays.into_csr(executor, size))
+}
+
+/// The nodes of each aggregate, and where its factors `Q` (row by row) and then `R` lie.
+struct Groups<'a> {
+    aggregates: &'a Aggregates,
+    vectors: usize,
+    block_size: usize,
+    /// Nodes by aggregate.
+    nodes: Vec<u32>,
+    /// For every aggregate the place of its first node.
+    starts: Vec<usize>,
+    /// For every node its place within its aggregate.
+    places: Vec<u32>,
+    /// For every aggregate the place of its factors.
+    offsets: Vec<usize>,
+}
+
+impl<'a> Groups<'a> {
+    fn new(aggregates: &'a Aggregates, vectors: usize, block_size: usize) -> Self {
+        let mut starts = vec![0; aggregates.count + 1];
+        let mut places = vec![0; aggregates.aggregate.len()];
+        for (place, &group) in places.iter_mut().zip(aggregates.aggregate.iter()) {
+            if group != NONE {
+                *place = starts[group as usize + 1] as u32;
+                starts[group as usize + 1] += 1;
+            }
+        }
+        for group in 0..aggregates.count {
+            starts[group + 1] += starts[group];
+        }
+        let mut nodes = vec![0; starts[aggregates.count]];
+        for ((node, &place), &group) in (0..).zip(&places).zip(aggregates.aggregate.iter()) {
+            if group != NONE {
+                nodes[starts[group as usize] + place as usize] = node;
+            }
+        }
+        let offset =
+            |(group, nodes): (usize, &usize)| vectors * (nodes * block_size + group * vectors);
+        Self {
+            offsets: starts.iter().enumerate().map(offset).collect(),
+            aggregates,
+            vectors,
+            block_size,
+            nodes,
+            starts,
+            places,
+        }
+    }
+
+    /// The unknowns of an aggregate.
+    fn unknowns(&self, group: usize) -> impl Iterator<Item = usize> {
+        let nodes = &self.nodes[self.starts[group]..self.starts[group + 1]];
+        let size = self.block_size;
+        nodes
+            .iter()
+            .flat_map(move |&node| (0..size).map(move |part| node as usize * size + part))
+    }
+
+    /// Writes `Q` and `R` of the vectors' rows in an aggregate.
+    fn factorise(&self, group: usize, vectors: &[Vec<f64>], out: &mut [f64]) {
+        let m = self.vectors;
+        let (q, r) = out.split_at_mut(out.len() - m * m);
+        for (row, unknown) in q.chunks_exact_mut(m).zip(self.unknowns(group)) {
+            for (entry, vector) in row.iter_mut().zip(vectors) {
+                *entry = vector[unknown];
+            }
+        }
+        gram_schmidt(q, r, m);
+    }
+
+    fn prolongation(&self, factors: &[f64], executor: &Executor) -> Result<Csr<f64>> {
+        let (m, size) = (self.vectors, self.block_size);
+        let fill = |(): &mut (), row: usize, out: &mut Rows<f64>| {
+            let (node, part) = (row / size, row % size);
+            let group = self.aggregates.aggregate[node];
+            if group == NONE {
+                return Ok(());
+            }
+            let place = self.places[node] as usize * size + part;
+            let q = &factors[self.offsets[group as usize] + place * m..][..m];
+            out.reserve(executor, m)?;
+            for (column, &value) in (group * m as u32..).zip(q) {
+                if value != 0.0 {
+                    out.push(column, value);
+                }
+            }
+            Ok(())
+        };
+        let rows = self.aggregates.aggregate.len() * size;
+        let bounds = balance(rows, |row| row * (1 + m));
+        let arrays = build(executor, &bounds, size_of_val(factors), || (), fill)?;
+        Ok(arrays.into_csr(executor, Size::new(rows, self.aggregates.count * m)))
+    }
+
+    /// The columns of `R`, aggregate after aggregate.
+    fn coarse_vectors(&self, factors: &[f64]) -> Vec<Vec<f64>> {
+        let m = self.vectors;
+        let of_group = |group: usize, column: usize| {
+            let r = &factors[self.offsets[group + 1] - m * m..self.offsets[group + 1]];
+            r.iter().skip(column).step_by(m).copied()
+        };
+        let groups = 0..self.aggregates.count;
+        (0..m)
+            .map(|column| {
+                groups
+                    .clone()
+                    .flat_map(|group| of_group(group, column))
+                    .collect()
+            })
+            .collect()
+    }
+}
+
+/// Replaces the `m` columns of `q` by orthonormal ones, or zero where they depend on those
+/// before; `r` gets the factors, row by row, and is zero before.
+fn gram_schmidt(q: &mut [f64], r: &mut [f64], m: usize) {
+    let dot = |q: &[f64], a: usize, b: usize| -> f64 {
+        q.chunks_exact(m).map(|row| row[a] * row[b]).sum()
+    };
+    for column in 0..m {
+        let before = dot(q, column, column).sqrt();
+        // The second pass removes what rounding left in the first.
+        for _ in 0..2 {
+            for earlier in 0..column {
+                let factor = dot(q, earlier, column);
+                r[earlier * m + column] += factor;
+                q.chunks_exact_mut(m)
+                    .for_each(|row| row[column] -= factor * row[earlier]);
+            }
+        }
+        let norm = dot(q, column, column).sqrt();
+        let independent = norm > DEPENDENT * before;
+        r[column * m + column] = if independent { norm } else { 0.0 };
+        for row in q.chunks_exact_mut(m) {
+            row[column] = if independent { row[column] / norm } else { 0.0 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::assert_close;
+    use super::*;
+    use crate::gallery;
+
+    /// `count` groups of consecutive nodes, the last node left out.
+    fn runs(nodes: usize, length: usize) -> Aggregates {
+        let mut aggregate: Vec<u32> = (0..nodes).map(|node| (node / length) as u32).collect();
+        let count = (nodes - 1).div_ceil(length);
+        aggregate[nodes - 1] = NONE;
+        Aggregates {
+            aggregate: aggregate.into(),
+            count,
+        }
+    }
+
+    fn product(t: &Csr<f64>, x: &[f64]) -> Vec<f64> {
+        let entry = |row| {
+            let (columns, values) = t.row(row);
+            let products = columns.iter().zip(values).map(|(&j, v)| v * x[j as usize]);
+            products.sum()
+        };
+        (0..t.size().rows).map(entry).collect()
+    }
+
+    #[test]
+    fn rigid_bodies_are_reproduced() {
+        let cpu = Executor::reference();
+        let problem = gallery::elasticity([3, 2, 2], &cpu).unwrap();
+        let near = problem.near_nullspace.unwrap();
+        let modes = near.vectors();
+        // 27 nodes: groups of five, one of a single node, the last node left out.
+        let groups = runs(27, 5);
+        let (t, coarse) = tentative(&groups, modes, 3, &cpu).unwrap();
+        assert_eq!(t.size(), Size::new(81, 36));
+        for (mode, coarse) in modes.iter().zip(&coarse) {
+            assert_close(&product(&t, coarse)[..78], &mode[..78]);
+        }
+        assert!(t.row(80).0.is_empty());
+    }
+
+    #[test]
+    fn dependent_vectors_give_empty_columns() {
+        let cpu = Executor::reference();
+        let groups = runs(27, 1);
+        let near = gallery::elasticity([3, 2, 2], &cpu).unwrap();
+        let near = near.near_nullspace.unwrap();
+        let modes = near.vectors();
+        let (t, coarse) = tentative(&groups, modes, 3, &cpu).unwrap();
+        assert_eq!(t.row(4), (&[7][..], &[1.0][..]));
+        assert_close(&product(&t, &coarse[5])[..78], &modes[5][..78]);
+    }
+
+    #[test]
+    fn columns_are_orthonormal() {
+        let cpu = Executor::reference();
+        let modes = [vec![1.0; 12], (0..12).map(f64::from).collect::<Vec<_>>()];
+        let groups = runs(7, 3);
+        let (t, _) = tentative(
+            &groups,
+            &modes.map(|mode| [mode, vec![0.5; 2]].concat()),
+            2,
+            &cpu,
+        )
+        .unwrap();
+        let gram = t.transpose().unwrap().multiply(&t).unwrap();
+        for row in 0..4 {
+            for column in 0..4 {
+                let expected = f64::from(u8::from(row == column));
+                assert!((gram.entry(row, column).unwrap_or(0.0) - expected).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn components_without_vectors_are_kept_apart() {
+        let groups = runs(3, 2);
+        let (t, coarse) = tentative(&groups, &[], 2, &Executor::reference()).unwrap();
+        assert_eq!((t.size(), coarse.len()), (Size::new(6, 2), 0));
+        assert_eq!(t.columns(), [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused() {
+        let cpu = Executor::reference();
+        let groups = runs(3, 2);
+        assert!(tentative(&groups, &[], 0, &cpu).is_err());
+        assert!(tentative(&groups, &[vec![1.0; 5]], 2, &cpu).is_err());
+        let outside = Aggregates {
+            aggregate: vec![1].into(),
+            count: 1,
+        };
+        assert!(tentative(&outside, &[], 1, &cpu).is_err());
+    }
+}

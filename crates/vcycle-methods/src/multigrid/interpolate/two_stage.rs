@@ -1,0 +1,95 @@
+//! Interpolation for coarse unknowns that lie far apart.
+
+use std::sync::Arc;
+
+use super::extended_i::extended_i_row;
+use super::level::{Level, on_device_to};
+use super::truncation::{Truncation, truncate};
+use crate::error::Result;
+use crate::launch::setup::interpolate::Method;
+use crate::matrix::{Csr, Pattern};
+use crate::multigrid::coarsen::{NONE, Splitting};
+
+/// Two-stage interpolation for aggressive coarsening (Yang 2010), `P = P_1 P_2`.
+///
+/// `P_1` is [`extended_i`](super::extended_i) from the unknowns of `first` to all. `P_2` leads
+/// from those of `second` to those of `first`: the rows that [`extended_i`](super::extended_i)
+/// gives them if all but the unknowns of `second` are fine. These reach unknowns at distance two,
+/// where a coarsening of the distance-two graph puts them. Both factors and the product are
+/// truncated.
+///
+/// `second` numbers some of the coarse unknowns of `first`; it tells so for all unknowns.
+///
+/// **Choose it** with aggressive coarsening, where one step of distance two does not reach.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
+/// use vcycle::multigrid::interpolate::{Truncation, two_stage};
+/// let a = gallery::poisson5([5, 1], &Executor::cpu())?.matrix;
+/// let first = Splitting { coarse_index: vec![0, NONE, 1, NONE, 2].into(), coarse_count: 3 };
+/// let second = Splitting { coarse_index: vec![NONE, NONE, 0, NONE, NONE].into(), coarse_count: 1 };
+/// let p = two_stage(&a, a.pattern(), &first, &second, &Truncation::default())?;
+/// assert_eq!((p.entry(2, 0), p.offsets()), (Some(1.0), &[0, 1, 2, 3, 4, 5][..]));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// Unless the arguments fit together; when memory is short.
+pub fn two_stage(
+    a: &Csr<f64>,
+    strength: &Arc<Pattern>,
+    first: &Splitting,
+    second: &Splitting,
+    truncation: &Truncation,
+) -> Result<Csr<f64>> {
+    let near = super::extended_i(a, strength, first, truncation)?;
+    let choice = (strength.as_ref(), second);
+    if let Some(far) = on_device_to(Some(first), Method::ExtendedI, a, choice, truncation)? {
+        return truncate(&near.multiply(&far)?, truncation);
+    }
+    let level = Level::new(a, strength, second)?;
+    let far = level.prolongation_to(&coarse_points(first), truncation, |row, i| {
+        extended_i_row(row, &level, i);
+    })?;
+    truncate(&near.multiply(&far)?, truncation)
+}
+
+/// The coarse unknowns by their numbers on the next level.
+fn coarse_points(splitting: &Splitting) -> Vec<u32> {
+    let mut points = vec![0; splitting.coarse_count];
+    for (point, &index) in (0..).zip(splitting.coarse_index.iter()) {
+        if index != NONE {
+            points[index as usize] = point;
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    #[test]
+    fn on_a_line_it_is_linear_between_points_far_apart() {
+        let a = testing::line(9);
+        let (first, second) = (testing::every(2, 9), testing::every(4, 9));
+        let p = two_stage(&a, a.pattern(), &first, &second, &Truncation::none()).unwrap();
+        for (row, expected) in [(1, [0.75, 0.25]), (2, [0.5, 0.5]), (3, [0.25, 0.75])] {
+            assert_eq!(p.row(row).0, [0, 1]);
+            testing::assert_close(p.row(row).1, &expected);
+        }
+    }
+
+    #[test]
+    fn constants_survive_two_stages_on_a_grid() {
+        let a = testing::neumann(&crate::executor::Executor::reference(), 9);
+        let first = testing::greedy(a.pattern());
+        let squared = crate::matrix::SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
+        let second = testing::greedy_among(squared.pattern(), &first);
+        assert!(second.coarse_count < first.coarse_count);
+        let p = two_stage(&a, a.pattern(), &first, &second, &Truncation::default()).unwrap();
+        assert_eq!(p.size().cols, second.coarse_count);
+        testing::assert_constants_kept(&p);
+    }
+}

@@ -1,0 +1,62 @@
+//! Algebraic multigrid, in stages that combine freely.
+//!
+//! A level is made of the one above in four steps, each a folder of this module with one method a
+//! file: [`strength`] tells which couplings matter, [`coarsen`] chooses the unknowns of the next
+//! level or groups them, [`interpolate`] makes the prolongation `P`, and the Galerkin product
+//! `R A P` gives the next matrix. The set-up is done in double precision.
+//!
+//! [`Amg`] holds the parameters of all stages and makes a [`Hierarchy`], an operator whose
+//! application is one cycle: a preconditioner. Within it every [`Level`] is an operator too, the
+//! cycle from there down, in the [precisions](LevelPrecisions) chosen for it.
+
+mod amg;
+mod clock;
+mod coarsest;
+mod cycle;
+mod hierarchy;
+mod level;
+mod level_options;
+mod maps;
+mod near_nullspace;
+#[cfg(test)]
+mod on_devices;
+mod precision;
+mod report;
+mod restriction;
+mod reuse;
+mod scaling;
+mod smooth;
+#[cfg(test)]
+mod stage_tests;
+mod stages;
+mod steps;
+mod stored;
+mod systems;
+mod test_space;
+#[cfg(test)]
+mod tests;
+mod working;
+
+pub mod coarsen;
+pub mod interpolate;
+pub mod strength;
+
+pub use crate::eigen::radius_with;
+pub use crate::precond::{ChebyshevBase, ChebyshevPolynomial};
+pub use amg::Amg;
+pub use coarsest::{Coarsest, DenseLu};
+pub use cycle::Cycle;
+pub use hierarchy::Hierarchy;
+pub use level::Level;
+pub use level_options::LevelOptions;
+pub use maps::CoarseMaps;
+pub use near_nullspace::NearNullspace;
+pub use precision::LevelPrecisions;
+pub use report::{LevelFacts, Report, StageTime};
+pub use restriction::Restriction;
+pub use reuse::{LevelMatrices, Setup};
+pub use scaling::LevelScaling;
+pub use smooth::{Relaxation, Smoother, Smoothing};
+pub use stages::{Coarsening, Interpolation};
+pub use systems::Systems;
+pub use test_space::{TestSpace, TestSpaceMethod, TestSpaceSearch};

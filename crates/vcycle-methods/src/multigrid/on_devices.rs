@@ -1,0 +1,164 @@
+//! Set-ups on a device beside those of the host, level by level.
+
+use std::sync::Arc;
+
+use super::{Amg, Hierarchy};
+use crate::error::Error;
+use crate::executor::{Executor, Workspace};
+use crate::gallery;
+use crate::linop::LinOp;
+use crate::matrix::Csr;
+use crate::vector::Vector;
+use vcycle_core::testing::device;
+
+fn matrix(problem: &str, executor: &Executor) -> Arc<dyn LinOp<f64>> {
+    let a = gallery::build(problem, &Executor::reference()).unwrap();
+    Arc::new(a.matrix.copy_to(executor).unwrap())
+}
+
+fn amg(coarsening: &str) -> Amg {
+    Amg {
+        coarsening: coarsening.parse().unwrap(),
+        precision: "dp".parse().unwrap(),
+        aggregate_size: 2,
+        coarsest_rows: 20,
+        host_rows: 100,
+        ..Amg::default()
+    }
+}
+
+/// One cycle for a right-hand side that is not smooth.
+fn cycle(hierarchy: &Hierarchy<f64>) -> Vec<f64> {
+    let n = hierarchy.size().rows;
+    let b = (0..n).map(|i| ((i * i) % 17) as f64 - 8.0).collect();
+    let b = Vector::from_column(hierarchy.executor(), b);
+    let mut x = Vector::zeros_like(&b).unwrap();
+    hierarchy.apply(&b, &mut x, &Workspace::new()).unwrap();
+    x.to_vec()
+}
+
+fn assert_alike(found: &Hierarchy<f64>, expected: &Hierarchy<f64>, what: &str) {
+    let levels = |hierarchy: &Hierarchy<f64>| -> Vec<[usize; 3]> {
+        let levels = hierarchy.report().levels.iter();
+        let numbers = levels.map(|level| [level.rows, level.nonzeros, level.transfer_nonzeros]);
+        numbers.collect()
+    };
+    assert_eq!(levels(found), levels(expected), "{what}");
+    let (found, expected) = (cycle(found), cycle(expected));
+    let size = expected.iter().fold(0.0_f64, |size, x| size.max(x.abs()));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!((found - expected).abs() <= 1e-9 * size, "{what}");
+    }
+}
+
+#[test]
+fn levels_of_a_device_are_those_of_the_host() {
+    let Some(device) = device() else { return };
+    let (ws, host) = (Workspace::new(), Executor::cpu());
+    for coarsening in ["pmis", "pgm", "mis2"] {
+        let amg = amg(coarsening);
+        let set_up = |executor| {
+            amg.hierarchy(&matrix("jump7:9,100", executor), &ws)
+                .unwrap()
+        };
+        let (found, expected) = (set_up(&device), set_up(&host));
+        assert!(found.report().levels.len() > 2);
+        assert_alike(&found, &expected, coarsening);
+        assert_eq!(cycle(&set_up(&device)), cycle(&found), "{coarsening}");
+    }
+}
+
+#[test]
+fn rounding_does_not_choose_the_levels_of_a_device() {
+    let Some(device) = device() else { return };
+    let (ws, host) = (Workspace::new(), Executor::cpu());
+    // Weights and couplings of many rows are the same but for rounding.
+    let set_up = |executor| amg("pmis").hierarchy(&matrix("poisson7:20", executor), &ws);
+    assert_alike(&set_up(&device).unwrap(), &set_up(&host).unwrap(), "pmis");
+}
+
+#[test]
+fn values_are_updated_on_a_device() {
+    let Some(device) = device() else { return };
+    let ws = Workspace::new();
+    for coarsening in ["pmis", "pgm"] {
+        let amg = amg(coarsening);
+        let renewed = |executor: &Executor| {
+            let (setup, _) = amg.setup(&matrix("poisson7:9", executor), &ws).unwrap();
+            let other = matrix("jump7:9,100", executor);
+            setup.update_values(&other, &ws).unwrap()
+        };
+        assert_alike(&renewed(&device), &renewed(&Executor::cpu()), coarsening);
+    }
+}
+
+#[test]
+fn bad_matrices_are_told_with_their_row() {
+    let Some(device) = device() else { return };
+    let set_up = |change: &dyn Fn(&mut Csr<f64>)| {
+        let mut a = gallery::build("poisson5:20", &Executor::reference())
+            .unwrap()
+            .matrix;
+        change(&mut a);
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(&device).unwrap());
+        amg("pmis").hierarchy(&a, &Workspace::new()).unwrap_err()
+    };
+    let diagonal = |a: &Csr<f64>| a.offsets()[70] + 2;
+    let infinite = set_up(&|a| {
+        let place = diagonal(a);
+        a.values_mut()[place] = f64::NAN;
+    });
+    assert!(
+        matches!(
+            infinite,
+            Error::NonFiniteEntry {
+                row: 70,
+                column: 70
+            }
+        ),
+        "{infinite}"
+    );
+    let zero = set_up(&|a| a.values_mut().fill(0.0));
+    assert!(matches!(zero, Error::Singular { .. }), "{zero}");
+}
+
+#[test]
+fn rows_without_a_diagonal_are_told_as_by_the_host() {
+    let Some(device) = device() else { return };
+    let a = gallery::build("poisson5:20", &Executor::reference());
+    let a = a.unwrap().matrix;
+    let mut zero = a.clone();
+    let diagonal = a.offsets()[70] + 2;
+    zero.values_mut()[diagonal] = 0.0;
+    let empty = a.filter(|row, _, _: f64| row != 70).unwrap();
+    let jacobi = Amg {
+        smoother: "jacobi".parse().unwrap(),
+        ..amg("pmis")
+    };
+    for a in [zero, empty] {
+        let refused = |executor: &Executor| {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
+            jacobi.hierarchy(&a, &Workspace::new()).unwrap_err()
+        };
+        let found = refused(&device);
+        assert!(
+            matches!(found, Error::ZeroDiagonal { row: 70, .. }),
+            "{found}"
+        );
+        assert_eq!(found.to_string(), refused(&Executor::cpu()).to_string());
+    }
+}
+
+#[test]
+fn jumps_on_a_device_are_not_for_groups() {
+    let Some(device) = device() else { return };
+    let open = Amg {
+        host_rows: 100,
+        ..Amg::default()
+    };
+    for (problem, expected) in [("poisson7:8", "mis2"), ("jump7:16,1e6", "pmis")] {
+        let a = matrix(problem, &device);
+        let made = open.hierarchy(&a, &Workspace::new()).unwrap();
+        assert_eq!(made.amg().coarsening.to_string(), expected, "{problem}");
+    }
+}

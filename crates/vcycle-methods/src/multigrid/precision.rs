@@ -1,0 +1,201 @@
+//! The precisions of every level.
+
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+
+use super::amg::{Amg, bad};
+use crate::error;
+use crate::error::ConfigError;
+use crate::precision::{Precision, Unit};
+use crate::text;
+
+/// `WORKING/MATRIX`, each a list from the finest level down whose last member repeats:
+/// `dp-sp/dp-sp-hp` is double, then single precision for vectors and smoothers, and double, single,
+/// then half precision for stored matrices. Without a slash both are the same.
+///
+/// Precisions may not grow on the way down, nor may a matrix be stored wider than the vectors of
+/// its level are.
+///
+/// ```
+/// use vcycle::{config::Unit, multigrid::LevelPrecisions};
+/// let precisions: LevelPrecisions = "dp-sp/dp-sp-hp".parse()?;
+/// let third = precisions.at(2);
+/// assert_eq!((third.working, third.matrix), (Unit::Single, Unit::Half));
+/// # Ok::<(), vcycle::config::ConfigError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelPrecisions {
+    working: Vec<Unit>,
+    matrix: Vec<Unit>,
+}
+
+impl Default for LevelPrecisions {
+    fn default() -> Self {
+        Self::uniform(Unit::Single)
+    }
+}
+
+impl From<Precision> for LevelPrecisions {
+    /// The same on every level.
+    fn from(precision: Precision) -> Self {
+        Self {
+            working: vec![precision.working],
+            matrix: vec![precision.matrix],
+        }
+    }
+}
+
+impl LevelPrecisions {
+    /// One precision for everything.
+    pub fn uniform(unit: Unit) -> Self {
+        Self {
+            working: vec![unit],
+            matrix: vec![unit],
+        }
+    }
+
+    /// Those of one level; 0 is the finest.
+    pub fn at(&self, level: usize) -> Precision {
+        Precision {
+            working: *at(&self.working, level),
+            matrix: *at(&self.matrix, level),
+        }
+    }
+
+    /// The same with nothing wider than `widest`.
+    #[must_use]
+    pub fn capped(&self, widest: Unit) -> Self {
+        let cap = |units: &[Unit]| {
+            let narrower = |&unit: &Unit| if within(unit, widest) { unit } else { widest };
+            units.iter().map(narrower).collect()
+        };
+        Self {
+            working: cap(&self.working),
+            matrix: cap(&self.matrix),
+        }
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        for list in [&self.working, &self.matrix] {
+            if list.windows(2).any(|pair| !within(pair[1], pair[0])) {
+                return Err("precisions may not grow from one level to the next");
+            }
+        }
+        let levels = self.working.len().max(self.matrix.len());
+        let fits = |level| within(self.at(level).matrix, self.at(level).working);
+        match (0..levels).all(fits) {
+            true => Ok(()),
+            false => Err("a matrix may not be stored wider than the vectors of its level"),
+        }
+    }
+}
+
+/// Those of levels of so many rows, none wider than `widest`.
+///
+/// # Errors
+/// Where the options of a level make it wider than the one above, or its matrix wider than itself.
+pub(super) fn of_levels(
+    amg: &Amg,
+    rows: impl Iterator<Item = usize>,
+    widest: Unit,
+) -> error::Result<Vec<Precision>> {
+    let of_level = |(level, rows)| amg.for_level(level, rows).precision.capped(widest).at(0);
+    let found: Vec<Precision> = rows.enumerate().map(of_level).collect();
+    let wider = |pair: &[Precision]| !within(pair[1].working, pair[0].working);
+    match found.windows(2).position(wider) {
+        None => Ok(found),
+        Some(above) => {
+            let (next, given, limit) = (above + 1, found[above + 1], found[above]);
+            let reason = format!("level {next} in {given} is wider than level {above} in {limit}");
+            Err(bad("levels", &reason))
+        }
+    }
+}
+
+/// How transfer operators between two levels are stored: as the matrix of the finer one, but no
+/// wider than the vectors of the coarser.
+pub(super) fn of_transfer(fine: Precision, coarse: Precision) -> Unit {
+    match within(fine.matrix, coarse.working) {
+        true => fine.matrix,
+        false => coarse.working,
+    }
+}
+
+fn at(units: &[Unit], level: usize) -> &Unit {
+    &units[level.min(units.len() - 1)]
+}
+
+/// Whether every number of `narrow` is one of `wide`.
+fn within(narrow: Unit, wide: Unit) -> bool {
+    match wide {
+        Unit::Double => true,
+        Unit::Single => narrow != Unit::Double,
+        half => narrow == half,
+    }
+}
+
+fn list(text: &str) -> Result<Vec<Unit>, ConfigError> {
+    text.split('-').map(Unit::from_str).collect()
+}
+
+impl FromStr for LevelPrecisions {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let (working, matrix) = text.split_once('/').unwrap_or((text, text));
+        let precisions = Self {
+            working: list(working)?,
+            matrix: list(matrix)?,
+        };
+        match precisions.check() {
+            Ok(()) => Ok(precisions),
+            Err(reason) => Err(ConfigError::BadValue {
+                place: "multigrid".to_owned(),
+                key: "precision".to_owned(),
+                value: text.to_owned(),
+                reason: reason.to_owned(),
+            }),
+        }
+    }
+}
+
+impl Display for LevelPrecisions {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let names = |units: &[Unit]| units.iter().map(|u| u.name()).collect::<Vec<_>>().join("-");
+        let (working, matrix) = (names(&self.working), names(&self.matrix));
+        if working == matrix {
+            return f.pad(&working);
+        }
+        f.pad(&format!("{working}/{matrix}"))
+    }
+}
+
+text::as_text!(LevelPrecisions);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notation_is_read_and_written() {
+        for text in [
+            "dp",
+            "dp-sp",
+            "dp-sp-hp",
+            "dp-sp/dp-sp-hp",
+            "dp/hp",
+            "sp-bf",
+        ] {
+            assert_eq!(text.parse::<LevelPrecisions>().unwrap().to_string(), text);
+        }
+        for text in ["sp-dp", "sp/dp", "dp-hp-bf", "dp-hp/dp-sp", "", "dp-"] {
+            assert!(text.parse::<LevelPrecisions>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_cap() {
+        let precisions: LevelPrecisions = "dp-sp/dp-hp".parse().unwrap();
+        assert_eq!(precisions.capped(Unit::Single).to_string(), "sp-sp/sp-hp");
+    }
+}

@@ -1,0 +1,195 @@
+//! Levels brought into the range of the precision they are stored in.
+
+use std::sync::Arc;
+
+use super::working::{Matrices, Transfer};
+use crate::error::ConfigError;
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Size};
+use crate::matrix::Csr;
+use crate::precision::{Precision, Unit};
+use crate::scalar::{Kind, Scalar, bf16, f16};
+use crate::text;
+use crate::vector::{Coefficient, Vector};
+
+/// Couplings this much weaker than the smallest diagonal entry still keep all their bits.
+const MARGIN: f64 = 1024.0;
+
+/// What is done about numbers that are too large or too small for the precision of a level.
+///
+/// A scaled level holds `A' = D A D` with a diagonal matrix `D` of powers of two, which round
+/// nothing: `d_i^-2` is about the largest absolute value of row and column `i`, as in
+/// symmetry-preserving equilibration (Higham, Pranesh and Zounon 2019; algorithm 19 of the thesis
+/// on mixed-precision multigrid in Ginkgo). The ways to the next level take the scaling along,
+/// `R' = D_next R D^-1` and `P' = D^-1 P D_next`, so that `R' A' P'` is the scaled matrix of the
+/// next level. Stages have seen the matrices as they were; Jacobi smooths as before.
+///
+/// Residuals on their way to a level with vectors in half precision are divided by their norm, and
+/// the correction is multiplied by it: as the solve goes on they would become zero there. (Not by
+/// their largest entry: solutions are larger than residuals, and have to fit as well.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LevelScaling {
+    /// Scales the levels whose entries are out of range or whose diagonal is near its end.
+    #[default]
+    Auto,
+    /// Nothing: an entry too large is an error, what is too small becomes zero.
+    None,
+    /// Scales every level that is not stored in double precision.
+    Equilibrate,
+}
+
+impl LevelScaling {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::None, Self::Equilibrate];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::None => "none",
+            Self::Equilibrate => "equilibrate",
+        }
+    }
+
+    /// Whether vectors are divided by their norm on their way from one precision to another.
+    pub(super) fn normalises(self, from: Kind, to: Kind) -> bool {
+        self != Self::None && to == Kind::F16 && from != Kind::F16
+    }
+
+    /// Whether levels stored so have to be scaled.
+    fn applies(self, levels: &[Matrices], precisions: &[Precision]) -> Result<Vec<bool>> {
+        let narrow = precisions.iter().map(|of| of.matrix != Unit::Double);
+        let narrow: Vec<bool> = narrow.take(levels.len()).collect();
+        if self != Self::Auto || !narrow.contains(&true) {
+            let all = self == Self::Equilibrate;
+            return Ok(narrow.into_iter().map(|narrow| narrow && all).collect());
+        }
+        let matrices: Vec<&Csr<f64>> = levels.iter().map(|level| level.a.as_ref()).collect();
+        let found = Csr::largest_and_least_pivots(&matrices)?;
+        let fitting = found.into_iter().zip(precisions);
+        let fitting =
+            fitting.map(|(found, of)| of.matrix == Unit::Double || fits(found, of.matrix));
+        Ok(fitting.map(|fits| !fits).collect())
+    }
+}
+
+text::named!(LevelScaling, "scaling");
+
+/// How levels were scaled.
+#[derive(Debug, Default)]
+pub(super) struct Factors {
+    /// The diagonals of `D`, level by level; none where a level stays as it is.
+    pub diagonals: Vec<Option<Vec<f64>>>,
+    /// What corrections from the next level are to be multiplied by: transfer operators between
+    /// levels of different scales would be out of range themselves.
+    pub gains: Vec<f64>,
+}
+
+/// Scales what has to be scaled.
+pub(super) fn scale_levels(
+    scaling: LevelScaling,
+    levels: &mut [Matrices],
+    precisions: &[Precision],
+) -> Result<Factors> {
+    let mut factors = Factors::default();
+    for (level, applies) in levels.iter().zip(scaling.applies(levels, precisions)?) {
+        let diagonal = applies.then(|| roots(&level.a)).transpose()?;
+        factors.diagonals.push(diagonal);
+    }
+    for (number, level) in levels.iter_mut().enumerate() {
+        let own = factors.diagonals[number].as_deref();
+        if own.is_some() {
+            level.a = Arc::new(between(own, &level.a, own)?);
+        }
+        if let Some(transfer) = &mut level.transfer {
+            let next = factors.diagonals[number + 1].as_deref();
+            factors.gains.push(scale_transfer(transfer, own, next)?);
+        }
+    }
+    Ok(factors)
+}
+
+/// Makes `R'` and `P'`, both divided by the power of two they have grown by; returns its square.
+fn scale_transfer(
+    transfer: &mut Transfer,
+    own: Option<&[f64]>,
+    next: Option<&[f64]>,
+) -> Result<f64> {
+    if own.is_none() && next.is_none() {
+        return Ok(1.0);
+    }
+    let before = transfer.restriction.norm_max();
+    let inverse: Option<Vec<f64>> = own.map(|own| own.iter().map(|d| 1.0 / d).collect());
+    let restriction = between(next, &transfer.restriction, inverse.as_deref())?;
+    let prolongation = between(inverse.as_deref(), &transfer.prolongation, next)?;
+    let growth = (restriction.norm_max() / before).log2().round().exp2();
+    transfer.restriction = Arc::new(restriction.scale(1.0 / growth)?);
+    transfer.prolongation = Arc::new(prolongation.scale(1.0 / growth)?);
+    Ok(growth * growth)
+}
+
+/// `L A R` with diagonal matrices.
+fn between(left: Option<&[f64]>, a: &Csr<f64>, right: Option<&[f64]>) -> Result<Csr<f64>> {
+    match (left, right) {
+        (Some(left), Some(right)) => a.scale_rows(left)?.scale_columns(right),
+        (Some(left), None) => a.scale_rows(left),
+        (None, Some(right)) => a.scale_columns(right),
+        (None, None) => Ok(a.clone()),
+    }
+}
+
+/// Powers of two near one over the square roots of the largest entries of rows and columns.
+fn roots(a: &Csr<f64>) -> Result<Vec<f64>> {
+    let scaling = a.equilibrate(1)?.scaling;
+    let pairs = scaling.rows.iter().zip(&scaling.columns);
+    let power = |(row, column): (&f64, &f64)| (-row.max(*column).log2().round()).exp2();
+    Ok(pairs.map(power).collect())
+}
+
+/// Whether the largest entry and the inverse of the least pivot are within the range of a precision.
+fn fits((found, pivot): (f64, f64), unit: Unit) -> bool {
+    let (smallest, largest) = range(unit);
+    found <= largest && pivot >= MARGIN * smallest
+}
+
+/// The smallest normal and the largest number.
+fn range(unit: Unit) -> (f64, f64) {
+    match unit {
+        Unit::Double => (f64::MIN_POSITIVE, f64::MAX),
+        Unit::Single => (f32::MIN_POSITIVE.into(), f32::MAX.into()),
+        Unit::Half => (f16::MIN_POSITIVE.into(), f16::MAX.into()),
+        Unit::Bfloat => (bf16::MIN_POSITIVE.into(), bf16::MAX.into()),
+    }
+}
+
+/// `y = |x| M (x / |x|)`: the same as `M` where nothing is out of range.
+#[derive(Debug)]
+pub(super) struct Normalised<T: Scalar> {
+    pub inner: Arc<dyn LinOp<T>>,
+}
+
+impl<T: Scalar> LinOp<T> for Normalised<T> {
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.inner.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let mut unit = ws.vector_like::<T, T>(x)?;
+        let mut norms = ws.scalars(x)?;
+        x.norm(&mut norms)?;
+        unit.copy_from(x)?;
+        unit.scale(Coefficient::one().over(&norms))?;
+        self.inner.apply(&unit, y, ws)?;
+        y.scale(Coefficient::of(&norms))
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.inner.footprint()
+    }
+}

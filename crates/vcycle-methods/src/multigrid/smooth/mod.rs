@@ -1,0 +1,137 @@
+//! Smoothers: what takes care of the error that the next level cannot see.
+//!
+//! A sweep is `x += M (b - A x)` with any approximate inverse `M`: the operator of any
+//! [`Factory`].
+
+mod damped;
+mod kind;
+mod levels;
+
+use std::sync::Arc;
+
+pub use kind::Smoother;
+pub use levels::Smoothing;
+
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::{Footprint, LinOp, Transpose};
+use crate::scalar::Scalar;
+use crate::vector::{Coefficient, Vector};
+
+/// Sweeps of a smoother bound to a matrix.
+#[derive(Clone, Debug)]
+pub struct Relaxation<T: Scalar> {
+    /// Approximates the inverse of the matrix.
+    pub m: Arc<dyn LinOp<T>>,
+    /// How many sweeps are made.
+    pub sweeps: usize,
+    /// Whether `M^T` takes the place of `M`, so that the sweeps are the adjoint of those without.
+    pub transposed: bool,
+}
+
+impl<T: Scalar> Relaxation<T> {
+    /// Sweeps from a zero guess; the first needs no product. The old contents of `x` are not read.
+    ///
+    /// # Errors
+    /// When an operator fails.
+    pub fn start(
+        &self,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        if self.sweeps == 0 {
+            return x.fill(T::default());
+        }
+        self.step(b, x, ws)?;
+        self.sweep(self.sweeps - 1, a, b, x, ws)
+    }
+
+    /// Sweeps from the guess in `x`.
+    ///
+    /// # Errors
+    /// When an operator fails.
+    pub fn improve(
+        &self,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.sweep(self.sweeps, a, b, x, ws)
+    }
+
+    /// Whether [`improve_beside`](Self::improve_beside) is to be preferred.
+    pub(super) fn ends_beside(&self) -> bool {
+        !self.transposed && self.m.ends_beside(self.sweeps)
+    }
+
+    /// Sweeps from `guess`, which is lost, to `x`.
+    ///
+    /// # Errors
+    /// When an operator fails.
+    pub(super) fn improve_beside(
+        &self,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        guess: &mut Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.m.improve_beside(self.sweeps, a, b, guess, x, ws)
+    }
+
+    fn sweep(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        if !self.transposed {
+            return self.m.improve(sweeps, a, b, x, ws);
+        }
+        for _ in 0..sweeps {
+            let mut r = ws.vector_like::<T, T>(b)?;
+            let mut step = ws.vector_like::<T, T>(b)?;
+            a.residual(b, x, &mut r, ws)?;
+            self.step(&r, &mut step, ws)?;
+            x.axpy(Coefficient::one(), &step)?;
+        }
+        Ok(())
+    }
+
+    /// `z = M r`.
+    fn step(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        match self.transposed {
+            false => self.m.apply(r, z, ws),
+            true => self.m.apply_transposed(Transpose::Plain, r, z, ws),
+        }
+    }
+
+    /// Bytes that all sweeps move, those of vectors of `vector` bytes included.
+    pub(super) fn moved(&self, a: &dyn LinOp<T>, vector: usize, from_zero: bool) -> usize {
+        let products = self.sweeps.saturating_sub(usize::from(from_zero));
+        self.sweeps * (self.m.footprint().moved + 2 * vector)
+            + products * (a.footprint().moved + 6 * vector)
+    }
+
+    /// Bytes held, and moved by all sweeps without the products with the matrix.
+    pub fn footprint(&self) -> Footprint {
+        let once = self.m.footprint();
+        Footprint {
+            held: once.held,
+            moved: self.sweeps * once.moved,
+        }
+    }
+
+    /// Bytes held where `other` is held already.
+    pub(super) fn held_beside(&self, other: &Self) -> usize {
+        match Arc::ptr_eq(&self.m, &other.m) {
+            true => 0,
+            false => self.m.footprint().held,
+        }
+    }
+}

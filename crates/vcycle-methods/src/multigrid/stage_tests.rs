@@ -1,0 +1,262 @@
+//! The stages of multigrid on a processor that plays a GPU, compared with those of the host.
+
+use std::sync::Arc;
+
+use crate::executor::{Executor, Workspace};
+use crate::gallery;
+use crate::linop::{LinOp, Size};
+use crate::matrix::{Csr, Duplicates, Pattern};
+use crate::multigrid::Amg;
+use crate::multigrid::coarsen::{self, Aggregates, Splitting};
+use crate::multigrid::interpolate::{self, Truncation};
+use crate::multigrid::strength::{Absolute, Classical, Mutual, Strength, Symmetric};
+use crate::vector::Vector;
+use vcycle_core::testing::device;
+
+/// Small problems with even and uneven couplings, of one sign and of both.
+fn problems() -> Vec<Csr<f64>> {
+    let specs = [
+        "poisson5:9",
+        "poisson27:4",
+        "jump7:5,1e6",
+        "aniso5:9,0.01",
+        "convdiff7:4,100",
+    ];
+    let build = |spec: &&str| gallery::build(spec, &Executor::reference()).unwrap().matrix;
+    let mut all: Vec<_> = specs.iter().map(build).collect();
+    all.push(scattered(90, 9));
+    all
+}
+
+/// A matrix of symmetric pattern and values of both signs, rows of very different lengths.
+fn scattered(n: u32, per_row: u32) -> Csr<f64> {
+    let hash = |i: u32, k: u32| (i * 31 + k).wrapping_mul(0x9e37_79b1) >> 7;
+    let (mut rows, mut columns, mut values) = (vec![], vec![], vec![]);
+    for i in 0..n {
+        let count = if i == 3 { n } else { hash(i, 0) % per_row };
+        for k in 0..count {
+            let j = hash(i, k + 1) % n;
+            let value = -1.0 - f64::from(hash(k, j) % 7) * 0.5 + f64::from(hash(j, i) % 4);
+            rows.extend([i, j]);
+            columns.extend([j, i]);
+            values.extend([value; 2]);
+        }
+        rows.push(i);
+        columns.push(i);
+        values.push(40.0);
+    }
+    let (host, size) = (Executor::reference(), Size::square(n as usize));
+    Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap()
+}
+
+fn measures() -> [Strength; 4] {
+    [
+        Strength::Mutual(Mutual::default()),
+        Strength::Classical(Classical::default()),
+        Strength::Symmetric(Symmetric::default()),
+        Strength::Absolute(Absolute::default()),
+    ]
+}
+
+/// Every problem with its graphs by the first `count` measures, on the host and on the device.
+fn for_each_problem(count: usize, check: impl Fn([(&Csr<f64>, &Arc<Pattern>); 2])) {
+    let Some(executor) = device() else { return };
+    for a in problems() {
+        let copy = a.copy_to(&executor).unwrap();
+        for strength in &measures()[..count] {
+            let (here, there) = (strength.graph(&a).unwrap(), strength.graph(&copy).unwrap());
+            check([(&a, &here), (&copy, &there)]);
+        }
+    }
+}
+
+/// Equal patterns, and values up to rounding.
+fn assert_close(found: &Csr<f64>, expected: &Csr<f64>) {
+    assert_eq!(found.size(), expected.size());
+    assert_eq!(found.offsets(), expected.offsets());
+    assert_eq!(found.columns(), expected.columns());
+    for (found, expected) in found.values().iter().zip(expected.values()) {
+        let error = (found - expected).abs();
+        assert!(
+            error <= 1e-12 * expected.abs().max(1.0),
+            "{found} {expected}"
+        );
+    }
+}
+
+#[test]
+fn strong_couplings_are_the_same() {
+    for_each_problem(4, |[(_, here), (_, there)]| {
+        assert_eq!(there.offsets(), here.offsets());
+        assert_eq!(there.columns(), here.columns());
+    });
+}
+
+#[test]
+fn choices_and_groups_are_the_same() {
+    for_each_problem(2, |[(a, here), (copy, there)]| {
+        for seed in [0, 1] {
+            let pmis = |graph| coarsen::pmis(graph, seed).unwrap();
+            assert_eq!(pmis(there), pmis(here));
+            let mis2 = |graph| coarsen::mis2(graph, seed).unwrap();
+            assert_eq!(mis2(there), mis2(here));
+            let aggressive = |graph| coarsen::aggressive(graph, seed, 1).unwrap();
+            assert_eq!(aggressive(there), aggressive(here));
+        }
+        for size in [2, 4, 8] {
+            let pgm = |a| coarsen::pgm(a, size, 1).unwrap();
+            assert_eq!(pgm(copy), pgm(a));
+        }
+    });
+}
+
+#[test]
+fn prolongations_from_chosen_unknowns_are_the_same() {
+    type Method = fn(&Csr<f64>, &Arc<Pattern>, &Splitting, &Truncation) -> crate::Result<Csr<f64>>;
+    let methods: [Method; 5] = [
+        interpolate::direct,
+        interpolate::classical,
+        interpolate::extended,
+        interpolate::extended_i,
+        interpolate::hybrid,
+    ];
+    let mut by_factor = Truncation::none();
+    by_factor.factor = 0.3;
+    for_each_problem(2, |[(a, here), (copy, there)]| {
+        let splitting = coarsen::pmis(here, 1).unwrap();
+        for method in methods {
+            for truncation in [&Truncation::none(), &Truncation::default(), &by_factor] {
+                let found = method(copy, there, &splitting, truncation).unwrap();
+                assert_close(&found, &method(a, here, &splitting, truncation).unwrap());
+            }
+        }
+        let twice = coarsen::aggressive(here, 1, 1).unwrap();
+        let two_stage = |a, graph| {
+            let (first, second) = (&twice.first, &twice.second);
+            interpolate::two_stage(a, graph, first, second, &Truncation::none()).unwrap()
+        };
+        assert_close(&two_stage(copy, there), &two_stage(a, here));
+    });
+}
+
+#[test]
+fn prolongations_of_groups_are_the_same() {
+    let one = Size::square(1);
+    for_each_problem(2, |[(a, here), (copy, there)]| {
+        let groups: Aggregates = coarsen::mis2(here, 1).unwrap();
+        let tentative = |a: &Csr<f64>| {
+            let (t, _) = interpolate::tentative(&groups, &[], 1, a.executor()).unwrap();
+            t
+        };
+        let (t, t_copy) = (tentative(a), tentative(copy));
+        assert_close(&t_copy, &t);
+        let radius = interpolate::spectral_radius(a).unwrap();
+        let found = interpolate::spectral_radius(copy).unwrap();
+        assert!((found - radius).abs() < 1e-12 * radius, "{found} {radius}");
+        for (filter, filter_copy) in [(None, None), (Some(here), Some(there))] {
+            let smoothed = |a, t, filter| {
+                interpolate::smoothed(a, t, (4.0 / 3.0, radius), filter, one).unwrap()
+            };
+            let expected = smoothed(a, &t, filter);
+            assert_close(&smoothed(copy, &t_copy, filter_copy), &expected);
+        }
+    });
+}
+
+#[test]
+fn prolongations_of_vectors_are_the_same() {
+    let Some(executor) = device() else { return };
+    let host = Executor::reference();
+    let problem = gallery::build("elasticity:4x3x2", &host).unwrap();
+    let modes = problem.near_nullspace.unwrap();
+    let modes = modes.vectors();
+    let nodes = modes[0].len() / 3;
+    // Groups of different size, one of a single node, where rotations depend on translations, and two nodes
+    // without any.
+    let group = |node: usize| match node {
+        0 => 0,
+        1 | 20 => coarsen::NONE,
+        _ => 1 + (node * node % 7) as u32,
+    };
+    let groups = Aggregates {
+        aggregate: (0..nodes).map(group).collect(),
+        count: 8,
+    };
+    let constant = vec![vec![1.0; 3 * nodes]];
+    for (modes, block) in [(modes, 3), (&modes[..3], 3), (&constant, 3)] {
+        let make = |executor| interpolate::tentative(&groups, modes, block, executor).unwrap();
+        let ((t, coarse), (t_copy, coarse_copy)) = (make(&host), make(&executor));
+        assert_close(&t_copy, &t);
+        assert_eq!(coarse_copy.len(), coarse.len());
+        for (found, expected) in coarse_copy.concat().iter().zip(coarse.concat()) {
+            assert!((found - expected).abs() < 1e-13, "{found} {expected}");
+        }
+    }
+    let refused = interpolate::tentative(&groups, &[vec![1.0]], 3, &executor);
+    assert!(matches!(refused, Err(crate::Error::SizeMismatch { .. })));
+}
+
+#[test]
+fn long_rows_have_tables_in_global_memory() {
+    let Some(executor) = device() else { return };
+    // One row that is coupled with all others, which depend on nothing else.
+    let n = 1500;
+    let (mut rows, mut columns, mut values) = (vec![], vec![], vec![]);
+    for i in 0..n {
+        rows.extend([i, i, 0]);
+        columns.extend([i, 0, i]);
+        values.extend([f64::from(n), -1.0, -1.0]);
+    }
+    let size = Size::square(n as usize);
+    let host = Executor::reference();
+    let a = Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap();
+    let all_but_first = (0..n).map(|i| i.wrapping_sub(1)).collect();
+    let splitting = Splitting {
+        coarse_index: all_but_first,
+        coarse_count: n as usize - 1,
+    };
+    let copy = a.copy_to(&executor).unwrap();
+    let none = Truncation::none();
+    let make = |a: &Csr<f64>| interpolate::extended_i(a, a.pattern(), &splitting, &none).unwrap();
+    assert_close(&make(&copy), &make(&a));
+}
+
+#[test]
+fn nodes_with_modes_are_set_up_as_by_the_host() {
+    let Some(executor) = device() else { return };
+    let problem = gallery::build("elasticity:6x3x3", &Executor::reference()).unwrap();
+    let near = problem.near_nullspace.unwrap();
+    let amg = Amg {
+        coarsening: "mis2".parse().unwrap(),
+        coarsest_rows: 30,
+        host_rows: 0,
+        ..Amg::default()
+    };
+    let cycle = |executor: &Executor| {
+        let ws = Workspace::new();
+        let a = problem.matrix.copy_to(executor).unwrap();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let hierarchy = amg.hierarchy_with(&a, &near, &ws).unwrap();
+        assert!(hierarchy.report().levels.len() > 1);
+        let b = Vector::filled(executor, a.size().rows, 1, 1.0).unwrap();
+        let mut x = Vector::zeros_like(&b).unwrap();
+        hierarchy.apply(&b, &mut x, &ws).unwrap();
+        x.to_vec()
+    };
+    let expected = cycle(&Executor::reference());
+    let size = expected.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    for (found, expected) in cycle(&executor).iter().zip(&expected) {
+        assert!((found - expected).abs() < 1e-5 * size);
+    }
+}
+
+#[test]
+fn a_zero_on_the_diagonal_is_named() {
+    let Some(executor) = device() else { return };
+    let a = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 0.0]);
+    let result = interpolate::spectral_radius(&a.copy_to(&executor).unwrap());
+    assert!(matches!(
+        result,
+        Err(crate::Error::ZeroDiagonal { row: 1, .. })
+    ));
+}

@@ -1,0 +1,274 @@
+//! From a matrix to those of all levels.
+
+use std::sync::Arc;
+
+use super::amg::{Amg, Known};
+use super::clock::Clock;
+use super::coarsen::{Numbers, uniform};
+use super::coarsest::is_diagonal;
+use super::hierarchy::unit_of;
+use super::near_nullspace::NearNullspace;
+use super::restriction;
+use super::stages::{Coarsened, Coarsening, Interpolation};
+use super::systems::{Unknowns, View, in_blocks};
+use super::working::{Matrices, Transfer};
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::launch::setup::Queue;
+use crate::linop::{LinOp, Size, check_square, entries};
+use crate::matrix::{Csr, Galerkin, galerkin};
+use crate::scalar::Scalar;
+
+/// Coarsening that leaves more than this part of the unknowns is not worth a level.
+const STALLED: f64 = 0.9;
+/// Members of groups by the numbering where matching stalls: those of the largest matching.
+const STALLED_GROUP: usize = 8;
+
+/// The parameters, every `auto` decided, the finest level, and what is known of its unknowns.
+pub(super) fn analysed<T: Scalar>(
+    amg: &Amg,
+    given: &Arc<dyn LinOp<T>>,
+    near_nullspace: &NearNullspace,
+    clock: &Clock<'_>,
+) -> Result<(Amg, Vec<Matrices>, Unknowns)> {
+    let _stage = clock.stage(0, "analysis");
+    let amg = amg.searching(near_nullspace);
+    let a = finest(amg.host_rows_needed(), given)?;
+    check_room(&a)?;
+    let amg = amg.decided_by(|| {
+        Ok(Known {
+            definite: a.symmetric_and_positive()? == [true; 2],
+            on_device: matches!(a.executor(), Executor::Gpu(_)),
+            jumps: near_nullspace.block_size() == 1 && a.has_jumps()?,
+        })
+    })?;
+    amg.check_levels(near_nullspace)?;
+    near_nullspace.check(a.size().rows)?;
+    let unknowns = match &amg.test_space {
+        None => Unknowns::new(near_nullspace),
+        Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
+    };
+    Ok((amg, vec![Matrices::new(a)], unknowns))
+}
+
+/// Fails before anything is made where a device has no room even for the first steps: a weight for every
+/// entry and a few numbers for every row.
+fn check_room(a: &Csr<f64>) -> Result<()> {
+    let (weights, rows) = (a.nonzeros() * size_of::<f32>(), a.size().rows);
+    a.executor()
+        .check_room(weights + rows * 4 * size_of::<f64>())
+}
+
+/// The matrix in double precision, checked: the given one itself if it is that already; on the host if
+/// it has less than `host_rows`.
+pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
+    unit_of(T::KIND)?;
+    check_square(a.as_ref(), "amg")?;
+    let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
+    let finest = match shared.downcast::<Csr<f64>>() {
+        Ok(same) => same,
+        Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
+    };
+    let finest = match moves(&finest, host_rows) {
+        true => Arc::new(finest.copy_to(&a.executor().on_host())?),
+        false => finest,
+    };
+    let largest = finest.largest_entry()?;
+    if !largest.is_finite() {
+        finest.check_finite()?;
+    }
+    if finest.size().rows > 0 && largest == 0.0 {
+        return Err(Error::Singular {
+            component: "amg",
+            reason: "all entries are zero".to_owned(),
+        });
+    }
+    Ok(finest)
+}
+
+/// Whether a matrix is on a device and too small for it.
+fn moves(a: &Csr<f64>, host_rows: usize) -> bool {
+    matches!(a.executor(), Executor::Gpu(_)) && a.size().rows < host_rows
+}
+
+impl Amg {
+    /// The matrix where the next level is set up.
+    pub(super) fn placed(&self, a: Csr<f64>) -> Result<Csr<f64>> {
+        match moves(&a, self.host_rows) {
+            true => a.copy_to(&a.executor().on_host()),
+            false => Ok(a),
+        }
+    }
+}
+
+/// What a step to the next level leaves for those who ask for it.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// For every unknown (or node) its number, or that of its group, on the next level.
+    pub map: Numbers,
+    /// The blocks of the prolongation.
+    pub block: Size,
+    /// The symbolic phase of the product, unless that was formed by blocks.
+    pub product: Option<Galerkin>,
+    /// What is known of the unknowns of the next level.
+    pub unknowns: Unknowns,
+}
+
+/// Adds all levels below the last one; why there are no more if that is not small then.
+pub(super) fn coarsen(
+    amg: &Amg,
+    levels: &mut Vec<Matrices>,
+    mut unknowns: Unknowns,
+    clock: &Clock<'_>,
+    mut records: Option<&mut Vec<Record>>,
+) -> Result<Option<String>> {
+    let is_small = |a: &Csr<f64>| a.size().rows <= amg.coarsest_rows || is_diagonal(a);
+    if amg.coarse_filter < 1.0 {
+        clock.note("coarse matrices are filtered: the cycle is not symmetric".to_owned());
+    }
+    while levels.len() < amg.max_levels {
+        let number = levels.len() - 1;
+        let last = &mut levels[number];
+        if is_small(&last.a) {
+            break;
+        }
+        let records = records.as_deref_mut();
+        match step(amg, number, &last.a, &mut unknowns, clock, records)? {
+            Err(reason) => return Ok(Some(reason)),
+            Ok((transfer, radius, coarse)) => {
+                (last.transfer, last.radius) = (Some(transfer), radius);
+                levels.push(Matrices::new(Arc::new(amg.placed(coarse)?)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The way to the next level, the spectral radius of this one if it was found, the next matrix.
+type Step = (Transfer, Option<f64>, Csr<f64>);
+
+/// The step from a level to the next, or why there is none.
+fn step(
+    amg: &Amg,
+    level: usize,
+    a: &Csr<f64>,
+    unknowns: &mut Unknowns,
+    clock: &Clock<'_>,
+    records: Option<&mut Vec<Record>>,
+) -> Result<Result<Step, String>> {
+    let stage = |name| clock.stage(level, name);
+    let rows = a.size().rows;
+    let mut amg = amg.for_level(level, rows);
+    amg.strength = amg.strength_at(level);
+    let amg = &amg;
+    let interpolation = amg.interpolation.after(amg.coarsening)?;
+    let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
+    let strength = is_used.then_some(amg.strength);
+    let view = {
+        let _stage = stage("strength");
+        View::new(amg.systems, amg.coarsening, strength, a, unknowns)?
+    };
+    let stalls = |count: usize| count as f64 > STALLED * rows as f64;
+    let mut coarsened = {
+        let _stage = stage("coarsening");
+        Coarsened::new(amg, view.matrix(), view.strength())?
+    };
+    if amg.coarsening == Coarsening::Pgm && stalls(view.coarse_rows(coarsened.count(), unknowns)) {
+        let nodes = view.matrix().size().rows;
+        coarsened = Coarsened::Grouped(uniform(nodes, STALLED_GROUP)?);
+        clock.note(format!(
+            "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
+        ));
+    }
+    if interpolation.fits_vectors() {
+        let _stage = stage("interpolation");
+        coarsened = coarsened.fitted(interpolation, &view, amg, unknowns)?;
+    }
+    let count = view.coarse_rows(coarsened.count(), unknowns);
+    if count == 0 || stalls(count) {
+        return Ok(Err(format!(
+            "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"
+        )));
+    }
+    let map = coarsened.map();
+    let (own, (prolongation, block, radius)) = {
+        let _stage = stage("interpolation");
+        let stages = (strength, interpolation);
+        (
+            restriction::own(amg, stages, a, &coarsened, unknowns)?,
+            coarsened.prolongation(interpolation, view, amg, unknowns)?,
+        )
+    };
+    let _stage = stage("galerkin");
+    let keep = records.is_some();
+    let ways = (own, &prolongation);
+    let (restriction, coarse, product) = product(a, ways, block, amg.restriction_scaling, keep)?;
+    if let Some(records) = records {
+        records.push(Record {
+            map,
+            block,
+            product,
+            unknowns: unknowns.clone(),
+        });
+    }
+    let transfer = Transfer {
+        restriction: Arc::new(restriction),
+        prolongation: Arc::new(prolongation),
+    };
+    let coarse = without_empty_rows(coarse)?;
+    Ok(Ok((
+        transfer,
+        radius,
+        unknowns.filtered(coarse, amg.coarse_filter)?,
+    )))
+}
+
+/// `R = scaling P^T`, unless `R` is given, and `R A P`, by blocks if they are larger than an entry and
+/// `A` is made of them; else with the symbolic phase if it is to be kept.
+pub(super) fn product(
+    a: &Csr<f64>,
+    (own, p): (Option<Csr<f64>>, &Csr<f64>),
+    block: Size,
+    scaling: f64,
+    keep: bool,
+) -> Result<(Csr<f64>, Csr<f64>, Option<Galerkin>)> {
+    let scaled = |r: Csr<f64>| match scaling {
+        1.0 => Ok(r),
+        factor => r.scale(factor),
+    };
+    if own.is_none()
+        && let Some((a, p)) = in_blocks(a, p, block)
+    {
+        let r = p.transpose()?;
+        let coarse = r.multiply(&a.multiply(&p)?)?.rows()?;
+        return Ok((scaled(r.rows()?)?, scaled(coarse)?, None));
+    }
+    let r = match own {
+        Some(own) => scaled(own)?,
+        None => scaled(p.transpose()?)?,
+    };
+    if !keep {
+        let coarse = galerkin(&r, a, p)?;
+        return Ok((r, coarse, None));
+    }
+    let symbolic = Galerkin::symbolic(&r, a, p)?;
+    let coarse = symbolic.numeric(&r, a, p)?;
+    Ok((r, coarse, Some(symbolic)))
+}
+
+/// Ones on the diagonal of rows without entries: those of modes that depend on others in their
+/// group, to which nothing is restricted.
+pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
+    if let Some(queue) = Queue::of(coarse.executor())
+        && !coarse.pattern().has_empty_rows(&queue)?
+    {
+        return Ok(coarse);
+    }
+    let empty = |row: usize| coarse.pattern().range(row).is_empty();
+    let rows = coarse.size().rows;
+    if !(0..rows).any(empty) {
+        return Ok(coarse);
+    }
+    let ones = Csr::identity(coarse.executor(), rows).filter(|row, _, _: f64| empty(row))?;
+    coarse.add(1.0, 1.0, &ones)
+}

@@ -1,0 +1,161 @@
+//! Matrices of levels in the precisions they are stored in.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::launch::setup::Queue;
+use crate::linop::LinOp;
+use crate::matrix::Csr;
+use crate::precision::Unit;
+use crate::scalar::{Scalar, bf16, f16};
+
+/// Matrices between vectors of `Self` and vectors of `Y`, stored in any precision that is not
+/// wider than the narrower of both.
+pub(super) trait Stores<Y: Scalar>: Scalar {
+    fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<Self, Y>>>;
+}
+
+/// A matrix to be stored in another precision, and the level it is of.
+pub(super) struct Rounded<'m> {
+    pub matrix: &'m Arc<Csr<f64>>,
+    pub unit: Unit,
+    pub level: usize,
+    pub executor: &'m Executor,
+    /// Whether no layout for fast products is to be made of it.
+    pub is_plain: bool,
+    /// Whether `matrix` keeps what is made here for the next time.
+    pub is_kept: bool,
+    pub overflows: &'m Overflows,
+}
+
+impl Rounded<'_> {
+    /// As a device multiplies with it: its layout is made now.
+    fn ready<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
+        let stored = self.to::<M>()?;
+        if let Executor::Gpu(_) = self.executor {
+            stored.operand(1)?;
+        }
+        Ok(stored)
+    }
+
+    /// Itself if it is of that type already.
+    fn to<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
+        let there = |matrix: &Arc<Csr<M>>| matrix.executor().shares_memory_with(self.executor);
+        let shared: Arc<dyn Any + Send + Sync> = Arc::clone(self.matrix) as _;
+        if let Some(same) = shared.downcast().ok().filter(there) {
+            return Ok(same);
+        }
+        if let Some(kept) = self.matrix.narrow().filter(there) {
+            return Ok(kept);
+        }
+        let made = self.made::<M>()?;
+        if self.is_kept {
+            self.matrix.keep_narrow(&made);
+        }
+        Ok(made)
+    }
+
+    fn made<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
+        if let Some(queue) = Queue::of(self.matrix.executor()) {
+            return self.overflows.watched(queue, self.matrix, self.level);
+        }
+        let narrow = self.matrix.convert::<M>()?;
+        check(&narrow, self.level)?;
+        let narrow = narrow.into_executor(self.executor)?;
+        Ok(Arc::new(match self.is_plain {
+            true => narrow.plain(),
+            false => narrow,
+        }))
+    }
+}
+
+/// Fails if a value did not fit.
+fn check<M: Scalar>(narrow: &Csr<M>, level: usize) -> Result<()> {
+    match narrow.check_finite() {
+        Err(Error::NonFiniteEntry { row, column }) => Err(Error::LevelOverflow {
+            level,
+            row,
+            column,
+            kind: M::KIND,
+        }),
+        other => other,
+    }
+}
+
+/// Names the place that did not fit, if there is one.
+type Check = Box<dyn Fn() -> Result<()>>;
+
+/// Matrices that a device has stored in narrower types, noting whether anything did not fit: the
+/// host asks once for all of them.
+#[derive(Default)]
+pub(super) struct Overflows {
+    found: RefCell<Option<Buffer<u32>>>,
+    checks: RefCell<Vec<Check>>,
+}
+
+impl Overflows {
+    /// The matrix of a level in another type.
+    fn watched<M: Scalar>(
+        &self,
+        queue: Queue<'_>,
+        matrix: &Csr<f64>,
+        level: usize,
+    ) -> Result<Arc<Csr<M>>> {
+        let mut found = self.found.borrow_mut();
+        let mut noted = match found.take() {
+            Some(noted) => noted,
+            None => queue.zeros(1)?,
+        };
+        let values = queue.convert_noting(matrix.values_buffer(), Some(&mut noted))?;
+        *found = Some(noted);
+        let narrow = Arc::new(Csr::of_buffers(matrix.pattern(), values));
+        let kept = Arc::clone(&narrow);
+        let checks = &mut self.checks.borrow_mut();
+        checks.push(Box::new(move || check(&kept, level)));
+        Ok(narrow)
+    }
+
+    /// Fails, naming the first place found, if anything did not fit.
+    pub fn check(&self) -> Result<()> {
+        match &*self.found.borrow() {
+            Some(found) if found.get(0)? != 0 => {
+                self.checks.borrow().iter().try_for_each(|check| check())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+macro_rules! stores {
+    ($($x:ty, $y:ty: [$($unit:ident $m:ty),*];)*) => {$(
+        impl Stores<$y> for $x {
+            fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<$x, $y>>> {
+                match matrix.unit {
+                    $(Unit::$unit => Ok(matrix.ready::<$m>()?),)*
+                    #[allow(unreachable_patterns)]
+                    wider => unreachable!("{} is wider than the vectors", wider.name()),
+                }
+            }
+        }
+    )*};
+}
+
+stores! {
+    f64, f64: [Double f64, Single f32, Half f16, Bfloat bf16];
+    f64, f32: [Single f32, Half f16, Bfloat bf16];
+    f32, f64: [Single f32, Half f16, Bfloat bf16];
+    f64, f16: [Half f16];
+    f16, f64: [Half f16];
+    f64, bf16: [Bfloat bf16];
+    bf16, f64: [Bfloat bf16];
+    f32, f32: [Single f32, Half f16, Bfloat bf16];
+    f32, f16: [Half f16];
+    f16, f32: [Half f16];
+    f32, bf16: [Bfloat bf16];
+    bf16, f32: [Bfloat bf16];
+    f16, f16: [Half f16];
+    bf16, bf16: [Bfloat bf16];
+}

@@ -1,0 +1,229 @@
+//! Which couplings matter: the graph that coarsening and interpolation look at.
+//!
+//! Every measure gives each coupling a number `s_ij >= 0`; the strong ones are those with
+//! `s_ij >= threshold`. In place of a threshold the mean number of strong connections of a row can
+//! be prescribed, which keeps the coarsening alike on all levels (2.2.2 of the thesis on Chronos:
+//! the threshold is then found by sorting all `s_ij`).
+
+mod absolute;
+mod affinity;
+mod classical;
+mod mutual;
+mod symmetric;
+
+use std::sync::Arc;
+
+pub use absolute::Absolute;
+pub use affinity::Affinity;
+pub use classical::Classical;
+pub use mutual::Mutual;
+pub use symmetric::Symmetric;
+
+use crate::error::{Error, Result};
+use crate::launch::setup::{Queue, strength as device};
+use crate::matrix::{Csr, Pattern, Rows, build, ranges};
+use crate::reference::csr::CsrArrays;
+
+/// How strong couplings are told from weak ones.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, multigrid::strength::Strength};
+/// let a = gallery::build("aniso5:8,0.01", &Executor::cpu())?.matrix;
+/// let strong = Strength::default().graph(&a)?;
+/// assert_eq!(strong.columns()[strong.range(9)], [8, 10]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Strength {
+    /// What suits the coarsening: classical where unknowns are chosen, mutual where they are
+    /// grouped. [`graph`](Self::graph) takes it for classical.
+    #[default]
+    Auto,
+    /// Negative couplings against the largest of the row.
+    Classical(Classical),
+    /// Couplings against the diagonal entries of both unknowns.
+    Symmetric(Symmetric),
+    /// Couplings of either sign against the largest of the row.
+    Absolute(Absolute),
+    /// Couplings of either sign against the largest of both rows.
+    Mutual(Mutual),
+    /// Couplings between unknowns whose smooth errors are alike.
+    Affinity(Affinity),
+}
+
+impl Strength {
+    /// The same with the threshold of a level; 0 is the finest. Below the levels that go by affinity
+    /// it is `Auto`.
+    #[must_use]
+    pub fn at_level(self, level: usize) -> Self {
+        match self {
+            Strength::Symmetric(measure) => Strength::Symmetric(Symmetric {
+                threshold: measure.threshold * measure.decay.powi(level as i32),
+                ..measure
+            }),
+            Strength::Affinity(measure) if level >= measure.levels => Strength::Auto,
+            same => same,
+        }
+    }
+
+    /// For every row the columns it strongly depends on, never the diagonal nor a stored zero.
+    ///
+    /// # Errors
+    /// For a matrix that is not square, a threshold or number of connections that is negative or
+    /// not a number, and when memory is short.
+    pub fn graph(&self, a: &Csr<f64>) -> Result<Arc<Pattern>> {
+        match self {
+            Strength::Auto => graph(a, &Classical::default()),
+            Strength::Classical(measure) => graph(a, measure),
+            Strength::Symmetric(measure) => graph(a, measure),
+            Strength::Absolute(measure) => graph(a, measure),
+            Strength::Mutual(measure) => graph(a, measure),
+            Strength::Affinity(measure) => measure.strong(a),
+        }
+    }
+}
+
+impl Strength {
+    /// The couplings for weights that are made of entries: where the strong ones were not told by
+    /// theirs, all large ones, of which those are a part.
+    pub(super) fn for_weights(&self, a: &Csr<f64>, strong: &Arc<Pattern>) -> Result<Arc<Pattern>> {
+        match self {
+            Strength::Affinity(_) => graph(a, &affinity::LARGE),
+            _ => Ok(Arc::clone(strong)),
+        }
+    }
+}
+
+/// Couplings that rounding alone has taken below the threshold are strong: on grids many lie just there.
+const AT_THRESHOLD: f64 = 1.0 - 1e-10;
+
+/// One measure of strength.
+trait Measure: Sync {
+    fn threshold(&self) -> f64;
+    fn connections(&self) -> Option<f64>;
+
+    /// The same for a device; none where that has no kernels.
+    fn on_device(&self) -> Option<device::Measure> {
+        None
+    }
+
+    /// Numbers, as a rule one a row, that the other functions are given.
+    fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
+        Ok(a.diagonal())
+    }
+
+    /// What the couplings of row `i` are divided by: `s_ij` is [`coupling`](Self::coupling) over
+    /// this. Infinite for a row that has no strong ones.
+    fn reference(&self, a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64;
+
+    /// The size of the coupling `a_ij`; not positive where it is weak in any case.
+    fn coupling(&self, scales: &[f64], row: usize, column: usize, value: f64) -> f64;
+}
+
+/// Whether a matrix has a graph, and whether the parameters of a measure make sense.
+fn check(a: &Csr<f64>, measure: &impl Measure) -> Result<()> {
+    let size = a.size();
+    if size.rows != size.cols {
+        let component = "strength of connection";
+        return Err(Error::NotSquare { component, size });
+    }
+    not_negative("threshold", measure.threshold())?;
+    not_negative("connections", measure.connections().unwrap_or(0.0))
+}
+
+fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
+    check(a, measure)?;
+    if let (Some(queue), Some(known)) = (Queue::of(a.executor()), measure.on_device())
+        && measure.connections().is_none()
+    {
+        return device::graph(queue, a, known, AT_THRESHOLD * measure.threshold());
+    }
+    let scales = measure.scales(a)?;
+    let threshold = AT_THRESHOLD
+        * match measure.connections() {
+            Some(mean) => quantile(a, &scales, measure, mean),
+            None => measure.threshold(),
+        };
+    let arrays = a.at_hand();
+    let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
+        let (columns, values) = arrays.row(row);
+        let strong = threshold * measure.reference(&arrays, &scales, row);
+        let couplings = columns.iter().zip(values).map(|(&column, &value)| {
+            let coupling = measure.coupling(&scales, row, column as usize, value);
+            let keep = column as usize != row && coupling > 0.0 && coupling >= strong;
+            (keep, column, ())
+        });
+        rows.append_kept(a.executor(), columns.len(), couplings)
+    };
+    let pieces = a.pattern().pieces();
+    let arrays = build(a.executor(), pieces, a.bytes(), || (), fill)?;
+    Ok(arrays.into_pattern(a.executor(), a.size()))
+}
+
+fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
+    if value >= 0.0 {
+        return Ok(());
+    }
+    let reason = format!("{value} is not a number from 0 on");
+    Err(Error::BadParameter { parameter, reason })
+}
+
+/// `visit(j, size)` for the couplings of row `i` that are not weak in any case.
+fn for_each_coupling(
+    a: &CsrArrays<'_, f64>,
+    scales: &[f64],
+    measure: &impl Measure,
+    row: usize,
+    mut visit: impl FnMut(u32, f64),
+) {
+    let (columns, values) = a.row(row);
+    for (&column, &value) in columns.iter().zip(values) {
+        let coupling = measure.coupling(scales, row, column as usize, value);
+        if column as usize != row && coupling > 0.0 {
+            visit(column, coupling);
+        }
+    }
+}
+
+/// The threshold that keeps `mean` couplings a row on average; equal couplings are kept together.
+fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> f64 {
+    let arrays = a.at_hand();
+    let piece = |rows: std::ops::Range<usize>| {
+        let mut all = Vec::new();
+        for row in rows {
+            let reference = measure.reference(&arrays, scales, row);
+            for_each_coupling(&arrays, scales, measure, row, |_, c| {
+                all.push(c / reference)
+            });
+        }
+        all
+    };
+    let pieces = ranges(a.pattern().pieces());
+    let mut all = a.executor().run(a.bytes(), pieces, piece).concat();
+    let wanted = (mean * a.size().rows as f64).round() as usize;
+    match wanted.min(all.len()) {
+        0 => f64::INFINITY,
+        count => {
+            *all.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a))
+                .1
+        }
+    }
+}
+
+/// The largest coupling of a row.
+fn largest(a: &CsrArrays<'_, f64>, scales: &[f64], measure: &impl Measure, row: usize) -> f64 {
+    let mut largest = 0.0_f64;
+    for_each_coupling(a, scales, measure, row, |_, coupling| {
+        largest = if coupling > largest {
+            coupling
+        } else {
+            largest
+        };
+    });
+    largest
+}
+
+#[cfg(test)]
+mod tests;

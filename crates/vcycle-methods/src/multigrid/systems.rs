@@ -1,0 +1,363 @@
+//! Several unknowns a node.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::coarsen::{NONE, Splitting};
+use super::interpolate::filtered;
+use super::near_nullspace::NearNullspace;
+use super::stages::{Coarsened, Coarsening};
+use super::strength::{Classical, Strength};
+use crate::error::ConfigError;
+use crate::error::Result;
+use crate::linop::Size;
+use crate::matrix::{Bsr, Csr, Pattern, Rows, balance, build};
+use crate::text;
+
+/// How matrices with several unknowns a node are coarsened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Systems {
+    /// `node` where unknowns are grouped, `unknown` where they are chosen.
+    #[default]
+    Auto,
+    /// As if every unknown were a node of its own.
+    Scalar,
+    /// Each component by itself: couplings between different ones are left out of the strength
+    /// and of the interpolation, not of the coarse matrix. **Choose it** with classical
+    /// coarsening for components that are weakly coupled.
+    Unknown,
+    /// All unknowns of a node alike: strength and coarsening are those of the graph of nodes, in
+    /// which a block counts by its Frobenius norm. **Choose it** for aggregation with rigid-body
+    /// modes, and wherever the coarse levels need nodes.
+    Node,
+}
+
+impl Systems {
+    /// Every treatment.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Scalar, Self::Unknown, Self::Node];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Scalar => "scalar",
+            Self::Unknown => "unknown",
+            Self::Node => "node",
+        }
+    }
+
+    /// What it means for the unknowns of a level.
+    fn of(self, unknowns: &Unknowns, coarsening: Coarsening) -> Self {
+        match self {
+            _ if unknowns.block_size == 1 => Self::Scalar,
+            Self::Auto if coarsening.aggregates() => Self::Node,
+            Self::Auto => Self::Unknown,
+            given => given,
+        }
+    }
+}
+
+text::named!(Systems, "treatment of systems");
+
+/// What is known of the unknowns of a level.
+#[derive(Clone, Debug)]
+pub(super) struct Unknowns {
+    /// Unknowns of a node, or components.
+    block_size: usize,
+    /// The component of every unknown, where the numbering does not tell.
+    components: Option<Vec<u32>>,
+    /// The near-nullspace; none for the constants of the components.
+    pub modes: Vec<Vec<f64>>,
+}
+
+impl Unknowns {
+    pub fn new(near: &NearNullspace) -> Self {
+        Self {
+            block_size: near.block_size(),
+            components: None,
+            modes: near.vectors().to_vec(),
+        }
+    }
+
+    fn component(&self, row: usize) -> u32 {
+        match &self.components {
+            None => (row % self.block_size) as u32,
+            Some(known) => known[row],
+        }
+    }
+
+    /// The near-nullspace as vectors, also where it is the constants of the components.
+    pub fn test_vectors(&self, rows: usize) -> Vec<Vec<f64>> {
+        if !self.modes.is_empty() {
+            return self.modes.clone();
+        }
+        let constant = |part: u32| {
+            let value = |row| f64::from(u8::from(self.component(row) == part));
+            (0..rows).map(value).collect()
+        };
+        (0..self.block_size as u32).map(constant).collect()
+    }
+
+    /// A matrix of these unknowns with fewer entries that does the same to the near-nullspace.
+    pub fn filtered(&self, a: Csr<f64>, kept: f64) -> Result<Csr<f64>> {
+        match kept < 1.0 {
+            true => filtered(&a, &self.test_vectors(a.size().rows), kept),
+            false => Ok(a),
+        }
+    }
+
+    /// The entries of `a` that couple equal components.
+    fn uncoupled(&self, a: &Csr<f64>) -> Result<Csr<f64>> {
+        a.filter(|row, column, _| self.component(row) == self.component(column))
+    }
+}
+
+/// What coarsening and interpolation look at.
+pub(super) struct View<'a> {
+    systems: Systems,
+    a: &'a Csr<f64>,
+    /// The matrix of the unknowns, of the components by themselves, or of the nodes.
+    seen: Cow<'a, Csr<f64>>,
+    strength: Arc<Pattern>,
+}
+
+impl<'a> View<'a> {
+    /// Without a measure of strength all couplings are strong.
+    pub fn new(
+        systems: Systems,
+        coarsening: Coarsening,
+        strength: Option<Strength>,
+        a: &'a Csr<f64>,
+        unknowns: &Unknowns,
+    ) -> Result<Self> {
+        let systems = systems.of(unknowns, coarsening);
+        let (seen, strength) = match systems {
+            Systems::Unknown => (Cow::Owned(unknowns.uncoupled(a)?), strength),
+            Systems::Node => (
+                Cow::Owned(condensed(a, unknowns.block_size)?),
+                strength.map(of_nodes),
+            ),
+            Systems::Scalar | Systems::Auto => (Cow::Borrowed(a), strength),
+        };
+        let strength = match strength {
+            Some(measure) => measure.graph(&seen)?,
+            None => Arc::clone(seen.pattern()),
+        };
+        Ok(Self {
+            systems,
+            a,
+            seen,
+            strength,
+        })
+    }
+
+    /// Whether that is the matrix of the level itself.
+    pub fn shows_all(&self) -> bool {
+        std::ptr::eq(self.matrix(), self.a)
+    }
+
+    /// The matrix to coarsen.
+    pub fn matrix(&self) -> &Csr<f64> {
+        &self.seen
+    }
+
+    /// Its strong couplings.
+    pub fn strength(&self) -> &Arc<Pattern> {
+        &self.strength
+    }
+
+    /// Rows of the next level with so many coarse unknowns or nodes.
+    pub fn coarse_rows(&self, count: usize, unknowns: &Unknowns) -> usize {
+        match (self.systems, unknowns.modes.len()) {
+            (Systems::Node, 0) => count * unknowns.block_size,
+            (Systems::Node, modes) => count * modes,
+            _ => count,
+        }
+    }
+
+    /// What the interpolation of all unknowns goes by, and the unknowns of a group's node.
+    pub fn for_interpolation(
+        self,
+        coarsened: Coarsened,
+        unknowns: &Unknowns,
+    ) -> Result<(Self, Coarsened, usize)> {
+        let size = unknowns.block_size;
+        match (self.systems, coarsened) {
+            (Systems::Node, Coarsened::Grouped(groups)) => {
+                let seen = Cow::Borrowed(self.a);
+                Ok((Self { seen, ..self }, Coarsened::Grouped(groups), size))
+            }
+            (Systems::Node, chosen) => {
+                let seen = unknowns.uncoupled(self.a)?;
+                let view = Self {
+                    strength: spread(&self.strength, &seen, size)?,
+                    seen: Cow::Owned(seen),
+                    ..self
+                };
+                Ok((view, chosen.of_nodes(size), 1))
+            }
+            (_, coarsened) => Ok((self, coarsened, 1)),
+        }
+    }
+
+    /// What is known of the unknowns that `prolongation` leads from; their modes are known.
+    pub fn coarse_unknowns(&self, prolongation: &Csr<f64>, unknowns: &mut Unknowns, grouped: bool) {
+        match self.systems {
+            Systems::Unknown => {
+                let mut coarse = vec![0; prolongation.size().cols];
+                for row in 0..prolongation.size().rows {
+                    for &column in prolongation.row(row).0 {
+                        coarse[column as usize] = unknowns.component(row);
+                    }
+                }
+                unknowns.components = Some(coarse);
+            }
+            Systems::Node if grouped && !unknowns.modes.is_empty() => {
+                unknowns.block_size = unknowns.modes.len();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A matrix of nodes and a prolongation to them in blocks of nodes; none for blocks of one entry
+/// or such that are nearly empty.
+pub(super) fn in_blocks(
+    a: &Csr<f64>,
+    prolongation: &Csr<f64>,
+    block: Size,
+) -> Option<(Bsr<f64>, Bsr<f64>)> {
+    if block == Size::square(1) {
+        return None;
+    }
+    let a = Bsr::from_csr(a, Size::square(block.rows)).ok()?;
+    Some((a, Bsr::from_csr(prolongation, block).ok()?))
+}
+
+/// Norms of blocks are not the entries of a matrix whose row sums say anything.
+fn of_nodes(strength: Strength) -> Strength {
+    match strength {
+        Strength::Mutual(measure) => Strength::Mutual(measure.of_nodes()),
+        Strength::Classical(measure) => Strength::Classical(Classical {
+            max_row_sum: 1.0,
+            ..measure
+        }),
+        other => other,
+    }
+}
+
+/// The matrix of nodes: the Frobenius norms of the blocks, negative beside the diagonal.
+fn condensed(a: &Csr<f64>, block_size: usize) -> Result<Csr<f64>> {
+    let nodes = a.size().rows / block_size;
+    let executor = a.executor();
+    let fill = |sums: &mut NodeSums, node: usize, out: &mut Rows<f64>| {
+        for row in node * block_size..(node + 1) * block_size {
+            let (columns, values) = a.row(row);
+            for (&column, &value) in columns.iter().zip(values) {
+                sums.add(column / block_size as u32, value * value);
+            }
+        }
+        out.reserve(executor, sums.found.len())?;
+        sums.drain(|other, square| {
+            let norm = square.sqrt();
+            out.push(other, if other as usize == node { norm } else { -norm });
+        });
+        Ok(())
+    };
+    let bounds = balance(nodes, |node| a.offsets()[node * block_size] + node);
+    let scratch = || NodeSums::new(nodes);
+    let arrays = build(executor, &bounds, a.bytes(), scratch, fill)?;
+    Ok(arrays.into_csr(executor, Size::square(nodes)))
+}
+
+/// Sums by node.
+struct NodeSums {
+    sums: Vec<f64>,
+    is_found: Vec<bool>,
+    found: Vec<u32>,
+}
+
+impl NodeSums {
+    fn new(nodes: usize) -> Self {
+        Self {
+            sums: vec![0.0; nodes],
+            is_found: vec![false; nodes],
+            found: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, node: u32, value: f64) {
+        let place = node as usize;
+        if !self.is_found[place] {
+            self.is_found[place] = true;
+            self.found.push(node);
+        }
+        self.sums[place] += value;
+    }
+
+    /// Shows all sums by increasing node, and forgets them.
+    fn drain(&mut self, mut show: impl FnMut(u32, f64)) {
+        if !self.found.is_sorted() {
+            self.found.sort_unstable();
+        }
+        for node in self.found.drain(..) {
+            let place = node as usize;
+            self.is_found[place] = false;
+            show(node, std::mem::take(&mut self.sums[place]));
+        }
+    }
+}
+
+/// The couplings of `a` between unknowns whose nodes are strongly coupled.
+fn spread(nodes: &Pattern, a: &Csr<f64>, block_size: usize) -> Result<Arc<Pattern>> {
+    let executor = a.executor();
+    let fill = |(): &mut (), row: usize, out: &mut Rows<()>| {
+        let strong = &nodes.columns()[nodes.range(row / block_size)];
+        let (columns, values) = a.row(row);
+        out.reserve(executor, columns.len())?;
+        for (&column, &value) in columns.iter().zip(values) {
+            let node = column / block_size as u32;
+            if value != 0.0 && strong.binary_search(&node).is_ok() {
+                out.push(column, ());
+            }
+        }
+        Ok(())
+    };
+    let pieces = a.pattern().pieces();
+    let arrays = build(executor, pieces, a.bytes(), || (), fill)?;
+    Ok(arrays.into_pattern(executor, a.size()))
+}
+
+impl Splitting {
+    /// What vectors are at the coarse unknowns.
+    pub(super) fn of_coarse(&self, vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let chosen = |vector: &Vec<f64>| {
+            let pairs = vector.iter().zip(self.coarse_index.iter());
+            pairs
+                .filter(|pair| *pair.1 != NONE)
+                .map(|pair| *pair.0)
+                .collect()
+        };
+        vectors.iter().map(chosen).collect()
+    }
+
+    /// All unknowns of the chosen nodes.
+    pub(super) fn of_nodes(&self, block_size: usize) -> Self {
+        let size = block_size as u32;
+        let of_node = |&index: &u32| {
+            let part = move |part| match index {
+                NONE => NONE,
+                index => index * size + part,
+            };
+            (0..size).map(part)
+        };
+        Self {
+            coarse_index: self.coarse_index.iter().flat_map(of_node).collect(),
+            coarse_count: self.coarse_count * block_size,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

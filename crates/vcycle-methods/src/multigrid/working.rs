@@ -1,0 +1,333 @@
+//! From stored matrices to cycles, in the precisions of every level.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::amg::Amg;
+use super::clock::Clock;
+use super::coarsest::{Coarsest, DenseLu, Smoothed};
+use super::cycle::{Cycle, Cycles, Twice};
+use super::level::Level;
+use super::precision::of_transfer;
+use super::scaling::Factors;
+use super::smooth::{Relaxation, Smoothing};
+use super::stored::{Overflows, Rounded, Stores};
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::launch::setup::Queue;
+use crate::linop::{Factory, LinOp, Product};
+use crate::matrix::{Csr, Dense};
+use crate::precision::{Precision, Unit};
+use crate::precond::Jacobi;
+use crate::scalar::{Kind, Mixes, bf16, f16};
+
+/// Rows up to which a level and all below it are one dense matrix on a device: a product with that
+/// takes less time than the launches of the levels. Never a level much larger than those that the host
+/// sets up.
+const COLLAPSED_ROWS: usize = 1536;
+
+/// The matrices of one level, in double precision.
+#[derive(Debug)]
+pub(super) struct Matrices {
+    /// Of this level.
+    pub a: Arc<Csr<f64>>,
+    /// To and from the next one; none on the coarsest level.
+    pub transfer: Option<Transfer>,
+    /// The spectral radius of `D^-1 A` with the diagonal `D`, if it is known. No scaling of rows
+    /// and columns changes it.
+    pub radius: Option<f64>,
+}
+
+impl Matrices {
+    /// A level without a next one yet.
+    pub fn new(a: Arc<Csr<f64>>) -> Self {
+        Self {
+            a,
+            transfer: None,
+            radius: None,
+        }
+    }
+}
+
+/// The ways to the next level and back.
+#[derive(Clone, Debug)]
+pub(super) struct Transfer {
+    pub restriction: Arc<Csr<f64>>,
+    pub prolongation: Arc<Csr<f64>>,
+}
+
+/// What the cycles are made of and by.
+pub(super) struct Plan<'p> {
+    pub amg: &'p Amg,
+    /// The finest matrix as it was given: an `Arc<dyn LinOp<T>>`, shared where it fits.
+    pub given: &'p dyn Any,
+    /// Where the cycles run; small matrices of a set-up are on the host.
+    pub executor: &'p Executor,
+    /// Whether sweeps after the correction have to be the adjoint of those before.
+    pub symmetric: bool,
+    pub precisions: Vec<Precision>,
+    /// From the finest level down; taken from the end as their level is made.
+    pub levels: Vec<Matrices>,
+    /// How they were scaled.
+    pub factors: Factors,
+    /// What is stored in narrower types.
+    pub overflows: Overflows,
+    pub ws: &'p Workspace,
+    pub clock: &'p Clock<'p>,
+}
+
+/// A precision that vectors of a level may have.
+pub(super) trait Working: Mixes<Self, Self> + Stores<Self> {
+    /// The cycles from `level` down.
+    fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>>;
+}
+
+macro_rules! working {
+    ($($w:ty: [$($unit:ident $c:ty),*];)*) => {$(
+        impl Working for $w {
+            fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<$w>> {
+                let Some(next) = plan.precisions.get(level + 1) else {
+                    return coarsest(plan, level);
+                };
+                match next.working {
+                    $(Unit::$unit => inner::<$w, $c>(plan, level),)*
+                    #[allow(unreachable_patterns)]
+                    wider => unreachable!("{} is wider than the level above", wider.name()),
+                }
+            }
+        }
+    )*};
+}
+
+working! {
+    f64: [Double f64, Single f32, Half f16, Bfloat bf16];
+    f32: [Single f32, Half f16, Bfloat bf16];
+    f16: [Half f16];
+    bf16: [Bfloat bf16];
+}
+
+/// A level that has a next one.
+fn inner<W, C>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>>
+where
+    W: Working + Stores<C>,
+    C: Working + Stores<W>,
+{
+    let below = C::cycles(plan, level + 1)?;
+    let _stage = plan.clock.stage(level, "smoothers");
+    let matrices = plan.take();
+    let unit = of_transfer(plan.precisions[level], plan.precisions[level + 1]);
+    let transfer = matrices
+        .transfer
+        .expect("levels above the coarsest have one");
+    let a = plan.operator::<W>(&matrices.a, level)?;
+    let smoothing = plan.amg.smoothing(level, a.size().rows);
+    if smoothing.sweeps == [0, 0] {
+        return Err(Error::BadParameter {
+            parameter: "levels",
+            reason: format!("level {level} needs a sweep, before or after"),
+        });
+    }
+    let (pre, post) = plan.smoothers(&a, smoothing, matrices.radius)?;
+    let shaped = Level {
+        number: level,
+        gain: plan.factors.gains[level],
+        normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
+        restrict: W::stored(Rounded {
+            is_kept: true,
+            ..plan.rounded(&transfer.restriction, unit, level)
+        })?,
+        prolong: C::stored(Rounded {
+            is_kept: true,
+            ..plan.rounded(&transfer.prolongation, unit, level)
+        })?,
+        pre,
+        post,
+        coarse: below.visited(plan.amg.cycle)?,
+        a: Arc::clone(&a),
+        below: format!("level {}", level + 1),
+    };
+    let v: Arc<dyn LinOp<W>> = Arc::new(Level {
+        coarse: Arc::clone(&below.v),
+        ..shaped.clone()
+    });
+    let unsmoothed = shaped.clone().unsmoothed(below.full);
+    let cycle: Arc<dyn LinOp<W>> = match plan.amg.cycle {
+        Cycle::Full => Arc::clone(&v),
+        _ => Arc::new(shaped),
+    };
+    let full: Arc<dyn LinOp<W>> = Arc::new(Twice {
+        a: Arc::clone(&a),
+        first: Arc::new(unsmoothed),
+        second: Arc::clone(&cycle),
+    });
+    let shaped = match plan.amg.cycle {
+        Cycle::Full => Arc::clone(&full),
+        _ => cycle,
+    };
+    let (shaped, v) = match plan.collapses(level, a.size().rows) {
+        true => {
+            let dense: Arc<dyn LinOp<W>> = Arc::new(Dense::of_operator(shaped.as_ref(), plan.ws)?);
+            (Arc::clone(&dense), dense)
+        }
+        false => (shaped, v),
+    };
+    Ok(Cycles {
+        a,
+        shaped,
+        v,
+        full,
+        last: false,
+    })
+}
+
+/// The level that has none below.
+fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>>
+where
+    f32: Mixes<W, W>,
+    f64: Mixes<W, W>,
+{
+    let _stage = plan.clock.stage(level, "coarsest solver");
+    let matrices = plan.take();
+    let a = plan.operator::<W>(&matrices.a, level)?;
+    let amg = plan.amg.for_level(level, a.size().rows);
+    let solver: Arc<dyn LinOp<W>> = match amg.coarsest.of(&matrices.a) {
+        Coarsest::Diagonal => Jacobi::default().generate(&a, plan.ws)?,
+        Coarsest::Direct => {
+            if let Executor::Gpu(gpu) = plan.executor {
+                return Err(gpu.lacks("coarsest = direct", "application; use dense"));
+            }
+            direct(&matrices.a, plan.ws)?
+        }
+        Coarsest::Smoother => {
+            let after = plan.amg.coarsest_sweeps / 2;
+            let before = plan.amg.coarsest_sweeps - after;
+            let smoothing = plan.amg.smoothing(level, a.size().rows);
+            let sweeps = [before, after];
+            let (pre, post) = plan.smoothers(
+                &a,
+                Smoothing {
+                    sweeps,
+                    ..smoothing
+                },
+                matrices.radius,
+            )?;
+            Arc::new(Smoothed {
+                a: Arc::clone(&a),
+                pre,
+                post,
+            })
+        }
+        Coarsest::Auto | Coarsest::Dense => dense(&matrices.a, plan.executor)?,
+    };
+    Ok(Cycles::coarsest(a, solver))
+}
+
+/// The dense factorisation; on a device the inverse, at least in single precision.
+fn dense<W: Working>(a: &Csr<f64>, executor: &Executor) -> Result<Arc<dyn LinOp<W>>>
+where
+    f32: Mixes<W, W>,
+    f64: Mixes<W, W>,
+{
+    Ok(match (Queue::of(executor), W::KIND) {
+        (Some(queue), Kind::F64) => Arc::new(DenseLu::inverse::<f64>(queue, a)?),
+        (Some(queue), _) => Arc::new(DenseLu::inverse::<f32>(queue, a)?),
+        _ => Arc::new(DenseLu::new(a)),
+    })
+}
+
+#[cfg(feature = "direct")]
+fn direct<W: Working>(a: &Arc<Csr<f64>>, ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
+    use crate::linop::Converted;
+    let a: Arc<dyn LinOp<f64>> = Arc::clone(a) as _;
+    let solver = crate::solver::Direct::default().generate(&a, ws)?;
+    Ok(Arc::new(Converted::new(solver)?))
+}
+
+#[cfg(not(feature = "direct"))]
+fn direct<W: Working>(_a: &Arc<Csr<f64>>, _ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
+    Err(Error::Unsupported {
+        component: "this build".to_owned(),
+        operation: "the sparse direct solver on the coarsest level".to_owned(),
+    })
+}
+
+impl Plan<'_> {
+    /// The matrices of the coarsest level left.
+    fn take(&mut self) -> Matrices {
+        self.levels.pop().expect("one for every level")
+    }
+
+    /// Whether a level is the first that is small enough to be one matrix with all below, and its
+    /// V-cycle of a precision in which that is as good.
+    fn collapses(&self, level: usize, rows: usize) -> bool {
+        let above = self.levels.last().map_or(0, |above| above.a.size().rows);
+        let mut below = self.precisions[level..].iter();
+        self.is_collapsed(rows)
+            && !self.is_collapsed(above)
+            && below.all(|p| matches!(p.working, Unit::Double | Unit::Single))
+    }
+
+    /// Whether a level of so many rows is a part of one matrix.
+    fn is_collapsed(&self, rows: usize) -> bool {
+        matches!(self.executor, Executor::Gpu(_))
+            && self.amg.cycle == Cycle::V
+            && (1..=COLLAPSED_ROWS.min(self.amg.host_rows / 2 * 3)).contains(&rows)
+    }
+
+    /// A matrix of a level, to be stored in another precision.
+    fn rounded<'m>(&'m self, matrix: &'m Arc<Csr<f64>>, unit: Unit, level: usize) -> Rounded<'m> {
+        let size = matrix.size();
+        Rounded {
+            matrix,
+            unit,
+            level,
+            executor: self.executor,
+            // Nobody multiplies with it for long.
+            is_plain: self.is_collapsed(size.rows.max(size.cols)),
+            is_kept: false,
+            overflows: &self.overflows,
+        }
+    }
+
+    /// The matrix of a level for vectors of `W`.
+    fn operator<W: Working>(&self, a: &Arc<Csr<f64>>, level: usize) -> Result<Arc<dyn LinOp<W>>> {
+        let unit = self.precisions[level].matrix;
+        match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
+            Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
+            _ => W::stored(self.rounded(a, unit, level)),
+        }
+    }
+
+    /// `D M D`: the cycle `M` of a scaled finest level for the matrix as it was given.
+    pub fn rescaled<W: Working>(&self, cycle: Arc<dyn LinOp<W>>) -> Result<Arc<dyn LinOp<W>>> {
+        let Some(factors) = &self.factors.diagonals[0] else {
+            return Ok(cycle);
+        };
+        let d = Arc::new(Csr::diagonal_matrix(cycle.executor(), factors.clone()));
+        let d = W::stored(self.rounded(&d, self.precisions[0].working, 0))?;
+        Ok(Arc::new(Product::new(vec![Arc::clone(&d), cycle, d])?))
+    }
+
+    /// The sweeps before and after the coarse correction.
+    fn smoothers<W: Mixes<W, W>>(
+        &self,
+        a: &Arc<dyn LinOp<W>>,
+        smoothing: Smoothing,
+        radius: Option<f64>,
+    ) -> Result<(Relaxation<W>, Relaxation<W>)> {
+        let Smoothing { pre, post, sweeps } = smoothing;
+        let m = pre.factory_for::<W>(radius).generate(a, self.ws)?;
+        let after = match pre == post {
+            true => Arc::clone(&m),
+            false => post.factory_for::<W>(radius).generate(a, self.ws)?,
+        };
+        let relaxation = |m, sweeps, transposed| Relaxation {
+            m,
+            sweeps,
+            transposed,
+        };
+        let adjoint = self.symmetric && !post.is_symmetric();
+        let post = relaxation(after, sweeps[1], adjoint);
+        Ok((relaxation(m, sweeps[0], false), post))
+    }
+}

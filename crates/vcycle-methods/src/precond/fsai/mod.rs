@@ -1,0 +1,284 @@
+//! Factorised sparse approximate inverses.
+
+mod cholesky;
+#[cfg(test)]
+mod device_tests;
+mod row;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use num_traits::Zero;
+
+use self::row::{Problem, Row};
+use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
+use super::{bad_pivot, nonzero_diagonal, square_entries};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::launch::setup::{Queue, fsai as device};
+use crate::linop::{Factory, LinOp, Product};
+use crate::matrix::{Csr, balance, build};
+use crate::scalar::{Field, Kind, Mixes, RealOf, Scalar, c32, c64};
+
+/// Work of a row for each of its entries, in units of that of a product.
+const WORK_PER_ENTRY: usize = 64;
+
+const NOT_POSITIVE: &str = "not positive: the matrix is not positive definite";
+
+/// `M = G^H G` where the sparse lower triangular `G` approximates the inverse of the Cholesky
+/// factor: among all of its pattern the one with the smallest Kaporin number of `G A G^H`
+/// (Kolotilina and Yeremin 1993).
+///
+/// The pattern of every row begins with that of a power of the matrix, without its small entries
+/// and by default with the diagonal alone (`power` 0). Then it grows by `steps` steps of
+/// `step-size` entries, each where the Kaporin number falls most (Janna and Ferronato 2011). No
+/// `steps` leave it as it was given: `power` 1 and 0 `steps` are the classical static FSAI, 0 of
+/// both is Jacobi.
+///
+/// Only Hermitian positive definite matrices have one; an error names the first row where another
+/// shows. Entries that rounding alone keeps from a singular system are left out.
+///
+/// **Choose it** with conjugate gradients, or as a smoother (`fsai`), where many threads leave
+/// triangular solves behind and Jacobi is too weak: set-up and application are parallel in all
+/// rows. The set-up costs as much as a hundred products or more.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, precond::Fsai, solver::{Cg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(gallery::build("poisson5:30", &cpu)?.matrix);
+/// let b = Vector::filled(&cpu, 900, 1, 1.0)?;
+/// let iterations = |steps: usize| {
+///     let mut fsai = Fsai::default();
+///     fsai.steps = steps;
+///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&fsai)?;
+///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
+/// };
+/// assert!(3 * iterations(8)? < 2 * iterations(0)?); // no step: Jacobi
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Fsai {
+    /// Steps of growth of every row, at most.
+    pub steps: usize,
+    /// New entries a step.
+    pub step_size: usize,
+    /// A row stops growing where its factor of the Kaporin number has fallen by this much.
+    pub tolerance: f64,
+    /// The pattern begins with that of `A` to this power.
+    pub power: usize,
+    /// Entries of `A` below this times the root of both diagonals do not count for that pattern.
+    pub threshold: f64,
+    /// Entries of `G` below this times the largest of their row are dropped in the end.
+    pub filter: f64,
+    /// The arithmetic of the set-up; `G` is stored as `A` is.
+    pub setup: FsaiSetup,
+}
+
+/// The arithmetic of the set-up of an [`Fsai`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FsaiSetup {
+    /// Double precision.
+    #[default]
+    Double,
+    /// Single precision, and double where that does not do.
+    Single,
+}
+
+impl Default for Fsai {
+    fn default() -> Self {
+        Self {
+            steps: 10,
+            step_size: 1,
+            tolerance: 1e-3,
+            power: 0,
+            threshold: 0.0,
+            filter: 0.0,
+            setup: FsaiSetup::Double,
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for Fsai {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("fsai set-up", 0);
+        self.check()?;
+        let entries = square_entries(a.as_ref(), "fsai")?;
+        if Queue::real::<T>(entries.executor()).is_none() {
+            nonzero_diagonal(&entries, "fsai")?;
+        }
+        let g = self.factor(&entries)?;
+        let adjoint = g.adjoint()?;
+        Ok(Arc::new(Product::new(vec![
+            Arc::new(adjoint),
+            Arc::new(g),
+        ])?))
+    }
+}
+
+impl Fsai {
+    /// On the pattern of the matrix to a power, without growth.
+    pub(super) fn of_power(power: usize) -> Self {
+        Self {
+            power,
+            steps: 0,
+            ..Self::default()
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let at_least_0 = |value: f64| value >= 0.0 && value.is_finite();
+        let bad = |parameter, reason: &str| {
+            Err(Error::BadParameter {
+                parameter,
+                reason: reason.to_owned(),
+            })
+        };
+        match self {
+            _ if self.step_size == 0 => bad("step-size", "must be at least 1"),
+            _ if self.steps.saturating_mul(self.step_size) > LONGEST_ROW => {
+                bad("steps", "times step-size must be at most 512")
+            }
+            _ if !at_least_0(self.tolerance) => bad("tolerance", "must be zero or positive"),
+            _ if !at_least_0(self.threshold) => bad("threshold", "must be zero or positive"),
+            _ if !(self.filter >= 0.0 && self.filter < 1.0) => {
+                bad("filter", "must be zero or between 0 and 1")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The factor `G`.
+    fn factor<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
+        match (self.setup, T::KIND.is_complex()) {
+            (FsaiSetup::Double, false) => self.factor_in::<T, f64>(a),
+            (FsaiSetup::Double, true) => self.factor_in::<T, c64>(a),
+            (FsaiSetup::Single, false) => {
+                let single = self.factor_in::<T, f32>(a);
+                single.or_else(|_| self.factor_in::<T, f64>(a))
+            }
+            (FsaiSetup::Single, true) => {
+                let single = self.factor_in::<T, c32>(a);
+                single.or_else(|_| self.factor_in::<T, c64>(a))
+            }
+        }
+    }
+
+    fn factor_in<T: Scalar, A: Field>(&self, a: &Csr<T>) -> Result<Csr<T>> {
+        let wide = a.convert::<A>()?;
+        let rounding = rounding(T::KIND).max(rounding(A::KIND));
+        if let Some(queue) = Queue::real::<A>(wide.executor()) {
+            return self.on_device(queue, &wide, rounding)?.convert::<T>();
+        }
+        let problem = Problem {
+            a: &wide,
+            diagonal: positive_diagonal(&wide)?,
+            parameters: self,
+            rounding: A::Real::from_f64(rounding),
+        };
+        self.rows(&problem)?.convert::<T>()
+    }
+
+    /// The same by kernels.
+    fn on_device<A: Field>(&self, queue: Queue<'_>, a: &Csr<A>, rounding: f64) -> Result<Csr<A>> {
+        let growth = device::Growth {
+            steps: self.steps,
+            step_size: self.step_size,
+            tolerance: self.tolerance,
+            filter: self.filter,
+            rounding,
+        };
+        let rows = device::Rows::new(queue, a, growth)?;
+        let start = match (self.power, self.threshold > 0.0) {
+            (0, _) => None,
+            (1, false) => Some(Arc::clone(a.pattern())),
+            (power, _) => {
+                let large = rows.large(self.threshold)?;
+                let mut product = large.clone();
+                for _ in 1..power {
+                    product = product.multiply(&large)?;
+                }
+                Some(Arc::clone(product.pattern()))
+            }
+        };
+        match rows.factor(start.as_deref(), LONGEST_ROW)? {
+            Ok(factor) => Ok(factor),
+            Err(device::Obstacle::ZeroDiagonal(row)) => Err(Error::ZeroDiagonal {
+                component: "fsai",
+                row,
+            }),
+            Err(device::Obstacle::NotPositive(row)) => Err(bad_pivot("fsai", row, NOT_POSITIVE)),
+            Err(device::Obstacle::TooLong) => {
+                let pattern = start.expect("what is too long is a pattern");
+                check_lengths("fsai", pattern.offsets())?;
+                unreachable!("the host finds the row that is too long")
+            }
+        }
+    }
+
+    fn rows<A: Field>(&self, problem: &Problem<'_, A>) -> Result<Csr<A>> {
+        let a = problem.a;
+        let start = self.start(problem)?;
+        let work = |row: usize| WORK_PER_ENTRY * a.offsets()[row] + row;
+        let bounds = balance(a.size().rows, work);
+        let (executor, bytes) = (a.executor(), WORK_PER_ENTRY * a.bytes());
+        let scratch = || Row::new(problem);
+        let arrays = build(executor, &bounds, bytes, scratch, |one, row, rows| {
+            one.solve(row, start.of_row(row))?;
+            one.write(rows)
+        })?;
+        Ok(arrays.into_csr(executor, a.size()))
+    }
+
+    /// The pattern that growth starts from.
+    fn start<A: Field>(&self, problem: &Problem<'_, A>) -> Result<Start> {
+        if self.power == 0 {
+            return Ok(Start(None));
+        }
+        let least = A::Real::from_f64(self.threshold * self.threshold);
+        let diagonal = &problem.diagonal;
+        let large = problem.a.filter(|row, column, value: A| {
+            row == column || value.modulus_squared() >= least * diagonal[row] * diagonal[column]
+        })?;
+        let pattern = power_pattern(&large, self.power);
+        check_lengths("fsai", &pattern.0)?;
+        Ok(Start(Some(pattern)))
+    }
+}
+
+/// A pattern of which the part below the diagonal counts; none where that is empty.
+struct Start(Option<Structure>);
+
+impl Start {
+    fn of_row(&self, row: usize) -> &[u32] {
+        let Some((offsets, columns)) = &self.0 else {
+            return &[];
+        };
+        let columns = &columns[offsets[row]..offsets[row + 1]];
+        &columns[..columns.partition_point(|&column| (column as usize) < row)]
+    }
+}
+
+/// The diagonal, or an error that names its first entry that is not positive.
+fn positive_diagonal<A: Field>(a: &Csr<A>) -> Result<Vec<RealOf<A>>> {
+    let diagonal: Vec<_> = a.diagonal().iter().map(|value| value.real()).collect();
+    let unusable = |&value: &RealOf<A>| !(value > RealOf::<A>::zero() && value.is_finite());
+    match diagonal.iter().position(unusable) {
+        Some(row) => Err(bad_pivot("fsai", row, NOT_POSITIVE)),
+        None => Ok(diagonal),
+    }
+}
+
+/// The distance from one to the next number.
+fn rounding(kind: Kind) -> f64 {
+    match kind {
+        Kind::F64 | Kind::C64 => f64::EPSILON,
+        Kind::F32 | Kind::C32 => f64::from(f32::EPSILON),
+        Kind::F16 => 2f64.powi(-10),
+        Kind::Bf16 => 2f64.powi(-7),
+    }
+}

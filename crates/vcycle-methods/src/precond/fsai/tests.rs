@@ -1,0 +1,240 @@
+use super::*;
+use crate::executor::Executor;
+use crate::gallery;
+use crate::precond::Jacobi;
+use crate::precond::testing::{assemble, from_dense, identity_error, laplacian, multiply};
+use crate::solver::{Cg, Solver};
+use crate::vector::Vector;
+
+fn generate<T: Mixes<T, T>>(fsai: Fsai, a: Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
+    let a: Arc<dyn LinOp<T>> = Arc::new(a);
+    fsai.generate(&a, &Workspace::new())
+}
+
+fn dense(fsai: Fsai, n: usize, a: &[f64]) -> Result<Vec<f64>> {
+    let m = generate(fsai, from_dense(&Executor::reference(), n, a))?;
+    Ok(assemble(m.as_ref()))
+}
+
+fn entries(a: &Csr<f64>) -> Vec<f64> {
+    let n = a.size().rows;
+    (0..n * n)
+        .map(|i| a.entry(i / n, i % n).unwrap_or(0.0))
+        .collect()
+}
+
+fn steps(steps: usize) -> Fsai {
+    Fsai {
+        steps,
+        ..Fsai::default()
+    }
+}
+
+/// The determinant by elimination without pivoting, for matrices with positive minors.
+fn determinant(n: usize, mut a: Vec<f64>) -> f64 {
+    for k in 0..n {
+        for row in k + 1..n {
+            let factor = a[row * n + k] / a[k * n + k];
+            for column in k..n {
+                a[row * n + column] -= factor * a[k * n + column];
+            }
+        }
+    }
+    (0..n).map(|k| a[k * n + k]).product()
+}
+
+/// `trace / n` over the `n`-th root of the determinant of `M A`, which are those of `G A G^T`.
+fn kaporin(fsai: Fsai, a: &Csr<f64>) -> f64 {
+    let n = a.size().rows;
+    let m = assemble(generate(fsai, a.clone()).unwrap().as_ref());
+    let trace: f64 = {
+        let product = multiply(n, &m, &entries(a));
+        (0..n).map(|k| product[k * n + k]).sum()
+    };
+    let root = |a: Vec<f64>| determinant(n, a).powf(1.0 / n as f64);
+    trace / n as f64 / (root(m) * root(entries(a)))
+}
+
+#[test]
+fn the_kaporin_number_falls_with_every_step() {
+    let a = gallery::build("aniso5:6,0.01,0.6", &Executor::reference()).unwrap();
+    for step_size in [1, 3] {
+        let number = |steps: usize| {
+            let fsai = Fsai {
+                steps,
+                step_size,
+                tolerance: 0.0,
+                ..Fsai::default()
+            };
+            kaporin(fsai, &a.matrix)
+        };
+        let numbers: Vec<f64> = (0..8).map(number).collect();
+        assert!(
+            numbers.is_sorted_by(|before, after| before > after),
+            "{numbers:?}"
+        );
+        assert!(numbers[7] - 1.0 < 0.1 * (numbers[0] - 1.0), "{numbers:?}");
+        assert!((number(36) - 1.0).abs() < 1e-10);
+    }
+}
+
+#[test]
+fn on_a_full_pattern_it_is_the_inverse() {
+    let a = [4.0, 1.0, 2.0, 1.0, 5.0, 1.0, 2.0, 1.0, 6.0];
+    for fsai in [steps(2), Fsai::of_power(1)] {
+        let m = dense(fsai, 3, &a).unwrap();
+        assert!(identity_error(3, &multiply(3, &m, &a)) < 1e-14);
+    }
+}
+
+#[test]
+fn an_empty_pattern_is_jacobi() {
+    let m = dense(steps(0), 2, &[4.0, 1.0, 1.0, 16.0]).unwrap();
+    assert_eq!(m, [0.25, 0.0, 0.0, 0.0625]);
+}
+
+#[test]
+fn scaling_the_matrix_scales_the_inverse() {
+    let n = 36;
+    let a = laplacian::<f64>(&Executor::reference(), 6);
+    let scale = |row: usize| f64::from(1 << (row * 7919 % 11));
+    let scaled: Vec<f64> = entries(&a)
+        .iter()
+        .enumerate()
+        .map(|(i, value)| value * scale(i / n) * scale(i % n))
+        .collect();
+    let m = dense(steps(3), n, &entries(&a)).unwrap();
+    let of_scaled = dense(steps(3), n, &scaled).unwrap();
+    for i in 0..n * n {
+        let expected = m[i] / (scale(i / n) * scale(i % n));
+        assert!((of_scaled[i] - expected).abs() <= 1e-14 * expected.abs());
+    }
+}
+
+#[test]
+fn the_threshold_removes_weak_couplings_from_the_pattern() {
+    // Couplings of -1 and -0.01.
+    let a = gallery::build("aniso5:6,0.01,0", &Executor::reference()).unwrap();
+    let with = |threshold| Fsai {
+        threshold,
+        ..Fsai::of_power(1)
+    };
+    let count = |threshold| with(threshold).factor(&a.matrix).unwrap().nonzeros();
+    assert_eq!(count(0.0), 96);
+    assert_eq!(count(0.1), 66);
+    assert_eq!(count(2.0), 36);
+}
+
+#[test]
+fn what_the_filter_leaves_has_a_unit_diagonal_still() {
+    let n = 25;
+    let a = laplacian::<f64>(&Executor::reference(), 5);
+    let m = |filter| {
+        let fsai = Fsai {
+            filter,
+            ..Fsai::default()
+        };
+        generate(fsai, a.clone()).unwrap()
+    };
+    let (all, some) = (m(0.0), m(0.2));
+    assert!(some.footprint().held < all.footprint().held);
+    // The trace of `M A` is that of `G A G^T`.
+    let product = multiply(n, &assemble(some.as_ref()), &entries(&a));
+    let trace: f64 = (0..n).map(|k| product[k * n + k]).sum();
+    assert!((trace - n as f64).abs() < 1e-12);
+}
+
+#[test]
+fn a_set_up_in_single_precision_is_nearly_the_same() {
+    let a = laplacian::<f64>(&Executor::reference(), 5);
+    // On a fixed pattern: growth may break ties in another way.
+    let double = Fsai::of_power(2);
+    let single = Fsai {
+        setup: FsaiSetup::Single,
+        ..double
+    };
+    let double = dense(double, 25, &entries(&a)).unwrap();
+    let single = dense(single, 25, &entries(&a)).unwrap();
+    let pairs = double.iter().zip(&single);
+    let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst > 0.0 && worst < 1e-6, "{worst}");
+}
+
+#[test]
+fn what_single_precision_cannot_hold_is_done_in_double() {
+    let single = Fsai {
+        setup: FsaiSetup::Single,
+        ..Fsai::default()
+    };
+    let m = dense(single, 2, &[1e60, 1e59, 1e59, 1e60]).unwrap();
+    let expected = dense(Fsai::default(), 2, &[1e60, 1e59, 1e59, 1e60]).unwrap();
+    assert_eq!(m, expected);
+}
+
+#[test]
+fn an_indefinite_matrix_is_named_by_its_row() {
+    for fsai in [steps(3), Fsai::of_power(1)] {
+        let indefinite = dense(fsai, 2, &[1.0, 2.0, 2.0, 1.0]);
+        assert!(matches!(indefinite, Err(Error::BadPivot { row: 1, .. })));
+        let negative = dense(fsai, 2, &[1.0, 0.0, 0.0, -1.0]);
+        assert!(matches!(negative, Err(Error::BadPivot { row: 1, .. })));
+    }
+    let later = [
+        4.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.5, 2.0, 0.0, 0.5, 1.0, 0.5, 0.0, 2.0, 0.5, 1.0,
+    ];
+    let later = dense(steps(3), 4, &later);
+    assert!(matches!(later, Err(Error::BadPivot { row: 3, .. })));
+}
+
+#[test]
+fn a_singular_matrix_stops_the_growth() {
+    let a = [1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0];
+    let m = dense(steps(5), 3, &a).unwrap();
+    assert!(
+        m.iter()
+            .all(|value| value.is_finite() && value.abs() < 10.0)
+    );
+}
+
+#[test]
+fn wrong_parameters_are_named() {
+    let refused = |fsai: Fsai| {
+        let Err(Error::BadParameter { parameter, .. }) = dense(fsai, 1, &[1.0]) else {
+            panic!("{fsai:?} is taken");
+        };
+        parameter
+    };
+    let fsai = Fsai::default();
+    assert_eq!(
+        refused(Fsai {
+            step_size: 0,
+            ..fsai
+        }),
+        "step-size"
+    );
+    assert_eq!(refused(steps(1000)), "steps");
+    assert_eq!(
+        refused(Fsai {
+            tolerance: -1.0,
+            ..fsai
+        }),
+        "tolerance"
+    );
+    assert_eq!(
+        refused(Fsai {
+            threshold: f64::NAN,
+            ..fsai
+        }),
+        "threshold"
+    );
+    assert_eq!(
+        refused(Fsai {
+            filter: 1.0,
+            ..fsai
+        }),
+        "filter"
+    );
+    let n = LONGEST_ROW + 1;
+    let long = dense(Fsai::of_power(1), n, &vec![1.0; n * n]);
+    assert!(matches!(long, Err(Error::Unsupported { .. })));
+}

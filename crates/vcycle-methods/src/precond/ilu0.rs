@@ -1,0 +1,195 @@
+//! Incomplete LU factorisation without fill.
+
+use std::sync::Arc;
+
+use super::fixed_point::FixedPoint;
+use super::triangular::Factors;
+use super::{diagonal_places, square_entries};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::launch::setup::{Queue, fronts};
+use crate::linop::{Factory, LinOp};
+use crate::matrix::Csr;
+use crate::scalar::{Mixes, Scalar};
+
+/// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
+/// der Vorst 1977; the row-wise algorithm is Saad's, 2003, section 10.3).
+///
+/// The set-up is serial, on a device level by level. An application is two triangular solves, level by level, or a few sweeps in
+/// place of each.
+///
+/// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
+/// its row; for Hermitian positive definite matrices take [`Ic0`](super::Ic0).
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp, Size},
+///              matrix::{Csr, Duplicates}, precond::Ilu0, vector::Vector};
+/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+/// let a = Csr::from_arrays(&cpu, Size::square(2), vec![0, 2, 4], vec![0, 1, 0, 1],
+///     vec![2.0, 1.0, 4.0, 3.0], Duplicates::Refuse)?;
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+/// let m = Ilu0::default().generate(&a, &ws)?;
+/// let mut x = Vector::zeros(&cpu, 2, 1)?;
+/// m.apply(&Vector::from_column(&cpu, vec![3.0, 7.0]), &mut x, &ws)?; // no fill: exact
+/// assert_eq!(x.to_vec(), [1.0, 1.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Ilu0 {
+    /// Steps of Jacobi's iteration in place of each triangular solve (Anzt, Chow and Dongarra 2015);
+    /// 0 for substitution. On a device a step is one launch, and substitution one a level.
+    pub sweeps: usize,
+}
+
+impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("ilu0 set-up", 0);
+        let entries = square_entries(a.as_ref(), "ilu0")?;
+        let diagonal = diagonal_places(&entries, "ilu0")?;
+        let on_device = Queue::real::<T>(a.executor());
+        let on_device = on_device.map(|queue| fronts::ilu0(queue, &entries, &diagonal));
+        let values = match on_device.transpose()?.flatten() {
+            Some(values) => values.into_vec(),
+            None => factorise(&entries, &diagonal),
+        };
+        let pattern = entries.pattern();
+        match self.sweeps {
+            0 => Factors::unit_lower("ilu0", pattern, &values, &diagonal),
+            sweeps => FixedPoint::unit_lower("ilu0", pattern, &values, &diagonal, sweeps),
+        }
+    }
+}
+
+/// The factors on the pattern of `a`. Behind a zero pivot they are not finite.
+pub(super) fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
+    let (pattern, columns) = (a.pattern(), a.columns());
+    let mut values: Vec<T::Arith> = a.values().iter().map(|value| value.load()).collect();
+    // Where the current row has its entry of each column.
+    let mut places = vec![None; diagonal.len()];
+    for row in 0..diagonal.len() {
+        for place in pattern.range(row) {
+            places[columns[place] as usize] = Some(place);
+        }
+        for place in pattern.range(row).start..diagonal[row] {
+            let above = columns[place] as usize;
+            let factor = values[place] / values[diagonal[above]];
+            values[place] = factor;
+            for other in diagonal[above] + 1..pattern.range(above).end {
+                if let Some(target) = places[columns[other] as usize] {
+                    let value = values[other];
+                    values[target] -= factor * value;
+                }
+            }
+        }
+        for place in pattern.range(row) {
+            places[columns[place] as usize] = None;
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::precond::testing::{assemble, from_dense, identity_error, multiply, red_black};
+    use vcycle_core::testing::device;
+
+    fn generate(n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
+        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
+        Ilu0::default().generate(&a, &Workspace::new())
+    }
+
+    #[test]
+    fn without_fill_it_is_the_inverse() {
+        let full = [4.0, 1.0, 2.0, -3.0, 5.0, 1.0, 2.0, -1.0, 6.0];
+        let tridiagonal = [
+            2.0, -1.0, 0.0, 0.0, -3.0, 4.0, 1.0, 0.0, 0.0, 2.0, 5.0, -1.0, 0.0, 0.0, 1.0, 3.0,
+        ];
+        for (n, a) in [(3, &full[..]), (4, &tridiagonal[..])] {
+            let m = assemble(generate(n, a).unwrap().as_ref());
+            assert!(identity_error(n, &multiply(n, &m, a)) < 1e-14);
+        }
+    }
+
+    #[test]
+    fn as_many_sweeps_as_rows_are_exact() {
+        let dense = [2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 2.0];
+        let error = |sweeps| {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), 3, &dense));
+            let m = Ilu0 { sweeps }.generate(&a, &Workspace::new()).unwrap();
+            identity_error(3, &multiply(3, &assemble(m.as_ref()), &dense))
+        };
+        assert!(error(1) > 0.1 && error(2) < 1e-14 && error(3) < 1e-14);
+    }
+
+    #[test]
+    fn zero_pivots_and_missing_diagonals_are_named() {
+        let zero_pivot = generate(2, &[1.0, 2.0, 2.0, 4.0]);
+        assert!(matches!(
+            zero_pivot,
+            Err(Error::BadPivot {
+                row: 1,
+                problem: "zero",
+                ..
+            })
+        ));
+        let missing = generate(2, &[1.0, 2.0, 2.0, 0.0]);
+        assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 1, .. })));
+    }
+
+    /// The values of the factors by the host and by the device.
+    fn both<T: Mixes<T, T>>(a: &Csr<T>, device: &Executor) -> [Vec<T::Arith>; 2] {
+        let diagonal = diagonal_places(a, "ilu0").unwrap();
+        let copy = a.copy_to(device).unwrap();
+        let found = fronts::ilu0(Queue::of(device).unwrap(), &copy, &diagonal).unwrap();
+        [factorise(a, &diagonal), found.unwrap().into_vec()]
+    }
+
+    #[test]
+    fn devices_make_the_factors_of_the_host() {
+        let Some(device) = device() else { return };
+        let host = Executor::reference();
+        let build = |spec| gallery::build(spec, &host).unwrap().matrix;
+        for a in [
+            build("convdiff7:5,100"),
+            build("poisson5:600x1"),
+            build("elasticity:3x2x2"),
+            build("jump7:6,1e6"),
+            red_black(&host, 50), // fronts for several blocks
+        ] {
+            let [here, there] = both::<f64>(&a, &device);
+            for (found, expected) in there.iter().zip(&here) {
+                let error = (found - expected).abs();
+                assert!(error <= 1e-13 * expected.abs(), "{found} {expected}");
+            }
+            let [here, there] = both::<f32>(&a.convert().unwrap(), &device);
+            for (found, expected) in there.iter().zip(&here) {
+                assert!((found - expected).abs() <= 1e-4 * expected.abs());
+            }
+        }
+    }
+
+    #[test]
+    fn devices_name_the_row_of_a_zero_pivot() {
+        let Some(device) = device() else { return };
+        let zero_pivot = [1.0, 2.0, 0.0, 2.0, 4.0, 1.0, 0.0, 1.0, 3.0];
+        let missing = [1.0, 2.0, 0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 3.0];
+        for dense in [zero_pivot, missing] {
+            let refused = |executor: &Executor| {
+                let a = from_dense(&Executor::reference(), 3, &dense);
+                let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
+                let made = Ilu0::default().generate(&a, &Workspace::new());
+                made.unwrap_err().to_string()
+            };
+            let found = refused(&device);
+            assert!(found.contains("row 1"), "{found}");
+            assert_eq!(found, refused(&Executor::reference()));
+        }
+    }
+}

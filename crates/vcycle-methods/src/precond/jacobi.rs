@@ -1,0 +1,284 @@
+//! The diagonal of the matrix, inverted.
+
+use std::sync::Arc;
+
+use num_traits::One;
+
+use super::{bad_pivot, nonzero_diagonal, square_entries};
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::launch::setup::Queue;
+use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
+use crate::matrix::Csr;
+use crate::scalar::{Field, Mixes, Scalar};
+use crate::vector::{Coefficient, Vector};
+
+/// `M = omega D^-1` with the diagonal `D` of the matrix.
+///
+/// **Choose it** when nothing better is affordable: it costs one vector and repairs bad scaling.
+/// As a smoother it needs damping (`omega` near 2/3 for Poisson problems).
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp}, matrix::Csr,
+///              precond::Jacobi, vector::Vector};
+/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![2.0, 4.0]));
+/// let m = Jacobi::default().generate(&a, &ws)?;
+/// let mut y = Vector::zeros(&cpu, 2, 1)?;
+/// m.apply(&Vector::filled(&cpu, 2, 1, 1.0)?, &mut y, &ws)?;
+/// assert_eq!(y.to_vec(), [0.5, 0.25]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Jacobi {
+    /// The damping `omega`.
+    pub weight: f64,
+}
+
+impl Default for Jacobi {
+    fn default() -> Self {
+        Self { weight: 1.0 }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for Jacobi {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("jacobi set-up", 0);
+        Ok(Arc::new(self.inverse(a.as_ref())?))
+    }
+}
+
+impl Jacobi {
+    /// `omega D^-1`.
+    pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
+        let entries = square_entries(a, "jacobi")?;
+        if let Some(queue) = Queue::real::<T>(entries.executor()) {
+            return Diagonal::on_device("jacobi", &queue, &entries, false, self.weight);
+        }
+        let diagonal = nonzero_diagonal(&entries, "jacobi")?;
+        Diagonal::of_inverses("jacobi", a.executor(), diagonal, self.weight)
+    }
+}
+
+/// A diagonal matrix as an operator.
+#[derive(Clone, Debug)]
+pub struct Diagonal<T> {
+    values: Vector<T>,
+}
+
+impl<T: Scalar> Diagonal<T> {
+    /// The entries of the diagonal.
+    pub(crate) fn values(&self) -> &Vector<T> {
+        &self.values
+    }
+
+    /// `weight` over the diagonal of a matrix of a device, or (`sums`) over the sums of absolute
+    /// values of its rows.
+    pub(super) fn on_device(
+        component: &'static str,
+        queue: &Queue<'_>,
+        a: &Csr<T>,
+        sums: bool,
+        weight: f64,
+    ) -> Result<Self> {
+        let (values, [zero, infinite]) = queue.inverted(a, sums, weight)?;
+        match (zero, infinite) {
+            (Some(row), _) => Err(Error::ZeroDiagonal { component, row }),
+            (_, Some(row)) => Err(bad_pivot(component, row, "not finite once inverted")),
+            _ => Ok(Self {
+                values: Vector::of_buffer(values),
+            }),
+        }
+    }
+
+    /// The identity.
+    pub(crate) fn ones(executor: &Executor, rows: usize) -> Result<Self> {
+        let values = Vector::filled(executor, rows, 1, 1.0)?;
+        Ok(Self { values })
+    }
+
+    /// `weight` over the entries of `diagonal`, none of which is zero.
+    pub(super) fn of_inverses(
+        component: &'static str,
+        executor: &Executor,
+        diagonal: Vec<T::Arith>,
+        weight: f64,
+    ) -> Result<Self> {
+        let weight = T::Arith::from_f64(weight);
+        let invert = |value: T::Arith| T::store(weight * (T::Arith::one() / value));
+        let values: Vec<T> = diagonal.into_iter().map(invert).collect();
+        match values.iter().position(|value| !value.load().is_finite()) {
+            Some(row) => Err(bad_pivot(component, row, "not finite once inverted")),
+            None => Ok(Self {
+                values: Vector::from_column(executor, values),
+            }),
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Diagonal<T> {
+    fn sweep<'v>(&'v self, b: &'v Vector<T>) -> Sweep<'v, T> {
+        Sweep {
+            b,
+            d: &self.values,
+            alpha: 1.0,
+            beta: 1.0,
+            gamma: 0.0,
+        }
+    }
+
+    /// So many times two sweeps, from `x` to `other` and back.
+    fn back_and_forth(
+        &self,
+        times: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        other: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        for _ in 0..times {
+            a.relax(self.sweep(b), x, other, ws)?;
+            a.relax(self.sweep(b), other, x, ws)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
+    fn size(&self) -> Size {
+        Size::square(self.values.rows())
+    }
+
+    fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
+        y.scale_rows(&self.values, false, x)
+    }
+
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, T>,
+        x: &Vector<T>,
+        beta: Coefficient<'_, T>,
+        y: &mut Vector<T>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        y.combine_rows(alpha, (&self.values, false), x, beta)
+    }
+
+    /// Two sweeps at a time write to scratch and back; one alone has to keep `x` until all of the
+    /// residual is known.
+    fn improve(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut scratch = ws.vector_like::<T, T>(b)?;
+        if sweeps % 2 == 1 {
+            a.residual(b, x, &mut scratch, ws)?;
+            let one = Coefficient::one;
+            x.combine_rows(one(), (&self.values, false), &scratch, one())?;
+        }
+        self.back_and_forth(sweeps / 2, a, b, x, &mut scratch, ws)
+    }
+
+    fn ends_beside(&self, sweeps: usize) -> bool {
+        sweeps % 2 == 1
+    }
+
+    fn improve_beside(
+        &self,
+        sweeps: usize,
+        a: &dyn LinOp<T>,
+        b: &Vector<T>,
+        guess: &mut Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        match self.ends_beside(sweeps) {
+            true => a.relax(self.sweep(b), guess, x, ws)?,
+            false => x.copy_from(guess)?,
+        }
+        self.back_and_forth(sweeps / 2, a, b, x, guess, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        y.scale_rows(&self.values, mode == Transpose::Conjugate, x)
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint {
+            held: self.values.bytes(),
+            moved: self.values.bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::f16;
+
+    #[test]
+    fn a_zero_diagonal_is_named() {
+        let host = Executor::reference();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 0.0]));
+        let result = Jacobi::default().generate(&a, &Workspace::new());
+        assert!(matches!(result, Err(Error::ZeroDiagonal { row: 1, .. })));
+    }
+
+    #[test]
+    fn an_inverse_too_large_to_store_is_named() {
+        let values = [1.0, 1e-6].map(f16::from_f64).to_vec();
+        let a = Csr::diagonal_matrix(&Executor::reference(), values);
+        let a: Arc<dyn LinOp<f16>> = Arc::new(a);
+        let result = Jacobi::default().generate(&a, &Workspace::new());
+        assert!(matches!(result, Err(Error::BadPivot { row: 1, .. })));
+    }
+
+    #[test]
+    fn many_sweeps_are_single_ones() {
+        let (host, ws) = (Executor::reference(), Workspace::new());
+        let a = crate::gallery::poisson5([4, 3], &host).unwrap().matrix;
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let m = Jacobi { weight: 0.5 }.generate(&a, &ws).unwrap();
+        let b = Vector::filled(&host, 12, 1, 1.0).unwrap();
+        let mut expected = Vector::zeros_like(&b).unwrap();
+        for sweeps in 1..5 {
+            let mut x = Vector::zeros_like(&b).unwrap();
+            m.improve(1, a.as_ref(), &b, &mut expected, &ws).unwrap();
+            m.improve(sweeps, a.as_ref(), &b, &mut x, &ws).unwrap();
+            assert_eq!(x.to_vec(), expected.to_vec(), "{sweeps} sweeps");
+            let mut guess = Vector::zeros_like(&b).unwrap();
+            m.improve_beside(sweeps, a.as_ref(), &b, &mut guess, &mut x, &ws)
+                .unwrap();
+            assert_eq!(x.to_vec(), expected.to_vec(), "{sweeps} sweeps beside");
+        }
+    }
+
+    #[test]
+    fn entries_beyond_the_range_of_the_narrow_type_are_named() {
+        let host = Executor::reference();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 1e6]));
+        let half = crate::linop::InPrecision::<f16>::new(Arc::new(Jacobi::default()));
+        assert!(matches!(
+            half.generate(&a, &Workspace::new()),
+            Err(Error::NonFiniteEntry { row: 1, .. })
+        ));
+    }
+}

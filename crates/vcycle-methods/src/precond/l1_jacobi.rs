@@ -1,0 +1,110 @@
+//! The absolute row sums of the matrix, inverted.
+
+use std::sync::Arc;
+
+use num_traits::Zero;
+
+use super::jacobi::Diagonal;
+use super::square_entries;
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::launch::setup::Queue;
+use crate::linop::{Factory, LinOp};
+use crate::matrix::Csr;
+use crate::scalar::{Field, Mixes, RealOf, Scalar};
+
+/// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
+/// Yang 2011).
+///
+/// The weights are positive whatever the signs of the diagonal, and no diagonal entry need be
+/// stored: `M` is positive definite for any matrix without zero rows.
+///
+/// **Choose it** as a smoother that needs no damping: for symmetric positive definite matrices
+/// `D - A` is positive semidefinite, so the iteration converges whatever the matrix. As a
+/// preconditioner of CG it is like [`Jacobi`](super::Jacobi) on rows of similar sums, and
+/// [`Minres`](crate::solver::Minres) takes it for indefinite matrices too.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, precond::L1Jacobi, solver::{Cg, Solver},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let precond = L1Jacobi::default();
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+/// let mut x = Vector::zeros(&cpu, 3, 1)?;
+/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct L1Jacobi {
+    /// The factor `omega`.
+    pub weight: f64,
+}
+
+impl Default for L1Jacobi {
+    fn default() -> Self {
+        Self { weight: 1.0 }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for L1Jacobi {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("l1-jacobi set-up", 0);
+        Ok(Arc::new(self.inverse(a.as_ref())?))
+    }
+}
+
+impl L1Jacobi {
+    /// `omega D^-1`.
+    pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
+        let entries = square_entries(a, "l1-jacobi")?;
+        if let Some(queue) = Queue::real::<T>(entries.executor()) {
+            return Diagonal::on_device("l1-jacobi", &queue, &entries, true, self.weight);
+        }
+        let sums = absolute_sums(&entries);
+        if let Some(row) = sums.iter().position(Zero::is_zero) {
+            let component = "l1-jacobi";
+            return Err(Error::ZeroDiagonal { component, row });
+        }
+        Diagonal::of_inverses("l1-jacobi", a.executor(), sums, self.weight)
+    }
+}
+
+fn absolute_sums<T: Scalar>(a: &Csr<T>) -> Vec<T::Arith> {
+    let of_row = |(): &mut (), row: usize| {
+        let moduli = a.row(row).1.iter().map(|value| value.load().modulus());
+        T::Arith::from_real(moduli.fold(RealOf::<T>::zero(), |sum, modulus| sum + modulus))
+    };
+    a.map_rows(|| (), of_row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::precond::testing::{assemble, from_dense};
+
+    #[test]
+    fn rows_are_divided_by_their_absolute_sums() {
+        for (a, sums) in [
+            ([2.0, -1.0, 5.0, -3.0], [3.0, 8.0]),
+            ([0.0, 2.0, 2.0, 0.0], [2.0, 2.0]),
+        ] {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), 2, &a));
+            let m = L1Jacobi { weight: 0.5 }.generate(&a, &Workspace::new());
+            let m = assemble(m.unwrap().as_ref());
+            assert_eq!(m, [0.5 / sums[0], 0.0, 0.0, 0.5 / sums[1]]);
+        }
+    }
+
+    #[test]
+    fn a_zero_row_is_named() {
+        let a: Arc<dyn LinOp<f64>> =
+            Arc::new(from_dense(&Executor::reference(), 2, &[1.0, 1.0, 0.0, 0.0]));
+        let result = L1Jacobi::default().generate(&a, &Workspace::new());
+        assert!(matches!(result, Err(Error::ZeroDiagonal { row: 1, .. })));
+    }
+}

@@ -1,0 +1,134 @@
+//! Preconditioners, one a file: parameters that become an approximate inverse of a matrix.
+//!
+//! | | symmetric | set-up | application |
+//! |---|---|---|---|
+//! | [`Jacobi`], [`L1Jacobi`] | yes | parallel | a scaling |
+//! | [`BlockJacobi`] | yes | parallel | small dense products |
+//! | [`BlockDirect`] | yes | serial | two sparse triangular solves |
+//! | [`Sor`] | no | serial | a triangular solve |
+//! | [`MulticolourGs`], [`HybridGs`] | if asked for | serial | one or two parallel triangular solves |
+//! | [`Ssor`], [`Ic0`] | yes | serial | two triangular solves |
+//! | [`Ilu0`], [`ParIlu`] | no | serial, parallel | two triangular solves |
+//! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
+//! | [`Fsai`] | yes | parallel | two sparse products |
+//! | [`Polynomial`] | yes | products | products with the matrix |
+//!
+//! A symmetric one is Hermitian positive definite where the matrix is, so conjugate gradients may
+//! use it.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates}, precond::Ic0,
+//!              solver::{Cg, Solver}, vector::Vector};
+//! let cpu = Executor::cpu();
+//! let a = Csr::from_arrays(&cpu, Size::square(3), vec![0, 2, 5, 7], vec![0, 1, 0, 1, 2, 1, 2],
+//!     vec![2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0], Duplicates::Refuse)?;
+//! let solver = Solver::<f64>::new(Cg::default(), Arc::new(a))?
+//!     .preconditioned_by(&Ic0::default())?;
+//! let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+//! let mut x = Vector::zeros_like(&b)?;
+//! let outcome = solver.solve(&b, &mut x)?;
+//! assert_eq!((outcome.converged(), outcome.iterations), (true, 1)); // no fill: exact
+//! # Ok::<(), vcycle::Error>(())
+//! ```
+
+mod block_direct;
+mod block_jacobi;
+mod chebyshev;
+#[cfg(test)]
+mod conformance;
+mod dense;
+mod fixed_point;
+mod fsai;
+mod hybrid_gs;
+mod ic0;
+mod ilu0;
+mod isai;
+mod jacobi;
+mod l1_jacobi;
+mod multicolour;
+mod order;
+mod par_ilu;
+mod pattern;
+mod polynomial;
+mod sor;
+mod ssor;
+mod sweeps;
+#[cfg(test)]
+mod testing;
+mod triangular;
+
+use std::borrow::Cow;
+
+pub use block_direct::BlockDirect;
+pub use block_jacobi::BlockJacobi;
+pub(crate) use chebyshev::{CHEBYSHEV_LOWER, chebyshev_weights};
+pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial};
+pub use fsai::{Fsai, FsaiSetup};
+pub use hybrid_gs::HybridGs;
+pub use ic0::Ic0;
+pub use ilu0::Ilu0;
+pub use isai::{Isai, IsaiKind};
+pub(crate) use jacobi::Diagonal;
+pub use jacobi::Jacobi;
+pub use l1_jacobi::L1Jacobi;
+pub use multicolour::MulticolourGs;
+use num_traits::Zero;
+pub use par_ilu::ParIlu;
+pub use polynomial::Polynomial;
+pub use sor::Sor;
+pub use ssor::Ssor;
+
+use crate::error::{Error, Result};
+use crate::linop::{LinOp, check_square, entries};
+use crate::matrix::Csr;
+use crate::scalar::Scalar;
+
+/// The entries of a square matrix, all of them finite.
+fn square_entries<'a, T: Scalar>(
+    a: &'a dyn LinOp<T>,
+    component: &'static str,
+) -> Result<Cow<'a, Csr<T>>> {
+    check_square(a, component)?;
+    let entries = entries(a, component)?;
+    entries.check_finite()?;
+    Ok(entries)
+}
+
+/// The diagonal, or an error that names its first zero.
+fn nonzero_diagonal<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec<T::Arith>> {
+    let diagonal: Vec<T::Arith> = a.diagonal().into_iter().map(T::load).collect();
+    match diagonal.iter().position(Zero::is_zero) {
+        Some(row) => Err(Error::ZeroDiagonal { component, row }),
+        None => Ok(diagonal),
+    }
+}
+
+/// Where the diagonal entry of every row is stored, or an error that names the first row without.
+fn diagonal_places<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec<usize>> {
+    let place = |row: usize| {
+        let found = a.row(row).0.binary_search(&(row as u32));
+        let place = found.map_err(|_| Error::ZeroDiagonal { component, row })?;
+        Ok(a.offsets()[row] + place)
+    };
+    (0..a.size().rows).map(place).collect()
+}
+
+fn bad_pivot(component: &'static str, row: usize, problem: &'static str) -> Error {
+    Error::BadPivot {
+        component,
+        row,
+        problem,
+    }
+}
+
+/// Relaxation converges for no other parameter.
+fn check_omega(omega: f64) -> Result<()> {
+    if omega > 0.0 && omega < 2.0 {
+        return Ok(());
+    }
+    Err(Error::BadParameter {
+        parameter: "omega",
+        reason: format!("must lie between 0 and 2, not {omega}"),
+    })
+}

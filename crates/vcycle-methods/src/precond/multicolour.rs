@@ -1,0 +1,208 @@
+//! Gauss-Seidel with the rows in colours.
+
+use std::sync::Arc;
+
+use super::order::Rows;
+use super::sor::relaxation_triangle;
+use super::ssor::both_ways;
+use super::sweeps::repeated;
+use super::{check_omega, nonzero_diagonal, square_entries};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::launch::setup::{Queue, fronts};
+use crate::linop::{Factory, LinOp};
+use crate::matrix::{Csr, Pattern};
+use crate::scalar::{Mixes, Scalar};
+
+/// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
+///
+/// Every row gets the first colour that no row before it has which is coupled to it (Adams and
+/// Ortega 1982), so that rows of one colour are relaxed at the same time by all threads. The
+/// result is that of [`Sor`](super::Sor) or [`Ssor`](super::Ssor) for the matrix with its rows
+/// sorted by colour, whatever the number of threads.
+///
+/// **Choose it** as a smoother on many threads where the sweeps of [`Sor`](super::Sor) are serial.
+/// On grids it smooths as well or better, as a preconditioner alone it is weaker; and every colour
+/// passes over all of the vectors, so that few threads are faster with
+/// [`HybridGs`](super::HybridGs).
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, precond::MulticolourGs, solver::{Cg, Solver},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
+/// let mut precond = MulticolourGs::default();
+/// precond.symmetric = true;
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+/// let mut x = Vector::zeros(&cpu, 400, 1)?;
+/// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct MulticolourGs {
+    /// The relaxation `omega`, between 0 and 2.
+    pub omega: f64,
+    /// How many sweeps an application makes.
+    pub sweeps: usize,
+    /// Whether a sweep through the colours is followed by one back.
+    pub symmetric: bool,
+}
+
+impl Default for MulticolourGs {
+    fn default() -> Self {
+        Self {
+            omega: 1.0,
+            sweeps: 1,
+            symmetric: false,
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for MulticolourGs {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("multicolour-gs set-up", 0);
+        check_omega(self.omega)?;
+        let entries = square_entries(a.as_ref(), "multicolour-gs")?;
+        let diagonal = nonzero_diagonal(&entries, "multicolour-gs")?;
+        let rows = Rows::Coloured(colours(entries.pattern())?);
+        let sweep = Sweep {
+            component: "multicolour-gs",
+            rows: &rows,
+            diagonal: &diagonal,
+            omega: self.omega,
+            symmetric: self.symmetric,
+        };
+        repeated("multicolour-gs", a, sweep.of(&entries)?, self.sweeps)
+    }
+}
+
+/// A sweep through the rows of a matrix in an order of its own.
+pub(super) struct Sweep<'s, T: Scalar> {
+    pub(super) component: &'static str,
+    pub(super) rows: &'s Rows,
+    pub(super) diagonal: &'s [T::Arith],
+    pub(super) omega: f64,
+    /// Whether one back follows.
+    pub(super) symmetric: bool,
+}
+
+impl<T: Scalar> Sweep<'_, T> {
+    /// The operator from a zero guess.
+    pub(super) fn of(&self, a: &Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
+        let (name, rows, diagonal) = (self.component, self.rows, self.diagonal);
+        Ok(match self.symmetric {
+            true => Arc::new(both_ways(name, rows, a, diagonal, self.omega)?),
+            false => Arc::new(relaxation_triangle(name, rows, a, diagonal, self.omega)?),
+        })
+    }
+}
+
+/// For every row the first colour that no row before it has which is coupled to it, either way.
+fn colours(pattern: &Pattern) -> Result<Vec<u32>> {
+    let transposed = pattern.transpose()?;
+    if let Some(queue) = Queue::of(pattern.executor()) {
+        let coupled = pattern.union(&transposed)?;
+        if let Some(colours) = fronts::colours(queue, &coupled)? {
+            return Ok(colours.into_vec());
+        }
+    }
+    let n = pattern.size().rows;
+    let mut colours = vec![0_u32; n];
+    // For every colour the last row that found it taken.
+    let mut taken = Vec::new();
+    for row in 0..n {
+        for graph in [pattern, &transposed] {
+            let columns = graph.columns()[graph.range(row)].iter();
+            for &before in columns.take_while(|&&column| (column as usize) < row) {
+                taken[colours[before as usize] as usize] = row;
+            }
+        }
+        let free = taken.iter().position(|&last| last != row);
+        let colour = free.unwrap_or(taken.len());
+        if colour == taken.len() {
+            taken.push(n);
+        }
+        colours[row] = colour as u32;
+    }
+    Ok(colours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::precond::testing::{convection, from_dense, red_black, values_for};
+    use crate::vector::Vector;
+    use vcycle_core::testing::device;
+
+    #[test]
+    fn a_grid_has_two_colours() {
+        let a = convection::<f64>(&Executor::reference(), 6);
+        let colours = colours(a.pattern()).unwrap();
+        for (row, &colour) in colours.iter().enumerate() {
+            assert_eq!(colour as usize, (row % 6 + row / 6) % 2);
+        }
+    }
+
+    #[test]
+    fn couplings_in_one_direction_count() {
+        #[rustfmt::skip]
+        let a = [
+            1.0, 0.0, 1.0,
+            1.0, 1.0, 1.0,
+            0.0, 0.0, 1.0,
+        ];
+        let a = from_dense(&Executor::reference(), 3, &a);
+        assert_eq!(colours(a.pattern()).unwrap(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn devices_find_the_colours_of_the_host() {
+        let Some(device) = device() else { return };
+        let host = Executor::reference();
+        let dense: Vec<f64> = vec![1.0; 70 * 70];
+        let chain = gallery::build("poisson5:20000x1", &host);
+        let one_way = gallery::build("poisson7:5", &host).unwrap().matrix;
+        let one_way = one_way.filter(|row, column, _: f64| row % 3 != 1 || column <= row);
+        for a in [
+            convection(&host, 9),
+            red_black(&host, 50), // fronts for several blocks
+            gallery::build("poisson27:5", &host).unwrap().matrix,
+            one_way.unwrap(),
+            chain.unwrap().matrix,
+            from_dense(&host, 70, &dense),
+            from_dense(&host, 0, &[]),
+        ] {
+            let copy = a.copy_to(&device).unwrap();
+            let expected = colours(a.pattern()).unwrap();
+            assert_eq!(colours(copy.pattern()).unwrap(), expected);
+        }
+    }
+
+    /// Relaxes the points of a chess board, the black ones first, as the textbook says.
+    #[test]
+    fn a_sweep_is_red_black_gauss_seidel() {
+        let host = Executor::reference();
+        let a = convection::<f64>(&host, 5);
+        let b: Vec<f64> = values_for(25);
+        let mut expected = vec![0.0; 25];
+        for row in (0..25).step_by(2).chain((1..25).step_by(2)) {
+            let (columns, values) = a.row(row);
+            let products = columns.iter().zip(values);
+            let products = products.map(|(&column, value)| value * expected[column as usize]);
+            expected[row] = (b[row] - products.sum::<f64>()) / 4.0;
+        }
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let m = MulticolourGs::default().generate(&a, &Workspace::new());
+        let mut x = Vector::zeros(&host, 25, 1).unwrap();
+        let b = Vector::from_column(&host, b);
+        m.unwrap().apply(&b, &mut x, &Workspace::new()).unwrap();
+        for (x, expected) in x.to_vec().iter().zip(expected) {
+            assert!((x - expected).abs() < 1e-14, "{x} {expected}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The orders that rows are relaxed in.
+
+use crate::cpu::triangular::Levels;
+use crate::executor::Executor;
+use crate::matrix::Csr;
+use crate::scalar::Scalar;
+
+/// Which triangle of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Lower,
+    Upper,
+}
+
+/// Which rows come before which: a triangle holds the entries of rows that come before (or after)
+/// their own.
+#[derive(Clone, Debug)]
+pub(super) enum Rows {
+    /// As they are numbered.
+    Natural,
+    /// Colour after colour; the colour of every row. Rows of one colour are not coupled.
+    Coloured(Vec<u32>),
+    /// As they are numbered within blocks of so many rows, which do not know of each other.
+    Blocks(usize),
+}
+
+impl Rows {
+    /// Whether an entry belongs to that triangle.
+    pub(super) fn holds(&self, side: Side, row: usize, column: usize) -> bool {
+        let (first, second) = match side {
+            Side::Lower => (column, row),
+            Side::Upper => (row, column),
+        };
+        match self {
+            Self::Natural => first < second,
+            Self::Coloured(colours) => colours[first] < colours[second],
+            Self::Blocks(length) => first < second && first / length == second / length,
+        }
+    }
+
+    /// How to solve with a triangle that has these entries off the diagonal.
+    pub(super) fn schedule<T: Scalar>(&self, side: Side, off_diagonal: &Csr<T>) -> Schedule {
+        let n = off_diagonal.size().rows;
+        let forwards = match self {
+            Self::Natural => return natural(side, off_diagonal),
+            Self::Coloured(colours) => by_colour(colours),
+            // Levels of all blocks at once.
+            Self::Blocks(_) if matches!(off_diagonal.executor(), Executor::Gpu(_)) => {
+                return natural(side, off_diagonal);
+            }
+            Self::Blocks(length) => Schedule {
+                order: (0..n as u32).collect(),
+                groups: Groups::Blocks((0..n).step_by(*length).chain([n]).collect()),
+            },
+        };
+        match side {
+            Side::Lower => forwards,
+            Side::Upper => forwards.reversed(),
+        }
+    }
+}
+
+/// The steps of a triangular solve.
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    /// The row that each step solves.
+    pub(super) order: Vec<u32>,
+    pub(super) groups: Groups,
+}
+
+/// What threads may do side by side.
+#[derive(Clone, Debug)]
+pub(super) enum Groups {
+    /// Nothing.
+    Serial,
+    /// The steps between consecutive bounds, group after group.
+    Levels(Vec<usize>),
+    /// The groups of steps between consecutive bounds, step after step in each.
+    Blocks(Vec<usize>),
+}
+
+impl Schedule {
+    /// The steps of the transposed triangle.
+    pub(super) fn reversed(&self) -> Self {
+        let n = self.order.len();
+        let turned = |bounds: &[usize]| bounds.iter().rev().map(|bound| n - bound).collect();
+        Self {
+            order: self.order.iter().rev().copied().collect(),
+            groups: match &self.groups {
+                Groups::Serial => Groups::Serial,
+                Groups::Levels(bounds) => Groups::Levels(turned(bounds)),
+                Groups::Blocks(bounds) => Groups::Blocks(turned(bounds)),
+            },
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let groups = match &self.groups {
+            Groups::Serial => 0,
+            Groups::Levels(bounds) | Groups::Blocks(bounds) => size_of_val(&bounds[..]),
+        };
+        size_of_val(&self.order[..]) + groups
+    }
+}
+
+/// By levels on devices, and on `cpu` where they are worth it, else one row after the other.
+fn natural<T: Scalar>(side: Side, rows: &Csr<T>) -> Schedule {
+    let n = rows.size().rows as u32;
+    let step = |step: u32| match side {
+        Side::Lower => step,
+        Side::Upper => n - 1 - step,
+    };
+    let steps = (0..n).map(step);
+    let levels = match rows.executor() {
+        Executor::Cpu(threads) => {
+            Levels::wide(threads, steps.clone(), rows.offsets(), rows.columns())
+        }
+        Executor::Gpu(_) => Some(Levels::new(steps.clone(), rows.offsets(), rows.columns())),
+        Executor::Reference => None,
+    };
+    match levels {
+        Some(levels) => Schedule {
+            order: levels.order,
+            groups: Groups::Levels(levels.bounds),
+        },
+        None => Schedule {
+            order: steps.collect(),
+            groups: Groups::Serial,
+        },
+    }
+}
+
+fn by_colour(colours: &[u32]) -> Schedule {
+    let mut order: Vec<u32> = (0..colours.len() as u32).collect();
+    order.sort_by_key(|&row| colours[row as usize]);
+    let count = colours.iter().max().map_or(0, |last| last + 1);
+    let start = |colour| order.partition_point(|&row| colours[row as usize] < colour);
+    Schedule {
+        groups: Groups::Levels((0..=count).map(start).collect()),
+        order,
+    }
+}

@@ -1,0 +1,120 @@
+//! Polynomials of high degree.
+
+use std::sync::Arc;
+
+use super::{ChebyshevBase, ChebyshevPolynomial};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::linop::{Factory, LinOp};
+use crate::scalar::Mixes;
+
+/// The Chebyshev polynomial of a high degree `m` in the matrix, which needs its products alone
+/// (4.3.2 of the thesis on Chronos; Bergamaschi et al. 2023).
+///
+/// It nearly inverts the spectrum from `1/m²` of the spectral radius on: conjugate gradients take
+/// about `m` times fewer iterations, with `m` products each. What is saved are the dot products,
+/// which all threads or processes have to wait for, and the vectors that pass the memory between.
+///
+/// **Choose it** for matrix-free operators (`base` [`Identity`](ChebyshevBase::Identity)), and
+/// where waiting is dearer than products.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, precond::Polynomial, solver::{Cg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(gallery::build("poisson5:40", &cpu)?.matrix);
+/// let b = Vector::filled(&cpu, 1600, 1, 1.0)?;
+/// let iterations = |degree: usize| {
+///     let mut polynomial = Polynomial::default();
+///     polynomial.degree = degree;
+///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&polynomial)?;
+///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
+/// };
+/// assert!(5 * iterations(10)? < iterations(1)?);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Polynomial {
+    /// Products of an application, and one more.
+    pub degree: usize,
+    /// What the matrix is scaled with.
+    pub base: ChebyshevBase,
+}
+
+impl Default for Polynomial {
+    fn default() -> Self {
+        Self {
+            degree: 20,
+            base: ChebyshevBase::default(),
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for Polynomial {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let polynomial = ChebyshevPolynomial {
+            degree: self.degree,
+            base: self.base,
+            // Of degree one it is a multiple of the base, whatever the interval.
+            lower: (self.degree as f64).powi(-2).min(0.5),
+            ..ChebyshevPolynomial::default()
+        };
+        polynomial.generate(a, ws)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::linop::MatrixFree;
+    use crate::solver::{Cg, Solver};
+    use crate::vector::Vector;
+
+    #[test]
+    fn a_higher_degree_takes_fewer_iterations_also_without_a_matrix() {
+        let cpu = Executor::reference();
+        let matrix = gallery::build("poisson5:40", &cpu).unwrap().matrix;
+        let size = matrix.size();
+        let free = MatrixFree::new(&cpu, size, move |x, y, ws| matrix.apply(x, y, ws));
+        let a: Arc<dyn LinOp<f64>> = Arc::new(free);
+        let iterations = |degree: usize| {
+            let base = ChebyshevBase::Identity;
+            let polynomial = Polynomial { degree, base };
+            let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
+            let solver = solver.preconditioned_by(&polynomial).unwrap();
+            let b = Vector::filled(&cpu, size.rows, 1, 1.0).unwrap();
+            let mut x = Vector::zeros_like(&b).unwrap();
+            let outcome = solver.solve(&b, &mut x).unwrap();
+            assert!(outcome.converged(), "{outcome}");
+            outcome.iterations
+        };
+        let found = [1, 4, 16].map(iterations);
+        assert!(
+            found[0] > 3 * found[1] && found[1] > 2 * found[2],
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn no_degree_is_an_error() {
+        let a = gallery::build("poisson5:4", &Executor::reference()).unwrap();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
+        let none = Polynomial {
+            degree: 0,
+            ..Polynomial::default()
+        };
+        let error = none.generate(&a, &Workspace::new()).unwrap_err();
+        assert!(matches!(
+            error,
+            Error::BadParameter {
+                parameter: "degree",
+                ..
+            }
+        ));
+    }
+}

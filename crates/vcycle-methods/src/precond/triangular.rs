@@ -1,0 +1,401 @@
+//! Triangular matrices ready to be solved with, and products of two of them.
+
+use std::fmt::{Debug, Formatter};
+use std::sync::{Arc, OnceLock};
+
+use super::bad_pivot;
+use super::order::{Groups, Rows, Schedule, Side};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor, Workspace};
+use crate::gpu::Gpu;
+use crate::launch::triangular::{self, DeviceLevels};
+use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::matrix::{Csr, Pattern};
+use crate::reference::triangular::TriangleArrays;
+use crate::scalar::{Field, Scalar};
+use crate::vector::Vector;
+use crate::{cpu, reference};
+
+/// The inverse of a triangular matrix, applied by substitution.
+///
+/// The rows are stored in the order they are solved in. On `cpu` that may be level after level,
+/// each by all threads; a solve then costs one pass over the entries and one synchronisation a
+/// level. The adjoint is made when a transposed solve first asks for it.
+#[derive(Clone)]
+pub(super) struct Triangle<T: Scalar> {
+    schedule: Schedule,
+    off_diagonal: Csr<T>,
+    inverse_diagonal: Option<Buffer<T::Arith>>,
+    adjoint: OnceLock<Box<Self>>,
+    on_device: OnceLock<DeviceLevels>,
+}
+
+impl<T: Scalar> Triangle<T> {
+    /// The entries on one side of the diagonal of `pattern`, with the values
+    /// `value(row, place)`, and the given diagonal (ones without).
+    ///
+    /// # Errors
+    /// When a diagonal entry is zero or a value cannot be stored.
+    pub(super) fn new(
+        component: &'static str,
+        side: Side,
+        pattern: &Pattern,
+        diagonal: Option<Vec<T::Arith>>,
+        value: impl Fn(usize, usize) -> T::Arith,
+    ) -> Result<Self> {
+        Self::of_rows(component, &Rows::Natural, side, pattern, diagonal, value)
+    }
+
+    /// The same where `rows` says which entries are on which side of the diagonal.
+    ///
+    /// # Errors
+    /// When a diagonal entry is zero or a value cannot be stored.
+    pub(super) fn of_rows(
+        component: &'static str,
+        rows: &Rows,
+        side: Side,
+        pattern: &Pattern,
+        diagonal: Option<Vec<T::Arith>>,
+        value: impl Fn(usize, usize) -> T::Arith,
+    ) -> Result<Self> {
+        let inverse = diagonal.map(|diagonal| invert(component, diagonal));
+        let inverse = inverse.transpose()?;
+        let holds = |row, column| rows.holds(side, row, column);
+        let off_diagonal = off_diagonal::<T>(pattern, holds, value);
+        if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
+            return Err(bad_pivot(component, row, "not finite"));
+        }
+        let schedule = rows.schedule(side, &off_diagonal);
+        Ok(Self::scheduled(schedule, &off_diagonal, inverse.as_deref()))
+    }
+
+    /// A triangle given in the order of its rows.
+    fn scheduled(schedule: Schedule, rows: &Csr<T>, inverse_diagonal: Option<&[T::Arith]>) -> Self {
+        let executor = rows.executor();
+        let order = &schedule.order;
+        let in_order = |d: &[T::Arith]| order.iter().map(|&row| d[row as usize]).collect();
+        let inverse_diagonal = inverse_diagonal.map(in_order);
+        Self {
+            off_diagonal: take_rows(rows, order),
+            inverse_diagonal: inverse_diagonal.map(|d| Buffer::from_vec(executor, d)),
+            schedule,
+            adjoint: OnceLock::new(),
+            on_device: OnceLock::new(),
+        }
+    }
+
+    /// The conjugate transpose.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub(super) fn adjoint(&self) -> Result<Self> {
+        let mut steps = vec![0; self.schedule.order.len()];
+        for (step, &row) in self.schedule.order.iter().enumerate() {
+            steps[row as usize] = step as u32;
+        }
+        let diagonal = self.inverse_diagonal.as_ref().map(Buffer::to_vec);
+        let by_row = |d: Vec<T::Arith>| steps.iter().map(|&step| d[step as usize].conj()).collect();
+        let diagonal: Option<Vec<T::Arith>> = diagonal.map(by_row);
+        let transposed = take_rows(&self.off_diagonal, &steps).adjoint()?;
+        let schedule = self.schedule.reversed();
+        Ok(Self::scheduled(schedule, &transposed, diagonal.as_deref()))
+    }
+
+    /// The conjugate transpose, kept for the next time.
+    fn kept_adjoint(&self) -> Result<&Self> {
+        if let Some(adjoint) = self.adjoint.get() {
+            return Ok(adjoint);
+        }
+        let adjoint = Box::new(self.adjoint()?);
+        Ok(self.adjoint.get_or_init(|| adjoint))
+    }
+
+    /// `A y = b`, or with the conjugate of `A`.
+    fn solve(&self, conjugate: bool, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        check_apply("triangular solve", self.size(), self.executor(), b, y)?;
+        if let Executor::Gpu(gpu) = self.executor() {
+            return self.solve_on(gpu, b, y);
+        }
+        let a = TriangleArrays {
+            order: &self.schedule.order,
+            off_diagonal: self.off_diagonal.arrays()?,
+            inverse_diagonal: match &self.inverse_diagonal {
+                Some(diagonal) => Some(diagonal.host()?),
+                None => None,
+            },
+            conjugate,
+        };
+        let cols = b.cols();
+        let (b, y) = (b.host()?, y.host_mut()?);
+        match (self.executor(), &self.schedule.groups) {
+            (Executor::Cpu(threads), Groups::Levels(bounds)) => {
+                cpu::triangular::solve(threads, bounds, a, b, y, cols);
+            }
+            (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
+                cpu::triangular::solve_blocks(threads, bounds, a, b, y, cols);
+            }
+            (Executor::Gpu(_), _) => unreachable!("devices have kernels of their own"),
+            (Executor::Reference, _) | (_, Groups::Serial) => {
+                reference::triangular::solve(a, b, y, cols);
+            }
+        }
+        Ok(())
+    }
+
+    /// `A y = b` on a device, for real numbers.
+    fn solve_on(&self, gpu: &Gpu, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        gpu.real(T::KIND)?;
+        let levels = self.on_device.get_or_init(|| {
+            let Groups::Levels(bounds) = &self.schedule.groups else {
+                panic!("schedules of devices are made of levels");
+            };
+            let (executor, entries) = (self.executor(), self.nonzeros());
+            DeviceLevels::new(gpu, executor, &self.schedule.order, bounds, entries)
+        });
+        let [offsets, columns] = self.off_diagonal.pattern().device()?;
+        let a = triangular::Triangle {
+            offsets,
+            columns,
+            values: self.off_diagonal.device_values()?,
+            inverse: self
+                .inverse_diagonal
+                .as_ref()
+                .map_or(Ok(0), Buffer::device)?,
+        };
+        levels.solve(gpu, &a, b, y)
+    }
+
+    /// Entries off the diagonal.
+    pub(super) fn nonzeros(&self) -> usize {
+        self.off_diagonal.nonzeros()
+    }
+}
+
+/// The rows of `a` in another order.
+fn take_rows<T: Scalar>(a: &Csr<T>, order: &[u32]) -> Csr<T> {
+    let mut offsets = vec![0];
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    columns.reserve_exact(a.nonzeros());
+    values.reserve_exact(a.nonzeros());
+    for &row in order {
+        let (of_row, values_of_row) = a.row(row as usize);
+        columns.extend_from_slice(of_row);
+        values.extend_from_slice(values_of_row);
+        offsets.push(columns.len());
+    }
+    Csr::from_canonical(a.executor(), a.size(), offsets, columns, values)
+}
+
+/// One over every entry of a diagonal.
+pub(super) fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) -> Result<Vec<A>> {
+    for (row, value) in diagonal.iter_mut().enumerate() {
+        if value.is_zero() {
+            return Err(bad_pivot(component, row, "zero"));
+        }
+        *value = A::one() / *value;
+        if !Field::is_finite(*value) {
+            return Err(bad_pivot(component, row, "not finite"));
+        }
+    }
+    Ok(diagonal)
+}
+
+/// The entries of a pattern that `holds`, with their values.
+pub(super) fn off_diagonal<T: Scalar>(
+    pattern: &Pattern,
+    holds: impl Fn(usize, usize) -> bool,
+    value: impl Fn(usize, usize) -> T::Arith,
+) -> Csr<T> {
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    let mut offsets = vec![0];
+    for row in 0..pattern.size().rows {
+        for place in pattern.range(row) {
+            let column = pattern.columns()[place];
+            if holds(row, column as usize) {
+                columns.push(column);
+                values.push(T::store(value(row, place)));
+            }
+        }
+        offsets.push(columns.len());
+    }
+    Csr::from_canonical(pattern.executor(), pattern.size(), offsets, columns, values)
+}
+
+impl<T: Scalar> Debug for Triangle<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let rows = self.off_diagonal.size().rows;
+        let entries = self.nonzeros();
+        write!(f, "triangle of {rows} rows, {entries} entries")
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Triangle<T> {
+    fn size(&self) -> Size {
+        self.off_diagonal.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.off_diagonal.executor()
+    }
+
+    fn apply(&self, b: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
+        self.solve(false, b, y)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        b: &Vector<T>,
+        y: &mut Vector<T>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        let adjoint = self.kept_adjoint()?;
+        adjoint.solve(mode == Transpose::Plain, b, y)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let diagonal = self.inverse_diagonal.as_ref().map_or(0, Buffer::bytes);
+        let moved = self.off_diagonal.bytes() + diagonal + self.schedule.bytes();
+        let adjoint = self
+            .adjoint
+            .get()
+            .map_or(0, |adjoint| adjoint.footprint().held);
+        Footprint {
+            held: moved + adjoint,
+            moved,
+        }
+    }
+}
+
+/// `(L U)^-1` with triangular `L` and `U`: what incomplete factorisations and SSOR apply.
+pub(super) struct Factors<T: Scalar> {
+    /// Who made them, for [`Debug`].
+    pub(super) label: String,
+    pub(super) lower: Triangle<T>,
+    pub(super) upper: Triangle<T>,
+}
+
+impl<T: Scalar> Factors<T> {
+    /// `L` with a unit diagonal below, `U` on and above the diagonal of a matrix of `pattern`,
+    /// whose `values` hold both.
+    pub(super) fn unit_lower(
+        component: &'static str,
+        pattern: &Pattern,
+        values: &[T::Arith],
+        diagonal: &[usize],
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        let value = |_, place: usize| values[place];
+        let pivots = diagonal.iter().map(|&place| values[place]).collect();
+        // The upper triangle first: its pivots name the row where trouble began.
+        let upper = Triangle::new(component, Side::Upper, pattern, Some(pivots), value)?;
+        let lower = Triangle::new(component, Side::Lower, pattern, None, value)?;
+        let label = component.to_owned();
+        Ok(Arc::new(Self {
+            label,
+            lower,
+            upper,
+        }))
+    }
+}
+
+impl<T: Scalar> Debug for Factors<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let entries = self.lower.nonzeros() + self.upper.nonzeros();
+        let rows = self.lower.size().rows;
+        write!(f, "{}: {rows} rows, {entries} entries", self.label)
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Factors<T> {
+    fn size(&self) -> Size {
+        self.lower.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.lower.executor()
+    }
+
+    fn apply(&self, b: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let mut half_way = ws.vector_like::<T, T>(b)?;
+        self.lower.apply(b, &mut half_way, ws)?;
+        self.upper.apply(&half_way, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        b: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut half_way = ws.vector_like::<T, T>(b)?;
+        self.upper.apply_transposed(mode, b, &mut half_way, ws)?;
+        self.lower.apply_transposed(mode, &half_way, y, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let (lower, upper) = (self.lower.footprint(), self.upper.footprint());
+        Footprint {
+            held: lower.held + upper.held,
+            moved: lower.moved + upper.moved,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precond::testing::{red_black, values_for};
+
+    fn triangles(executor: &Executor) -> [Triangle<f64>; 2] {
+        let a = red_black(executor, 100);
+        let diagonal = || Some(a.diagonal());
+        let value = |_, place: usize| a.values()[place];
+        [Side::Lower, Side::Upper]
+            .map(|side| Triangle::new("test", side, a.pattern(), diagonal(), value).unwrap())
+    }
+
+    #[test]
+    fn levels_have_the_bits_of_the_serial_solve() {
+        let host = Executor::reference();
+        let ws = Workspace::new();
+        for threads in [1, 2, 3] {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            for (serial, parallel) in triangles(&host).into_iter().zip(triangles(&cpu)) {
+                let serial_steps = matches!(parallel.schedule.groups, Groups::Serial);
+                assert_eq!(serial_steps, threads == 1);
+                let b = Vector::from_rows(&host, 2, values_for(20_000)).unwrap();
+                let mut expected = Vector::zeros_like(&b).unwrap();
+                serial.apply(&b, &mut expected, &ws).unwrap();
+                let b = b.copy_to(&cpu).unwrap();
+                let mut y = Vector::zeros_like(&b).unwrap();
+                parallel.apply(&b, &mut y, &ws).unwrap();
+                assert_eq!(y.to_vec(), expected.to_vec());
+            }
+        }
+    }
+
+    #[test]
+    fn zero_and_infinite_pivots_are_named() {
+        let a = Csr::<f64>::identity(&Executor::reference(), 3);
+        let build = |diagonal| {
+            Triangle::<f64>::new("test", Side::Lower, a.pattern(), Some(diagonal), |_, _| 0.0)
+        };
+        assert!(matches!(
+            build(vec![1.0, 0.0, 1.0]),
+            Err(Error::BadPivot {
+                row: 1,
+                problem: "zero",
+                ..
+            })
+        ));
+        assert!(matches!(
+            build(vec![1.0, 1.0, f64::NAN]),
+            Err(Error::BadPivot {
+                row: 2,
+                problem: "not finite",
+                ..
+            })
+        ));
+    }
+}

@@ -1,0 +1,260 @@
+//! What a method works on.
+
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Scratch, Workspace};
+use crate::gpu::Gpu;
+use crate::linop::{LinOp, Transpose};
+use crate::scalar::Scalar;
+use crate::stop::{Monitor, Part};
+use crate::vector::{Coefficient, Scalars, Vector};
+
+/// One run of a [`Method`](super::Method): the problem, the guess to improve and the judge.
+pub struct Run<'r, T: Scalar> {
+    /// The matrix.
+    pub a: &'r dyn LinOp<T>,
+    /// Approximates its inverse.
+    pub preconditioner: &'r dyn LinOp<T>,
+    /// The right-hand sides.
+    pub b: &'r Vector<T>,
+    /// The guess, improved in place.
+    pub x: &'r mut Vector<T>,
+    /// Whether the guess is known to be zero, so that its residual is `b`.
+    pub zero_guess: bool,
+    /// Says when to stop.
+    pub monitor: &'r mut Monitor<T>,
+    /// Scratch memory and observers.
+    pub ws: &'r Workspace,
+}
+
+impl<'r, T: Scalar> Run<'r, T> {
+    /// Scratch vectors like the right-hand side; their contents are unspecified.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn vectors<const N: usize>(&self) -> Result<[Scratch<'r, Vector<T>>; N]> {
+        take_all(|| self.ws.vector_like(self.b))
+    }
+
+    /// Scratch scalars, one a column; their contents are unspecified.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn scalars<const N: usize>(&self) -> Result<[Scratch<'r, Scalars<T>>; N]> {
+        take_all(|| self.ws.scalars(self.b))
+    }
+
+    /// Does iterations until `body` says that all columns have ended.
+    ///
+    /// `body` queues one iteration: operator applications, vector operations and questions to the
+    /// monitor, the same ones on the same memory every time, and no decision of the host but to
+    /// stop. On a device it is called twice, run once, recorded once, and then replayed while the
+    /// device judges the residual itself and the host looks at what it says one iteration later.
+    ///
+    /// # Errors
+    /// Those of `body`, and when the executor fails.
+    pub fn repeat(&mut self, mut body: impl FnMut(&mut Self) -> Result<bool>) -> Result<()> {
+        let Executor::Gpu(gpu) = self.b.executor().clone() else {
+            while !body(self)? {}
+            return Ok(());
+        };
+        self.monitor.defer(&gpu)?;
+        let repeated = self.repeat_on(&gpu, &mut body);
+        self.monitor.resume()?;
+        repeated
+    }
+
+    fn repeat_on(
+        &mut self,
+        gpu: &Gpu,
+        body: &mut dyn FnMut(&mut Self) -> Result<bool>,
+    ) -> Result<()> {
+        body(self)?;
+        if self.monitor.look(self.ws.log())? {
+            return Ok(());
+        }
+        // What waits for the host cannot be recorded; it is queued anew each time.
+        let graph = match self.ws.log().times_stages() {
+            true => None,
+            false => gpu.device().capture::<Error>(|| body(self).map(drop)).ok(),
+        };
+        loop {
+            match &graph {
+                Some(graph) => gpu.device().replay(graph)?,
+                None => drop(body(self)?),
+            }
+            if self.monitor.look(self.ws.log())? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Forms `r = b - A x` of the guess, without a product when that is zero, and announces its
+    /// norms; says whether all columns have ended.
+    ///
+    /// # Errors
+    /// When the operator or the executor fails.
+    pub fn start(&mut self, r: &mut Vector<T>, norms: &mut Scalars<T>) -> Result<bool> {
+        match self.zero_guess {
+            true => r.copy_from(self.b)?,
+            false => self.residual(r)?,
+        }
+        r.norm(norms)?;
+        self.monitor.start(norms, self.ws.log())
+    }
+
+    /// `x += alpha p` in the columns that have not ended, `r -= alpha q` with `q = A p`; announces
+    /// the norms of `r` after this iteration and says whether all columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn advance(
+        &mut self,
+        alpha: Coefficient<'_, T>,
+        p: &Vector<T>,
+        q: &Vector<T>,
+        r: &mut Vector<T>,
+        norms: &mut Scalars<T>,
+    ) -> Result<bool> {
+        let on_x = alpha.times(self.monitor.active());
+        self.x.advance((on_x, p), (-alpha, q), r, norms)?;
+        self.done(norms)
+    }
+
+    /// `r = b - A x` of the solution so far.
+    ///
+    /// # Errors
+    /// When the operator fails.
+    pub fn residual(&self, r: &mut Vector<T>) -> Result<()> {
+        let _stage = self.ws.stage("residual", self.a.footprint().moved);
+        self.a.residual(self.b, self.x, r, self.ws)
+    }
+
+    /// `y = A^H x`.
+    ///
+    /// # Errors
+    /// When the operator fails or cannot be transposed.
+    pub fn multiply_adjoint(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        let _stage = self.ws.stage("adjoint product", self.a.footprint().moved);
+        self.a.apply_transposed(Transpose::Conjugate, x, y, self.ws)
+    }
+
+    /// `M^H r` with the preconditioner `M`, in `z`; or `r` itself where there is none.
+    ///
+    /// # Errors
+    /// When the preconditioner fails or cannot be transposed.
+    pub fn preconditioned_adjoint<'v>(
+        &self,
+        r: &'v Vector<T>,
+        z: &'v mut Vector<T>,
+    ) -> Result<&'v Vector<T>> {
+        if self.preconditioner.is_identity() {
+            return Ok(r);
+        }
+        let moved = || self.preconditioner.footprint().moved;
+        let _stage = self.ws.stage_of("adjoint preconditioner", moved);
+        let adjoint = Transpose::Conjugate;
+        self.preconditioner
+            .apply_transposed(adjoint, r, z, self.ws)?;
+        Ok(z)
+    }
+
+    /// `y = A x`.
+    ///
+    /// # Errors
+    /// When the operator fails.
+    pub fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        let _stage = self.ws.stage("product", self.a.footprint().moved);
+        self.a.apply(x, y, self.ws)
+    }
+
+    /// `y = A x`, and column by column the products of `x` with `y`.
+    ///
+    /// # Errors
+    /// When the operator fails.
+    pub fn multiply_dot(
+        &self,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        dots: &mut Scalars<T>,
+    ) -> Result<()> {
+        let _stage = self.ws.stage("product", self.a.footprint().moved);
+        match self.a.apply_dot(x, y, dots, self.ws)? {
+            true => Ok(()),
+            false => x.dot(y, dots),
+        }
+    }
+
+    /// `z = M r` with the preconditioner `M`.
+    ///
+    /// # Errors
+    /// When the preconditioner fails.
+    pub fn precondition(&self, r: &Vector<T>, z: &mut Vector<T>) -> Result<()> {
+        let moved = || self.preconditioner.footprint().moved;
+        let _stage = self.ws.stage_of("preconditioner", moved);
+        self.preconditioner.apply(r, z, self.ws)
+    }
+
+    /// `M r`, in `z`; or `r` itself where there is no preconditioner.
+    ///
+    /// # Errors
+    /// When the preconditioner fails.
+    pub fn preconditioned<'v>(
+        &self,
+        r: &'v Vector<T>,
+        z: &'v mut Vector<T>,
+    ) -> Result<&'v Vector<T>> {
+        if self.preconditioner.is_identity() {
+            return Ok(r);
+        }
+        self.precondition(r, z)?;
+        Ok(z)
+    }
+
+    /// Announces the residual norms after an iteration; says whether all columns have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn done(&mut self, norms: &Scalars<T>) -> Result<bool> {
+        self.monitor.done(norms, self.ws.log())
+    }
+
+    /// Ends the columns whose divisor is zero; says whether all have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
+        self.monitor.require_nonzero(values)
+    }
+
+    /// Ends the columns whose value is infinite or NaN; says whether all have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_finite(&mut self, values: &Scalars<T>) -> Result<bool> {
+        self.monitor.require_finite(values)
+    }
+
+    /// Ends the columns whose quadratic form is negative; says whether all have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_nonnegative(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
+        self.monitor.require_nonnegative(values, part)
+    }
+
+    /// Ends the columns whose quadratic form is not positive; says whether all have ended.
+    ///
+    /// # Errors
+    /// When the executor fails.
+    pub fn require_positive(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
+        self.monitor.require_positive(values, part)
+    }
+}
+
+fn take_all<S, const N: usize>(take: impl Fn() -> Result<S>) -> Result<[S; N]> {
+    let mut all = [const { None }; N];
+    for one in &mut all {
+        *one = Some(take()?);
+    }
+    Ok(all.map(|one| one.expect("every one was taken")))
+}

@@ -1,0 +1,195 @@
+//! Products with a stencil matrix.
+
+use std::borrow::Cow;
+
+use super::columns::by_column;
+use super::fields::as_fields;
+use super::{StencilMatrix, Storage};
+use crate::cpu::stencil::Vectors;
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::launch::rows::Finish;
+use crate::launch::stencil::Part;
+use crate::linop::{Footprint, LinOp, Size, Sweep, check_apply};
+use crate::matrix::Csr;
+use crate::reference::stencil::{Form, Start};
+use crate::scalar::Real;
+use crate::vector::{Coefficient, Scalars, Vector};
+use crate::{cpu, launch, reference};
+
+impl<M: Storage> StencilMatrix<M> {
+    /// One column and what becomes of it; vectors are unknown by unknown.
+    pub(super) fn column<V: Vectors>(
+        &self,
+        finish: &Finish<'_, V>,
+        x: &Vector<V>,
+        y: &mut Vector<V>,
+    ) -> Result<()> {
+        if let Executor::Gpu(gpu) = self.executor() {
+            return launch::stencil::product(gpu, self.operand()?, Part::All, finish, x, y);
+        }
+        let (form, x, y) = (form(finish)?, x.host()?, y.host_mut()?);
+        match self.executor() {
+            Executor::Cpu(threads) => cpu::stencil::product(threads, self.arrays(), form, x, y),
+            _ => reference::stencil::product(self.arrays(), form, x, y),
+        }
+        Ok(())
+    }
+
+    /// Whether one product is all a kernel has to do: one vector, in the order that it wants.
+    fn is_plain<V: Vectors>(&self, x: &Vector<V>) -> bool {
+        x.cols() == 1 && self.unknowns() == 1
+    }
+
+    fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        if self.product_of_rows(false, x, y, ws)?.is_some() {
+            return Ok(());
+        }
+        by_column(x, y, ws, |x, y| {
+            as_fields(self.unknowns(), x, (y, Start::Zero), ws, |x, y| {
+                self.column(&Finish::Apply, x, y)
+            })
+        })
+    }
+}
+
+impl<M: Storage> StencilMatrix<M> {
+    /// The product and, if wanted, `<x, y>` in one pass over memory, where there are threads for it.
+    fn product_of_rows<V: Vectors>(
+        &self,
+        wants_dot: bool,
+        x: &Vector<V>,
+        y: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<Option<V>> {
+        let (Executor::Cpu(threads), 1) = (self.executor(), x.cols()) else {
+            return Ok(None);
+        };
+        let length = cpu::stencil::rows_scratch(self.grid(), self.unknowns());
+        let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
+        let (x, y, scratch) = (x.host()?, y.host_mut()?, scratch.host_mut()?);
+        let a = self.arrays();
+        let dot = cpu::stencil::product_of_rows(threads, a, wants_dot, x, y, scratch);
+        Ok(Some(dot))
+    }
+}
+
+macro_rules! operator {
+    ($($vector:ty),*) => {$(
+        impl<M: Storage> LinOp<$vector> for StencilMatrix<M> {
+            fn size(&self) -> Size {
+                self.size()
+            }
+
+            fn executor(&self) -> &Executor {
+                self.executor()
+            }
+
+            fn apply(
+                &self,
+                x: &Vector<$vector>,
+                y: &mut Vector<$vector>,
+                ws: &Workspace,
+            ) -> Result<()> {
+                check_apply("stencil product", self.size(), self.executor(), x, y)?;
+                self.product(x, y, ws)
+            }
+
+            fn apply_dot(
+                &self,
+                x: &Vector<$vector>,
+                y: &mut Vector<$vector>,
+                dots: &mut Scalars<$vector>,
+                ws: &Workspace,
+            ) -> Result<bool> {
+                check_apply("stencil product", self.size(), self.executor(), x, y)?;
+                match self.product_of_rows(true, x, y, ws)? {
+                    Some(dot) => dots.write(&[dot]).map(|()| true),
+                    None => self.product(x, y, ws).map(|()| false),
+                }
+            }
+
+            fn apply_advanced(
+                &self,
+                alpha: Coefficient<'_, $vector>,
+                x: &Vector<$vector>,
+                beta: Coefficient<'_, $vector>,
+                y: &mut Vector<$vector>,
+                ws: &Workspace,
+            ) -> Result<()> {
+                check_apply("stencil product", self.size(), self.executor(), x, y)?;
+                if !self.is_plain(x) {
+                    let mut product = ws.vector_like::<$vector, $vector>(y)?;
+                    self.product(x, &mut product, ws)?;
+                    return y.axpby(alpha, &product, beta);
+                }
+                self.column(&Finish::Combine { alpha, beta, z: None }, x, y)
+            }
+
+            fn residual(
+                &self,
+                b: &Vector<$vector>,
+                x: &Vector<$vector>,
+                r: &mut Vector<$vector>,
+                ws: &Workspace,
+            ) -> Result<()> {
+                check_apply("stencil residual", self.size(), self.executor(), x, r)?;
+                check_apply("stencil residual", self.size(), self.executor(), x, b)?;
+                if !self.is_plain(x) {
+                    r.copy_from(b)?;
+                    let (less, one) = (Coefficient::real(-1.0), Coefficient::one());
+                    return self.apply_advanced(less, x, one, r, ws);
+                }
+                self.column(&Finish::residual(b), x, r)
+            }
+
+            fn relax(
+                &self,
+                sweep: Sweep<'_, $vector>,
+                x: &Vector<$vector>,
+                y: &mut Vector<$vector>,
+                ws: &Workspace,
+            ) -> Result<()> {
+                if !self.is_plain(x) {
+                    return sweep.compose(self, x, y, ws);
+                }
+                sweep.check(self.size(), x, y)?;
+                self.column(&Finish::Relax(sweep), x, y)
+            }
+
+            fn csr(&self) -> Option<Cow<'_, Csr<$vector>>> {
+                self.to_csr().convert().ok().map(Cow::Owned)
+            }
+
+            fn footprint(&self) -> Footprint {
+                Footprint {
+                    held: self.bytes(),
+                    moved: self.bytes(),
+                }
+            }
+        }
+    )*};
+}
+
+operator!(f64, f32);
+
+/// What becomes of a product, as the kernels of the host want it.
+fn form<'a, V: Real>(finish: &Finish<'a, V>) -> Result<Form<'a, V>> {
+    Ok(match finish {
+        Finish::Apply => Form::Product,
+        Finish::Combine { alpha, beta, z } => match z {
+            None => Form::Advanced {
+                alpha: alpha.evaluate(0)?,
+                beta: beta.evaluate(0)?,
+            },
+            Some(b) => Form::Residual { b: b.host()? },
+        },
+        Finish::Relax(sweep) => Form::Relaxed {
+            b: sweep.b.host()?,
+            d: sweep.d.host()?,
+            alpha: V::from_f64(sweep.alpha),
+            beta: V::from_f64(sweep.beta),
+            gamma: V::from_f64(sweep.gamma),
+        },
+    })
+}

@@ -1,0 +1,78 @@
+//! The two orders of several unknowns a cell: cell by cell outside, unknown by unknown in kernels.
+//!
+//! Kernels want the numbers of one unknown along a line side by side, solvers and CSR matrices those of
+//! one cell.
+
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::fields::{interleave, separate};
+use crate::launch::strided::{self, Places};
+use crate::reference::stencil::Start;
+use crate::scalar::Scalar;
+use crate::vector::Vector;
+
+fn to_fields<V: Scalar>(unknowns: usize, rows: &Vector<V>, fields: &mut Vector<V>) -> Result<()> {
+    let Executor::Gpu(gpu) = rows.executor() else {
+        separate(unknowns, rows.host()?, fields.host_mut()?);
+        return Ok(());
+    };
+    let cells = rows.rows() / unknowns;
+    (0..unknowns).try_for_each(|unknown| {
+        let from = Places::column(unknown, unknowns);
+        let to = Places::from(unknown * cells);
+        strided::copy(gpu, cells, (rows, from), (fields, to))
+    })
+}
+
+fn to_rows<V: Scalar>(unknowns: usize, fields: &Vector<V>, rows: &mut Vector<V>) -> Result<()> {
+    let Executor::Gpu(gpu) = fields.executor() else {
+        interleave(unknowns, fields.host()?, rows.host_mut()?);
+        return Ok(());
+    };
+    let cells = rows.rows() / unknowns;
+    (0..unknowns).try_for_each(|unknown| {
+        let from = Places::from(unknown * cells);
+        let to = Places::column(unknown, unknowns);
+        strided::copy(gpu, cells, (fields, from), (rows, to))
+    })
+}
+
+/// `work` on vectors that are unknown by unknown, for vectors that are cell by cell; what `y` holds is read
+/// where it is a guess.
+pub(super) fn as_fields<V: Scalar>(
+    unknowns: usize,
+    x: &Vector<V>,
+    (y, start): (&mut Vector<V>, Start),
+    ws: &Workspace,
+    work: impl FnOnce(&Vector<V>, &mut Vector<V>) -> Result<()>,
+) -> Result<()> {
+    if unknowns == 1 {
+        return work(x, y);
+    }
+    let mut input = ws.vector_like::<V, V>(x)?;
+    let mut output = ws.vector_like::<V, V>(y)?;
+    to_fields(unknowns, x, &mut input)?;
+    if start == Start::Guess {
+        to_fields(unknowns, y, &mut output)?;
+    }
+    work(&input, &mut output)?;
+    to_rows(unknowns, &output, y)
+}
+
+/// The other way round: `work` wants vectors cell by cell. What `y` held is not read.
+pub(super) fn as_rows<V: Scalar>(
+    unknowns: usize,
+    x: &Vector<V>,
+    y: &mut Vector<V>,
+    ws: &Workspace,
+    work: impl FnOnce(&Vector<V>, &mut Vector<V>) -> Result<()>,
+) -> Result<()> {
+    if unknowns == 1 {
+        return work(x, y);
+    }
+    let mut input = ws.vector_like::<V, V>(x)?;
+    let mut output = ws.vector_like::<V, V>(y)?;
+    to_rows(unknowns, x, &mut input)?;
+    work(&input, &mut output)?;
+    to_fields(unknowns, &output, y)
+}

@@ -1,0 +1,433 @@
+//! Interpolation from the matrix and Galerkin products, along one axis, in stencil form.
+//!
+//! A coarse line is done at a time, whatever the axis is.
+
+use std::ops::Range;
+
+use super::lines::{add, for_lines};
+use super::{Grid, Offset, Stencil, Transfer};
+use crate::cpu::stencil::{Product, deal};
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::matrix::zeroed;
+use crate::multiversion;
+
+/// Lines of the values of a stencil matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'a> {
+    /// Which line comes first.
+    pub(super) first: usize,
+    pub(super) values: &'a [f64],
+}
+
+/// The way from a matrix to one on a grid with half the cells along an axis, some planes at a time.
+pub(super) struct Halving<'e> {
+    executor: &'e Executor,
+    axis: usize,
+    unknowns: usize,
+    fine: Grid,
+    coarse: Grid,
+    stencils: [Stencil; 2],
+    columns: Vec<Column>,
+    /// As a [`Transfer`] has them.
+    weights: Vec<f64>,
+}
+
+/// The neighbours of a cell that differ along the axis only.
+struct Column {
+    /// The one that is no step along the axis away.
+    across: Offset,
+    /// Their places among the entries of fine rows, and of coarse rows.
+    from: [Option<usize>; 3],
+    to: [Option<usize>; 3],
+}
+
+/// Numbers of a task that makes products.
+struct Scratch {
+    zeros: Vec<f64>,
+    /// The weights of the cells before the coarse ones along the axis and of these, on either side, with a zero
+    /// before and behind.
+    weights: [[Vec<f64>; 2]; 2],
+    /// The even and odd cells of lines that are halved themselves; before the odd ones there is a zero.
+    dealt: [[Vec<f64>; 2]; 3],
+    /// For each unknown the weights of odd cells in the even ones behind them, where lines are halved themselves.
+    down: Vec<Vec<f64>>,
+}
+
+impl<'e> Halving<'e> {
+    pub(super) fn new(
+        executor: &'e Executor,
+        fine: Grid,
+        stencil: Stencil,
+        unknowns: usize,
+        axis: usize,
+    ) -> Result<Self> {
+        let coarse = fine.halved(axis);
+        let any =
+            |offset| (-1..=1).any(|step| stencil.position(with(offset, axis, step)).is_some());
+        let widened = Stencil::of(any).within(coarse);
+        let columns = Stencil::of(|offset| offset[axis] == 0 && any(offset));
+        let column = |&across: &Offset| {
+            let places = |stencil: &Stencil| {
+                [-1, 0, 1].map(|step| stencil.position(with(across, axis, step)))
+            };
+            Column {
+                across,
+                from: places(&stencil),
+                to: places(&widened),
+            }
+        };
+        Ok(Self {
+            columns: columns.offsets().iter().map(column).collect(),
+            executor,
+            axis,
+            unknowns,
+            fine,
+            coarse,
+            stencils: [stencil, widened],
+            weights: zeroed(executor, 2 * unknowns * coarse.cells())?,
+        })
+    }
+
+    /// The grid with fewer cells.
+    pub(super) fn coarse(&self) -> Grid {
+        self.coarse
+    }
+
+    /// The neighbours of its cells.
+    pub(super) fn stencil(&self) -> &Stencil {
+        &self.stencils[1]
+    }
+
+    /// Numbers of some of its planes.
+    pub(super) fn numbers(&self, planes: Range<usize>) -> Range<usize> {
+        let per_plane = self.coarse.cells() / self.coarse.size()[2] * self.numbers_of_a_cell();
+        planes.start * per_plane..planes.end * per_plane
+    }
+
+    fn numbers_of_a_cell(&self) -> usize {
+        self.stencil().points() * self.unknowns * self.unknowns
+    }
+
+    pub(super) fn into_transfer(self) -> Result<Transfer<f64>> {
+        let Self { fine, axis, .. } = self;
+        Transfer::with_unknowns(self.executor, fine, axis, self.unknowns, self.weights)
+    }
+
+    /// Finds the weights for the cells between those of some planes of the coarse grid: the couplings of a cell
+    /// with the cells on either side, all that are on one side added up, in proportion. They follow jumps of
+    /// coefficients (Alcouffe, Brandt, Dendy and Painter 1981, in one dimension).
+    pub(super) fn weigh(&mut self, from: Lines<'_>, planes: Range<usize>) {
+        let [length, ny, _] = self.coarse.size();
+        let mut weights = std::mem::take(&mut self.weights);
+        let of_unknowns = weights.chunks_mut(2 * self.coarse.cells()).enumerate();
+        for (unknown, weights) in of_unknowns {
+            let lines = 2 * length * ny * planes.start..2 * length * ny * planes.end;
+            let sums = || [(); 3].map(|()| vec![0.0; self.fine.length()]);
+            let (executor, first) = (self.executor, planes.start * ny);
+            for_lines(
+                executor,
+                length,
+                2,
+                &mut weights[lines],
+                sums,
+                |sums, line, out| {
+                    self.weigh_line(from, unknown, first + line, sums, out);
+                },
+            );
+        }
+        self.weights = weights;
+    }
+
+    fn weigh_line(
+        &self,
+        from: Lines<'_>,
+        unknown: usize,
+        line: usize,
+        sums: &mut [Vec<f64>; 3],
+        out: &mut [f64],
+    ) {
+        let (axis, length) = (self.axis, self.coarse.length());
+        let Some(odd) = self.fine_line(line, 1) else {
+            return out.fill(0.0);
+        };
+        sums.iter_mut().for_each(|sums| sums.fill(0.0));
+        for (point, offset) in self.stencils[0].offsets().iter().enumerate() {
+            let entries = self.entries(from, [unknown; 2], odd, point);
+            add(entries, &mut sums[(offset[axis] + 1) as usize]);
+        }
+        let between = if axis == 0 {
+            self.fine.length() / 2
+        } else {
+            length
+        };
+        if axis == 0 {
+            sums.iter_mut().for_each(|sums| keep_odds(sums));
+        }
+        let (lower, upper) = out.split_at_mut(length);
+        let [before, own, after] = [0, 1, 2].map(|side| &sums[side][..between]);
+        shares(
+            before,
+            own,
+            after,
+            &mut lower[..between],
+            &mut upper[..between],
+        );
+        lower[between..].fill(0.0);
+        upper[between..].fill(0.0);
+        for x in self.last(line) {
+            [lower[x], upper[x]] = [last_weight(before[x], own[x]), 0.0];
+        }
+    }
+
+    /// The cells of a coarse line behind which there are two fine cells, the second one outside.
+    fn last(&self, line: usize) -> Range<usize> {
+        let (axis, length) = (self.axis, self.coarse.length());
+        let [y, z] = self.coarse.place(line);
+        let is_last = |at: usize| 2 * at + 2 == self.fine.size()[axis];
+        match axis {
+            0 if is_last(length - 1) => length - 1..length,
+            1 if is_last(y) => 0..length,
+            2 if is_last(z) => 0..length,
+            _ => 0..0,
+        }
+    }
+
+    /// The fine line `row` beside a coarse one along the axis; that of the same number where lines are halved.
+    fn fine_line(&self, line: usize, row: i8) -> Option<usize> {
+        if self.axis == 0 {
+            return Some(line);
+        }
+        let ([y, z], [_, ny, _]) = (self.coarse.place(line), self.fine.size());
+        let mut at = [0, y, z];
+        at[self.axis] = (2 * at[self.axis]).checked_add_signed(row.into())?;
+        (at[self.axis] < self.fine.size()[self.axis]).then(|| at[1] + ny * at[2])
+    }
+
+    /// The entries of one offset along a fine line.
+    fn entries<'l>(
+        &self,
+        from: Lines<'l>,
+        [i, j]: [usize; 2],
+        line: usize,
+        point: usize,
+    ) -> &'l [f64] {
+        let (r, points) = (self.unknowns, self.stencils[0].points());
+        let stream = (((line - from.first) * r + i) * points + point) * r + j;
+        let length = self.fine.length();
+        &from.values[stream * length..(stream + 1) * length]
+    }
+
+    /// Forms some planes of `P^T A P`; weights have to be known one plane further on.
+    pub(super) fn multiply(&self, from: Lines<'_>, planes: Range<usize>, out: &mut [f64]) {
+        let [length, ny, _] = self.coarse.size();
+        let (first, numbers) = (planes.start * ny, self.numbers_of_a_cell());
+        let scratch = || Scratch::new(length, self.unknowns);
+        for_lines(
+            self.executor,
+            length,
+            numbers,
+            out,
+            scratch,
+            |scratch, line, out| {
+                self.multiply_line(from, first + line, scratch, out);
+            },
+        );
+    }
+
+    fn multiply_line(&self, from: Lines<'_>, line: usize, scratch: &mut Scratch, out: &mut [f64]) {
+        let r = self.unknowns;
+        if self.axis == 0 {
+            for unknown in 0..r {
+                let weights = self.weights_at(unknown, Some(line), 1);
+                scratch.down[unknown][1..].copy_from_slice(weights.expect("a line of the grid"));
+            }
+        }
+        for j in 0..r {
+            let mut known = None;
+            for column in &self.columns {
+                let [_, y, z] = column.across;
+                if known != Some([y, z]) {
+                    self.take_weights(j, line, [0, y, z], scratch);
+                    known = Some([y, z]);
+                }
+                for i in 0..r {
+                    self.multiply_column(from, line, [i, j], column, scratch, out);
+                }
+            }
+        }
+    }
+
+    /// Copies the weights of the cells `across` from a line, between zeros.
+    fn take_weights(&self, unknown: usize, line: usize, across: Offset, scratch: &mut Scratch) {
+        let shifts = if self.axis == 0 { 0..=0 } else { -1..=0 };
+        for shift in shifts {
+            let beside = self.coarse.neighbour(line, with(across, self.axis, shift));
+            for side in 0..2 {
+                let to = &mut scratch.weights[(shift + 1) as usize][side];
+                let inside = 1..to.len() - 1;
+                match self.weights_at(unknown, beside, side) {
+                    Some(weights) => to[inside].copy_from_slice(weights),
+                    None => to[inside].fill(0.0),
+                }
+            }
+        }
+    }
+
+    /// The weights of one side at a coarse line.
+    fn weights_at(&self, unknown: usize, line: Option<usize>, side: usize) -> Option<&[f64]> {
+        let length = self.coarse.length();
+        let first = 2 * unknown * self.coarse.cells() + (2 * line? + side) * length;
+        Some(&self.weights[first..first + length])
+    }
+
+    fn multiply_column(
+        &self,
+        from: Lines<'_>,
+        line: usize,
+        unknowns: [usize; 2],
+        column: &Column,
+        scratch: &mut Scratch,
+        out: &mut [f64],
+    ) {
+        let (axis, length, [i, j]) = (self.axis, self.coarse.length(), unknowns);
+        let (zeros, [before, at]) = (&scratch.zeros, &scratch.weights);
+        let (before, behind, down) = match axis {
+            0 => (views(at, -1), views(at, 0), &scratch.down[i][..length]),
+            _ => {
+                let above = self.coarse.neighbour(line, with([0; 3], axis, -1));
+                let down = self.weights_at(i, above, 1).unwrap_or(zeros);
+                let x = column.across[0];
+                (views(before, x), views(at, x), down)
+            }
+        };
+        let up = self.weights_at(i, Some(line), 0);
+        let (r, points) = (self.unknowns, self.stencil().points());
+        let place = |target: usize| {
+            let first = ((i * points + target) * r + j) * length;
+            first..first + length
+        };
+        Product {
+            entries: self.rows(from, line, unknowns, column, (zeros, &mut scratch.dealt)),
+            restricted: [down, up.expect("a line of the grid")],
+            before,
+            behind,
+            out: parts(out, column.to.map(|target| target.map(place))),
+        }
+        .form();
+    }
+
+    /// The entries of a column in the fine rows before, at and behind those of a coarse line, by their step along
+    /// the axis.
+    fn rows<'l>(
+        &self,
+        from: Lines<'l>,
+        line: usize,
+        unknowns: [usize; 2],
+        column: &Column,
+        (zeros, dealt): (&'l [f64], &'l mut [[Vec<f64>; 2]; 3]),
+    ) -> [[&'l [f64]; 3]; 3] {
+        let mut rows = [[zeros; 3]; 3];
+        for (step, dealt) in dealt.iter_mut().enumerate() {
+            let Some(point) = column.from[step] else {
+                continue;
+            };
+            if self.axis == 0 {
+                let [evens, odds] = dealt;
+                deal(
+                    self.entries(from, unknowns, line, point),
+                    evens,
+                    &mut odds[1..],
+                );
+                let beside = [&odds[..evens.len()], evens, &odds[1..]];
+                (0..3).for_each(|row| rows[row][step] = beside[row]);
+                continue;
+            }
+            for (place, row) in (-1..=1).enumerate() {
+                if let Some(line) = self.fine_line(line, row) {
+                    rows[place][step] = self.entries(from, unknowns, line, point);
+                }
+            }
+        }
+        rows
+    }
+}
+
+impl Scratch {
+    fn new(length: usize, unknowns: usize) -> Self {
+        let line = |more: usize| vec![0.0; length + more];
+        Self {
+            zeros: line(0),
+            weights: [(); 2].map(|()| [line(2), line(2)]),
+            dealt: [(); 3].map(|()| [line(0), line(1)]),
+            down: vec![line(1); unknowns],
+        }
+    }
+}
+
+/// The offset with another step along an axis.
+fn with(mut offset: Offset, axis: usize, step: i8) -> Offset {
+    offset[axis] = step;
+    offset
+}
+
+/// Weights of either side between zeros, seen from the cells one before or behind them.
+fn views(weights: &[Vec<f64>; 2], shift: i8) -> [&[f64]; 2] {
+    let first = (1 + shift) as usize;
+    [0, 1].map(|side| &weights[side][first..first + weights[side].len() - 2])
+}
+
+/// Parts of a slice that do not overlap: all of them, the one in the middle, or none.
+fn parts(out: &mut [f64], places: [Option<Range<usize>>; 3]) -> [Option<&mut [f64]>; 3] {
+    match places {
+        [Some(first), Some(middle), Some(last)] => {
+            let parts = out.get_disjoint_mut([first, middle, last]);
+            parts.expect("places of three entries").map(Some)
+        }
+        [_, Some(middle), _] => [None, Some(&mut out[middle]), None],
+        _ => [None, None, None],
+    }
+}
+
+/// Moves the odd numbers of a line to its beginning.
+fn keep_odds(line: &mut [f64]) {
+    for x in 0..line.len() / 2 {
+        line[x] = line[2 * x + 1];
+    }
+}
+
+multiversion! {
+    /// How cells depend on their two sides; half and half where the matrix does not say.
+    fn shares[](
+        before: &[f64],
+        own: &[f64],
+        after: &[f64],
+        lower: &mut [f64],
+        upper: &mut [f64],
+    ) {
+        let sums = before.iter().zip(own).zip(after);
+        for ((((before, own), after), lower), upper) in sums.zip(lower).zip(upper) {
+            let sign = -1_f64.copysign(*own);
+            let (before, after) = (sign * before, sign * after);
+            let sum = before + after;
+            let known = (before >= 0.0) & (after >= 0.0) & (sum > 0.0);
+            *lower = if known { before / sum } else { 0.5 };
+            *upper = if known { after / sum } else { 0.5 };
+        }
+    }
+}
+
+/// The same for a cell at the boundary, beyond which there are zeros. At a free one the weight is one, and a little
+/// more by rounding.
+fn last_weight(before: f64, own: f64) -> f64 {
+    let weight = -before / own;
+    if weight > 0.0 && weight < 1.0 + 1e-6 {
+        weight.min(1.0)
+    } else {
+        0.5
+    }
+}
+
+#[cfg(test)]
+#[path = "galerkin_tests.rs"]
+mod tests;

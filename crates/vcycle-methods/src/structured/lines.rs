@@ -1,0 +1,59 @@
+//! Lines of numbers, and arithmetic on them.
+
+use crate::error::Result;
+use crate::executor::{Executor, cut};
+use crate::matrix::zeroed;
+use crate::multiversion;
+
+use super::Grid;
+
+/// Cells that one task makes, about.
+const CELLS: usize = 4 * 1024;
+
+/// Numbers made line by line, `numbers` a cell: `work(line, numbers of the line)`, which are zeros before.
+pub(super) fn made_of_lines(
+    executor: &Executor,
+    grid: Grid,
+    numbers: usize,
+    work: impl Fn(usize, &mut [f64]) + Sync + Send,
+) -> Result<Vec<f64>> {
+    let mut values = zeroed(executor, grid.cells() * numbers)?;
+    for_lines(
+        executor,
+        grid.length(),
+        numbers,
+        &mut values,
+        || (),
+        |(), line, out| work(line, out),
+    );
+    Ok(values)
+}
+
+/// `work(scratch, line, numbers of the line)` for lines of `length` cells, `numbers` for each.
+pub(super) fn for_lines<S: Send>(
+    executor: &Executor,
+    length: usize,
+    numbers: usize,
+    out: &mut [f64],
+    scratch: impl Fn() -> S + Sync + Send,
+    work: impl Fn(&mut S, usize, &mut [f64]) + Sync + Send,
+) {
+    let (share, per_task) = (length * numbers, CELLS.div_ceil(length));
+    let (lines, bytes) = (out.len() / share, size_of_val(out));
+    let starts = (0..lines).step_by(per_task);
+    let lengths = starts
+        .clone()
+        .map(|first| per_task.min(lines - first) * share);
+    let tasks = starts.zip(cut(out, lengths)).collect();
+    executor.run_with(bytes, tasks, scratch, |scratch, (first, out)| {
+        for (line, out) in out.chunks_mut(share).enumerate() {
+            work(scratch, first + line, out);
+        }
+    });
+}
+
+multiversion! {
+    pub(super) fn add[](from: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(from).for_each(|(out, from)| *out += from);
+    }
+}

@@ -1,0 +1,418 @@
+//! Matrices that store a stencil of numbers a cell and no indices.
+
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+
+use super::{Grid, Stencil, fields};
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor, check_memory};
+use crate::fields::interleave;
+use crate::launch::stencil::StencilOperand;
+use crate::linop::Size;
+use crate::multiversion;
+use crate::reference::stencil::StencilArrays;
+use crate::scalar::{Field, Scalar, bf16, convert, convert_slice, f16};
+use crate::{cpu, reference};
+
+/// Values that one task looks at.
+const PART: usize = 64 * 1024;
+
+/// Values that are looked at at a time.
+const PIECE: usize = 1024;
+
+/// Types the entries of a [`StencilMatrix`] can be stored in: `f64`, `f32`, `f16`, `bf16`.
+pub trait Storage: Scalar {}
+impl Storage for f64 {}
+impl Storage for f32 {}
+impl Storage for f16 {}
+impl Storage for bf16 {}
+
+/// A matrix on a [`Grid`] whose rows all have the entries of one [`Stencil`] (SG-DIA).
+///
+/// Line by line, the entries of one offset lie side by side: `values[(line * points + point) * nx + x]`.
+/// So a whole register of them is converted at once, the matrix is read as one stream, and nothing
+/// but numbers is stored: in half precision a quarter of what double precision needs. Entries of
+/// neighbours outside the grid are stored as zeros.
+///
+/// A cell may have up to four unknowns, which are neighbours in the numbering: row `r cell + i`. Then
+/// entries are dense blocks, `values[(((line * r + i) * points + point) * r + j) * nx + x]`.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, structured::{Grid, StencilMatrix}};
+/// let problem = gallery::build("poisson7:8", &Executor::cpu())?;
+/// let a = StencilMatrix::from_csr(&problem.matrix)?;
+/// assert_eq!((a.grid(), a.stencil().points()), (Grid::new([8, 8, 8])?, 7));
+/// assert_eq!(a.to_csr().values(), problem.matrix.values());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct StencilMatrix<T> {
+    grid: Grid,
+    stencil: Stencil,
+    unknowns: usize,
+    /// What diagonal entries are beside what is stored of them.
+    base: f64,
+    values: Buffer<T>,
+}
+
+/// Unknowns a cell can have.
+pub(super) const MOST_UNKNOWNS: usize = 4;
+
+impl<T: Storage> StencilMatrix<T> {
+    /// A matrix with one unknown a cell from its values, line by line, offset by offset; zeros where a
+    /// neighbour is outside.
+    ///
+    /// # Errors
+    /// As [`with_unknowns`](Self::with_unknowns).
+    pub fn new(executor: &Executor, grid: Grid, stencil: Stencil, values: Vec<T>) -> Result<Self> {
+        Self::with_unknowns(executor, grid, stencil, 1, values)
+    }
+
+    /// A matrix with several unknowns a cell: in a line those of the first unknown, offset by offset,
+    /// for each the entries with the first unknown there, then with the second, and so on.
+    ///
+    /// # Errors
+    /// For another number of unknowns than one to four, and when there are not as many values as the
+    /// stencil has points times the grid has cells times unknowns squared.
+    pub fn with_unknowns(
+        executor: &Executor,
+        grid: Grid,
+        stencil: Stencil,
+        unknowns: usize,
+        values: Vec<T>,
+    ) -> Result<Self> {
+        if !(1..=MOST_UNKNOWNS).contains(&unknowns) {
+            return Err(Error::BadParameter {
+                parameter: "unknowns",
+                reason: format!("{unknowns} a cell; there can be 1 to {MOST_UNKNOWNS}"),
+            });
+        }
+        let expected = grid.cells() * stencil.points() * unknowns * unknowns;
+        if values.len() != expected {
+            return Err(Error::InvalidStructure {
+                format: "stencil matrix",
+                reason: format!("{} values for {expected} entries", values.len()),
+            });
+        }
+        Ok(Self {
+            grid,
+            stencil,
+            unknowns,
+            base: 0.0,
+            values: Buffer::from_vec(executor, values),
+        })
+    }
+
+    /// The same matrix with a number added to every diagonal entry that is not stored with it: a diagonal that is
+    /// nearly constant keeps more of its digits so.
+    pub(super) fn on_base(self, base: f64) -> Self {
+        Self { base, ..self }
+    }
+
+    /// What every diagonal entry is beside what is stored of it.
+    pub(super) fn base(&self) -> f64 {
+        self.base
+    }
+
+    /// A diagonal entry, from what is stored of it.
+    pub(super) fn whole(&self, stored: T) -> T {
+        match self.base == 0.0 {
+            true => stored,
+            false => convert(convert::<T, f64>(stored) + self.base),
+        }
+    }
+
+    /// The cells.
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// The neighbours of a cell.
+    pub fn stencil(&self) -> &Stencil {
+        &self.stencil
+    }
+
+    /// Unknowns of a cell.
+    pub fn unknowns(&self) -> usize {
+        self.unknowns
+    }
+
+    /// Where the matrix lives.
+    pub fn executor(&self) -> &Executor {
+        self.values.executor()
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        Size::square(self.grid.cells() * self.unknowns)
+    }
+
+    /// Entries stored, those of neighbours outside the grid among them.
+    pub fn entries(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.values.bytes()
+    }
+
+    /// The values line by line, offset by offset; those of a device are copied.
+    ///
+    /// # Panics
+    /// When a device fails.
+    pub fn values(&self) -> &[T] {
+        self.values.host().expect("the device still answers")
+    }
+
+    /// The values to be changed; those of neighbours outside the grid have to stay zero.
+    ///
+    /// # Panics
+    /// When a device fails.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        self.values.host_mut().expect("the device still answers")
+    }
+
+    /// The same matrix on another executor.
+    ///
+    /// # Errors
+    /// When a device has no memory for it, or cannot number its rows.
+    pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        if let Executor::Gpu(gpu) = executor
+            && self.size().rows >= u32::MAX as usize
+        {
+            return Err(gpu.lacks("stencil matrix", "so many rows"));
+        }
+        executor.check_room(self.bytes())?;
+        Ok(Self {
+            grid: self.grid,
+            stencil: self.stencil.clone(),
+            unknowns: self.unknowns,
+            base: self.base,
+            values: self.values.copy_to(executor)?,
+        })
+    }
+
+    /// [`copy_to`](Self::copy_to) that copies nothing where the matrix is there already.
+    ///
+    /// # Errors
+    /// As [`copy_to`](Self::copy_to).
+    pub fn into_executor(self, executor: &Executor) -> Result<Self> {
+        match self.executor().shares_memory_with(executor) {
+            true => Ok(self),
+            false => self.copy_to(executor),
+        }
+    }
+
+    /// The arrays, for kernels of a device.
+    pub fn operand(&self) -> Result<StencilOperand<'_>> {
+        Ok(StencilOperand {
+            grid: self.grid,
+            offsets: self.stencil.offsets(),
+            unknowns: self.unknowns,
+            base: self.base as f32,
+            kind: T::KIND,
+            values: self.values.device()?,
+        })
+    }
+
+    /// The arrays, for kernels.
+    pub(crate) fn arrays(&self) -> StencilArrays<'_, T> {
+        StencilArrays {
+            grid: self.grid,
+            offsets: self.stencil.offsets(),
+            unknowns: self.unknowns,
+            base: self.base,
+            values: self.values(),
+        }
+    }
+
+    /// The entries of one offset along one line, of the rows of an unknown and the columns of another.
+    pub(crate) fn line_of(&self, [row, column]: [usize; 2], line: usize, point: usize) -> &[T] {
+        let (length, points, r) = (self.grid.length(), self.stencil.points(), self.unknowns);
+        let first = (((line * r + row) * points + point) * r + column) * length;
+        &self.values()[first..first + length]
+    }
+
+    /// The diagonal as it is stored, line by line, unknown by unknown, and where each of these begins in the order that kernels have.
+    pub(super) fn diagonal_lines(&self) -> impl Iterator<Item = (usize, &[T])> {
+        let (lines, length) = (self.grid.lines(), self.grid.length());
+        (0..self.unknowns * lines).map(move |place| {
+            let (unknown, line) = (place / lines, place % lines);
+            let values = self.line_of([unknown; 2], line, self.stencil.centre());
+            (place * length, values)
+        })
+    }
+
+    /// The diagonal as it is stored, unknown by unknown: the order that kernels have.
+    pub(crate) fn diagonal_fields(&self) -> Vec<T> {
+        let mut fields = Vec::with_capacity(self.size().rows);
+        let lines = self.diagonal_lines();
+        lines.for_each(|(_, values)| fields.extend_from_slice(values));
+        fields
+    }
+
+    /// The diagonal, in the order of rows.
+    pub fn diagonal(&self) -> Vec<T> {
+        let stored = self.diagonal_fields().into_iter();
+        let fields: Vec<T> = stored.map(|value| self.whole(value)).collect();
+        let mut rows = fields.clone();
+        interleave(self.unknowns, &fields, &mut rows);
+        rows
+    }
+
+    /// The row of a place in the order that kernels have.
+    pub(crate) fn row_of_field(&self, place: usize) -> usize {
+        let cells = self.grid.cells();
+        place % cells * self.unknowns + place / cells
+    }
+
+    /// The same matrix with values of another type, rounded to nearest.
+    pub fn convert<S: Storage>(&self) -> Result<StencilMatrix<S>> {
+        let values = converted(self.executor(), self.values())?;
+        Ok(StencilMatrix {
+            grid: self.grid,
+            stencil: self.stencil.clone(),
+            unknowns: self.unknowns,
+            base: self.base,
+            values: Buffer::from_vec(self.executor(), values),
+        })
+    }
+
+    /// `part(place of the first, values)` for consecutive parts of the values, in order.
+    pub(crate) fn map_values<R: Send>(
+        &self,
+        part: impl Fn(usize, &[T]) -> R + Sync + Send,
+    ) -> Vec<R> {
+        let tasks = self.values().chunks(PART).enumerate().collect();
+        let work = |(number, values): (usize, &[T])| part(number * PART, values);
+        self.executor().run(self.bytes(), tasks, work)
+    }
+
+    /// The largest absolute value.
+    pub fn largest(&self) -> f64 {
+        let parts = self.map_values(|_, values| {
+            let mut wide = [0.0; PIECE];
+            let of_chunk = |values: &[T]| {
+                convert_slice(values, &mut wide[..values.len()]);
+                largest_of(&wide[..values.len()])
+            };
+            values.chunks(PIECE).map(of_chunk).fold(0.0, f64::max)
+        });
+        parts.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Fails, naming it, if an entry is infinite or NaN.
+    ///
+    /// # Errors
+    /// [`NonFiniteEntry`](Error::NonFiniteEntry).
+    pub fn check_finite(&self) -> Result<()> {
+        let lost = self.map_values(|first, values| {
+            let mut pieces = values.chunks(PIECE).enumerate();
+            let lost = pieces.find(|(_, values)| !are_finite(values));
+            lost.map(|(number, _)| first + number * PIECE)
+        });
+        let Some(first) = lost.into_iter().flatten().next() else {
+            return Ok(());
+        };
+        let mut values = self.values()[first..].iter();
+        let place = values.position(|value| !value.load().is_finite());
+        let (row, column) = self.position(first + place.unwrap_or(0));
+        Err(Error::NonFiniteEntry { row, column })
+    }
+
+    /// Row and column of the value at a place; of a neighbour outside, the nearest row there is.
+    pub(crate) fn position(&self, place: usize) -> (usize, usize) {
+        let (length, points, r) = (self.grid.length(), self.stencil.points(), self.unknowns);
+        let (stream, x) = (place / length, place % length);
+        let (j, point, i) = (stream % r, stream / r % points, stream / r / points % r);
+        let cell = stream / r / points / r * length + x;
+        let other = cell.saturating_add_signed(self.grid.distance(self.stencil.offsets()[point]));
+        (cell * r + i, other.min(self.grid.cells() - 1) * r + j)
+    }
+}
+
+/// Values in another type, rounded to nearest.
+pub(super) fn converted<T: Scalar, S: Scalar>(executor: &Executor, values: &[T]) -> Result<Vec<S>> {
+    let mut made = zeros(executor, values.len())?;
+    match &executor.on_host() {
+        Executor::Cpu(threads) => cpu::vector::copy(threads, values, &mut made),
+        _ => reference::vector::copy(values, &mut made),
+    }
+    Ok(made)
+}
+
+/// Zeros that the system writes when they are first used, whatever their type.
+pub(super) fn zeros<S: Scalar>(executor: &Executor, len: usize) -> Result<Vec<S>> {
+    check_memory(executor, len, size_of::<S>())?;
+    let layout = Layout::array::<S>(len).expect("no more than there is memory");
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the layout is that of a vector, and all bits zero are a zero of every type.
+    unsafe {
+        let memory = alloc_zeroed(layout).cast::<S>();
+        if memory.is_null() {
+            handle_alloc_error(layout);
+        }
+        Ok(Vec::from_raw_parts(memory, len, len))
+    }
+}
+
+multiversion! {
+    /// The largest absolute value; NaN does not count.
+    fn largest_of[](values: &[f64]) -> f64 {
+        let larger = |largest: f64, value: f64| if value.abs() > largest { value.abs() } else { largest };
+        let (eights, mut largest) = (values.chunks_exact(8), [0.0_f64; 8]);
+        let rest = eights.remainder().iter().fold(0.0, |largest, &value| larger(largest, value));
+        for values in eights {
+            for lane in 0..8 {
+                largest[lane] = larger(largest[lane], values[lane]);
+            }
+        }
+        largest.into_iter().fold(rest, larger)
+    }
+}
+
+multiversion! {
+    /// Whether all values are numbers: zero times them is zero.
+    fn are_finite[T: Storage](values: &[T]) -> bool {
+        let (eights, mut sums) = (values.chunks_exact(8), [0.0_f64; 8]);
+        let zero = |value: T| convert::<T, f64>(value) * 0.0;
+        let rest: f64 = eights.remainder().iter().map(|&value| zero(value)).sum();
+        for values in eights {
+            for lane in 0..8 {
+                sums[lane] += zero(values[lane]);
+            }
+        }
+        sums.into_iter().sum::<f64>() + rest == 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_to_fill_the_stencil() {
+        let grid = Grid::new([3, 1, 1]).unwrap();
+        let make =
+            |n| StencilMatrix::new(&Executor::reference(), grid, Stencil::full(1), vec![1.0; n]);
+        assert!(matches!(make(8), Err(Error::InvalidStructure { .. })));
+        assert!(make(9).is_ok());
+    }
+
+    #[test]
+    fn overflowing_entries_are_named() {
+        let grid = Grid::new([2, 2, 1]).unwrap();
+        let mut values = vec![0.0; 20];
+        // Line 1, offset (0, -1), x = 1: row 3, column 1.
+        values[11] = 1e6;
+        let a = StencilMatrix::new(&Executor::reference(), grid, Stencil::star(2), values).unwrap();
+        a.check_finite().unwrap();
+        let half = a.convert::<f16>().unwrap();
+        assert!(matches!(
+            half.check_finite(),
+            Err(Error::NonFiniteEntry { row: 3, column: 1 })
+        ));
+    }
+}

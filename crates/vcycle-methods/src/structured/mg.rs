@@ -1,0 +1,306 @@
+//! The parameters of structured multigrid, and the operator they become.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::cycle::VCycle;
+use super::outer::Outer;
+use super::scaling::Strategy;
+use super::setup::{set_up_double, set_up_single};
+use super::survey::Survey;
+use super::{Grid, Smoother, StencilMatrix, Triple};
+use crate::cpu::stencil::Vectors;
+use crate::error::ConfigError;
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Converted, Factory, LinOp, entries};
+use crate::matrix::Csr;
+use crate::multigrid::Report;
+use crate::precision::Unit;
+use crate::scalar::{Kind, Mixes, Scalar};
+
+/// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
+/// computed in single, inside a solver in double precision, unless said otherwise.
+///
+/// All levels are made in double precision: cells are halved along the axes they are strongly coupled
+/// along, interpolation follows the matrix, products are formed in stencil form. Then every level is
+/// scaled where its numbers leave the range of half precision, and rounded (set-up-then-scale, Zong et
+/// al. 2024). The cycle is a V with Gauss-Seidel in eight colours.
+///
+/// **Choose it** wherever it can be: no index is stored, and memory is what a solve waits for.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, solver::{Cg, Solver}, structured::StructMg,
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let problem = gallery::build("poisson27:16", &cpu)?;
+/// let solver = Solver::new(Cg::default(), Arc::new(problem.matrix))?
+///     .preconditioned_by(&StructMg::default())?;
+/// let b = Vector::from_column(&cpu, problem.rhs);
+/// let mut x = Vector::zeros_like(&b)?;
+/// assert!(solver.solve(&b, &mut x)?.iterations < 12);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct StructMg {
+    /// Of solver, arithmetic and storage, `K64P32D16` say; chosen from the matrix unless given.
+    pub precision: Option<Triple>,
+    /// What keeps levels in the range of half precision.
+    pub scaling: Strategy,
+    /// Matrices from this level on are stored in the precision of vectors; unless given, from the
+    /// first level where too many numbers are too small.
+    pub shift_level: Option<usize>,
+    /// What smooths.
+    pub smoother: Smoother,
+    /// Sweeps before the correction.
+    pub pre_sweeps: usize,
+    /// Sweeps after the correction.
+    pub post_sweeps: usize,
+    /// Axes along which cells are coupled less than this part of the strongest are not halved.
+    pub semicoarsening: f64,
+    /// Up to this many cells a level is solved by a dense factorisation.
+    pub coarsest_cells: usize,
+    /// Cells along x, y and z; found out from the matrix unless given.
+    pub grid: Option<Grid>,
+}
+
+impl Default for StructMg {
+    fn default() -> Self {
+        Self {
+            precision: None,
+            scaling: Strategy::default(),
+            shift_level: None,
+            smoother: Smoother::default(),
+            pre_sweeps: 2,
+            post_sweeps: 2,
+            semicoarsening: 0.5,
+            coarsest_cells: 200,
+            grid: None,
+        }
+    }
+}
+
+/// Structured multigrid, ready to be applied, and what can be told about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Generated<T: Scalar> {
+    /// The preconditioner.
+    pub operator: Arc<dyn LinOp<T>>,
+    /// The matrix itself as a stencil, for products in the solver: in the narrowest type that holds all of
+    /// its numbers exactly, unless storage is to be in double precision. None where that is no better than
+    /// what was given.
+    pub matrix: Option<Arc<dyn LinOp<T>>>,
+    /// Its levels.
+    pub report: Report,
+    /// The parameters with the precision that was chosen.
+    pub parameters: StructMg,
+    /// What was chosen and why; empty where nothing was.
+    pub note: String,
+}
+
+impl StructMg {
+    /// The preconditioner of a matrix, and its levels.
+    ///
+    /// # Errors
+    /// For a matrix that is no stencil on a grid, naming the entry; for a zero diagonal, or one that is
+    /// not positive where scaling needs its root; for values that overflow in a precision that was asked
+    /// for without scaling; for a precision that is not the solver's.
+    pub fn generate_with_report<T: Mixes<T, T>>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        let _stage = ws.stage("struct-mg set-up", 0);
+        let executor = a.executor().clone();
+        let a = self.stencil(a.as_ref())?;
+        let storage = self.precision.map_or(Unit::Half, |triple| triple.storage);
+        let kind = storage.kind(false).expect("real numbers of any unit");
+        let survey = Survey::new(&a, kind);
+        if !survey.is_finite() {
+            a.check_finite()?;
+        }
+        let largest = survey.largest();
+        let (triple, note) = match self.precision {
+            Some(triple) => (triple, String::new()),
+            None => chosen(&a, largest, solver_unit::<T>()),
+        };
+        if triple.krylov != solver_unit::<T>() {
+            return Err(ConfigError::Conflict(format!(
+                "struct-mg: precision {triple} is for another solver, this one has {} numbers",
+                T::KIND
+            ))
+            .into());
+        }
+        if triple.compute == Unit::Single && largest > MOST_SINGLE {
+            return Err(beyond_single(&a));
+        }
+        let parameters = Self {
+            precision: Some(triple),
+            grid: Some(a.grid()),
+            ..self.clone()
+        };
+        let known = (Cow::Borrowed(&*a), survey);
+        let (operator, report, finest) = match triple.compute {
+            Unit::Double => {
+                let ready = set_up_double(triple.storage, &parameters, known, &executor, ws)?;
+                let finest = ready.cycle.finest();
+                (outside(ready.cycle)?, ready.report, finest)
+            }
+            _ => {
+                let ready = set_up_single(triple.storage, &parameters, known, &executor, ws)?;
+                let finest = ready.cycle.finest();
+                (outside(ready.cycle)?, ready.report, finest)
+            }
+        };
+        let matrix = match T::KIND {
+            Kind::F64 => for_products((a, survey), finest, &executor),
+            _ => None,
+        };
+        Ok(Generated {
+            operator,
+            matrix: matrix.map(seen_as::<f64, T>).transpose()?,
+            report,
+            parameters,
+            note,
+        })
+    }
+
+    /// The operator as a stencil matrix of the host, whatever it is stored as.
+    pub fn stencil<'a, T: Scalar>(
+        &self,
+        a: &'a dyn LinOp<T>,
+    ) -> Result<Cow<'a, StencilMatrix<f64>>> {
+        if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
+            return match stencil.executor() {
+                Executor::Gpu(_) => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
+                _ => Ok(Cow::Borrowed(stencil)),
+            };
+        }
+        let entries = entries(a, "struct-mg")?;
+        let entries: &Csr<T> = &entries;
+        let stencil = match (entries as &dyn Any).downcast_ref::<Csr<f64>>() {
+            Some(same) => self.converted(same),
+            None => self.converted(&entries.convert()?),
+        };
+        Ok(Cow::Owned(stencil?))
+    }
+
+    fn converted(&self, a: &Csr<f64>) -> Result<StencilMatrix<f64>> {
+        match self.grid {
+            Some(grid) => StencilMatrix::from_csr_on(a, grid),
+            None => StencilMatrix::from_csr(a),
+        }
+    }
+}
+
+impl<T: Mixes<T, T>> Factory<T> for StructMg {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        Ok(self.generate_with_report(a, ws)?.operator)
+    }
+}
+
+/// Beyond this the numbers of a cycle, which are as small as values are large, leave single precision.
+const MOST_SINGLE: f64 = 1.8e19;
+
+/// The first entry that arithmetic in single precision cannot cope with, as an error.
+fn beyond_single(a: &StencilMatrix<f64>) -> Error {
+    let large = |value: &f64| value.abs() > MOST_SINGLE;
+    let place = a.values().iter().position(large);
+    let (row, column) = a.position(place.unwrap_or(0));
+    let kind = Kind::F32;
+    Error::LevelOverflow {
+        level: 0,
+        row,
+        column,
+        kind,
+    }
+}
+
+/// A matrix for products in double precision; none where it stays what it is. That of the finest level is there
+/// already: it serves where its type holds every value. A copy for products alone would take longer to make than it
+/// saves.
+fn for_products(
+    (a, survey): (Cow<'_, StencilMatrix<f64>>, Survey),
+    finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
+    executor: &Executor,
+) -> Option<Arc<dyn LinOp<f64>>> {
+    if let Some((kind, matrix)) = finest
+        && kind != Kind::F64
+        && survey.is_exact_in(&a, kind)
+    {
+        return Some(matrix);
+    }
+    // Matrices of devices need no columns either where rows are alike.
+    let is_there = a.executor().shares_memory_with(executor);
+    match a {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(_) if !is_there => None,
+        Cow::Owned(a) => Some(Arc::new(a)),
+    }
+}
+
+fn solver_unit<T: Scalar>() -> Unit {
+    match T::KIND {
+        Kind::F64 | Kind::C64 => Unit::Double,
+        _ => Unit::Single,
+    }
+}
+
+/// The narrowest precision a matrix can be stored in with scaling, in words too.
+fn chosen(a: &StencilMatrix<f64>, largest: f64, krylov: Unit) -> (Triple, String) {
+    let of = |compute, storage| Triple {
+        krylov,
+        compute,
+        storage,
+    };
+    let positive = || {
+        let mut lines = a.diagonal_lines();
+        lines.all(|(_, line)| line.iter().all(|value| *value > 0.0))
+    };
+    let (triple, why) = if largest > MOST_SINGLE {
+        (
+            of(Unit::Double, Unit::Double),
+            "are far beyond half and single precision",
+        )
+    } else if largest <= 65504.0 {
+        (
+            of(Unit::Single, Unit::Half),
+            "are in the range of half precision",
+        )
+    } else if positive() {
+        (
+            of(Unit::Single, Unit::Half),
+            "are scaled into the range of half precision",
+        )
+    } else {
+        (
+            of(Unit::Single, Unit::Single),
+            "are beyond half precision, and the diagonal has no roots to scale by",
+        )
+    };
+    (
+        triple,
+        format!("struct-mg {triple}: values up to {largest:.1e} {why}"),
+    )
+}
+
+/// A cycle on vectors of `V` as an operator on vectors of `T`.
+fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(cycle: VCycle<V>) -> Result<Arc<dyn LinOp<T>>> {
+    match cycle.executor() {
+        Executor::Gpu(_) => seen_as::<V, T>(Arc::new(cycle)),
+        _ => Ok(Arc::new(Outer::<V, T>::new(cycle))),
+    }
+}
+
+/// An operator on vectors of `S` as one on vectors of `T`.
+fn seen_as<S: Scalar, T: Scalar>(operator: Arc<dyn LinOp<S>>) -> Result<Arc<dyn LinOp<T>>> {
+    let any: &dyn Any = &operator;
+    match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
+        Some(same) => Ok(Arc::clone(same)),
+        None => Ok(Arc::new(Converted::<S, T>::new(operator)?)),
+    }
+}

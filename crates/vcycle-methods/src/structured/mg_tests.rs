@@ -1,0 +1,370 @@
+//! Structured multigrid as a preconditioner.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::error::Error;
+use crate::executor::{Executor, Workspace};
+use crate::gallery;
+use crate::linop::LinOp;
+use crate::precision::Unit;
+use crate::solver::{Cg, Gmres, Solver};
+use crate::stop::Stop;
+use crate::vector::Vector;
+
+fn parameters(triple: &str) -> StructMg {
+    StructMg {
+        precision: Some(triple.parse().unwrap()),
+        ..StructMg::default()
+    }
+}
+
+fn problem(executor: &Executor, spec: &str) -> Arc<dyn LinOp<f64>> {
+    Arc::new(gallery::build(spec, executor).unwrap().matrix)
+}
+
+/// Iterations to 1e-9.
+fn iterations(spec: &str, parameters: &StructMg) -> usize {
+    let cpu = Executor::cpu_with_threads(2).unwrap();
+    let a = problem(&cpu, spec);
+    let n = a.size().rows;
+    let solver = match spec.starts_with("convdiff") {
+        true => Solver::new(Gmres::default(), a).unwrap(),
+        false => Solver::new(Cg::default(), a).unwrap(),
+    };
+    let solver = solver.preconditioned_by(parameters).unwrap();
+    let solver = solver.stopping(Stop::relative(1e-9).max_iterations(200));
+    let b = Vector::filled(&cpu, n, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    assert!(outcome.converged(), "{spec} {outcome:?}");
+    outcome.iterations
+}
+
+#[test]
+fn half_precision_needs_no_more_iterations_than_double() {
+    for (spec, most) in [
+        ("laplace27:20", 10),
+        ("laplace27e8:20", 10),
+        ("poisson7:20x17x9", 14),
+        ("poisson5:40x33", 14),
+        ("poisson9:40x1", 3),
+        ("aniso7:20,0.001", 16),
+        ("jump7:20,1e6", 40),
+        ("elasticity:8x5x6", 30),
+    ] {
+        let double = iterations(spec, &parameters("K64P64D64"));
+        let half = iterations(spec, &parameters("K64P32D16"));
+        assert!(
+            double <= most,
+            "{spec}: {double} iterations in double precision"
+        );
+        let most = double + 1 + double / 10;
+        assert!(half <= most, "{spec}: {double} and {half} iterations");
+        let brain = iterations(spec, &parameters("K64P32DB16"));
+        assert!(
+            brain <= 2 * double,
+            "{spec}: {double} and {brain} iterations"
+        );
+    }
+}
+
+#[test]
+fn storing_in_half_precision_costs_radiation_one_iteration_at_most() {
+    // Two if rows and weights do not keep their sums.
+    let single = iterations("rhd:24", &parameters("K64P32D32"));
+    let half = iterations("rhd:24", &parameters("K64P32D16"));
+    assert!(half <= single + 1, "{single} and {half} iterations");
+}
+
+#[test]
+fn convection_costs_half_precision_some_iterations() {
+    let double = iterations("convdiff7:16,20", &parameters("K64P64D64"));
+    let half = iterations("convdiff7:16,20", &parameters("K64P32D16"));
+    assert!(double <= 16 && half <= 22, "{double} and {half} iterations");
+}
+
+#[test]
+fn incomplete_factorisations_smooth() {
+    for spec in ["laplace27e8:17x16x15", "jump7:16,1000", "convdiff7:16,20"] {
+        let with = |smoother| {
+            let parameters = StructMg {
+                smoother,
+                ..parameters("K64P32D16")
+            };
+            iterations(spec, &parameters)
+        };
+        let sweeps = with(Smoother::GaussSeidel);
+        for smoother in [Smoother::Dilu, Smoother::Ilu0] {
+            let found = with(smoother);
+            assert!(
+                found <= sweeps,
+                "{spec} {smoother}: {sweeps} and {found} iterations"
+            );
+        }
+    }
+}
+
+#[test]
+fn blocks_are_factorised() {
+    let with = |smoother| {
+        let parameters = StructMg {
+            smoother,
+            ..parameters("K64P32D16")
+        };
+        iterations("solid-3D:8x7x6", &parameters)
+    };
+    let (sweeps, found) = (with(Smoother::GaussSeidel), with(Smoother::Ilu0));
+    assert!(found < sweeps, "{sweeps} and {found} iterations");
+}
+
+#[test]
+fn polynomials_smooth() {
+    for spec in ["laplace27e8:17x16x15", "jump7:16,1000", "elasticity:7x6x5"] {
+        let with = |smoother| {
+            let parameters = StructMg {
+                smoother,
+                ..parameters("K64P32D16")
+            };
+            iterations(spec, &parameters)
+        };
+        let (sweeps, jacobi) = (with(Smoother::GaussSeidel), with(Smoother::Jacobi));
+        assert!(jacobi <= 2 * sweeps, "{spec}: {sweeps} and {jacobi}");
+        let chebyshev = with(Smoother::Chebyshev);
+        assert!(chebyshev < jacobi, "{spec}: {jacobi} and {chebyshev}");
+    }
+}
+
+#[test]
+fn grids_of_any_size_have_a_cycle() {
+    for spec in [
+        "poisson7:1x1x300",
+        "poisson7:1x30x40",
+        "poisson7:31x1x29",
+        "poisson7:2x3x200",
+        "poisson7:1",
+        "poisson27:7x11x13",
+    ] {
+        assert!(iterations(spec, &StructMg::default()) <= 16, "{spec}");
+    }
+}
+
+#[test]
+fn the_strategies_differ_where_they_should() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "laplace27e8:12");
+    let with = |scaling| StructMg {
+        scaling,
+        ..parameters("K64P32D16")
+    };
+    let refused = with(Strategy::None).generate_with_report(&a, &ws);
+    assert!(matches!(
+        refused,
+        Err(Error::LevelOverflow { level: 0, .. })
+    ));
+    assert!(iterations("laplace27e8:12", &with(Strategy::ScaleThenSetup)) <= 10);
+    assert!(iterations("laplace27:12", &with(Strategy::None)) <= 10);
+    let scaled = with(Strategy::SetupThenScale)
+        .generate_with_report(&a, &ws)
+        .unwrap();
+    assert!(scaled.report.levels[0].scaled);
+    assert_eq!(scaled.report.levels[0].precision.matrix, Unit::Half);
+}
+
+#[test]
+fn levels_from_the_shift_on_are_single() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "laplace27:30");
+    let shifted = StructMg {
+        shift_level: Some(1),
+        ..parameters("K64P32D16")
+    };
+    let report = shifted.generate_with_report(&a, &ws).unwrap().report;
+    let stored: Vec<Unit> = report
+        .levels
+        .iter()
+        .map(|level| level.precision.matrix)
+        .collect();
+    assert_eq!(
+        stored,
+        [Unit::Half, Unit::Single, Unit::Single, Unit::Double]
+    );
+    assert!(report.operator_complexity() < 1.2);
+}
+
+#[test]
+fn weak_axes_are_not_halved() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "aniso7:16,0.001");
+    let report = StructMg::default()
+        .generate_with_report(&a, &ws)
+        .unwrap()
+        .report;
+    assert_eq!(report.levels[1].rows, 8 * 8 * 16);
+}
+
+#[test]
+fn the_cycle_is_symmetric() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "jump7:9x8x7,100");
+    let m = parameters("K64P64D64")
+        .generate_with_report(&a, &ws)
+        .unwrap()
+        .operator;
+    let n = a.size().rows;
+    let vector = |seed: usize| {
+        let value = |place: usize| ((place * seed) % 17) as f64 - 8.0;
+        Vector::from_column(&cpu, (0..n).map(value).collect())
+    };
+    let (x, y) = (vector(5), vector(11));
+    let (mut mx, mut my) = (vector(1), vector(1));
+    m.apply(&x, &mut mx, &ws).unwrap();
+    m.apply(&y, &mut my, &ws).unwrap();
+    let dot = |a: &Vector<f64>, b: &Vector<f64>| -> f64 {
+        a.to_vec().iter().zip(b.to_vec()).map(|(a, b)| a * b).sum()
+    };
+    let (left, right) = (dot(&mx, &y), dot(&x, &my));
+    assert!(
+        (left - right).abs() < 1e-10 * left.abs().max(1.0),
+        "{left} {right}"
+    );
+}
+
+#[test]
+fn any_number_of_threads_makes_the_same_cycle() {
+    let results = [1, 2, 3].map(|threads| {
+        let (cpu, ws) = (
+            Executor::cpu_with_threads(threads).unwrap(),
+            Workspace::new(),
+        );
+        let a = problem(&cpu, "jump7:33x32x31,100");
+        let m = StructMg::default()
+            .generate_with_report(&a, &ws)
+            .unwrap()
+            .operator;
+        let b = Vector::filled(&cpu, a.size().rows, 1, 1.0).unwrap();
+        let mut x = Vector::zeros_like(&b).unwrap();
+        m.apply(&b, &mut x, &ws).unwrap();
+        x.to_vec()
+    });
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn what_cannot_be_preconditioned_is_named() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let made = |a: &Arc<dyn LinOp<f64>>, parameters: &StructMg| {
+        parameters
+            .generate_with_report(a, &ws)
+            .map(|made| made.note)
+    };
+    let a = problem(&cpu, "lshape:o1,l2");
+    let refused = made(&a, &StructMg::default());
+    assert!(
+        matches!(refused, Err(Error::NotAStencil { .. })),
+        "{refused:?}"
+    );
+    let a = problem(&cpu, "poisson7:6");
+    assert!(matches!(
+        made(&a, &parameters("K32P32D16")),
+        Err(Error::Config(_))
+    ));
+    let other = StructMg {
+        grid: Some("36x6".parse().unwrap()),
+        ..StructMg::default()
+    };
+    assert!(matches!(made(&a, &other), Err(Error::NotAStencil { .. })));
+    let scaled = |factor: f64| -> Arc<dyn LinOp<f64>> {
+        let mut a = gallery::build("poisson7:6", &cpu).unwrap().matrix;
+        a.values_mut().iter_mut().for_each(|value| *value *= factor);
+        Arc::new(a)
+    };
+    let huge = scaled(1e60);
+    let chosen = made(&huge, &StructMg::default()).unwrap();
+    assert!(chosen.contains("K64P64D64"), "{chosen}");
+    let refused = made(&huge, &parameters("K64P32D16"));
+    assert!(
+        matches!(
+            refused,
+            Err(Error::LevelOverflow {
+                row: 1,
+                column: 0,
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    let mut singular = gallery::build("poisson7:6", &cpu).unwrap().matrix;
+    let diagonal = singular
+        .row(5)
+        .0
+        .iter()
+        .position(|&column| column == 5)
+        .unwrap();
+    let place = singular.offsets()[5] + diagonal;
+    singular.values_mut()[place] = 0.0;
+    let singular: Arc<dyn LinOp<f64>> = Arc::new(singular);
+    let refused = made(&singular, &StructMg::default());
+    assert!(
+        matches!(refused, Err(Error::ZeroDiagonal { row: 5, .. })),
+        "{refused:?}"
+    );
+    let mut negative = gallery::build("poisson7:6", &cpu).unwrap().matrix;
+    negative
+        .values_mut()
+        .iter_mut()
+        .for_each(|value| *value *= -1e8);
+    let negative: Arc<dyn LinOp<f64>> = Arc::new(negative);
+    let refused = made(&negative, &parameters("K64P32D16"));
+    assert!(
+        matches!(refused, Err(Error::BadPivot { row: 0, .. })),
+        "{refused:?}"
+    );
+    assert!(
+        made(&negative, &StructMg::default())
+            .unwrap()
+            .contains("K64P32D32")
+    );
+}
+
+/// What one cycle makes of a vector.
+fn cycled(executor: &Executor, spec: &str, parameters: &StructMg) -> Vec<f64> {
+    let (a, ws) = (problem(executor, spec), Workspace::new());
+    let b = (0..a.size().rows).map(|row| ((row * 7) % 11) as f64 - 4.0);
+    let b = Vector::from_column(executor, b.collect());
+    let mut x = Vector::filled(executor, b.size().rows, 1, f64::NAN).unwrap();
+    let made = parameters.generate_with_report(&a, &ws).unwrap();
+    made.operator.apply(&b, &mut x, &ws).unwrap();
+    x.to_vec()
+}
+
+#[test]
+fn cycles_are_those_of_the_oracle() {
+    let cpu = Executor::cpu_with_threads(3).unwrap();
+    for (spec, triple, sweeps, tolerance) in [
+        ("laplace27:9x7x37", "K64P64D64", [1, 1], 1e-11),
+        ("poisson7:18x5x20", "K64P64D64", [1, 2], 1e-11),
+        ("jump7:20x3x18,100", "K64P64D64", [2, 1], 1e-11),
+        ("poisson5:20x37", "K64P64D64", [1, 1], 1e-11),
+        ("aniso7:12x9x11,0.001", "K64P64D64", [1, 1], 1e-11),
+        ("elasticity:5x4x19", "K64P64D64", [1, 1], 1e-9),
+        ("laplace27e8:8x9x17", "K64P32D16", [1, 1], 1e-4),
+        ("laplace27e8:8x9x17", "K64P32D16", [2, 2], 1e-4),
+        ("rhd-3T:7x6x9", "K64P32D16", [2, 2], 1e-3),
+    ] {
+        let parameters = StructMg {
+            pre_sweeps: sweeps[0],
+            post_sweeps: sweeps[1],
+            coarsest_cells: 20,
+            ..parameters(triple)
+        };
+        let expected = cycled(&Executor::reference(), spec, &parameters);
+        let largest = expected.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let found = cycled(&cpu, spec, &parameters);
+        for (expected, found) in expected.into_iter().zip(found) {
+            let error = (expected - found).abs();
+            assert!(error < tolerance * largest, "{spec}: {expected} {found}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Matrices on structured grids: a stencil of numbers a cell, no indices.
+//!
+//! Where cells form a box and each is coupled with those around it only, nothing but the numbers of
+//! the matrix needs storing. In half precision that is a quarter of the bytes of double precision and
+//! a sixth of those of a CSR matrix, and solvers are as fast as memory brings them.
+//!
+//! [`StencilMatrix`] holds such a matrix in any precision; [`StencilMatrix::from_csr`] finds the
+//! grid of a CSR matrix by itself. It is a [`LinOp`](crate::linop::LinOp) on vectors of doubles or
+//! singles, and knows Gauss-Seidel in colours, all in one pass over the matrix.
+//!
+//! ```
+//! use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, scalar::f16,
+//!              structured::StencilMatrix, vector::Vector};
+//! let cpu = Executor::cpu();
+//! let csr = gallery::build("poisson27:16", &cpu)?.matrix;
+//! let half = StencilMatrix::from_csr(&csr)?.convert::<f16>()?;
+//! let x = Vector::<f32>::filled(&cpu, 4096, 1, 1.0)?;
+//! let mut y = Vector::zeros_like(&x)?;
+//! half.apply(&x, &mut y, &Workspace::new())?;
+//! assert_eq!(y.to_vec()[0], 19.0); // a corner has 7 of 26 neighbours
+//! # Ok::<(), vcycle::Error>(())
+//! ```
+
+mod apply;
+mod assemble;
+mod coarsen;
+mod columns;
+mod convert;
+mod cycle;
+mod detect;
+mod factor;
+mod fields;
+mod galerkin;
+mod level;
+mod lines;
+mod matrix;
+mod mg;
+#[cfg(test)]
+mod mg_tests;
+mod outer;
+mod polynomial;
+mod precision;
+mod scaled;
+mod scaling;
+mod setup;
+mod smoothing;
+mod stencil;
+mod survey;
+mod sweep;
+mod symmetry;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use crate::grid::Grid;
+pub use detect::{Structure, find_stencil};
+pub use matrix::{StencilMatrix, Storage};
+pub use mg::{Generated, StructMg};
+pub use precision::Triple;
+pub use scaling::Strategy;
+pub use smoothing::Smoother;
+pub use stencil::{Offset, Stencil};
+pub use sweep::Direction;
+pub use transfer::Transfer;

@@ -1,0 +1,193 @@
+//! Cycles as solvers see them: vectors in the precision of the solver, cell by cell, not scaled.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::columns::by_column;
+use super::cycle::VCycle;
+use crate::cpu::stencil::{Vectors, multiply};
+use crate::cpu::{Shared, stream};
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::multiversion;
+use crate::scalar::{Mixes, Real, Scalar, convert};
+use crate::vector::Vector;
+
+/// Numbers that are brought in or out at a time, and rows that one task brings, at most.
+const BLOCK: usize = 1024;
+const TASK: usize = 64 * 1024;
+
+/// A cycle on vectors of `T` of the host. They are converted, scaled and put into the order of kernels in
+/// one pass.
+#[derive(Debug)]
+pub(super) struct Outer<V: Vectors, T> {
+    cycle: VCycle<V>,
+    outside: PhantomData<fn(T) -> T>,
+}
+
+impl<V: Vectors, T> Outer<V, T> {
+    pub(super) fn new(cycle: VCycle<V>) -> Self {
+        Self {
+            cycle,
+            outside: PhantomData,
+        }
+    }
+}
+
+impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Outer<V, T> {
+    fn size(&self) -> Size {
+        self.cycle.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.cycle.executor()
+    }
+
+    fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let executor = self.cycle.executor();
+        check_apply("struct-mg", self.cycle.size(), executor, b, x)?;
+        by_column(b, x, ws, |b, x| {
+            let scales = self.cycle.scales();
+            let as_is = self.cycle.unknowns == 1 && scales.is_none();
+            if let (true, Some((b, x))) = (as_is, same::<V, T>(b, x)) {
+                return self.cycle.visit_first(b, x, ws);
+            }
+            let mut right = ws.vector::<V>(executor, b.rows(), 1)?;
+            let mut solution = ws.vector::<V>(executor, b.rows(), 1)?;
+            let order = Order {
+                executor,
+                unknowns: self.cycle.unknowns,
+                scales: scales.map(Vector::host).transpose()?,
+            };
+            order.enter(b.host()?, right.host_mut()?);
+            self.cycle.visit_first(&right, &mut solution, ws)?;
+            order.leave(solution.host()?, x.host_mut()?);
+            Ok(())
+        })
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.cycle.footprint()
+    }
+}
+
+/// Vectors of `T` as those of `V`, if that is what they are.
+fn same<'a, V: Scalar, T: Scalar>(
+    b: &'a Vector<T>,
+    x: &'a mut Vector<T>,
+) -> Option<(&'a Vector<V>, &'a mut Vector<V>)> {
+    let (b, x): (&dyn Any, &mut dyn Any) = (b, x);
+    Some((b.downcast_ref()?, x.downcast_mut()?))
+}
+
+/// The ways between the order of rows and that of kernels.
+struct Order<'a, V> {
+    executor: &'a Executor,
+    unknowns: usize,
+    /// Numbers by which to multiply on both ways.
+    scales: Option<&'a [V]>,
+}
+
+impl<V: Vectors> Order<'_, V> {
+    fn enter<T: Scalar>(&self, rows: &[T], fields: &mut [V]) {
+        let (r, cells, bytes) = (
+            self.unknowns,
+            rows.len() / self.unknowns,
+            size_of_val(fields),
+        );
+        let fields = Shared(fields.as_mut_ptr());
+        self.for_tasks(size_of_val(rows), cells, &|task| {
+            let mut part = [V::zero(); BLOCK];
+            for block in blocks(task, BLOCK) {
+                let part = &mut part[..block.len()];
+                for unknown in 0..r {
+                    let place = unknown * cells + block.start..unknown * cells + block.end;
+                    bring_in(&rows[block.start * r + unknown..block.end * r], r, part);
+                    if let Some(scales) = self.scales {
+                        multiply(&scales[place.clone()], part);
+                    }
+                    // SAFETY: blocks do not overlap.
+                    stream::copy(part, unsafe { fields.slice(place) }, bytes);
+                }
+            }
+            stream::finish();
+        });
+    }
+
+    fn leave<T: Scalar>(&self, fields: &[V], rows: &mut [T]) {
+        let (r, cells, bytes) = (self.unknowns, rows.len() / self.unknowns, size_of_val(rows));
+        let rows = Shared(rows.as_mut_ptr());
+        self.for_tasks(size_of_val(fields), cells, &|task| {
+            let (mut part, mut scaled) = ([T::default(); BLOCK], [V::zero(); BLOCK]);
+            for block in blocks(task, BLOCK / r) {
+                let part = &mut part[..block.len() * r];
+                for unknown in 0..r {
+                    let place = unknown * cells + block.start..unknown * cells + block.end;
+                    let field = self.scaled(&fields[place.clone()], place, &mut scaled);
+                    bring_out(field, r, &mut part[unknown..]);
+                }
+                // SAFETY: blocks do not overlap.
+                let rows = unsafe { rows.slice(block.start * r..block.end * r) };
+                stream::copy(part, rows, bytes);
+            }
+            stream::finish();
+        });
+    }
+
+    /// The numbers at a place, as they are outside.
+    fn scaled<'f>(&self, field: &'f [V], place: Range<usize>, scaled: &'f mut [V]) -> &'f [V] {
+        let Some(scales) = self.scales else {
+            return field;
+        };
+        let scaled = &mut scaled[..field.len()];
+        scaled.copy_from_slice(field);
+        multiply(&scales[place], scaled);
+        scaled
+    }
+
+    fn for_tasks(&self, bytes: usize, cells: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
+        let length = TASK / self.unknowns;
+        let task = |number: usize| work(number * length..((number + 1) * length).min(cells));
+        match self.executor {
+            Executor::Cpu(threads) => threads.for_each(cells.div_ceil(length), bytes, &task),
+            _ => (0..cells.div_ceil(length)).for_each(task),
+        }
+    }
+}
+
+/// A range, some at a time.
+fn blocks(range: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range
+        .step_by(length)
+        .map(move |start| start..(start + length).min(end))
+}
+
+multiversion! {
+    /// Every `step`th row.
+    fn bring_in[T: Scalar, V: Real](rows: &[T], step: usize, field: &mut [V]) {
+        match step {
+            1 => field.iter_mut().zip(rows).for_each(|(to, from)| *to = convert(*from)),
+            _ => field
+                .iter_mut()
+                .zip(rows.iter().step_by(step))
+                .for_each(|(to, from)| *to = convert(*from)),
+        }
+    }
+}
+
+multiversion! {
+    /// To every `step`th row.
+    fn bring_out[T: Scalar, V: Real](field: &[V], step: usize, rows: &mut [T]) {
+        match step {
+            1 => rows.iter_mut().zip(field).for_each(|(to, from)| *to = convert(*from)),
+            _ => rows
+                .iter_mut()
+                .step_by(step)
+                .zip(field)
+                .for_each(|(to, from)| *to = convert(*from)),
+        }
+    }
+}

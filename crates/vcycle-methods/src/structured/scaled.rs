@@ -1,0 +1,257 @@
+//! Matrices on their way from double precision to storage, rows and columns multiplied by numbers.
+
+use super::matrix::zeros;
+use super::survey::{Sizes, range, sizes};
+use super::{Offset, StencilMatrix, Storage};
+use crate::error::Result;
+use crate::multiversion;
+use crate::scalar::{Kind, convert_slice};
+
+/// Lines that one task does.
+const LINES: usize = 32;
+
+/// What a diagonal entry may change by, at most, for the sum of its row.
+const MOST: f64 = 1.0 / 64.0;
+
+/// A matrix `S A S`.
+///
+/// In 16 bits an entry loses some 1e-4 of itself. What is nearly in the null space, constants above all, is mapped to
+/// what little is left of entries that cancel, and that is lost altogether. So the diagonal takes what rounding leaves
+/// of the sum of a row, `A 1` is what it was, and symmetry is, too. There is room for that: after scaling the diagonal
+/// is the same number everywhere, and only what is beside it is stored ([`StencilMatrix::base`]).
+pub(super) struct Scaled<'a> {
+    a: &'a StencilMatrix<f64>,
+    /// `S`, unknown by unknown.
+    by: &'a [f64],
+    /// The diagonal; zero where it is not the same number everywhere.
+    diagonal: f64,
+}
+
+impl<'a> Scaled<'a> {
+    pub(super) fn new(a: &'a StencilMatrix<f64>, by: &'a [f64], diagonal: f64) -> Self {
+        Self { a, by, diagonal }
+    }
+
+    /// The matrix in another type, and what its values are like before they are rounded. In 16 bits rows keep their
+    /// sums, if the diagonal is known.
+    pub(super) fn stored<M: Storage>(&self) -> Result<(StencilMatrix<M>, Sizes)> {
+        let a = self.a;
+        let share = a.grid().length() * a.stencil().points() * a.unknowns();
+        let (host, base) = (a.executor().on_host(), self.base(M::KIND));
+        let ones = self.ones(base);
+        let mut stored: Vec<M> = zeros(&host, a.entries())?;
+        let lines = a.values().chunks(LINES * share);
+        let tasks = lines.zip(stored.chunks_mut(LINES * share)).enumerate();
+        let tasks = tasks.collect();
+        let work = |(task, (values, out)): (usize, (&[f64], &mut [M]))| {
+            let mut scratch = [(); 2].map(|()| vec![0.0; share]);
+            let lines = values.chunks(share).zip(out.chunks_mut(share));
+            let each = lines.enumerate().map(|(place, (values, out))| {
+                let line = Line::new(self, task * LINES + place);
+                line.store(self.by, (base, &ones), values, out, &mut scratch)
+            });
+            each.fold(Sizes::default(), Sizes::join)
+        };
+        let sizes = a.executor().run(a.bytes(), tasks, work);
+        let (stencil, r) = (a.stencil().clone(), a.unknowns());
+        let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
+        let all = sizes.into_iter().fold(Sizes::default(), Sizes::join);
+        Ok((stored.on_base(base), all))
+    }
+
+    /// What the diagonal is stored beside in a type.
+    fn base(&self, kind: Kind) -> f64 {
+        match kind {
+            Kind::F16 | Kind::Bf16 => self.diagonal,
+            _ => 0.0,
+        }
+    }
+
+    /// Ones in the unknowns of the scaled matrix, where rows are to keep their sums.
+    fn ones(&self, base: f64) -> Vec<f64> {
+        match base == 0.0 {
+            true => Vec::new(),
+            false => self.by.iter().map(|by| 1.0 / by).collect(),
+        }
+    }
+}
+
+/// The rows of an unknown on a line.
+struct Line<'a> {
+    a: &'a StencilMatrix<f64>,
+    line: usize,
+    unknown: usize,
+}
+
+impl<'a> Line<'a> {
+    /// The `place`th of the matrix.
+    fn new(matrix: &Scaled<'a>, place: usize) -> Self {
+        let a = matrix.a;
+        Self {
+            a,
+            line: place / a.unknowns(),
+            unknown: place % a.unknowns(),
+        }
+    }
+
+    /// The numbers of an unknown on a line.
+    fn numbers<'n>(&self, all: &'n [f64], unknown: usize, line: usize) -> &'n [f64] {
+        let (cells, length) = (self.a.grid().cells(), self.a.grid().length());
+        &all[unknown * cells + line * length..][..length]
+    }
+
+    /// Offset and unknown of the columns of a stream of entries, and the line they are on; none if it is outside.
+    fn columns(&self, stream: usize) -> (Offset, usize, Option<usize>) {
+        let r = self.a.unknowns();
+        let offset = self.a.stencil().offsets()[stream / r];
+        let other = self.a.grid().neighbour(self.line, offset);
+        (offset, stream % r, other)
+    }
+
+    /// Where the diagonal is among the values.
+    fn diagonal(&self) -> std::ops::Range<usize> {
+        let length = self.a.grid().length();
+        let stream = self.a.stencil().centre() * self.a.unknowns() + self.unknown;
+        stream * length..(stream + 1) * length
+    }
+
+    /// Multiplies, rounds and, with a base, lets rows keep their sums; what values are like before they are rounded.
+    fn store<M: Storage>(
+        &self,
+        by: &[f64],
+        (base, ones): (f64, &[f64]),
+        values: &[f64],
+        out: &mut [M],
+        [product, rounded]: &mut [Vec<f64>; 2],
+    ) -> Sizes {
+        self.multiply(by, values, product);
+        convert_slice(&*product, out);
+        if base != 0.0 {
+            convert_slice(&*out, rounded);
+            self.keep_sums(base, ones, product, rounded);
+            let diagonal = self.diagonal();
+            convert_slice(&rounded[diagonal.clone()], &mut out[diagonal]);
+        }
+        sizes(product, range(M::KIND).1)
+    }
+
+    /// The values multiplied by the numbers of rows and columns; zeros where the neighbour is outside.
+    fn multiply(&self, by: &[f64], values: &[f64], product: &mut [f64]) {
+        let length = self.a.grid().length();
+        let rows = self.numbers(by, self.unknown, self.line);
+        let streams = values.chunks(length).zip(product.chunks_mut(length));
+        for (stream, (values, product)) in streams.enumerate() {
+            let (offset, unknown, Some(other)) = self.columns(stream) else {
+                product.fill(0.0);
+                continue;
+            };
+            let (skipped, dropped) = ends(offset);
+            let cells = skipped..length - dropped;
+            product[..skipped].fill(0.0);
+            product[length - dropped..].fill(0.0);
+            multiply_all(
+                &values[cells.clone()],
+                &rows[cells.clone()],
+                &self.numbers(by, unknown, other)[dropped..length - skipped],
+                &mut product[cells],
+            );
+        }
+    }
+
+    /// Puts into the diagonal of what values were rounded to what their rows need to have the sums they had, less
+    /// `base`. `ones` is the vector of ones in the unknowns of the scaled matrix.
+    fn keep_sums(&self, base: f64, ones: &[f64], values: &[f64], rounded: &mut [f64]) {
+        let (length, diagonal) = (self.a.grid().length(), self.diagonal());
+        let mut lost = vec![0.0; length];
+        let streams = values.chunks(length).zip(rounded.chunks(length));
+        for (stream, (values, rounded)) in streams.enumerate() {
+            let (offset, unknown, Some(other)) = self.columns(stream) else {
+                continue;
+            };
+            if stream * length == diagonal.start {
+                continue;
+            }
+            let (skipped, dropped) = ends(offset);
+            let cells = skipped..length - dropped;
+            add_lost(
+                &values[cells.clone()],
+                &rounded[cells.clone()],
+                &self.numbers(ones, unknown, other)[dropped..length - skipped],
+                &mut lost[cells],
+            );
+        }
+        let ones = self.numbers(ones, self.unknown, self.line);
+        let cells = rounded[diagonal.clone()].iter_mut().zip(&values[diagonal]);
+        for ((rounded, value), (lost, one)) in cells.zip(lost.iter().zip(ones)) {
+            let lost = Some(lost / one).filter(|lost| lost.abs() <= MOST * base);
+            *rounded = value - base + lost.unwrap_or(0.0);
+        }
+    }
+}
+
+/// Cells at the begin and at the end of a line that have no neighbour on theirs.
+fn ends(offset: Offset) -> (usize, usize) {
+    (usize::from(offset[0] < 0), usize::from(offset[0] > 0))
+}
+
+multiversion! {
+    fn multiply_all[](values: &[f64], rows: &[f64], columns: &[f64], product: &mut [f64]) {
+        for (((product, value), row), column) in product.iter_mut().zip(values).zip(rows).zip(columns) {
+            *product = value * (row * column);
+        }
+    }
+}
+
+multiversion! {
+    fn add_lost[](values: &[f64], rounded: &[f64], ones: &[f64], lost: &mut [f64]) {
+        for (((lost, value), rounded), one) in lost.iter_mut().zip(values).zip(rounded).zip(ones) {
+            *lost += (value - rounded) * one;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::{Executor, Workspace};
+    use crate::gallery;
+    use crate::linop::LinOp;
+    use crate::scalar::{bf16, f16};
+    use crate::structured::scaling::in_range;
+    use crate::vector::Vector;
+
+    /// How far the sums of the rows of a scaled matrix are from what they should be, beside the diagonal.
+    fn lost<M: Storage>(spec: &str) -> f64 {
+        let a = gallery::build_stencil(spec, &Executor::reference()).unwrap();
+        let made = in_range::<M>(&a, M::KIND, 2.0, 0).unwrap();
+        let exact = in_range::<f64>(&a, M::KIND, 2.0, 0).unwrap();
+        let ones = exact.scales.iter().map(|scale| 1.0 / scale).collect();
+        let ones = Vector::from_column(&Executor::reference(), ones);
+        let sums = |a: &dyn LinOp<f64>| {
+            let mut sums = Vector::zeros_like(&ones).unwrap();
+            a.apply(&ones, &mut sums, &Workspace::new()).unwrap();
+            sums.to_vec()
+        };
+        let sums = sums(&made.a).into_iter().zip(sums(&exact.a));
+        let lost = sums
+            .zip(ones.to_vec())
+            .map(|((a, b), one)| (a - b).abs() / one);
+        lost.fold(0.0, f64::max) / made.a.base()
+    }
+
+    #[test]
+    fn rows_keep_their_sums_in_16_bits() {
+        for spec in ["laplace27e8:6", "rhd:7"] {
+            let (half, bfloat) = (lost::<f16>(spec), lost::<bf16>(spec));
+            assert!(half < 1e-6 && bfloat < 1e-4, "{spec}: {half}, {bfloat}");
+        }
+    }
+
+    #[test]
+    fn symmetric_matrices_stay_so() {
+        let a = gallery::build_stencil("rhd:6", &Executor::reference()).unwrap();
+        let made = in_range::<f16>(&a, Kind::F16, 2.0, 0).unwrap();
+        let a = made.a.to_csr();
+        assert_eq!(a.transpose().unwrap().values(), a.values());
+    }
+}

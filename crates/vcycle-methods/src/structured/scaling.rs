@@ -1,0 +1,219 @@
+//! Bringing a matrix into the range of half precision.
+
+use super::scaled::Scaled;
+use super::survey::{Survey, range};
+use super::{StencilMatrix, Storage};
+use crate::error::ConfigError;
+use crate::error::{Error, Result};
+use crate::scalar::{Kind, convert};
+use crate::text;
+
+/// What keeps levels of structured multigrid in the range of half precision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// All levels are made in double precision first; then those that leave the range are scaled.
+    #[default]
+    SetupThenScale,
+    /// The matrix is scaled and rounded first, and every level made of the rounded one above. Worse:
+    /// rounding spoils the coarse levels.
+    ScaleThenSetup,
+    /// No scaling: an error where a level leaves the range.
+    None,
+}
+
+impl Strategy {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::SetupThenScale, Self::ScaleThenSetup, Self::None];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SetupThenScale => "setup-then-scale",
+            Self::ScaleThenSetup => "scale-then-setup",
+            Self::None => "none",
+        }
+    }
+}
+
+text::named!(Strategy, "scaling");
+
+/// A matrix `S A S` with a constant diagonal `G`, in the range of a type.
+pub(super) struct InRange<M: Storage> {
+    pub(super) a: StencilMatrix<M>,
+    /// The diagonal matrix `S`, unknown by unknown.
+    pub(super) scales: Vec<f64>,
+    /// What its values were like before they were rounded to `M`.
+    pub(super) survey: Survey,
+}
+
+/// Scales a matrix so that no entry overflows in the type `kind`: `G` is below
+/// `G_max = F min sqrt(a_ii a_jj) / |a_ij|`, `F` the largest number of the type (Zong et al. 2024, theorem 4.1), by
+/// the factor `room` at least.
+///
+/// # Errors
+/// For a diagonal entry that is not positive: it has no root. As [`stored`].
+pub(super) fn in_range<M: Storage>(
+    a: &StencilMatrix<f64>,
+    kind: Kind,
+    room: f64,
+    level: usize,
+) -> Result<InRange<M>> {
+    let limit = range(kind).0.min(f64::from(f32::MAX)) / room;
+    let mut scales = roots(a)?;
+    let multiply = |scales: &mut [f64], by: f64| scales.iter_mut().for_each(|s| *s *= by.sqrt());
+    let mut diagonal = below(limit);
+    multiply(&mut scales, diagonal);
+    let (mut stored, mut sizes) = Scaled::new(a, &scales, diagonal).stored()?;
+    // No entry of a positive definite matrix is larger than the roots of its diagonal entries.
+    if sizes.largest() > limit {
+        let by = below(limit / sizes.largest());
+        diagonal *= by;
+        multiply(&mut scales, by);
+        (stored, sizes) = Scaled::new(a, &scales, diagonal).stored()?;
+    }
+    let survey = Survey::of_scaled(sizes, M::KIND);
+    let a = checked(stored, level, &survey)?;
+    Ok(InRange { a, scales, survey })
+}
+
+/// The largest power of two below a number: not even the last digit changes by it.
+fn below(limit: f64) -> f64 {
+    2f64.powi(limit.log2().floor() as i32)
+}
+
+/// One over the roots of the diagonal, unknown by unknown.
+fn roots(a: &StencilMatrix<f64>) -> Result<Vec<f64>> {
+    let mut roots = a.diagonal_fields();
+    let has_none = |value: &f64| !(*value > 0.0 && value.is_finite());
+    if let Some(place) = roots.iter().position(has_none) {
+        return Err(Error::BadPivot {
+            component: "struct-mg (scaling)",
+            row: a.row_of_field(place),
+            problem: "not positive",
+        });
+    }
+    roots
+        .iter_mut()
+        .for_each(|value| *value = 1.0 / value.sqrt());
+    Ok(roots)
+}
+
+/// `S A S` in a type, rounded to nearest.
+///
+/// # Errors
+/// As [`stored`].
+pub(super) fn scaled<M: Storage>(
+    a: &StencilMatrix<f64>,
+    scales: &[f64],
+    level: usize,
+) -> Result<StencilMatrix<M>> {
+    let (stored, sizes) = Scaled::new(a, scales, 0.0).stored()?;
+    checked(stored, level, &Survey::of_scaled(sizes, M::KIND))
+}
+
+/// The matrix in another type; an error names the first entry that overflows there.
+pub(super) fn stored<M: Storage>(
+    a: &StencilMatrix<f64>,
+    level: usize,
+    survey: &Survey,
+) -> Result<StencilMatrix<M>> {
+    checked(a.convert::<M>()?, level, survey)
+}
+
+fn checked<M: Storage>(
+    stored: StencilMatrix<M>,
+    level: usize,
+    survey: &Survey,
+) -> Result<StencilMatrix<M>> {
+    if !survey.may_overflow_in(M::KIND) {
+        return Ok(stored);
+    }
+    stored.check_finite().map_err(|error| match error {
+        Error::NonFiniteEntry { row, column } => Error::LevelOverflow {
+            level,
+            row,
+            column,
+            kind: M::KIND,
+        },
+        other => other,
+    })?;
+    Ok(stored)
+}
+
+/// Rounds the values as a type would.
+pub(super) fn round<M: Storage>(a: &mut StencilMatrix<f64>) {
+    for value in a.values_mut() {
+        *value = convert(convert::<f64, M>(*value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::scalar::f16;
+
+    fn matrix(factor: f64) -> StencilMatrix<f64> {
+        let a = gallery::build("jump7:5x4x3,1000", &Executor::reference())
+            .unwrap()
+            .matrix;
+        let mut a = StencilMatrix::from_csr(&a).unwrap();
+        a.values_mut().iter_mut().for_each(|value| *value *= factor);
+        a
+    }
+
+    #[test]
+    fn scaled_values_are_in_range_and_the_scaling_can_be_undone() {
+        for factor in [1e8, 1e-12] {
+            let a = matrix(factor);
+            assert!(Survey::new(&a, Kind::F16).leaves_range);
+            let made = in_range::<f64>(&a, Kind::F16, 2.0, 0).unwrap();
+            let (full, scales) = (made.a, made.scales);
+            let half = in_range::<f16>(&a, Kind::F16, 2.0, 0).unwrap();
+            assert!(made.survey.largest() > 1e4 && made.survey.largest() == full.largest());
+            assert!(!Survey::new(&full, Kind::F16).leaves_range && !half.survey.leaves_range);
+            let nearest = scaled::<f16>(&a, &scales, 0).unwrap();
+            assert_eq!(nearest.values(), full.convert::<f16>().unwrap().values());
+            assert_eq!(half.a.to_csr().values(), nearest.to_csr().values());
+            let (before, after) = (a.to_csr(), full.to_csr());
+            for row in 0..60 {
+                for (&column, &value) in before.row(row).0.iter().zip(before.row(row).1) {
+                    let undone = after.entry(row, column as usize).unwrap()
+                        / (scales[row] * scales[column as usize]);
+                    assert!((undone - value).abs() < 1e-12 * value.abs());
+                }
+            }
+        }
+        assert!(!Survey::new(&matrix(1.0), Kind::F16).leaves_range);
+    }
+
+    #[test]
+    fn entries_that_are_larger_than_their_diagonals_are_in_range() {
+        let mut a = matrix(1e8);
+        let cells = a.grid().length();
+        let beside = (a.stencil().centre() + 1) * cells;
+        a.values_mut()[beside] *= 300.0;
+        let made = in_range::<f16>(&a, Kind::F16, 2.0, 0).unwrap();
+        let largest = made.survey.largest();
+        assert!(
+            (65504.0 / 4.0..=65504.0 / 2.0).contains(&largest),
+            "{largest}"
+        );
+        assert!(made.a.check_finite().is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_scaled_or_stored_is_named() {
+        assert!(matches!(
+            in_range::<f16>(&matrix(-1.0), Kind::F16, 2.0, 0),
+            Err(Error::BadPivot { row: 0, .. })
+        ));
+        let large = matrix(1e8);
+        let refused = stored::<f16>(&large, 3, &Survey::new(&large, Kind::F16));
+        assert!(matches!(
+            refused,
+            Err(Error::LevelOverflow { level: 3, .. })
+        ));
+    }
+}

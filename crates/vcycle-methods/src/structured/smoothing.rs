@@ -1,0 +1,128 @@
+//! What smooths.
+
+use super::factor::{Factor, factorised};
+use super::polynomial::Polynomial;
+use super::scaling::stored;
+use super::survey::Survey;
+use super::{Direction, StencilMatrix, Storage};
+use crate::cpu::stencil::Vectors;
+use crate::error::ConfigError;
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::launch::rows::Finish;
+use crate::reference::stencil::Start;
+use crate::scalar::Mixes;
+use crate::text;
+use crate::vector::Vector;
+
+/// What smooths on the levels of structured multigrid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Smoother {
+    /// Gauss-Seidel, forward before the correction and backward after it.
+    #[default]
+    GaussSeidel,
+    /// Jacobi, damped by the spectral radius.
+    Jacobi,
+    /// The Chebyshev polynomial of degree two over Jacobi.
+    Chebyshev,
+    /// Incomplete factorisation that changes the diagonal only.
+    Dilu,
+    /// Incomplete factorisation without fill-in. Twice the memory.
+    Ilu0,
+}
+
+impl Smoother {
+    /// Every choice.
+    pub const ALL: [Self; 5] = [
+        Self::GaussSeidel,
+        Self::Jacobi,
+        Self::Chebyshev,
+        Self::Dilu,
+        Self::Ilu0,
+    ];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GaussSeidel => "gs",
+            Self::Jacobi => "jacobi",
+            Self::Chebyshev => "chebyshev",
+            Self::Dilu => "dilu",
+            Self::Ilu0 => "ilu0",
+        }
+    }
+}
+
+text::named!(Smoother, "smoother");
+
+/// A smoother of one level.
+#[derive(Debug)]
+pub(super) enum Smoothing<M, V> {
+    GaussSeidel,
+    Polynomial(Polynomial<V>),
+    Factor(Factor<M>),
+}
+
+impl<M: Storage, V: Vectors + Mixes<V, V>> Smoothing<M, V> {
+    /// That of the level `number`, whose matrix is `a`.
+    ///
+    /// # Errors
+    /// When a factorisation loses a pivot or overflows, naming the row.
+    pub(super) fn new(
+        smoother: Smoother,
+        a: &StencilMatrix<f64>,
+        number: usize,
+        executor: &Executor,
+        ws: &Workspace,
+    ) -> Result<Self> {
+        let full = match smoother {
+            Smoother::GaussSeidel => return Ok(Self::GaussSeidel),
+            Smoother::Jacobi => return Polynomial::new(1, a, executor, ws).map(Self::Polynomial),
+            Smoother::Chebyshev => {
+                return Polynomial::new(2, a, executor, ws).map(Self::Polynomial);
+            }
+            Smoother::Dilu => false,
+            Smoother::Ilu0 => true,
+        };
+        let factor = factorised(a, full)?;
+        let factor = stored(&factor, number, &Survey::new(&factor, M::KIND))?;
+        factor.check_diagonal("struct-mg (incomplete factorisation)")?;
+        Factor::new(factor, executor).map(Self::Factor)
+    }
+
+    /// One sweep with the matrix of the level.
+    pub(super) fn smooth(
+        &self,
+        a: &StencilMatrix<M>,
+        (direction, start): (Direction, Start),
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        match (self, start) {
+            (Self::GaussSeidel, _) => a.sweep((direction, start), b, x, ws),
+            (Self::Polynomial(polynomial), _) => polynomial.smooth(a, start, b, x, ws),
+            (Self::Factor(factor), Start::Zero) => {
+                x.fill(V::zero())?;
+                factor.correct(b, x, ws)
+            }
+            (Self::Factor(factor), Start::Guess) => {
+                let mut r = ws.vector_like::<V, V>(b)?;
+                a.column(&Finish::residual(b), x, &mut r)?;
+                factor.correct(&r, x, ws)
+            }
+        }
+    }
+
+    pub(super) fn is_gauss_seidel(&self) -> bool {
+        matches!(self, Self::GaussSeidel)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::GaussSeidel => 0,
+            Self::Polynomial(polynomial) => polynomial.bytes(),
+            Self::Factor(factor) => factor.bytes(),
+        }
+    }
+}

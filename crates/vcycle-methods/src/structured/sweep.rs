@@ -1,0 +1,150 @@
+//! Gauss-Seidel.
+
+use super::fields::as_fields;
+use super::{StencilMatrix, Storage};
+use crate::cpu::stencil::Vectors;
+use crate::error::{Error, Result};
+use crate::executor::{Executor, Workspace};
+use crate::linop::check_apply;
+use crate::reference::stencil::{Order, Start};
+use crate::scalar::convert;
+use crate::vector::Vector;
+use crate::{cpu, launch, reference};
+
+/// Smallest part of a diagonal entry that its pivot may be: arithmetic is in single precision.
+const PIVOT: f64 = 1e-5;
+
+/// The order of colours in a sweep. A sweep backward is the adjoint of one forward, so both together
+/// are symmetric where the matrix is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Even cells first.
+    Forward,
+    /// Odd cells first.
+    Backward,
+}
+
+impl<M: Storage> StencilMatrix<M> {
+    /// A sweep of Gauss-Seidel towards `A x = b`, in eight colours: planes, lines and cells by parity;
+    /// the unknowns of a cell change together.
+    ///
+    /// Results do not depend on the number of threads. The block of a cell with itself has to have a
+    /// factorisation without exchanges of rows; see [`check_diagonal`](Self::check_diagonal).
+    ///
+    /// ```
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, structured::{Direction, StencilMatrix},
+    ///              vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = StencilMatrix::from_csr(&gallery::build("poisson5:3", &cpu)?.matrix)?;
+    /// let b = Vector::<f64>::filled(&cpu, 9, 1, 1.0)?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// a.gauss_seidel(Direction::Forward, &b, &mut x, &Workspace::new())?;
+    /// assert_eq!(x.to_vec()[..3], [0.25, 0.375, 0.25]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For vectors that do not fit or have several columns.
+    #[allow(private_bounds)]
+    pub fn gauss_seidel<V: Vectors>(
+        &self,
+        direction: Direction,
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        check_apply("gauss-seidel", self.size(), self.executor(), b, x)?;
+        if b.cols() != 1 {
+            return Err(Error::Unsupported {
+                component: "gauss-seidel on a stencil".to_owned(),
+                operation: "several columns at once".to_owned(),
+            });
+        }
+        as_fields(self.unknowns(), b, (x, Start::Guess), ws, |b, x| {
+            self.sweep((direction, Start::Guess), b, x, ws)
+        })
+    }
+
+    /// A sweep; vectors are unknown by unknown.
+    pub(super) fn sweep<V: Vectors>(
+        &self,
+        (direction, start): (Direction, Start),
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let order = match direction {
+            Direction::Forward => Order::Forward,
+            Direction::Backward => Order::Backward,
+        };
+        if let Executor::Gpu(gpu) = self.executor() {
+            return launch::stencil::gauss_seidel(gpu, self.operand()?, (order, start), b, x);
+        }
+        let Executor::Cpu(threads) = self.executor() else {
+            let (b, x) = (b.host()?, x.host_mut()?);
+            reference::stencil::gauss_seidel(self.arrays(), (order, start), b, x);
+            return Ok(());
+        };
+        let length = cpu::stencil::scratch_length(self.grid(), self.unknowns());
+        let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
+        cpu::stencil::gauss_seidel(
+            threads,
+            self.arrays(),
+            (order, start),
+            b.host()?,
+            x.host_mut()?,
+            scratch.host_mut()?,
+        );
+        Ok(())
+    }
+
+    /// Fails, naming the row, if a diagonal entry is zero, or becomes so where the unknowns of its cell
+    /// are eliminated one after the other.
+    ///
+    /// # Errors
+    /// [`ZeroDiagonal`](Error::ZeroDiagonal), [`BadPivot`](Error::BadPivot).
+    pub fn check_diagonal(&self, component: &'static str) -> Result<()> {
+        let zero: M = convert(-self.base());
+        for (first, line) in self.diagonal_lines() {
+            if let Some(x) = line.iter().position(|value| *value == zero) {
+                let row = self.row_of_field(first + x);
+                return Err(Error::ZeroDiagonal { component, row });
+            }
+        }
+        let bad = match self.unknowns() {
+            1 => None,
+            r => {
+                let (mut block, mut right) = (vec![vec![0.0; r]; r], vec![0.0; r]);
+                let mut cells = 0..self.grid().cells();
+                cells.find_map(|cell| self.bad_pivot(cell, &mut block, &mut right))
+            }
+        };
+        match bad {
+            None => Ok(()),
+            Some(row) => Err(Error::BadPivot {
+                component,
+                row,
+                problem: "lost in rounding",
+            }),
+        }
+    }
+
+    /// The first row of a cell whose pivot is not a safe part of its diagonal.
+    fn bad_pivot(&self, cell: usize, block: &mut [Vec<f64>], right: &mut [f64]) -> Option<usize> {
+        let (r, length) = (self.unknowns(), self.grid().length());
+        let entry = |i, j| {
+            let line = self.line_of([i, j], cell / length, self.stencil().centre());
+            let base = if i == j { self.base() } else { 0.0 };
+            convert::<M, f64>(line[cell % length]) + base
+        };
+        for (i, row) in block.iter_mut().enumerate() {
+            row.iter_mut()
+                .enumerate()
+                .for_each(|(j, value)| *value = entry(i, j));
+        }
+        reference::stencil::eliminate(block, right);
+        let safe = |i: usize| block[i][i].abs() > PIVOT * entry(i, i).abs();
+        let bad = (0..r).find(|&i| !safe(i))?;
+        Some(cell * r + bad)
+    }
+}

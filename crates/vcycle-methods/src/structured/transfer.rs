@@ -1,0 +1,319 @@
+//! Between a grid and one with half the cells along an axis.
+
+use std::ops::Range;
+
+use super::matrix::converted;
+use super::{Grid, Storage};
+use crate::cpu::stencil::Vectors;
+use crate::error::{Error, Result};
+use crate::executor::{Buffer, Executor};
+use crate::launch::transfer::TransferOperand;
+use crate::linop::{Size, check_size};
+use crate::multiversion;
+use crate::reference::stencil::TransferArrays;
+use crate::scalar::{Kind, convert_slice};
+use crate::vector::Vector;
+use crate::{cpu, reference};
+
+/// Lines that one task converts.
+const LINES: usize = 64;
+
+/// Interpolation along one axis: cells with even places are those of the coarse grid; each cell between
+/// two of them has a weight for either. Transfers along several axes follow one another.
+///
+/// ```
+/// use vcycle::{executor::Executor, structured::{Grid, Transfer}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let linear = Transfer::<f32>::new(&cpu, Grid::new([4, 1, 1])?, 0, vec![0.5; 4])?;
+/// let coarse = Vector::<f32>::from_column(&cpu, vec![1.0, 3.0]);
+/// let mut fine = Vector::zeros(&cpu, 4, 1)?;
+/// linear.prolong(None, &coarse, &mut fine, false)?;
+/// assert_eq!(fine.to_vec(), [1.0, 2.0, 3.0, 1.5]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Transfer<W> {
+    fine: Grid,
+    axis: usize,
+    unknowns: usize,
+    weights: Buffer<W>,
+}
+
+impl<W: Storage> Transfer<W> {
+    /// Weights line by line of the coarse grid: first those of the cells of the line, for the odd cells
+    /// above them, then those of the cells one further on, for the same odd cells.
+    ///
+    /// # Errors
+    /// For an axis that is none or has one cell only, or another number of weights than two a coarse
+    /// cell.
+    pub fn new(executor: &Executor, fine: Grid, axis: usize, weights: Vec<W>) -> Result<Self> {
+        Self::with_unknowns(executor, fine, axis, 1, weights)
+    }
+
+    /// Several unknowns, each with weights of its own, unknown by unknown; so are the vectors.
+    pub(super) fn with_unknowns(
+        executor: &Executor,
+        fine: Grid,
+        axis: usize,
+        unknowns: usize,
+        weights: Vec<W>,
+    ) -> Result<Self> {
+        if axis > 2 || fine.size()[axis] < 2 {
+            return Err(Error::BadParameter {
+                parameter: "axis",
+                reason: format!("a grid of {fine} cells cannot be halved along axis {axis}"),
+            });
+        }
+        let expected = Size::new(2 * unknowns * fine.halved(axis).cells(), 1);
+        check_size(
+            "weights of a transfer",
+            expected,
+            Size::new(weights.len(), 1),
+        )?;
+        Ok(Self {
+            fine,
+            axis,
+            unknowns,
+            weights: Buffer::from_vec(executor, weights),
+        })
+    }
+
+    /// The grid with more cells.
+    pub fn fine(&self) -> Grid {
+        self.fine
+    }
+
+    /// The grid with fewer cells.
+    pub fn coarse(&self) -> Grid {
+        self.fine.halved(self.axis)
+    }
+
+    /// Numbers of a vector on the grid with fewer cells.
+    pub(super) fn coarse_rows(&self) -> usize {
+        self.unknowns * self.coarse().cells()
+    }
+
+    /// The axis, 0 for x.
+    pub fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.weights.bytes()
+    }
+
+    /// The weights, as [`new`](Self::new) takes them; those of a device are copied.
+    ///
+    /// # Panics
+    /// When a device fails.
+    pub fn weights(&self) -> &[W] {
+        self.weights.host().expect("the device still answers")
+    }
+
+    /// The same transfer on another executor.
+    ///
+    /// # Errors
+    /// When a device has no memory for it.
+    pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        Ok(Self {
+            fine: self.fine,
+            axis: self.axis,
+            unknowns: self.unknowns,
+            weights: self.weights.copy_to(executor)?,
+        })
+    }
+
+    /// [`copy_to`](Self::copy_to) that copies nothing where the transfer is there already.
+    ///
+    /// # Errors
+    /// As [`copy_to`](Self::copy_to).
+    pub fn into_executor(self, executor: &Executor) -> Result<Self> {
+        match self.weights.executor().shares_memory_with(executor) {
+            true => Ok(self),
+            false => self.copy_to(executor),
+        }
+    }
+
+    /// Transfers that follow one another, along z, y and x or some of them, as kernels of a device take
+    /// them: all at once.
+    pub(super) fn operand(transfers: &[Self]) -> Result<TransferOperand> {
+        let mut weights = [None; 3];
+        for transfer in transfers {
+            weights[transfer.axis] = Some(transfer.weights.device()?);
+        }
+        Ok(TransferOperand {
+            fine: transfers[0].fine,
+            kind: W::KIND,
+            weights,
+        })
+    }
+
+    /// The same transfer with weights of another type; in 16 bits both weights of a cell keep their sum.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn convert<S: Storage>(&self) -> Result<Transfer<S>> {
+        let mut weights = converted(self.weights.executor(), self.weights())?;
+        if matches!(S::KIND, Kind::F16 | Kind::Bf16) {
+            self.keep_sums(&mut weights);
+        }
+        Ok(Transfer {
+            fine: self.fine,
+            axis: self.axis,
+            unknowns: self.unknowns,
+            weights: Buffer::from_vec(self.weights.executor(), weights),
+        })
+    }
+
+    /// Lets the smaller weight of every cell take what rounding leaves of the larger one: what is constant stays so.
+    fn keep_sums<S: Storage>(&self, rounded: &mut [S]) {
+        let (executor, length) = (self.weights.executor(), self.coarse().length());
+        let lines = self.weights().chunks(2 * length * LINES);
+        let tasks = lines.zip(rounded.chunks_mut(2 * length * LINES)).collect();
+        executor.run(
+            self.bytes(),
+            tasks,
+            |(weights, rounded): (&[W], &mut [S])| {
+                let [mut exact, mut kept] = [(); 2].map(|()| vec![0.0; 2 * length]);
+                let lines = weights.chunks(2 * length);
+                for (weights, rounded) in lines.zip(rounded.chunks_mut(2 * length)) {
+                    convert_slice(weights, &mut exact);
+                    convert_slice(&*rounded, &mut kept);
+                    let (first, second) = kept.split_at_mut(length);
+                    keep_sums(&exact[..length], &exact[length..], first, second);
+                    convert_slice(&kept, rounded);
+                }
+            },
+        );
+    }
+
+    /// The weights of an unknown.
+    pub(super) fn weights_of(&self, unknown: usize) -> &[W] {
+        let share = 2 * self.coarse().cells();
+        &self.weights()[unknown * share..][..share]
+    }
+
+    /// What kernels want for all unknowns at once.
+    pub(super) fn arrays(&self) -> TransferArrays<'_, W> {
+        TransferArrays {
+            fine: self.fine,
+            axis: self.axis,
+            weights: self.weights(),
+        }
+    }
+
+    /// What kernels want for each unknown, and its places in fine and coarse vectors.
+    fn parts(
+        &self,
+    ) -> impl Iterator<Item = (TransferArrays<'_, W>, Range<usize>, Range<usize>)> + '_ {
+        let (fine, coarse) = (self.fine.cells(), self.coarse().cells());
+        (0..self.unknowns).map(move |unknown| {
+            let arrays = TransferArrays {
+                fine: self.fine,
+                axis: self.axis,
+                weights: self.weights_of(unknown),
+            };
+            let place = |cells: usize| unknown * cells..(unknown + 1) * cells;
+            (arrays, place(fine), place(coarse))
+        })
+    }
+
+    /// `coarse = P^T (q fine)` with one number `q` a fine cell, or ones.
+    ///
+    /// # Errors
+    /// For vectors that do not fit.
+    #[allow(private_bounds)]
+    pub fn restrict<V: Vectors>(
+        &self,
+        q: Option<&Vector<V>>,
+        fine: &Vector<V>,
+        coarse: &mut Vector<V>,
+    ) -> Result<()> {
+        self.check("restriction", q, coarse, fine)?;
+        if let Executor::Gpu(gpu) = self.weights.executor() {
+            let all = Self::operand(std::slice::from_ref(self))?;
+            return all.restrict(gpu, q, fine, coarse);
+        }
+        let q = q.map(Vector::host).transpose()?;
+        let (fine, coarse) = (fine.host()?, coarse.host_mut()?);
+        for (arrays, from, to) in self.parts() {
+            let q = q.map(|q| &q[from.clone()]);
+            let (fine, coarse) = (&fine[from], &mut coarse[to]);
+            match self.weights.executor() {
+                Executor::Cpu(threads) => cpu::stencil::restrict(threads, arrays, q, fine, coarse),
+                _ => reference::stencil::restrict(arrays, q, fine, coarse),
+            }
+        }
+        Ok(())
+    }
+
+    /// `fine = q P coarse`, or added to what `fine` holds.
+    ///
+    /// # Errors
+    /// For vectors that do not fit.
+    #[allow(private_bounds)]
+    pub fn prolong<V: Vectors>(
+        &self,
+        q: Option<&Vector<V>>,
+        coarse: &Vector<V>,
+        fine: &mut Vector<V>,
+        add: bool,
+    ) -> Result<()> {
+        self.check("prolongation", q, coarse, fine)?;
+        if let Executor::Gpu(gpu) = self.weights.executor() {
+            let all = Self::operand(std::slice::from_ref(self))?;
+            return all.prolong(gpu, q, coarse, (fine, add));
+        }
+        let q = q.map(Vector::host).transpose()?;
+        let (coarse, fine) = (coarse.host()?, fine.host_mut()?);
+        for (arrays, to, from) in self.parts() {
+            let q = q.map(|q| &q[to.clone()]);
+            let (coarse, fine) = (&coarse[from], &mut fine[to]);
+            match self.weights.executor() {
+                Executor::Cpu(threads) => {
+                    cpu::stencil::prolong(threads, arrays, q, coarse, fine, add)
+                }
+                _ => reference::stencil::prolong(arrays, q, coarse, fine, add),
+            }
+        }
+        Ok(())
+    }
+
+    fn check<V: Vectors>(
+        &self,
+        operation: &'static str,
+        q: Option<&Vector<V>>,
+        coarse: &Vector<V>,
+        fine: &Vector<V>,
+    ) -> Result<()> {
+        check_size(
+            operation,
+            Size::new(self.unknowns * self.coarse().cells(), 1),
+            coarse.size(),
+        )?;
+        for vector in q.into_iter().chain([fine]) {
+            let size = Size::new(self.unknowns * self.fine.cells(), 1);
+            check_size(operation, size, vector.size())?;
+            self.weights
+                .executor()
+                .check_same(vector.executor(), operation)?;
+        }
+        self.weights
+            .executor()
+            .check_same(coarse.executor(), operation)
+    }
+}
+
+multiversion! {
+    fn keep_sums[](first: &[f64], second: &[f64], kept: &mut [f64], kept_too: &mut [f64]) {
+        let exact = first.iter().zip(second);
+        for ((first, second), (kept, too)) in exact.zip(kept.iter_mut().zip(kept_too)) {
+            // Where there is one weight only, there is one cell only.
+            let (a, b) = (first + (second - *too), second + (first - *kept));
+            let is_larger = first.abs() > second.abs();
+            *kept = if is_larger || *first == 0.0 { *kept } else { a };
+            *too = if !is_larger || *second == 0.0 { *too } else { b };
+        }
+    }
+}
