@@ -1,4 +1,4 @@
-//! Values of the host that somebody else owns.
+//! Host memory that somebody else owns.
 
 use std::sync::Arc;
 

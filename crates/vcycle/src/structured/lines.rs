@@ -1,4 +1,4 @@
-//! Lines of numbers, and arithmetic on them.
+//! Loops over the lines of a grid on several threads, and arithmetic on lines.
 
 use crate::backend::cpu::simd::multiversion;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Copies to memory that nobody reads soon.
+//! Copies that bypass the cache, to memory that is not read again soon.
 
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Level, level};

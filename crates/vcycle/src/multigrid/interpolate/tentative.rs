@@ -1,4 +1,4 @@
-//! The prolongation of aggregates.
+//! The tentative prolongation of aggregates, which reproduces the near-nullspace.
 
 use crate::backend::gpu::setup::Queue;
 use crate::backend::gpu::setup::smoothed::constants as constants_on_device;

@@ -1,4 +1,4 @@
-//! Registers for processors without vector instructions we know: compilers make of them what is there.
+//! Registers for processors without AVX2: plain arrays, which the compiler vectorises with what there is.
 
 use std::array;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! Small systems, one a lane.
+//! Small dense systems, one in each lane of a register.
 
 use crate::backend::cpu::simd::Simd;
 

@@ -1,5 +1,5 @@
-//! Residuals on their way to a coarse grid, and corrections on their way back, plane by plane: what lies
-//! between the grids stays in the cache.
+//! Restriction of residuals and prolongation of corrections, plane by plane, so that intermediate results stay in the
+//! cache.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The sums of the rows of a line.
+//! Sums `A x` over the rows of one line of cells.
 
 use super::Vectors;
 use crate::backend::cpu::simd::Simd;

@@ -1,4 +1,4 @@
-//! What the cells of a line do to each other.
+//! Couplings between the cells of one line: both colours of a line are solved for in registers.
 
 use super::block::{Block, Numbers, factorised, substituted};
 use super::line::prefetch;
