@@ -13,25 +13,26 @@ const LARGE: usize = 4 * 1024 * 1024;
 /// The allocator of the system, which is asked for large pages where arrays are large.
 struct LargePages;
 
-// SAFETY: all memory is that of `System`.
+// SAFETY: every call is passed on to `System`; the advice about pages changes neither addresses nor contents.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: `layout` is not of size zero, a condition of `GlobalAlloc::alloc`.
         advised(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: `layout` is not of size zero, a condition of `GlobalAlloc::alloc_zeroed`.
         advised(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: `memory` came from `System` with this layout, and the new size is not zero, conditions of
+        // `GlobalAlloc::realloc`.
         advised(unsafe { System.realloc(memory, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: `memory` came from `System` with this layout, a condition of `GlobalAlloc::dealloc`.
         unsafe { System.dealloc(memory, layout) }
     }
 }

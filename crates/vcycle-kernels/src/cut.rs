@@ -1,4 +1,4 @@
-//! How the rows of a pattern are cut into work, whatever the number of threads.
+//! Cuts the rows of a pattern into pieces of equal work, independent of the number of threads.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Runs of rows that are alike: what a product need not read again for each of them.
+//! Runs of similar rows: a product reads what they have in common once, not for each of them.
 
 use std::ops::Range;
 

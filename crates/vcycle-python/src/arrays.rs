@@ -41,7 +41,8 @@ unsafe fn in_place<S: numpy::Element, T: Element>(
     );
     let items = array.as_slice()?;
     let owner = Box::new(array.as_any().clone().unbind());
-    // SAFETY: the array owns the items; the rest is promised by the caller.
+    // SAFETY: the array owns the items and is kept as the owner; an `S` is a `T`, and nobody changes the array
+    // before the buffer is dropped, conditions of this function.
     let shared = unsafe { Buffer::borrowed(executor, items.as_ptr() as u64, items.len(), owner) };
     shared.map_err(|error| raised(array.py(), error))
 }
@@ -86,7 +87,8 @@ impl Indices<'_> {
     /// Nobody changes the array before the buffer is dropped.
     pub unsafe fn columns_in_place(&self, executor: &Executor) -> PyResult<Option<Buffer<u32>>> {
         match self {
-            // SAFETY: promised by the caller; all bits are a number in both types.
+            // SAFETY: nobody changes the array before the buffer is dropped, a condition of this function; every
+            // `i32` is a `u32` of the same size.
             Self::Short(array) => unsafe { in_place(array, executor) }.map(Some),
             Self::Long(_) => Ok(None),
         }
@@ -143,7 +145,8 @@ macro_rules! in_place {
                 executor: &Executor,
             ) -> PyResult<Option<Buffer<Self>>> {
                 match values {
-                    // SAFETY: promised by the caller.
+                    // SAFETY: nobody changes the array before the buffer is dropped, a condition of this function;
+                    // both types are the same.
                     Values::$variant(array) => unsafe { in_place(array, executor) }.map(Some),
                     _ => Ok(None),
                 }

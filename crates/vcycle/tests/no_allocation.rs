@@ -32,16 +32,17 @@ fn count() {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the contract of `alloc`.
+        // SAFETY: `layout` is not of size zero, a condition of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
+        // SAFETY: `memory` came from the system's allocator with this layout, a condition of `GlobalAlloc::dealloc`.
         unsafe { System.dealloc(memory, layout) }
     }
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the contract of `realloc`.
+        // SAFETY: `memory` came from the system's allocator with this layout, and the new size is not zero,
+        // conditions of `GlobalAlloc::realloc`.
         unsafe { System.realloc(memory, layout, size) }
     }
 }

@@ -26,7 +26,7 @@ static LARGEST_REQUEST: AtomicUsize = AtomicUsize::new(0);
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LARGEST_REQUEST.fetch_max(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is that of the system's allocator.
+        // SAFETY: `layout` is not of size zero, a condition of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
 

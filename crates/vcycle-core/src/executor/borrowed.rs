@@ -1,4 +1,4 @@
-//! Values of the host that somebody else owns.
+//! Host memory that somebody else owns.
 
 use std::sync::Arc;
 
@@ -12,9 +12,10 @@ pub(super) struct Borrowed<T> {
     _owner: Arc<Owner>,
 }
 
-// SAFETY: nobody changes the values, so that any thread may read them.
+// SAFETY: nobody changes the values before the owner is dropped, as `new` asks, so that any thread may read them.
 unsafe impl<T: Sync> Send for Borrowed<T> {}
-// SAFETY: as above.
+// SAFETY: nobody changes the values before the owner is dropped, as `new` asks, so that several threads may read
+// them at once.
 unsafe impl<T: Sync> Sync for Borrowed<T> {}
 
 impl<T> Borrowed<T> {
@@ -33,7 +34,8 @@ impl<T> Borrowed<T> {
         if self.len == 0 {
             return &[];
         }
-        // SAFETY: promised to `new`; the owner is still held.
+        // SAFETY: at `place` are `len` aligned values that nobody frees or changes before the owner is dropped, as
+        // `new` asks, and the owner is still held.
         unsafe { std::slice::from_raw_parts(self.place, self.len) }
     }
 }

@@ -79,10 +79,12 @@ impl<T: Element> Buffer<T> {
     ) -> Result<Self> {
         let memory = match executor {
             Executor::Gpu(gpu) => {
-                // SAFETY: promised by the caller.
+                // SAFETY: at `address` the device has `len` values, which nobody frees or changes before `owner` is
+                // dropped, a condition of this function.
                 Memory::Device(unsafe { Mirrored::adopted(gpu, address, len, owner) }?)
             }
-            // SAFETY: promised by the caller.
+            // SAFETY: at `address` are `len` aligned values, which nobody frees or changes before `owner` is
+            // dropped, a condition of this function.
             _ => Memory::Borrowed(unsafe { Borrowed::new(address, len, owner) }),
         };
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Whether there is memory, before it is taken.
+//! Checks, before a large allocation, whether the system has the memory.
 
 use super::Executor;
 use crate::error::{Error, Result};

@@ -67,7 +67,7 @@ impl<T: Element> Mirrored<T> {
     /// Values in memory that somebody else owns; copied where it is not aligned as kernels need it.
     ///
     /// # Safety
-    /// That of [`vcycle_gpu::Device::adopt`].
+    /// At `address` the device has `len` values. Until `owner` is dropped nobody frees or changes them.
     pub unsafe fn adopted(
         gpu: &Arc<Gpu>,
         address: Address,
@@ -75,7 +75,8 @@ impl<T: Element> Mirrored<T> {
         owner: Owner,
     ) -> Result<Self> {
         let (device, bytes) = (gpu.device(), len * size_of::<T>());
-        // SAFETY: promised by the caller.
+        // SAFETY: at `address` the device has `len` values, which nobody frees or changes before `owner` is
+        // dropped, a condition of this function.
         let theirs = unsafe { device.adopt(address, bytes, owner) }?;
         if address.is_multiple_of(ALIGNMENT) {
             return Ok(Self::from_memory(gpu, len, theirs));

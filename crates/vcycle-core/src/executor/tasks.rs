@@ -1,4 +1,4 @@
-//! Independent tasks on the threads of an executor: what building and analysing matrices is made of.
+//! Independent tasks on the threads of an executor, used to build and analyse matrices.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,6 +1,6 @@
 //! Kernels on GPUs, from one source for three vendors.
 //!
-//! `kernels/` holds the sources, written in the words of `kernels/dialect.h` and compiled at run
+//! `kernels/` holds the sources, written in the C dialect of `kernels/dialect.h` and compiled at run
 //! time for the types they are used with; the files here launch them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Gpu {
 pub struct File {
     /// Its name, for messages.
     pub name: &'static str,
-    /// Its text, without the words it is written in.
+    /// The source, without `dialect.h`, which is put before it when it is compiled.
     pub text: &'static str,
     /// Threads of a block.
     pub block: u32,

@@ -1,4 +1,4 @@
-//! Launches of products with matrices, and what becomes of them.
+//! Launches of matrix products, and of what is made of their sums: scaled results, residuals, sweeps.
 
 use vcycle_gpu::{Address, Argument};
 

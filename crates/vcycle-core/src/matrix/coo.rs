@@ -1,4 +1,4 @@
-//! Triplets sorted by row.
+//! Coordinate format (COO): triplets sorted by row.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};

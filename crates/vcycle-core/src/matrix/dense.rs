@@ -1,4 +1,4 @@
-//! Every entry stored.
+//! Dense matrices.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Rows padded to one length.
+//! ELL format: all rows are padded to the same length.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Which format suits a matrix.
+//! Chooses a storage format from the row lengths of a matrix.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The regular part of a matrix as ELL, the rest as COO.
+//! Hybrid format: the regular part of a matrix in ELL, the rest in COO.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Indices in the width that matrices have them.
+//! Conversion of indices between 32 and 64 bits.
 
 use crate::error::Result;
 use crate::executor::{Buffer, Element};

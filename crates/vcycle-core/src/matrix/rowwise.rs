@@ -1,4 +1,4 @@
-//! What the formats that multiply row by row have in common: the operator around their kernel.
+//! The operator around the kernels of all formats that multiply row by row.
 
 use num_traits::Zero;
 

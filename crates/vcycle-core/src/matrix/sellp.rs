@@ -1,4 +1,4 @@
-//! Slices of rows, each padded to a length of its own.
+//! SELL-P format: slices of rows, each slice padded to a length of its own.
 
 use std::borrow::Cow;
 

@@ -51,7 +51,7 @@ impl Output {
     /// # Safety
     /// The names are of functions that give a size and bytes of a program.
     unsafe fn load(wanted: &Wanted, library: &Library, names: [&'static str; 2]) -> Result<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: both names are of functions with the signatures of `Output`, a condition of this function.
         unsafe {
             Ok(Self {
                 size: wanted.function(library, names[0])?,

@@ -45,7 +45,7 @@ pub(super) struct Gpu {
 
 // SAFETY: the pointers are handles of the driver, which any thread may use at any time.
 unsafe impl Send for Gpu {}
-// SAFETY: as above.
+// SAFETY: the driver synchronises calls with the same handles, so that several threads may use them at once.
 unsafe impl Sync for Gpu {}
 
 /// Calls a function with the device's context current.

@@ -156,7 +156,8 @@ impl Wanted {
         library: &Library,
         name: &'static str,
     ) -> Result<Function<F>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `F` is a pointer to a function with the signature of the one called `name`, a condition of this
+        // function.
         let symbol = unsafe { library.get::<F>(name.as_bytes()) };
         let pointer = *symbol.map_err(|_| self.unfit(format!("has no function {name}")))?;
         Ok(Function { name, pointer })

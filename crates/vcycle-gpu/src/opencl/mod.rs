@@ -62,7 +62,7 @@ struct OpenCl {
 // SAFETY: all of OpenCL may be called from any thread at any time, but for the arguments of
 // kernels, which are set under a lock.
 unsafe impl Send for OpenCl {}
-// SAFETY: as above.
+// SAFETY: calls of OpenCL may come from several threads at once; the arguments of kernels are set under a lock.
 unsafe impl Sync for OpenCl {}
 
 impl OpenCl {

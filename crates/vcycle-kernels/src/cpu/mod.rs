@@ -147,7 +147,8 @@ impl Threads {
 /// Values that several threads write to, each in places of its own.
 pub struct Shared<T>(pub *mut T);
 
-// SAFETY: only `slice` gives access, and its callers keep the places apart.
+// SAFETY: the values are reached through `slice` and `pointer` alone; whoever uses these writes to places that no
+// other thread reads or writes.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
@@ -161,7 +162,8 @@ impl<T> Shared<T> {
     /// that is alive overlaps it.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn slice(&self, range: Range<usize>) -> &mut [T] {
-        // SAFETY: the caller's.
+        // SAFETY: the range lies inside the values, and no other slice of them that is alive overlaps it,
+        // conditions of this function.
         unsafe { std::slice::from_raw_parts_mut(self.0.add(range.start), range.len()) }
     }
 }

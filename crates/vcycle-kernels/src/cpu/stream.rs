@@ -1,4 +1,4 @@
-//! Copies to memory that nobody reads soon.
+//! Copies that bypass the cache, to memory that is not read again soon.
 
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
@@ -12,7 +12,8 @@ pub fn copy<T: Copy>(from: &[T], to: &mut [T], bytes: usize) {
     assert!(from.len() == to.len());
     #[cfg(target_arch = "x86_64")]
     if bytes >= LARGE && level() == Level::Avx512 {
-        // SAFETY: the host has these instructions; both are as long.
+        // SAFETY: `level` found AVX-512; both slices have `from.len()` values, and those of the callers are
+        // numbers of 2, 4, 8 or 16 bytes.
         unsafe { past_the_cache(from.as_ptr(), to.as_mut_ptr(), from.len()) };
         return;
     }
@@ -21,7 +22,8 @@ pub fn copy<T: Copy>(from: &[T], to: &mut [T], bytes: usize) {
 }
 
 /// # Safety
-/// The host has AVX-512, and there are `count` numbers in both arrays.
+/// The host has AVX-512, there are `count` numbers in both arrays, which do not overlap, and the size of a number
+/// divides 64.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 unsafe fn past_the_cache<T: Copy>(from: *const T, to: *mut T, count: usize) {
@@ -29,7 +31,9 @@ unsafe fn past_the_cache<T: Copy>(from: *const T, to: *mut T, count: usize) {
     const REGISTER: usize = 64;
     let step = REGISTER / size_of::<T>();
     let head = to.align_offset(REGISTER).min(count);
-    // SAFETY: the caller's; what is written as a register is aligned as one.
+    // SAFETY: the host has AVX-512, and both arrays have `count` values, conditions of this function. The head
+    // ends where `to` is aligned to a register, and a register holds whole values because their size divides its
+    // own.
     unsafe {
         std::ptr::copy_nonoverlapping(from, to, head);
         let mut at = head;

@@ -1,8 +1,8 @@
-//! Threads that help whoever has work.
+//! A team of threads that share short pieces of work.
 //!
-//! A solve is thousands of short pieces of work, one after the other. Whoever calls works along at
-//! once, and helpers stay awake for a while between two pieces: handing work over to a pool and
-//! sleeping until it is done took longer than the work on small levels of multigrid.
+//! A solve is thousands of short pieces of work, one after the other. The calling thread starts on each at
+//! once, and helpers join it; they stay awake for a while between two pieces. Handing work over to a pool and
+//! sleeping until it is done took longer than the work itself on small levels of multigrid.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -31,7 +31,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// A team of `count` threads, whoever calls included.
+    /// A team of `count` threads, the calling thread included.
     pub(super) fn new(count: usize) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             taken: AtomicBool::new(false),

@@ -167,7 +167,7 @@ struct SharedRows<T> {
     length: usize,
 }
 
-// SAFETY: every access is through `read` and `write`, whose callers exclude races.
+// SAFETY: every access is through `read` and `write`, whose conditions exclude races.
 unsafe impl<T: Send> Sync for SharedRows<T> {}
 
 impl<T: Copy> SharedRows<T> {
@@ -183,7 +183,7 @@ impl<T: Copy> SharedRows<T> {
     #[inline(always)]
     unsafe fn read(&self, place: usize) -> T {
         assert!(place < self.length);
-        // SAFETY: in range, and the caller excludes races.
+        // SAFETY: in range, and nobody writes to `place` at the same time, a condition of this function.
         unsafe { *self.start.add(place) }
     }
 
@@ -192,7 +192,7 @@ impl<T: Copy> SharedRows<T> {
     #[inline(always)]
     unsafe fn write(&self, place: usize, value: T) {
         assert!(place < self.length);
-        // SAFETY: in range, and the caller excludes races.
+        // SAFETY: in range, and nobody reads or writes `place` at the same time, a condition of this function.
         unsafe { *self.start.add(place) = value };
     }
 }

@@ -1,4 +1,4 @@
-//! What buffers hold.
+//! The element types of buffers.
 
 use super::{bf16, c32, c64, f16};
 

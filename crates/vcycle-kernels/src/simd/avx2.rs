@@ -11,16 +11,22 @@ pub struct Doubles;
 pub struct Singles;
 
 /// All bits of the first `count` of four 32-bit lanes.
+///
+/// # Safety
+/// The host has AVX2.
 #[inline(always)]
 unsafe fn mask4(count: usize) -> __m128i {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX2, a condition of this function.
     unsafe { _mm_cmpgt_epi32(_mm_set1_epi32(count as i32), _mm_setr_epi32(0, 1, 2, 3)) }
 }
 
 /// All bits of the first `count` of eight 32-bit lanes.
+///
+/// # Safety
+/// The host has AVX2.
 #[inline(always)]
 unsafe fn mask8(count: usize) -> __m256i {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX2, a condition of this function.
     unsafe {
         let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes)
@@ -28,10 +34,14 @@ unsafe fn mask8(count: usize) -> __m256i {
 }
 
 /// The bits of the first `count` halves, then zeros; there is no masked load of 16-bit lanes.
+///
+/// # Safety
+/// The host has AVX2. `count` is at most eight, and so many values of 16 bits are readable.
 #[inline(always)]
 unsafe fn halves<M>(values: *const M, count: usize) -> __m128i {
     let mut bits = [0_u16; 8];
-    // SAFETY: the caller's; `count` is at most eight.
+    // SAFETY: `count` values of 16 bits are readable, at most the eight that `bits` has, a condition of this
+    // function.
     unsafe {
         std::ptr::copy_nonoverlapping(values.cast(), bits.as_mut_ptr(), count);
         _mm_loadu_si128(bits.as_ptr().cast())
@@ -45,13 +55,14 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn zero() -> __m256d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_setzero_pd() }
     }
 
     #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m256d {
-        // SAFETY: the caller's; masked lanes are not read.
+        // SAFETY: the host has AVX2 and F16C, and `count` values are readable, conditions of `Simd`; lanes behind
+        // them are masked and not read.
         unsafe {
             match M::KIND {
                 Kind::F64 => _mm256_maskload_pd(values.cast(), _mm256_cvtepi32_epi64(mask4(count))),
@@ -68,7 +79,8 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn gather<X: Scalar>(x: *const X, columns: *const u32, count: usize) -> __m256d {
-        // SAFETY: the caller's; masked lanes are not read.
+        // SAFETY: the host has AVX2; `count` columns are readable, below `2^31` and places of `x`, conditions of
+        // `Simd`. Lanes behind them are masked and not read.
         unsafe {
             let mask = mask4(count);
             let places = _mm_maskload_epi32(columns.cast(), mask);
@@ -88,50 +100,50 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn multiply_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has FMA, which this level includes, a condition of `Simd`.
         unsafe { _mm256_fmadd_pd(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_add_pd(a, b) }
     }
 
     #[inline(always)]
     unsafe fn subtract(a: __m256d, b: __m256d) -> __m256d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_sub_pd(a, b) }
     }
 
     #[inline(always)]
     unsafe fn inverse(a: __m256d) -> __m256d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), a) }
     }
 
     #[inline(always)]
     unsafe fn shift_up(before: __m256d, here: __m256d) -> __m256d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_shuffle_pd::<0b0101>(_mm256_permute2f128_pd::<0x21>(before, here), here) }
     }
 
     #[inline(always)]
     unsafe fn shift_down(here: __m256d, after: __m256d) -> __m256d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_shuffle_pd::<0b0101>(here, _mm256_permute2f128_pd::<0x21>(here, after)) }
     }
 
     #[inline(always)]
     unsafe fn alternate(even: __m256d, odd: __m256d) -> __m256d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_blend_pd::<0b1010>(even, odd) }
     }
 
     #[inline(always)]
     unsafe fn transpose(square: &mut [__m256d]) {
         assert!(square.len() == Self::LANES);
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`; there are four registers.
         unsafe {
             let a = _mm256_unpacklo_pd(square[0], square[1]);
             let b = _mm256_unpackhi_pd(square[0], square[1]);
@@ -147,7 +159,7 @@ impl Simd for Doubles {
     #[inline(always)]
     unsafe fn store(a: __m256d, to: &mut [Self::Real]) {
         assert!(to.len() == Self::LANES);
-        // SAFETY: as many numbers as lanes.
+        // SAFETY: the host has AVX2, a condition of `Simd`; there are as many numbers as lanes.
         unsafe { _mm256_storeu_pd(to.as_mut_ptr(), a) }
     }
 }
@@ -159,13 +171,14 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn zero() -> __m256 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_setzero_ps() }
     }
 
     #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m256 {
-        // SAFETY: the caller's; masked lanes are not read.
+        // SAFETY: the host has AVX2 and F16C, and `count` values are readable, conditions of `Simd`; lanes behind
+        // them are masked and not read.
         unsafe {
             match M::KIND {
                 Kind::F32 => _mm256_maskload_ps(values.cast(), mask8(count)),
@@ -182,7 +195,8 @@ impl Simd for Singles {
     #[inline(always)]
     unsafe fn gather<X: Scalar>(x: *const X, columns: *const u32, count: usize) -> __m256 {
         debug_assert_eq!(X::KIND, Kind::F32);
-        // SAFETY: the caller's; masked lanes are not read.
+        // SAFETY: the host has AVX2; `count` columns are readable, below `2^31` and places of `x`, which is of `f32`,
+        // conditions of `Simd`. Lanes behind them are masked and not read.
         unsafe {
             let mask = mask8(count);
             let places = _mm256_maskload_epi32(columns.cast(), mask);
@@ -193,31 +207,31 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn multiply_add(a: __m256, b: __m256, c: __m256) -> __m256 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has FMA, which this level includes, a condition of `Simd`.
         unsafe { _mm256_fmadd_ps(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m256, b: __m256) -> __m256 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_add_ps(a, b) }
     }
 
     #[inline(always)]
     unsafe fn subtract(a: __m256, b: __m256) -> __m256 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_sub_ps(a, b) }
     }
 
     #[inline(always)]
     unsafe fn inverse(a: __m256) -> __m256 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_div_ps(_mm256_set1_ps(1.0), a) }
     }
 
     #[inline(always)]
     unsafe fn shift_up(before: __m256, here: __m256) -> __m256 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe {
             let middle = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(before, here));
             _mm256_castsi256_ps(_mm256_alignr_epi8::<12>(_mm256_castps_si256(here), middle))
@@ -226,7 +240,7 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn shift_down(here: __m256, after: __m256) -> __m256 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe {
             let middle = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(here, after));
             _mm256_castsi256_ps(_mm256_alignr_epi8::<4>(middle, _mm256_castps_si256(here)))
@@ -235,14 +249,14 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn alternate(even: __m256, odd: __m256) -> __m256 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe { _mm256_blend_ps::<0b1010_1010>(even, odd) }
     }
 
     #[inline(always)]
     unsafe fn transpose(square: &mut [__m256]) {
         assert!(square.len() == Self::LANES);
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of `Simd`; there are eight registers.
         unsafe {
             for four in square.chunks_exact_mut(4) {
                 let a = _mm256_castps_pd(_mm256_unpacklo_ps(four[0], four[1]));
@@ -265,7 +279,7 @@ impl Simd for Singles {
     #[inline(always)]
     unsafe fn store(a: __m256, to: &mut [Self::Real]) {
         assert!(to.len() == Self::LANES);
-        // SAFETY: as many numbers as lanes.
+        // SAFETY: the host has AVX2, a condition of `Simd`; there are as many numbers as lanes.
         unsafe { _mm256_storeu_ps(to.as_mut_ptr(), a) }
     }
 }

@@ -17,14 +17,15 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn zero() -> __m512d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_setzero_pd() }
     }
 
     #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m512d {
         let mask = ((1_u32 << count) - 1) as __mmask8;
-        // SAFETY: the caller's; masked lanes are not read.
+        // SAFETY: the host has AVX-512, and `count` values are readable, conditions of `Simd`; lanes behind them are
+        // masked and not read.
         unsafe {
             match M::KIND {
                 Kind::F64 => _mm512_maskz_loadu_pd(mask, values.cast()),
@@ -46,7 +47,8 @@ impl Simd for Doubles {
     #[inline(always)]
     unsafe fn gather<X: Scalar>(x: *const X, columns: *const u32, count: usize) -> __m512d {
         let mask = ((1_u32 << count) - 1) as __mmask8;
-        // SAFETY: the caller's; masked lanes are not read.
+        // SAFETY: the host has AVX-512; `count` columns are readable, below `2^31` and places of `x`, conditions of
+        // `Simd`. Lanes behind them are masked and not read.
         unsafe {
             let places = _mm256_maskz_loadu_epi32(mask, columns.cast());
             match X::KIND {
@@ -63,31 +65,31 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn multiply_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_fmadd_pd(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_add_pd(a, b) }
     }
 
     #[inline(always)]
     unsafe fn subtract(a: __m512d, b: __m512d) -> __m512d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_sub_pd(a, b) }
     }
 
     #[inline(always)]
     unsafe fn inverse(a: __m512d) -> __m512d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_div_pd(_mm512_set1_pd(1.0), a) }
     }
 
     #[inline(always)]
     unsafe fn shift_up(before: __m512d, here: __m512d) -> __m512d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe {
             let (here, before) = (_mm512_castpd_si512(here), _mm512_castpd_si512(before));
             _mm512_castsi512_pd(_mm512_alignr_epi64::<7>(here, before))
@@ -96,7 +98,7 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn shift_down(here: __m512d, after: __m512d) -> __m512d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe {
             let (here, after) = (_mm512_castpd_si512(here), _mm512_castpd_si512(after));
             _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(after, here))
@@ -105,14 +107,14 @@ impl Simd for Doubles {
 
     #[inline(always)]
     unsafe fn alternate(even: __m512d, odd: __m512d) -> __m512d {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_mask_blend_pd(0xAA, even, odd) }
     }
 
     #[inline(always)]
     unsafe fn transpose(square: &mut [__m512d]) {
         assert!(square.len() == Self::LANES);
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`; there are eight registers.
         unsafe {
             for pair in square.chunks_exact_mut(2) {
                 let (a, b) = (pair[0], pair[1]);
@@ -138,7 +140,7 @@ impl Simd for Doubles {
     #[inline(always)]
     unsafe fn sums(rows: &mut [__m512d]) -> __m512d {
         assert!(rows.len() == Self::LANES);
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`; there are eight registers.
         unsafe {
             let upper = fold_pd(pair_pd(rows[0], rows[1]), pair_pd(rows[2], rows[3]));
             let lower = fold_pd(pair_pd(rows[4], rows[5]), pair_pd(rows[6], rows[7]));
@@ -149,7 +151,7 @@ impl Simd for Doubles {
     #[inline(always)]
     unsafe fn store(a: __m512d, to: &mut [Self::Real]) {
         assert!(to.len() == Self::LANES);
-        // SAFETY: as many numbers as lanes.
+        // SAFETY: the host has AVX-512, a condition of `Simd`; there are as many numbers as lanes.
         unsafe { _mm512_storeu_pd(to.as_mut_ptr(), a) }
     }
 }
@@ -161,14 +163,15 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn zero() -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_setzero_ps() }
     }
 
     #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m512 {
         let mask = ((1_u32 << count) - 1) as __mmask16;
-        // SAFETY: the caller's; masked lanes are not read.
+        // SAFETY: the host has AVX-512, and `count` values are readable, conditions of `Simd`; lanes behind them are
+        // masked and not read.
         unsafe {
             match M::KIND {
                 Kind::F32 => _mm512_maskz_loadu_ps(mask, values.cast()),
@@ -187,7 +190,8 @@ impl Simd for Singles {
     unsafe fn gather<X: Scalar>(x: *const X, columns: *const u32, count: usize) -> __m512 {
         debug_assert_eq!(X::KIND, Kind::F32);
         let mask = ((1_u32 << count) - 1) as __mmask16;
-        // SAFETY: the caller's; masked lanes are not read.
+        // SAFETY: the host has AVX-512; `count` columns are readable, below `2^31` and places of `x`, which is of
+        // `f32`, conditions of `Simd`. Lanes behind them are masked and not read.
         unsafe {
             let places = _mm512_maskz_loadu_epi32(mask, columns.cast());
             _mm512_mask_i32gather_ps::<4>(Self::zero(), mask, places, x.cast())
@@ -196,26 +200,26 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn multiply_add(a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_fmadd_ps(a, b, c) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_add_ps(a, b) }
     }
 
     #[inline(always)]
     unsafe fn subtract(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_sub_ps(a, b) }
     }
 
     /// A step of Newton from 14 digits on: a division takes three times as long.
     #[inline(always)]
     unsafe fn inverse(a: __m512) -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe {
             let about = _mm512_rcp14_ps(a);
             let error = _mm512_fnmadd_ps(a, about, _mm512_set1_ps(1.0));
@@ -225,7 +229,7 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn shift_up(before: __m512, here: __m512) -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe {
             let (here, before) = (_mm512_castps_si512(here), _mm512_castps_si512(before));
             _mm512_castsi512_ps(_mm512_alignr_epi32::<15>(here, before))
@@ -234,7 +238,7 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn shift_down(here: __m512, after: __m512) -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe {
             let (here, after) = (_mm512_castps_si512(here), _mm512_castps_si512(after));
             _mm512_castsi512_ps(_mm512_alignr_epi32::<1>(after, here))
@@ -243,14 +247,14 @@ impl Simd for Singles {
 
     #[inline(always)]
     unsafe fn alternate(even: __m512, odd: __m512) -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_mask_blend_ps(0xAAAA, even, odd) }
     }
 
     #[inline(always)]
     unsafe fn transpose(square: &mut [__m512]) {
         assert!(square.len() == Self::LANES);
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`; there are sixteen registers.
         unsafe {
             for four in square.chunks_exact_mut(4) {
                 let a = _mm512_castps_pd(_mm512_unpacklo_ps(four[0], four[1]));
@@ -281,7 +285,7 @@ impl Simd for Singles {
     #[inline(always)]
     unsafe fn sums(rows: &mut [__m512]) -> __m512 {
         assert!(rows.len() == Self::LANES);
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`; there are sixteen registers.
         unsafe {
             let upper = fold(four(&rows[..4]), four(&rows[4..8]));
             let lower = fold(four(&rows[8..12]), four(&rows[12..]));
@@ -296,7 +300,8 @@ impl Simd for Singles {
         counts: [usize; ROWS],
     ) -> __m512 {
         assert!(ROWS == Self::LANES);
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX-512, a condition of `Simd`; from every start on eight numbers are readable, a
+        // condition of this method. Those behind a row's own are masked.
         unsafe {
             let mut two = [Self::zero(); 8];
             for (index, two) in two.iter_mut().enumerate() {
@@ -313,15 +318,18 @@ impl Simd for Singles {
     #[inline(always)]
     unsafe fn store(a: __m512, to: &mut [Self::Real]) {
         assert!(to.len() == Self::LANES);
-        // SAFETY: as many numbers as lanes.
+        // SAFETY: the host has AVX-512, a condition of `Simd`; there are as many numbers as lanes.
         unsafe { _mm512_storeu_ps(to.as_mut_ptr(), a) }
     }
 }
 
 /// The sums over every quarter of four registers: their lanes in the quarters of the result.
+///
+/// # Safety
+/// The host has AVX-512.
 #[inline(always)]
 unsafe fn four(rows: &[__m512]) -> __m512 {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX-512, a condition of this function.
     unsafe {
         let a = _mm512_castps_pd(pair(rows[0], rows[1]));
         let b = _mm512_castps_pd(pair(rows[2], rows[3]));
@@ -331,9 +339,12 @@ unsafe fn four(rows: &[__m512]) -> __m512 {
 }
 
 /// The sums of neighbouring quarters, those of `a` before those of `b`.
+///
+/// # Safety
+/// The host has AVX-512.
 #[inline(always)]
 unsafe fn fold(a: __m512, b: __m512) -> __m512 {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX-512, a condition of this function.
     unsafe {
         let even = _mm512_shuffle_f32x4::<0x88>(a, b);
         _mm512_add_ps(even, _mm512_shuffle_f32x4::<0xDD>(a, b))
@@ -341,23 +352,32 @@ unsafe fn fold(a: __m512, b: __m512) -> __m512 {
 }
 
 /// The sums of neighbouring lanes but one, alternating between `a` and `b`.
+///
+/// # Safety
+/// The host has AVX-512.
 #[inline(always)]
 unsafe fn pair(a: __m512, b: __m512) -> __m512 {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX-512, a condition of this function.
     unsafe { _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)) }
 }
 
 /// The sums of neighbouring lanes, alternating between `a` and `b`.
+///
+/// # Safety
+/// The host has AVX-512.
 #[inline(always)]
 unsafe fn pair_pd(a: __m512d, b: __m512d) -> __m512d {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX-512, a condition of this function.
     unsafe { _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b)) }
 }
 
 /// The sums of neighbouring quarters, those of `a` before those of `b`.
+///
+/// # Safety
+/// The host has AVX-512.
 #[inline(always)]
 unsafe fn fold_pd(a: __m512d, b: __m512d) -> __m512d {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX-512, a condition of this function.
     unsafe {
         let even = _mm512_shuffle_f64x2::<0x88>(a, b);
         _mm512_add_pd(even, _mm512_shuffle_f64x2::<0xDD>(a, b))

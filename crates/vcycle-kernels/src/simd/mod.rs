@@ -123,10 +123,10 @@ macro_rules! multiversion {
 /// A register of real numbers, computed in `f64` or in `f32`.
 ///
 /// # Safety
-/// The methods need the instructions of the implementor's [`Level`] and are to be inlined into
+/// The host must have the instructions of the implementor's [`Level`]; methods are to be inlined into
 /// functions that enable them. `count` is at most [`Simd::LANES`], and that many elements must be
-/// readable; for [`Simd::gather`] also those of `x` that the columns name, all below `2^31`.
-/// Value types are real; those that are gathered are no wider than the lanes and not halves.
+/// readable from every pointer on. For [`Simd::gather`] the columns must be below `2^31` and name
+/// elements of `x`, whose type is `f32` or `f64` and no wider than the lanes. All types are real.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub trait Simd {
     /// The register.
@@ -165,7 +165,8 @@ pub trait Simd {
     /// The sums over the lanes of [`Simd::LANES`] registers, one a lane.
     #[inline(always)]
     unsafe fn sums(rows: &mut [Self::Register]) -> Self::Register {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of these registers, a condition of `Simd`; `transpose` checks that
+        // there are as many registers as lanes.
         unsafe {
             Self::transpose(rows);
             let mut half = rows.len() / 2;
@@ -179,14 +180,17 @@ pub trait Simd {
         rows[0]
     }
     /// The sums of as many rows as there are lanes, each of as many numbers as `counts` say, at most
-    /// [`SHORT`](crate::runs::SHORT) and at most as many as lanes; from each of `starts` on that many
-    /// are readable.
+    /// [`SHORT`](crate::runs::SHORT) and at most as many as lanes.
+    ///
+    /// From each of `starts` on [`SHORT`](crate::runs::SHORT) numbers must be readable, whatever the count:
+    /// implementors may load whole registers.
     #[inline(always)]
     unsafe fn short_sums<const ROWS: usize>(
         starts: [*const Self::Real; ROWS],
         counts: [usize; ROWS],
     ) -> Self::Register {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of these registers, a condition of `Simd`; from each start on
+        // `counts[row]` numbers are readable, a condition of this method.
         unsafe {
             let mut rows = [Self::zero(); ROWS];
             for row in 0..ROWS {
@@ -206,29 +210,38 @@ mod tests {
     use crate::scalar::{Field, bf16, convert, f16};
 
     /// A register's lanes.
+    ///
+    /// # Safety
+    /// The host has the instructions of `S`.
     unsafe fn lanes<S: Simd>(register: S::Register) -> Vec<f64> {
         let mut lanes = vec![S::Real::from_f64(0.0); S::LANES];
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of this function.
         unsafe { S::store(register, &mut lanes) };
         lanes.into_iter().map(Real::to_f64).collect()
     }
 
+    /// # Safety
+    /// The host has the instructions of `S`.
     unsafe fn check_load<S: Simd, M: Scalar>() {
         let values: Vec<f64> = (0..16).map(|i| f64::from(i) - 2.5).collect();
         let stored: Vec<M> = values.iter().map(|&value| convert(value)).collect();
         for count in 0..=S::LANES {
-            // SAFETY: the caller's.
+            // SAFETY: the host has the instructions of `S`, a condition of this function. `stored` has 16 values, and
+            // no register has more lanes.
             let loaded = unsafe { lanes::<S>(S::load(stored.as_ptr(), count)) };
             assert_eq!(loaded[..count], values[..count]);
             assert!(loaded[count..].iter().all(|&lane| lane == 0.0));
         }
     }
 
+    /// # Safety
+    /// The host has the instructions of `S`.
     unsafe fn check_gather<S: Simd, X: Scalar>() {
         let x: Vec<X> = (0..40).map(|i| convert(f64::from(i))).collect();
         let columns: Vec<u32> = (0..16).map(|i| (i * 11 + 3) % 40).collect();
         for count in 0..=S::LANES {
-            // SAFETY: the caller's.
+            // SAFETY: the host has the instructions of `S`, a condition of this function. There are 16 columns, all
+            // below the 40 numbers of `x`.
             let found = unsafe { lanes::<S>(S::gather(x.as_ptr(), columns.as_ptr(), count)) };
             for (lane, value) in found.into_iter().enumerate() {
                 let expected = if lane < count {
@@ -241,9 +254,12 @@ mod tests {
         }
     }
 
+    /// # Safety
+    /// The host has the instructions of `S`.
     unsafe fn check_arithmetic<S: Simd>() {
         let numbers: Vec<f32> = (0..256).map(|i| i as f32).collect();
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of this function. `numbers` fills a square of
+        // 16 by 16 lanes, the largest there is.
         unsafe {
             let row = |row: usize| S::load(numbers[row * S::LANES..].as_ptr(), S::LANES);
             let mut square: Vec<S::Register> = (0..S::LANES).map(row).collect();
@@ -275,11 +291,14 @@ mod tests {
         }
     }
 
+    /// # Safety
+    /// The host has the instructions of `S`.
     unsafe fn check_short_sums<S: Simd, const LANES: usize>() {
         let numbers: Vec<S::Real> = (0..200).map(|i| S::Real::from_f64(f64::from(i))).collect();
         let starts = std::array::from_fn(|row| 3 * row);
         let counts = std::array::from_fn(|row| row * 5 % (SHORT.min(LANES) + 1));
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of this function. The last row starts at 45 of
+        // 200 numbers, so that eight can be read from each.
         let found = unsafe {
             lanes::<S>(S::short_sums::<LANES>(
                 starts.map(|start: usize| numbers[start..].as_ptr()),
@@ -290,8 +309,10 @@ mod tests {
         assert_eq!(found, (0..LANES).map(sum).collect::<Vec<_>>());
     }
 
+    /// # Safety
+    /// The host has the instructions of `S`.
     unsafe fn check<S: Simd>() {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of this function.
         unsafe {
             check_load::<S, f32>();
             check_load::<S, f16>();

@@ -1,4 +1,4 @@
-//! Registers for processors without vector instructions we know: compilers make of them what is there.
+//! Registers for processors without AVX2: plain arrays, which the compiler vectorises with what there is.
 
 use std::array;
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ impl<V: Real> Simd for Lanes<V> {
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> [V; LANES] {
         let mut register = [V::zero(); LANES];
         for (lane, value) in register.iter_mut().enumerate().take(count) {
-            // SAFETY: the caller's: this many values are readable.
+            // SAFETY: `count` values are readable from `values` on, a condition of `Simd`.
             *value = convert(unsafe { values.add(lane).read() });
         }
         register
@@ -35,7 +35,7 @@ impl<V: Real> Simd for Lanes<V> {
     unsafe fn gather<X: Scalar>(x: *const X, columns: *const u32, count: usize) -> [V; LANES] {
         let mut register = [V::zero(); LANES];
         for (lane, value) in register.iter_mut().enumerate().take(count) {
-            // SAFETY: the caller's.
+            // SAFETY: `count` columns are readable, and each names an element of `x`, conditions of `Simd`.
             *value = convert(unsafe { x.add(columns.add(lane).read() as usize).read() });
         }
         register

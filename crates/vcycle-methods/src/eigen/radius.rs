@@ -1,4 +1,4 @@
-//! The largest eigenvalue of a matrix scaled by its diagonal.
+//! Estimates of the largest eigenvalue of a matrix scaled by its diagonal.
 
 use crate::error::Result;
 use crate::executor::{Buffer, Workspace};

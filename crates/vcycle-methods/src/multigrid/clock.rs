@@ -1,4 +1,4 @@
-//! What a set-up tells of itself: how long its stages take, and notes.
+//! Times the stages of a set-up and collects its notes, for the report and for observers.
 
 use std::cell::RefCell;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! Cycles through the levels that [`steps`](super::steps) have made.
+//! The hierarchy: an operator whose application is one cycle through the levels that
+//! [`steps`](super::steps) makes.
 
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Other options for some of the levels.
+//! Options that hold for some of the levels only.
 
 use super::amg::{Amg, bad};
 use super::coarsest::Coarsest;

@@ -1,4 +1,4 @@
-//! What becomes of every unknown on the levels below.
+//! Which unknown, or group, of each coarser level an unknown belongs to.
 
 use std::sync::Arc;
 

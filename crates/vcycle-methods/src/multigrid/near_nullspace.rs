@@ -1,4 +1,4 @@
-//! What an operator nearly annihilates.
+//! The near-nullspace: vectors that an operator nearly annihilates.
 
 use crate::error::{Error, Result};
 use crate::linop::{Size, check_size};

@@ -1,4 +1,4 @@
-//! What a hierarchy looks like.
+//! The report of a hierarchy: sizes, complexities and times of its levels.
 
 use std::fmt::{Display, Formatter};
 

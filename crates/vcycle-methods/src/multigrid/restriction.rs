@@ -1,4 +1,4 @@
-//! The way to the next level, where it is not the way back transposed.
+//! The restriction, where it is not the transposed prolongation.
 
 use super::amg::Amg;
 use super::stages::{Coarsened, Interpolation};

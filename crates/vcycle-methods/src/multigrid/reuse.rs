@@ -1,4 +1,4 @@
-//! Hierarchies for matrices whose values change.
+//! Set-ups that are kept, and hierarchies made from them for matrices of the same pattern with new values.
 
 use std::sync::Arc;
 

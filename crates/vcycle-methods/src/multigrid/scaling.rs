@@ -1,4 +1,4 @@
-//! Levels brought into the range of the precision they are stored in.
+//! Scaling of levels whose entries leave the range of the precision they are stored in.
 
 use std::sync::Arc;
 

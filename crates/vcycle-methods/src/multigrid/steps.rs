@@ -1,4 +1,4 @@
-//! From a matrix to those of all levels.
+//! Runs the stages level by level: from a matrix to the matrices and transfers of all levels.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What smoothing leaves of an error, as vectors.
+//! Test vectors: samples of the error that smoothing leaves.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! From stored matrices to cycles, in the precisions of every level.
+//! Stores every level in its precision and makes the cycle of it.
 
 use std::any::Any;
 use std::sync::Arc;

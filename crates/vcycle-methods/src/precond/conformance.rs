@@ -1,4 +1,4 @@
-//! What every preconditioner must do, asked of all of them.
+//! Requirements of every preconditioner, tested on all of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Triangular matrices solved with approximately, all unknowns at once.
+//! Approximate triangular solves by Jacobi's iteration, which treats all unknowns at once.
 
 use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,4 @@
-//! The diagonal of the matrix, inverted.
+//! Jacobi: the inverted diagonal of the matrix.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The absolute row sums of the matrix, inverted.
+//! l1-Jacobi: the inverted absolute row sums of the matrix.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Gauss-Seidel with the rows in colours.
+//! Multicolour Gauss-Seidel: rows of one colour are not coupled and are relaxed at the same time.
 
 use std::sync::Arc;
 

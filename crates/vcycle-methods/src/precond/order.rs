@@ -1,4 +1,4 @@
-//! The orders that rows are relaxed in.
+//! Orders in which rows are relaxed: by number, by colour, or by number within blocks.
 
 use crate::cpu::triangular::Levels;
 use crate::executor::Executor;

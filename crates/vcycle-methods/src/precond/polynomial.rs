@@ -1,4 +1,4 @@
-//! Polynomials of high degree.
+//! Chebyshev polynomials of high degree as preconditioners.
 
 use std::sync::Arc;
 

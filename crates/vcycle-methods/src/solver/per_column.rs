@@ -1,4 +1,4 @@
-//! What a method keeps on the host for each right-hand side.
+//! State that a method keeps on the host for each right-hand side.
 
 use num_traits::Zero;
 

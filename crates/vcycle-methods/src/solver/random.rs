@@ -1,4 +1,4 @@
-//! Vectors without any relation to the problem, the same in every run.
+//! Pseudo-random vectors, the same in every run.
 
 use crate::error::Result;
 use crate::executor::{Executor, Pooled, Scratch, Workspace};

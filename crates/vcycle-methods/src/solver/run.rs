@@ -1,4 +1,4 @@
-//! What a method works on.
+//! The state of a running solve that a method works on: operators, vectors, monitor and scratch.
 
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Scratch, Workspace};

@@ -1,4 +1,4 @@
-//! What every method must do, and the driver around them.
+//! Requirements of every method, and tests of the driver around them.
 
 use std::cell::RefCell;
 use std::rc::Rc;

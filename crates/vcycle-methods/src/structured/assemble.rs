@@ -1,4 +1,4 @@
-//! Matrices made cell by cell.
+//! Stencil matrices assembled cell by cell.
 
 use super::lines::made_of_lines;
 use super::{Grid, Stencil, StencilMatrix};

@@ -1,7 +1,7 @@
 //! The next grid of a hierarchy: transfers along several axes, and the Galerkin product with all of them.
 //!
-//! Matrices that are coarse along some axes only are larger than all that is kept. They are made a few planes at a
-//! time, in memory that stays in the cache, and turned into the next one right away.
+//! A matrix that has been coarsened along some of the axes only is larger than what is kept in the end. Such matrices
+//! are made a few planes at a time, in memory that stays in the cache, and coarsened along the next axis right away.
 
 use std::ops::Range;
 

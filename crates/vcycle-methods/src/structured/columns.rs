@@ -1,4 +1,4 @@
-//! Several columns, one at a time.
+//! Operations on vectors of several columns, done column by column.
 
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};

@@ -1,4 +1,4 @@
-//! The V-cycle.
+//! The V-cycle of structured multigrid.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! The two orders of several unknowns a cell: cell by cell outside, unknown by unknown in kernels.
+//! Conversion between the two orders of vectors with several unknowns per cell.
 //!
-//! Kernels want the numbers of one unknown along a line side by side, solvers and CSR matrices those of
-//! one cell.
+//! Solvers and CSR matrices store the numbers of one cell side by side. Kernels store those of one unknown side by
+//! side, so that a register is filled with neighbours along a line.
 
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};

@@ -1,4 +1,4 @@
-//! Products and weights beside those of matrices.
+//! Galerkin products and weights, compared with those of CSR matrices.
 
 use super::super::coarsen::coarsened;
 use super::*;

@@ -1,4 +1,4 @@
-//! Lines of numbers, and arithmetic on them.
+//! Loops over the lines of a grid on several threads, and arithmetic on lines.
 
 use crate::error::Result;
 use crate::executor::{Executor, cut};

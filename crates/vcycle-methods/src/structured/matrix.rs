@@ -1,4 +1,4 @@
-//! Matrices that store a stencil of numbers a cell and no indices.
+//! Stencil matrices: a fixed set of couplings per cell, stored without indices.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 

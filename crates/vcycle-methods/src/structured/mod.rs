@@ -1,8 +1,8 @@
 //! Matrices on structured grids: a stencil of numbers a cell, no indices.
 //!
-//! Where cells form a box and each is coupled with those around it only, nothing but the numbers of
-//! the matrix needs storing. In half precision that is a quarter of the bytes of double precision and
-//! a sixth of those of a CSR matrix, and solvers are as fast as memory brings them.
+//! Where cells form a box and each is coupled with the cells around it only, the position of an entry follows from its
+//! place in memory, and no indices are stored. In half precision that is a quarter of the bytes of double precision
+//! and a sixth of those of a CSR matrix, and the solve phase is bound by memory bandwidth.
 //!
 //! [`StencilMatrix`] holds such a matrix in any precision; [`StencilMatrix::from_csr`] finds the
 //! grid of a CSR matrix by itself. It is a [`LinOp`](crate::linop::LinOp) on vectors of doubles or

@@ -1,4 +1,5 @@
-//! Cycles as solvers see them: vectors in the precision of the solver, cell by cell, not scaled.
+//! The cycle as a preconditioner of a solver, whose vectors are in its own precision, ordered cell by cell and not
+//! scaled.
 
 use std::any::Any;
 use std::marker::PhantomData;

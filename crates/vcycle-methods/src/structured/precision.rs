@@ -1,4 +1,4 @@
-//! Three precisions: of the solver, of the preconditioner's arithmetic and of its storage.
+//! The three precisions of structured multigrid: of the solver, of the cycle's arithmetic and of its storage.
 
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Matrices on their way from double precision to storage, rows and columns multiplied by numbers.
+//! Scales rows and columns of a matrix in double precision while it is converted to its storage type.
 
 use super::matrix::zeros;
 use super::survey::{Sizes, range, sizes};

@@ -1,4 +1,4 @@
-//! From a matrix to the levels of structured multigrid.
+//! The set-up: makes the levels of structured multigrid from a matrix.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What smooths.
+//! The smoothers of structured multigrid.
 
 use super::factor::{Factor, factorised};
 use super::polynomial::Polynomial;

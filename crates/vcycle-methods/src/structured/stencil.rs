@@ -1,4 +1,4 @@
-//! Which neighbours of a cell a row couples it with.
+//! Stencils: which neighbours a cell is coupled with.
 
 use super::Grid;
 use crate::error::{Error, Result};

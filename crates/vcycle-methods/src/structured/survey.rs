@@ -1,4 +1,4 @@
-//! The values of a matrix beside the range of a type.
+//! Compares the values of a matrix with the range of a storage type.
 
 use super::StencilMatrix;
 use crate::multiversion;

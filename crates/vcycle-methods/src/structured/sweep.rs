@@ -1,4 +1,4 @@
-//! Gauss-Seidel.
+//! Sweeps of Gauss-Seidel on stencil matrices.
 
 use super::fields::as_fields;
 use super::{StencilMatrix, Storage};

@@ -1,4 +1,4 @@
-//! The kernels of every level and executor beside the plain loops.
+//! The kernels of every instruction set and executor, compared with the reference loops.
 
 use super::*;
 use crate::cpu::stencil::Vectors;

@@ -1,4 +1,4 @@
-//! Between a grid and one with half the cells along an axis.
+//! Transfers between a grid and the grid with half the cells along one axis.
 
 use std::ops::Range;
 

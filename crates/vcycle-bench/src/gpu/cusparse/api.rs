@@ -113,7 +113,7 @@ pub(super) fn open() -> Result<Library> {
     let folders = roots.map(|root| root.join("lib64"));
     let folders = [PathBuf::new()].into_iter().chain(folders);
     let paths = folders.flat_map(|folder| NAMES.map(|name| folder.join(name)));
-    // SAFETY: as above.
+    // SAFETY: what the library runs when it is loaded asks nothing of us.
     let mut opened = paths.map(|path| unsafe { Library::new(path) });
     opened
         .find_map(|library| library.ok())

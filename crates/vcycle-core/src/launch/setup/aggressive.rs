@@ -1,4 +1,4 @@
-//! What coarsening and interpolation in two stages need between them.
+//! The steps between the two stages of aggressive coarsening and of its interpolation.
 
 use std::sync::Arc;
 

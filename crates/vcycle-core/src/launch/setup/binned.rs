@@ -77,7 +77,7 @@ pub(super) struct Alone<'a> {
     pub coarse: &'a Buffer<u32>,
 }
 
-/// Room for rows before their lengths are known.
+/// The space left for rows before their lengths are known.
 pub(super) enum Rooms {
     /// The same for all.
     Alike(usize),
@@ -147,7 +147,7 @@ impl<'q> Binned<'q> {
         queue.rows(FILE, "binned_classes", &[NO_TABLE], (rows, 1), &arguments)
     }
 
-    /// The matrix, whose rows are made with `rooms` between them and then put together.
+    /// The matrix, whose rows are made with padding between them (`rooms`) and then moved together.
     pub(super) fn gathered(
         mut self,
         rooms: &Rooms,

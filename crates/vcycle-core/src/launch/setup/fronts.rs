@@ -1,4 +1,4 @@
-//! What is done with rows in an order in which each needs those before it: colours, incomplete factors.
+//! Methods in which a row depends on rows before it (colouring, incomplete factors), done front by front.
 
 use vcycle_gpu::Argument;
 

@@ -137,7 +137,7 @@ impl<'a, A: Field> Rows<'a, A> {
         self.queue.items(FILE, name, &defines, rows, arguments)
     }
 
-    /// Sizes of rows, rooms for them, and what `fsai_sizes` finds.
+    /// Sizes of rows, the space to be left for each, and what `fsai_sizes` finds.
     fn look(
         &self,
         start: [Argument; 2],
@@ -291,7 +291,7 @@ impl<'a, A: Field> Rows<'a, A> {
         queue.blocks(file, "fsai_rows", &defines, blocks, &arguments)
     }
 
-    /// The rows, without the rooms between them.
+    /// The rows, without the padding between them.
     fn gathered(&self, loose: &Loose<A>) -> Result<Csr<A>> {
         let (queue, rows) = (self.queue, self.a.size().rows);
         let (offsets, entries) = queue.offsets(&loose.lengths)?;
@@ -329,7 +329,7 @@ fn room<A>(most: usize, slots: usize) -> usize {
     numbers * size_of::<A>() + words * size_of::<u32>()
 }
 
-/// Rows with rooms between them.
+/// Rows stored with padding between them.
 struct Loose<A> {
     starts: Buffer<usize>,
     columns: Buffer<u32>,

@@ -1,4 +1,4 @@
-//! Rows that still take part in rounds.
+//! Lists of the rows that are still undecided between rounds.
 
 use vcycle_gpu::Argument;
 

@@ -1,4 +1,4 @@
-//! Set-ups on a device: what their stages are made of.
+//! Set-ups on a device: the kernels of their stages.
 //!
 //! A stage that has kernels asks for the [`Queue`] of its matrix and works with buffers of the
 //! device; one that has none asks for host slices, which are copied then. Kernels of a stage stand

@@ -1,4 +1,4 @@
-//! What relaxation needs to know of a matrix.
+//! Spectral radii by the power method, which relaxation needs.
 
 use super::tiles::{matrix, shape, tile_file};
 use super::{Queue, number, read, write};

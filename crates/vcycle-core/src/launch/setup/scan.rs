@@ -1,4 +1,4 @@
-//! Sums over all before, and what is made of them.
+//! Prefix sums, and row offsets made of them.
 
 use vcycle_gpu::Argument;
 

@@ -1,4 +1,4 @@
-//! Patterns put together.
+//! Unions of patterns.
 
 use super::{Queue, number, read, write};
 use crate::arrays::Pattern;

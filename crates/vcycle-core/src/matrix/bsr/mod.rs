@@ -1,4 +1,4 @@
-//! Dense blocks in sparse rows.
+//! Block sparse rows (BSR): sparse rows of dense blocks.
 
 mod product;
 

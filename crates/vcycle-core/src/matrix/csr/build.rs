@@ -1,4 +1,4 @@
-//! Matrices made row by row: ranges of rows side by side, joined in their order.
+//! Builds matrices row by row: threads make ranges of rows, which are joined in their order.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Rows and columns brought to a common scale.
+//! Equilibration: scales rows and columns so that their largest entries are near one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! What can be said of a matrix before anything is solved.
+//! Facts about a matrix, such as symmetry and diagonal dominance, found before a solve.
 
 use std::ops::Range;
 

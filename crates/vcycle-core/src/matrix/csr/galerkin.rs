@@ -1,6 +1,6 @@
 //! The triple product of multigrid.
 //!
-//! Row `I` of `R A P` is made in one go: row `I` of `R A` in one [`Accumulator`], its product with
+//! Row `I` of `R A P` is made in one pass: row `I` of `R A` in one [`Accumulator`], its product with
 //! `P` in another. Neither `R A` nor `A P` is ever stored, which for matrices of meshes are larger
 //! than the result.
 

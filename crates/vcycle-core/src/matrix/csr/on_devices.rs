@@ -1,4 +1,4 @@
-//! Matrices of devices beside those of the host.
+//! Matrix algebra on devices, compared with the host.
 
 use std::sync::Arc;
 

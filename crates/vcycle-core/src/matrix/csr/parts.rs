@@ -1,4 +1,4 @@
-//! Parts of a matrix.
+//! Extraction of parts of a matrix.
 
 use super::Csr;
 use super::build::build;

@@ -1,4 +1,4 @@
-//! Where the entries of a CSR matrix stand, and the checks of arrays from outside.
+//! The sparsity pattern of a CSR matrix, and the checks of arrays from outside.
 
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Rows and columns in another order.
+//! Permutations of rows and columns.
 
 use super::Csr;
 use super::build::build;

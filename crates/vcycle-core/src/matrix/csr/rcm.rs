@@ -1,4 +1,4 @@
-//! Orders of small bandwidth.
+//! Reverse Cuthill-McKee: numberings of small bandwidth.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rows and columns exchanged.
+//! Transposed matrices.
 
 use std::ops::Range;
 use std::sync::Arc;

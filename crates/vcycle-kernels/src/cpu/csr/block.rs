@@ -46,7 +46,7 @@ multiversion! {
             let (columns, values) = product.row(row);
             for (&place, value) in columns.iter().zip(values) {
                 let start = place as usize * cols + column;
-                // SAFETY: columns of the matrix are rows of `x`.
+                // SAFETY: columns of the matrix are rows of `x`, of `cols` numbers each: see [`Product`].
                 let x = unsafe { product.x.get_unchecked(start..start + COLS) };
                 let value = value.matrix();
                 for lane in 0..COLS {

@@ -57,7 +57,7 @@ fn other_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     if alike == Alike::Short {
         return short::rows(product, by, false, first, y);
     }
-    // SAFETY: columns lie inside `x`.
+    // SAFETY: columns of the matrix are places of `x`: see [`Product`].
     let sum = |columns: &[u32], values: &[M]| unsafe {
         portable_sum::<M, X, Y>(columns, values, product.x)
     };
@@ -90,7 +90,7 @@ unsafe fn portable_sum<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     x: &[X],
 ) -> M::Accumulator {
     let term = |column: u32, value: M| {
-        // SAFETY: the caller's.
+        // SAFETY: columns are below `x.len()`, a condition of this function.
         let x = unsafe { *x.get_unchecked(column as usize) };
         value.matrix() * M::input(x)
     };

@@ -31,8 +31,8 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     if !is_possible(product) {
         return false;
     }
-    // SAFETY: the host has the instructions of its level; columns lie inside `x`, whose places
-    // fit 31 bits, and all types are real.
+    // SAFETY: `level` found the instructions; columns of the matrix are places of `x`, see [`Product`]. That these
+    // places fit 31 bits and that all types are real was checked above.
     unsafe {
         match level() {
             Level::Avx512 => rows_avx512(product, by, first, y),
@@ -45,6 +45,8 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 
 macro_rules! rows_of_level {
     ($($name:ident: $simd:ident, $features:literal;)*) => {$(
+        /// # Safety
+        /// The host has these instructions, and `product` has passed [`is_possible`]. All rows are short.
         #[target_feature(enable = $features)]
         unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
@@ -54,7 +56,8 @@ macro_rules! rows_of_level {
         ) {
             const SINGLES: usize = $simd::Singles::LANES;
             const DOUBLES: usize = $simd::Doubles::LANES;
-            // SAFETY: the caller's.
+            // SAFETY: the host has these instructions, and `product` has passed `is_possible`, conditions of this
+            // function. The register is that of the accumulator.
             unsafe {
                 match M::Accumulator::KIND {
                     Kind::F32 => blocks::<$simd::Singles, M, X, Y, SINGLES>(product, by, first, y),
@@ -73,7 +76,8 @@ rows_of_level! {
 /// Blocks of rows from `first` on.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
+/// many as in `y`, are rows of its matrix with at most [`SHORT`] entries.
 #[inline(always)]
 unsafe fn blocks<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
@@ -85,7 +89,9 @@ unsafe fn blocks<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
     for (block, y) in y.chunks_mut(ROWS).enumerate() {
         let first = first + block * ROWS;
         let offsets = &product.a.offsets[first..=first + y.len()];
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; rows are
+        // short. These are conditions of this function. A block has at most `ROWS` of them, whose products fit into
+        // `products`.
         unsafe {
             multiply::<S, M, X, Y>(product, offsets[0]..offsets[y.len()], &mut products);
             for (square, y) in y.chunks_mut(LANES).enumerate() {
@@ -101,7 +107,7 @@ unsafe fn blocks<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
 /// The products of a range of entries.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `product` has passed [`is_possible`].
 #[inline(always)]
 unsafe fn multiply<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
@@ -112,7 +118,8 @@ unsafe fn multiply<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     let values = &product.a.values[entries];
     let parts = columns.chunks(S::LANES).zip(values.chunks(S::LANES));
     for (part, (columns, values)) in parts.enumerate() {
-        // SAFETY: the caller's.
+        // SAFETY: a part has at most `LANES` entries, and their columns are places of `x`, a condition of this
+        // function.
         unsafe {
             prefetch(values.as_ptr());
             prefetch(columns.as_ptr());
@@ -128,7 +135,7 @@ unsafe fn multiply<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 /// product.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`. Rows have at most [`SHORT`] products, and at most `ROWS * SHORT` in all.
 #[inline(always)]
 unsafe fn sums_of<S: Simd, const LANES: usize>(
     offsets: &[usize],
@@ -141,8 +148,8 @@ unsafe fn sums_of<S: Simd, const LANES: usize>(
         starts[row] = products[ends[0] - base..].as_ptr();
         counts[row] = ends[1] - ends[0];
     }
-    // SAFETY: the caller's; rows have at most `SHORT` products, behind the last of all there are
-    // more places than that.
+    // SAFETY: rows have at most `SHORT` products, a condition of this function; behind the last of all there is
+    // room for a register more, so that a whole one can be read from any start.
     unsafe {
         if const { LANES >= SHORT } {
             return S::short_sums(starts, counts);

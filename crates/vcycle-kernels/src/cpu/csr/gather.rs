@@ -24,8 +24,8 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     if !is_possible(product) {
         return false;
     }
-    // SAFETY: the host has the instructions of its level; columns lie inside `x`, whose places
-    // fit 31 bits, and all types are real.
+    // SAFETY: `level` found the instructions; columns of the matrix are places of `x`, see [`Product`]. That these
+    // places fit 31 bits and that all types are real was checked above.
     unsafe {
         match level() {
             Level::Avx512 => rows_avx512(product, by, alike, first, y),
@@ -50,6 +50,8 @@ pub(super) fn is_possible<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 
 macro_rules! rows_of_level {
     ($($name:ident: $simd:ident, $features:literal;)*) => {$(
+        /// # Safety
+        /// The host has these instructions, and `product` has passed [`is_possible`].
         #[target_feature(enable = $features)]
         unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
@@ -60,7 +62,8 @@ macro_rules! rows_of_level {
         ) {
             const SINGLES: usize = $simd::Singles::LANES;
             const DOUBLES: usize = $simd::Doubles::LANES;
-            // SAFETY: the caller's.
+            // SAFETY: the host has these instructions, and `product` has passed `is_possible`, conditions of this
+            // function. The register is that of the accumulator.
             unsafe {
                 if const { matches!(M::Accumulator::KIND, Kind::F32) } {
                     // Closures have the instructions of the function they stand in.
@@ -87,7 +90,8 @@ rows_of_level! {
 /// Rows that are alike in some way; `sum` is that of a single row.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
+/// many as in `y`, are rows of its matrix and have in common what `alike` says.
 #[inline(always)]
 unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
@@ -97,7 +101,8 @@ unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>
     y: &mut [Y],
     sum: RowSum<'_, M, S::Real>,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; the rows are `alike`.
+    // These are conditions of this function.
     unsafe {
         match alike {
             Alike::Moved => repeating::<S, M, X, Y, LANES>(product, by, first, y),
@@ -112,7 +117,8 @@ unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>
 /// Rows without order, as many at a time as there are lanes.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
+/// many as in `y`, are rows of its matrix.
 #[inline(always)]
 unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
@@ -128,7 +134,8 @@ unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
             one_by_one::<S, M, X, Y>(product, by, row, y, sum);
             continue;
         }
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`, conditions of
+        // this function. A chunk has at most `LANES` rows.
         unsafe {
             let sums = gathered::<S, M, X, Y, LANES>(product, row, y.len());
             store::<S, M, X, Y, LANES>(product, by, sums, row, y);
@@ -156,7 +163,7 @@ fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 /// Stores the combinations of the sums in a register.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`.
 #[inline(always)]
 pub(super) unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
@@ -165,7 +172,7 @@ pub(super) unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const 
     first: usize,
     y: &mut [Y],
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function.
     let sums = unsafe { numbers::<S, M, X, Y, LANES>(register) };
     match <&mut [Y; LANES]>::try_from(&mut *y) {
         Ok(y) => product.store(by, sums, (first, 0), y),
@@ -176,13 +183,13 @@ pub(super) unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const 
 /// The lanes of a register.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn numbers<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     register: S::Register,
 ) -> [M::Accumulator; LANES] {
     let mut lanes = [S::Real::from_f64(0.0); LANES];
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function; `LANES` numbers for `LANES` lanes.
     unsafe { S::store(register, &mut lanes) };
     let mut numbers = [M::Accumulator::from_f64(0.0); LANES];
     for lane in 0..LANES {
@@ -221,7 +228,8 @@ fn store_some<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 /// Groups of `SAME` rows that have their columns in common: what these bring is gathered once.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. From `first` on there are as
+/// many rows as in `y`, in whole groups of `SAME` with the same columns.
 #[inline(always)]
 unsafe fn together<
     S: Simd,
@@ -238,7 +246,9 @@ unsafe fn together<
 ) {
     for (block, y) in y.chunks_mut(SAME * LANES).enumerate() {
         let first = first + block * SAME * LANES;
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`. The run ends
+        // with a whole group, so that `SAME` rows from `first + group` on have the same columns. These are conditions
+        // of this function.
         unsafe {
             let mut rows = [[S::zero(); LANES]; SAME];
             for group in (0..y.len()).step_by(SAME) {
@@ -258,7 +268,8 @@ unsafe fn together<
 /// The products of `SAME` rows with the columns of the first of them, summed in the lanes of registers.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The `SAME` rows from `first`
+/// on are rows of its matrix and have the same columns.
 #[inline(always)]
 unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usize>(
     product: &Product<'_, M, X, Y>,
@@ -266,7 +277,8 @@ unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usiz
 ) -> [S::Register; SAME] {
     let (columns, values) = product.row(first);
     let (length, x) = (columns.len(), product.x.as_ptr());
-    // SAFETY: the caller's; the rows follow each other and are equally long.
+    // SAFETY: the gathered columns are places of `x`; the `SAME` rows have the same columns, hence the same
+    // length, and their values follow each other. Both are conditions of this function.
     unsafe {
         let mut sums = [S::zero(); SAME];
         let mut from = 0;
@@ -289,7 +301,8 @@ unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usiz
 /// Rows that repeat the first. Of the pattern only that one is read.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. Each of the rows from `first`
+/// on, as many as in `y`, has the columns of the row before it, moved by one.
 #[inline(always)]
 unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
@@ -302,7 +315,9 @@ unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: 
     let all = y.len();
     for (block, y) in y.chunks_mut(LANES).enumerate() {
         let lead = block * LANES;
-        // SAFETY: the caller's.
+        // SAFETY: every row of the run has the columns of the first, moved by one column a row, a condition of this
+        // function: the values of row `i` begin `i * columns.len()` behind those of the first, and its numbers are at
+        // `column + i` of `x`.
         unsafe {
             if y.len() < LANES && all > LANES {
                 // The last rows once more, of which the first are there already.
@@ -328,7 +343,8 @@ unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: 
 /// The sums of `count` rows with these columns, each row moved by one, row by lane.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `count` is at most `LANES`. `values` points to `count` rows of as many
+/// values as there are columns, and for every column `count` numbers are readable from `x + column` on.
 #[inline(always)]
 unsafe fn moved_sums<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     columns: &[u32],
@@ -336,7 +352,8 @@ unsafe fn moved_sums<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     x: *const X,
     count: usize,
 ) -> S::Register {
-    // SAFETY: the caller's; a constant count is compiled without branches.
+    // SAFETY: `values` points to `count` rows, and from `x + column` on `count` numbers are readable for every column,
+    // conditions of this function. A constant count is compiled without branches.
     unsafe {
         match (count == LANES, columns.len() <= LANES) {
             (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
@@ -349,7 +366,7 @@ unsafe fn moved_sums<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
 /// The sums of rows with these columns, each row moved by one, row by lane.
 ///
 /// # Safety
-/// As [`Simd`] asks, of `count` rows as long as the first.
+/// As for [`moved_sums`].
 #[inline(always)]
 unsafe fn across<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     columns: &[u32],
@@ -358,7 +375,8 @@ unsafe fn across<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     count: usize,
 ) -> S::Register {
     let length = columns.len();
-    // SAFETY: the caller's.
+    // SAFETY: `values` points to `count` rows of `length` values, and from `x + column` on `count` numbers are
+    // readable for every column, conditions of this function.
     unsafe {
         let mut sums = [S::zero(); 2];
         let (squares, rest) = columns.as_chunks::<LANES>();
@@ -386,14 +404,15 @@ unsafe fn across<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
 /// As [`across`], of as many rows as lanes and no more columns.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// As for [`moved_sums`] with `count` equal to `LANES`; there are at most `LANES` columns.
 #[inline(always)]
 unsafe fn one_square<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     columns: &[u32],
     values: *const M,
     x: *const X,
 ) -> S::Register {
-    // SAFETY: the caller's.
+    // SAFETY: `values` points to `LANES` rows of as many values as there are columns, at most `LANES`, and from
+    // `x + column` on `LANES` numbers are readable for every column, conditions of this function.
     unsafe {
         let square = square::<S, M, LANES>(values, columns.len(), LANES, columns.len());
         let mut sum = S::zero();
@@ -410,7 +429,8 @@ unsafe fn one_square<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
 /// The first `width` values of `count` rows of some `length`, row by lane.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`; `width` is at most `LANES`. From `values` on there are `count` rows, `length`
+/// apart, of at least `width` values.
 #[inline(always)]
 unsafe fn square<S: Simd, M: Scalar, const LANES: usize>(
     values: *const M,
@@ -418,7 +438,8 @@ unsafe fn square<S: Simd, M: Scalar, const LANES: usize>(
     count: usize,
     width: usize,
 ) -> [S::Register; LANES] {
-    // SAFETY: the caller's.
+    // SAFETY: `values` points to `count` rows, `length` apart, of at least `width <= LANES` values, a condition of
+    // this function.
     unsafe {
         let mut square = [S::zero(); LANES];
         for row in 0..LANES {
@@ -436,14 +457,16 @@ unsafe fn square<S: Simd, M: Scalar, const LANES: usize>(
 /// The sums of `count` rows from `first` on, row by lane.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The `count` rows from `first`
+/// on, at most `LANES`, are rows of its matrix.
 #[inline(always)]
 unsafe fn gathered<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
     first: usize,
     count: usize,
 ) -> S::Register {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; `count` is at
+    // most `LANES`. These are conditions of this function.
     unsafe {
         let mut rows = [S::zero(); LANES];
         for index in 0..count {
@@ -457,7 +480,8 @@ unsafe fn gathered<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: u
 /// The sum of a single row.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// The host has the instructions of `S`. There are as many values as columns, and columns are places of
+/// `x` below `2^31`.
 #[inline(always)]
 unsafe fn sum<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     columns: &[u32],
@@ -465,7 +489,7 @@ unsafe fn sum<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     x: &[X],
 ) -> S::Real {
     let mut sum = [S::Real::from_f64(0.0); LANES];
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, and columns are places of `x`, conditions of this function.
     unsafe {
         let mut rows = [S::zero(); LANES];
         rows[0] = lanes::<S, M, X>(columns, values, x);
@@ -485,7 +509,7 @@ pub(super) fn prefetch<T>(from: *const T) {
 /// The products of one row, summed in the lanes of a register.
 ///
 /// # Safety
-/// As [`Simd`] asks.
+/// As for [`sum`].
 #[inline(always)]
 unsafe fn lanes<S: Simd, M: Scalar, X: Scalar>(
     columns: &[u32],
@@ -493,7 +517,8 @@ unsafe fn lanes<S: Simd, M: Scalar, X: Scalar>(
     x: &[X],
 ) -> S::Register {
     let (mut columns, mut values, mut left) = (columns.as_ptr(), values.as_ptr(), columns.len());
-    // SAFETY: the caller's; the pointers move on by what is left at most.
+    // SAFETY: columns are places of `x`, a condition of this function; both pointers move on only while more than a
+    // register is left.
     unsafe {
         let mut sum = S::zero();
         while left > S::LANES {

@@ -22,6 +22,9 @@ use crate::scalar::{Field, Mixes, Scalar};
 pub use transposed::apply_transposed;
 
 /// `y = alpha A x + beta z`, where `z` is the old `y` unless something else is given; or a sweep.
+///
+/// Kernels look places up unchecked. They rely on what patterns and `check_apply` have made sure of: `offsets` increases
+/// up to the number of entries, every column is below `x.len() / cols`, and rows of `y` are rows of the matrix.
 #[derive(Clone, Copy)]
 pub struct Product<'a, M, X, Y: Scalar> {
     pub a: CsrArrays<'a, M>,
@@ -157,8 +160,8 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     #[inline(always)]
     fn row(&self, row: usize) -> (&[u32], &[M]) {
         debug_assert!(row + 1 < self.a.offsets.len());
-        // SAFETY: callers ask for rows of `y`, whose length was checked; offsets increase up to
-        // the number of entries, as every pattern's do.
+        // SAFETY: `row` is a row of `y`, hence of the matrix, and `offsets` increases up to the number of entries:
+        // see [`Product`].
         unsafe {
             let offsets = &self.a.offsets;
             let range = *offsets.get_unchecked(row)..*offsets.get_unchecked(row + 1);

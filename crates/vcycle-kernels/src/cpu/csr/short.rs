@@ -44,7 +44,7 @@ pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 ) {
     #[cfg(target_arch = "x86_64")]
     if level() != Level::Portable {
-        // SAFETY: the other levels have these features.
+        // SAFETY: every level but the portable one has AVX2 and FMA.
         return unsafe { fused_rows(product, by, equal, first, y) };
     }
     rows_with::<M, X, Y, false>(product, by, equal, first, y);
@@ -110,7 +110,7 @@ fn sum_of<M: Mixes<X, Y>, X: Scalar, Y: Scalar, const FUSED: bool, const N: usiz
 ) -> M::Accumulator {
     let mut sum = M::Accumulator::zero();
     for (&column, &value) in columns[..N].iter().zip(&values[..N]) {
-        // SAFETY: columns of the matrix are rows of `x`.
+        // SAFETY: columns of the matrix are places of `x`: see `Product`.
         let x = unsafe { *x.get_unchecked(column as usize) };
         let (value, x) = (value.matrix(), M::input(x));
         sum = match FUSED {

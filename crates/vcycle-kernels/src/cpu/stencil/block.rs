@@ -1,4 +1,4 @@
-//! Small systems, one a lane.
+//! Small dense systems, one in each lane of a register.
 
 use crate::simd::Simd;
 
@@ -10,10 +10,10 @@ pub(super) type Numbers<S, const R: usize> = [<S as Simd>::Register; R];
 /// The factors of small matrices, one a lane, without exchanges of rows; pivots are inverted.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 pub(super) unsafe fn factorised<S: Simd, const R: usize>(mut a: Block<S, R>) -> Block<S, R> {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function.
     unsafe {
         for pivot in 0..R {
             a[pivot][pivot] = S::inverse(a[pivot][pivot]);
@@ -31,13 +31,13 @@ pub(super) unsafe fn factorised<S: Simd, const R: usize>(mut a: Block<S, R>) -> 
 /// The solutions with such factors.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 pub(super) unsafe fn substituted<S: Simd, const R: usize>(
     a: &Block<S, R>,
     mut b: Numbers<S, R>,
 ) -> Numbers<S, R> {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function.
     unsafe {
         for row in 1..R {
             for column in 0..row {
@@ -55,19 +55,19 @@ pub(super) unsafe fn substituted<S: Simd, const R: usize>(
 }
 
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn times<S: Simd>(a: S::Register, b: S::Register) -> S::Register {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function.
     unsafe { S::multiply_add(a, b, S::zero()) }
 }
 
 /// `a - b c`.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn less<S: Simd>(a: S::Register, b: S::Register, c: S::Register) -> S::Register {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function.
     unsafe { S::subtract(a, times::<S>(b, c)) }
 }

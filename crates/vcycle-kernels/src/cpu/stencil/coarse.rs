@@ -1,5 +1,5 @@
-//! Residuals on their way to a coarse grid, and corrections on their way back, plane by plane: what lies
-//! between the grids stays in the cache.
+//! Restriction of residuals and prolongation of corrections, plane by plane, so that intermediate results stay in the
+//! cache.
 
 use std::ops::Range;
 
@@ -343,7 +343,8 @@ impl<'a, W: Scalar, V: Vectors> Prolonged<'a, W, V> {
         let plane = axes.plane();
         for unknown in 0..self.correction.unknowns() {
             let first = (unknown * axes.fine.size()[2] + fine_plane) * plane;
-            // SAFETY: the caller's.
+            // SAFETY: `fine` points to the numbers of all planes of every unknown, and nobody else has those of
+            // this plane, conditions of this function.
             let out = unsafe { std::slice::from_raw_parts_mut(fine.add(first), plane) };
             let factors = q.map(|q| &q[first..first + plane]);
             let of = |coarse: usize| &self.planes[coarse % 2][unknown * plane..][..plane];

@@ -29,8 +29,10 @@ impl Vectors for f32 {
 
 /// Work on registers of `V`.
 pub(super) trait Kernel<V: Vectors> {
+    /// Pointers that a kernel holds are valid for all it does: whoever makes one sees to that.
+    ///
     /// # Safety
-    /// As for [`Simd`]; to be inlined into functions that enable the instructions.
+    /// The host has the instructions of `S`; to be inlined into functions that enable them.
     unsafe fn run<S: Simd<Real = V>>(&mut self);
 }
 
@@ -42,9 +44,9 @@ pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl Kernel<V>) {
     #[cfg(target_arch = "x86_64")]
     if size_of::<M>() <= size_of::<V>() {
         match level() {
-            // SAFETY: the host has these instructions.
+            // SAFETY: this level is that of a host with AVX-512.
             Level::Avx512 => return unsafe { with_avx512(&mut kernel) },
-            // SAFETY: the host has these instructions.
+            // SAFETY: this level is that of a host with AVX2, FMA and F16C.
             Level::Avx2 => return unsafe { with_avx2(&mut kernel) },
             Level::Portable => {}
         }
@@ -52,22 +54,28 @@ pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl Kernel<V>) {
     portable(&mut kernel);
 }
 
+/// # Safety
+/// The host has AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn with_avx512<V: Vectors>(kernel: &mut impl Kernel<V>) {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX-512, a condition of this function, and its instructions are enabled here; the rest is
+    // guaranteed by whoever made the kernel.
     unsafe { kernel.run::<V::Avx512>() }
 }
 
+/// # Safety
+/// The host has AVX2, FMA and F16C.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn with_avx2<V: Vectors>(kernel: &mut impl Kernel<V>) {
-    // SAFETY: the caller's.
+    // SAFETY: the host has AVX2, a condition of this function, and its instructions are enabled here; the rest is
+    // guaranteed by whoever made the kernel.
     unsafe { kernel.run::<V::Avx2>() }
 }
 
 #[inline(never)]
 fn portable<V: Vectors>(kernel: &mut impl Kernel<V>) {
-    // SAFETY: every processor has these.
+    // SAFETY: portable registers need no instructions but those every processor has.
     unsafe { kernel.run::<portable::Lanes<V>>() }
 }

@@ -50,7 +50,8 @@ impl Kernel<f64> for Sums<'_> {
         let mut x = 0;
         while x < self.length {
             let count = S::LANES.min(self.length - x);
-            // SAFETY: the caller's; all slices go on for so many numbers.
+            // SAFETY: the host has the instructions of `S`, a condition of `Kernel`; `form` has checked that all
+            // slices have `length` numbers.
             unsafe { self.step::<S>(x, count) };
             x += count;
         }
@@ -59,7 +60,7 @@ impl Kernel<f64> for Sums<'_> {
 
 impl Sums<'_> {
     /// # Safety
-    /// As for [`Simd`]; from `x` on all slices have `count` numbers.
+    /// The host has the instructions of `S`; from `x` on all slices have `count` numbers, at most a register.
     #[inline(always)]
     unsafe fn step<S: Simd<Real = f64>>(&mut self, x: usize, count: usize) {
         let Product {
@@ -68,7 +69,7 @@ impl Sums<'_> {
             ..
         } = &self.product;
         let ([far, near], [close, wide]) = (self.product.before, self.product.behind);
-        // SAFETY: the caller's.
+        // SAFETY: from `x` on all slices have `count` numbers, a condition of this function.
         unsafe {
             let (down, up) = (load::<S>(down, x, count), load::<S>(up, x, count));
             let (far, near) = (load::<S>(far, x, count), load::<S>(near, x, count));
@@ -101,17 +102,17 @@ impl Sums<'_> {
         count: usize,
     ) {
         if let Some(out) = &mut self.product.out[place] {
-            // SAFETY: the caller's.
+            // SAFETY: from `x` on `out` has `count` numbers, a condition of this function.
             unsafe { store::<S>(sum, out.as_mut_ptr().add(x), count) };
         }
     }
 }
 
 /// # Safety
-/// As for [`Simd`]; from `x` on there are `count` numbers.
+/// The host has the instructions of `S`; from `x` on there are `count` numbers, at most a register.
 #[inline(always)]
 unsafe fn load<S: Simd<Real = f64>>(from: &[f64], x: usize, count: usize) -> S::Register {
-    // SAFETY: the caller's.
+    // SAFETY: from `x` on there are `count <= LANES` numbers, a condition of this function.
     unsafe { S::load(from.as_ptr().add(x), count) }
 }
 
@@ -123,7 +124,7 @@ unsafe fn loads<S: Simd<Real = f64>>(
     x: usize,
     count: usize,
 ) -> [S::Register; 3] {
-    // SAFETY: the caller's.
+    // SAFETY: from `x` on each of the slices has `count <= LANES` numbers, a condition of this function.
     unsafe {
         [
             load::<S>(from[0], x, count),

@@ -1,4 +1,4 @@
-//! The sums of the rows of a line.
+//! Sums `A x` over the rows of one line of cells.
 
 use super::Vectors;
 use crate::grid::Grid;
@@ -68,7 +68,7 @@ pub(super) trait Finish<V: Vectors> {
     /// Takes the sums of `count` rows of a line from `at` on.
     ///
     /// # Safety
-    /// As for [`Simd`].
+    /// The host has the instructions of `S`; rows `at..at + count` are on the line, at most a register of them.
     unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sums: S::Register);
 }
 
@@ -204,7 +204,8 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     /// The sums of `BLOCKS` registers of rows from `at` on, `count` lanes of each.
     ///
     /// # Safety
-    /// As for [`Simd`]; all neighbours of the rows have numbers.
+    /// The host has the instructions of `S`. The rows are on the line, and `x` reaches to all places beside them that a
+    /// stream looks at, be they of neighbours or not.
     #[inline(always)]
     unsafe fn sums<S: Simd, const BLOCKS: usize>(
         &self,
@@ -214,7 +215,8 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     where
         V: Scalar,
     {
-        // SAFETY: the caller's.
+        // SAFETY: the entries and the numbers of `count` rows of `BLOCKS` registers from `at` on are readable, a
+        // condition of this function.
         unsafe {
             let mut sums = [S::zero(); BLOCKS];
             for stream in self.streams {
@@ -234,13 +236,14 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     /// The sum of the first or last row, in the first lane.
     ///
     /// # Safety
-    /// As for [`Simd`].
+    /// The host has the instructions of `S`; `at` is on the line.
     #[inline(always)]
     unsafe fn edge_sum<S: Simd>(&self, at: usize) -> S::Register
     where
         V: Scalar,
     {
-        // SAFETY: the caller's; neighbours outside the line are left out.
+        // SAFETY: `at` is a row of the line, a condition of this function, so that its entries are there; neighbours
+        // outside the line are left out, the others have numbers.
         unsafe {
             let mut sum = S::zero();
             for stream in self.streams {
@@ -258,14 +261,15 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     /// Hands the sums of all rows over.
     ///
     /// # Safety
-    /// As for [`Simd`].
+    /// The host has the instructions of `S`; the `x` that [`Streams::line`] was given has a number for every row.
     #[inline(always)]
     pub(super) unsafe fn each_sum<S: Simd<Real = V>>(&self, mut to: impl Finish<V>)
     where
         V: Vectors,
     {
         let (mut at, mut end) = (0, self.length);
-        // SAFETY: the caller's; the first and the last row are left out where they lack neighbours.
+        // SAFETY: the entries of the line are there: `Streams::line` has sliced them. Where `inside` is false the
+        // first and the last row, whose neighbours may lie before or behind all numbers, are summed without those.
         unsafe {
             if !self.inside {
                 to.finish::<S>(0, 1, self.edge_sum::<S>(0));
@@ -287,7 +291,7 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     /// As many blocks of registers as there are; how far they reach.
     ///
     /// # Safety
-    /// As for [`Simd`]; all neighbours of the rows have numbers.
+    /// As for [`sums`](Self::sums), of the rows `at..end`.
     #[inline(always)]
     unsafe fn blocks<S: Simd<Real = V>, const BLOCKS: usize>(
         &self,
@@ -299,7 +303,7 @@ impl<M: Scalar, V> Sums<'_, M, V> {
         V: Vectors,
     {
         while at + BLOCKS * S::LANES <= end {
-            // SAFETY: the caller's.
+            // SAFETY: rows up to `end` have entries and neighbours, a condition of this function.
             unsafe {
                 let sums = self.sums::<S, BLOCKS>(at, S::LANES);
                 for (block, sum) in sums.into_iter().enumerate() {

@@ -33,10 +33,11 @@ use crate::{multiversion, simd::Simd};
 /// Writes the first `count` lanes.
 ///
 /// # Safety
-/// As for [`Simd`]; that many numbers can be written.
+/// The host has the instructions of `S`, and `count` is at most its lanes; that many numbers can be written.
 #[inline(always)]
 unsafe fn store<S: Simd>(a: S::Register, to: *mut S::Real, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, and `count <= LANES` numbers can be written, conditions of
+    // this function.
     unsafe {
         if count == S::LANES {
             return S::store(a, std::slice::from_raw_parts_mut(to, S::LANES));

@@ -1,4 +1,4 @@
-//! What the cells of a line do to each other.
+//! Couplings between the cells of one line: both colours of a line are solved for in registers.
 
 use super::block::{Block, Numbers, factorised, substituted};
 use super::line::prefetch;
@@ -71,7 +71,8 @@ pub(super) struct OwnLine<'a, M, V> {
 
 impl<M: Scalar, V: Vectors> OwnLine<'_, M, V> {
     /// # Safety
-    /// All pointers are to as many numbers as kernels need; nobody else has those of the line.
+    /// `x` points to a number for every row of the grid. `rests` points to a line of numbers for every unknown, `stride`
+    /// apart. Nobody else has the numbers of the line in either; a task that changes no cell only reads `x`.
     pub(super) unsafe fn run(&self) {
         match self.matrix.unknowns {
             1 => dispatch::<M, V>(Together::<1, _>(self)),
@@ -98,13 +99,15 @@ impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<'_, R, OwnLin
         };
         for unknown in 0..R {
             let place = unknown * grid.cells() + line.line * grid.length();
-            // SAFETY: the caller's.
+            // SAFETY: `rests` has a line of every unknown, `stride` apart, and `x` all numbers of the grid: see
+            // `OwnLine`.
             unsafe {
                 numbers.rests[unknown] = line.rests.add(unknown * line.stride);
                 numbers.x[unknown] = line.x.add(place);
             }
         }
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of `Kernel`; the pointers are to the numbers of
+        // the line, `length` each.
         unsafe {
             match line.task {
                 Task::Relax { .. } => own.relax::<S>(line.first, &numbers),
@@ -141,10 +144,11 @@ impl<M: Scalar, const R: usize> Own<M, R> {
     /// the next one is there: nothing is read again that was just written.
     ///
     /// # Safety
-    /// As for [`Simd`]; all pointers are to numbers of the line.
+    /// The host has the instructions of `S`, and every pointer is to the `length` numbers of an unknown of the line.
     #[inline(always)]
     unsafe fn relax<S: Simd>(&self, first: usize, line: &Numbered<S::Real, R>) {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, and every pointer is to the `length` numbers of an unknown of
+        // the line, conditions of this function; what is read and written ends with the line.
         unsafe {
             let zeros = [S::zero(); R];
             let (mut before, mut here) = (zeros, self.numbers::<S>(line, 0));
@@ -176,10 +180,11 @@ impl<M: Scalar, const R: usize> Own<M, R> {
     /// Takes what the cells on either side contribute off the rests of one parity.
     ///
     /// # Safety
-    /// As for [`Simd`]; all pointers are to numbers of the line.
+    /// As for [`relax`](Self::relax).
     #[inline(always)]
     unsafe fn less_sides<S: Simd>(&self, parity: usize, line: &Numbered<S::Real, R>) {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, and every pointer is to the `length` numbers of an unknown of
+        // the line, conditions of this function; what is read and written ends with the line.
         unsafe {
             let (zeros, mut before) = ([S::zero(); R], [S::zero(); R]);
             let mut here = self.numbers::<S>(line, 0);
@@ -202,10 +207,11 @@ impl<M: Scalar, const R: usize> Own<M, R> {
     #[inline(always)]
     unsafe fn numbers<S: Simd>(&self, line: &Numbered<S::Real, R>, at: usize) -> Numbers<S, R> {
         if line.from_zero || at >= self.length {
-            // SAFETY: the caller's.
+            // SAFETY: the host has the instructions of `S`, a condition of this function.
             return [unsafe { S::zero() }; R];
         }
-        // SAFETY: the caller's.
+        // SAFETY: `at` is on the line, whose numbers the pointers are to, a condition of this function: `length - at`
+        // of them follow.
         unsafe {
             let mut numbers = [S::zero(); R];
             for (number, x) in numbers.iter_mut().zip(line.x) {
@@ -219,7 +225,8 @@ impl<M: Scalar, const R: usize> Own<M, R> {
     /// As for [`relax`](Self::relax); `at` is on the line.
     #[inline(always)]
     unsafe fn cells<S: Simd>(&self, line: &Numbered<S::Real, R>, at: usize) -> Cells<S, R> {
-        // SAFETY: the caller's.
+        // SAFETY: `at` is on the line, a condition of this function; `count` numbers of it are left. `BEHIND` has
+        // `count + 16` numbers from `16 - count` on.
         unsafe {
             let (before, after) = (self.block::<S>(0, at), self.block::<S>(2, at));
             let (mut own, mut rests) = (self.block::<S>(1, at), [S::zero(); R]);
@@ -246,7 +253,8 @@ impl<M: Scalar, const R: usize> Own<M, R> {
     /// As for [`relax`](Self::relax); `at` is on the line.
     #[inline(always)]
     unsafe fn block<S: Simd>(&self, side: usize, at: usize) -> Block<S, R> {
-        // SAFETY: the caller's.
+        // SAFETY: `at` is on the line, a condition of this function; `new` has checked that from `first` on there are
+        // the entries of the line for every row and column of a block.
         unsafe {
             let mut block = [[S::zero(); R]; R];
             let Some(first) = self.sides[side] else {
@@ -277,7 +285,7 @@ impl<S: Simd, const R: usize> Cells<S, R> {
     /// The numbers that solve the rows of every cell, from those of the registers before, here and behind.
     ///
     /// # Safety
-    /// As for [`Simd`].
+    /// The host has the instructions of `S`.
     #[inline(always)]
     unsafe fn solved(
         &self,
@@ -285,7 +293,7 @@ impl<S: Simd, const R: usize> Cells<S, R> {
         here: Numbers<S, R>,
         after: Numbers<S, R>,
     ) -> Numbers<S, R> {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of this function.
         unsafe {
             let mut sums = sums::<S, R>(&self.sides, [before, here, after]);
             for (sum, rest) in sums.iter_mut().zip(self.rests) {
@@ -299,13 +307,13 @@ impl<S: Simd, const R: usize> Cells<S, R> {
 /// What the cells on either side contribute, from the numbers of the registers before, here and behind.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn sums<S: Simd, const R: usize>(
     [first, second]: &[Block<S, R>; 2],
     [before, here, after]: [Numbers<S, R>; 3],
 ) -> Numbers<S, R> {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function.
     unsafe {
         let mut sums = [S::zero(); R];
         for column in 0..R {
@@ -323,7 +331,7 @@ unsafe fn sums<S: Simd, const R: usize>(
 /// The first numbers for the cells of a parity, the second ones for the others.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn mixed<S: Simd, const R: usize>(
     parity: usize,
@@ -335,7 +343,7 @@ unsafe fn mixed<S: Simd, const R: usize>(
         _ => (others, these),
     };
     for (even, odd) in even.iter_mut().zip(odd) {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of this function.
         *even = unsafe { S::alternate(*even, odd) };
     }
     even
@@ -344,10 +352,11 @@ unsafe fn mixed<S: Simd, const R: usize>(
 /// The first of `count` numbers that there are, then zeros.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`, and `count` numbers are readable from `from` on.
 #[inline(always)]
 unsafe fn load<S: Simd, M: Scalar>(from: *const M, count: usize) -> S::Register {
-    // SAFETY: the caller's. A constant count needs no mask.
+    // SAFETY: `count` numbers are readable, a condition of this function, and no more than a register is read. A
+    // constant count needs no mask.
     unsafe {
         match count < S::LANES {
             false => S::load(from, S::LANES),
@@ -357,7 +366,7 @@ unsafe fn load<S: Simd, M: Scalar>(from: *const M, count: usize) -> S::Register 
 }
 
 /// # Safety
-/// As for [`Simd`]; the numbers are of the line.
+/// The host has the instructions of `S`, and from `at` on the line has `count` numbers, at most a register.
 #[inline(always)]
 unsafe fn write<S: Simd, const R: usize>(
     line: &Numbered<S::Real, R>,
@@ -366,7 +375,8 @@ unsafe fn write<S: Simd, const R: usize>(
     numbers: Numbers<S, R>,
 ) {
     for (x, number) in line.x.into_iter().zip(numbers) {
-        // SAFETY: the caller's.
+        // SAFETY: from `at` on the line has `count <= LANES` numbers, which nobody else has, a condition of this
+        // function.
         unsafe { super::store::<S>(number, x.add(at), count) };
     }
 }

@@ -42,7 +42,7 @@ pub fn product<M: Scalar, V: Vectors>(
                     unknown,
                     form,
                     x: x.as_ptr(),
-                    // SAFETY: every line is done by one task.
+                    // SAFETY: every line is done by one task, and lies inside `y`, whose length was checked.
                     y: unsafe { shared.slice(first..first + length) },
                 });
             }
@@ -50,7 +50,8 @@ pub fn product<M: Scalar, V: Vectors>(
     });
 }
 
-/// The rows of an unknown on a line by a [`Form`]; `y` are theirs, all else is of the whole grid.
+/// The rows of an unknown on a line by a [`Form`]. `y` are theirs; `x` and the vectors of the form have a number for
+/// every row of the grid.
 pub(super) struct Line<'a, 'm, M, V> {
     pub(super) streams: &'a mut Streams<'m, M>,
     pub(super) line: usize,
@@ -73,7 +74,8 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Line<'_, '_, M, V> {
             y: &mut *self.y,
         };
         let sums = self.streams.line(self.line, self.unknown, self.x);
-        // SAFETY: the caller's; vectors have a number for every row.
+        // SAFETY: the host has the instructions of `S`, a condition of `Kernel`; `x` and the vectors of `form`
+        // have a number for every row of the grid, and `y` for those of the line: see `Line`.
         unsafe { sums.each_sum::<S>(rows) }
     }
 }
@@ -91,7 +93,8 @@ struct Rows<'a, V> {
 impl<V: Vectors> Finish<V> for Rows<'_, V> {
     #[inline(always)]
     unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sum: S::Register) {
-        // SAFETY: the caller's; the rows are in all vectors.
+        // SAFETY: the host has the instructions of `S`, and rows `at..at + count` are rows of the line, conditions of
+        // `Finish`; `x` and the vectors of `form` have them from `first` on.
         unsafe {
             let y = self.y.as_mut_ptr().add(at);
             if let Form::Residual { b } = self.form {
@@ -108,7 +111,8 @@ impl<V: Vectors> Finish<V> for Rows<'_, V> {
 /// The rows from `row` on, made of their sums.
 ///
 /// # Safety
-/// As for [`Simd`]; `count` rows from there are in all vectors.
+/// The host has the instructions of `S`. `x` and the vectors of `form` have `count` rows from `row` on, and so many
+/// numbers can be read from `y`; they are at most a register.
 #[inline(always)]
 unsafe fn finish<S: Simd>(
     form: &Form<'_, S::Real>,
@@ -118,7 +122,8 @@ unsafe fn finish<S: Simd>(
     count: usize,
     sum: S::Register,
 ) -> S::Register {
-    // SAFETY: the caller's.
+    // SAFETY: `count <= LANES` rows from `row` on are in `x` and in the vectors of `form`, and as many numbers can
+    // be read from `y`, conditions of this function.
     unsafe {
         match *form {
             Form::Product => sum,
@@ -150,25 +155,25 @@ unsafe fn finish<S: Simd>(
 /// The number in every lane.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 pub(super) unsafe fn splat<S: Simd>(value: S::Real) -> S::Register {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function; no register has more than 16 lanes.
     unsafe { S::load([value; 16].as_ptr(), S::LANES) }
 }
 
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn scale<S: Simd>(weight: S::Real, a: S::Register) -> S::Register {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function.
     unsafe { S::multiply_add(splat::<S>(weight), a, S::zero()) }
 }
 
 /// `weight y + a`; with a weight of zero `y` is not read.
 ///
 /// # Safety
-/// As for [`Simd`]; `count` numbers can be read.
+/// The host has the instructions of `S`; `count` numbers can be read from `y`, at most a register.
 #[inline(always)]
 unsafe fn weighted<S: Simd>(
     weight: S::Real,
@@ -179,6 +184,6 @@ unsafe fn weighted<S: Simd>(
     if weight.is_zero() {
         return a;
     }
-    // SAFETY: the caller's.
+    // SAFETY: `count <= LANES` numbers can be read from `y`, a condition of this function.
     unsafe { S::multiply_add(splat::<S>(weight), S::load(y, count), a) }
 }

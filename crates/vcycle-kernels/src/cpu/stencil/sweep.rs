@@ -65,7 +65,10 @@ pub fn gauss_seidel<M: Scalar, V: Vectors>(
             // SAFETY: every task has its share.
             scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
         };
-        // SAFETY: planes beside those of other tasks wait until all others are done.
+        // SAFETY: no two tasks have a plane in common, and those of the second parity that lie between two tasks wait
+        // until all others are done: nobody changes the cells beside a plane while it is swept. The kernels also
+        // read the cell before and behind every line beside theirs; it may be of the plane after the next, which
+        // another task changes meanwhile. That number is multiplied by zero.
         unsafe { work.run(&planes) };
     };
     threads.for_each(tasks, size_of_val(a.values), &|task| {
@@ -118,7 +121,8 @@ struct Work<'a, M, V> {
 
 impl<M: Scalar, V: Vectors> Work<'_, M, V> {
     /// # Safety
-    /// Nobody else has the planes, and nobody changes their neighbours.
+    /// `x` points to a number for every row of the grid. Nobody else has the planes, and nobody changes those beside
+    /// them.
     unsafe fn run(mut self, planes: &[usize]) {
         let per_plane = self.a.grid.lines_per_plane();
         let part = match self.start {
@@ -129,11 +133,11 @@ impl<M: Scalar, V: Vectors> Work<'_, M, V> {
         let lines = wave(0..per_plane, per_plane, self.order.parities()[0]);
         for &plane in planes {
             if self.start == Start::Zero {
-                // SAFETY: the caller's.
+                // SAFETY: nobody else has the plane, a condition of this function.
                 unsafe { self.clear_ends(plane) };
             }
             for &line in &lines {
-                // SAFETY: the caller's.
+                // SAFETY: nobody else has the plane, and nobody changes those beside it, conditions of this function.
                 unsafe { self.relax_line(&mut streams[line % 2], plane * per_plane + line) };
             }
         }
@@ -147,7 +151,8 @@ impl<M: Scalar, V: Vectors> Work<'_, M, V> {
         let length = self.a.grid.lines_per_plane() * self.a.grid.length();
         for unknown in 0..self.a.unknowns {
             let first = unknown * self.a.grid.cells() + plane * length;
-            // SAFETY: the caller's.
+            // SAFETY: the cells of the plane lie inside `x`, which has all cells of every unknown, and nobody else
+            // has them, a condition of this function.
             let cells = unsafe { std::slice::from_raw_parts_mut(self.x.add(first), length) };
             clear_ends(self.a.grid.length(), cells);
         }
@@ -156,7 +161,7 @@ impl<M: Scalar, V: Vectors> Work<'_, M, V> {
     /// The cells of both colours of a line.
     ///
     /// # Safety
-    /// Nobody else has the line, and nobody changes its neighbours.
+    /// As for [`run`](Self::run), of one line.
     unsafe fn relax_line(&mut self, streams: &mut Streams<'_, M>, line: usize) {
         let length = self.a.grid.length();
         for (unknown, y) in self.scratch.chunks_mut(length).enumerate() {
@@ -181,7 +186,8 @@ impl<M: Scalar, V: Vectors> Work<'_, M, V> {
             stride: length,
             x: self.x,
         };
-        // SAFETY: the caller's; there is scratch for a line of every unknown.
+        // SAFETY: `x` points to all numbers of the grid, and nobody else has those of the line, a condition of this
+        // function; there is scratch for a line of every unknown.
         unsafe { own.run() };
     }
 }

@@ -146,7 +146,8 @@ impl<W: Scalar, V: Vectors> Kernel<V> for Sum<'_, W, V> {
         }
         assert!(self.factors.is_none_or(|factors| factors.len() >= length));
         let mut at = 0;
-        // SAFETY: the caller's; all slices are long enough.
+        // SAFETY: the host has the instructions of `S`, a condition of `Kernel`; all slices have `length` numbers,
+        // as checked above.
         unsafe {
             while at + BLOCKS * S::LANES <= length {
                 self.cells::<S, BLOCKS>(out, at, S::LANES);
@@ -167,7 +168,8 @@ impl<W: Scalar, V: Vectors> Sum<'_, W, V> {
     /// Several registers, `count` lanes of each.
     ///
     /// # Safety
-    /// As for [`Simd`]; as many numbers from `at` on are in all slices, and in `out`.
+    /// The host has the instructions of `S`; from `at` on `N` registers of `count` numbers are in all slices and in
+    /// `out`.
     #[inline(always)]
     unsafe fn cells<S: Simd<Real = V>, const N: usize>(
         &self,
@@ -175,7 +177,8 @@ impl<W: Scalar, V: Vectors> Sum<'_, W, V> {
         at: usize,
         count: usize,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: `N` registers of `count` numbers from `at` on are in all slices and in `out`, a condition of
+        // this function.
         unsafe {
             let mut sums = [S::zero(); N];
             for term in self.terms.iter().flatten() {
@@ -208,13 +211,14 @@ impl<W: Scalar, V: Vectors> Sum<'_, W, V> {
 /// Registers side by side, `count` lanes of each.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`; `count` numbers are readable for each of the `N` registers.
 #[inline(always)]
 unsafe fn registers<S: Simd, M: Scalar, const N: usize>(
     from: *const M,
     count: usize,
 ) -> [S::Register; N] {
-    // SAFETY: the caller's.
+    // SAFETY: from `from` on there are `N` registers of numbers, `count` of each readable, a condition of this
+    // function.
     unsafe {
         let mut registers = [S::zero(); N];
         for (block, register) in registers.iter_mut().enumerate() {
@@ -225,28 +229,28 @@ unsafe fn registers<S: Simd, M: Scalar, const N: usize>(
 }
 
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn times<S: Simd, const N: usize>(
     mut a: [S::Register; N],
     b: [S::Register; N],
 ) -> [S::Register; N] {
     for (a, b) in a.iter_mut().zip(b) {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of this function.
         *a = unsafe { S::multiply_add(*a, b, S::zero()) };
     }
     a
 }
 
 /// # Safety
-/// As for [`Simd`].
+/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn plus<S: Simd, const N: usize>(
     mut a: [S::Register; N],
     b: [S::Register; N],
 ) -> [S::Register; N] {
     for (a, b) in a.iter_mut().zip(b) {
-        // SAFETY: the caller's.
+        // SAFETY: the host has the instructions of `S`, a condition of this function.
         *a = unsafe { S::add(*a, b) };
     }
     a

@@ -1,4 +1,4 @@
-//! Two coarsenings in one step.
+//! Aggressive coarsening: a second coarsening of the coarse unknowns that the first one chose.
 
 use std::sync::Arc;
 

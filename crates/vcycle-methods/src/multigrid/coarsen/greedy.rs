@@ -1,4 +1,4 @@
-//! Groups around roots taken in the order of the numbering.
+//! Greedy aggregation: roots of groups are taken in the order of the numbering.
 
 use std::sync::Arc;
 

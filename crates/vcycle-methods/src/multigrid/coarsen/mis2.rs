@@ -1,4 +1,4 @@
-//! Groups around roots that are more than two couplings apart.
+//! Parallel aggregation around a distance-two independent set of roots (MIS-2).
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

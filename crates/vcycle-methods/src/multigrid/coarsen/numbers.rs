@@ -1,4 +1,4 @@
-//! Numbers of the next level.
+//! The number of every unknown on the next level, in the memory of the executor that found it.
 
 use std::ops::{Deref, DerefMut};
 

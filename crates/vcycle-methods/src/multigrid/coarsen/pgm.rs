@@ -1,4 +1,4 @@
-//! Pairs of unknowns that are each other's strongest neighbour.
+//! Parallel graph matching (PGM): pairs of unknowns that are each other's strongest neighbour.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;

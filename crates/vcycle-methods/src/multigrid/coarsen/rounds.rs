@@ -1,4 +1,4 @@
-//! What the parallel selections are made of: rounds over those unknowns that are still open.
+//! The building block of parallel selections: rounds over the unknowns that are still undecided.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The first pass of the classical coarsening.
+//! The first pass of Ruge and Stueben's classical coarsening.
 
 use std::ops::Range;
 use std::sync::Arc;

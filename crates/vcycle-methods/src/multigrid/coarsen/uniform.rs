@@ -1,4 +1,4 @@
-//! Groups by the numbering alone.
+//! Groups of consecutive unknowns or of boxes of a grid, by the numbering alone.
 
 use super::Aggregates;
 use crate::error::{Error, Result};

@@ -1,4 +1,5 @@
-//! Interpolation from coarse neighbours, fine ones passed on.
+//! Classical interpolation: from coarse neighbours; couplings to strong fine neighbours are distributed over
+//! the coarse ones they share.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Prolongations of less energy.
+//! Steps that reduce the energy of a prolongation without changing its pattern.
 
 use crate::error::{Error, Result};
 use crate::linop::{Size, check_size};

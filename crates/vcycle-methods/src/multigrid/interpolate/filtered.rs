@@ -1,4 +1,4 @@
-//! Fewer entries in a prolongation that does the same to the near-kernel.
+//! Drops entries of a prolongation in such a way that its effect on the near-kernel stays the same.
 
 use crate::error::{Error, Result};
 use crate::linop::{Size, check_size};

@@ -1,4 +1,4 @@
-//! Interpolation from the fewest coarse unknowns at distance two.
+//! Interpolation from strong coarse neighbours, and from as few coarse unknowns at distance two as are needed.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the methods for a choice of coarse unknowns work on.
+//! The input of classical interpolation methods: a matrix, its strong couplings and the coarse unknowns.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The tentative prolongation made smooth.
+//! Smoothed aggregation: a step of Jacobi applied to the tentative prolongation.
 
 use std::sync::Arc;
 

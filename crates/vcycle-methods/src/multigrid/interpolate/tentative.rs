@@ -1,4 +1,4 @@
-//! The prolongation of aggregates.
+//! The tentative prolongation of aggregates, which reproduces the near-nullspace.
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;

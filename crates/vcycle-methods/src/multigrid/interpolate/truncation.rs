@@ -1,4 +1,4 @@
-//! Fewer entries in the rows of a prolongation.
+//! Truncation: small weights of a prolongation are dropped, and the others take their share.
 
 use crate::error::{Error, Result};
 use crate::launch::setup::{Queue, interpolate::truncated};

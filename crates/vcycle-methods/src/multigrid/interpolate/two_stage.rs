@@ -1,4 +1,4 @@
-//! Interpolation for coarse unknowns that lie far apart.
+//! Interpolation in two stages, for the distant coarse unknowns of aggressive coarsening.
 
 use std::sync::Arc;
 

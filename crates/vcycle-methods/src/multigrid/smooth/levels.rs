@@ -1,4 +1,4 @@
-//! How a level is smoothed.
+//! Which smoothers a level has before and after the correction, and how many sweeps of each.
 
 use std::fmt::{Display, Formatter};
 

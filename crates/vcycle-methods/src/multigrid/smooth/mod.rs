@@ -1,4 +1,4 @@
-//! Smoothers: what takes care of the error that the next level cannot see.
+//! Smoothers: they reduce the error that the next level cannot represent.
 //!
 //! A sweep is `x += M (b - A x)` with any approximate inverse `M`: the operator of any
 //! [`Factory`].

@@ -1,4 +1,4 @@
-//! The end of a hierarchy.
+//! Coarsest levels and their solvers.
 
 use super::*;
 use crate::matrix::Csr;

@@ -1,4 +1,4 @@
-//! What is told of a hierarchy, and why there is none.
+//! Reports of hierarchies, and errors where none can be made.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Which of many rows span all of them best.
+//! Chooses, among the rows of the test vectors, a basis of nearly maximal volume.
 
 /// A row of which less than this share of the largest is left depends on those chosen.
 const DEPENDENT: f64 = 1e-8;
