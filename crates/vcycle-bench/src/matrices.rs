@@ -14,7 +14,7 @@ use vcycle::matrix::Csr;
 use vcycle::stop::Status;
 use vcycle::vector::Vector;
 
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 /// Preconditioners of conjugate gradients, as the command line names them.
 const PRECONDITIONERS: [&str; 9] = [

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::Result;
+use crate::common::Result;
 use crate::folder::Folder;
 use crate::problem::System;
 use crate::system_file;

@@ -10,7 +10,7 @@ use vcycle::multigrid::{Amg, LevelScaling};
 use vcycle::stop::Outcome;
 use vcycle::vector::Vector;
 
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 /// Options of `precision`.
 #[derive(Clone, Debug, clap::Args)]

@@ -8,7 +8,7 @@ use vcycle::io::{AnyMatrix, load_matrix};
 use vcycle::matrix::Csr;
 use vcycle::multigrid::NearNullspace;
 
-use crate::Result;
+use crate::common::Result;
 
 /// A linear system, with what a solver may want to know of it.
 pub(crate) struct System {

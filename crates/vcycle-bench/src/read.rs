@@ -7,8 +7,9 @@ use std::time::Instant;
 use vcycle::executor::Executor;
 use vcycle::io::{load_matrix, write_matrix};
 
+use crate::common::{Result, table};
 use crate::folder::Folder;
-use crate::{Result, install, problem, table};
+use crate::{install, problem};
 
 const SCIPY: &str = include_str!("../peers/read_mtx.py");
 

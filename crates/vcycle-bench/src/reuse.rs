@@ -7,8 +7,8 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
 
+use crate::common::{Result, table, threads};
 use crate::problem::{self, system};
-use crate::{Result, table};
 
 /// Options of `reuse`.
 #[derive(Clone, Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let executor = Executor::cpu_with_threads(crate::threads(arguments.threads)?)?;
+    let executor = Executor::cpu_with_threads(threads(arguments.threads)?)?;
     let mut config = Config::default();
     let amg: PreconditionerConfig = format!("amg:{}", arguments.coarsening).parse()?;
     config.preconditioner = amg;

@@ -10,10 +10,11 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 
+use crate::common::{Result, table, threads};
 use crate::problem::System;
 use crate::timing::{Candidate, race};
 use crate::triad::{Triad, pool};
-use crate::{Result, install, mkl, problem, table, threads};
+use crate::{install, mkl, problem};
 
 /// Options of `spmv`.
 #[derive(Clone, Debug, clap::Args)]

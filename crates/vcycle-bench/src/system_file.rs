@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use crate::Result;
+use crate::common::Result;
 use crate::problem::System;
 
 /// What a file begins with.

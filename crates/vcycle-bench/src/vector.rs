@@ -4,9 +4,9 @@ use vcycle::executor::Executor;
 use vcycle::scalar::{Scalar, f16};
 use vcycle::vector::{Coefficient, Scalars, Vector};
 
+use crate::common::{Result, table, threads};
 use crate::timing::race;
 use crate::triad::{Triad, pool};
-use crate::{Result, table};
 
 /// Rows of the vectors: 256 MiB in double precision.
 const ROWS: usize = 32 * 1024 * 1024;
@@ -26,7 +26,7 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let threads = crate::threads(arguments.threads)?;
+    let threads = threads(arguments.threads)?;
     let mut table = table(&["threads", "operation", "ms", "GB/s", "% of triad"]);
     for threads in [1, threads] {
         let executor = Executor::cpu_with_threads(threads)?;

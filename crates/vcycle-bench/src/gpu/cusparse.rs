@@ -17,7 +17,7 @@ use self::api::{
     Multiply, NOT_TRANSPOSED, Opaque, SetStream, check, open,
 };
 use super::timing::microseconds;
-use crate::Result;
+use crate::common::Result;
 
 /// Precisions that are compared.
 pub(super) trait Real: Scalar {

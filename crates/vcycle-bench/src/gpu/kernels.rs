@@ -7,7 +7,7 @@ use vcycle_gpu::Device;
 
 use super::problems::Problems;
 use super::{Bench, precision, solve, spmv};
-use crate::Result;
+use crate::common::Result;
 
 /// What it took to have the kernels.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]

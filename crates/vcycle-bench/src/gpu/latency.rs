@@ -8,8 +8,8 @@ use vcycle_gpu::{Shape, Source};
 use super::Bench;
 use super::kernels::Taken;
 use super::report::Report;
+use crate::common::{Result, table};
 use crate::folder::Folder;
-use crate::{Result, table};
 
 const NOTHING: &str = r#"
 #ifdef __OPENCL_VERSION__
@@ -114,14 +114,10 @@ fn wall(bench: &Bench, pieces: usize, work: &dyn Fn() -> Result<()>) -> Result<f
 
 /// The kernels in a new process, which keeps them in a folder.
 fn kernels(bench: &Bench, folder: &Folder) -> Result<Taken> {
-    let own = std::env::args().skip(1);
-    let mut words: Vec<String> = own.take_while(|word| word != "gpu").collect();
-    words.push("gpu".to_owned());
-    words.extend(bench.small.then(|| "--small".to_owned()));
     let name = &bench.device.properties().name;
     let output = Command::new(std::env::current_exe()?)
-        .args(words)
-        .args(["--only", "kernels", "--device", name])
+        .args(["gpu", "--only", "kernels", "--device", name])
+        .args(bench.small.then_some("--small"))
         .env("VCYCLE_CACHE", folder.path())
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);

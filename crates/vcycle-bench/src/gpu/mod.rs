@@ -21,7 +21,7 @@ use vcycle_gpu::{Device, discover};
 
 use self::problems::Problems;
 use self::report::Report;
-use crate::Result;
+use crate::common::Result;
 
 /// Options of `gpu`.
 #[derive(Clone, Debug, clap::Args)]

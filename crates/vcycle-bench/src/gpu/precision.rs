@@ -14,8 +14,8 @@ use super::Bench;
 use super::measure::{Solved, iterations, solved};
 use super::published::paper;
 use super::report::{Report, cell};
+use crate::common::{Result, table};
 use crate::precision::{ROWS, Row};
-use crate::{Result, table};
 
 const FULL: [&str; 2] = ["beam:o3,l3", "lshape:o3,l7"];
 const SMALL: [&str; 2] = ["beam:o2,l1", "lshape:o2,l3"];

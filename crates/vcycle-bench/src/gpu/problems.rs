@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use vcycle::executor::Executor;
 
-use crate::Result;
+use crate::common::Result;
 use crate::problem::{self, System};
 
 /// Systems in the memory of the host, by name.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use crate::Result;
+use crate::common::{Result, write};
 
 /// A Markdown text that grows.
 pub(super) struct Report {
@@ -24,7 +24,7 @@ impl Report {
         say!("{piece}\n");
         self.text += &format!("{piece}\n\n");
         if let Some(path) = &self.path {
-            crate::write(path, &self.text)?;
+            write(path, &self.text)?;
         }
         Ok(())
     }

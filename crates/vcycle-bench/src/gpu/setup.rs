@@ -21,7 +21,7 @@ use super::published::{peers, setup_peers};
 use super::report::{Report, cell};
 use super::timing::median;
 use super::{first_device, problems::Problems};
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 /// Rounds that are timed at least, after one that is not.
 const ROUNDS: usize = 3;

@@ -16,7 +16,7 @@ use super::Bench;
 use super::measure::{Each, Solved, iterations, solved};
 use super::published::peers;
 use super::report::{Report, cell};
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 const TOLERANCE: f64 = 1e-8;
 /// Problems of the issue, and smaller ones that the largest have ten times the rows of.

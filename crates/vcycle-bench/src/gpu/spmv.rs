@@ -11,7 +11,7 @@ use super::Bench;
 use super::cusparse::{Cusparse, Real};
 use super::report::{Report, cell};
 use super::timing::microseconds;
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 /// Copies of the operands that take turns are together larger than this, and so than any cache.
 const BEYOND_CACHES: usize = 256 << 20;

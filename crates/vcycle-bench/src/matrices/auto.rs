@@ -11,7 +11,7 @@ use vcycle::scalar::{Mixes, c64};
 use vcycle::vector::Vector;
 
 use super::{Arguments, Entry, manifest};
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let mut table = table(&[

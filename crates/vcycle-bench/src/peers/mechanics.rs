@@ -7,8 +7,9 @@ use super::measurement::{Measurement, TOLERANCE};
 use super::program::{Library, Places};
 use super::report::{Group, OURS};
 use super::{Race, install, strengths};
+use crate::common::{Result, table, threads};
 use crate::folder::Folder;
-use crate::{Result, problem, system_file, table, threads};
+use crate::{problem, system_file};
 
 /// Whom the ratios are to.
 const BASE: Library = Library::Gamg;

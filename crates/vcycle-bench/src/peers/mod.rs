@@ -18,9 +18,10 @@ use self::on_grid::OnGrid;
 use self::ours::{Choices, Ours, in_double};
 use self::program::{Library, Peer, Places};
 use self::report::Group;
+use crate::common::{Result, threads};
 use crate::folder::Folder;
 use crate::problem::System;
-use crate::{Result, problem, system_file, threads};
+use crate::{problem, system_file};
 
 /// Options of `peers`.
 #[derive(Clone, Debug, clap::Args)]

@@ -13,7 +13,7 @@ use vcycle::structured::{StencilMatrix, StructMg};
 use vcycle::vector::Vector;
 
 use super::measurement::{Attempt, Measurement, TOLERANCE};
-use crate::Result;
+use crate::common::Result;
 use crate::problem::System;
 
 /// A system whose matrix is assembled as a stencil before the clock starts.

@@ -11,7 +11,7 @@ use vcycle::structured::Triple;
 use vcycle::vector::Vector;
 
 use super::measurement::{Attempt, Measurement, TOLERANCE};
-use crate::Result;
+use crate::common::Result;
 use crate::problem::System;
 
 /// What vcycle is to do, its own defaults unless told.

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::measurement::{Attempt, Measurement};
-use crate::{Result, install};
+use crate::common::Result;
+use crate::install;
 
 const SCRIPT: &str = concat!(
     include_str!("../../peers/system.py"),

@@ -10,7 +10,7 @@ use vcycle::structured::Strategy;
 use vcycle::vector::Vector;
 
 use super::{Arguments, Problem};
-use crate::Result;
+use crate::common::{Result, write};
 
 /// Name, precision, strategy, colour and dashes of a curve.
 const CURVES: [(&str, &str, Strategy, &str, &str); 5] = [
@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &Arguments, executor: &Executor, file: &Path) -> Re
         }
         panels.push_str(&panel(number, &problem, &histories, arguments.rtol));
     }
-    crate::write(file, &picture(arguments.problems.len(), &panels))
+    write(file, &picture(arguments.problems.len(), &panels))
 }
 
 fn history(

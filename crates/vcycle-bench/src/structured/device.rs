@@ -10,8 +10,8 @@ use vcycle::structured::{Direction, StencilMatrix, Storage};
 use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
+use crate::common::{Result, table};
 use crate::gpu::timing::microseconds;
-use crate::{Result, table};
 
 /// What was measured of one storage precision: microseconds and bytes of a product and of a sweep.
 struct Row {

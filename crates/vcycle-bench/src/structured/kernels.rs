@@ -8,9 +8,9 @@ use vcycle::structured::{Direction, StencilMatrix};
 use vcycle::vector::Vector;
 
 use super::Arguments;
+use crate::common::{Result, table};
 use crate::timing::race;
 use crate::triad::{Triad, pool};
-use crate::{Result, table};
 
 /// Products and sweeps beside the triad.
 pub(super) fn measure(arguments: &Arguments, a: &StencilMatrix<f64>) -> Result<Table> {

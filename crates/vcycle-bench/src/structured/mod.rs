@@ -16,7 +16,8 @@ use vcycle::stop::Stop;
 use vcycle::structured::{Generated, StencilMatrix, StructMg};
 use vcycle::vector::Vector;
 
-use crate::{Result, problem};
+use crate::common::{Result, threads};
+use crate::problem;
 
 /// Vectors that GMRES keeps: more of them save iterations, but take longer than these would. `oil:112` took 76, 67,
 /// 63 and 59 iterations and 5.6, 5.6, 5.8 and 6.3 s with 10, 15, 20 and 30.
@@ -70,7 +71,7 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let host = Executor::cpu_with_threads(crate::threads(arguments.threads)?)?;
+    let host = Executor::cpu_with_threads(threads(arguments.threads)?)?;
     let executor = match &arguments.device {
         Some(name) => Executor::gpu(name)?,
         None => host.clone(),

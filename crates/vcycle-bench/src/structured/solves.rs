@@ -12,9 +12,9 @@ use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
 use super::{Arguments, Problem};
+use crate::common::{Result, table};
 use crate::gpu::timing::microseconds;
 use crate::timing::race;
-use crate::{Result, table};
 
 /// The precisions that are compared, the first one with itself.
 const TRIPLES: [&str; 3] = ["K64P64D64", "K64P32D32", "K64P32D16"];

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use libloading::Library;
 
-use crate::Result;
+use crate::common::Result;
 
 /// A handle or descriptor of the library.
 pub(super) type Opaque = *mut c_void;

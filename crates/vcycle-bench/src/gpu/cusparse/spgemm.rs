@@ -13,7 +13,7 @@ use super::api::{
     ProductStep, SetPointers, check,
 };
 use super::{Cusparse, Real, factors};
-use crate::Result;
+use crate::common::Result;
 
 /// `CUSPARSE_SPGEMM_DEFAULT`.
 const ALGORITHM: c_int = 0;

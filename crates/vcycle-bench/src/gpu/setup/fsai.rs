@@ -10,7 +10,7 @@ use vcycle::vector::Vector;
 
 use super::super::report::Report;
 use super::{Bench, ROUNDS};
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 const FULL: [&str; 3] = [
     "elasticity:60x20x20",

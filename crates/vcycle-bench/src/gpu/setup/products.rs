@@ -10,7 +10,7 @@ use vcycle::multigrid::strength::{Classical, Strength};
 use super::super::cusparse::Cusparse;
 use super::super::report::{Report, cell};
 use super::{Bench, ROUNDS};
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 const FULL: [&str; 4] = [
     "poisson7:128",
