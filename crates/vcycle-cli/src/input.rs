@@ -15,7 +15,6 @@ use vcycle::vector::Vector;
 
 use crate::args::InputArgs;
 use crate::error::{CliError, Result};
-use crate::output::progress::Progress;
 
 /// A matrix, and its right-hand side where the source has one.
 pub struct System<T> {
@@ -35,7 +34,11 @@ pub enum AnySystem {
 
 impl AnySystem {
     /// A file if there is one of that name or it looks like one, else a problem of the gallery.
-    pub fn read(args: &InputArgs, executor: &Executor, progress: &Progress) -> Result<Self> {
+    pub fn read(
+        args: &InputArgs,
+        executor: &Executor,
+        progress: &mut dyn FnMut(io::Progress),
+    ) -> Result<Self> {
         let source = args.source.as_str();
         let path = Path::new(source);
         if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
@@ -43,8 +46,7 @@ impl AnySystem {
             if args.sum_duplicates {
                 reader.duplicates = Duplicates::Sum;
             }
-            let mut report = |read: io::Progress| progress.share(read.bytes, read.total_bytes);
-            return Ok(match reader.read(path, executor, &mut report)? {
+            return Ok(match reader.read(path, executor, progress)? {
                 AnyMatrix::Real(a) => AnySystem::Real(System::new(source, a)),
                 AnyMatrix::Complex(a) => AnySystem::Complex(System::new(source, a)),
             });

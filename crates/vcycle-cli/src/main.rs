@@ -7,6 +7,7 @@ mod input;
 mod known;
 mod memory;
 mod output;
+mod place;
 
 use std::process::ExitCode;
 

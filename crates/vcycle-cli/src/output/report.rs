@@ -8,10 +8,10 @@ use vcycle::multigrid;
 
 use super::breakdown::{self, Bar};
 use super::charts;
+use super::facts;
 use super::format::{bytes, count, seconds};
 use super::markup::escape;
 use super::summary::Summary;
-use crate::commands::info::fact_rows;
 
 /// What the report is made of.
 pub struct Report<'r> {
@@ -178,8 +178,8 @@ impl Report<'_> {
     }
 
     fn matrix(&self) -> String {
-        let facts = fact_rows(self.facts);
-        format!("<div class=\"side\">{}{}</div>", rows(facts), self.spy)
+        let facts = rows(facts::rows(self.facts));
+        format!("<div class=\"side\">{facts}{}</div>", self.spy)
     }
 
     fn configuration(&self) -> String {

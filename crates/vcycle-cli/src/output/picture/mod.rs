@@ -1,6 +1,7 @@
 //! The coarsening of a problem in the plane, as a picture.
 
 mod groups;
+mod key;
 mod lattice;
 
 use std::fmt::Write;
@@ -12,6 +13,7 @@ use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, CoarseMaps};
 
+use self::key::Key;
 use self::lattice::Lattice;
 use super::format::count;
 use super::markup::escape;
@@ -97,9 +99,6 @@ fn svg(name: &str, points: &[[f64; 2]], maps: &CoarseMaps) -> String {
     }
     svg + "</g></svg>\n"
 }
-
-/// What a sign of the picture stands for: the sign and the words.
-type Key = Vec<(String, String)>;
 
 fn draw_points(lattice: &Lattice, maps: &CoarseMaps) -> (String, Key) {
     let depths = maps.depths();
