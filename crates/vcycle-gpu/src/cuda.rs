@@ -10,6 +10,7 @@ mod library;
 mod properties;
 #[cfg(test)]
 mod tests;
+mod vendor;
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -18,44 +19,7 @@ use crate::properties::Properties;
 use api::{Api, call};
 use compiler::Compiler;
 use device::Gpu;
-
-/// Whose devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vendor {
-    /// NVIDIA.
-    Cuda,
-    /// AMD.
-    Hip,
-}
-
-impl Vendor {
-    /// As in the names of devices.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Cuda => "cuda",
-            Self::Hip => "hip",
-        }
-    }
-
-    /// The oldest version of CUDA or HIP that has all functions used here.
-    fn oldest(self) -> i32 {
-        match self {
-            Self::Cuda => 12,
-            Self::Hip => 6,
-        }
-    }
-
-    fn no_device(self) -> Error {
-        let known = match self {
-            Self::Cuda => "the NVIDIA driver finds no GPU (is one hidden by CUDA_VISIBLE_DEVICES?)",
-            Self::Hip => "HIP finds no AMD GPU (is one hidden by HIP_VISIBLE_DEVICES?)",
-        };
-        Error::NoDevice {
-            name: self.name().into(),
-            known: known.into(),
-        }
-    }
-}
+pub(crate) use vendor::Vendor;
 
 /// A vendor's devices.
 pub(crate) fn devices(vendor: Vendor) -> Result<Vec<Properties>> {

@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::cuda::Vendor;
 use crate::cuda::library::Function;
-use crate::driver::Address;
+use crate::cuda::vendor::Vendor;
 use crate::error::{Error, Result};
+use crate::handle::Address;
 
 /// Whatever the vendor hides behind a pointer: contexts, streams, modules, graphs, events.
 pub(super) type Opaque = *mut c_void;

@@ -8,8 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::cuda::api::{self, Api, Current, Opaque, call};
 use crate::cuda::compiler::Compiler;
 use crate::cuda::properties;
-use crate::driver::{Address, Driver, Handle};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape, Source};
 use crate::properties::Properties;
 

@@ -2,9 +2,9 @@
 
 use std::ffi::CStr;
 
-use crate::cuda::Vendor;
 use crate::cuda::api::{Api, Current, call};
 use crate::cuda::compiler::Compiler;
+use crate::cuda::vendor::Vendor;
 use crate::error::Result;
 use crate::properties::Properties;
 
