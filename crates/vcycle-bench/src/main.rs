@@ -45,39 +45,39 @@ const BAD_INPUT: u8 = 2;
 )]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    benchmark: Benchmark,
 }
 
 /// The benchmarks.
 #[derive(Clone, Debug, clap::Subcommand)]
-enum Command {
+enum Benchmark {
     /// Sparse matrix times vector: bandwidth, storage precisions, and Intel MKL
-    Spmv(spmv::Arguments),
+    Spmv(spmv::SpmvArgs),
     /// Multigrid: set-up and solve beside hypre, PETSc, AMGCL and PyAMG
-    Peers(peers::Arguments),
+    Peers(peers::PeersArgs),
     /// Mechanics: multigrid with rigid-body modes, ours and theirs
-    Mechanics(peers::mechanics::Arguments),
+    Mechanics(peers::mechanics::MechanicsArgs),
     /// Reading Matrix Market files, and SciPy
-    Read(read::Arguments),
+    Read(read::ReadArgs),
     /// Iterations on every positive definite matrix of a folder
-    Matrices(matrices::Arguments),
+    Matrices(matrices::MatricesArgs),
     /// Iterations of mixed-precision multigrid beside those of the papers
-    Precision(precision::Arguments),
+    Precision(precision::PrecisionArgs),
     /// Multigrid: a new set-up beside one that is reused for new values
-    Reuse(reuse::Arguments),
+    Reuse(reuse::ReuseArgs),
     /// Structured multigrid: kernels, preconditioner and solve in three storage precisions
-    Struct(structured::Arguments),
+    Struct(structured::StructuredArgs),
     /// Vector operations beside the bandwidth of the memory
-    Vector(vector::Arguments),
+    Vector(vector::VectorArgs),
     /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
-    Gpu(gpu::Arguments),
+    Gpu(gpu::GpuArgs),
     /// A GPU: set-ups beside hypre and AmgX, products of sparse matrices beside cuSPARSE
-    GpuSetup(gpu::setup::Arguments),
+    GpuSetup(gpu::setup::GpuSetupArgs),
 }
 
 /// What the library refuses is bad input; the rest is a failure of the benchmark.
 fn main() -> ExitCode {
-    let Err(error) = run(&Arguments::parse().command) else {
+    let Err(error) = run(&Arguments::parse().benchmark) else {
         return ExitCode::SUCCESS;
     };
     eprintln!("error: {error}");
@@ -88,18 +88,18 @@ fn main() -> ExitCode {
 }
 
 /// Runs a benchmark and prints its report.
-fn run(command: &Command) -> Result<()> {
-    match command {
-        Command::Spmv(arguments) => spmv::run(arguments),
-        Command::Peers(arguments) => peers::run(arguments),
-        Command::Mechanics(arguments) => peers::mechanics::run(arguments),
-        Command::Read(arguments) => read::run(arguments),
-        Command::Matrices(arguments) => matrices::run(arguments),
-        Command::Precision(arguments) => precision::run(arguments),
-        Command::Reuse(arguments) => reuse::run(arguments),
-        Command::Struct(arguments) => structured::run(arguments),
-        Command::Vector(arguments) => vector::run(arguments),
-        Command::Gpu(arguments) => gpu::run(arguments),
-        Command::GpuSetup(arguments) => gpu::setup::run(arguments),
+fn run(benchmark: &Benchmark) -> Result<()> {
+    match benchmark {
+        Benchmark::Spmv(arguments) => spmv::run(arguments),
+        Benchmark::Peers(arguments) => peers::run(arguments),
+        Benchmark::Mechanics(arguments) => peers::mechanics::run(arguments),
+        Benchmark::Read(arguments) => read::run(arguments),
+        Benchmark::Matrices(arguments) => matrices::run(arguments),
+        Benchmark::Precision(arguments) => precision::run(arguments),
+        Benchmark::Reuse(arguments) => reuse::run(arguments),
+        Benchmark::Struct(arguments) => structured::run(arguments),
+        Benchmark::Vector(arguments) => vector::run(arguments),
+        Benchmark::Gpu(arguments) => gpu::run(arguments),
+        Benchmark::GpuSetup(arguments) => gpu::setup::run(arguments),
     }
 }

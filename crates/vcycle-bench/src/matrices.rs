@@ -31,7 +31,7 @@ const PRECONDITIONERS: [&str; 9] = [
 
 /// Options of `matrices`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct MatricesArgs {
     /// All matrices, without any option
     #[arg(long)]
     auto: bool,
@@ -52,7 +52,7 @@ pub struct Arguments {
     max_iterations: usize,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &MatricesArgs) -> Result<()> {
     if arguments.auto {
         return auto::run(arguments);
     }
@@ -90,7 +90,7 @@ fn iterations(cell: &str) -> Option<f64> {
 
 /// For every method the geometric mean of its iterations over those of Jacobi, where both are
 /// known.
-fn means(arguments: &Arguments, counts: &[Vec<Option<f64>>]) -> Vec<String> {
+fn means(arguments: &MatricesArgs, counts: &[Vec<Option<f64>>]) -> Vec<String> {
     let mut names = arguments.preconditioners.iter();
     let Some(jacobi) = names.position(|name| name == "jacobi") else {
         return Vec::new();
@@ -133,7 +133,7 @@ fn positive_definite(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// What each method says of a matrix.
-fn row<T: Wide>(arguments: &Arguments, a: Csr<T>) -> Result<Vec<String>> {
+fn row<T: Wide>(arguments: &MatricesArgs, a: Csr<T>) -> Result<Vec<String>> {
     let a = Arc::new(a);
     let names = arguments.preconditioners.iter();
     let methods = names.map(|preconditioner| ("cg", preconditioner.as_str()));
@@ -145,7 +145,7 @@ fn row<T: Wide>(arguments: &Arguments, a: Csr<T>) -> Result<Vec<String>> {
 }
 
 fn cell<T: Wide>(
-    arguments: &Arguments,
+    arguments: &MatricesArgs,
     a: &Arc<Csr<T>>,
     solver: &str,
     preconditioner: &str,

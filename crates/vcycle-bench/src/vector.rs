@@ -13,7 +13,7 @@ const ROWS: usize = 32 * 1024 * 1024;
 
 /// Options of `vector`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct VectorArgs {
     /// Threads; all cores unless given
     #[arg(long)]
     threads: Option<usize>,
@@ -25,7 +25,7 @@ pub struct Arguments {
     seconds: f64,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &VectorArgs) -> Result<()> {
     let threads = threads(arguments.threads)?;
     let mut table = table(&["threads", "operation", "ms", "GB/s", "% of triad"]);
     for threads in [1, threads] {

@@ -17,7 +17,7 @@ use crate::args::InputArgs;
 use crate::error::{CliError, Result};
 
 /// A matrix, and its right-hand side where the source has one.
-pub struct System<T> {
+pub struct InputSystem<T> {
     pub name: String,
     pub a: Arc<Csr<T>>,
     /// Where each unknown lies, of problems in the plane.
@@ -27,12 +27,12 @@ pub struct System<T> {
 }
 
 /// A system of real or of complex numbers.
-pub enum AnySystem {
-    Real(System<f64>),
-    Complex(System<c64>),
+pub enum AnyInput {
+    Real(InputSystem<f64>),
+    Complex(InputSystem<c64>),
 }
 
-impl AnySystem {
+impl AnyInput {
     /// A file if there is one of that name or it looks like one, else a problem of the gallery.
     pub fn read(
         args: &InputArgs,
@@ -47,12 +47,12 @@ impl AnySystem {
                 reader.duplicates = Duplicates::Sum;
             }
             return Ok(match reader.read(path, executor, progress)? {
-                AnyMatrix::Real(a) => AnySystem::Real(System::new(source, a)),
-                AnyMatrix::Complex(a) => AnySystem::Complex(System::new(source, a)),
+                AnyMatrix::Real(a) => AnyInput::Real(InputSystem::new(source, a)),
+                AnyMatrix::Complex(a) => AnyInput::Complex(InputSystem::new(source, a)),
             });
         }
         let problem = gallery::build(source, executor)?;
-        Ok(AnySystem::Real(System {
+        Ok(AnyInput::Real(InputSystem {
             plane: problem.plane(),
             name: problem.name,
             a: Arc::new(problem.matrix),
@@ -62,9 +62,9 @@ impl AnySystem {
     }
 }
 
-impl AnySystem {
+impl AnyInput {
     /// The system, if its numbers are of that type.
-    pub fn of<T: Wide>(self) -> Option<System<T>> {
+    pub fn of<T: Wide>(self) -> Option<InputSystem<T>> {
         let any: Box<dyn Any> = match self {
             Self::Real(system) => Box::new(system),
             Self::Complex(system) => Box::new(system),
@@ -77,7 +77,7 @@ fn looks_like_file(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1
 }
 
-impl<T: Wide> System<T> {
+impl<T: Wide> InputSystem<T> {
     fn new(name: &str, a: Csr<T>) -> Self {
         Self {
             name: name.to_owned(),

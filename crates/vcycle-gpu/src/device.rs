@@ -26,7 +26,7 @@ use crate::sync::lock;
 pub struct Device {
     driver: Box<dyn Driver>,
     pub(crate) pool: Mutex<Pool>,
-    modules: Mutex<HashMap<Source, Program>>,
+    modules: Mutex<HashMap<Source, ModuleSlot>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
     pub(crate) staging: Mutex<Option<Staging>>,
     /// Blocks of former readbacks: to pin memory takes as long as a short iteration.
@@ -37,7 +37,7 @@ pub struct Device {
 }
 
 /// A program, once it is there. Programs are compiled at the same time by the threads that ask for them.
-type Program = Arc<Mutex<Option<Handle>>>;
+type ModuleSlot = Arc<Mutex<Option<Handle>>>;
 
 impl Device {
     /// The device of a name such as `cuda:0`. Every call returns the same one.

@@ -6,7 +6,7 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle_gpu::Device;
 
 use super::problems::Problems;
-use super::{Bench, precision, solve, spmv};
+use super::{GpuBench, precision, solve, spmv};
 use crate::common::Result;
 
 /// What it took to have the kernels.
@@ -22,7 +22,7 @@ pub(super) struct Taken {
 
 /// Prints what it took; with `few` kernels those of solves in two precisions alone.
 pub(super) fn run(device: &Arc<Device>, executor: &Executor, few: bool) -> Result<()> {
-    let bench = Bench {
+    let bench = GpuBench {
         device: Arc::clone(device),
         executor: executor.clone(),
         bandwidth: 1.0,

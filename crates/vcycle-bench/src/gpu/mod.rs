@@ -20,18 +20,18 @@ use vcycle::executor::Executor;
 use vcycle_gpu::{Device, discover};
 
 use self::problems::Problems;
-use self::report::Report;
+use self::report::MarkdownReport;
 use crate::common::Result;
 
 /// Options of `gpu`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct GpuArgs {
     /// The device, `cuda:0`, `hip:0` or `opencl:0`; the first one found unless given
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// The parts to measure; all unless given
     #[arg(long, value_delimiter = ',', value_name = "PART,...")]
-    only: Vec<Part>,
+    only: Vec<GpuPart>,
     /// Problems so small that a processor playing a GPU takes seconds
     #[arg(long)]
     small: bool,
@@ -48,7 +48,7 @@ pub struct Arguments {
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum GpuPart {
     /// Launches and compilations
     Latency,
     /// Sparse matrix times vector
@@ -63,7 +63,7 @@ enum Part {
 }
 
 /// What all parts need.
-struct Bench {
+struct GpuBench {
     device: Arc<Device>,
     executor: Executor,
     /// Bytes per second of a copy within the device.
@@ -73,17 +73,17 @@ struct Bench {
     problems: Problems,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &GpuArgs) -> Result<()> {
     let name = match &arguments.device {
         Some(name) => name.clone(),
         None => first_device()?,
     };
     let executor = Executor::gpu(&name)?;
     let device = Device::open(&name)?;
-    if arguments.only.contains(&Part::Kernels) {
+    if arguments.only.contains(&GpuPart::Kernels) {
         return kernels::run(&device, &executor, arguments.small);
     }
-    let bench = Bench {
+    let bench = GpuBench {
         bandwidth: device.copy_bandwidth()?,
         device,
         executor,
@@ -110,21 +110,21 @@ fn first_device() -> Result<String> {
     Err(format!("there is no GPU: {}", reasons.join("; ")).into())
 }
 
-impl Bench {
-    fn run(&self, arguments: &Arguments) -> Result<()> {
+impl GpuBench {
+    fn run(&self, arguments: &GpuArgs) -> Result<()> {
         let wanted = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-        let mut report = Report::new(arguments.output.clone());
+        let mut report = MarkdownReport::new(arguments.output.clone());
         latency::facts(self, &mut report)?;
-        if wanted(Part::Latency) {
+        if wanted(GpuPart::Latency) {
             latency::run(self, &mut report)?;
         }
-        if wanted(Part::Spmv) {
+        if wanted(GpuPart::Spmv) {
             spmv::run(self, &mut report)?;
         }
-        if wanted(Part::Solve) {
+        if wanted(GpuPart::Solve) {
             solve::run(self, &mut report)?;
         }
-        if wanted(Part::Precision) {
+        if wanted(GpuPart::Precision) {
             precision::run(self, &mut report)?;
         }
         Ok(())

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use crate::common::{Result, write};
 
 /// A Markdown text that grows.
-pub(super) struct Report {
+pub(super) struct MarkdownReport {
     text: String,
     path: Option<PathBuf>,
 }
 
-impl Report {
+impl MarkdownReport {
     pub fn new(path: Option<PathBuf>) -> Self {
         Self {
             text: String::new(),
@@ -44,7 +44,7 @@ mod tests {
     fn the_file_has_all_that_was_added() {
         let folder = Folder::new().unwrap();
         let path = folder.path().join("report.md");
-        let mut report = Report::new(Some(path.clone()));
+        let mut report = MarkdownReport::new(Some(path.clone()));
         report.add("# one").unwrap();
         report.add("two").unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), "# one\n\ntwo\n\n");

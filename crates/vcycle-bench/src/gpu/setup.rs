@@ -18,7 +18,7 @@ use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
 use super::published::{peers, setup_peers};
-use super::report::{Report, cell};
+use super::report::{MarkdownReport, cell};
 use super::timing::median;
 use super::{first_device, problems::Problems};
 use crate::common::{Result, table};
@@ -40,13 +40,13 @@ const LARGE: &str = "poisson7:400";
 
 /// Options of `gpu-setup`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct GpuSetupArgs {
     /// The device, `cuda:0`, `hip:0` or `opencl:0`; the first one found unless given
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// The parts to measure; `setup` and `products` unless given
     #[arg(long, value_delimiter = ',', value_name = "PART,...")]
-    only: Vec<Part>,
+    only: Vec<SetupPart>,
     /// Problems so small that a processor playing a GPU takes seconds
     #[arg(long)]
     small: bool,
@@ -63,7 +63,7 @@ pub struct Arguments {
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum SetupPart {
     /// Set-ups and updates of values, their stages and their memory
     Setup,
     /// Products of sparse matrices
@@ -75,7 +75,7 @@ enum Part {
 }
 
 /// What all parts need.
-struct Bench {
+struct SetupBench {
     device: Arc<Device>,
     executor: Executor,
     problems: Problems,
@@ -85,7 +85,7 @@ struct Bench {
     asked: Vec<String>,
 }
 
-impl Bench {
+impl SetupBench {
     /// The problems that were asked for, or the usual ones, of full size or `small`.
     fn names<'n>(&'n self, full: &[&'n str], small: &[&'n str]) -> Vec<&'n str> {
         match (self.asked.is_empty(), self.small) {
@@ -96,12 +96,12 @@ impl Bench {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
     let name = match &arguments.device {
         Some(name) => name.clone(),
         None => first_device()?,
     };
-    let bench = Bench {
+    let bench = SetupBench {
         // First: what it refuses is bad input.
         executor: Executor::gpu(&name)?,
         device: Device::open(&name)?,
@@ -110,21 +110,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         small: arguments.small,
         asked: arguments.problems.clone(),
     };
-    let mut report = Report::new(arguments.output.clone());
+    let mut report = MarkdownReport::new(arguments.output.clone());
     let wanted = |part| match arguments.only.is_empty() {
-        true => matches!(part, Part::Setup | Part::Products),
+        true => matches!(part, SetupPart::Setup | SetupPart::Products),
         false => arguments.only.contains(&part),
     };
-    if wanted(Part::Setup) {
+    if wanted(SetupPart::Setup) {
         bench.setups(&bench.names(&FULL, &SMALL), &mut report)?;
     }
-    if wanted(Part::Products) {
+    if wanted(SetupPart::Products) {
         products::run(&bench, &mut report)?;
     }
-    if wanted(Part::Fsai) {
+    if wanted(SetupPart::Fsai) {
         fsai::run(&bench, &mut report)?;
     }
-    if wanted(Part::Large) {
+    if wanted(SetupPart::Large) {
         bench.setups(&[LARGE], &mut report)?;
     }
     Ok(())
@@ -148,7 +148,7 @@ fn hierarchies() -> Result<[(&'static str, Amg); 3]> {
 }
 
 /// A set-up in its row of the table.
-struct Row {
+struct SetupRow {
     problem: String,
     hierarchy: &'static str,
     setup: f64,
@@ -164,8 +164,8 @@ struct Row {
     stages: String,
 }
 
-impl Bench {
-    fn setups(&self, names: &[&str], report: &mut Report) -> Result<()> {
+impl SetupBench {
+    fn setups(&self, names: &[&str], report: &mut MarkdownReport) -> Result<()> {
         report.add("## Set-up")?;
         for name in names {
             let mut rows = Vec::new();
@@ -204,7 +204,7 @@ impl Bench {
         matrix: &Csr<f64>,
         hierarchy: &'static str,
         amg: &Amg,
-    ) -> Result<Row> {
+    ) -> Result<SetupRow> {
         let ws = Workspace::new();
         let a: Arc<dyn LinOp<f64>> = Arc::new(matrix.copy_to(&self.executor)?);
         // The products of the solver bring the matrix to the device as well.
@@ -225,7 +225,7 @@ impl Bench {
         drop(first);
         let (updates, renewed) = self.repeated(&mut || Ok(kept.update_values(&a, &ws)?))?;
         drop(renewed);
-        Ok(Row {
+        Ok(SetupRow {
             problem: problem.to_owned(),
             hierarchy,
             second: setups[0],
@@ -293,7 +293,7 @@ impl Bench {
     }
 }
 
-fn setups(rows: &[Row]) -> comfy_table::Table {
+fn setups(rows: &[SetupRow]) -> comfy_table::Table {
     let mut table = table(&[
         "problem",
         "hierarchy",
@@ -315,7 +315,7 @@ fn setups(rows: &[Row]) -> comfy_table::Table {
     table
 }
 
-impl Row {
+impl SetupRow {
     fn cells(&self) -> [String; 13] {
         let setup = setup_peers(&self.problem);
         let of_peer = setup.map(|(hypre, amgx)| match self.hierarchy.starts_with("pgm") {

@@ -9,7 +9,7 @@ use vcycle::linop::LinOp;
 use vcycle::structured::Strategy;
 use vcycle::vector::Vector;
 
-use super::{Arguments, Problem};
+use super::{Problem, StructuredArgs};
 use crate::common::{Result, write};
 
 /// Name, precision, strategy, colour and dashes of a curve.
@@ -62,7 +62,7 @@ const ROW: usize = 3;
 type History = std::result::Result<Vec<f64>, String>;
 
 /// Solves all problems in all ways, prints the iterations and writes the picture.
-pub(super) fn run(arguments: &Arguments, executor: &Executor, file: &Path) -> Result<()> {
+pub(super) fn run(arguments: &StructuredArgs, executor: &Executor, file: &Path) -> Result<()> {
     let mut panels = String::new();
     for (number, name) in arguments.problems.iter().enumerate() {
         let problem = Problem::new(executor, name)?;
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Arguments, executor: &Executor, file: &Path) -> Re
 }
 
 fn history(
-    arguments: &Arguments,
+    arguments: &StructuredArgs,
     problem: &Problem,
     precision: &str,
     scaling: Strategy,

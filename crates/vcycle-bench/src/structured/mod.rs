@@ -25,7 +25,7 @@ const RESTART: usize = 10;
 
 /// Options of `struct`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct StructuredArgs {
     /// Problems whose matrix is a stencil on a grid, or files
     #[arg(default_values_t = [
         "laplace27:256", "laplace27e8:128", "weather:128", "rhd:160", "oil:96", "rhd-3T:72",
@@ -58,7 +58,7 @@ pub struct Arguments {
     ablation: Option<PathBuf>,
 }
 
-impl Arguments {
+impl StructuredArgs {
     /// The preconditioner in a precision, `K64P32D16` say.
     fn multigrid(&self, precision: &str) -> Result<StructMg> {
         let mut parameters = StructMg::default();
@@ -70,7 +70,7 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &StructuredArgs) -> Result<()> {
     let host = Executor::cpu_with_threads(threads(arguments.threads)?)?;
     let executor = match &arguments.device {
         Some(name) => Executor::gpu(name)?,
@@ -132,7 +132,7 @@ impl Problem {
 
     /// The solver that the matrix needs, with what structured multigrid made of it. GMRES has to be flexible: a cycle in
     /// single precision is not the same operator twice, to the last digits that are asked for.
-    fn solver(&self, arguments: &Arguments, made: &Generated<f64>) -> Result<Solver<f64>> {
+    fn solver(&self, arguments: &StructuredArgs, made: &Generated<f64>) -> Result<Solver<f64>> {
         let a = made.matrix.clone().unwrap_or_else(|| self.a.clone());
         let solver = match self.symmetric {
             true => Solver::new(Cg::default(), a)?,

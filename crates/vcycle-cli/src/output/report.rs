@@ -14,7 +14,7 @@ use super::markup::escape;
 use super::summary::Summary;
 
 /// What the report is made of.
-pub struct Report<'r> {
+pub struct HtmlReport<'r> {
     pub summary: &'r Summary,
     pub facts: &'r Facts,
     pub profile: &'r Profile,
@@ -24,7 +24,7 @@ pub struct Report<'r> {
     pub tolerance: Option<f64>,
 }
 
-impl Report<'_> {
+impl HtmlReport<'_> {
     /// The whole page.
     pub fn html(&self) -> String {
         let title = escape(&self.summary.problem);

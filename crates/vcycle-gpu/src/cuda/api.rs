@@ -20,13 +20,13 @@ macro_rules! table {
     ($($field:ident($($argument:ty),*) = $cuda:literal | $hip:literal;)*) => {
         /// Functions that both vendors have, by what they do.
         #[derive(Debug)]
-        pub(super) struct Api {
+        pub(super) struct CudaApi {
             pub vendor: Vendor,
             pub current: Current,
             $(pub $field: Function<unsafe extern "system" fn($($argument),*) -> i32>,)*
         }
 
-        impl Api {
+        impl CudaApi {
             fn load(vendor: Vendor) -> Result<Self> {
                 let wanted = vendor.driver_library();
                 // The driver does not survive being unloaded.
@@ -134,11 +134,11 @@ impl Current {
     }
 }
 
-impl Api {
+impl CudaApi {
     /// A vendor's functions, loaded and initialized on first use.
     pub fn of(vendor: Vendor) -> Result<&'static Self> {
-        static CUDA: OnceLock<Api> = OnceLock::new();
-        static HIP: OnceLock<Api> = OnceLock::new();
+        static CUDA: OnceLock<CudaApi> = OnceLock::new();
+        static HIP: OnceLock<CudaApi> = OnceLock::new();
         let place = match vendor {
             Vendor::Cuda => &CUDA,
             Vendor::Hip => &HIP,

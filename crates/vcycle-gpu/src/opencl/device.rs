@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::api::{self, Api, Object, library_error};
+use super::api::{self, Object, OpenClApi, library_error};
 use super::kept::{Allocations, Graphs, HostBlocks, Kernels, Recording};
 use super::platform::{Ask, Listed};
 use super::status::check;
@@ -12,7 +12,7 @@ use crate::properties::Properties;
 /// One device with its context and its queue.
 #[derive(Debug)]
 pub(super) struct OpenCl {
-    pub(super) api: &'static Api,
+    pub(super) api: &'static OpenClApi,
     pub(super) device: Object,
     pub(super) context: Object,
     pub(super) queue: Object,
@@ -36,7 +36,7 @@ unsafe impl Sync for OpenCl {}
 
 impl OpenCl {
     /// A device that was listed.
-    pub(super) fn new(api: &'static Api, listed: Listed) -> Result<Self> {
+    pub(super) fn new(api: &'static OpenClApi, listed: Listed) -> Result<Self> {
         let Listed {
             platform,
             device,
@@ -80,7 +80,7 @@ fn check_version(properties: &Properties) -> Result<()> {
     Err(library_error(&properties.driver, &problem, advice))
 }
 
-fn create_context(api: &Api, platform: Object, device: Object, name: &str) -> Result<Object> {
+fn create_context(api: &OpenClApi, platform: Object, device: Object, name: &str) -> Result<Object> {
     let wanted = [api::CONTEXT_PLATFORM, platform as isize, 0];
     let mut code = 0;
     let none = std::ptr::null_mut();
@@ -92,7 +92,7 @@ fn create_context(api: &Api, platform: Object, device: Object, name: &str) -> Re
 }
 
 /// In order, with times of events.
-fn create_queue(api: &Api, context: Object, device: Object, name: &str) -> Result<Object> {
+fn create_queue(api: &OpenClApi, context: Object, device: Object, name: &str) -> Result<Object> {
     let wanted = [api::QUEUE_PROPERTIES, api::QUEUE_PROFILING_ENABLE, 0];
     let mut code = 0;
     // SAFETY: a list that ends with zero.

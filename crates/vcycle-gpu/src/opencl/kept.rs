@@ -20,7 +20,7 @@ pub(super) type HostBlocks = HashMap<usize, Layout>;
 
 /// Something that can be queued.
 #[derive(Debug)]
-pub(super) enum Command {
+pub(super) enum QueueCommand {
     Copy {
         to: Address,
         from: Address,
@@ -41,14 +41,14 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) struct Recording {
     pub thread: ThreadId,
-    pub commands: Vec<Command>,
+    pub commands: Vec<QueueCommand>,
     pub refused: Option<&'static str>,
 }
 
 /// Recorded work by its handle.
 #[derive(Debug, Default)]
 pub(super) struct Graphs {
-    pub by_handle: HashMap<Handle, Arc<Vec<Command>>>,
+    pub by_handle: HashMap<Handle, Arc<Vec<QueueCommand>>>,
     pub last: Handle,
 }
 

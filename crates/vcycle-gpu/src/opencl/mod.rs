@@ -15,7 +15,7 @@ mod status;
 
 use self::api::{Object, api};
 use self::device::OpenCl;
-use self::kept::Command;
+use self::kept::QueueCommand;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};
@@ -70,7 +70,7 @@ impl Driver for OpenCl {
     }
 
     unsafe fn upload(&self, to: Address, from: *const u8, bytes: usize) -> Result<()> {
-        self.submit(Command::Copy {
+        self.submit(QueueCommand::Copy {
             to,
             from: from as Address,
             bytes,
@@ -78,7 +78,7 @@ impl Driver for OpenCl {
     }
 
     unsafe fn download(&self, to: *mut u8, from: Address, bytes: usize) -> Result<()> {
-        self.submit(Command::Copy {
+        self.submit(QueueCommand::Copy {
             to: to as Address,
             from,
             bytes,
@@ -86,11 +86,11 @@ impl Driver for OpenCl {
     }
 
     fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<()> {
-        self.submit(Command::Copy { to, from, bytes })
+        self.submit(QueueCommand::Copy { to, from, bytes })
     }
 
     fn clear(&self, address: Address, bytes: usize) -> Result<()> {
-        self.submit(Command::Clear { address, bytes })
+        self.submit(QueueCommand::Clear { address, bytes })
     }
 
     fn compile(&self, source: &Source) -> Result<Vec<u8>> {
@@ -109,7 +109,7 @@ impl Driver for OpenCl {
     }
 
     fn launch(&self, kernel: Handle, shape: Shape, arguments: &[Argument]) -> Result<()> {
-        self.submit(Command::Launch {
+        self.submit(QueueCommand::Launch {
             kernel,
             shape,
             arguments: arguments.to_vec(),

@@ -7,7 +7,7 @@ use std::thread;
 
 use super::api;
 use super::device::OpenCl;
-use super::kept::{Command, Kernels, Recording};
+use super::kept::{Kernels, QueueCommand, Recording};
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape};
@@ -16,7 +16,7 @@ use crate::sync::lock;
 
 impl OpenCl {
     /// Queues a command, or records it if this thread is recording.
-    pub(super) fn submit(&self, command: Command) -> Result<()> {
+    pub(super) fn submit(&self, command: QueueCommand) -> Result<()> {
         let mut recording = lock(&self.recording);
         if let Some(recording) = mine(&mut recording) {
             recording.commands.push(command);
@@ -80,12 +80,12 @@ impl OpenCl {
         lock(&self.graphs).by_handle.remove(&graph);
     }
 
-    fn enqueue(&self, command: &Command, kernels: &mut Kernels) -> Result<()> {
+    fn enqueue(&self, command: &QueueCommand, kernels: &mut Kernels) -> Result<()> {
         match command {
-            Command::Copy { bytes: 0, .. } | Command::Clear { bytes: 0, .. } => Ok(()),
-            Command::Copy { to, from, bytes } => self.enqueue_copy(*to, *from, *bytes),
-            Command::Clear { address, bytes } => self.enqueue_clear(*address, *bytes),
-            Command::Launch {
+            QueueCommand::Copy { bytes: 0, .. } | QueueCommand::Clear { bytes: 0, .. } => Ok(()),
+            QueueCommand::Copy { to, from, bytes } => self.enqueue_copy(*to, *from, *bytes),
+            QueueCommand::Clear { address, bytes } => self.enqueue_clear(*address, *bytes),
+            QueueCommand::Launch {
                 kernel,
                 shape,
                 arguments,

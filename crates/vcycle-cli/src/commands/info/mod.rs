@@ -17,7 +17,7 @@ use vcycle::structured::{Structure, find_stencil};
 use self::advice::{Advice, advise};
 use crate::args::InfoArgs;
 use crate::error::{CliError, Result};
-use crate::input::{AnySystem, System};
+use crate::input::{AnyInput, InputSystem};
 use crate::output::progress::Progress;
 use crate::output::summary::Level;
 use crate::output::{facts, picture, print, table};
@@ -30,10 +30,10 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     place(&args.place, &mut config);
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json, "reading");
-    let system = AnySystem::read(&args.input, &executor, &mut |read| progress.reading(read))?;
+    let system = AnyInput::read(&args.input, &executor, &mut |read| progress.reading(read))?;
     match system {
-        AnySystem::Real(system) => tell(args, &amg, &system, &progress)?,
-        AnySystem::Complex(system) => tell(args, &amg, &system, &progress)?,
+        AnyInput::Real(system) => tell(args, &amg, &system, &progress)?,
+        AnyInput::Complex(system) => tell(args, &amg, &system, &progress)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -52,7 +52,7 @@ fn multigrid(args: &InfoArgs) -> Result<Amg> {
 fn tell<T: Wide>(
     args: &InfoArgs,
     amg: &Amg,
-    system: &System<T>,
+    system: &InputSystem<T>,
     progress: &Progress,
 ) -> Result<()> {
     if let Some(path) = &args.plot_coarsening {
@@ -124,7 +124,7 @@ fn structure_in_words<T: Wide>(a: &Csr<T>) -> String {
 /// The levels, or why there are none.
 fn set_up<T: Wide>(
     amg: &Amg,
-    system: &System<T>,
+    system: &InputSystem<T>,
     progress: &Progress,
 ) -> std::result::Result<Report, String> {
     let log = match progress.is_shown() {

@@ -10,8 +10,8 @@ use vcycle::log::ChromeTrace;
 use super::records::Records;
 use crate::args::SolveArgs;
 use crate::error::{CliError, Result};
-use crate::input::System;
-use crate::output::report::Report;
+use crate::input::InputSystem;
+use crate::output::report::HtmlReport;
 use crate::output::summary::Summary;
 use crate::output::{picture, spy};
 
@@ -42,7 +42,7 @@ fn check_folder(path: &Path) -> Result<()> {
 /// The picture, the trace and the report, as far as they are asked for.
 pub fn write_files<T: Wide>(
     args: &SolveArgs,
-    system: &System<T>,
+    system: &InputSystem<T>,
     solution: &Solution<T>,
     summary: &Summary,
     records: &Records,
@@ -56,7 +56,7 @@ pub fn write_files<T: Wide>(
         write_trace(path, &records.trace.borrow()).map_err(CliError::writing(path))?;
     }
     if let Some(path) = &args.report {
-        let report = Report {
+        let report = HtmlReport {
             summary,
             facts: &system.a.facts(),
             profile: &records.profile.borrow(),

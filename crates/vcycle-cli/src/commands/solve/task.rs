@@ -12,7 +12,7 @@ use super::files::{numbered, write_files};
 use super::records::Records;
 use crate::args::{InputArgs, SolveArgs};
 use crate::error::{CliError, Result};
-use crate::input::{AnySystem, System};
+use crate::input::{AnyInput, InputSystem};
 use crate::known::near_nullspace;
 use crate::output::overview::{overview, verdict};
 use crate::output::progress::Progress;
@@ -35,20 +35,20 @@ pub struct Reading {
 
 impl Task<'_> {
     /// Reads a system.
-    pub fn read(&self, source: &str) -> Result<(AnySystem, Reading)> {
+    pub fn read(&self, source: &str) -> Result<(AnyInput, Reading)> {
         let progress = Progress::begin(!self.args.json && !self.args.quiet, "reading");
         let begin = Instant::now();
         let input = InputArgs {
             source: source.to_owned(),
             ..self.args.input
         };
-        let system = AnySystem::read(&input, &self.executor, &mut |read| progress.reading(read))?;
+        let system = AnyInput::read(&input, &self.executor, &mut |read| progress.reading(read))?;
         let time = begin.elapsed();
         Ok((system, Reading { progress, time }))
     }
 
     /// Solves for all matrices; success only if all converged.
-    pub fn solve<T: Wide>(&self, first: System<T>, reading: Reading) -> Result<ExitCode> {
+    pub fn solve<T: Wide>(&self, first: InputSystem<T>, reading: Reading) -> Result<ExitCode> {
         let mut steps = Sequence::new(self.config.clone());
         let then = &self.args.then;
         let kept = (!then.is_empty()).then_some(&mut steps);
@@ -75,7 +75,7 @@ impl Task<'_> {
 
     fn solve_one<T: Wide>(
         &self,
-        mut system: System<T>,
+        mut system: InputSystem<T>,
         reading: Reading,
         kept: Option<&mut Sequence>,
         number: usize,
@@ -108,7 +108,7 @@ impl Task<'_> {
     }
 
     /// The matrix and what the options or else the problem tell of it.
-    fn known<T: Wide>(&self, system: &System<T>) -> Result<config::System<T>> {
+    fn known<T: Wide>(&self, system: &InputSystem<T>) -> Result<config::System<T>> {
         let told = near_nullspace(&self.args.known, &self.executor)?;
         let mut known = config::System::new(Arc::clone(&system.a));
         known.near_nullspace = told.or_else(|| system.near_nullspace.clone());

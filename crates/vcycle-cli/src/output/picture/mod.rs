@@ -18,7 +18,7 @@ use self::lattice::Lattice;
 use super::format::count;
 use super::markup::escape;
 use crate::error::{CliError, Result};
-use crate::input::System;
+use crate::input::InputSystem;
 
 /// The longer side of what is drawn, in pixels.
 const SIDE: f64 = 720.0;
@@ -35,7 +35,7 @@ const DEPTHS: [&str; 7] = [
 ];
 
 /// Coarsens and writes the picture.
-pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &System<T>) -> Result<()> {
+pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &InputSystem<T>) -> Result<()> {
     let points = drawable(system)?;
     let a: Arc<dyn LinOp<T>> = Arc::clone(&system.a) as _;
     let maps = amg.coarse_maps(&a, &Workspace::new())?;
@@ -50,7 +50,7 @@ pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &System<T>) -> Result<()> 
 }
 
 /// The points of a system, if they can be drawn.
-pub fn drawable<T: Wide>(system: &System<T>) -> Result<&[[f64; 2]]> {
+pub fn drawable<T: Wide>(system: &InputSystem<T>) -> Result<&[[f64; 2]]> {
     match &system.plane {
         None => Err(refused(format!(
             "{} is no problem of the gallery in the plane, like poisson5:40, aniso5:40,0.01 or lshape:o1,l4",
