@@ -5,8 +5,9 @@ use std::sync::Arc;
 use vcycle::executor::{Executor, Workspace};
 use vcycle_gpu::Device;
 
+use super::bench::GpuBench;
 use super::problems::Problems;
-use super::{GpuBench, precision, solve, spmv};
+use super::{precision, solve, spmv};
 use crate::common::Result;
 
 /// What it took to have the kernels.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use vcycle_gpu::{Shape, Source};
 
-use super::GpuBench;
+use super::bench::GpuBench;
 use super::kernels::Taken;
 use super::report::MarkdownReport;
 use crate::common::{Result, table};

@@ -1,5 +1,6 @@
 //! `vcycle-bench gpu`: a GPU beside its own memory, beside cuSPARSE and beside published times.
 
+mod bench;
 mod cusparse;
 mod kernels;
 mod latency;
@@ -14,11 +15,11 @@ mod spmv;
 pub(crate) mod timing;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use vcycle::executor::Executor;
-use vcycle_gpu::{Device, discover};
+use vcycle_gpu::Device;
 
+use self::bench::{GpuBench, first_device};
 use self::problems::Problems;
 use self::report::MarkdownReport;
 use crate::common::Result;
@@ -62,17 +63,6 @@ enum GpuPart {
     Kernels,
 }
 
-/// What all parts need.
-struct GpuBench {
-    device: Arc<Device>,
-    executor: Executor,
-    /// Bytes per second of a copy within the device.
-    bandwidth: f64,
-    small: bool,
-    precisions: Vec<String>,
-    problems: Problems,
-}
-
 pub(crate) fn run(arguments: &GpuArgs) -> Result<()> {
     let name = match &arguments.device {
         Some(name) => name.clone(),
@@ -91,42 +81,25 @@ pub(crate) fn run(arguments: &GpuArgs) -> Result<()> {
         precisions: arguments.precisions.clone(),
         problems: Problems::new(arguments.matrices.clone()),
     };
-    bench.run(arguments)
+    parts(&bench, arguments)
 }
 
-/// The vendors' own drivers come before OpenCL.
-fn first_device() -> Result<String> {
-    let mut reasons = Vec::new();
-    for found in discover() {
-        match found.devices {
-            Ok(devices) => {
-                if let Some(device) = devices.into_iter().next() {
-                    return Ok(device.name);
-                }
-            }
-            Err(error) => reasons.push(error.to_string()),
-        }
+/// Measures the parts that are asked for.
+fn parts(bench: &GpuBench, arguments: &GpuArgs) -> Result<()> {
+    let wanted = |part| arguments.only.is_empty() || arguments.only.contains(&part);
+    let mut report = MarkdownReport::new(arguments.output.clone());
+    latency::facts(bench, &mut report)?;
+    if wanted(GpuPart::Latency) {
+        latency::run(bench, &mut report)?;
     }
-    Err(format!("there is no GPU: {}", reasons.join("; ")).into())
-}
-
-impl GpuBench {
-    fn run(&self, arguments: &GpuArgs) -> Result<()> {
-        let wanted = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-        let mut report = MarkdownReport::new(arguments.output.clone());
-        latency::facts(self, &mut report)?;
-        if wanted(GpuPart::Latency) {
-            latency::run(self, &mut report)?;
-        }
-        if wanted(GpuPart::Spmv) {
-            spmv::run(self, &mut report)?;
-        }
-        if wanted(GpuPart::Solve) {
-            solve::run(self, &mut report)?;
-        }
-        if wanted(GpuPart::Precision) {
-            precision::run(self, &mut report)?;
-        }
-        Ok(())
+    if wanted(GpuPart::Spmv) {
+        spmv::run(bench, &mut report)?;
     }
+    if wanted(GpuPart::Solve) {
+        solve::run(bench, &mut report)?;
+    }
+    if wanted(GpuPart::Precision) {
+        precision::run(bench, &mut report)?;
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use vcycle::multigrid::{Amg, Hierarchy, Setup};
 use vcycle::solver::{Cg, Solver};
 use vcycle::vector::Vector;
 
-use super::GpuBench;
+use super::bench::GpuBench;
 use super::measure::{Solved, iterations, solved};
 use super::published::paper;
 use super::report::{MarkdownReport, cell};

@@ -1,6 +1,7 @@
 //! `vcycle-bench gpu-setup`: set-ups on a GPU beside those of hypre and AmgX, and products of sparse
 //! matrices beside cuSPARSE.
 
+mod bench;
 mod fsai;
 mod products;
 
@@ -17,16 +18,14 @@ use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
+use self::bench::SetupBench;
+use super::bench::first_device;
+use super::problems::Problems;
 use super::published::{peers, setup_peers};
 use super::report::{MarkdownReport, cell};
 use super::timing::median;
-use super::{first_device, problems::Problems};
 use crate::common::{Result, table};
 
-/// Rounds that are timed at least, after one that is not.
-const ROUNDS: usize = 3;
-/// Set-ups go on for so long, in milliseconds, and their median counts.
-const LONG_ENOUGH: f64 = 250.0;
 const FULL: [&str; 6] = [
     "poisson7:128",
     "poisson7:256",
@@ -72,28 +71,6 @@ enum SetupPart {
     Fsai,
     /// A problem of 64 million rows
     Large,
-}
-
-/// What all parts need.
-struct SetupBench {
-    device: Arc<Device>,
-    executor: Executor,
-    problems: Problems,
-    host_rows: Option<usize>,
-    small: bool,
-    /// Problems that were asked for.
-    asked: Vec<String>,
-}
-
-impl SetupBench {
-    /// The problems that were asked for, or the usual ones, of full size or `small`.
-    fn names<'n>(&'n self, full: &[&'n str], small: &[&'n str]) -> Vec<&'n str> {
-        match (self.asked.is_empty(), self.small) {
-            (false, _) => self.asked.iter().map(String::as_str).collect(),
-            (true, true) => small.to_vec(),
-            (true, false) => full.to_vec(),
-        }
-    }
 }
 
 pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
@@ -238,38 +215,6 @@ impl SetupBench {
             peak: peak - before,
             stages,
         })
-    }
-
-    /// The best time of so many, and what the last one made.
-    fn best<M>(&self, rounds: usize, make: &mut dyn FnMut() -> Result<M>) -> Result<(f64, M)> {
-        let (times, last) = self.times(&|times| times.len() == rounds, make)?;
-        Ok((times.into_iter().fold(f64::INFINITY, f64::min), last))
-    }
-
-    /// The times of at least [`ROUNDS`] and as many as it takes, and what the last one made.
-    fn repeated<M>(&self, make: &mut dyn FnMut() -> Result<M>) -> Result<(Vec<f64>, M)> {
-        let is_enough =
-            |times: &[f64]| times.len() >= ROUNDS && times.iter().sum::<f64>() >= LONG_ENOUGH;
-        self.times(&is_enough, make)
-    }
-
-    fn times<M>(
-        &self,
-        is_enough: &dyn Fn(&[f64]) -> bool,
-        make: &mut dyn FnMut() -> Result<M>,
-    ) -> Result<(Vec<f64>, M)> {
-        let mut times = Vec::new();
-        loop {
-            self.device.synchronize()?;
-            self.device.forget_peak();
-            let begin = Instant::now();
-            let made = make()?;
-            self.device.synchronize()?;
-            times.push(begin.elapsed().as_secs_f64() * 1e3);
-            if is_enough(&times) {
-                return Ok((times, made));
-            }
-        }
     }
 
     fn solve(

@@ -12,7 +12,7 @@ use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
-use super::GpuBench;
+use super::bench::GpuBench;
 use super::measure::{Each, Solved, iterations, solved};
 use super::published::peers;
 use super::report::{MarkdownReport, cell};

@@ -7,7 +7,7 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 
-use super::GpuBench;
+use super::bench::GpuBench;
 use super::cusparse::{Cusparse, Real};
 use super::report::{MarkdownReport, cell};
 use super::timing::microseconds;

@@ -10,7 +10,8 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, c64};
 use vcycle::vector::Vector;
 
-use super::{Entry, MatricesArgs, manifest};
+use super::args::MatricesArgs;
+use super::manifest::{Entry, manifest};
 use crate::common::{Result, table};
 
 pub(super) fn run(arguments: &MatricesArgs) -> Result<()> {

@@ -9,7 +9,8 @@ use vcycle::linop::LinOp;
 use vcycle::structured::Strategy;
 use vcycle::vector::Vector;
 
-use super::{Problem, StructuredArgs};
+use super::args::StructuredArgs;
+use super::problem::Problem;
 use crate::common::{Result, write};
 
 /// Name, precision, strategy, colour and dashes of a curve.

@@ -7,7 +7,7 @@ use vcycle::scalar::f16;
 use vcycle::structured::{Direction, StencilMatrix};
 use vcycle::vector::Vector;
 
-use super::StructuredArgs;
+use super::args::StructuredArgs;
 use crate::common::{Result, table};
 use crate::timing::race;
 use crate::triad::{Triad, pool};

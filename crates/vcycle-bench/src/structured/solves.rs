@@ -11,7 +11,8 @@ use vcycle::solver::Solver;
 use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
-use super::{Problem, StructuredArgs};
+use super::args::StructuredArgs;
+use super::problem::Problem;
 use crate::common::{Result, table};
 use crate::gpu::timing::microseconds;
 use crate::timing::race;

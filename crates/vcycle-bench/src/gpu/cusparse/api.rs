@@ -119,3 +119,14 @@ pub(super) fn open() -> Result<Library> {
         .find_map(|library| library.ok())
         .ok_or_else(|| "libcusparse.so.12 was not found; name the file in VCYCLE_CUSPARSE".into())
 }
+
+/// The functions of products.
+pub(super) struct ProductFunctions {
+    pub create: CreateDescription,
+    pub destroy: Destroy,
+    pub estimate: ProductStep,
+    pub compute: ProductStep,
+    pub copy: ProductCopy,
+    pub get_size: GetSize,
+    pub set_pointers: SetPointers,
+}

@@ -8,26 +8,12 @@ use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};
 use vcycle_gpu::Memory;
 
-use super::api::{
-    BASE_ZERO, CreateDescription, Destroy, GetSize, INDEX_32, NOT_TRANSPOSED, Opaque, ProductCopy,
-    ProductStep, SetPointers, check,
-};
+use super::api::{BASE_ZERO, INDEX_32, NOT_TRANSPOSED, Opaque, ProductStep, check};
 use super::{Cusparse, Real, factors};
 use crate::common::Result;
 
 /// `CUSPARSE_SPGEMM_DEFAULT`.
 const ALGORITHM: c_int = 0;
-
-/// The functions of products.
-pub(super) struct Functions {
-    pub create: CreateDescription,
-    pub destroy: Destroy,
-    pub estimate: ProductStep,
-    pub compute: ProductStep,
-    pub copy: ProductCopy,
-    pub get_size: GetSize,
-    pub set_pointers: SetPointers,
-}
 
 /// A matrix of the library.
 pub(in crate::gpu) struct CusparseMatrix<'c> {

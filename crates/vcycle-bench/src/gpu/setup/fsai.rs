@@ -8,9 +8,9 @@ use vcycle::linop::{Factory, LinOp};
 use vcycle::precond::{Fsai, FsaiSetup};
 use vcycle::vector::Vector;
 
-use super::super::report::MarkdownReport;
-use super::{ROUNDS, SetupBench};
+use super::bench::{ROUNDS, SetupBench};
 use crate::common::{Result, table};
+use crate::gpu::report::MarkdownReport;
 
 const FULL: [&str; 3] = [
     "elasticity:60x20x20",

@@ -7,10 +7,10 @@ use vcycle::multigrid::coarsen::pmis;
 use vcycle::multigrid::interpolate::{Truncation, extended_i};
 use vcycle::multigrid::strength::{Classical, Strength};
 
-use super::super::cusparse::Cusparse;
-use super::super::report::{MarkdownReport, cell};
-use super::{ROUNDS, SetupBench};
+use super::bench::{ROUNDS, SetupBench};
 use crate::common::{Result, table};
+use crate::gpu::cusparse::Cusparse;
+use crate::gpu::report::{MarkdownReport, cell};
 
 const FULL: [&str; 4] = [
     "poisson7:128",
