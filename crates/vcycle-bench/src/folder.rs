@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::Result;
+use crate::common::Result;
 
 /// A folder that is removed with everything in it.
 pub(crate) struct Folder(PathBuf);

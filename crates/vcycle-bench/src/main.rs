@@ -1,6 +1,42 @@
-//! The program `vcycle-bench`; `vcycle bench` is the same.
+//! The program `vcycle-bench`, which `vcycle bench` starts: vcycle beside what the machine can do and
+//! beside installed peers.
+//!
+//! Every comparison is made within one run, the measurements of all candidates taking turns, so
+//! that a busy machine slows all of them down alike. The best time of each is reported.
+
+/// Prints a line; who reads it may have gone, as `head` does.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout().lock(), $($text)*);
+    }};
+}
+
+mod common;
+mod folder;
+mod gpu;
+mod install;
+mod matrices;
+mod mkl;
+mod peers;
+mod precision;
+mod problem;
+mod read;
+mod reuse;
+mod spmv;
+mod structured;
+mod system_file;
+mod timing;
+mod triad;
+mod vector;
+
+use std::process::ExitCode;
 
 use clap::Parser;
+use common::Result;
+
+/// The exit status of bad input.
+const BAD_INPUT: u8 = 2;
 
 #[derive(Parser)]
 #[command(
@@ -9,15 +45,61 @@ use clap::Parser;
 )]
 struct Arguments {
     #[command(subcommand)]
-    command: vcycle_bench::Command,
+    benchmark: Benchmark,
 }
 
-fn main() -> std::process::ExitCode {
-    match vcycle_bench::run(&Arguments::parse().command) {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            std::process::ExitCode::FAILURE
-        }
+/// The benchmarks.
+#[derive(Clone, Debug, clap::Subcommand)]
+enum Benchmark {
+    /// Sparse matrix times vector: bandwidth, storage precisions, and Intel MKL
+    Spmv(spmv::SpmvArgs),
+    /// Multigrid: set-up and solve beside hypre, PETSc, AMGCL and PyAMG
+    Peers(peers::PeersArgs),
+    /// Mechanics: multigrid with rigid-body modes, ours and theirs
+    Mechanics(peers::mechanics::MechanicsArgs),
+    /// Reading Matrix Market files, and SciPy
+    Read(read::ReadArgs),
+    /// Iterations on every positive definite matrix of a folder
+    Matrices(matrices::MatricesArgs),
+    /// Iterations of mixed-precision multigrid beside those of the papers
+    Precision(precision::PrecisionArgs),
+    /// Multigrid: a new set-up beside one that is reused for new values
+    Reuse(reuse::ReuseArgs),
+    /// Structured multigrid: kernels, preconditioner and solve in three storage precisions
+    Struct(structured::StructuredArgs),
+    /// Vector operations beside the bandwidth of the memory
+    Vector(vector::VectorArgs),
+    /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
+    Gpu(gpu::GpuArgs),
+    /// A GPU: set-ups beside hypre and AmgX, products of sparse matrices beside cuSPARSE
+    GpuSetup(gpu::setup::GpuSetupArgs),
+}
+
+/// What the library refuses is bad input; the rest is a failure of the benchmark.
+fn main() -> ExitCode {
+    let Err(error) = run(&Arguments::parse().benchmark) else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("error: {error}");
+    match error.is::<vcycle::Error>() {
+        true => ExitCode::from(BAD_INPUT),
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// Runs a benchmark and prints its report.
+fn run(benchmark: &Benchmark) -> Result<()> {
+    match benchmark {
+        Benchmark::Spmv(arguments) => spmv::run(arguments),
+        Benchmark::Peers(arguments) => peers::run(arguments),
+        Benchmark::Mechanics(arguments) => peers::mechanics::run(arguments),
+        Benchmark::Read(arguments) => read::run(arguments),
+        Benchmark::Matrices(arguments) => matrices::run(arguments),
+        Benchmark::Precision(arguments) => precision::run(arguments),
+        Benchmark::Reuse(arguments) => reuse::run(arguments),
+        Benchmark::Struct(arguments) => structured::run(arguments),
+        Benchmark::Vector(arguments) => vector::run(arguments),
+        Benchmark::Gpu(arguments) => gpu::run(arguments),
+        Benchmark::GpuSetup(arguments) => gpu::setup::run(arguments),
     }
 }

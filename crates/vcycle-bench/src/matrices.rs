@@ -1,9 +1,10 @@
 //! `vcycle-bench matrices`: every positive definite matrix of a folder, with every method that
 //! should solve it; or every matrix, with what `auto` chooses.
 
+mod args;
 mod auto;
+mod manifest;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,45 +15,11 @@ use vcycle::matrix::Csr;
 use vcycle::stop::Status;
 use vcycle::vector::Vector;
 
-use crate::{Result, table};
+pub(crate) use self::args::MatricesArgs;
+use self::manifest::positive_definite;
+use crate::common::{Result, table};
 
-/// Preconditioners of conjugate gradients, as the command line names them.
-const PRECONDITIONERS: [&str; 9] = [
-    "none",
-    "jacobi",
-    "l1-jacobi",
-    "block-jacobi",
-    "ssor",
-    "ic0",
-    "isai:kind=spd",
-    "fsai",
-    "amg",
-];
-
-/// Options of `matrices`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
-    /// All matrices, without any option
-    #[arg(long)]
-    auto: bool,
-    /// Folder of the matrices, with a MANIFEST.tsv
-    #[arg(long, default_value = "../shared/matrices")]
-    folder: PathBuf,
-    /// Preconditioners of conjugate gradients
-    #[arg(long, num_args = 1.., default_values = PRECONDITIONERS)]
-    preconditioners: Vec<String>,
-    /// Show seconds, set-up and iterations, besides iterations
-    #[arg(long)]
-    times: bool,
-    /// Seconds a solve may take
-    #[arg(long, default_value_t = 60.0)]
-    time_limit: f64,
-    /// Iterations a solve may take
-    #[arg(long, default_value_t = 20_000)]
-    max_iterations: usize,
-}
-
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &MatricesArgs) -> Result<()> {
     if arguments.auto {
         return auto::run(arguments);
     }
@@ -90,7 +57,7 @@ fn iterations(cell: &str) -> Option<f64> {
 
 /// For every method the geometric mean of its iterations over those of Jacobi, where both are
 /// known.
-fn means(arguments: &Arguments, counts: &[Vec<Option<f64>>]) -> Vec<String> {
+fn means(arguments: &MatricesArgs, counts: &[Vec<Option<f64>>]) -> Vec<String> {
     let mut names = arguments.preconditioners.iter();
     let Some(jacobi) = names.position(|name| name == "jacobi") else {
         return Vec::new();
@@ -107,33 +74,8 @@ fn means(arguments: &Arguments, counts: &[Vec<Option<f64>>]) -> Vec<String> {
     (0..=arguments.preconditioners.len()).map(mean).collect()
 }
 
-/// A line of the manifest.
-struct Entry {
-    name: String,
-    /// What is known of its eigenvalues.
-    definite: String,
-}
-
-fn manifest(folder: &Path) -> Result<Vec<Entry>> {
-    let text = std::fs::read_to_string(folder.join("MANIFEST.tsv"))?;
-    let fields = text.lines().skip(1).map(|line| line.split('\t'));
-    let entry = |mut fields: std::str::Split<'_, char>| {
-        Some(Entry {
-            name: fields.next()?.to_owned(),
-            definite: fields.nth(4)?.to_owned(),
-        })
-    };
-    Ok(fields.filter_map(entry).collect())
-}
-
-/// The names the manifest calls SPD.
-fn positive_definite(folder: &Path) -> Result<Vec<String>> {
-    let definite = |entry: Entry| entry.definite.starts_with("SPD").then_some(entry.name);
-    Ok(manifest(folder)?.into_iter().filter_map(definite).collect())
-}
-
 /// What each method says of a matrix.
-fn row<T: Wide>(arguments: &Arguments, a: Csr<T>) -> Result<Vec<String>> {
+fn row<T: Wide>(arguments: &MatricesArgs, a: Csr<T>) -> Result<Vec<String>> {
     let a = Arc::new(a);
     let names = arguments.preconditioners.iter();
     let methods = names.map(|preconditioner| ("cg", preconditioner.as_str()));
@@ -145,7 +87,7 @@ fn row<T: Wide>(arguments: &Arguments, a: Csr<T>) -> Result<Vec<String>> {
 }
 
 fn cell<T: Wide>(
-    arguments: &Arguments,
+    arguments: &MatricesArgs,
     a: &Arc<Csr<T>>,
     solver: &str,
     preconditioner: &str,

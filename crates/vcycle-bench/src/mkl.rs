@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::Result;
+use crate::common::Result;
 use crate::folder::Folder;
-use crate::problem::System;
+use crate::problem::BenchSystem;
 use crate::system_file;
 use crate::timing::Candidate;
 
@@ -30,7 +30,7 @@ pub(crate) struct Mkl {
 
 impl Mkl {
     /// Hands the system over; its right-hand side is what the matrix is multiplied with.
-    pub(crate) fn start(python: &Path, system: &System) -> Result<Self> {
+    pub(crate) fn start(python: &Path, system: &BenchSystem) -> Result<Self> {
         let folder = Folder::new()?;
         let file = folder.path().join("system");
         system_file::write(&file, system)?;

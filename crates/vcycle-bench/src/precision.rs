@@ -10,18 +10,18 @@ use vcycle::multigrid::{Amg, LevelScaling};
 use vcycle::stop::Outcome;
 use vcycle::vector::Vector;
 
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 /// Options of `precision`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct PrecisionArgs {
     /// Problems of the gallery; the papers have iterations for the first two
     #[arg(default_values_t = ["beam:o3,l3".to_owned(), "lshape:o3,l7".to_owned()])]
     problems: Vec<String>,
 }
 
 /// A precision, and what it does to the two problems in tables 6.2 and 6.4 of the thesis.
-pub(crate) struct Row {
+pub(crate) struct PrecisionRow {
     pub(crate) precision: &'static str,
     beam: &'static str,
     lshape: &'static str,
@@ -30,8 +30,8 @@ pub(crate) struct Row {
 }
 
 /// Plain, as the tables have it: without remedies.
-const fn row(precision: &'static str, beam: &'static str, lshape: &'static str) -> Row {
-    Row {
+const fn row(precision: &'static str, beam: &'static str, lshape: &'static str) -> PrecisionRow {
+    PrecisionRow {
         precision,
         beam,
         lshape,
@@ -41,14 +41,14 @@ const fn row(precision: &'static str, beam: &'static str, lshape: &'static str) 
 }
 
 /// With the remedies this library applies by itself.
-const fn cured(precision: &'static str) -> Row {
-    Row {
+const fn cured(precision: &'static str) -> PrecisionRow {
+    PrecisionRow {
         scaling: LevelScaling::Auto,
         ..row(precision, "", "")
     }
 }
 
-pub(crate) const ROWS: [Row; 18] = [
+pub(crate) const ROWS: [PrecisionRow; 18] = [
     row("dp", "44", "160"),
     row("dp-sp", "44", "171"),
     row("dp-sp-hp", "86", "800: no"),
@@ -61,7 +61,7 @@ pub(crate) const ROWS: [Row; 18] = [
     row("dp-sp/sp", "", ""),
     row("dp-sp/hp", "", ""),
     row("dp-sp/dp-sp-hp", "", ""),
-    Row {
+    PrecisionRow {
         restriction: 0.5,
         ..row("dp-sp-hp", "", "")
     },
@@ -72,7 +72,7 @@ pub(crate) const ROWS: [Row; 18] = [
     cured("dp-sp/dp-sp-hp"),
 ];
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &PrecisionArgs) -> Result<()> {
     for name in &arguments.problems {
         let executor = Executor::cpu();
         let Problem { matrix, rhs, .. } = gallery::build(name, &executor)?;
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The options of a row, and what a solve with them says.
-fn cells(row: &Row, a: &Arc<Csr<f64>>, b: &Vector<f64>) -> Result<[String; 5]> {
+fn cells(row: &PrecisionRow, a: &Arc<Csr<f64>>, b: &Vector<f64>) -> Result<[String; 5]> {
     let mut config = Config::preset("paper-pgm")?;
     if let PreconditionerConfig::Amg(amg) = &mut config.preconditioner {
         row.choose(amg)?;
@@ -129,7 +129,7 @@ fn numbers(outcome: &Outcome) -> [String; 4] {
     ]
 }
 
-impl Row {
+impl PrecisionRow {
     /// Whether the coarse matrices are those of the first row.
     pub(crate) fn shares_coarsening(&self) -> bool {
         self.restriction == 1.0

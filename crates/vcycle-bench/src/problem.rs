@@ -8,17 +8,17 @@ use vcycle::io::{AnyMatrix, load_matrix};
 use vcycle::matrix::Csr;
 use vcycle::multigrid::NearNullspace;
 
-use crate::Result;
+use crate::common::Result;
 
 /// A linear system, with what a solver may want to know of it.
-pub(crate) struct System {
+pub(crate) struct BenchSystem {
     pub(crate) matrix: Csr<f64>,
     pub(crate) rhs: Vec<f64>,
     /// Vectors the matrix nearly annihilates, where they are more than the constant.
     pub(crate) near_nullspace: Option<NearNullspace>,
 }
 
-impl System {
+impl BenchSystem {
     /// A matrix of which nothing is known.
     pub(crate) fn plain(matrix: Csr<f64>, rhs: Vec<f64>) -> Self {
         Self {
@@ -44,10 +44,10 @@ impl System {
 }
 
 /// A problem of the gallery, or a file with a real matrix and ones on the right.
-pub(crate) fn system(executor: &Executor, name: &str) -> Result<System> {
+pub(crate) fn system(executor: &Executor, name: &str) -> Result<BenchSystem> {
     if gallery::is_problem(name) {
         let problem = gallery::build(name, executor)?;
-        return Ok(System {
+        return Ok(BenchSystem {
             matrix: problem.matrix,
             rhs: problem.rhs,
             near_nullspace: problem.near_nullspace,
@@ -56,7 +56,7 @@ pub(crate) fn system(executor: &Executor, name: &str) -> Result<System> {
     match load_matrix(Path::new(name), executor)? {
         AnyMatrix::Real(matrix) => {
             let ones = vec![1.0; matrix.size().rows];
-            Ok(System::plain(matrix, ones))
+            Ok(BenchSystem::plain(matrix, ones))
         }
         AnyMatrix::Complex(_) => Err(format!("{name} is complex; a real matrix is needed").into()),
     }

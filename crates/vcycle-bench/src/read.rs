@@ -7,14 +7,15 @@ use std::time::Instant;
 use vcycle::executor::Executor;
 use vcycle::io::{load_matrix, write_matrix};
 
+use crate::common::{Result, table};
 use crate::folder::Folder;
-use crate::{Result, install, problem, table};
+use crate::{install, problem};
 
 const SCIPY: &str = include_str!("../peers/read_mtx.py");
 
 /// Options of `read`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct ReadArgs {
     /// Problems whose matrices are written and read; a symmetric one is stored by half
     #[arg(long, num_args = 1.., default_values = ["poisson7:128", "convdiff7:128,1.7"])]
     problems: Vec<String>,
@@ -26,7 +27,7 @@ pub struct Arguments {
     venv: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &ReadArgs) -> Result<()> {
     let python = install::python(&arguments.venv, &["scipy", "numpy"])?;
     let folder = Folder::new()?;
     let header = [

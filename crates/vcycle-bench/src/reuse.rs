@@ -7,12 +7,12 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
 
+use crate::common::{Result, table, threads};
 use crate::problem::{self, system};
-use crate::{Result, table};
 
 /// Options of `reuse`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct ReuseArgs {
     /// Problems of the gallery, or files
     #[arg(default_values_t = [
         "poisson7:64".to_owned(),
@@ -33,8 +33,8 @@ pub struct Arguments {
     rounds: usize,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let executor = Executor::cpu_with_threads(crate::threads(arguments.threads)?)?;
+pub(crate) fn run(arguments: &ReuseArgs) -> Result<()> {
+    let executor = Executor::cpu_with_threads(threads(arguments.threads)?)?;
     let mut config = Config::default();
     let amg: PreconditionerConfig = format!("amg:{}", arguments.coarsening).parse()?;
     config.preconditioner = amg;
@@ -64,7 +64,7 @@ struct Best {
 }
 
 impl Best {
-    fn of(config: &Config, system: problem::System, rounds: usize) -> Result<Self> {
+    fn of(config: &Config, system: problem::BenchSystem, rounds: usize) -> Result<Self> {
         let b = Vector::from_column(system.matrix.executor(), system.rhs.clone());
         let next = known(system.matrix.scale(2.0)?, &system);
         let first = known(system.matrix.clone(), &system);
@@ -99,7 +99,7 @@ impl Best {
 }
 
 /// A matrix with what is known of another.
-fn known(matrix: Csr<f64>, system: &problem::System) -> System<f64> {
+fn known(matrix: Csr<f64>, system: &problem::BenchSystem) -> System<f64> {
     let known = System::new(Arc::new(matrix));
     match &system.near_nullspace {
         None => known,

@@ -10,14 +10,15 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 
-use crate::problem::System;
+use crate::common::{Result, table, threads};
+use crate::problem::BenchSystem;
 use crate::timing::{Candidate, race};
 use crate::triad::{Triad, pool};
-use crate::{Result, install, mkl, problem, table, threads};
+use crate::{install, mkl, problem};
 
 /// Options of `spmv`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct SpmvArgs {
     /// Matrix for bandwidth and storage precisions
     #[arg(long, default_value = "poisson27:128")]
     matrix: String,
@@ -40,7 +41,7 @@ pub struct Arguments {
     venv: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &SpmvArgs) -> Result<()> {
     let threads = threads(arguments.threads)?;
     bandwidth(arguments, threads)?;
     if arguments.peers.is_empty() {
@@ -85,7 +86,7 @@ impl<M: Mixes<V, V>, V: Scalar> Operation<M, V> {
     }
 }
 
-fn bandwidth(arguments: &Arguments, threads: usize) -> Result<()> {
+fn bandwidth(arguments: &SpmvArgs, threads: usize) -> Result<()> {
     let a = problem::matrix(&Executor::reference(), &arguments.matrix)?;
     say!(
         "{}: {} rows, {} entries",
@@ -105,7 +106,7 @@ fn bandwidth(arguments: &Arguments, threads: usize) -> Result<()> {
     Ok(())
 }
 
-fn rows(arguments: &Arguments, a: &Csr<f64>, threads: usize, table: &mut Table) -> Result<()> {
+fn rows(arguments: &SpmvArgs, a: &Csr<f64>, threads: usize, table: &mut Table) -> Result<()> {
     let executor = Executor::cpu_with_threads(threads)?;
     let pool = pool(threads)?;
     let mut triad = Triad::new();
@@ -167,13 +168,13 @@ fn rows(arguments: &Arguments, a: &Csr<f64>, threads: usize, table: &mut Table) 
     Ok(())
 }
 
-fn peers(arguments: &Arguments, threads: usize) -> Result<()> {
+fn peers(arguments: &SpmvArgs, threads: usize) -> Result<()> {
     let python = install::python(&arguments.venv, &mkl::PACKAGES)?;
     let mut table = table(&["matrix", "threads", "who", "ms", "vcycle is faster by"]);
     for name in &arguments.peers {
         let a = problem::matrix(&Executor::reference(), name)?;
         let vector = ramp(a.size().cols);
-        let system = System::plain(a, vector);
+        let system = BenchSystem::plain(a, vector);
         let mut mkl = mkl::Mkl::start(&python, &system)?;
         for mode in ["plain", "csr", "copy"] {
             check(&system.matrix, mkl.checksum(mode)?)?;

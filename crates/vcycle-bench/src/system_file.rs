@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use crate::Result;
-use crate::problem::System;
+use crate::common::Result;
+use crate::problem::BenchSystem;
 
 /// What a file begins with.
 const MAGIC: &[u8; 8] = b"vcycle01";
@@ -13,7 +13,7 @@ const MAGIC: &[u8; 8] = b"vcycle01";
 /// Writes a system, all in the byte order of the machine's own programs, little-endian: eight
 /// letters; rows, entries, unknowns of a node and modes (64-bit integers); offsets (the same);
 /// columns (32-bit); values, right-hand side and one mode after the other (double).
-pub(crate) fn write(path: &Path, system: &System) -> Result<()> {
+pub(crate) fn write(path: &Path, system: &BenchSystem) -> Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     let a = &system.matrix;
     file.write_all(MAGIC)?;
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_arrays_follow_one_another() {
-        let system = System {
+        let system = BenchSystem {
             matrix: Csr::diagonal_matrix(&Executor::reference(), vec![2.0, 4.0]),
             rhs: vec![1.0, -1.0],
             near_nullspace: Some(NearNullspace::new(2, vec![vec![0.5, 0.25]]).unwrap()),

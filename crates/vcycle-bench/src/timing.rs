@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::Result;
+use crate::common::Result;
 
 /// Something that can be timed: repeats its work for about the given seconds and returns the
 /// best time of one repetition.

@@ -4,16 +4,16 @@ use vcycle::executor::Executor;
 use vcycle::scalar::{Scalar, f16};
 use vcycle::vector::{Coefficient, Scalars, Vector};
 
+use crate::common::{Result, table, threads};
 use crate::timing::race;
 use crate::triad::{Triad, pool};
-use crate::{Result, table};
 
 /// Rows of the vectors: 256 MiB in double precision.
 const ROWS: usize = 32 * 1024 * 1024;
 
 /// Options of `vector`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct VectorArgs {
     /// Threads; all cores unless given
     #[arg(long)]
     threads: Option<usize>,
@@ -25,8 +25,8 @@ pub struct Arguments {
     seconds: f64,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let threads = crate::threads(arguments.threads)?;
+pub(crate) fn run(arguments: &VectorArgs) -> Result<()> {
+    let threads = threads(arguments.threads)?;
     let mut table = table(&["threads", "operation", "ms", "GB/s", "% of triad"]);
     for threads in [1, threads] {
         let executor = Executor::cpu_with_threads(threads)?;

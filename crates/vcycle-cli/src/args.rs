@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -32,9 +33,13 @@ pub enum Command {
     Problems,
     /// List where solves can run, with the bandwidth measured
     Devices(DevicesArgs),
-    /// Measure the machine, the library and its peers
-    #[command(subcommand)]
-    Bench(vcycle_bench::Command),
+    /// Measure the machine, the library and its peers, by the program `vcycle-bench`
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// The arguments of `vcycle-bench`; `vcycle bench --help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// List the configurations that come with the program, or print one
     #[command(after_help = "Example:\n  vcycle presets paper-pgm > own.toml")]
     Presets {

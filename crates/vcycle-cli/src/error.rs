@@ -1,5 +1,6 @@
 //! What ends the program with status 2.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use vcycle::config::ConfigError;
@@ -20,6 +21,8 @@ pub enum CliError {
         option: &'static str,
         reason: String,
     },
+    /// The program of the benchmarks does not start.
+    Benchmarks(std::io::Error),
 }
 
 impl CliError {
@@ -28,7 +31,11 @@ impl CliError {
         match self {
             CliError::Library(vcycle::Error::Config(error)) => config_hint(error),
             CliError::Library(error) => library_hint(error),
-            _ => None,
+            CliError::Benchmarks(_) => Some(
+                "`cargo build --release -p vcycle-bench` builds it, `cargo install --path crates/vcycle-bench` installs it"
+                    .to_owned(),
+            ),
+            CliError::Write { .. } | CliError::Option { .. } => None,
         }
     }
 
@@ -85,6 +92,13 @@ impl std::fmt::Display for CliError {
                 write!(f, "{}: cannot be written: {source}", path.display())
             }
             CliError::Option { option, reason } => write!(f, "{option}: {reason}"),
+            CliError::Benchmarks(source) if source.kind() == ErrorKind::NotFound => {
+                let program = "the program `vcycle-bench`, which has the benchmarks,";
+                write!(f, "{program} is neither beside this program nor on PATH")
+            }
+            CliError::Benchmarks(source) => {
+                write!(f, "the program `vcycle-bench` does not start: {source}")
+            }
         }
     }
 }

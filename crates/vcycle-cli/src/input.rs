@@ -15,10 +15,9 @@ use vcycle::vector::Vector;
 
 use crate::args::InputArgs;
 use crate::error::{CliError, Result};
-use crate::output::progress::Progress;
 
 /// A matrix, and its right-hand side where the source has one.
-pub struct System<T> {
+pub struct InputSystem<T> {
     pub name: String,
     pub a: Arc<Csr<T>>,
     /// Where each unknown lies, of problems in the plane.
@@ -28,14 +27,18 @@ pub struct System<T> {
 }
 
 /// A system of real or of complex numbers.
-pub enum AnySystem {
-    Real(System<f64>),
-    Complex(System<c64>),
+pub enum AnyInput {
+    Real(InputSystem<f64>),
+    Complex(InputSystem<c64>),
 }
 
-impl AnySystem {
+impl AnyInput {
     /// A file if there is one of that name or it looks like one, else a problem of the gallery.
-    pub fn read(args: &InputArgs, executor: &Executor, progress: &Progress) -> Result<Self> {
+    pub fn read(
+        args: &InputArgs,
+        executor: &Executor,
+        progress: &mut dyn FnMut(io::Progress),
+    ) -> Result<Self> {
         let source = args.source.as_str();
         let path = Path::new(source);
         if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
@@ -43,14 +46,13 @@ impl AnySystem {
             if args.sum_duplicates {
                 reader.duplicates = Duplicates::Sum;
             }
-            let mut report = |read: io::Progress| progress.share(read.bytes, read.total_bytes);
-            return Ok(match reader.read(path, executor, &mut report)? {
-                AnyMatrix::Real(a) => AnySystem::Real(System::new(source, a)),
-                AnyMatrix::Complex(a) => AnySystem::Complex(System::new(source, a)),
+            return Ok(match reader.read(path, executor, progress)? {
+                AnyMatrix::Real(a) => AnyInput::Real(InputSystem::new(source, a)),
+                AnyMatrix::Complex(a) => AnyInput::Complex(InputSystem::new(source, a)),
             });
         }
         let problem = gallery::build(source, executor)?;
-        Ok(AnySystem::Real(System {
+        Ok(AnyInput::Real(InputSystem {
             plane: problem.plane(),
             name: problem.name,
             a: Arc::new(problem.matrix),
@@ -60,9 +62,9 @@ impl AnySystem {
     }
 }
 
-impl AnySystem {
+impl AnyInput {
     /// The system, if its numbers are of that type.
-    pub fn of<T: Wide>(self) -> Option<System<T>> {
+    pub fn of<T: Wide>(self) -> Option<InputSystem<T>> {
         let any: Box<dyn Any> = match self {
             Self::Real(system) => Box::new(system),
             Self::Complex(system) => Box::new(system),
@@ -75,7 +77,7 @@ fn looks_like_file(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1
 }
 
-impl<T: Wide> System<T> {
+impl<T: Wide> InputSystem<T> {
     fn new(name: &str, a: Csr<T>) -> Self {
         Self {
             name: name.to_owned(),

@@ -7,6 +7,7 @@ mod input;
 mod known;
 mod memory;
 mod output;
+mod place;
 
 use std::process::ExitCode;
 
@@ -35,7 +36,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Gen(args) => commands::generate::run(&args),
         Command::Problems => Ok(commands::problems::run()),
         Command::Devices(args) => commands::devices::run(&args),
-        Command::Bench(command) => Ok(commands::bench::run(&command)),
+        Command::Bench { arguments } => commands::bench::run(&arguments),
         Command::Presets { name } => commands::presets::run(name.as_deref()),
         Command::Config => Ok(commands::config::run()),
         Command::Completions { shell } => {

@@ -85,30 +85,6 @@ fn every_driver_has_devices_or_a_reason() {
 }
 
 #[test]
-fn a_benchmark_names_the_file_it_cannot_write() {
-    let run = vcycle("bench struct poisson7:3 --ablation no/such/folder/curves.svg");
-    assert_eq!(run.status, 1);
-    assert!(run.stderr.contains("curves.svg"), "{}", run.stderr);
-}
-
-#[test]
-fn a_benchmark_needs_its_device() {
-    for name in ["gpu", "gpu-setup"] {
-        let run = vcycle(&format!("bench {name} --device opencl:99 --small"));
-        assert_eq!(run.status, 2);
-        assert!(run.stderr.contains("opencl"), "{}", run.stderr);
-    }
-    // Without a device it is that which is missed first.
-    let run = vcycle("bench gpu-setup --device opencl:0 --only setup --problems nonsense:3");
-    assert_eq!(run.status, 2);
-    let missed = ["nonsense", "opencl"].map(|word| run.stderr.contains(word));
-    assert!(missed.contains(&true), "{}", run.stderr);
-    let run = vcycle("bench gpu --only everything");
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("spmv"), "{}", run.stderr);
-}
-
-#[test]
 fn presets_are_listed_printed_and_used() {
     assert!(vcycle("presets").stdout.contains("paper-pgm"));
     let printed = vcycle("presets paper-pgm");

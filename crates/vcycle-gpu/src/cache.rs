@@ -11,8 +11,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::driver::{Driver, Handle};
+use crate::driver::Driver;
 use crate::error::Result;
+use crate::handle::Handle;
 use crate::kernel::Source;
 use crate::properties::Properties;
 use crate::sync::lock;

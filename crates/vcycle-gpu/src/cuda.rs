@@ -10,56 +10,20 @@ mod library;
 mod properties;
 #[cfg(test)]
 mod tests;
+mod vendor;
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::kernel::Source;
 use crate::properties::Properties;
-use api::{Api, call};
+use api::{CudaApi, call};
 use compiler::Compiler;
-use device::Gpu;
-
-/// Whose devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vendor {
-    /// NVIDIA.
-    Cuda,
-    /// AMD.
-    Hip,
-}
-
-impl Vendor {
-    /// As in the names of devices.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Cuda => "cuda",
-            Self::Hip => "hip",
-        }
-    }
-
-    /// The oldest version of CUDA or HIP that has all functions used here.
-    fn oldest(self) -> i32 {
-        match self {
-            Self::Cuda => 12,
-            Self::Hip => 6,
-        }
-    }
-
-    fn no_device(self) -> Error {
-        let known = match self {
-            Self::Cuda => "the NVIDIA driver finds no GPU (is one hidden by CUDA_VISIBLE_DEVICES?)",
-            Self::Hip => "HIP finds no AMD GPU (is one hidden by HIP_VISIBLE_DEVICES?)",
-        };
-        Error::NoDevice {
-            name: self.name().into(),
-            known: known.into(),
-        }
-    }
-}
+use device::CudaGpu;
+pub(crate) use vendor::Vendor;
 
 /// A vendor's devices.
 pub(crate) fn devices(vendor: Vendor) -> Result<Vec<Properties>> {
-    let api = Api::of(vendor)?;
+    let api = CudaApi::of(vendor)?;
     (0..count(api)?)
         .map(|index| properties::read(api, index))
         .collect()
@@ -67,7 +31,7 @@ pub(crate) fn devices(vendor: Vendor) -> Result<Vec<Properties>> {
 
 /// Opens a device by its number.
 pub(crate) fn open(vendor: Vendor, index: usize) -> Result<Box<dyn Driver>> {
-    let api = Api::of(vendor)?;
+    let api = CudaApi::of(vendor)?;
     let count = count(api)?;
     if index >= count {
         let name = vendor.name();
@@ -76,11 +40,11 @@ pub(crate) fn open(vendor: Vendor, index: usize) -> Result<Box<dyn Driver>> {
             known: format!("{name} has the devices 0 to {}", count - 1),
         });
     }
-    Ok(Box::new(Gpu::open(api, index)?))
+    Ok(Box::new(CudaGpu::open(api, index)?))
 }
 
 /// How many devices there are: at least one.
-fn count(api: &Api) -> Result<usize> {
+fn count(api: &CudaApi) -> Result<usize> {
     let mut count = 0;
     match call!(api, api.vendor.name(), device_count(&mut count)) {
         Err(Error::Call {

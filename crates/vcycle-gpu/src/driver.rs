@@ -3,14 +3,9 @@
 use std::fmt::Debug;
 
 use crate::error::{Error, Result};
+use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape, Source};
 use crate::properties::Properties;
-
-/// A device address. Kernels do arithmetic with it as with any pointer.
-pub type Address = u64;
-
-/// A driver's own handle of a module, kernel, graph or event: a pointer or an index.
-pub(crate) type Handle = u64;
 
 /// One device of one vendor. Work is queued in one stream, in order, and runs asynchronously.
 ///

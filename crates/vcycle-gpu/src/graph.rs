@@ -2,18 +2,54 @@
 
 use std::sync::Arc;
 
+use crate::counters::{add, recorded};
 use crate::device::Device;
-use crate::driver::Handle;
+use crate::error::{Error, Result};
+use crate::handle::Handle;
+use crate::sync::lock;
 
 /// Launches and copies recorded once by [`Device::capture`], queued again as one.
 ///
 /// The memory they use has to live as long as the graph is replayed.
 #[derive(Debug)]
 pub struct Graph {
-    pub(crate) device: Arc<Device>,
-    pub(crate) handle: Handle,
+    device: Arc<Device>,
+    handle: Handle,
     /// Kernels in it.
     pub launches: u64,
+}
+
+impl Device {
+    /// Records what `work` queues on this thread, without running it.
+    ///
+    /// # Errors
+    /// Those of `work`, and when something cannot be recorded: memory was allocated, or the host
+    /// waited for the device.
+    pub fn capture<E: From<Error>>(
+        self: &Arc<Self>,
+        work: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Graph, E> {
+        let _alone = lock(&self.capturing);
+        self.driver().begin_capture()?;
+        let (worked, launches) = recorded(work);
+        let ended = self.driver().end_capture().map(|handle| Graph {
+            device: Arc::clone(self),
+            handle,
+            launches,
+        });
+        worked?;
+        Ok(ended?)
+    }
+
+    /// Queues recorded work.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn replay(&self, graph: &Graph) -> Result<()> {
+        add(&self.counters.replays, 1);
+        add(&self.counters.replayed, graph.launches as usize);
+        self.driver().replay(graph.handle)
+    }
 }
 
 impl Drop for Graph {

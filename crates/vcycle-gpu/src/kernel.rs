@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::driver::{Address, Handle};
+use crate::handle::{Address, Handle};
 
 /// The text of a program and what it is compiled with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -14,6 +14,7 @@
 //! # Ok::<(), vcycle_gpu::Error>(())
 //! ```
 
+mod allocation;
 mod bandwidth;
 mod cache;
 mod counters;
@@ -23,23 +24,26 @@ mod discovery;
 mod driver;
 mod error;
 mod graph;
+mod handle;
 mod kernel;
 mod memory;
 mod moment;
 mod opencl;
+mod pinned;
 mod pool;
 mod properties;
 mod readback;
 mod sync;
+mod transfer;
 
 pub use cache::Builds;
 pub use counters::Counts;
 pub use cuda::compile_only;
 pub use device::Device;
 pub use discovery::{Found, discover};
-pub use driver::Address;
 pub use error::{Error, Result};
 pub use graph::Graph;
+pub use handle::Address;
 pub use kernel::{Argument, Kernel, Shape, Source};
 pub use memory::{Memory, Owner};
 pub use moment::Moment;

@@ -4,8 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::device::Device;
-use crate::driver::Address;
+use crate::handle::Address;
 use crate::kernel::Argument;
+use crate::pool::Pool;
+use crate::sync::lock;
 
 /// Whatever keeps memory of others alive.
 pub type Owner = Box<dyn Any + Send + Sync>;
@@ -53,7 +55,12 @@ impl From<&Memory> for Argument {
 impl Drop for Memory {
     fn drop(&mut self) {
         match self.owner {
-            None => self.device.give_back(self.address, self.bytes),
+            None => {
+                let size = Pool::rounded(self.bytes);
+                let mut pool = lock(&self.device.pool);
+                pool.end_use(size);
+                pool.give(size, self.address);
+            }
             // Its owner knows nothing of what is queued here. There is nobody to tell of a failure.
             Some(_) => drop(self.device.synchronize()),
         }

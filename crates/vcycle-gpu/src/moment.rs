@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::device::Device;
-use crate::driver::Handle;
 use crate::error::Result;
+use crate::handle::Handle;
 
 /// A place between what is queued on a device.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::driver::Address;
+use crate::handle::Address;
 
 /// Free memory by size. Sizes are rounded up, so that nearly equal requests share.
 #[derive(Debug, Default)]

@@ -2,28 +2,21 @@
 
 use std::sync::Arc;
 
+use crate::counters::add;
 use crate::device::Device;
-use crate::driver::Handle;
 use crate::error::Result;
+use crate::handle::Handle;
+use crate::memory::Memory;
+use crate::pinned::Pinned;
 use crate::sync::lock;
-
-/// A pinned block of host memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pinned {
-    pub(crate) pointer: *mut u8,
-    pub(crate) room: usize,
-}
-
-// SAFETY: a block is kept by the device or belongs to one readback.
-unsafe impl Send for Pinned {}
 
 /// A pinned block and the copy that is filling it.
 #[derive(Debug)]
 pub struct Readback {
-    pub(crate) device: Arc<Device>,
-    pub(crate) block: Pinned,
-    pub(crate) bytes: usize,
-    pub(crate) event: Option<Handle>,
+    device: Arc<Device>,
+    block: Pinned,
+    bytes: usize,
+    event: Option<Handle>,
 }
 
 // SAFETY: the pinned block belongs to this value alone; the device writes to it only between
@@ -31,6 +24,51 @@ pub struct Readback {
 unsafe impl Send for Readback {}
 // SAFETY: shared references give no access to the block.
 unsafe impl Sync for Readback {}
+
+impl Device {
+    /// A place for results of up to `bytes` bytes.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn readback(self: &Arc<Self>, bytes: usize) -> Result<Readback> {
+        let mut kept = lock(&self.pinned);
+        let found = kept.iter().position(|block| block.room >= bytes);
+        let block = match found {
+            Some(place) => kept.swap_remove(place),
+            None => Pinned {
+                pointer: self.driver().allocate_pinned(bytes)?,
+                room: bytes,
+            },
+        };
+        Ok(Readback {
+            device: Arc::clone(self),
+            block,
+            bytes,
+            event: None,
+        })
+    }
+
+    /// Queues a copy of the first bytes of `from` to the host, as many as `to` has; the host does
+    /// not wait before [`Readback::wait`].
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory is smaller.
+    pub fn read_begin(&self, to: &mut Readback, from: &Memory) -> Result<()> {
+        assert!(to.bytes <= from.bytes, "more bytes than the memory has");
+        to.wait()?;
+        add(&self.counters.downloaded, to.bytes);
+        // SAFETY: pinned memory of that size, not touched before the event has passed.
+        unsafe {
+            self.driver()
+                .download(to.block.pointer, from.address, to.bytes)?
+        };
+        to.event = Some(self.driver().record()?);
+        Ok(())
+    }
+}
 
 impl Readback {
     /// Waits for the copy that was begun last and gives what came.

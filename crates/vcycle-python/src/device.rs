@@ -40,7 +40,7 @@ impl OnDevice for f64 {
     }
 
     fn given(x: Vector<Self>, flat: bool) -> PyResult<DeviceArray> {
-        DeviceArray::new(Values::Double(x), flat)
+        DeviceArray::new(DeviceValues::Double(x), flat)
     }
 }
 
@@ -173,7 +173,7 @@ fn interface(array: &Bound<'_, PyAny>, device: &Device) -> PyResult<Described> {
     })
 }
 
-enum Values {
+enum DeviceValues {
     Double(Vector<f64>),
     Single(Vector<f32>),
 }
@@ -182,16 +182,16 @@ enum Values {
 /// and JAX shares it.
 #[pyclass(frozen)]
 pub struct DeviceArray {
-    values: Values,
+    values: DeviceValues,
     flat: bool,
     device: Arc<Device>,
 }
 
 impl DeviceArray {
-    fn new(values: Values, flat: bool) -> PyResult<Self> {
+    fn new(values: DeviceValues, flat: bool) -> PyResult<Self> {
         let executor = match &values {
-            Values::Double(x) => x.executor(),
-            Values::Single(x) => x.executor(),
+            DeviceValues::Double(x) => x.executor(),
+            DeviceValues::Single(x) => x.executor(),
         };
         match executor {
             Executor::Gpu(gpu) => Ok(Self {
@@ -205,15 +205,15 @@ impl DeviceArray {
 
     fn address(&self) -> PyResult<u64> {
         checked(match &self.values {
-            Values::Double(x) => x.buffer().address(),
-            Values::Single(x) => x.buffer().address(),
+            DeviceValues::Double(x) => x.buffer().address(),
+            DeviceValues::Single(x) => x.buffer().address(),
         })
     }
 
     fn sizes(&self) -> Vec<usize> {
         let size = match &self.values {
-            Values::Double(x) => x.size(),
-            Values::Single(x) => x.size(),
+            DeviceValues::Double(x) => x.size(),
+            DeviceValues::Single(x) => x.size(),
         };
         match self.flat {
             true => vec![size.rows],
@@ -223,8 +223,8 @@ impl DeviceArray {
 
     fn item(&self) -> usize {
         match self.values {
-            Values::Double(_) => 8,
-            Values::Single(_) => 4,
+            DeviceValues::Double(_) => 8,
+            DeviceValues::Single(_) => 4,
         }
     }
 
@@ -251,10 +251,10 @@ impl DeviceArray {
     /// The same values in single precision.
     fn single(&self) -> PyResult<Self> {
         let narrowed = match &self.values {
-            Values::Single(x) => Ok(x.clone()),
-            Values::Double(x) => converted(x),
+            DeviceValues::Single(x) => Ok(x.clone()),
+            DeviceValues::Double(x) => converted(x),
         };
-        Self::new(Values::Single(checked(narrowed)?), self.flat)
+        Self::new(DeviceValues::Single(checked(narrowed)?), self.flat)
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {

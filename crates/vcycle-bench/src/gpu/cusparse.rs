@@ -14,10 +14,10 @@ use vcycle_gpu::{Device, Memory};
 
 use self::api::{
     ALGORITHMS, BASE_ZERO, BufferSize, Create, CreateCsr, CreateVector, Destroy, INDEX_32,
-    Multiply, NOT_TRANSPOSED, Opaque, SetStream, check, open,
+    Multiply, NOT_TRANSPOSED, Opaque, ProductFunctions, SetStream, check, open,
 };
 use super::timing::microseconds;
-use crate::Result;
+use crate::common::Result;
 
 /// Precisions that are compared.
 pub(super) trait Real: Scalar {
@@ -54,7 +54,7 @@ pub(super) struct Cusparse {
     /// Since CUDA 12.4.
     preprocess: Option<Multiply>,
     multiply: Multiply,
-    spgemm: spgemm::Functions,
+    spgemm: ProductFunctions,
 }
 
 /// One matrix with its vectors on the device.
@@ -98,7 +98,7 @@ impl Cusparse {
                     .ok()
                     .map(|found| *found),
                 multiply: *library.get(b"cusparseSpMV\0")?,
-                spgemm: spgemm::Functions {
+                spgemm: ProductFunctions {
                     create: *library.get(b"cusparseSpGEMM_createDescr\0")?,
                     destroy: *library.get(b"cusparseSpGEMM_destroyDescr\0")?,
                     estimate: *library.get(b"cusparseSpGEMM_workEstimation\0")?,

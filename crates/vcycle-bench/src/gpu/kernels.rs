@@ -5,9 +5,10 @@ use std::sync::Arc;
 use vcycle::executor::{Executor, Workspace};
 use vcycle_gpu::Device;
 
+use super::bench::GpuBench;
 use super::problems::Problems;
-use super::{Bench, precision, solve, spmv};
-use crate::Result;
+use super::{precision, solve, spmv};
+use crate::common::Result;
 
 /// What it took to have the kernels.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -22,7 +23,7 @@ pub(super) struct Taken {
 
 /// Prints what it took; with `few` kernels those of solves in two precisions alone.
 pub(super) fn run(device: &Arc<Device>, executor: &Executor, few: bool) -> Result<()> {
-    let bench = Bench {
+    let bench = GpuBench {
         device: Arc::clone(device),
         executor: executor.clone(),
         bandwidth: 1.0,

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use vcycle_gpu::{Shape, Source};
 
-use super::Bench;
+use super::bench::GpuBench;
 use super::kernels::Taken;
-use super::report::Report;
+use super::report::MarkdownReport;
+use crate::common::{Result, table};
 use crate::folder::Folder;
-use crate::{Result, table};
 
 const NOTHING: &str = r#"
 #ifdef __OPENCL_VERSION__
@@ -24,7 +24,7 @@ const LAUNCHES: usize = 2000;
 const RECORDED: usize = 100;
 
 /// The device, as its driver describes it.
-pub(super) fn facts(bench: &Bench, report: &mut Report) -> Result<()> {
+pub(super) fn facts(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
     let device = bench.device.properties();
     let widths: Vec<String> = device.sub_groups.iter().map(usize::to_string).collect();
     let mut table = table(&["what", "value"]);
@@ -53,7 +53,7 @@ pub(super) fn facts(bench: &Bench, report: &mut Report) -> Result<()> {
 }
 
 /// Launches, compilations.
-pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Latency")?;
     let (plain, recorded) = launches(bench)?;
     let mut table = table(&["what", "value"]);
@@ -78,7 +78,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
 }
 
 /// Microseconds of a launch, plain and recorded.
-fn launches(bench: &Bench) -> Result<(f64, f64)> {
+fn launches(bench: &GpuBench) -> Result<(f64, f64)> {
     let device = &bench.device;
     let source = Source {
         file: "nothing.c".into(),
@@ -100,7 +100,7 @@ fn launches(bench: &Bench) -> Result<(f64, f64)> {
 }
 
 /// Microseconds of one piece of work, the best of some rounds.
-fn wall(bench: &Bench, pieces: usize, work: &dyn Fn() -> Result<()>) -> Result<f64> {
+fn wall(bench: &GpuBench, pieces: usize, work: &dyn Fn() -> Result<()>) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..5 {
         bench.device.synchronize()?;
@@ -113,15 +113,11 @@ fn wall(bench: &Bench, pieces: usize, work: &dyn Fn() -> Result<()>) -> Result<f
 }
 
 /// The kernels in a new process, which keeps them in a folder.
-fn kernels(bench: &Bench, folder: &Folder) -> Result<Taken> {
-    let own = std::env::args().skip(1);
-    let mut words: Vec<String> = own.take_while(|word| word != "gpu").collect();
-    words.push("gpu".to_owned());
-    words.extend(bench.small.then(|| "--small".to_owned()));
+fn kernels(bench: &GpuBench, folder: &Folder) -> Result<Taken> {
     let name = &bench.device.properties().name;
     let output = Command::new(std::env::current_exe()?)
-        .args(words)
-        .args(["--only", "kernels", "--device", name])
+        .args(["gpu", "--only", "kernels", "--device", name])
+        .args(bench.small.then_some("--small"))
         .env("VCYCLE_CACHE", folder.path())
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);

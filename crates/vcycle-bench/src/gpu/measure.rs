@@ -9,7 +9,7 @@ use vcycle::stop::Outcome;
 use vcycle::vector::Vector;
 use vcycle_gpu::{Counts, Device};
 
-use crate::Result;
+use crate::common::Result;
 
 /// Solves of which the best counts, after one that is not timed.
 const ROUNDS: usize = 3;

@@ -1,5 +1,6 @@
 //! `vcycle-bench gpu`: a GPU beside its own memory, beside cuSPARSE and beside published times.
 
+mod bench;
 mod cusparse;
 mod kernels;
 mod latency;
@@ -14,24 +15,24 @@ mod spmv;
 pub(crate) mod timing;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use vcycle::executor::Executor;
-use vcycle_gpu::{Device, discover};
+use vcycle_gpu::Device;
 
+use self::bench::{GpuBench, first_device};
 use self::problems::Problems;
-use self::report::Report;
-use crate::Result;
+use self::report::MarkdownReport;
+use crate::common::Result;
 
 /// Options of `gpu`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct GpuArgs {
     /// The device, `cuda:0`, `hip:0` or `opencl:0`; the first one found unless given
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// The parts to measure; all unless given
     #[arg(long, value_delimiter = ',', value_name = "PART,...")]
-    only: Vec<Part>,
+    only: Vec<GpuPart>,
     /// Problems so small that a processor playing a GPU takes seconds
     #[arg(long)]
     small: bool,
@@ -48,7 +49,7 @@ pub struct Arguments {
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum GpuPart {
     /// Launches and compilations
     Latency,
     /// Sparse matrix times vector
@@ -62,28 +63,17 @@ enum Part {
     Kernels,
 }
 
-/// What all parts need.
-struct Bench {
-    device: Arc<Device>,
-    executor: Executor,
-    /// Bytes per second of a copy within the device.
-    bandwidth: f64,
-    small: bool,
-    precisions: Vec<String>,
-    problems: Problems,
-}
-
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &GpuArgs) -> Result<()> {
     let name = match &arguments.device {
         Some(name) => name.clone(),
         None => first_device()?,
     };
     let executor = Executor::gpu(&name)?;
     let device = Device::open(&name)?;
-    if arguments.only.contains(&Part::Kernels) {
+    if arguments.only.contains(&GpuPart::Kernels) {
         return kernels::run(&device, &executor, arguments.small);
     }
-    let bench = Bench {
+    let bench = GpuBench {
         bandwidth: device.copy_bandwidth()?,
         device,
         executor,
@@ -91,42 +81,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         precisions: arguments.precisions.clone(),
         problems: Problems::new(arguments.matrices.clone()),
     };
-    bench.run(arguments)
+    parts(&bench, arguments)
 }
 
-/// The vendors' own drivers come before OpenCL.
-fn first_device() -> Result<String> {
-    let mut reasons = Vec::new();
-    for found in discover() {
-        match found.devices {
-            Ok(devices) => {
-                if let Some(device) = devices.into_iter().next() {
-                    return Ok(device.name);
-                }
-            }
-            Err(error) => reasons.push(error.to_string()),
-        }
+/// Measures the parts that are asked for.
+fn parts(bench: &GpuBench, arguments: &GpuArgs) -> Result<()> {
+    let wanted = |part| arguments.only.is_empty() || arguments.only.contains(&part);
+    let mut report = MarkdownReport::new(arguments.output.clone());
+    latency::facts(bench, &mut report)?;
+    if wanted(GpuPart::Latency) {
+        latency::run(bench, &mut report)?;
     }
-    Err(format!("there is no GPU: {}", reasons.join("; ")).into())
-}
-
-impl Bench {
-    fn run(&self, arguments: &Arguments) -> Result<()> {
-        let wanted = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-        let mut report = Report::new(arguments.output.clone());
-        latency::facts(self, &mut report)?;
-        if wanted(Part::Latency) {
-            latency::run(self, &mut report)?;
-        }
-        if wanted(Part::Spmv) {
-            spmv::run(self, &mut report)?;
-        }
-        if wanted(Part::Solve) {
-            solve::run(self, &mut report)?;
-        }
-        if wanted(Part::Precision) {
-            precision::run(self, &mut report)?;
-        }
-        Ok(())
+    if wanted(GpuPart::Spmv) {
+        spmv::run(bench, &mut report)?;
     }
+    if wanted(GpuPart::Solve) {
+        solve::run(bench, &mut report)?;
+    }
+    if wanted(GpuPart::Precision) {
+        precision::run(bench, &mut report)?;
+    }
+    Ok(())
 }

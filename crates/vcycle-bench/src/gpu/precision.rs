@@ -10,17 +10,17 @@ use vcycle::multigrid::{Amg, Hierarchy, Setup};
 use vcycle::solver::{Cg, Solver};
 use vcycle::vector::Vector;
 
-use super::Bench;
+use super::bench::GpuBench;
 use super::measure::{Solved, iterations, solved};
 use super::published::paper;
-use super::report::{Report, cell};
-use crate::precision::{ROWS, Row};
-use crate::{Result, table};
+use super::report::{MarkdownReport, cell};
+use crate::common::{Result, table};
+use crate::precision::{PrecisionRow, ROWS};
 
 const FULL: [&str; 2] = ["beam:o3,l3", "lshape:o3,l7"];
 const SMALL: [&str; 2] = ["beam:o2,l1", "lshape:o2,l3"];
 
-pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Mixed precision beside the papers")?;
     for name in if bench.small { SMALL } else { FULL } {
         eprintln!("precisions of {name}");
@@ -40,10 +40,10 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
 }
 
 /// A row of the table: done, or why not.
-type Tried = (&'static Row, std::result::Result<Solved, String>);
+type Tried = (&'static PrecisionRow, std::result::Result<Solved, String>);
 
 /// Every precision on one problem; one coarsening serves all.
-pub(super) fn solve_all(bench: &Bench, name: &str) -> Result<Vec<Tried>> {
+pub(super) fn solve_all(bench: &GpuBench, name: &str) -> Result<Vec<Tried>> {
     let config = Config::preset("paper-pgm")?;
     let PreconditionerConfig::Amg(amg) = &config.preconditioner else {
         return Err("the preset is no multigrid".into());
@@ -68,7 +68,7 @@ pub(super) fn solve_all(bench: &Bench, name: &str) -> Result<Vec<Tried>> {
     Ok(tried)
 }
 
-fn in_row(setup: Setup, row: &Row) -> Result<Setup> {
+fn in_row(setup: Setup, row: &PrecisionRow) -> Result<Setup> {
     let mut amg = Amg::default();
     row.choose(&mut amg)?;
     Ok(setup.storing(amg.precision, amg.scaling))

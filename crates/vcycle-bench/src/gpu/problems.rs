@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use vcycle::executor::Executor;
 
-use crate::Result;
-use crate::problem::{self, System};
+use crate::common::Result;
+use crate::problem::{self, BenchSystem};
 
 /// Systems in the memory of the host, by name.
 pub(super) struct Problems {
     folder: Option<PathBuf>,
-    made: RefCell<HashMap<String, Rc<System>>>,
+    made: RefCell<HashMap<String, Rc<BenchSystem>>>,
 }
 
 impl Problems {
@@ -25,7 +25,7 @@ impl Problems {
     }
 
     /// A problem of the gallery, or a matrix of the folder.
-    pub fn get(&self, name: &str) -> Result<Rc<System>> {
+    pub fn get(&self, name: &str) -> Result<Rc<BenchSystem>> {
         if let Some(made) = self.made.borrow().get(name) {
             return Ok(Rc::clone(made));
         }

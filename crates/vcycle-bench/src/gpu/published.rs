@@ -1,7 +1,7 @@
 //! Times that others were measured with.
 
 /// Milliseconds of a solve phase on an H200: b = ones, x0 = 0, conjugate gradients to 1e-8.
-pub(super) struct Peer {
+pub(super) struct PublishedPeer {
     problem: &'static str,
     /// hypre 3.1, CUDA: PMIS, extended+i(4), l1-Jacobi. Milliseconds and iterations.
     pub hypre: (f64, usize),
@@ -9,8 +9,8 @@ pub(super) struct Peer {
     pub amgx: (f64, usize),
 }
 
-const fn peer(problem: &'static str, hypre: (f64, usize), amgx: (f64, usize)) -> Peer {
-    Peer {
+const fn peer(problem: &'static str, hypre: (f64, usize), amgx: (f64, usize)) -> PublishedPeer {
+    PublishedPeer {
         problem,
         hypre,
         amgx,
@@ -18,7 +18,7 @@ const fn peer(problem: &'static str, hypre: (f64, usize), amgx: (f64, usize)) ->
 }
 
 /// Measured in November 2026 on the kind of machine that the report in this repository comes from.
-const PEERS: [Peer; 6] = [
+const PEERS: [PublishedPeer; 6] = [
     peer("poisson7:128", (31.0, 18), (56.0, 51)),
     peer("poisson7:256", (163.0, 21), (507.0, 91)),
     peer("poisson27:128", (32.0, 17), (81.0, 41)),
@@ -45,7 +45,7 @@ pub(super) fn setup_peers(problem: &str) -> Option<(f64, f64)> {
 }
 
 /// What peers take for a problem.
-pub(super) fn peers(problem: &str) -> Option<&'static Peer> {
+pub(super) fn peers(problem: &str) -> Option<&'static PublishedPeer> {
     PEERS.iter().find(|peer| peer.problem == problem)
 }
 

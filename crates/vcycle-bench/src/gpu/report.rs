@@ -3,15 +3,15 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use crate::Result;
+use crate::common::{Result, write};
 
 /// A Markdown text that grows.
-pub(super) struct Report {
+pub(super) struct MarkdownReport {
     text: String,
     path: Option<PathBuf>,
 }
 
-impl Report {
+impl MarkdownReport {
     pub fn new(path: Option<PathBuf>) -> Self {
         Self {
             text: String::new(),
@@ -24,7 +24,7 @@ impl Report {
         say!("{piece}\n");
         self.text += &format!("{piece}\n\n");
         if let Some(path) = &self.path {
-            crate::write(path, &self.text)?;
+            write(path, &self.text)?;
         }
         Ok(())
     }
@@ -44,7 +44,7 @@ mod tests {
     fn the_file_has_all_that_was_added() {
         let folder = Folder::new().unwrap();
         let path = folder.path().join("report.md");
-        let mut report = Report::new(Some(path.clone()));
+        let mut report = MarkdownReport::new(Some(path.clone()));
         report.add("# one").unwrap();
         report.add("two").unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), "# one\n\ntwo\n\n");

@@ -1,6 +1,7 @@
 //! `vcycle-bench gpu-setup`: set-ups on a GPU beside those of hypre and AmgX, and products of sparse
 //! matrices beside cuSPARSE.
 
+mod bench;
 mod fsai;
 mod products;
 
@@ -17,16 +18,14 @@ use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
+use self::bench::SetupBench;
+use super::bench::first_device;
+use super::problems::Problems;
 use super::published::{peers, setup_peers};
-use super::report::{Report, cell};
+use super::report::{MarkdownReport, cell};
 use super::timing::median;
-use super::{first_device, problems::Problems};
-use crate::{Result, table};
+use crate::common::{Result, table};
 
-/// Rounds that are timed at least, after one that is not.
-const ROUNDS: usize = 3;
-/// Set-ups go on for so long, in milliseconds, and their median counts.
-const LONG_ENOUGH: f64 = 250.0;
 const FULL: [&str; 6] = [
     "poisson7:128",
     "poisson7:256",
@@ -40,13 +39,13 @@ const LARGE: &str = "poisson7:400";
 
 /// Options of `gpu-setup`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct GpuSetupArgs {
     /// The device, `cuda:0`, `hip:0` or `opencl:0`; the first one found unless given
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// The parts to measure; `setup` and `products` unless given
     #[arg(long, value_delimiter = ',', value_name = "PART,...")]
-    only: Vec<Part>,
+    only: Vec<SetupPart>,
     /// Problems so small that a processor playing a GPU takes seconds
     #[arg(long)]
     small: bool,
@@ -63,7 +62,7 @@ pub struct Arguments {
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum SetupPart {
     /// Set-ups and updates of values, their stages and their memory
     Setup,
     /// Products of sparse matrices
@@ -74,34 +73,12 @@ enum Part {
     Large,
 }
 
-/// What all parts need.
-struct Bench {
-    device: Arc<Device>,
-    executor: Executor,
-    problems: Problems,
-    host_rows: Option<usize>,
-    small: bool,
-    /// Problems that were asked for.
-    asked: Vec<String>,
-}
-
-impl Bench {
-    /// The problems that were asked for, or the usual ones, of full size or `small`.
-    fn names<'n>(&'n self, full: &[&'n str], small: &[&'n str]) -> Vec<&'n str> {
-        match (self.asked.is_empty(), self.small) {
-            (false, _) => self.asked.iter().map(String::as_str).collect(),
-            (true, true) => small.to_vec(),
-            (true, false) => full.to_vec(),
-        }
-    }
-}
-
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
     let name = match &arguments.device {
         Some(name) => name.clone(),
         None => first_device()?,
     };
-    let bench = Bench {
+    let bench = SetupBench {
         // First: what it refuses is bad input.
         executor: Executor::gpu(&name)?,
         device: Device::open(&name)?,
@@ -110,21 +87,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         small: arguments.small,
         asked: arguments.problems.clone(),
     };
-    let mut report = Report::new(arguments.output.clone());
+    let mut report = MarkdownReport::new(arguments.output.clone());
     let wanted = |part| match arguments.only.is_empty() {
-        true => matches!(part, Part::Setup | Part::Products),
+        true => matches!(part, SetupPart::Setup | SetupPart::Products),
         false => arguments.only.contains(&part),
     };
-    if wanted(Part::Setup) {
+    if wanted(SetupPart::Setup) {
         bench.setups(&bench.names(&FULL, &SMALL), &mut report)?;
     }
-    if wanted(Part::Products) {
+    if wanted(SetupPart::Products) {
         products::run(&bench, &mut report)?;
     }
-    if wanted(Part::Fsai) {
+    if wanted(SetupPart::Fsai) {
         fsai::run(&bench, &mut report)?;
     }
-    if wanted(Part::Large) {
+    if wanted(SetupPart::Large) {
         bench.setups(&[LARGE], &mut report)?;
     }
     Ok(())
@@ -148,7 +125,7 @@ fn hierarchies() -> Result<[(&'static str, Amg); 3]> {
 }
 
 /// A set-up in its row of the table.
-struct Row {
+struct SetupRow {
     problem: String,
     hierarchy: &'static str,
     setup: f64,
@@ -164,8 +141,8 @@ struct Row {
     stages: String,
 }
 
-impl Bench {
-    fn setups(&self, names: &[&str], report: &mut Report) -> Result<()> {
+impl SetupBench {
+    fn setups(&self, names: &[&str], report: &mut MarkdownReport) -> Result<()> {
         report.add("## Set-up")?;
         for name in names {
             let mut rows = Vec::new();
@@ -204,7 +181,7 @@ impl Bench {
         matrix: &Csr<f64>,
         hierarchy: &'static str,
         amg: &Amg,
-    ) -> Result<Row> {
+    ) -> Result<SetupRow> {
         let ws = Workspace::new();
         let a: Arc<dyn LinOp<f64>> = Arc::new(matrix.copy_to(&self.executor)?);
         // The products of the solver bring the matrix to the device as well.
@@ -225,7 +202,7 @@ impl Bench {
         drop(first);
         let (updates, renewed) = self.repeated(&mut || Ok(kept.update_values(&a, &ws)?))?;
         drop(renewed);
-        Ok(Row {
+        Ok(SetupRow {
             problem: problem.to_owned(),
             hierarchy,
             second: setups[0],
@@ -238,38 +215,6 @@ impl Bench {
             peak: peak - before,
             stages,
         })
-    }
-
-    /// The best time of so many, and what the last one made.
-    fn best<M>(&self, rounds: usize, make: &mut dyn FnMut() -> Result<M>) -> Result<(f64, M)> {
-        let (times, last) = self.times(&|times| times.len() == rounds, make)?;
-        Ok((times.into_iter().fold(f64::INFINITY, f64::min), last))
-    }
-
-    /// The times of at least [`ROUNDS`] and as many as it takes, and what the last one made.
-    fn repeated<M>(&self, make: &mut dyn FnMut() -> Result<M>) -> Result<(Vec<f64>, M)> {
-        let is_enough =
-            |times: &[f64]| times.len() >= ROUNDS && times.iter().sum::<f64>() >= LONG_ENOUGH;
-        self.times(&is_enough, make)
-    }
-
-    fn times<M>(
-        &self,
-        is_enough: &dyn Fn(&[f64]) -> bool,
-        make: &mut dyn FnMut() -> Result<M>,
-    ) -> Result<(Vec<f64>, M)> {
-        let mut times = Vec::new();
-        loop {
-            self.device.synchronize()?;
-            self.device.forget_peak();
-            let begin = Instant::now();
-            let made = make()?;
-            self.device.synchronize()?;
-            times.push(begin.elapsed().as_secs_f64() * 1e3);
-            if is_enough(&times) {
-                return Ok((times, made));
-            }
-        }
     }
 
     fn solve(
@@ -293,7 +238,7 @@ impl Bench {
     }
 }
 
-fn setups(rows: &[Row]) -> comfy_table::Table {
+fn setups(rows: &[SetupRow]) -> comfy_table::Table {
     let mut table = table(&[
         "problem",
         "hierarchy",
@@ -315,7 +260,7 @@ fn setups(rows: &[Row]) -> comfy_table::Table {
     table
 }
 
-impl Row {
+impl SetupRow {
     fn cells(&self) -> [String; 13] {
         let setup = setup_peers(&self.problem);
         let of_peer = setup.map(|(hypre, amgx)| match self.hierarchy.starts_with("pgm") {

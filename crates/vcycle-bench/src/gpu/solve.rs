@@ -12,11 +12,11 @@ use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
-use super::Bench;
+use super::bench::GpuBench;
 use super::measure::{Each, Solved, iterations, solved};
 use super::published::peers;
-use super::report::{Report, cell};
-use crate::{Result, table};
+use super::report::{MarkdownReport, cell};
+use crate::common::{Result, table};
 
 const TOLERANCE: f64 = 1e-8;
 /// Problems of the issue, and smaller ones that the largest have ten times the rows of.
@@ -59,7 +59,7 @@ pub(super) fn hierarchies() -> Result<[(&'static str, Amg); 2]> {
 }
 
 /// A solve in its row of the table.
-struct Row {
+struct SolveRow {
     problem: &'static str,
     hierarchy: &'static str,
     precision: String,
@@ -68,7 +68,7 @@ struct Row {
     rows: usize,
 }
 
-pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Solve phase")?;
     let problems: &[&'static str] = if bench.small { &SMALL } else { &FULL };
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
@@ -98,17 +98,17 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
 }
 
 fn measure(
-    bench: &Bench,
+    bench: &GpuBench,
     problem: &'static str,
     hierarchy: &'static str,
     amg: &Amg,
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<SolveRow>,
 ) -> Result<()> {
     let ws = Workspace::new();
     let prepared = Prepared::new(bench, problem, amg, &ws)?;
     let count = prepared.b.rows();
     prepared.solve_all(&bench.precisions, |precision, setup, solved| {
-        rows.push(Row {
+        rows.push(SolveRow {
             problem,
             hierarchy,
             precision: precision.to_owned(),
@@ -129,7 +129,12 @@ pub(super) struct Prepared<'p> {
 }
 
 impl<'p> Prepared<'p> {
-    pub fn new(bench: &'p Bench, problem: &str, amg: &'p Amg, ws: &'p Workspace) -> Result<Self> {
+    pub fn new(
+        bench: &'p GpuBench,
+        problem: &str,
+        amg: &'p Amg,
+        ws: &'p Workspace,
+    ) -> Result<Self> {
         let system = bench.problems.get(problem)?;
         let rows = system.matrix.size().rows;
         Ok(Self {
@@ -178,7 +183,7 @@ impl<'p> Prepared<'p> {
     }
 }
 
-fn solves(rows: &[Row]) -> Table {
+fn solves(rows: &[SolveRow]) -> Table {
     let mut table = table(&[
         "problem",
         "hierarchy",
@@ -201,8 +206,8 @@ fn solves(rows: &[Row]) -> Table {
     table
 }
 
-impl Row {
-    fn cells(&self, rows: &[Row]) -> [String; 14] {
+impl SolveRow {
+    fn cells(&self, rows: &[SolveRow]) -> [String; 14] {
         let (solved, peers) = (&self.solved, peers(self.problem));
         let (time, outcome) = (solved.milliseconds, &solved.outcome);
         let first = rows.iter().find(|row| row.hierarchy == self.hierarchy);
@@ -227,7 +232,7 @@ impl Row {
     }
 }
 
-fn growth(rows: &[Row]) -> Table {
+fn growth(rows: &[SolveRow]) -> Table {
     let mut table = table(&[
         "from",
         "to",
@@ -238,7 +243,7 @@ fn growth(rows: &[Row]) -> Table {
     ]);
     for (from, to) in GROWTH {
         for small in rows.iter().filter(|row| row.problem == from) {
-            let same = |row: &&Row| {
+            let same = |row: &&SolveRow| {
                 (row.problem, row.hierarchy, &row.precision)
                     == (to, small.hierarchy, &small.precision)
             };

@@ -7,11 +7,11 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 
-use super::Bench;
+use super::bench::GpuBench;
 use super::cusparse::{Cusparse, Real};
-use super::report::{Report, cell};
+use super::report::{MarkdownReport, cell};
 use super::timing::microseconds;
-use crate::{Result, table};
+use crate::common::{Result, table};
 
 /// Copies of the operands that take turns are together larger than this, and so than any cache.
 const BEYOND_CACHES: usize = 256 << 20;
@@ -21,7 +21,7 @@ const FULL: [&str; 4] = ["poisson7:256", "poisson27:200", "beam:o3,l3", "G2_circ
 const SMALL: [&str; 4] = ["poisson7:24", "poisson27:16", "beam:o3,l1", "G2_circuit"];
 
 /// One way to do a product.
-pub(super) struct Row {
+pub(super) struct ProductRow {
     values: &'static str,
     vectors: &'static str,
     bytes: usize,
@@ -29,7 +29,7 @@ pub(super) struct Row {
     cusparse: Option<f64>,
 }
 
-pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Sparse matrix times vector")?;
     let head = [
         "matrix",
@@ -66,7 +66,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     report.add(skipped.join("\n"))
 }
 
-fn add(bench: &Bench, name: &str, rows: &[Row], table: &mut Table) {
+fn add(bench: &GpuBench, name: &str, rows: &[ProductRow], table: &mut Table) {
     for row in rows {
         let speed = row.bytes as f64 / (row.microseconds * 1e-6);
         table.add_row([
@@ -84,7 +84,7 @@ fn add(bench: &Bench, name: &str, rows: &[Row], table: &mut Table) {
 }
 
 /// Products with one matrix in all precisions; double comes first.
-pub(super) fn products(bench: &Bench, name: &str) -> Result<Vec<Row>> {
+pub(super) fn products(bench: &GpuBench, name: &str) -> Result<Vec<ProductRow>> {
     let a = &bench.problems.get(name)?.matrix;
     Ok(vec![
         with_peer::<f64>(bench, a)?,
@@ -121,7 +121,10 @@ fn copies(bytes: usize) -> usize {
 }
 
 /// The time, and the product itself.
-fn ours<M: Mixes<V, V>, V: Scalar>(bench: &Bench, a: &Csr<f64>) -> Result<(Row, Vector<V>)> {
+fn ours<M: Mixes<V, V>, V: Scalar>(
+    bench: &GpuBench,
+    a: &Csr<f64>,
+) -> Result<(ProductRow, Vector<V>)> {
     let bytes = bytes::<M, V>(a);
     let narrow = a.convert::<M>()?;
     let x = ramp::<V>(a.size().cols)?;
@@ -140,7 +143,7 @@ fn ours<M: Mixes<V, V>, V: Scalar>(bench: &Bench, a: &Csr<f64>) -> Result<(Row, 
         Ok(products.try_for_each(|(a, x, y)| a.apply(x, y, &ws))?)
     };
     let microseconds = microseconds(&bench.device, count, &mut round)?;
-    let row = Row {
+    let row = ProductRow {
         values: M::KIND.name(),
         vectors: V::KIND.name(),
         bytes,
@@ -151,7 +154,7 @@ fn ours<M: Mixes<V, V>, V: Scalar>(bench: &Bench, a: &Csr<f64>) -> Result<(Row, 
 }
 
 /// The same product by cuSPARSE, where there is one.
-fn with_peer<V: Mixes<V, V> + Real>(bench: &Bench, a: &Csr<f64>) -> Result<Row> {
+fn with_peer<V: Mixes<V, V> + Real>(bench: &GpuBench, a: &Csr<f64>) -> Result<ProductRow> {
     let (mut row, y) = ours::<V, V>(bench, a)?;
     if let Ok(cusparse) = Cusparse::load(&bench.device) {
         let x = ramp::<V>(a.size().cols)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::{Device, Graph};
 
-use crate::Result;
+use crate::common::Result;
 
 /// Milliseconds of one sample: the clock of the device is read to about a microsecond.
 const SAMPLE: f64 = 4.0;

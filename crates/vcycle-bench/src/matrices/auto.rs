@@ -10,10 +10,11 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, c64};
 use vcycle::vector::Vector;
 
-use super::{Arguments, Entry, manifest};
-use crate::{Result, table};
+use super::args::MatricesArgs;
+use super::manifest::{Entry, manifest};
+use crate::common::{Result, table};
 
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &MatricesArgs) -> Result<()> {
     let mut table = table(&[
         "matrix",
         "rows",
@@ -43,7 +44,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn row<T: Wide + Mixes<T, T>>(
-    arguments: &Arguments,
+    arguments: &MatricesArgs,
     entry: &Entry,
     a: Csr<T>,
 ) -> Result<Vec<String>> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
+use crate::common::Result;
 
 /// What all solve to, relative to the right-hand side.
 pub(crate) const TOLERANCE: f64 = 1e-8;

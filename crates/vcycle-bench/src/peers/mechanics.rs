@@ -7,8 +7,9 @@ use super::measurement::{Measurement, TOLERANCE};
 use super::program::{Library, Places};
 use super::report::{Group, OURS};
 use super::{Race, install, strengths};
+use crate::common::{Result, table, threads};
 use crate::folder::Folder;
-use crate::{Result, problem, system_file, table, threads};
+use crate::{problem, system_file};
 
 /// Whom the ratios are to.
 const BASE: Library = Library::Gamg;
@@ -17,10 +18,10 @@ const NEARLY: f64 = 2.0;
 
 /// Options of `mechanics`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct MechanicsArgs {
     /// The parts to measure; `multigrid` unless given
     #[arg(long, value_delimiter = ',', value_name = "PART,...")]
-    only: Vec<Part>,
+    only: Vec<MechanicsPart>,
     /// Problems of the gallery, or files; those of the part unless given
     #[arg(long, num_args = 1..)]
     problems: Vec<String>,
@@ -42,7 +43,7 @@ pub struct Arguments {
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum MechanicsPart {
     /// Multigrid, beside that of the peers
     Multigrid,
     /// Affinity beside classical strength
@@ -67,20 +68,20 @@ const FSAI: [&str; 3] = [
     "elasticity:60x20x20,0.3,1e3",
 ];
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &MechanicsArgs) -> Result<()> {
     let wanted = |part| match arguments.only.is_empty() {
-        true => part == Part::Multigrid,
+        true => part == MechanicsPart::Multigrid,
         false => arguments.only.contains(&part),
     };
-    if wanted(Part::Multigrid) {
+    if wanted(MechanicsPart::Multigrid) {
         let configs = configs(&arguments.presets)?;
         arguments.race(&MULTIGRID, configs, &arguments.peers)?;
     }
-    if wanted(Part::Affinity) {
+    if wanted(MechanicsPart::Affinity) {
         let problems = arguments.problems(&strengths::PROBLEMS);
         strengths::run(&problems, threads(arguments.threads)?, arguments.rounds)?;
     }
-    if wanted(Part::Fsai) {
+    if wanted(MechanicsPart::Fsai) {
         let mut config = Config::from_toml("solver = \"cg\"\npreconditioner = \"fsai\"")?;
         config.stop.rtol = Some(TOLERANCE);
         arguments.race(&FSAI, vec![(OURS, config)], &[Library::Fsai])?;
@@ -88,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-impl Arguments {
+impl MechanicsArgs {
     /// The problems that are asked for, or the usual ones.
     fn problems<'a>(&'a self, usual: &[&'a str]) -> Vec<&'a str> {
         match self.problems.is_empty() {

@@ -18,13 +18,14 @@ use self::on_grid::OnGrid;
 use self::ours::{Choices, Ours, in_double};
 use self::program::{Library, Peer, Places};
 use self::report::Group;
+use crate::common::{Result, threads};
 use crate::folder::Folder;
-use crate::problem::System;
-use crate::{Result, problem, system_file, threads};
+use crate::problem::BenchSystem;
+use crate::{problem, system_file};
 
 /// Options of `peers`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
+pub struct PeersArgs {
     /// Problems of the gallery, or files
     #[arg(long, num_args = 1.., default_values = [
         "poisson7:128", "poisson27:96", "jump7:96,1e6", "aniso5:1000,0.001",
@@ -49,7 +50,7 @@ pub struct Arguments {
     places: Places,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
     let config = arguments.choices.config()?;
     let peers = install(&arguments.peers, &arguments.places);
     let mut counts = vec![1, threads(arguments.threads)?];
@@ -118,7 +119,7 @@ struct Race<'r> {
 }
 
 impl Race<'_> {
-    fn run(&self, system: &System, file: &Path) -> Result<Group> {
+    fn run(&self, system: &BenchSystem, file: &Path) -> Result<Group> {
         let ours = Ours::new(system, self.threads)?;
         let ours = &ours;
         let mut solvers: Vec<(&'static str, Solve<'_>)> = Vec::new();

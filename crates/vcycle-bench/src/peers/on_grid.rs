@@ -13,8 +13,8 @@ use vcycle::structured::{StencilMatrix, StructMg};
 use vcycle::vector::Vector;
 
 use super::measurement::{Attempt, Measurement, TOLERANCE};
-use crate::Result;
-use crate::problem::System;
+use crate::common::Result;
+use crate::problem::BenchSystem;
 
 /// A system whose matrix is assembled as a stencil before the clock starts.
 pub(super) struct OnGrid {
@@ -26,7 +26,7 @@ pub(super) struct OnGrid {
 impl OnGrid {
     /// None unless structured multigrid preconditions conjugate gradients.
     pub(super) fn new(
-        system: &System,
+        system: &BenchSystem,
         threads: usize,
         config: &Config,
         decided: &Config,

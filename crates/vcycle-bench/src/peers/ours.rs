@@ -11,8 +11,8 @@ use vcycle::structured::Triple;
 use vcycle::vector::Vector;
 
 use super::measurement::{Attempt, Measurement, TOLERANCE};
-use crate::Result;
-use crate::problem::System;
+use crate::common::Result;
+use crate::problem::BenchSystem;
 
 /// What vcycle is to do, its own defaults unless told.
 #[derive(Clone, Debug, clap::Args)]
@@ -81,7 +81,7 @@ pub(crate) struct Ours {
 }
 
 impl Ours {
-    pub(crate) fn new(system: &System, threads: usize) -> Result<Self> {
+    pub(crate) fn new(system: &BenchSystem, threads: usize) -> Result<Self> {
         let executor = Executor::cpu_with_threads(threads)?;
         let matrix = Arc::new(system.matrix.copy_to(&executor)?);
         let known = config::System::new(matrix);

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::measurement::{Attempt, Measurement};
-use crate::{Result, install};
+use crate::common::Result;
+use crate::install;
 
 const SCRIPT: &str = concat!(
     include_str!("../../peers/system.py"),
@@ -62,7 +63,7 @@ impl Library {
         }
     }
 
-    fn program(self, places: &Places) -> Result<Program> {
+    fn program(self, places: &Places) -> Result<PeerProgram> {
         match self {
             Library::Hypre => {
                 install::debian(&["libhypre-dev"])?;
@@ -90,19 +91,19 @@ impl Library {
                 install::python(&places.venv, &tools)?;
                 let python = install::python(&places.venv, &["--no-build-isolation", "pyamgcl"])?;
                 let library = "amgcl";
-                Ok(Program::Script { python, library })
+                Ok(PeerProgram::Script { python, library })
             }
             Library::Pyamg => {
                 let python = install::python(&places.venv, &["numpy", "scipy", "pyamg"])?;
                 let library = "pyamg";
-                Ok(Program::Script { python, library })
+                Ok(PeerProgram::Script { python, library })
             }
         }
     }
 }
 
 /// How to run a peer.
-enum Program {
+enum PeerProgram {
     /// With a process for each thread.
     Processes(PathBuf),
     Script {
@@ -111,18 +112,18 @@ enum Program {
     },
 }
 
-fn compiled(folder: &Path, name: &str, flags: &[&str]) -> Result<Program> {
+fn compiled(folder: &Path, name: &str, flags: &[&str]) -> Result<PeerProgram> {
     std::fs::create_dir_all(folder)?;
     for (file, text) in SOURCES {
         std::fs::write(folder.join(file), text)?;
     }
-    install::compile(folder, name, flags).map(Program::Processes)
+    install::compile(folder, name, flags).map(PeerProgram::Processes)
 }
 
 /// A peer that is installed, or why it is not.
 pub(crate) struct Peer {
     library: Library,
-    program: std::result::Result<Program, String>,
+    program: std::result::Result<PeerProgram, String>,
 }
 
 impl Peer {
@@ -154,10 +155,10 @@ impl Peer {
     }
 }
 
-impl Program {
+impl PeerProgram {
     fn command(&self, threads: usize) -> Command {
         match self {
-            Program::Processes(program) => {
+            PeerProgram::Processes(program) => {
                 let mut command = Command::new("mpirun");
                 command
                     .args(["--oversubscribe", "-n", &threads.to_string()])
@@ -167,7 +168,7 @@ impl Program {
                     .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
                 command
             }
-            Program::Script { python, library } => {
+            PeerProgram::Script { python, library } => {
                 let mut command = Command::new(python);
                 command
                     .args(["-c", SCRIPT, library])
@@ -198,7 +199,7 @@ mod tests {
         let library = "pyamg";
         let peer = Peer {
             library: Library::Pyamg,
-            program: Ok(Program::Script { python, library }),
+            program: Ok(PeerProgram::Script { python, library }),
         };
         let why = peer.solve(Path::new("system"), 1).unwrap_err();
         assert!(why.starts_with("failed: no-such-python"), "{why}");

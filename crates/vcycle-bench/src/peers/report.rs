@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::measurement::{Attempt, Measurement};
-use crate::table;
+use crate::common::table;
 
 /// vcycle as configured.
 pub(crate) const OURS: &str = "vcycle";

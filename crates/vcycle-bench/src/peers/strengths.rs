@@ -5,8 +5,9 @@ use vcycle::config::Config;
 use super::Race;
 use super::measurement::{Measurement, TOLERANCE};
 use super::report::Group;
+use crate::common::{Result, table};
 use crate::folder::Folder;
-use crate::{Result, problem, table};
+use crate::problem;
 use vcycle::executor::Executor;
 
 /// Diffusion across a grid: 0.6 radians and 0.6 degrees.

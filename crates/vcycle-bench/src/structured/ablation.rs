@@ -9,8 +9,9 @@ use vcycle::linop::LinOp;
 use vcycle::structured::Strategy;
 use vcycle::vector::Vector;
 
-use super::{Arguments, Problem};
-use crate::Result;
+use super::args::StructuredArgs;
+use super::problem::Problem;
+use crate::common::{Result, write};
 
 /// Name, precision, strategy, colour and dashes of a curve.
 const CURVES: [(&str, &str, Strategy, &str, &str); 5] = [
@@ -62,7 +63,7 @@ const ROW: usize = 3;
 type History = std::result::Result<Vec<f64>, String>;
 
 /// Solves all problems in all ways, prints the iterations and writes the picture.
-pub(super) fn run(arguments: &Arguments, executor: &Executor, file: &Path) -> Result<()> {
+pub(super) fn run(arguments: &StructuredArgs, executor: &Executor, file: &Path) -> Result<()> {
     let mut panels = String::new();
     for (number, name) in arguments.problems.iter().enumerate() {
         let problem = Problem::new(executor, name)?;
@@ -75,11 +76,11 @@ pub(super) fn run(arguments: &Arguments, executor: &Executor, file: &Path) -> Re
         }
         panels.push_str(&panel(number, &problem, &histories, arguments.rtol));
     }
-    crate::write(file, &picture(arguments.problems.len(), &panels))
+    write(file, &picture(arguments.problems.len(), &panels))
 }
 
 fn history(
-    arguments: &Arguments,
+    arguments: &StructuredArgs,
     problem: &Problem,
     precision: &str,
     scaling: Strategy,

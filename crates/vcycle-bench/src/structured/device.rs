@@ -10,11 +10,11 @@ use vcycle::structured::{Direction, StencilMatrix, Storage};
 use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
+use crate::common::{Result, table};
 use crate::gpu::timing::microseconds;
-use crate::{Result, table};
 
 /// What was measured of one storage precision: microseconds and bytes of a product and of a sweep.
-struct Row {
+struct StorageRow {
     name: String,
     product: (f64, usize),
     sweep: (f64, usize),
@@ -46,7 +46,7 @@ pub(super) fn measure(name: &str, a: &StencilMatrix<f64>) -> Result<Table> {
     say!("a copy: {:.0} GB/s", copy * 1e-9);
     let mut table = table(&["kernel", "us", "GB/s", "% of copy", "x f64", "bytes allow"]);
     for kernel in ["product", "sweep"] {
-        let of = |row: &Row| match kernel {
+        let of = |row: &StorageRow| match kernel {
             "product" => row.product,
             _ => row.sweep,
         };
@@ -71,7 +71,7 @@ fn row<M: Storage, V: Real>(
     (executor, device): (&Executor, &Arc<Device>),
     a: &StencilMatrix<f64>,
     sweep: Sweep<M, V>,
-) -> Result<Row>
+) -> Result<StorageRow>
 where
     StencilMatrix<M>: LinOp<V>,
 {
@@ -81,7 +81,7 @@ where
     let product = microseconds(device, 1, &mut || Ok(a.apply(&x, &mut y, &ws)?))?;
     let swept = microseconds(device, 1, &mut || Ok(sweep(&a, &b, &mut x, &ws)?))?;
     let bytes = |vectors| a.bytes() + vectors * b.bytes();
-    Ok(Row {
+    Ok(StorageRow {
         name: format!("{}/{}", M::KIND, V::KIND),
         product: (product, bytes(2)),
         sweep: (swept, bytes(3)),

@@ -7,13 +7,13 @@ use vcycle::scalar::f16;
 use vcycle::structured::{Direction, StencilMatrix};
 use vcycle::vector::Vector;
 
-use super::Arguments;
+use super::args::StructuredArgs;
+use crate::common::{Result, table};
 use crate::timing::race;
 use crate::triad::{Triad, pool};
-use crate::{Result, table};
 
 /// Products and sweeps beside the triad.
-pub(super) fn measure(arguments: &Arguments, a: &StencilMatrix<f64>) -> Result<Table> {
+pub(super) fn measure(arguments: &StructuredArgs, a: &StencilMatrix<f64>) -> Result<Table> {
     let executor = a.executor();
     let (mut triad, pool, ws) = (Triad::new(), pool(executor.threads())?, Workspace::new());
     let rows = a.size().rows;

@@ -11,10 +11,11 @@ use vcycle::solver::Solver;
 use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
-use super::{Arguments, Problem};
+use super::args::StructuredArgs;
+use super::problem::Problem;
+use crate::common::{Result, table};
 use crate::gpu::timing::microseconds;
 use crate::timing::race;
-use crate::{Result, table};
 
 /// The precisions that are compared, the first one with itself.
 const TRIPLES: [&str; 3] = ["K64P64D64", "K64P32D32", "K64P32D16"];
@@ -69,7 +70,7 @@ impl Measured {
 }
 
 /// Makes all precisions, then lets them take turns: what else the machine does is the same for all.
-pub(super) fn measure(arguments: &Arguments, problem: &Problem) -> Result<Measured> {
+pub(super) fn measure(arguments: &StructuredArgs, problem: &Problem) -> Result<Measured> {
     let mut ready = Vec::new();
     for triple in TRIPLES {
         ready.push(Ready::new(arguments, problem, triple)?);
@@ -96,7 +97,7 @@ pub(super) fn measure(arguments: &Arguments, problem: &Problem) -> Result<Measur
 }
 
 /// Seconds of a cycle of each.
-fn cycles(arguments: &Arguments, problem: &Problem, ready: &[Ready]) -> Result<[f64; 3]> {
+fn cycles(arguments: &StructuredArgs, problem: &Problem, ready: &[Ready]) -> Result<[f64; 3]> {
     let (ws, b) = (Workspace::new(), &problem.b);
     let zeros = || Vector::zeros_like(b);
     let [mut x, mut y, mut z] = [zeros()?, zeros()?, zeros()?];
@@ -196,7 +197,7 @@ struct Ready {
 }
 
 impl Ready {
-    fn new(arguments: &Arguments, problem: &Problem, triple: &str) -> Result<Self> {
+    fn new(arguments: &StructuredArgs, problem: &Problem, triple: &str) -> Result<Self> {
         let parameters = arguments.multigrid(triple)?;
         let a: Arc<dyn LinOp<f64>> = problem.a.clone();
         let set_up = || {

@@ -1,17 +1,27 @@
-//! `vcycle bench`: the benchmarks of `vcycle-bench`.
+//! `vcycle bench`: starts the program `vcycle-bench`, so that nobody compiles benchmarks to solve a system.
 
-use std::process::ExitCode;
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 
-use crate::BAD_INPUT;
+use crate::error::{CliError, Result};
 
-/// Runs a benchmark. What the library refuses is bad input, as everywhere; the rest is a failure of the benchmark.
-pub fn run(command: &vcycle_bench::Command) -> ExitCode {
-    let Err(error) = vcycle_bench::run(command) else {
-        return ExitCode::SUCCESS;
-    };
-    eprintln!("error: {error}");
-    match error.is::<vcycle::Error>() {
-        true => ExitCode::from(BAD_INPUT),
-        false => ExitCode::FAILURE,
+/// Runs the benchmarks with these arguments; their exit status becomes that of this program.
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let status = Command::new(program()).args(arguments).status();
+    let code = status.map_err(CliError::Benchmarks)?.code();
+    // Whoever is ended by a signal has no code.
+    let code = code.and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// The program beside this one, or its bare name, which is looked for on `PATH`.
+fn program() -> PathBuf {
+    let name = format!("vcycle-bench{}", env::consts::EXE_SUFFIX);
+    let beside = env::current_exe().map(|own| own.with_file_name(&name));
+    match beside {
+        Ok(beside) if beside.is_file() => beside,
+        _ => PathBuf::from(name),
     }
 }

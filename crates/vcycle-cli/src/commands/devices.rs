@@ -19,19 +19,19 @@ const ROUNDS: usize = 5;
 /// Everything there is, and why there is no more.
 #[derive(Serialize)]
 struct Listing {
-    devices: Vec<Device>,
+    devices: Vec<DeviceEntry>,
     missing: Vec<Missing>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Device {
-    Host(Host),
-    Gpu(Gpu),
+enum DeviceEntry {
+    Host(HostEntry),
+    Gpu(GpuEntry),
 }
 
 #[derive(Serialize)]
-struct Host {
+struct HostEntry {
     name: String,
     threads: usize,
     features: Vec<&'static str>,
@@ -39,7 +39,7 @@ struct Host {
 }
 
 #[derive(Serialize)]
-struct Gpu {
+struct GpuEntry {
     name: String,
     model: String,
     driver: String,
@@ -81,12 +81,14 @@ pub fn run(args: &DevicesArgs) -> Result<ExitCode> {
 }
 
 impl Listing {
-    fn take(&mut self, found: Found, look: impl Fn(Properties) -> Gpu) {
+    fn take(&mut self, found: Found, look: impl Fn(Properties) -> GpuEntry) {
         let driver = found.driver;
         let reason = match found.devices {
             Ok(devices) if devices.is_empty() => "it has no devices".to_owned(),
             Ok(devices) => {
-                let gpus = devices.into_iter().map(|device| Device::Gpu(look(device)));
+                let gpus = devices
+                    .into_iter()
+                    .map(|device| DeviceEntry::Gpu(look(device)));
                 return self.devices.extend(gpus);
             }
             Err(error) => one_line(driver, &error.to_string()),
@@ -95,8 +97,12 @@ impl Listing {
     }
 
     fn text(&self) -> String {
-        let hosts = self.devices.iter().filter_map(Device::host_row);
-        let gpus: Vec<_> = self.devices.iter().filter_map(Device::gpu_row).collect();
+        let hosts = self.devices.iter().filter_map(DeviceEntry::host_row);
+        let gpus: Vec<_> = self
+            .devices
+            .iter()
+            .filter_map(DeviceEntry::gpu_row)
+            .collect();
         let mut parts = vec![table::grid(
             ["device", "threads", "copy GB/s", "SIMD"],
             hosts,
@@ -114,14 +120,14 @@ impl Listing {
             ];
             parts.push(table::grid(head, gpus));
         }
-        parts.extend(self.devices.iter().filter_map(Device::problem));
+        parts.extend(self.devices.iter().filter_map(DeviceEntry::problem));
         let missing = self.missing.iter();
         parts.extend(missing.map(|none| format!("no {} device: {}", none.driver, none.reason)));
         parts.join("\n")
     }
 }
 
-impl Device {
+impl DeviceEntry {
     fn host_row(&self) -> Option<[String; 4]> {
         let Self::Host(host) = self else { return None };
         Some([
@@ -165,7 +171,7 @@ fn one_line(driver: &str, error: &str) -> String {
     rest.map(str::to_owned).unwrap_or(words)
 }
 
-fn look_at_gpu(device: Properties) -> Gpu {
+fn look_at_gpu(device: Properties) -> GpuEntry {
     let speed = vcycle_gpu::Device::open(&device.name).and_then(|open| open.copy_bandwidth());
     let (speed, problem) = match speed {
         Ok(speed) => (Some(speed * 1e-9), None),
@@ -173,7 +179,7 @@ fn look_at_gpu(device: Properties) -> Gpu {
     };
     let precisions = [("fp64", device.fp64), ("fp32", true), ("fp16", device.fp16)];
     let precisions = precisions.into_iter().filter(|(_, present)| *present);
-    Gpu {
+    GpuEntry {
         precisions: precisions.map(|(name, _)| name).collect(),
         name: device.name,
         model: device.model,
@@ -188,8 +194,8 @@ fn look_at_gpu(device: Properties) -> Gpu {
     }
 }
 
-fn look_at(executor: &Executor, features: Vec<&'static str>) -> Result<Device> {
-    Ok(Device::Host(Host {
+fn look_at(executor: &Executor, features: Vec<&'static str>) -> Result<DeviceEntry> {
+    Ok(DeviceEntry::Host(HostEntry {
         name: executor.name().to_owned(),
         threads: executor.threads(),
         features,
@@ -234,8 +240,8 @@ fn simd() -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    fn gpu(problem: Option<&str>) -> Gpu {
-        Gpu {
+    fn gpu(problem: Option<&str>) -> GpuEntry {
+        GpuEntry {
             name: "cuda:0".into(),
             model: "Some GPU".into(),
             driver: "1.2".into(),
@@ -250,9 +256,9 @@ mod tests {
         }
     }
 
-    fn listing(gpu: Gpu) -> Listing {
+    fn listing(gpu: GpuEntry) -> Listing {
         Listing {
-            devices: vec![Device::Gpu(gpu)],
+            devices: vec![DeviceEntry::Gpu(gpu)],
             missing: Vec::new(),
         }
     }

@@ -1,6 +1,5 @@
-//! One file a subcommand.
+//! One file, or one folder, a subcommand. None imports another.
 
-pub mod advice;
 pub mod bench;
 pub mod config;
 pub mod devices;

@@ -2,8 +2,10 @@
 
 pub mod breakdown;
 pub mod charts;
+pub mod facts;
 pub mod format;
 pub mod markup;
+pub mod overview;
 pub mod picture;
 pub mod plot;
 pub mod progress;

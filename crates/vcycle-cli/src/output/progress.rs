@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use vcycle::io;
 use vcycle::log::{IterationEvent, Observer};
 
 /// Steps of the bar from the initial residual to the tolerance.
@@ -47,9 +48,10 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
-    /// So much is done of the task that is running.
-    pub fn share(&self, done: u64, total: u64) {
-        self.bar.set_position(done * STEPS / total.max(1));
+    /// So much of a file has been read.
+    pub fn reading(&self, read: io::Progress) {
+        self.bar
+            .set_position(read.bytes * STEPS / read.total_bytes.max(1));
     }
 
     /// Wipes the bar.

@@ -8,13 +8,13 @@ use vcycle::multigrid;
 
 use super::breakdown::{self, Bar};
 use super::charts;
+use super::facts;
 use super::format::{bytes, count, seconds};
 use super::markup::escape;
 use super::summary::Summary;
-use crate::commands::info::fact_rows;
 
 /// What the report is made of.
-pub struct Report<'r> {
+pub struct HtmlReport<'r> {
     pub summary: &'r Summary,
     pub facts: &'r Facts,
     pub profile: &'r Profile,
@@ -24,7 +24,7 @@ pub struct Report<'r> {
     pub tolerance: Option<f64>,
 }
 
-impl Report<'_> {
+impl HtmlReport<'_> {
     /// The whole page.
     pub fn html(&self) -> String {
         let title = escape(&self.summary.problem);
@@ -178,8 +178,8 @@ impl Report<'_> {
     }
 
     fn matrix(&self) -> String {
-        let facts = fact_rows(self.facts);
-        format!("<div class=\"side\">{}{}</div>", rows(facts), self.spy)
+        let facts = rows(facts::rows(self.facts));
+        format!("<div class=\"side\">{facts}{}</div>", self.spy)
     }
 
     fn configuration(&self) -> String {

@@ -23,10 +23,12 @@ impl Run {
 
 /// Runs `vcycle` with arguments separated by spaces.
 pub fn vcycle(arguments: &str) -> Run {
-    let output: Output = Command::new(env!("CARGO_BIN_EXE_vcycle"))
-        .args(arguments.split_whitespace())
-        .output()
-        .expect("the program starts");
+    run(Command::new(env!("CARGO_BIN_EXE_vcycle")).args(arguments.split_whitespace()))
+}
+
+/// Runs a program to its end.
+pub fn run(command: &mut Command) -> Run {
+    let output: Output = command.output().expect("the program starts");
     Run {
         status: output.status.code().expect("the program exits by itself"),
         stdout: String::from_utf8(output.stdout).expect("stdout is text"),

@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::cuda::Vendor;
 use crate::cuda::library::Function;
-use crate::driver::Address;
+use crate::cuda::vendor::Vendor;
 use crate::error::{Error, Result};
+use crate::handle::Address;
 
 /// Whatever the vendor hides behind a pointer: contexts, streams, modules, graphs, events.
 pub(super) type Opaque = *mut c_void;
@@ -20,13 +20,13 @@ macro_rules! table {
     ($($field:ident($($argument:ty),*) = $cuda:literal | $hip:literal;)*) => {
         /// Functions that both vendors have, by what they do.
         #[derive(Debug)]
-        pub(super) struct Api {
+        pub(super) struct CudaApi {
             pub vendor: Vendor,
             pub current: Current,
             $(pub $field: Function<unsafe extern "system" fn($($argument),*) -> i32>,)*
         }
 
-        impl Api {
+        impl CudaApi {
             fn load(vendor: Vendor) -> Result<Self> {
                 let wanted = vendor.driver_library();
                 // The driver does not survive being unloaded.
@@ -134,11 +134,11 @@ impl Current {
     }
 }
 
-impl Api {
+impl CudaApi {
     /// A vendor's functions, loaded and initialized on first use.
     pub fn of(vendor: Vendor) -> Result<&'static Self> {
-        static CUDA: OnceLock<Api> = OnceLock::new();
-        static HIP: OnceLock<Api> = OnceLock::new();
+        static CUDA: OnceLock<CudaApi> = OnceLock::new();
+        static HIP: OnceLock<CudaApi> = OnceLock::new();
         let place = match vendor {
             Vendor::Cuda => &CUDA,
             Vendor::Hip => &HIP,

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::cuda::Vendor;
 use crate::cuda::library::{Function, Wanted};
+use crate::cuda::vendor::Vendor;
 use crate::error::{Error, Result};
 use crate::kernel::Source;
 

@@ -5,11 +5,12 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cuda::api::{self, Api, Current, Opaque, call};
+use crate::cuda::api::{self, CudaApi, Current, Opaque, call};
 use crate::cuda::compiler::Compiler;
 use crate::cuda::properties;
-use crate::driver::{Address, Driver, Handle};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape, Source};
 use crate::properties::Properties;
 
@@ -31,8 +32,8 @@ thread_local! {
 
 /// A device, its context and its two streams.
 #[derive(Debug)]
-pub(super) struct Gpu {
-    api: &'static Api,
+pub(super) struct CudaGpu {
+    api: &'static CudaApi,
     compiler: &'static Compiler,
     properties: Properties,
     device: i32,
@@ -44,9 +45,9 @@ pub(super) struct Gpu {
 }
 
 // SAFETY: the pointers are handles of the driver, which any thread may use at any time.
-unsafe impl Send for Gpu {}
+unsafe impl Send for CudaGpu {}
 // SAFETY: the driver synchronises calls with the same handles, so that several threads may use them at once.
-unsafe impl Sync for Gpu {}
+unsafe impl Sync for CudaGpu {}
 
 /// Calls a function with the device's context current.
 macro_rules! on {
@@ -56,8 +57,8 @@ macro_rules! on {
     };
 }
 
-impl Gpu {
-    pub fn open(api: &'static Api, index: usize) -> Result<Self> {
+impl CudaGpu {
+    pub fn open(api: &'static CudaApi, index: usize) -> Result<Self> {
         let compiler = Compiler::of(api.vendor)?;
         let mut gpu = Self {
             api,
@@ -175,7 +176,7 @@ fn place(argument: &Argument) -> Opaque {
     place.cast_mut()
 }
 
-impl Driver for Gpu {
+impl Driver for CudaGpu {
     fn properties(&self) -> &Properties {
         &self.properties
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use crate::cuda::Vendor;
+use crate::cuda::vendor::Vendor;
 use crate::error::{Error, Result};
 
 /// A function of a library, and its name for messages.

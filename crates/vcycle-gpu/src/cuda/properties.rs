@@ -2,9 +2,9 @@
 
 use std::ffi::CStr;
 
-use crate::cuda::Vendor;
-use crate::cuda::api::{Api, Current, call};
+use crate::cuda::api::{CudaApi, Current, call};
 use crate::cuda::compiler::Compiler;
+use crate::cuda::vendor::Vendor;
 use crate::error::Result;
 use crate::properties::Properties;
 
@@ -32,7 +32,7 @@ const HIP: Attributes = Attributes {
 };
 
 /// The properties of a device by its number.
-pub(super) fn read(api: &Api, index: usize) -> Result<Properties> {
+pub(super) fn read(api: &CudaApi, index: usize) -> Result<Properties> {
     let asked = Asked {
         api,
         name: format!("{}:{index}", api.vendor.name()),
@@ -59,7 +59,7 @@ pub(super) fn read(api: &Api, index: usize) -> Result<Properties> {
 }
 
 /// The vendor's own number of a device.
-pub(super) fn device(api: &Api, index: usize) -> Result<i32> {
+pub(super) fn device(api: &CudaApi, index: usize) -> Result<i32> {
     let mut device = 0;
     call!(
         api,
@@ -70,7 +70,7 @@ pub(super) fn device(api: &Api, index: usize) -> Result<i32> {
 }
 
 /// Versions of driver and compiler. Devices are listed even where the compiler is absent.
-fn driver(api: &Api) -> Result<String> {
+fn driver(api: &CudaApi) -> Result<String> {
     let (major, minor) = api.version()?;
     let (driver, none) = match api.vendor {
         Vendor::Cuda => ("CUDA driver", "no NVRTC"),
@@ -82,7 +82,7 @@ fn driver(api: &Api) -> Result<String> {
 }
 
 struct Asked<'a> {
-    api: &'a Api,
+    api: &'a CudaApi,
     name: String,
     device: i32,
 }

@@ -52,12 +52,12 @@ macro_rules! functions {
     ($($field:ident = $symbol:literal: fn($($argument:ty),*) -> $result:ty;)*) => {
         /// The functions, named as in the C header without `cl`.
         #[derive(Debug)]
-        pub(crate) struct Api {
+        pub(crate) struct OpenClApi {
             $(pub $field: unsafe extern "C" fn($($argument),*) -> $result,)*
             _library: Library,
         }
 
-        impl Api {
+        impl OpenClApi {
             /// # Safety
             /// The library is an OpenCL loader.
             unsafe fn from(library: Library) -> Result<Self, libloading::Error> {
@@ -124,8 +124,8 @@ const ADVICE: &str = "install an OpenCL loader (Debian: ocl-icd-libopencl1) and 
                       or set VCYCLE_OPENCL to the path of the library";
 
 /// The functions of the library named by `VCYCLE_OPENCL`, or of the system's.
-pub(crate) fn api() -> Result<&'static Api> {
-    static API: OnceLock<Api> = OnceLock::new();
+pub(crate) fn api() -> Result<&'static OpenClApi> {
+    static API: OnceLock<OpenClApi> = OnceLock::new();
     if let Some(api) = API.get() {
         return Ok(api);
     }
@@ -138,11 +138,11 @@ pub(crate) fn api() -> Result<&'static Api> {
 }
 
 /// The first library of the list that can be loaded.
-fn load(names: &[&str]) -> Result<Api> {
+fn load(names: &[&str]) -> Result<OpenClApi> {
     let mut problems = Vec::new();
     for name in names {
         // SAFETY: loading an OpenCL loader runs no code of ours; the user names it.
-        match unsafe { Library::new(*name).and_then(|library| Api::from(library)) } {
+        match unsafe { Library::new(*name).and_then(|library| OpenClApi::from(library)) } {
             Ok(api) => return Ok(api),
             Err(problem) => problems.push(cause(&problem)),
         }

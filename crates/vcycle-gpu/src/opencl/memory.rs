@@ -1,27 +1,17 @@
 //! Memory of the device, and memory of the host for copies.
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::collections::HashMap;
 
-use super::{OpenCl, api};
-use crate::driver::Address;
+use super::api;
+use super::device::OpenCl;
 use crate::error::{Error, Result};
+use crate::handle::Address;
 use crate::sync::lock;
 
 /// What addresses are a multiple of.
 const ALIGNMENT: usize = 256;
 /// Host memory begins with a page.
 const PAGE: usize = 4096;
-
-/// Where allocations begin for the driver, and how many bytes they have.
-#[derive(Debug, Default)]
-pub(super) struct Allocations {
-    by_address: HashMap<Address, (usize, usize)>,
-    bytes: usize,
-}
-
-/// Host memory by its address.
-pub(super) type Pinned = HashMap<usize, Layout>;
 
 impl OpenCl {
     pub(super) fn free_bytes(&self) -> usize {

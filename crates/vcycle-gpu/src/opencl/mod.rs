@@ -5,21 +5,20 @@
 //! events and graphs.
 
 mod api;
+mod device;
+mod kept;
 mod memory;
 mod platform;
 mod program;
 mod queue;
 mod status;
 
-use std::sync::Mutex;
-
-use self::api::{Api, Object, api, library_error};
-use self::memory::{Allocations, Pinned};
-use self::platform::{Ask, Listed};
-use self::queue::{Command, Graphs, Kernels, Recording};
-use self::status::check;
-use crate::driver::{Address, Driver, Handle};
+use self::api::{Object, api};
+use self::device::OpenCl;
+use self::kept::QueueCommand;
+use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape, Source};
 use crate::properties::Properties;
 
@@ -38,97 +37,6 @@ pub(crate) fn open(index: usize) -> Result<Box<dyn Driver>> {
         known: "it is no longer listed".to_owned(),
     })?;
     Ok(Box::new(OpenCl::new(api, listed)?))
-}
-
-/// One device with its context and its queue.
-#[derive(Debug)]
-struct OpenCl {
-    api: &'static Api,
-    device: Object,
-    context: Object,
-    queue: Object,
-    properties: Properties,
-    /// Most bytes of one allocation.
-    largest: usize,
-    allocations: Mutex<Allocations>,
-    pinned: Mutex<Pinned>,
-    /// Arguments belong to a kernel, not to a launch: they are set and the kernel is queued under
-    /// this lock. It also keeps what a graph queues together.
-    queueing: Mutex<Kernels>,
-    recording: Mutex<Option<Recording>>,
-    graphs: Mutex<Graphs>,
-}
-
-// SAFETY: all of OpenCL may be called from any thread at any time, but for the arguments of
-// kernels, which are set under a lock.
-unsafe impl Send for OpenCl {}
-// SAFETY: calls of OpenCL may come from several threads at once; the arguments of kernels are set under a lock.
-unsafe impl Sync for OpenCl {}
-
-impl OpenCl {
-    fn new(api: &'static Api, listed: Listed) -> Result<Self> {
-        let Listed {
-            platform,
-            device,
-            properties,
-        } = listed;
-        check_version(&properties)?;
-        let ask = Ask { api, device };
-        if ask.number::<u64>(api::DEVICE_SVM_CAPABILITIES)? & api::SVM_COARSE_GRAIN_BUFFER == 0 {
-            return Err(Error::Unsupported {
-                device: properties.name,
-                what: "shared virtual memory".to_owned(),
-            });
-        }
-        let context = create_context(api, platform, device, &properties.name)?;
-        Ok(Self {
-            api,
-            device,
-            context,
-            queue: create_queue(api, context, device, &properties.name)?,
-            properties,
-            largest: ask.number::<u64>(api::DEVICE_MAX_MEM_ALLOC_SIZE)? as usize,
-            allocations: Mutex::default(),
-            pinned: Mutex::default(),
-            queueing: Mutex::default(),
-            recording: Mutex::default(),
-            graphs: Mutex::default(),
-        })
-    }
-
-    fn check(&self, call: &'static str, code: i32) -> Result<()> {
-        check(&self.properties.name, call, code)
-    }
-}
-
-fn check_version(properties: &Properties) -> Result<()> {
-    if !properties.architecture.starts_with("CL1.") {
-        return Ok(());
-    }
-    let problem = format!("offers {} only", properties.architecture);
-    let advice = "install a driver with OpenCL 3, or use the vendor's own interface";
-    Err(library_error(&properties.driver, &problem, advice))
-}
-
-fn create_context(api: &Api, platform: Object, device: Object, name: &str) -> Result<Object> {
-    let wanted = [api::CONTEXT_PLATFORM, platform as isize, 0];
-    let mut code = 0;
-    let none = std::ptr::null_mut();
-    // SAFETY: a list that ends with zero, one device, no callback.
-    let context =
-        unsafe { (api.create_context)(wanted.as_ptr(), 1, &device, none, none, &mut code) };
-    check(name, "clCreateContext", code)?;
-    Ok(context)
-}
-
-/// In order, with times of events.
-fn create_queue(api: &Api, context: Object, device: Object, name: &str) -> Result<Object> {
-    let wanted = [api::QUEUE_PROPERTIES, api::QUEUE_PROFILING_ENABLE, 0];
-    let mut code = 0;
-    // SAFETY: a list that ends with zero.
-    let queue = unsafe { (api.create_queue)(context, device, wanted.as_ptr(), &mut code) };
-    check(name, "clCreateCommandQueueWithProperties", code)?;
-    Ok(queue)
 }
 
 impl Driver for OpenCl {
@@ -162,7 +70,7 @@ impl Driver for OpenCl {
     }
 
     unsafe fn upload(&self, to: Address, from: *const u8, bytes: usize) -> Result<()> {
-        self.submit(Command::Copy {
+        self.submit(QueueCommand::Copy {
             to,
             from: from as Address,
             bytes,
@@ -170,7 +78,7 @@ impl Driver for OpenCl {
     }
 
     unsafe fn download(&self, to: *mut u8, from: Address, bytes: usize) -> Result<()> {
-        self.submit(Command::Copy {
+        self.submit(QueueCommand::Copy {
             to: to as Address,
             from,
             bytes,
@@ -178,11 +86,11 @@ impl Driver for OpenCl {
     }
 
     fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<()> {
-        self.submit(Command::Copy { to, from, bytes })
+        self.submit(QueueCommand::Copy { to, from, bytes })
     }
 
     fn clear(&self, address: Address, bytes: usize) -> Result<()> {
-        self.submit(Command::Clear { address, bytes })
+        self.submit(QueueCommand::Clear { address, bytes })
     }
 
     fn compile(&self, source: &Source) -> Result<Vec<u8>> {
@@ -201,7 +109,7 @@ impl Driver for OpenCl {
     }
 
     fn launch(&self, kernel: Handle, shape: Shape, arguments: &[Argument]) -> Result<()> {
-        self.submit(Command::Launch {
+        self.submit(QueueCommand::Launch {
             kernel,
             shape,
             arguments: arguments.to_vec(),

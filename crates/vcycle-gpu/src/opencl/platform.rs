@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::api::{self, Api, Object, library_error};
+use super::api::{self, Object, OpenClApi, library_error};
 use super::status::check;
 use crate::error::{Error, Result};
 use crate::properties::Properties;
@@ -18,7 +18,7 @@ pub(crate) struct Listed {
 
 /// All devices of all platforms, numbered in the order they are found. A platform that fails hides
 /// no other.
-pub(crate) fn list(api: &Api) -> Result<Vec<Listed>> {
+pub(crate) fn list(api: &OpenClApi) -> Result<Vec<Listed>> {
     let mut listed = Vec::new();
     let mut failed = None;
     for platform in platforms(api)? {
@@ -32,7 +32,7 @@ pub(crate) fn list(api: &Api) -> Result<Vec<Listed>> {
     Ok(listed)
 }
 
-fn list_platform(api: &Api, platform: Object, listed: &mut Vec<Listed>) -> Result<()> {
+fn list_platform(api: &OpenClApi, platform: Object, listed: &mut Vec<Listed>) -> Result<()> {
     for device in devices(api, platform)? {
         let properties = properties(api, platform, device, listed.len())?;
         listed.push(Listed {
@@ -49,7 +49,7 @@ fn nothing_found() -> Error {
     library_error("the OpenCL loader", "finds no device", advice)
 }
 
-fn platforms(api: &Api) -> Result<Vec<Object>> {
+fn platforms(api: &OpenClApi) -> Result<Vec<Object>> {
     let call = |count, out, found| {
         // SAFETY: `out` has room for `count` platforms.
         unsafe { (api.get_platform_ids)(count, out, found) }
@@ -57,7 +57,7 @@ fn platforms(api: &Api) -> Result<Vec<Object>> {
     objects("clGetPlatformIDs", api::PLATFORM_NOT_FOUND, call)
 }
 
-fn devices(api: &Api, platform: Object) -> Result<Vec<Object>> {
+fn devices(api: &OpenClApi, platform: Object) -> Result<Vec<Object>> {
     let call = |count, out, found| {
         // SAFETY: `out` has room for `count` devices.
         unsafe { (api.get_device_ids)(platform, api::DEVICE_TYPE_ALL, count, out, found) }
@@ -86,7 +86,12 @@ fn objects(
     Ok(objects)
 }
 
-fn properties(api: &Api, platform: Object, device: Object, number: usize) -> Result<Properties> {
+fn properties(
+    api: &OpenClApi,
+    platform: Object,
+    device: Object,
+    number: usize,
+) -> Result<Properties> {
     let ask = Ask { api, device };
     let extensions = ask.text(api::DEVICE_EXTENSIONS)?;
     let has = |name: &str| {
@@ -157,7 +162,7 @@ fn used_first(mut widths: Vec<usize>) -> Vec<usize> {
 
 /// Questions to one device.
 pub(crate) struct Ask<'a> {
-    pub api: &'a Api,
+    pub api: &'a OpenClApi,
     pub device: Object,
 }
 
@@ -201,7 +206,7 @@ impl Ask<'_> {
     }
 }
 
-fn platform_text(api: &Api, platform: Object, what: u32) -> Result<String> {
+fn platform_text(api: &OpenClApi, platform: Object, what: u32) -> Result<String> {
     let bytes = info("clGetPlatformInfo", |size, out, needed| {
         // SAFETY: `out` has room for `size` bytes.
         unsafe { (api.get_platform_info)(platform, what, size, out, needed) }

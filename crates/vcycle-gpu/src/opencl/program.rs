@@ -4,10 +4,11 @@ use std::ffi::CString;
 use std::fmt::Write;
 use std::ptr::{null, null_mut};
 
+use super::device::OpenCl;
 use super::platform::{info, text};
-use super::{OpenCl, api, api::Object};
-use crate::driver::Handle;
+use super::{api, api::Object};
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::kernel::Source;
 
 const BUILD_PROGRAM_FAILURE: i32 = -11;

@@ -1,59 +1,22 @@
 //! What is queued: at once, or recorded and queued again and again.
 
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
-use std::thread::{self, ThreadId};
+use std::thread;
 
-use super::{OpenCl, api};
-use crate::driver::{Address, Handle};
+use super::api;
+use super::device::OpenCl;
+use super::kept::{Kernels, QueueCommand, Recording};
 use crate::error::{Error, Result};
+use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape};
 use crate::opencl::api::Object;
 use crate::sync::lock;
 
-/// Something that can be queued.
-#[derive(Debug)]
-pub(super) enum Command {
-    Copy {
-        to: Address,
-        from: Address,
-        bytes: usize,
-    },
-    Clear {
-        address: Address,
-        bytes: usize,
-    },
-    Launch {
-        kernel: Handle,
-        shape: Shape,
-        arguments: Vec<Argument>,
-    },
-}
-
-/// What one thread has queued since it began to record.
-#[derive(Debug)]
-pub(super) struct Recording {
-    thread: ThreadId,
-    commands: Vec<Command>,
-    refused: Option<&'static str>,
-}
-
-/// Recorded work by its handle.
-#[derive(Debug, Default)]
-pub(super) struct Graphs {
-    by_handle: HashMap<Handle, Arc<Vec<Command>>>,
-    last: Handle,
-}
-
-/// The kernels that are launched: of each one for every set of arguments that are null. Drivers do
-/// not agree on whether an argument that was an address may become null.
-pub(super) type Kernels = HashMap<(Handle, u64), Handle>;
-
 impl OpenCl {
     /// Queues a command, or records it if this thread is recording.
-    pub(super) fn submit(&self, command: Command) -> Result<()> {
+    pub(super) fn submit(&self, command: QueueCommand) -> Result<()> {
         let mut recording = lock(&self.recording);
         if let Some(recording) = mine(&mut recording) {
             recording.commands.push(command);
@@ -117,12 +80,12 @@ impl OpenCl {
         lock(&self.graphs).by_handle.remove(&graph);
     }
 
-    fn enqueue(&self, command: &Command, kernels: &mut Kernels) -> Result<()> {
+    fn enqueue(&self, command: &QueueCommand, kernels: &mut Kernels) -> Result<()> {
         match command {
-            Command::Copy { bytes: 0, .. } | Command::Clear { bytes: 0, .. } => Ok(()),
-            Command::Copy { to, from, bytes } => self.enqueue_copy(*to, *from, *bytes),
-            Command::Clear { address, bytes } => self.enqueue_clear(*address, *bytes),
-            Command::Launch {
+            QueueCommand::Copy { bytes: 0, .. } | QueueCommand::Clear { bytes: 0, .. } => Ok(()),
+            QueueCommand::Copy { to, from, bytes } => self.enqueue_copy(*to, *from, *bytes),
+            QueueCommand::Clear { address, bytes } => self.enqueue_clear(*address, *bytes),
+            QueueCommand::Launch {
                 kernel,
                 shape,
                 arguments,

@@ -12,13 +12,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from . import _core
+from . import _core, _html, _plots
 from ._arrays import matrix_arrays, native_matrix
 from ._device import DeviceMatrix, contiguous, device_matrix, library_of, settle, shared
 from ._options import _STOP, as_json, configuration, renamed, unknown
-from ._outcome import LevelSummary, Outcome, levels_of
+from ._outcome import Outcome
 from ._preconditioner import applied, operator_of
 from ._solve import Callback, finished, kind, operands, returned
+from ._summary import LevelSummary, levels_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -233,27 +234,20 @@ class Hierarchy:
         return f"<vcycle.Hierarchy: {len(levels)} levels, {rows}>"
 
     def _repr_html_(self) -> str:
-        from ._html import hierarchy_page
-
-        return hierarchy_page(self)
+        return _html.hierarchy_page(self.report, self.summary)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The rows and nonzeros of every level, with matplotlib."""
-        from ._plots import levels
-
-        return levels(self, ax)
+        return _plots.levels(self.summary, self.operator_complexity, ax)
 
     def plot_spy(self) -> Any:
         """The pattern of every level's matrix, with matplotlib; returns the figure."""
-        from ._plots import spy
-
-        return spy(self)
+        return _plots.spy([level.A for level in self.levels])
 
     def plot_coarsening(self, coordinates: Any, ax: Axes | None = None) -> Axes:
         """Which unknowns, lying at `coordinates` in the plane, are found on which level."""
-        from ._plots import coarsening
-
-        return coarsening(self, coordinates, ax)
+        grouped, _ = self._native.coarsening()
+        return _plots.coarsening(self.coarse_maps(), grouped, self.shape[0], coordinates, ax)
 
     def coarse_maps(self) -> list[NDArray[np.int64]]:
         """For every level but the coarsest and each unknown (or node) its number, or that of its

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from ._hierarchy import Hierarchy
-    from ._outcome import LevelSummary, Outcome
+from ._summary import LevelSummary
 
 _TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
 _CELL = "padding:2px 10px;text-align:{}"
@@ -20,9 +19,35 @@ _FAINT = 'stroke="currentColor" stroke-opacity="0.15"'
 _DASHED = 'stroke="currentColor" stroke-opacity="0.6" stroke-dasharray="4 3"'
 
 
-def hierarchy_page(ml: Hierarchy) -> str:
+class _Ended(Protocol):
+    """What a page tells of a solve."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def explanation(self) -> str: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def relative_residual(self) -> float: ...
+    @property
+    def history(self) -> NDArray[np.float64]: ...
+    @property
+    def messages(self) -> tuple[str, ...]: ...
+    @property
+    def setup_seconds(self) -> float: ...
+    @property
+    def solve_seconds(self) -> float: ...
+    @property
+    def config(self) -> dict[str, Any]: ...
+    @property
+    def levels(self) -> tuple[LevelSummary, ...]: ...
+
+
+def hierarchy_page(report: dict[str, Any], levels: tuple[LevelSummary, ...]) -> str:
     """The levels as a table, with bars for their sizes."""
-    report = ml.report
     facts = (
         f"operator complexity {report['operator_complexity']:.2f}, "
         f"grid complexity {report['grid_complexity']:.2f}, "
@@ -30,8 +55,8 @@ def hierarchy_page(ml: Hierarchy) -> str:
     )
     notes = [report["stalled"], *report["notes"]]
     below = "".join(f"<div>{escape(note)}</div>" for note in notes if note)
-    title = f"<div><b>vcycle hierarchy</b>, {len(ml.summary)} levels</div>"
-    return f"<div>{title}{_levels(ml.summary)}<div>{escape(facts)}</div>{below}</div>"
+    title = f"<div><b>vcycle hierarchy</b>, {len(levels)} levels</div>"
+    return f"<div>{title}{_levels(levels)}<div>{escape(facts)}</div>{below}</div>"
 
 
 def _levels(levels: tuple[LevelSummary, ...]) -> str:
@@ -68,7 +93,7 @@ def _bar(share: float) -> str:
     return f'<div style="background:{_BLUE};height:10px;width:{width}px"></div>'
 
 
-def outcome_page(outcome: Outcome) -> str:
+def outcome_page(outcome: _Ended) -> str:
     """The verdict, the residual curve, what was chosen and, folded up, the levels."""
     colour = _GOOD if outcome.converged else _BAD
     facts = [f"{outcome.iterations} iterations", f"true relative residual {outcome.relative_residual:.2e}"]
@@ -88,7 +113,7 @@ def _time(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.1f} ms"
 
 
-def _curve(outcome: Outcome, width: int = 440, height: int = 170) -> str:
+def _curve(outcome: _Ended, width: int = 440, height: int = 170) -> str:
     """The residuals over the iterations, with a line at every few decades and at the tolerance."""
     numbers = np.arange(len(outcome.history))
     shown = np.isfinite(outcome.history) & (outcome.history > 0)

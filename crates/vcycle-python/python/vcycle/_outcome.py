@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _html, _plots
+from ._summary import LevelSummary, levels_of
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -20,18 +23,6 @@ class Column:
     status: str
     iterations: int
     relative_residual: float
-
-
-@dataclass(frozen=True)
-class LevelSummary:
-    """One level of a hierarchy, in numbers."""
-
-    rows: int
-    nonzeros: int
-    precision: str
-    smoother: str
-    bytes: int
-    setup_seconds: float
 
 
 @dataclass(frozen=True)
@@ -84,15 +75,11 @@ class Outcome:
         return self.text
 
     def _repr_html_(self) -> str:
-        from ._html import outcome_page
-
-        return outcome_page(self)
+        return _html.outcome_page(self)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Axes:
         """The residual after every iteration, with matplotlib."""
-        from ._plots import residuals
-
-        return residuals(self, ax, **kwargs)
+        return _plots.residuals(self.history, self.config["stop"]["rtol"], self.status, ax, **kwargs)
 
 
 class NotConverged(RuntimeError):
@@ -144,8 +131,3 @@ def outcome_of(x: NDArray[Any], text: str) -> Outcome:
         levels=() if hierarchy is None else levels_of(hierarchy),
         text=data["text"],
     )
-
-
-def levels_of(report: dict[str, Any]) -> tuple[LevelSummary, ...]:
-    """The levels of a report in JSON."""
-    return tuple(LevelSummary(**level) for level in report["levels"])

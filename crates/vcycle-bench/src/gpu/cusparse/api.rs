@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use libloading::Library;
 
-use crate::Result;
+use crate::common::Result;
 
 /// A handle or descriptor of the library.
 pub(super) type Opaque = *mut c_void;
@@ -118,4 +118,15 @@ pub(super) fn open() -> Result<Library> {
     opened
         .find_map(|library| library.ok())
         .ok_or_else(|| "libcusparse.so.12 was not found; name the file in VCYCLE_CUSPARSE".into())
+}
+
+/// The functions of products.
+pub(super) struct ProductFunctions {
+    pub create: CreateDescription,
+    pub destroy: Destroy,
+    pub estimate: ProductStep,
+    pub compute: ProductStep,
+    pub copy: ProductCopy,
+    pub get_size: GetSize,
+    pub set_pointers: SetPointers,
 }

@@ -8,29 +8,15 @@ use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};
 use vcycle_gpu::Memory;
 
-use super::api::{
-    BASE_ZERO, CreateDescription, Destroy, GetSize, INDEX_32, NOT_TRANSPOSED, Opaque, ProductCopy,
-    ProductStep, SetPointers, check,
-};
+use super::api::{BASE_ZERO, INDEX_32, NOT_TRANSPOSED, Opaque, ProductStep, check};
 use super::{Cusparse, Real, factors};
-use crate::Result;
+use crate::common::Result;
 
 /// `CUSPARSE_SPGEMM_DEFAULT`.
 const ALGORITHM: c_int = 0;
 
-/// The functions of products.
-pub(super) struct Functions {
-    pub create: CreateDescription,
-    pub destroy: Destroy,
-    pub estimate: ProductStep,
-    pub compute: ProductStep,
-    pub copy: ProductCopy,
-    pub get_size: GetSize,
-    pub set_pointers: SetPointers,
-}
-
 /// A matrix of the library.
-pub(in crate::gpu) struct Matrix<'c> {
+pub(in crate::gpu) struct CusparseMatrix<'c> {
     cusparse: &'c Cusparse,
     size: Size,
     entries: usize,
@@ -38,7 +24,7 @@ pub(in crate::gpu) struct Matrix<'c> {
     arrays: [Memory; 3],
 }
 
-impl Drop for Matrix<'_> {
+impl Drop for CusparseMatrix<'_> {
     fn drop(&mut self) {
         // SAFETY: a description of this library, no longer used.
         unsafe { (self.cusparse.destroy_csr)(self.description) };
@@ -47,7 +33,7 @@ impl Drop for Matrix<'_> {
 
 impl Cusparse {
     /// Copies a matrix for the library.
-    pub fn matrix(&self, a: &Csr<f64>) -> Result<Matrix<'_>> {
+    pub fn matrix(&self, a: &Csr<f64>) -> Result<CusparseMatrix<'_>> {
         let offsets: Vec<i32> = a.offsets().iter().map(|&place| place as i32).collect();
         let arrays = [
             self.upload(&offsets)?,
@@ -57,7 +43,12 @@ impl Cusparse {
         self.described(a.size(), a.nonzeros(), arrays)
     }
 
-    fn described(&self, size: Size, entries: usize, arrays: [Memory; 3]) -> Result<Matrix<'_>> {
+    fn described(
+        &self,
+        size: Size,
+        entries: usize,
+        arrays: [Memory; 3],
+    ) -> Result<CusparseMatrix<'_>> {
         let mut description = ptr::null_mut();
         let address = |array: usize| match entries {
             0 if array > 0 => 0,
@@ -79,7 +70,7 @@ impl Cusparse {
                 f64::DATA_TYPE,
             )
         })?;
-        Ok(Matrix {
+        Ok(CusparseMatrix {
             cusparse: self,
             size,
             entries,
@@ -89,7 +80,11 @@ impl Cusparse {
     }
 
     /// `A B`.
-    pub fn product<'c>(&'c self, a: &Matrix<'_>, b: &Matrix<'_>) -> Result<Matrix<'c>> {
+    pub fn product<'c>(
+        &'c self,
+        a: &CusparseMatrix<'_>,
+        b: &CusparseMatrix<'_>,
+    ) -> Result<CusparseMatrix<'c>> {
         self.in_stream()?;
         let size = Size::new(a.size.rows, b.size.cols);
         let offsets = self.device.allocate(4 * (size.rows + 1))?;
@@ -110,9 +105,9 @@ impl Cusparse {
 
     fn steps(
         &self,
-        a: &Matrix<'_>,
-        b: &Matrix<'_>,
-        c: &mut Matrix<'_>,
+        a: &CusparseMatrix<'_>,
+        b: &CusparseMatrix<'_>,
+        c: &mut CusparseMatrix<'_>,
         description: Opaque,
     ) -> Result<()> {
         let functions = &self.spgemm;
@@ -166,7 +161,7 @@ impl Cusparse {
         &self,
         name: &str,
         function: ProductStep,
-        [a, b, c]: [&Matrix<'_>; 3],
+        [a, b, c]: [&CusparseMatrix<'_>; 3],
         description: Opaque,
     ) -> Result<Memory> {
         let (one, zero) = factors::<f64>();
@@ -199,7 +194,7 @@ impl Cusparse {
     }
 }
 
-impl Matrix<'_> {
+impl CusparseMatrix<'_> {
     /// How many entries it has.
     pub fn entries(&self) -> usize {
         self.entries

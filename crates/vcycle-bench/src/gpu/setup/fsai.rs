@@ -8,9 +8,9 @@ use vcycle::linop::{Factory, LinOp};
 use vcycle::precond::{Fsai, FsaiSetup};
 use vcycle::vector::Vector;
 
-use super::super::report::Report;
-use super::{Bench, ROUNDS};
-use crate::{Result, table};
+use super::bench::{ROUNDS, SetupBench};
+use crate::common::{Result, table};
+use crate::gpu::report::MarkdownReport;
 
 const FULL: [&str; 3] = [
     "elasticity:60x20x20",
@@ -23,7 +23,7 @@ const HOST_ROUNDS: usize = 2;
 /// Applications that are timed together.
 const APPLICATIONS: u32 = 20;
 
-pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
     report.add("## FSAI")?;
     for problem in bench.names(&FULL, &SMALL) {
         report.add(of_problem(bench, problem)?)?;
@@ -36,7 +36,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     ))
 }
 
-fn of_problem(bench: &Bench, problem: &str) -> Result<comfy_table::Table> {
+fn of_problem(bench: &SetupBench, problem: &str) -> Result<comfy_table::Table> {
     let mut table = table(&[
         "matrix",
         "pattern",
@@ -95,7 +95,12 @@ struct Times {
     apply: f64,
 }
 
-fn measure(bench: &Bench, fsai: &Fsai, a: &Arc<dyn LinOp<f64>>, rounds: usize) -> Result<Times> {
+fn measure(
+    bench: &SetupBench,
+    fsai: &Fsai,
+    a: &Arc<dyn LinOp<f64>>,
+    rounds: usize,
+) -> Result<Times> {
     let ws = Workspace::new();
     let x = Vector::filled(a.executor(), a.size().rows, 1, 1.0)?;
     let mut y = Vector::zeros_like(&x)?;

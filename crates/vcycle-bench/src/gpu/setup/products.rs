@@ -7,10 +7,10 @@ use vcycle::multigrid::coarsen::pmis;
 use vcycle::multigrid::interpolate::{Truncation, extended_i};
 use vcycle::multigrid::strength::{Classical, Strength};
 
-use super::super::cusparse::Cusparse;
-use super::super::report::{Report, cell};
-use super::{Bench, ROUNDS};
-use crate::{Result, table};
+use super::bench::{ROUNDS, SetupBench};
+use crate::common::{Result, table};
+use crate::gpu::cusparse::Cusparse;
+use crate::gpu::report::{MarkdownReport, cell};
 
 const FULL: [&str; 4] = [
     "poisson7:128",
@@ -22,7 +22,7 @@ const SMALL: [&str; 2] = ["poisson7:20", "elasticity:8x4x4"];
 /// Results of more entries than this are compared by their number alone.
 const COMPARED: usize = 60_000_000;
 
-pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Products of sparse matrices")?;
     let cusparse = Cusparse::load(&bench.device);
     if let Err(error) = &cusparse {
@@ -70,7 +70,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     )
 }
 
-fn best(bench: &Bench, make: &mut dyn FnMut() -> Result<Csr<f64>>) -> Result<(f64, Csr<f64>)> {
+fn best(bench: &SetupBench, make: &mut dyn FnMut() -> Result<Csr<f64>>) -> Result<(f64, Csr<f64>)> {
     let mut last = make()?;
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {
@@ -85,7 +85,7 @@ fn best(bench: &Bench, make: &mut dyn FnMut() -> Result<Csr<f64>>) -> Result<(f6
 
 /// The time of cuSPARSE, and how far its result is from ours.
 fn other_product(
-    bench: &Bench,
+    bench: &SetupBench,
     cusparse: &Cusparse,
     a: &Csr<f64>,
     b: &Csr<f64>,

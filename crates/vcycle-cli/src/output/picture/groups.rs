@@ -5,8 +5,9 @@ use std::fmt::Write;
 use vcycle::multigrid::CoarseMaps;
 use vcycle::multigrid::coarsen::NONE;
 
+use super::key::Key;
 use super::lattice::{EMPTY, Lattice};
-use super::{Key, count};
+use crate::output::format::count;
 
 /// Of groups; no two neighbours have the same unless there are more colours needed.
 const COLOURS: [&str; 7] = [

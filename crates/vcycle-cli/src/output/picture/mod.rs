@@ -1,6 +1,7 @@
 //! The coarsening of a problem in the plane, as a picture.
 
 mod groups;
+mod key;
 mod lattice;
 
 use std::fmt::Write;
@@ -12,11 +13,12 @@ use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, CoarseMaps};
 
+use self::key::Key;
 use self::lattice::Lattice;
 use super::format::count;
 use super::markup::escape;
 use crate::error::{CliError, Result};
-use crate::input::System;
+use crate::input::InputSystem;
 
 /// The longer side of what is drawn, in pixels.
 const SIDE: f64 = 720.0;
@@ -33,7 +35,7 @@ const DEPTHS: [&str; 7] = [
 ];
 
 /// Coarsens and writes the picture.
-pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &System<T>) -> Result<()> {
+pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &InputSystem<T>) -> Result<()> {
     let points = drawable(system)?;
     let a: Arc<dyn LinOp<T>> = Arc::clone(&system.a) as _;
     let maps = amg.coarse_maps(&a, &Workspace::new())?;
@@ -48,7 +50,7 @@ pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &System<T>) -> Result<()> 
 }
 
 /// The points of a system, if they can be drawn.
-pub fn drawable<T: Wide>(system: &System<T>) -> Result<&[[f64; 2]]> {
+pub fn drawable<T: Wide>(system: &InputSystem<T>) -> Result<&[[f64; 2]]> {
     match &system.plane {
         None => Err(refused(format!(
             "{} is no problem of the gallery in the plane, like poisson5:40, aniso5:40,0.01 or lshape:o1,l4",
@@ -97,9 +99,6 @@ fn svg(name: &str, points: &[[f64; 2]], maps: &CoarseMaps) -> String {
     }
     svg + "</g></svg>\n"
 }
-
-/// What a sign of the picture stands for: the sign and the words.
-type Key = Vec<(String, String)>;
 
 fn draw_points(lattice: &Lattice, maps: &CoarseMaps) -> (String, Key) {
     let depths = maps.depths();

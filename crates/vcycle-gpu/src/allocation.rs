@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Device;
 use crate::counters::add;
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::{Memory, Owner};
 use crate::pool::Pool;
@@ -51,7 +51,7 @@ impl Device {
         owner: Owner,
     ) -> Result<Memory> {
         if bytes > 0 {
-            self.driver.check_address(address)?;
+            self.driver().check_address(address)?;
         }
         Ok(Memory {
             device: Arc::clone(self),
@@ -64,10 +64,10 @@ impl Device {
     fn allocate_new(&self, size: usize) -> Result<u64> {
         self.check_recording("allocation")?;
         add(&self.counters.allocations, 1);
-        match self.driver.allocate(size) {
+        match self.driver().allocate(size) {
             Err(Error::OutOfMemory { .. }) => {
                 self.release_pool();
-                self.driver.allocate(size)
+                self.driver().allocate(size)
             }
             result => result,
         }
@@ -102,17 +102,10 @@ impl Device {
     pub fn release_pool(&self) {
         let kept = lock(&self.pool).drain();
         kept.into_iter()
-            .for_each(|address| self.driver.free(address));
+            .for_each(|address| self.driver().free(address));
         for block in lock(&self.pinned).split_off(0) {
-            self.driver.free_pinned(block.pointer);
+            self.driver().free_pinned(block.pointer);
         }
-    }
-
-    pub(crate) fn give_back(&self, address: u64, bytes: usize) {
-        let size = Pool::rounded(bytes);
-        let mut pool = lock(&self.pool);
-        pool.end_use(size);
-        pool.give(size, address);
     }
 
     /// Fails if so many bytes are not free, before any of them is asked for.
@@ -138,7 +131,7 @@ impl Device {
     /// # Errors
     /// When the device fails.
     pub fn free_memory(&self) -> Result<usize> {
-        let of_driver = self.driver.free_memory()?;
+        let of_driver = self.driver().free_memory()?;
         Ok(lock(&self.pool).free_beside(of_driver))
     }
 }

@@ -1,5 +1,7 @@
 //! `vcycle info`.
 
+mod advice;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -8,19 +10,18 @@ use vcycle::config::{Attempt, Config, PreconditionerConfig, Wide, attempts};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
-use vcycle::matrix::{Csr, Facts};
+use vcycle::matrix::Csr;
 use vcycle::multigrid::{Amg, Report};
 use vcycle::structured::{Structure, find_stencil};
 
-use super::advice::{Advice, advise};
-use super::solve::place;
+use self::advice::{Advice, advise};
 use crate::args::InfoArgs;
 use crate::error::{CliError, Result};
-use crate::input::{AnySystem, System};
-use crate::output::format::{bytes, count};
+use crate::input::{AnyInput, InputSystem};
 use crate::output::progress::Progress;
 use crate::output::summary::Level;
-use crate::output::{picture, print, table};
+use crate::output::{facts, picture, print, table};
+use crate::place::place;
 
 /// Prints the facts of a matrix, the levels multigrid makes of it, and what to try.
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
@@ -29,10 +30,10 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     place(&args.place, &mut config);
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json, "reading");
-    let system = AnySystem::read(&args.input, &executor, &progress)?;
+    let system = AnyInput::read(&args.input, &executor, &mut |read| progress.reading(read))?;
     match system {
-        AnySystem::Real(system) => tell(args, &amg, &system, &progress)?,
-        AnySystem::Complex(system) => tell(args, &amg, &system, &progress)?,
+        AnyInput::Real(system) => tell(args, &amg, &system, &progress)?,
+        AnyInput::Complex(system) => tell(args, &amg, &system, &progress)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -51,7 +52,7 @@ fn multigrid(args: &InfoArgs) -> Result<Amg> {
 fn tell<T: Wide>(
     args: &InfoArgs,
     amg: &Amg,
-    system: &System<T>,
+    system: &InputSystem<T>,
     progress: &Progress,
 ) -> Result<()> {
     if let Some(path) = &args.plot_coarsening {
@@ -83,7 +84,7 @@ fn tell<T: Wide>(
         return Ok(());
     }
     print(&system.name);
-    let mut rows = fact_rows(&facts);
+    let mut rows = facts::rows(&facts);
     rows.push(("structure", structure_in_words(&system.a)));
     print(&table::facts(rows));
     match hierarchy {
@@ -123,7 +124,7 @@ fn structure_in_words<T: Wide>(a: &Csr<T>) -> String {
 /// The levels, or why there are none.
 fn set_up<T: Wide>(
     amg: &Amg,
-    system: &System<T>,
+    system: &InputSystem<T>,
     progress: &Progress,
 ) -> std::result::Result<Report, String> {
     let log = match progress.is_shown() {
@@ -180,73 +181,4 @@ fn list(tries: &[Attempt]) -> String {
         })
         .collect();
     options.join(", ")
-}
-
-/// The facts as a table for people.
-pub fn fact_rows(facts: &Facts) -> Vec<(&'static str, String)> {
-    let kind = if facts.complex { "complex" } else { "real" };
-    vec![
-        (
-            "size",
-            format!("{} x {}", count(facts.rows), count(facts.columns)),
-        ),
-        (
-            "entries",
-            format!(
-                "{} {kind}, {} of them zero",
-                count(facts.nonzeros),
-                count(facts.stored_zeros)
-            ),
-        ),
-        (
-            "entries a row",
-            format!(
-                "{} to {}, {:.2} on average, {} empty rows",
-                count(facts.row_min),
-                count(facts.row_max),
-                facts.row_mean,
-                count(facts.empty_rows)
-            ),
-        ),
-        ("symmetry", symmetry(facts).to_owned()),
-        (
-            "diagonal",
-            format!(
-                "{} missing, {} zero, {} negative",
-                count(facts.missing_diagonal),
-                count(facts.zero_diagonal),
-                count(facts.negative_diagonal)
-            ),
-        ),
-        (
-            "diagonally dominant",
-            format!("{:.1} % of the rows", 100.0 * facts.dominant_rows),
-        ),
-        (
-            "absolute values",
-            format!("{:.3e} to {:.3e}", facts.smallest, facts.largest),
-        ),
-        ("narrower precision", narrower(facts)),
-        ("bandwidth", count(facts.bandwidth)),
-        ("memory", bytes(facts.bytes)),
-    ]
-}
-
-fn symmetry(facts: &Facts) -> &'static str {
-    match (facts.hermitian, facts.symmetric, facts.symmetric_pattern) {
-        (true, _, _) if facts.complex => "Hermitian",
-        (_, true, _) => "symmetric",
-        (_, _, true) => "symmetric in pattern only",
-        _ => "not symmetric",
-    }
-}
-
-fn narrower(facts: &Facts) -> String {
-    let fits = |fits: bool| if fits { "fits" } else { "overflows" };
-    format!(
-        "f32 and bf16: {}; f16: {}, {} entries underflow",
-        fits(facts.fits_f32),
-        fits(facts.fits_f16),
-        count(facts.f16_underflows)
-    )
 }

@@ -1,26 +1,15 @@
 //! Copies to a device, from it and within it.
 
-use std::sync::Arc;
-
-use super::Device;
 use crate::counters::add;
-use crate::driver::Handle;
+use crate::device::Device;
 use crate::error::Result;
+use crate::handle::Handle;
 use crate::memory::Memory;
-use crate::readback::{Pinned, Readback};
+use crate::pinned::Staging;
 use crate::sync::lock;
 
 /// Bytes that travel at a time through pinned memory.
 const STAGE: usize = 16 << 20;
-
-/// Two pinned blocks: one is filled while the other travels.
-#[derive(Debug)]
-pub(super) struct Staging {
-    blocks: [*mut u8; 2],
-}
-
-// SAFETY: the blocks are reached through the mutex of the device alone.
-unsafe impl Send for Staging {}
 
 impl Device {
     /// Copies from the host; `from` may change as soon as this returns.
@@ -44,9 +33,9 @@ impl Device {
             // SAFETY: the block is pinned, as large as a part, and no copy uses it any more.
             unsafe {
                 std::ptr::copy_nonoverlapping(part.as_ptr(), blocks[turn], part.len());
-                self.driver.upload(to, blocks[turn], part.len())?;
+                self.driver().upload(to, blocks[turn], part.len())?;
             }
-            events[turn] = Some(self.driver.record()?);
+            events[turn] = Some(self.driver().record()?);
         }
         events.into_iter().try_for_each(|event| self.finish(event))
     }
@@ -83,8 +72,8 @@ impl Device {
             let from = from.address + (first + number * STAGE) as u64;
             // SAFETY: the block is pinned and as large as a part; the copy is done when it is read.
             unsafe {
-                self.driver.download(block, from, part.len())?;
-                let event = self.driver.record()?;
+                self.driver().download(block, from, part.len())?;
+                let event = self.driver().record()?;
                 self.finish(Some(event))?;
                 std::ptr::copy_nonoverlapping(block, part.as_mut_ptr(), part.len());
             }
@@ -96,8 +85,8 @@ impl Device {
         if let Some(staging) = staging {
             return Ok(staging.blocks);
         }
-        let first = self.driver.allocate_pinned(STAGE)?;
-        let second = self.driver.allocate_pinned(STAGE)?;
+        let first = self.driver().allocate_pinned(STAGE)?;
+        let second = self.driver().allocate_pinned(STAGE)?;
         let blocks = [first, second];
         *staging = Some(Staging { blocks });
         Ok(blocks)
@@ -105,8 +94,8 @@ impl Device {
 
     fn finish(&self, event: Option<Handle>) -> Result<()> {
         let Some(event) = event else { return Ok(()) };
-        let waited = self.driver.wait(event);
-        self.driver.free_event(event);
+        let waited = self.driver().wait(event);
+        self.driver().free_event(event);
         waited
     }
 
@@ -122,7 +111,7 @@ impl Device {
             bytes <= to.bytes.min(from.bytes),
             "more bytes than the memory has"
         );
-        self.driver.copy(to.address, from.address, bytes)
+        self.driver().copy(to.address, from.address, bytes)
     }
 
     /// Queues setting all bytes to zero.
@@ -132,50 +121,7 @@ impl Device {
     pub fn clear(&self, memory: &Memory) -> Result<()> {
         match memory.bytes {
             0 => Ok(()),
-            bytes => self.driver.clear(memory.address, bytes),
+            bytes => self.driver().clear(memory.address, bytes),
         }
-    }
-
-    /// A place for results of up to `bytes` bytes.
-    ///
-    /// # Errors
-    /// When memory is short.
-    pub fn readback(self: &Arc<Self>, bytes: usize) -> Result<Readback> {
-        let mut kept = lock(&self.pinned);
-        let found = kept.iter().position(|block| block.room >= bytes);
-        let block = match found {
-            Some(place) => kept.swap_remove(place),
-            None => Pinned {
-                pointer: self.driver.allocate_pinned(bytes)?,
-                room: bytes,
-            },
-        };
-        Ok(Readback {
-            device: Arc::clone(self),
-            block,
-            bytes,
-            event: None,
-        })
-    }
-
-    /// Queues a copy of the first bytes of `from` to the host, as many as `to` has; the host does
-    /// not wait before [`Readback::wait`].
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When the memory is smaller.
-    pub fn read_begin(&self, to: &mut Readback, from: &Memory) -> Result<()> {
-        assert!(to.bytes <= from.bytes, "more bytes than the memory has");
-        to.wait()?;
-        add(&self.counters.downloaded, to.bytes);
-        // SAFETY: pinned memory of that size, not touched before the event has passed.
-        unsafe {
-            self.driver
-                .download(to.block.pointer, from.address, to.bytes)?
-        };
-        to.event = Some(self.driver.record()?);
-        Ok(())
     }
 }

@@ -1,23 +1,22 @@
-//! A device: its programs and its stream; its memory is in [`allocation`], copies in [`transfer`].
-
-mod allocation;
-mod transfer;
+//! A device: its programs and its stream.
+//!
+//! What it does with memory, copies, graphs and events is in the files that have these: each adds
+//! its methods to [`Device`], which knows none of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::cache::{self, Builds};
-use crate::counters::{Counters, Counts, add, count_recorded, is_recording, recorded};
+use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;
-use crate::driver::{Driver, Handle};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::handle::Handle;
 use crate::kernel::{Argument, Kernel, Shape, Source};
+use crate::pinned::{Pinned, Staging};
 use crate::pool::Pool;
 use crate::properties::Properties;
-use crate::readback::Pinned;
 use crate::sync::lock;
-use transfer::Staging;
 
 /// One GPU, or a processor that plays one.
 ///
@@ -26,19 +25,19 @@ use transfer::Staging;
 #[derive(Debug)]
 pub struct Device {
     driver: Box<dyn Driver>,
-    pool: Mutex<Pool>,
-    modules: Mutex<HashMap<Source, Program>>,
+    pub(crate) pool: Mutex<Pool>,
+    modules: Mutex<HashMap<Source, ModuleSlot>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
-    staging: Mutex<Option<Staging>>,
+    pub(crate) staging: Mutex<Option<Staging>>,
     /// Blocks of former readbacks: to pin memory takes as long as a short iteration.
     pub(crate) pinned: Mutex<Vec<Pinned>>,
-    capturing: Mutex<()>,
-    counters: Counters,
+    pub(crate) capturing: Mutex<()>,
+    pub(crate) counters: Counters,
     builds: Mutex<Builds>,
 }
 
 /// A program, once it is there. Programs are compiled at the same time by the threads that ask for them.
-type Program = Arc<Mutex<Option<Handle>>>;
+type ModuleSlot = Arc<Mutex<Option<Handle>>>;
 
 impl Device {
     /// The device of a name such as `cuda:0`. Every call returns the same one.
@@ -148,7 +147,7 @@ impl Device {
     }
 
     /// Fails while this thread records: what cannot be replayed must not happen.
-    fn check_recording(&self, what: &str) -> Result<()> {
+    pub(crate) fn check_recording(&self, what: &str) -> Result<()> {
         match is_recording() {
             false => Ok(()),
             true => Err(Error::Unsupported {
@@ -181,37 +180,6 @@ impl Device {
             add(&self.counters.launches, 1);
         }
         self.driver.launch(kernel.handle, shape, arguments)
-    }
-
-    /// Records what `work` queues on this thread, without running it.
-    ///
-    /// # Errors
-    /// Those of `work`, and when something cannot be recorded: memory was allocated, or the host
-    /// waited for the device.
-    pub fn capture<E: From<Error>>(
-        self: &Arc<Self>,
-        work: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Graph, E> {
-        let _alone = lock(&self.capturing);
-        self.driver.begin_capture()?;
-        let (worked, launches) = recorded(work);
-        let ended = self.driver.end_capture().map(|handle| Graph {
-            device: Arc::clone(self),
-            handle,
-            launches,
-        });
-        worked?;
-        Ok(ended?)
-    }
-
-    /// Queues recorded work.
-    ///
-    /// # Errors
-    /// When the device fails.
-    pub fn replay(&self, graph: &Graph) -> Result<()> {
-        add(&self.counters.replays, 1);
-        add(&self.counters.replayed, graph.launches as usize);
-        self.driver.replay(graph.handle)
     }
 
     /// Milliseconds of device time that queued work takes.

@@ -1,0 +1,117 @@
+//! The configuration that the options of `vcycle solve` ask for.
+
+use std::str::FromStr;
+
+use vcycle::config::{Config, ConfigError, PreconditionerConfig};
+use vcycle::multigrid::Amg;
+
+use crate::args::SolveArgs;
+use crate::error::{CliError, Result};
+use crate::place::place;
+
+/// The configuration file, overridden by the options.
+pub fn configuration(args: &SolveArgs) -> Result<Config> {
+    let mut config = match (&args.config, &args.preset) {
+        (Some(path), _) => Config::read(path)?,
+        (None, Some(name)) => Config::preset(name)?,
+        (None, None) => Config::default(),
+    };
+    if let Some(text) = &args.solver {
+        config.solver = text.parse()?;
+    }
+    if let Some(text) = &args.precond {
+        config.preconditioner = text.parse()?;
+    }
+    match args.precision.as_deref() {
+        Some(text) if !of_levels(text, &config.preconditioner) => {
+            config.precision = Some(text.parse()?);
+            multigrid(args, None, &mut config.preconditioner)?;
+        }
+        levels => multigrid(args, levels, &mut config.preconditioner)?,
+    }
+    if let Some(text) = &args.format {
+        config.format = text.parse()?;
+    }
+    if args.rtol.is_some() {
+        (config.stop.rtol, config.stop.reduction) = (args.rtol, None);
+    }
+    config.stop.max_iterations = args.max_iters.unwrap_or(config.stop.max_iterations);
+    config.stop.time_limit = args.time_limit.or(config.stop.time_limit);
+    place(&args.place, &mut config);
+    Ok(config)
+}
+
+/// Whether a precision is that of multigrid's levels and not of the whole solve.
+fn of_levels(precision: &str, preconditioner: &PreconditionerConfig) -> bool {
+    use PreconditionerConfig::{Amg, StructMg};
+    precision.contains('-') || matches!(preconditioner, Amg(_) | StructMg(_))
+}
+
+/// The options of multigrid, which choose it where nothing else is.
+fn multigrid(
+    args: &SolveArgs,
+    precision: Option<&str>,
+    preconditioner: &mut PreconditionerConfig,
+) -> Result<()> {
+    let options = [
+        args.coarsening.as_deref(),
+        args.interpolation.as_deref(),
+        args.smoother.as_deref(),
+        args.post_smoother.as_deref(),
+        args.cycle.as_deref(),
+        args.scaling.as_deref(),
+        precision,
+    ];
+    let asked =
+        args.plot_coarsening.is_some() || args.restriction_scaling.is_some() || args.fmg_start;
+    if !asked && options.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    let mut amg = match preconditioner {
+        PreconditionerConfig::Amg(amg) => amg.clone(),
+        PreconditionerConfig::Auto(_) => Amg::default(),
+        PreconditionerConfig::StructMg(structured) if only_structured(args) => {
+            set(args.scaling.as_deref(), &mut structured.scaling)?;
+            structured.precision = precision.map(str::parse).transpose()?;
+            return Ok(());
+        }
+        other => {
+            let reason = format!("an option of multigrid, but the preconditioner is `{other}`");
+            return Err(CliError::Option {
+                option: "--coarsening, --interpolation, --smoother, --post-smoother, --cycle, --fmg-start, --scaling, --precision or --plot-coarsening",
+                reason,
+            });
+        }
+    };
+    set(args.coarsening.as_deref(), &mut amg.coarsening)?;
+    set(args.interpolation.as_deref(), &mut amg.interpolation)?;
+    set(args.smoother.as_deref(), &mut amg.smoother)?;
+    set(args.post_smoother.as_deref(), &mut amg.post_smoother)?;
+    amg.fmg_start |= args.fmg_start;
+    set(args.cycle.as_deref(), &mut amg.cycle)?;
+    set(args.scaling.as_deref(), &mut amg.scaling)?;
+    set(precision, &mut amg.precision)?;
+    amg.restriction_scaling = args.restriction_scaling.unwrap_or(amg.restriction_scaling);
+    *preconditioner = PreconditionerConfig::Amg(amg);
+    Ok(())
+}
+
+/// Whether all options of multigrid are such that structured multigrid has, too.
+fn only_structured(args: &SolveArgs) -> bool {
+    let others = [
+        &args.coarsening,
+        &args.interpolation,
+        &args.smoother,
+        &args.cycle,
+    ];
+    let more = args.plot_coarsening.is_some() || args.restriction_scaling.is_some();
+    !more && others.iter().all(|option| option.is_none())
+}
+
+/// Parses an option that was given.
+fn set<V: FromStr<Err = ConfigError>>(option: Option<&str>, value: &mut V) -> Result<()> {
+    if let Some(text) = option {
+        *value = text.parse()?;
+    }
+    Ok(())
+}

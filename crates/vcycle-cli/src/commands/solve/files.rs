@@ -1,0 +1,83 @@
+//! The files a solve writes.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use vcycle::config::{PreconditionerConfig, Solution, Wide};
+use vcycle::log::ChromeTrace;
+
+use super::records::Records;
+use crate::args::SolveArgs;
+use crate::error::{CliError, Result};
+use crate::input::InputSystem;
+use crate::output::report::HtmlReport;
+use crate::output::summary::Summary;
+use crate::output::{picture, spy};
+
+/// Fails where a file could not be written after a long solve, for want of its folder.
+pub fn check_folders(args: &SolveArgs) -> Result<()> {
+    let files = [
+        &args.output,
+        &args.report,
+        &args.trace,
+        &args.plot_coarsening,
+    ];
+    files
+        .into_iter()
+        .flatten()
+        .try_for_each(|path| check_folder(path))
+}
+
+fn check_folder(path: &Path) -> Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    std::fs::read_dir(folder)
+        .map(drop)
+        .map_err(CliError::writing(path))
+}
+
+/// The picture, the trace and the report, as far as they are asked for.
+pub fn write_files<T: Wide>(
+    args: &SolveArgs,
+    system: &InputSystem<T>,
+    solution: &Solution<T>,
+    summary: &Summary,
+    records: &Records,
+) -> Result<()> {
+    if let (Some(path), PreconditionerConfig::Amg(amg)) =
+        (&args.plot_coarsening, &solution.config.preconditioner)
+    {
+        picture::write(path, amg, system)?;
+    }
+    if let Some(path) = &args.trace {
+        write_trace(path, &records.trace.borrow()).map_err(CliError::writing(path))?;
+    }
+    if let Some(path) = &args.report {
+        let report = HtmlReport {
+            summary,
+            facts: &system.a.facts(),
+            profile: &records.profile.borrow(),
+            spy: spy::svg(system.a.pattern()),
+            tolerance: solution.config.stop.rtol,
+        };
+        std::fs::write(path, report.html()).map_err(CliError::writing(path))?;
+    }
+    Ok(())
+}
+
+/// The file for the solution of the second, third... matrix: `x.mtx` becomes `x-2.mtx`.
+pub fn numbered(path: &Path, number: usize) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match name.split_once('.') {
+        _ if number == 1 => path.to_owned(),
+        None => path.with_file_name(format!("{name}-{number}")),
+        Some((stem, ending)) => path.with_file_name(format!("{stem}-{number}.{ending}")),
+    }
+}
+
+fn write_trace(path: &Path, trace: &ChromeTrace) -> std::io::Result<()> {
+    trace.write_to(BufWriter::new(File::create(path)?))
+}

@@ -1,0 +1,34 @@
+//! `vcycle solve`.
+
+mod configuration;
+mod files;
+mod records;
+mod task;
+
+use std::process::ExitCode;
+
+use self::configuration::configuration;
+use self::files::check_folders;
+use self::task::Task;
+use crate::args::SolveArgs;
+use crate::error::Result;
+use crate::input::AnyInput;
+
+/// Solves; success only if it converged.
+pub fn run(args: &SolveArgs) -> Result<ExitCode> {
+    let config = configuration(args)?;
+    // What is wrong with the options is said before a large file is read.
+    config.stop.stop()?;
+    check_folders(args)?;
+    let executor = config.run.executor()?;
+    let task = Task {
+        args,
+        config,
+        executor,
+    };
+    let (system, read) = task.read(&args.input.source)?;
+    match system {
+        AnyInput::Real(system) => task.solve(system, read),
+        AnyInput::Complex(system) => task.solve(system, read),
+    }
+}

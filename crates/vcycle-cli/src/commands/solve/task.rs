@@ -1,0 +1,138 @@
+//! Solves, one matrix after the other.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use vcycle::config::{self, Config, Sequence, Wide};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::io::write_vector;
+
+use super::files::{numbered, write_files};
+use super::records::Records;
+use crate::args::{InputArgs, SolveArgs};
+use crate::error::{CliError, Result};
+use crate::input::{AnyInput, InputSystem};
+use crate::known::near_nullspace;
+use crate::output::overview::{overview, verdict};
+use crate::output::progress::Progress;
+use crate::output::style::Style;
+use crate::output::summary::Summary;
+use crate::output::{picture, plot, print, table};
+
+/// Solves, from systems read to their output.
+pub struct Task<'t> {
+    pub args: &'t SolveArgs,
+    pub config: Config,
+    pub executor: Executor,
+}
+
+/// How a system was read.
+pub struct Reading {
+    progress: Progress,
+    time: Duration,
+}
+
+impl Task<'_> {
+    /// Reads a system.
+    pub fn read(&self, source: &str) -> Result<(AnyInput, Reading)> {
+        let progress = Progress::begin(!self.args.json && !self.args.quiet, "reading");
+        let begin = Instant::now();
+        let input = InputArgs {
+            source: source.to_owned(),
+            ..self.args.input
+        };
+        let system = AnyInput::read(&input, &self.executor, &mut |read| progress.reading(read))?;
+        let time = begin.elapsed();
+        Ok((system, Reading { progress, time }))
+    }
+
+    /// Solves for all matrices; success only if all converged.
+    pub fn solve<T: Wide>(&self, first: InputSystem<T>, reading: Reading) -> Result<ExitCode> {
+        let mut steps = Sequence::new(self.config.clone());
+        let then = &self.args.then;
+        let kept = (!then.is_empty()).then_some(&mut steps);
+        let mut summary = self.solve_one(first, reading, kept, 1)?;
+        self.print(&overview(&summary), &summary);
+        for (number, source) in (2..).zip(then) {
+            let (system, reading) = self.read(source)?;
+            let system = system.of::<T>().ok_or_else(|| mixed(source))?;
+            let next = self.solve_one(system, reading, Some(&mut steps), number)?;
+            let mut rows = overview(&next);
+            rows.retain(|(title, _)| ["matrix", "time", "note"].contains(title));
+            self.print(&rows, &next);
+            summary.then.push(next);
+        }
+        if self.args.json {
+            print(&serde_json::to_string(&summary).expect("a summary is plain data"));
+        }
+        let mut all = [&summary].into_iter().chain(&summary.then);
+        Ok(match all.all(|one| one.status == "converged") {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(1),
+        })
+    }
+
+    fn solve_one<T: Wide>(
+        &self,
+        mut system: InputSystem<T>,
+        reading: Reading,
+        kept: Option<&mut Sequence>,
+        number: usize,
+    ) -> Result<Summary> {
+        if self.args.plot_coarsening.is_some() {
+            picture::drawable(&system)?;
+        }
+        let b = system.right_hand_side(self.args.rhs.as_deref())?;
+        let records = Records::default();
+        let ws = Workspace::with_log(records.log(self.args, &reading.progress));
+        let known = self.known(&system)?;
+        let solution = match kept {
+            None => config::solve_system(&self.config, &known, &b, &ws),
+            Some(steps) => steps.solve(&known, &b, &ws),
+        };
+        reading.progress.end();
+        let solution = solution?;
+        let summary = Summary::new(
+            &system.name,
+            &system.a,
+            &self.executor,
+            &solution,
+            reading.time,
+        );
+        if let Some(path) = &self.args.output {
+            write_vector(numbered(path, number), &solution.x)?;
+        }
+        write_files(self.args, &system, &solution, &summary, &records)?;
+        Ok(summary)
+    }
+
+    /// The matrix and what the options or else the problem tell of it.
+    fn known<T: Wide>(&self, system: &InputSystem<T>) -> Result<config::System<T>> {
+        let told = near_nullspace(&self.args.known, &self.executor)?;
+        let mut known = config::System::new(Arc::clone(&system.a));
+        known.near_nullspace = told.or_else(|| system.near_nullspace.clone());
+        Ok(known)
+    }
+
+    /// For people: facts, convergence and verdict.
+    fn print(&self, rows: &[(&'static str, String)], summary: &Summary) {
+        if self.args.json {
+            return;
+        }
+        if !self.args.quiet {
+            print(&table::facts(rows.iter().cloned()));
+            for line in plot::convergence(&summary.history) {
+                print(&line);
+            }
+        }
+        print(&verdict(summary, Style::of(&std::io::stdout())));
+    }
+}
+
+fn mixed(source: &str) -> CliError {
+    CliError::Option {
+        option: "--then",
+        reason: format!("of `{source}` and the first matrix one is complex and one is real"),
+    }
+}

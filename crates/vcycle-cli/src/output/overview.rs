@@ -1,0 +1,100 @@
+//! A solve in a table and in one line.
+
+use std::time::Duration;
+
+use super::format::{bytes, count, duration};
+use super::style::{Colour, Style};
+use super::summary::Summary;
+
+/// What was solved, how and where, for people.
+pub fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
+    let seconds = Duration::from_secs_f64;
+    let config = &summary.config;
+    let mut rows = vec![
+        (
+            "matrix",
+            format!(
+                "{}: {} rows, {} entries",
+                summary.problem,
+                count(summary.rows),
+                count(summary.nonzeros)
+            ),
+        ),
+        ("solver", spaced(&config.solver.brief())),
+        ("preconditioner", spaced(&config.preconditioner.brief())),
+        ("levels", levels(summary)),
+        (
+            "runs on",
+            format!(
+                "{}, {} threads, precision {}, format {}",
+                summary.device,
+                summary.threads,
+                config.precision.unwrap_or_default(),
+                config.format
+            ),
+        ),
+        (
+            "time",
+            format!(
+                "{} reading, {} set-up, {} solve",
+                duration(seconds(summary.read_seconds)),
+                duration(seconds(summary.setup_seconds)),
+                duration(seconds(summary.solve_seconds))
+            ),
+        ),
+        ("memory", memory(summary)),
+    ];
+    if summary.levels.len() == 1 {
+        rows.retain(|(title, _)| *title != "levels");
+    }
+    rows.extend(summary.messages.iter().map(|m| ("note", m.clone())));
+    rows
+}
+
+/// With places where a line may break.
+fn spaced(component: &str) -> String {
+    component.replace(',', ", ")
+}
+
+fn levels(summary: &Summary) -> String {
+    format!(
+        "{}, operator complexity {:.2}, grid complexity {:.2}",
+        summary.levels.len(),
+        summary.operator_complexity,
+        summary.grid_complexity
+    )
+}
+
+fn memory(summary: &Summary) -> String {
+    let held = format!("{} matrix and preconditioner", bytes(summary.bytes));
+    match summary.peak_memory_bytes {
+        None => held,
+        Some(peak) => format!("{held}, {} at most", bytes(peak)),
+    }
+}
+
+/// How it ended, in one line.
+pub fn verdict(summary: &Summary, style: Style) -> String {
+    let colour = match summary.status {
+        "converged" => Colour::Green,
+        "iteration-limit" | "time-limit" => Colour::Yellow,
+        _ => Colour::Red,
+    };
+    let recurrence = match summary.relative_residual > 2.0 * summary.recurrence_residual {
+        true => format!(" (of the recurrence {:.2e})", summary.recurrence_residual),
+        false => String::new(),
+    };
+    let advice = match summary.status {
+        "converged" => String::new(),
+        _ => format!(": {}", summary.explanation),
+    };
+    format!(
+        "{} after {} iterations in {}, true relative residual {:.2e}{recurrence}{advice}",
+        style.paint(summary.status, colour),
+        count(summary.iterations),
+        duration(Duration::from_secs_f64(
+            summary.setup_seconds + summary.solve_seconds
+        )),
+        summary.relative_residual,
+    )
+}
