@@ -23,6 +23,10 @@ pub struct Slice {
 /// Bounds of row ranges of about equal work. `work(row)` is that of all rows before `row`: their
 /// entries, and one for each row itself.
 pub fn balance(rows: usize, work: impl Fn(usize) -> usize) -> Vec<usize> {
+    balance_by(rows, &work)
+}
+
+fn balance_by(rows: usize, work: &dyn Fn(usize) -> usize) -> Vec<usize> {
     let count = (work(rows) / ENTRIES_PER_PIECE).clamp(1, PIECES);
     cut(rows, work, count)
 }
@@ -32,7 +36,7 @@ pub fn slices(offsets: &[usize], columns: &[u32]) -> Vec<Slice> {
     let most = SLICES.min(columns.len() / ENTRIES_PER_PIECE).max(1);
     let mut count = most;
     loop {
-        let bounds = cut(offsets.len() - 1, |row| offsets[row] + row, count);
+        let bounds = cut(offsets.len() - 1, &|row| offsets[row] + row, count);
         let slices = reach(&bounds, offsets, columns);
         let sums = slices
             .last()
@@ -45,7 +49,7 @@ pub fn slices(offsets: &[usize], columns: &[u32]) -> Vec<Slice> {
 }
 
 /// Cuts rows into at most `count` ranges of about equal work.
-fn cut(rows: usize, work: impl Fn(usize) -> usize, count: usize) -> Vec<usize> {
+fn cut(rows: usize, work: &dyn Fn(usize) -> usize, count: usize) -> Vec<usize> {
     let target = |piece: usize| (piece as u128 * work(rows) as u128 / count as u128) as usize;
     let mut bounds: Vec<usize> = (0..count)
         .map(|piece| partition_point(rows, |row| work(row) < target(piece)))

@@ -26,30 +26,25 @@ impl Executor {
         scratch: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, I) -> R + Sync + Send,
     ) -> Vec<R> {
-        let threads = match self {
-            Executor::Cpu(threads) => Some(threads.as_ref()),
-            Executor::Gpu(_) => Some(Self::all_cores().as_ref()),
-            Executor::Reference => None,
-        };
-        let threads = match threads {
-            Some(threads) if tasks.len() > 1 && threads.worth(bytes) => threads,
-            _ => {
-                let mut scratch = scratch();
-                return tasks.into_iter().map(|t| work(&mut scratch, t)).collect();
-            }
-        };
-        let idle = Mutex::new(Vec::new());
-        let tasks: Vec<_> = tasks.into_iter().map(|t| Mutex::new(Some(t))).collect();
-        let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
-        threads.for_each(tasks.len(), bytes, &|index| {
-            let task = lock(&tasks[index]).take().expect("given to one call");
-            let free = lock(&idle).pop();
-            let mut mine = free.unwrap_or_else(&scratch);
-            *lock(&results[index]) = Some(work(&mut mine, task));
-            lock(&idle).push(mine);
+        let (slots, idle) = (slots(tasks), Mutex::new(Vec::new()));
+        self.for_each_task(slots.len(), bytes, &|index| {
+            let task = take_task(&slots[index]);
+            let mut mine = pop(&idle).unwrap_or_else(&scratch);
+            let result = work(&mut mine, task);
+            keep(&slots[index], result, &idle, mine);
         });
-        let done = |result: Mutex<Option<R>>| lock(&result).take().expect("every task was done");
-        results.into_iter().map(done).collect()
+        results(slots)
+    }
+
+    /// `work(index)` for every index below `count`, side by side where `bytes` of work are worth it.
+    ///
+    /// Not generic, and called alike for one thread and many: what the work is made of is compiled once.
+    fn for_each_task(&self, count: usize, bytes: usize, work: &(dyn Fn(usize) + Sync)) {
+        match self {
+            Executor::Reference => (0..count).for_each(work),
+            Executor::Cpu(threads) => threads.for_each(count, bytes, work),
+            Executor::Gpu(_) => Self::all_cores().for_each(count, bytes, work),
+        }
     }
 
     /// [`run_with`](Self::run_with) for work that needs no scratch.
@@ -73,6 +68,33 @@ impl Executor {
             None => (a(), b()),
         }
     }
+}
+
+/// A task, and what has become of it.
+type Slot<I, R> = Mutex<(Option<I>, Option<R>)>;
+
+fn slots<I, R>(tasks: Vec<I>) -> Vec<Slot<I, R>> {
+    let slot = |task| Mutex::new((Some(task), None));
+    tasks.into_iter().map(slot).collect()
+}
+
+fn results<I, R>(slots: Vec<Slot<I, R>>) -> Vec<R> {
+    let result = |slot: Slot<I, R>| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1;
+    let done = |slot| result(slot).expect("every task was done");
+    slots.into_iter().map(done).collect()
+}
+
+fn take_task<I, R>(slot: &Slot<I, R>) -> I {
+    lock(slot).0.take().expect("given to one call")
+}
+
+fn pop<S>(idle: &Mutex<Vec<S>>) -> Option<S> {
+    lock(idle).pop()
+}
+
+fn keep<I, S, R>(slot: &Slot<I, R>, result: R, idle: &Mutex<Vec<S>>, scratch: S) {
+    lock(slot).1 = Some(result);
+    lock(idle).push(scratch);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -49,6 +49,7 @@
 //! ```
 
 mod converted;
+mod defaults;
 mod factory_fn;
 mod identity;
 mod matrix_free;
@@ -123,9 +124,8 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
         y: &mut Vector<Y>,
         ws: &Workspace,
     ) -> Result<()> {
-        let mut product = ws.vector_like::<Y, Y>(y)?;
-        self.apply(x, &mut product, ws)?;
-        y.axpby(alpha, &product, beta)
+        let apply = |product: &mut Vector<Y>| self.apply(x, product, ws);
+        defaults::apply_advanced(&apply, alpha, beta, y, ws)
     }
 
     /// `r = b - A x`.
@@ -152,7 +152,8 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
     where
         Y: Mixes<Y, Y>,
     {
-        sweep.compose(self, x, y, ws)
+        let residual = |r: &mut Vector<Y>| self.residual(sweep.b, x, r, ws);
+        sweep.compose(self.size(), &residual, x, y, ws)
     }
 
     /// `sweeps` times `x += M (b - A x)`, with this operator as `M`: steps towards the solution of
@@ -165,12 +166,10 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
         x: &mut Vector<Y>,
         ws: &Workspace,
     ) -> Result<()> {
-        let mut r = ws.vector_like::<X, X>(b)?;
-        for _ in 0..sweeps {
-            a.residual(b, x, &mut r, ws)?;
-            self.apply_advanced(Coefficient::one(), &r, Coefficient::one(), x, ws)?;
-        }
-        Ok(())
+        let add = |r: &Vector<X>, x: &mut Vector<Y>| {
+            self.apply_advanced(Coefficient::one(), r, Coefficient::one(), x, ws)
+        };
+        defaults::improve(&add, sweeps, a, b, x, ws)
     }
 
     /// Whether so many sweeps of [`improve`](LinOp::improve) had rather leave their result beside the
@@ -201,10 +200,7 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
         _y: &mut Vector<X>,
         _ws: &Workspace,
     ) -> Result<()> {
-        Err(Error::Unsupported {
-            component: format!("{self:?}"),
-            operation: "transposed application".to_owned(),
-        })
+        Err(defaults::no_transpose(&self))
     }
 
     /// The entries, for components that need them; `None` for matrix-free operators.

@@ -1,6 +1,6 @@
 //! Sweeps of a relaxation.
 
-use super::{LinOp, check_apply};
+use super::check_apply;
 use crate::arrays::Sweep;
 use crate::error::Result;
 use crate::linop::Size;
@@ -19,10 +19,11 @@ impl<T: Scalar> Sweep<'_, T> {
         executor.check_same(self.d.executor(), "relaxation")
     }
 
-    /// The sweep, made of the operations of any operator.
+    /// The sweep with an operator of some size, made of its residual `b - A x`.
     pub fn compose<X: Scalar>(
         &self,
-        a: &(impl LinOp<X, T> + ?Sized),
+        size: Size,
+        residual: &dyn Fn(&mut Vector<T>) -> Result<()>,
         x: &Vector<X>,
         y: &mut Vector<T>,
         ws: &Workspace,
@@ -30,7 +31,7 @@ impl<T: Scalar> Sweep<'_, T> {
     where
         T: Mixes<T, T>,
     {
-        self.check(a.size(), x, y)?;
+        self.check(size, x, y)?;
         let mut r = ws.vector_like::<T, T>(y)?;
         r.copy_from(x)?;
         y.axpby(
@@ -38,7 +39,7 @@ impl<T: Scalar> Sweep<'_, T> {
             &r,
             Coefficient::real(self.gamma),
         )?;
-        a.residual(self.b, x, &mut r, ws)?;
+        residual(&mut r)?;
         let (alpha, d) = (Coefficient::real(self.alpha), (self.d, false));
         y.combine_rows(alpha, d, &r, Coefficient::one())
     }

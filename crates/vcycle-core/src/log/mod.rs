@@ -126,15 +126,19 @@ impl Log {
 
     /// Begins a stage that ends with the guard; its bytes are counted only if somebody listens.
     pub fn stage_of(&self, name: &str, bytes: impl FnOnce() -> usize) -> StageGuard<'_> {
-        if self.is_empty() {
-            return StageGuard { open: None };
+        match self.is_empty() {
+            true => StageGuard { open: None },
+            false => self.begin(name, bytes()),
         }
+    }
+
+    fn begin(&self, name: &str, bytes: usize) -> StageGuard<'_> {
         self.catch_up();
         self.each(|observer| observer.stage_begins(name));
         let open = OpenStage {
             log: self,
             name: name.to_owned(),
-            bytes: bytes(),
+            bytes,
             start: Instant::now(),
         };
         StageGuard { open: Some(open) }

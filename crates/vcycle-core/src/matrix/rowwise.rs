@@ -6,13 +6,14 @@ use super::Csr;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::gpu::Gpu;
+pub(crate) use crate::launch::rows::Finish;
 use crate::launch::rows::{self, Operand};
 use crate::linop::{Size, Transpose, check_apply};
 use crate::reference;
-use crate::reference::rows::{Column, Finish, Sum};
+use crate::reference::rows::{self as host, Column, Sum};
 use crate::scalar::{Mixes, Scalar, convert};
 use crate::vector::{Coefficient, Scalars, Vector};
-use crate::workspace::Workspace;
+use crate::workspace::{Scratch, Workspace};
 
 /// A format that knows its entries and one kernel; [`rowwise_operator`] makes it an operator.
 pub(crate) trait Rowwise: Sync {
@@ -54,121 +55,130 @@ pub(crate) trait Rowwise: Sync {
         Self::Value: Mixes<X, Y>;
 }
 
+/// What a product has to know of a matrix of any format. The format is behind pointers, so that all else is
+/// compiled for the types of numbers and not once more for every format.
+struct Multiplied<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> {
+    name: &'static str,
+    size: Size,
+    executor: &'a Executor,
+    pieces: &'a [usize],
+    bytes: usize,
+    rows_together: usize,
+    add: &'a (dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync),
+    operands: &'a (dyn Fn(&Gpu, usize) -> Result<Vec<Operand>> + Sync),
+}
+
 /// The product, and what becomes of it.
-fn product<F: Rowwise, X: Scalar, Y: Scalar>(
+pub(crate) fn multiply<F: Rowwise, X: Scalar, Y: Scalar>(
     a: &F,
     x: &Vector<X>,
-    y: &mut Vector<Y>,
-    finish: Finish<'_, Sum<F::Value, X, Y>, Y>,
-) -> Result<()>
-where
-    F::Value: Mixes<X, Y>,
-{
-    let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
-    let group = a.rows_together();
-    let rows_from = |first: usize, y: &mut [Y]| {
-        reference::rows::product(first, y, (group, cols), finish, |first, sums, column| {
-            let x = Column {
-                values,
-                column,
-                cols,
-            };
-            a.add::<X, Y>(first, sums, x);
-        });
-    };
-    match a.executor() {
-        Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
-        Executor::Reference => rows_from(0, y),
-        Executor::Cpu(threads) => {
-            threads.for_row_ranges(a.pieces(), y, cols, a.bytes(), rows_from);
-        }
-    }
-    Ok(())
-}
-
-/// The product, and what becomes of it, on a device.
-fn product_on<F: Rowwise, X: Scalar, Y: Scalar>(
-    gpu: &Gpu,
-    a: &F,
-    x: &Vector<X>,
-    mut finish: rows::Finish<'_, Y>,
-    y: &mut Vector<Y>,
-) -> Result<()>
-where
-    F::Value: Mixes<X, Y>,
-{
-    gpu.real(F::Value::KIND)?;
-    for part in a.operands(gpu, x.cols())? {
-        rows::multiply::<F::Value, X, Y>(gpu, part, x, &finish, y)?;
-        finish = finish.more();
-    }
-    Ok(())
-}
-
-pub(crate) fn apply<F: Rowwise, X: Scalar, Y: Scalar>(
-    a: &F,
-    x: &Vector<X>,
-    y: &mut Vector<Y>,
-) -> Result<()>
-where
-    F::Value: Mixes<X, Y>,
-{
-    check_apply(F::NAME, a.size(), a.executor(), x, y)?;
-    if let Executor::Gpu(gpu) = a.executor() {
-        return product_on(gpu, a, x, rows::Finish::Apply, y);
-    }
-    product(a, x, y, Finish::Store)
-}
-
-pub(crate) fn apply_advanced<F: Rowwise, X: Scalar, Y: Scalar>(
-    a: &F,
-    alpha: Coefficient<'_, Y>,
-    x: &Vector<X>,
-    beta: Coefficient<'_, Y>,
+    finish: Finish<'_, Y>,
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()>
 where
     F::Value: Mixes<X, Y>,
 {
-    check_apply(F::NAME, a.size(), a.executor(), x, y)?;
-    if let Executor::Gpu(gpu) = a.executor() {
-        let z = None;
-        return product_on(gpu, a, x, rows::Finish::Combine { alpha, beta, z }, y);
-    }
-    let cols = x.cols();
-    let mut numbers = [
-        ws.take::<Scalars<Sum<F::Value, X, Y>>>(a.executor(), 1, cols)?,
-        ws.take::<Scalars<Sum<F::Value, X, Y>>>(a.executor(), 1, cols)?,
-    ];
-    for (numbers, coefficient) in numbers.iter_mut().zip([alpha, beta]) {
-        for (column, number) in numbers.host_mut()?.iter_mut().enumerate() {
-            *number = F::Value::coefficient(coefficient.evaluate(column)?);
-        }
-    }
-    let finish = Finish::Combine {
-        alpha: numbers[0].host()?,
-        beta: numbers[1].host()?,
+    let multiplied = Multiplied::<F::Value, X, Y> {
+        name: F::NAME,
+        size: a.size(),
+        executor: a.executor(),
+        pieces: a.pieces(),
+        bytes: a.bytes(),
+        rows_together: a.rows_together(),
+        add: &|first, sums, x| a.add::<X, Y>(first, sums, x),
+        operands: &|gpu, cols| a.operands(gpu, cols),
     };
-    product(a, x, y, finish)
+    multiplied.by(x, finish, y, ws)
 }
 
-pub(crate) fn residual<F: Rowwise, X: Scalar, Y: Scalar>(
-    a: &F,
-    b: &Vector<Y>,
-    x: &Vector<X>,
-    r: &mut Vector<Y>,
-) -> Result<()>
-where
-    F::Value: Mixes<X, Y>,
-{
-    check_apply(F::NAME, a.size(), a.executor(), x, r)?;
-    check_apply(F::NAME, a.size(), a.executor(), x, b)?;
-    if let Executor::Gpu(gpu) = a.executor() {
-        return product_on(gpu, a, x, rows::Finish::residual(b), r);
+impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> Multiplied<'_, M, X, Y> {
+    fn by(
+        &self,
+        x: &Vector<X>,
+        finish: Finish<'_, Y>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        check_apply(self.name, self.size, self.executor, x, y)?;
+        if let Finish::Combine { z: Some(b), .. } = finish {
+            check_apply(self.name, self.size, self.executor, x, b)?;
+        }
+        if let Executor::Gpu(gpu) = self.executor {
+            return self.on_device(gpu, x, finish, y);
+        }
+        match finish {
+            Finish::Apply => self.on_host(x, y, host::Finish::Store),
+            Finish::Combine { z: Some(b), .. } => {
+                let b = b.host()?;
+                self.on_host(x, y, host::Finish::Residual { b })
+            }
+            Finish::Combine { alpha, beta, .. } => {
+                let alpha = numbers::<M, X, Y>(self.executor, alpha, x.cols(), ws)?;
+                let beta = numbers::<M, X, Y>(self.executor, beta, x.cols(), ws)?;
+                let (alpha, beta) = (alpha.host()?, beta.host()?);
+                self.on_host(x, y, host::Finish::Combine { alpha, beta })
+            }
+            Finish::Relax(_) => unreachable!("sweeps are made of residuals"),
+        }
     }
-    let finish = Finish::Residual { b: b.host()? };
-    product(a, x, r, finish)
+
+    fn on_host(
+        &self,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        finish: host::Finish<'_, Sum<M, X, Y>, Y>,
+    ) -> Result<()> {
+        let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
+        let add = |first: usize, sums: &mut [Sum<M, X, Y>], column: usize| {
+            let x = Column {
+                values,
+                column,
+                cols,
+            };
+            (self.add)(first, sums, x);
+        };
+        let rows_from = |first: usize, y: &mut [Y]| {
+            host::product(first, y, (self.rows_together, cols), finish, &add);
+        };
+        match self.executor {
+            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
+            Executor::Reference => rows_from(0, y),
+            Executor::Cpu(threads) => {
+                threads.for_row_ranges(self.pieces, y, cols, self.bytes, rows_from);
+            }
+        }
+        Ok(())
+    }
+
+    fn on_device(
+        &self,
+        gpu: &Gpu,
+        x: &Vector<X>,
+        mut finish: Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<()> {
+        gpu.real(M::KIND)?;
+        for part in (self.operands)(gpu, x.cols())? {
+            rows::multiply::<M, X, Y>(gpu, part, x, &finish, y)?;
+            finish = finish.more();
+        }
+        Ok(())
+    }
+}
+
+/// A coefficient for every column, in the arithmetic of the product.
+fn numbers<'w, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    executor: &Executor,
+    coefficient: Coefficient<'_, Y>,
+    cols: usize,
+    ws: &'w Workspace,
+) -> Result<Scratch<'w, Scalars<Sum<M, X, Y>>>> {
+    let mut numbers = ws.take::<Scalars<Sum<M, X, Y>>>(executor, 1, cols)?;
+    for (column, number) in numbers.host_mut()?.iter_mut().enumerate() {
+        *number = M::coefficient(coefficient.evaluate(column)?);
+    }
+    Ok(numbers)
 }
 
 pub(crate) fn apply_transposed<F: Rowwise, X: Scalar, Y: Scalar>(
@@ -184,16 +194,24 @@ where
     let size = a.size().transposed();
     check_apply(F::NAME, size, a.executor(), x, y)?;
     if let Executor::Gpu(gpu) = a.executor() {
-        // Made anew each time; CSR keeps its transpose.
-        let transposed = to_csr::<F, F::Value>(a)?.transpose()?;
-        return transposed.multiply_on(gpu, x, &rows::Finish::Apply, y);
+        return transposed_on_device(gpu, &to_csr::<F, F::Value>(a)?, x, y);
     }
     let cols = x.cols();
     let mut sums = ws.vector::<Sum<F::Value, X, Y>>(a.executor(), size.rows, cols)?;
     let (x, y, sums) = (x.host()?, y.host_mut()?, sums.host_mut()?);
     let conjugate = mode == Transpose::Conjugate;
-    reference::rows::apply_transposed(conjugate, a.entries(), x, y, cols, sums);
+    host::apply_transposed(conjugate, a.entries(), x, y, cols, sums);
     Ok(())
+}
+
+/// The product with a transpose that is made anew each time; CSR keeps its own.
+fn transposed_on_device<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    gpu: &Gpu,
+    a: &Csr<M>,
+    x: &Vector<X>,
+    y: &mut Vector<Y>,
+) -> Result<()> {
+    a.transpose()?.multiply_on(gpu, x, &Finish::Apply, y)
 }
 
 /// The entries as CSR, with values of any type that can hold them.
@@ -301,8 +319,8 @@ macro_rules! rowwise_operator {
                 Rowwise::executor(self)
             }
 
-            fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, _ws: &Workspace) -> Result<()> {
-                rowwise::apply(self, x, y)
+            fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, ws: &Workspace) -> Result<()> {
+                rowwise::multiply(self, x, rowwise::Finish::Apply, y, ws)
             }
 
             fn apply_advanced(
@@ -313,7 +331,8 @@ macro_rules! rowwise_operator {
                 y: &mut Vector<Y>,
                 ws: &Workspace,
             ) -> Result<()> {
-                rowwise::apply_advanced(self, alpha, x, beta, y, ws)
+                let z = None;
+                rowwise::multiply(self, x, rowwise::Finish::Combine { alpha, beta, z }, y, ws)
             }
 
             fn residual(
@@ -321,9 +340,9 @@ macro_rules! rowwise_operator {
                 b: &Vector<Y>,
                 x: &Vector<X>,
                 r: &mut Vector<Y>,
-                _ws: &Workspace,
+                ws: &Workspace,
             ) -> Result<()> {
-                rowwise::residual(self, b, x, r)
+                rowwise::multiply(self, x, rowwise::Finish::residual(b), r, ws)
             }
 
             fn apply_transposed(

@@ -52,6 +52,8 @@ multiversion! {
                 parts.iter().for_each(|part| *sum += *part);
             }
         }
+    } else {
+        reference::bsr::add::<M, X, Y>(a, first, sums, x)
     }
 }
 

@@ -73,13 +73,14 @@ impl<S: Field, Y: Scalar> Finish<'_, S, Y> {
 /// A product over the rows from `first` on, which `y` holds.
 ///
 /// `add(first, sums, column)` adds the entries of one column of `A x` to the sums of the rows
-/// from its `first` on; it gets whole groups of `group` rows.
+/// from its `first` on; it gets whole groups of `group` rows. Behind a pointer, so that this is compiled once
+/// for all formats.
 pub fn product<S: Field, Y: Scalar>(
     first: usize,
     y: &mut [Y],
     (group, cols): (usize, usize),
     finish: Finish<'_, S, Y>,
-    add: impl Fn(usize, &mut [S], usize),
+    add: &dyn Fn(usize, &mut [S], usize),
 ) {
     let mut sums = [S::zero(); BLOCK];
     let rows = BLOCK / group * group;

@@ -91,12 +91,13 @@ pub mod testing {
 /// Compiles a function for AVX2 besides the architecture's minimum and calls the one the host
 /// can run. Wider registers gain nothing where memory is the limit.
 ///
-/// Generic parameters stand in square brackets; they must follow from the arguments.
+/// Generic parameters stand in square brackets; they must follow from the arguments. What stands behind `else` is
+/// what x86-64 without AVX2 does instead: nearly no host needs it, and a second copy takes long to compile.
 #[macro_export]
 macro_rules! multiversion {
     ($(#[$attribute:meta])* $access:vis fn $name:ident[$($generics:tt)*](
         $($argument:ident: $type:ty),* $(,)?
-    ) $(-> $result:ty)? $body:block) => {
+    ) $(-> $result:ty)? $body:block $(else $plain:block)?) => {
         $(#[$attribute])*
         $access fn $name<$($generics)*>($($argument: $type),*) $(-> $result)? {
             #[inline(always)]
@@ -114,7 +115,9 @@ macro_rules! multiversion {
                     // SAFETY: the other levels have these features.
                     return unsafe { avx2($($argument),*) };
                 }
+                $(return $plain;)?
             }
+            #[allow(unreachable_code)]
             body($($argument),*)
         }
     };

@@ -151,7 +151,8 @@ macro_rules! operator {
                 ws: &Workspace,
             ) -> Result<()> {
                 if !self.is_plain(x) {
-                    return sweep.compose(self, x, y, ws);
+                    let residual = |r: &mut Vector<$vector>| self.residual(sweep.b, x, r, ws);
+                    return sweep.compose(self.size(), &residual, x, y, ws);
                 }
                 sweep.check(self.size(), x, y)?;
                 self.column(&Finish::Relax(sweep), x, y)

@@ -1,64 +1,71 @@
 //! Products with many vectors at once: every entry read serves all columns.
 
-use num_traits::Zero;
-
 use super::Product;
-use crate::multiversion;
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::{Field, Scalar, convert};
 
 /// Rows done for one block of columns before the next block: their entries stay in cache.
 const ROWS: usize = 64;
 
-/// The rows of `y`, `first` being the number of the first.
-pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+/// Columns from `$column` on in blocks of the widths, as many as there are.
+macro_rules! in_blocks {
+    ($product:ident, $first:ident, $y:ident, [$($width:literal),*]) => {
+        let cols = $product.cols;
+        for (index, y) in $y.chunks_mut(ROWS * cols).enumerate() {
+            let (first, mut column) = ($first + index * ROWS, 0);
+            $(while column + $width <= cols {
+                block::<A, M, X, Y, $width>($product, first, column, y);
+                column += $width;
+            })*
+        }
+    };
+}
+
+/// The rows of `y`, `first` being the number of the first, on any processor and for any types.
+pub(super) fn rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     first: usize,
     y: &mut [Y],
 ) {
-    let cols = product.cols;
-    for (index, y) in y.chunks_mut(ROWS * cols).enumerate() {
-        let first = first + index * ROWS;
-        let mut column = 0;
-        while column < cols {
-            column += match cols - column {
-                8.. => block(product, first, column, y, [(); 8]),
-                4.. => block(product, first, column, y, [(); 4]),
-                2.. => block(product, first, column, y, [(); 2]),
-                _ => block(product, first, column, y, [(); 1]),
-            };
-        }
-    }
+    in_blocks!(product, first, y, [4, 1]);
 }
 
-multiversion! {
-    /// `COLS` columns from `column` on; returns their number.
-    fn block[M: Mixes<X, Y>, X: Scalar, Y: Scalar, const COLS: usize](
-        product: &Product<'_, M, X, Y>,
-        first: usize,
-        column: usize,
-        y: &mut [Y],
-        _cols: [(); COLS],
-    ) -> usize {
-        let cols = product.cols;
-        let by: [_; COLS] = std::array::from_fn(|lane| product.combination(column + lane));
-        for (row, y) in (first..).zip(y.chunks_exact_mut(cols)) {
-            let mut sums = [M::Accumulator::zero(); COLS];
-            let (columns, values) = product.row(row);
-            for (&place, value) in columns.iter().zip(values) {
-                let start = place as usize * cols + column;
-                // SAFETY: columns of the matrix are rows of `x`, of `cols` numbers each: see [`Product`].
-                let x = unsafe { product.x.get_unchecked(start..start + COLS) };
-                let value = value.matrix();
-                for lane in 0..COLS {
-                    sums[lane] += value * M::input(x[lane]);
-                }
-            }
+/// The same with wide registers; the sums are the same bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) fn rows_avx2<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    first: usize,
+    y: &mut [Y],
+) {
+    in_blocks!(product, first, y, [8, 4, 2, 1]);
+}
+
+/// `COLS` columns from `column` on.
+#[inline(always)]
+fn block<A: Field, M: Scalar, X: Scalar, Y: Scalar, const COLS: usize>(
+    product: &Product<'_, M, X, Y>,
+    first: usize,
+    column: usize,
+    y: &mut [Y],
+) {
+    let cols = product.cols;
+    let by: [_; COLS] = std::array::from_fn(|lane| product.combination::<A>(column + lane));
+    for (row, y) in (first..).zip(y.chunks_exact_mut(cols)) {
+        let mut sums = [A::zero(); COLS];
+        let (columns, values) = product.row(row);
+        for (&place, &value) in columns.iter().zip(values) {
+            let start = place as usize * cols + column;
+            // SAFETY: columns of the matrix are rows of `x`.
+            let x = unsafe { product.x.get_unchecked(start..start + COLS) };
+            let value = convert::<M, A>(value);
             for lane in 0..COLS {
-                let place = column + lane;
-                let y = std::array::from_mut(&mut y[place]);
-                product.store(&by[lane], [sums[lane]], (row, place), y);
+                sums[lane] += value * convert::<X, A>(x[lane]);
             }
         }
-        COLS
+        for lane in 0..COLS {
+            let place = column + lane;
+            let y = std::array::from_mut(&mut y[place]);
+            product.store(&by[lane], [sums[lane]], (row, place), y);
+        }
     }
 }

@@ -1,66 +1,25 @@
-//! Products with a single vector.
+//! Products with a single vector, on any processor and for any types.
 
-use num_traits::Zero;
-
-use super::{Combination, Product, short};
-use crate::runs::{Alike, Run, runs_within};
-use crate::scalar::{Field, Mixes, Scalar};
+use super::{Combination, Product};
+use crate::scalar::{Field, Scalar, convert};
 
 /// Rows with more entries are cut into parts of at most this many: sums of fewer round less.
 pub(super) const LONG: usize = 32 * 1024;
-/// Fewer short rows than this do not fill a register: lines of a grid begin and end with them.
-const FEW: usize = 8;
-/// Independent sums of the portable kernel, so that additions do not wait for each other.
+/// Independent sums, so that additions do not wait for each other.
 const SUMS: usize = 4;
 
 /// The sum of a row's products, given its columns and values.
 pub(super) type RowSum<'a, M, A> = &'a dyn Fn(&[u32], &[M]) -> A;
 
-/// The rows of `y`, `first` being the number of the first; `runs` are those of the pattern.
-pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+/// The rows of `y`, `first` being the number of the first.
+pub(super) fn rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
-    runs: &[Run],
+    by: &Combination<A>,
     first: usize,
     y: &mut [Y],
 ) {
-    let by = product.combination(0);
-    for (alike, rows) in runs_within(runs, first..first + y.len()) {
-        let y = &mut y[rows.start - first..rows.end - first];
-        match alike {
-            Alike::Equal if const { short::suits::<M, X>() } => {
-                short::rows(product, &by, true, rows.start, y);
-            }
-            Alike::Short if const { short::suits::<M, X>() } && y.len() < FEW => {
-                short::rows(product, &by, false, rows.start, y);
-            }
-            _ => other_rows(product, &by, alike, rows.start, y),
-        }
-    }
-}
-
-/// Rows in registers where that is possible.
-#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
-fn other_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
-    alike: Alike,
-    first: usize,
-    y: &mut [Y],
-) {
-    #[cfg(target_arch = "x86_64")]
-    if match alike {
-        Alike::Short => super::flat::rows(product, by, first, y),
-        _ => super::gather::rows(product, by, alike, first, y),
-    } {
-        return;
-    }
-    if alike == Alike::Short {
-        return short::rows(product, by, false, first, y);
-    }
-    // SAFETY: columns of the matrix are places of `x`: see [`Product`].
-    let sum = |columns: &[u32], values: &[M]| unsafe {
-        portable_sum::<M, X, Y>(columns, values, product.x)
-    };
+    // SAFETY: columns lie inside `x`.
+    let sum = |columns: &[u32], values: &[M]| unsafe { sum(columns, values, product.x) };
     for (row, y) in (first..).zip(y) {
         let (columns, values) = product.row(row);
         let value = match columns.len() <= LONG {
@@ -84,17 +43,13 @@ pub(super) fn long_sum<M, A: Field>(columns: &[u32], values: &[M], sum: RowSum<'
 /// # Safety
 /// Columns lie inside `x`.
 #[inline(always)]
-unsafe fn portable_sum<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    columns: &[u32],
-    values: &[M],
-    x: &[X],
-) -> M::Accumulator {
+unsafe fn sum<A: Field, M: Scalar, X: Scalar>(columns: &[u32], values: &[M], x: &[X]) -> A {
     let term = |column: u32, value: M| {
         // SAFETY: columns are below `x.len()`, a condition of this function.
         let x = unsafe { *x.get_unchecked(column as usize) };
-        value.matrix() * M::input(x)
+        convert::<M, A>(value) * convert::<X, A>(x)
     };
-    let mut sums = [M::Accumulator::zero(); SUMS];
+    let mut sums = [A::zero(); SUMS];
     let (columns_body, columns_tail) = columns.as_chunks::<SUMS>();
     let (values_body, values_tail) = values.as_chunks::<SUMS>();
     for (columns, values) in columns_body.iter().zip(values_body) {

@@ -6,11 +6,12 @@
 
 use std::ops::Range;
 
-use super::gather::{is_possible, prefetch, store};
+use super::gather::{prefetch, store};
 use super::{Combination, Product};
+use crate::simd::{Level, Simd, level};
+use crate::cpu::stencil::Vectors;
 use crate::runs::SHORT;
-use crate::scalar::{Field, Kind, Mixes, Scalar};
-use crate::simd::{Level, Simd, avx2, avx512, level};
+use crate::scalar::{Field, Kind, Scalar};
 
 /// Rows at a time: their products stay in the first cache.
 const ROWS: usize = 64;
@@ -20,48 +21,40 @@ const WIDEST: usize = 16;
 /// The products of some rows.
 type Products<S> = [<S as Simd>::Real; ROWS * SHORT + WIDEST];
 
-/// Rows from `first` on, all [short](crate::runs::Alike::Short); false where the host or the types
-/// do not allow it, and then nothing was done.
-pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+/// Rows from `first` on, all [short](crate::runs::Alike::Short).
+///
+/// # Safety
+/// As [`gather::rows`](super::gather::rows) asks.
+pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<A>,
     first: usize,
     y: &mut [Y],
-) -> bool {
-    if !is_possible(product) {
-        return false;
-    }
-    // SAFETY: `level` found the instructions; columns of the matrix are places of `x`, see [`Product`]. That these
-    // places fit 31 bits and that all types are real was checked above.
+) {
+    // SAFETY: the caller's; the host has the instructions of its level.
     unsafe {
         match level() {
             Level::Avx512 => rows_avx512(product, by, first, y),
-            Level::Avx2 => rows_avx2(product, by, first, y),
-            Level::Portable => return false,
+            _ => rows_avx2(product, by, first, y),
         }
     }
-    true
 }
 
 macro_rules! rows_of_level {
-    ($($name:ident: $simd:ident, $features:literal;)*) => {$(
-        /// # Safety
-        /// The host has these instructions, and `product` has passed [`is_possible`]. All rows are short.
+    ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
         #[target_feature(enable = $features)]
-        unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+        unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
-            by: &Combination<M::Accumulator>,
+            by: &Combination<A>,
             first: usize,
             y: &mut [Y],
         ) {
-            const SINGLES: usize = $simd::Singles::LANES;
-            const DOUBLES: usize = $simd::Doubles::LANES;
-            // SAFETY: the host has these instructions, and `product` has passed `is_possible`, conditions of this
-            // function. The register is that of the accumulator.
+            // SAFETY: the caller's.
             unsafe {
-                match M::Accumulator::KIND {
-                    Kind::F32 => blocks::<$simd::Singles, M, X, Y, SINGLES>(product, by, first, y),
-                    _ => blocks::<$simd::Doubles, M, X, Y, DOUBLES>(product, by, first, y),
+                if const { matches!(A::KIND, Kind::F32) } {
+                    blocks::<A::$simd, M, X, Y, $singles>(product, by, first, y);
+                } else {
+                    blocks::<A::$simd, M, X, Y, { $singles / 2 }>(product, by, first, y);
                 }
             }
         }
@@ -69,8 +62,8 @@ macro_rules! rows_of_level {
 }
 
 rows_of_level! {
-    rows_avx512: avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    rows_avx2: avx2, "avx2,fma,f16c";
+    rows_avx512: Avx512, 16, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    rows_avx2: Avx2, 8, "avx2,fma,f16c";
 }
 
 /// Blocks of rows from `first` on.
@@ -79,9 +72,9 @@ rows_of_level! {
 /// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
 /// many as in `y`, are rows of its matrix with at most [`SHORT`] entries.
 #[inline(always)]
-unsafe fn blocks<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+unsafe fn blocks<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<S::Real>,
     first: usize,
     y: &mut [Y],
 ) {
@@ -109,7 +102,7 @@ unsafe fn blocks<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
 /// # Safety
 /// The host has the instructions of `S`, and `product` has passed [`is_possible`].
 #[inline(always)]
-unsafe fn multiply<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+unsafe fn multiply<S: Simd, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     entries: Range<usize>,
     products: &mut Products<S>,

@@ -5,77 +5,60 @@
 
 use super::column::{LONG, RowSum, long_sum};
 use super::{Combination, Product};
+use crate::simd::{Level, Simd, level};
+use crate::cpu::stencil::Vectors;
 use crate::runs::Alike;
-use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
-use crate::simd::{Level, Simd, avx2, avx512, level};
+use crate::scalar::{Field, Kind, Scalar};
 
 /// Bytes between what is read and what is asked for.
 const AHEAD: usize = 2048;
 
-/// The rows of `y`, `first` being the number of the first; false where the host or the types do
-/// not allow it, and then nothing was done.
-pub(super) fn rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+/// The rows of `y`, `first` being the number of the first.
+///
+/// # Safety
+/// The host has AVX2 at least, columns lie inside `x`, whose places fit 31 bits; `X` is a real type that
+/// is no half and, like `M`, no wider than the sums.
+pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<A>,
     alike: Alike,
     first: usize,
     y: &mut [Y],
-) -> bool {
-    if !is_possible(product) {
-        return false;
-    }
-    // SAFETY: `level` found the instructions; columns of the matrix are places of `x`, see [`Product`]. That these
-    // places fit 31 bits and that all types are real was checked above.
+) {
+    // SAFETY: the caller's; the host has the instructions of its level.
     unsafe {
         match level() {
             Level::Avx512 => rows_avx512(product, by, alike, first, y),
-            Level::Avx2 => rows_avx2(product, by, alike, first, y),
-            Level::Portable => return false,
+            _ => rows_avx2(product, by, alike, first, y),
         }
     }
-    true
-}
-
-/// Whether registers can hold the numbers, and the places of `x`.
-#[inline(always)]
-pub(super) fn is_possible<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    product: &Product<'_, M, X, Y>,
-) -> bool {
-    let types = const {
-        matches!(M::Accumulator::KIND, Kind::F64 | Kind::F32)
-            && matches!(X::KIND, Kind::F64 | Kind::F32)
-    };
-    types && product.x.len() <= i32::MAX as usize
 }
 
 macro_rules! rows_of_level {
-    ($($name:ident: $simd:ident, $features:literal;)*) => {$(
-        /// # Safety
-        /// The host has these instructions, and `product` has passed [`is_possible`].
+    ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
         #[target_feature(enable = $features)]
-        unsafe fn $name<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+        unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
-            by: &Combination<M::Accumulator>,
+            by: &Combination<A>,
             alike: Alike,
             first: usize,
             y: &mut [Y],
         ) {
-            const SINGLES: usize = $simd::Singles::LANES;
-            const DOUBLES: usize = $simd::Doubles::LANES;
-            // SAFETY: the host has these instructions, and `product` has passed `is_possible`, conditions of this
-            // function. The register is that of the accumulator.
+            const SINGLES: usize = $singles;
+            const DOUBLES: usize = SINGLES / 2;
+            // SAFETY: the caller's.
             unsafe {
-                if const { matches!(M::Accumulator::KIND, Kind::F32) } {
+                if const { matches!(A::KIND, Kind::F32) } {
                     // Closures have the instructions of the function they stand in.
                     let sum = |columns: &[u32], values: &[M]| {
-                        sum::<$simd::Singles, M, X, SINGLES>(columns, values, product.x)
+                        sum::<A::$simd, M, X, SINGLES>(columns, values, product.x)
                     };
-                    run::<$simd::Singles, M, X, Y, SINGLES>(product, by, alike, first, y, &sum);
+                    run::<A::$simd, M, X, Y, SINGLES>(product, by, alike, first, y, &sum);
                 } else {
                     let sum = |columns: &[u32], values: &[M]| {
-                        sum::<$simd::Doubles, M, X, DOUBLES>(columns, values, product.x)
+                        sum::<A::$simd, M, X, DOUBLES>(columns, values, product.x)
                     };
-                    run::<$simd::Doubles, M, X, Y, DOUBLES>(product, by, alike, first, y, &sum);
+                    run::<A::$simd, M, X, Y, DOUBLES>(product, by, alike, first, y, &sum);
                 }
             }
         }
@@ -83,8 +66,8 @@ macro_rules! rows_of_level {
 }
 
 rows_of_level! {
-    rows_avx512: avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    rows_avx2: avx2, "avx2,fma,f16c";
+    rows_avx512: Avx512, 16, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    rows_avx2: Avx2, 8, "avx2,fma,f16c";
 }
 
 /// Rows that are alike in some way; `sum` is that of a single row.
@@ -93,9 +76,9 @@ rows_of_level! {
 /// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
 /// many as in `y`, are rows of its matrix and have in common what `alike` says.
 #[inline(always)]
-unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+unsafe fn run<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<S::Real>,
     alike: Alike,
     first: usize,
     y: &mut [Y],
@@ -120,9 +103,9 @@ unsafe fn run<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>
 /// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
 /// many as in `y`, are rows of its matrix.
 #[inline(always)]
-unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+unsafe fn groups<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<S::Real>,
     first: usize,
     y: &mut [Y],
     sum: RowSum<'_, M, S::Real>,
@@ -145,9 +128,9 @@ unsafe fn groups<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usi
 
 /// Rows of which at least one may be long.
 #[cold]
-fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+fn one_by_one<S: Simd, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<S::Real>,
     first: usize,
     y: &mut [Y],
     sum: RowSum<'_, M, S::Real>,
@@ -155,8 +138,7 @@ fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     for (row, y) in (first..).zip(y) {
         let (columns, values) = product.row(row);
         let value = long_sum(columns, values, sum);
-        let sum = M::Accumulator::from_f64(value.to_f64());
-        product.store(by, [sum], (row, 0), std::array::from_mut(y));
+        product.store(by, [value], (row, 0), std::array::from_mut(y));
     }
 }
 
@@ -165,15 +147,15 @@ fn one_by_one<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 /// # Safety
 /// The host has the instructions of `S`.
 #[inline(always)]
-pub(super) unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+pub(super) unsafe fn store<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<S::Real>,
     register: S::Register,
     first: usize,
     y: &mut [Y],
 ) {
-    // SAFETY: the host has the instructions of `S`, a condition of this function.
-    let sums = unsafe { numbers::<S, M, X, Y, LANES>(register) };
+    // SAFETY: the caller's.
+    let sums = unsafe { numbers::<S, LANES>(register) };
     match <&mut [Y; LANES]>::try_from(&mut *y) {
         Ok(y) => product.store(by, sums, (first, 0), y),
         Err(_) => store_some(product, by, &sums, first, y),
@@ -185,43 +167,25 @@ pub(super) unsafe fn store<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const 
 /// # Safety
 /// The host has the instructions of `S`.
 #[inline(always)]
-unsafe fn numbers<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
-    register: S::Register,
-) -> [M::Accumulator; LANES] {
+unsafe fn numbers<S: Simd, const LANES: usize>(register: S::Register) -> [S::Real; LANES] {
     let mut lanes = [S::Real::from_f64(0.0); LANES];
     // SAFETY: the host has the instructions of `S`, a condition of this function; `LANES` numbers for `LANES` lanes.
     unsafe { S::store(register, &mut lanes) };
-    let mut numbers = [M::Accumulator::from_f64(0.0); LANES];
-    for lane in 0..LANES {
-        numbers[lane] = M::Accumulator::from_f64(lanes[lane].to_f64());
-    }
-    numbers
+    lanes
 }
 
-/// Stores the combinations of the first sums, one for each of `y`.
-#[inline(always)]
-fn store_some<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+/// Stores the combinations of the first sums, one for each of `y`. A call, not a copy at the end of every
+/// kernel: runs of rows end with it once.
+#[inline(never)]
+fn store_some<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
-    sums: &[M::Accumulator],
+    by: &Combination<A>,
+    sums: &[A],
     first: usize,
     y: &mut [Y],
 ) {
-    const FEW: usize = 4;
-    let (few, rest) = y.as_chunks_mut::<FEW>();
-    let done = few.len() * FEW;
-    let (some, left) = sums.as_chunks::<FEW>();
-    for (index, (y, &sums)) in few.iter_mut().zip(some).enumerate() {
-        product.store(by, sums, (first + index * FEW, 0), y);
-    }
-    let left = some.as_flattened()[done..].iter().chain(left);
-    for (index, (y, &sum)) in rest.iter_mut().zip(left).enumerate() {
-        product.store(
-            by,
-            [sum],
-            (first + done + index, 0),
-            std::array::from_mut(y),
-        );
+    for (index, (y, &sum)) in y.iter_mut().zip(sums).enumerate() {
+        product.store(by, [sum], (first + index, 0), std::array::from_mut(y));
     }
 }
 
@@ -233,14 +197,14 @@ fn store_some<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 #[inline(always)]
 unsafe fn together<
     S: Simd,
-    M: Mixes<X, Y>,
+    M: Scalar,
     X: Scalar,
     Y: Scalar,
     const LANES: usize,
     const SAME: usize,
 >(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<S::Real>,
     first: usize,
     y: &mut [Y],
 ) {
@@ -271,7 +235,7 @@ unsafe fn together<
 /// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The `SAME` rows from `first`
 /// on are rows of its matrix and have the same columns.
 #[inline(always)]
-unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usize>(
+unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
     product: &Product<'_, M, X, Y>,
     first: usize,
 ) -> [S::Register; SAME] {
@@ -304,9 +268,9 @@ unsafe fn shared<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const SAME: usiz
 /// The host has the instructions of `S`, and `product` has passed [`is_possible`]. Each of the rows from `first`
 /// on, as many as in `y`, has the columns of the row before it, moved by one.
 #[inline(always)]
-unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+unsafe fn repeating<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<M::Accumulator>,
+    by: &Combination<S::Real>,
     first: usize,
     y: &mut [Y],
 ) {
@@ -315,27 +279,20 @@ unsafe fn repeating<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: 
     let all = y.len();
     for (block, y) in y.chunks_mut(LANES).enumerate() {
         let lead = block * LANES;
-        // SAFETY: every row of the run has the columns of the first, moved by one column a row, a condition of this
-        // function: the values of row `i` begin `i * columns.len()` behind those of the first, and its numbers are at
-        // `column + i` of `x`.
-        unsafe {
-            if y.len() < LANES && all > LANES {
-                // The last rows once more, of which the first are there already.
-                let values = product
-                    .a
-                    .values
-                    .as_ptr()
-                    .add(start + (all - LANES) * columns.len());
-                let x = product.x.as_ptr().add(all - LANES);
-                let sums = moved_sums::<S, M, X, LANES>(columns, values, x, LANES);
-                let sums = numbers::<S, M, X, Y, LANES>(sums);
-                store_some(product, by, &sums[LANES - y.len()..], first + lead, y);
-            } else {
-                let values = product.a.values.as_ptr().add(start + lead * columns.len());
-                let x = product.x.as_ptr().add(lead);
-                let sums = moved_sums::<S, M, X, LANES>(columns, values, x, y.len());
-                store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
-            }
+        // The last rows once more, of which the first are there already.
+        let (from, count) = match y.len() < LANES && all > LANES {
+            true => (all - LANES, LANES),
+            false => (lead, y.len()),
+        };
+        // SAFETY: the caller's.
+        let sums = unsafe {
+            let values = product.a.values.as_ptr().add(start + from * columns.len());
+            let x = product.x.as_ptr().add(from);
+            numbers::<S, LANES>(moved_sums::<S, M, X, LANES>(columns, values, x, count))
+        };
+        match <&mut [Y; LANES]>::try_from(&mut *y) {
+            Ok(y) => product.store(by, sums, (first + lead, 0), y),
+            Err(_) => store_some(product, by, &sums[count - y.len()..], first + lead, y),
         }
     }
 }
@@ -460,7 +417,7 @@ unsafe fn square<S: Simd, M: Scalar, const LANES: usize>(
 /// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The `count` rows from `first`
 /// on, at most `LANES`, are rows of its matrix.
 #[inline(always)]
-unsafe fn gathered<S: Simd, M: Mixes<X, Y>, X: Scalar, Y: Scalar, const LANES: usize>(
+unsafe fn gathered<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     product: &Product<'_, M, X, Y>,
     first: usize,
     count: usize,

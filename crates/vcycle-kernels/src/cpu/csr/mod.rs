@@ -9,16 +9,17 @@ mod column;
 mod flat;
 #[cfg(target_arch = "x86_64")]
 mod gather;
+#[cfg(target_arch = "x86_64")]
 mod short;
 mod transposed;
-
-use num_traits::{One, Zero};
+#[cfg(target_arch = "x86_64")]
+mod tuned;
 
 use super::Threads;
-use crate::factor::Factor;
 pub use crate::reference::csr::{CsrArrays, SweepArrays};
+use crate::factor::Factor;
 use crate::runs::Run;
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Field, Mixes, Scalar, convert};
 pub use transposed::apply_transposed;
 
 /// `y = alpha A x + beta z`, where `z` is the old `y` unless something else is given; or a sweep.
@@ -36,7 +37,7 @@ pub struct Product<'a, M, X, Y: Scalar> {
     pub sweep: Option<SweepArrays<'a, Y>>,
 }
 
-impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
+impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     /// `y = A x` on `cols` columns.
     pub fn new(a: CsrArrays<'a, M>, x: &'a [X], cols: usize) -> Self {
         Self {
@@ -51,18 +52,36 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     }
 
     /// Runs it on row ranges of about equal work, with runs of rows that are alike.
-    pub fn run(&self, threads: &Threads, pieces: &[usize], runs: &[Run], y: &mut [Y]) {
+    pub fn run(&self, threads: &Threads, pieces: &[usize], runs: &[Run], y: &mut [Y])
+    where
+        M: Mixes<X, Y>,
+    {
         let bytes = size_of_val(self.a.values) + size_of_val(self.a.columns);
-        threads.for_row_ranges(pieces, y, self.cols, bytes, |first, y| match self.cols {
-            1 => column::rows(self, runs, first, y),
-            _ => block::rows(self, first, y),
+        threads.for_row_ranges(pieces, y, self.cols, bytes, |first, y| {
+            self.rows::<M::Accumulator>(runs, first, y)
         });
+    }
+
+    /// The rows of `y`, `first` being the number of the first, with sums in `A`; `runs` are those of the
+    /// pattern.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    fn rows<A: Field>(&self, runs: &[Run], first: usize, y: &mut [Y]) {
+        #[cfg(target_arch = "x86_64")]
+        if tuned::rows(self, runs, first, y)
+            || tuned::rounded_rows::<A, M, X, Y>(self, runs, first, y)
+        {
+            return;
+        }
+        match self.cols {
+            1 => column::rows(self, &self.combination::<A>(0), first, y),
+            _ => block::rows::<A, M, X, Y>(self, first, y),
+        }
     }
 
     /// What becomes of the sums of one column.
     #[inline(always)]
-    fn combination(&self, column: usize) -> Combination<M::Accumulator> {
-        let number = M::Accumulator::from_f64;
+    fn combination<A: Field>(&self, column: usize) -> Combination<A> {
+        let number = A::from_f64;
         if let Some(sweep) = &self.sweep {
             return Combination {
                 alpha: number(sweep.alpha),
@@ -71,8 +90,8 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
                 plain: false,
             };
         }
-        let alpha = M::coefficient(self.alpha.evaluate(column));
-        let beta = M::coefficient(self.beta.evaluate(column));
+        let alpha: A = convert(self.alpha.evaluate(column));
+        let beta: A = convert(self.beta.evaluate(column));
         Combination {
             alpha,
             beta,
@@ -84,17 +103,17 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     /// Stores what the sums of one column for `N` rows from `row` on become in `y`; parts that are
     /// multiplied by zero do not count. More than one row belong to vectors of one column.
     #[inline(always)]
-    fn store<const N: usize>(
+    fn store<A: Field, const N: usize>(
         &self,
-        by: &Combination<M::Accumulator>,
-        sums: [M::Accumulator; N],
+        by: &Combination<A>,
+        sums: [A; N],
         (row, column): (usize, usize),
         y: &mut [Y; N],
     ) {
         let place = row * self.cols + column;
         if by.plain {
             for lane in 0..N {
-                y[lane] = M::result(sums[lane]);
+                y[lane] = convert(sums[lane]);
             }
         } else if let Some(sweep) = &self.sweep {
             self.store_swept(by, sweep, sums, (row, place), y);
@@ -105,14 +124,14 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
 
     /// `alpha sum + beta z`.
     #[inline(always)]
-    fn store_combined<const N: usize>(
+    fn store_combined<A: Field, const N: usize>(
         &self,
-        by: &Combination<M::Accumulator>,
-        sums: [M::Accumulator; N],
+        by: &Combination<A>,
+        sums: [A; N],
         place: usize,
         y: &mut [Y; N],
     ) {
-        let mut values = [M::Accumulator::zero(); N];
+        let mut values = [A::zero(); N];
         for lane in 0..N {
             if !by.alpha.is_zero() {
                 values[lane] = by.alpha * sums[lane];
@@ -121,21 +140,21 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         if !by.beta.is_zero() {
             let z = self.z.map_or(&*y, |z| part(z, place));
             for lane in 0..N {
-                values[lane] += by.beta * M::output(z[lane]);
+                values[lane] += by.beta * convert::<Y, A>(z[lane]);
             }
         }
         for lane in 0..N {
-            y[lane] = M::result(values[lane]);
+            y[lane] = convert(values[lane]);
         }
     }
 
     /// `alpha d (b - sum) + beta x + gamma y`.
     #[inline(always)]
-    fn store_swept<const N: usize>(
+    fn store_swept<A: Field, const N: usize>(
         &self,
-        by: &Combination<M::Accumulator>,
+        by: &Combination<A>,
         sweep: &SweepArrays<'_, Y>,
-        sums: [M::Accumulator; N],
+        sums: [A; N],
         (row, place): (usize, usize),
         y: &mut [Y; N],
     ) {
@@ -143,16 +162,17 @@ impl<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         let x = part::<X, N>(self.x, place);
         let mut values = sums;
         for lane in 0..N {
-            let step = by.alpha * (M::output(d[lane]) * (M::output(b[lane]) - sums[lane]));
-            values[lane] = step + by.beta * M::input(x[lane]);
+            let step =
+                by.alpha * (convert::<Y, A>(d[lane]) * (convert::<Y, A>(b[lane]) - sums[lane]));
+            values[lane] = step + by.beta * convert::<X, A>(x[lane]);
         }
         if !by.gamma.is_zero() {
             for lane in 0..N {
-                values[lane] += by.gamma * M::output(y[lane]);
+                values[lane] += by.gamma * convert::<Y, A>(y[lane]);
             }
         }
         for lane in 0..N {
-            y[lane] = M::result(values[lane]);
+            y[lane] = convert(values[lane]);
         }
     }
 

@@ -1,0 +1,49 @@
+//! What [`LinOp`] does by default. The operator is behind closures, so that this is compiled for the types of
+//! vectors and not once more for every operator.
+
+use std::fmt::Debug;
+
+use super::LinOp;
+use crate::error::{Error, Result};
+use crate::workspace::Workspace;
+use crate::scalar::Scalar;
+use crate::vector::{Coefficient, Vector};
+
+/// `y = alpha A x + beta y`, where `apply` makes `A x`.
+pub(super) fn apply_advanced<Y: Scalar>(
+    apply: &dyn Fn(&mut Vector<Y>) -> Result<()>,
+    alpha: Coefficient<'_, Y>,
+    beta: Coefficient<'_, Y>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    let mut product = ws.vector_like::<Y, Y>(y)?;
+    apply(&mut product)?;
+    y.axpby(alpha, &product, beta)
+}
+
+/// `sweeps` times `x += M (b - A x)`, where `add` adds `M r` to `x`.
+pub(super) fn improve<X: Scalar, Y: Scalar>(
+    add: &dyn Fn(&Vector<X>, &mut Vector<Y>) -> Result<()>,
+    sweeps: usize,
+    a: &dyn LinOp<Y, X>,
+    b: &Vector<X>,
+    x: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    let mut r = ws.vector_like::<X, X>(b)?;
+    for _ in 0..sweeps {
+        a.residual(b, x, &mut r, ws)?;
+        add(&r, x)?;
+    }
+    Ok(())
+}
+
+/// The error of an operator that cannot be transposed.
+#[cold]
+pub(super) fn no_transpose(operator: &dyn Debug) -> Error {
+    Error::Unsupported {
+        component: format!("{operator:?}"),
+        operation: "transposed application".to_owned(),
+    }
+}

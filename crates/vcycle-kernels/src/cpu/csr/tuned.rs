@@ -1,0 +1,179 @@
+//! The kernels for the instructions of the host, and the types that have them.
+//!
+//! Whatever multiplies is generic; what is listed here is not, so that kernels are compiled once, with this
+//! library, and not again wherever somebody multiplies. Other types, and processors without AVX2, do with plain
+//! loops.
+
+use super::{Product, block, column, flat, gather, short};
+use crate::simd::{Level, level};
+use crate::cpu::stencil::Vectors;
+use crate::runs::{Alike, Run, runs_within};
+use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
+
+/// Fewer short rows than this do not fill a register: lines of a grid begin and end with them.
+const FEW: usize = 8;
+/// Rows whose sums wait to be rounded: they stay in the first cache. Whole groups of rows that kernels do
+/// together.
+const WAITING: usize = 768;
+
+macro_rules! tuned {
+    ($($kernel:ident: [$($m:ty, $x:ty, $y:ty => $a:ty;)*])*) => {
+        /// The rows of `y`, `first` being the number of the first, where the host and the types have kernels;
+        /// else nothing is done.
+        pub(super) fn rows<M: Scalar, X: Scalar, Y: Scalar>(
+            product: &Product<'_, M, X, Y>,
+            runs: &[Run],
+            first: usize,
+            y: &mut [Y],
+        ) -> bool {
+            if !is_possible(product.x) {
+                return false;
+            }
+            $($(if (M::KIND, X::KIND, Y::KIND) == (<$m>::KIND, <$x>::KIND, <$y>::KIND) {
+                #[inline(never)]
+                fn kernel(product: &Product<'_, $m, $x, $y>, runs: &[Run], first: usize, y: &mut [$y]) {
+                    // SAFETY: the host has AVX2, and the places of `x` fit 31 bits.
+                    unsafe { $kernel::<$a, $m, $x, $y>(product, runs, first, y) }
+                }
+                // SAFETY: the types are those of the kernel, as every type has a kind of its own.
+                let (product, y) = unsafe {
+                    let y = std::slice::from_raw_parts_mut(y.as_mut_ptr().cast(), y.len());
+                    (&*std::ptr::from_ref(product).cast(), y)
+                };
+                kernel(product, runs, first, y);
+                return true;
+            })*)*
+            false
+        }
+
+        /// Whether there are kernels for the types.
+        fn are_tuned<M: Scalar, X: Scalar, Y: Scalar>() -> bool {
+            let kinds = (M::KIND, X::KIND, Y::KIND);
+            $($(kinds == (<$m>::KIND, <$x>::KIND, <$y>::KIND) ||)*)* false
+        }
+    };
+}
+
+tuned! {
+    in_registers: [
+        f64, f64, f64 => f64;
+        f32, f64, f64 => f64;
+        f16, f64, f64 => f64;
+        bf16, f64, f64 => f64;
+        f32, f32, f64 => f64;
+        f16, f32, f64 => f64;
+        bf16, f32, f64 => f64;
+        f32, f32, f32 => f32;
+        f16, f32, f32 => f32;
+        bf16, f32, f32 => f32;
+    ]
+    in_numbers: [
+        f16, f16, f16 => f32;
+        bf16, bf16, bf16 => f32;
+        c64, c64, c64 => c64;
+        c32, c32, c32 => c32;
+    ]
+}
+
+/// Whether the host has the instructions, and registers can hold the places of `x`.
+fn is_possible<X>(x: &[X]) -> bool {
+    level() != Level::Portable && x.len() <= i32::MAX as usize
+}
+
+/// Rows of real numbers.
+///
+/// # Safety
+/// The host has AVX2; otherwise as [`gather::rows`] asks.
+unsafe fn in_registers<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    runs: &[Run],
+    first: usize,
+    y: &mut [Y],
+) {
+    if product.cols != 1 {
+        // SAFETY: the caller's.
+        return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
+    }
+    let by = product.combination::<A>(0);
+    let is_short = const { short::suits::<M, X>() };
+    for (alike, rows) in runs_within(runs, first..first + y.len()) {
+        let y = &mut y[rows.start - first..rows.end - first];
+        // SAFETY: the caller's.
+        unsafe {
+            match alike {
+                Alike::Equal if is_short => short::rows(product, &by, true, rows.start, y),
+                Alike::Short if is_short && y.len() < FEW => {
+                    short::rows(product, &by, false, rows.start, y);
+                }
+                Alike::Short => flat::rows(product, &by, rows.start, y),
+                _ => gather::rows(product, &by, alike, rows.start, y),
+            }
+        }
+    }
+}
+
+/// Rows of numbers that registers do not hold, or not those of `x`.
+///
+/// # Safety
+/// The host has AVX2.
+unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    runs: &[Run],
+    first: usize,
+    y: &mut [Y],
+) {
+    if product.cols != 1 {
+        // SAFETY: the caller's.
+        return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
+    }
+    let by = product.combination::<A>(0);
+    for (alike, rows) in runs_within(runs, first..first + y.len()) {
+        let y = &mut y[rows.start - first..rows.end - first];
+        let is_short = matches!(alike, Alike::Equal | Alike::Short);
+        match const { short::suits::<M, X>() } && is_short {
+            // SAFETY: the caller's.
+            true => unsafe { short::rows(product, &by, alike == Alike::Equal, rows.start, y) },
+            false => column::rows(product, &by, rows.start, y),
+        }
+    }
+}
+
+/// [`rows`] by the kernel for results as wide as the sums, `A`; what becomes of these in `y` follows.
+pub(super) fn rounded_rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    runs: &[Run],
+    first: usize,
+    y: &mut [Y],
+) -> bool {
+    let cols = product.cols;
+    let sums_of = Product::<M, X, A>::new(product.a, product.x, cols);
+    if !are_tuned::<M, X, A>() || !is_possible(product.x) {
+        return false;
+    }
+    let by: Vec<_> = (0..cols)
+        .map(|column| product.combination::<A>(column))
+        .collect();
+    let mut sums = vec![A::zero(); (2 * WAITING).min(y.len() / cols) * cols];
+    let all = first..first + y.len() / cols;
+    let whole = [(Alike::Not, all.clone())];
+    let runs = match cols {
+        1 => runs_within(runs, all).collect(),
+        _ => Vec::from(whole),
+    };
+    for (alike, run) in runs {
+        let mut row = run.start;
+        while row < run.end {
+            let rest = run.end - row;
+            let count = if rest < 2 * WAITING { rest } else { WAITING };
+            let sums = &mut sums[..count * cols];
+            rows(&sums_of, &[Run { first: row, alike }], row, sums);
+            let y = &mut y[(row - first) * cols..][..count * cols];
+            for (place, (y, &sum)) in y.iter_mut().zip(&*sums).enumerate() {
+                let (row, column) = (row + place / cols, place % cols);
+                product.store(&by[column], [sum], (row, column), std::array::from_mut(y));
+            }
+            row += count;
+        }
+    }
+    true
+}
