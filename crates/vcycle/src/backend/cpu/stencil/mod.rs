@@ -17,8 +17,8 @@ mod sweep;
 mod transfer;
 
 pub(crate) use coarse::{Axes, Correction, add_prolonged, restrict_residual};
-pub(crate) use dispatch::Vectors;
-use dispatch::{Kernel, dispatch};
+use dispatch::{Kernel, dispatch, portable};
+pub(crate) use dispatch::{Vectors, has_kernels};
 pub(crate) use galerkin::Product;
 use line::{Finish, Part, Streams};
 pub(crate) use product::product;

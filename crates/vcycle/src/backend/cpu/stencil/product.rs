@@ -3,9 +3,10 @@
 use num_traits::Zero;
 
 use super::line::prefetch;
-use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, store};
+use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, has_kernels, store};
 use crate::backend::cpu::simd::Simd;
 use crate::backend::cpu::{Shared, Threads};
+use crate::backend::reference;
 use crate::backend::reference::stencil::{Form, StencilArrays};
 use crate::scalar::Scalar;
 
@@ -20,6 +21,9 @@ pub(crate) fn product<M: Scalar, V: Vectors>(
     x: &[V],
     y: &mut [V],
 ) {
+    if !has_kernels::<M, V>() {
+        return reference::stencil::product(a, form, x, y);
+    }
     let (length, lines) = (a.grid.length(), a.grid.lines());
     assert!(x.len() == length * lines * a.unknowns && y.len() == x.len());
     if let Form::Residual { b } | Form::Relaxed { b, .. } = form {

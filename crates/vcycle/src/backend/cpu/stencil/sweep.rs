@@ -10,8 +10,9 @@ use std::ops::Range;
 
 use super::own::{OwnLine, Sides, Task};
 use super::product::Line;
-use super::{Part, Streams, Vectors, dispatch};
+use super::{Part, Streams, Vectors, dispatch, has_kernels};
 use crate::backend::cpu::{Shared, Threads};
+use crate::backend::reference;
 use crate::backend::reference::stencil::{Form, Order, Start, StencilArrays};
 use crate::scalar::Scalar;
 use crate::structured::Grid;
@@ -45,6 +46,9 @@ pub(crate) fn gauss_seidel<M: Scalar, V: Vectors>(
     x: &mut [V],
     scratch: &mut [V],
 ) {
+    if !has_kernels::<M, V>() {
+        return reference::stencil::gauss_seidel(a, (order, start), b, x);
+    }
     let (grid, share) = (a.grid, a.unknowns * a.grid.length());
     assert!(x.len() == grid.cells() * a.unknowns && b.len() == x.len());
     assert!(scratch.len() >= scratch_length(grid, a.unknowns));

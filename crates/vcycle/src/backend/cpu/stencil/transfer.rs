@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Kernel, Vectors, dispatch, store};
+use super::{Kernel, Vectors, dispatch, has_kernels, store};
 use crate::backend::cpu::simd::{Simd, multiversion};
 use crate::backend::cpu::{Shared, Threads};
+use crate::backend::reference;
 use crate::backend::reference::stencil::TransferArrays;
 use crate::scalar::{Real, Scalar};
 use crate::structured::Grid;
@@ -24,6 +25,9 @@ pub(crate) fn restrict<W: Scalar, V: Vectors>(
     fine: &[V],
     coarse: &mut [V],
 ) {
+    if !has_kernels::<W, V>() {
+        return reference::stencil::restrict(transfer, q, fine, coarse);
+    }
     let grid = transfer.fine.halved(transfer.axis);
     assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
     assert!(q.is_none_or(|q| q.len() == fine.len()));
@@ -57,6 +61,9 @@ pub(crate) fn prolong<W: Scalar, V: Vectors>(
     fine: &mut [V],
     add: bool,
 ) {
+    if !has_kernels::<W, V>() {
+        return reference::stencil::prolong(transfer, q, coarse, fine, add);
+    }
     let grid = transfer.fine.halved(transfer.axis);
     assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
     assert!(q.is_none_or(|q| q.len() == fine.len()));
