@@ -86,6 +86,65 @@ impl<T: Scalar> Csr<T> {
         rows::multiply::<T, X, Y>(gpu, self.operand(x.cols())?, x, finish, y)
     }
 
+    /// A product wherever the matrix is; operands were checked.
+    fn multiply_by<X: Scalar, Y: Scalar>(
+        &self,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
+        let threads = match self.executor() {
+            Executor::Gpu(gpu) => return self.multiply_on(gpu, x, finish, y),
+            Executor::Reference => return self.multiply_plainly(x, finish, y),
+            Executor::Cpu(threads) => threads,
+        };
+        let product = Product::new(self.arrays()?, x.host()?, x.cols());
+        let product = match finish {
+            Finish::Apply => product,
+            Finish::Combine { alpha, beta, z } => Product {
+                alpha: *alpha,
+                beta: *beta,
+                z: z.map(Vector::host).transpose()?,
+                ..product
+            },
+            Finish::Relax(sweep) => Product {
+                sweep: Some(SweepArrays::new(sweep)?),
+                ..product
+            },
+        };
+        product.run(threads, &self.pattern, y.host_mut()?)
+    }
+
+    /// The product as its definition reads.
+    fn multiply_plainly<X: Scalar, Y: Scalar>(
+        &self,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
+        let (a, cols) = (self.arrays()?, x.cols());
+        let (x, y) = (x.host()?, y.host_mut()?);
+        match finish {
+            Finish::Apply => reference::csr::apply(a, x, y, cols),
+            Finish::Combine { z: Some(b), .. } => {
+                reference::csr::residual(b.host()?, a, x, y, cols);
+            }
+            Finish::Combine { alpha, beta, .. } => {
+                return reference::csr::apply_advanced(*alpha, a, x, *beta, y, cols);
+            }
+            Finish::Relax(sweep) => {
+                reference::csr::relax(SweepArrays::new(sweep)?, a, x, y, cols);
+            }
+        }
+        Ok(())
+    }
+
     /// The transpose, kept for the next time.
     fn kept_transpose(&self) -> Result<&Self> {
         if let Some(transposed) = self.copies.transposed.get() {
@@ -124,19 +183,7 @@ where
 
     fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, _ws: &Workspace) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::Apply, y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::apply(a, x, y, cols),
-            Executor::Cpu(threads) => {
-                Product::new(a, x, cols).run(threads, &self.pattern, y)?;
-            }
-        }
-        Ok(())
+        self.multiply_by(x, &Finish::Apply, y)
     }
 
     fn apply_advanced(
@@ -148,24 +195,8 @@ where
         _ws: &Workspace,
     ) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            let z = None;
-            return self.multiply_on(gpu, x, &Finish::Combine { alpha, beta, z }, y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::apply_advanced(alpha, a, x, beta, y, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    alpha,
-                    beta,
-                    ..Product::new(a, x, cols)
-                };
-                product.run(threads, &self.pattern, y)
-            }
-        }
+        let z = None;
+        self.multiply_by(x, &Finish::Combine { alpha, beta, z }, y)
     }
 
     fn residual(
@@ -177,25 +208,7 @@ where
     ) -> Result<()> {
         check_apply("csr residual", self.size(), self.executor(), x, r)?;
         check_apply("csr residual", self.size(), self.executor(), x, b)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::residual(b), r);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (b, x, r) = (b.host()?, x.host()?, r.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::residual(b, a, x, r, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    alpha: Coefficient::real(-1.0),
-                    beta: Coefficient::one(),
-                    z: Some(b),
-                    ..Product::new(a, x, cols)
-                };
-                product.run(threads, &self.pattern, r)?;
-            }
-        }
-        Ok(())
+        self.multiply_by(x, &Finish::residual(b), r)
     }
 
     fn relax(
@@ -210,24 +223,7 @@ where
     {
         self.executor().check_same(x.executor(), "csr relaxation")?;
         sweep.check(self.size(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::Relax(sweep), y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let sweep = SweepArrays::new(&sweep)?;
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::relax(sweep, a, x, y, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    sweep: Some(sweep),
-                    ..Product::new(a, x, cols)
-                };
-                product.run(threads, &self.pattern, y)?;
-            }
-        }
-        Ok(())
+        self.multiply_by(x, &Finish::Relax(sweep), y)
     }
 
     fn apply_transposed(
