@@ -268,8 +268,19 @@ pub fn check_apply<X: Scalar, Y: Scalar>(
     x: &Vector<X>,
     y: &Vector<Y>,
 ) -> Result<()> {
-    check_size(operation, Size::new(size.cols, y.cols()), x.size())?;
-    check_size(operation, Size::new(size.rows, x.cols()), y.size())?;
-    executor.check_same(x.executor(), operation)?;
-    executor.check_same(y.executor(), operation)
+    let vectors = [(x.size(), x.executor()), (y.size(), y.executor())];
+    check_vectors(operation, size, executor, vectors)
+}
+
+/// [`check_apply`] without the types of the vectors.
+fn check_vectors(
+    operation: &'static str,
+    size: Size,
+    executor: &Executor,
+    [(x, place_of_x), (y, place_of_y)]: [(Size, &Executor); 2],
+) -> Result<()> {
+    check_size(operation, Size::new(size.cols, y.cols), x)?;
+    check_size(operation, Size::new(size.rows, x.cols), y)?;
+    executor.check_same(place_of_x, operation)?;
+    executor.check_same(place_of_y, operation)
 }

@@ -6,12 +6,10 @@ use std::marker::PhantomData;
 use super::Simd;
 use crate::scalar::{Real, Scalar, convert};
 
-/// Some numbers of `V`.
-pub struct Lanes<V>(PhantomData<V>);
+/// Eight numbers of `V`.
+pub(crate) struct Lanes<V>(PhantomData<V>);
 
-/// As many as a pair of parities where there are registers of other kinds for nearly all processors: wider ones take
-/// four times as long to compile. Elsewhere these are what everyone has.
-const LANES: usize = if cfg!(target_arch = "x86_64") { 2 } else { 8 };
+const LANES: usize = 8;
 
 impl<V: Real> Simd for Lanes<V> {
     type Register = [V; LANES];

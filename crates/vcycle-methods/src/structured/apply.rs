@@ -62,7 +62,11 @@ impl<M: Storage> StencilMatrix<M> {
         y: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<Option<V>> {
-        let (Executor::Cpu(threads), 1) = (self.executor(), x.cols()) else {
+        let (Executor::Cpu(threads), 1, true) = (
+            self.executor(),
+            x.cols(),
+            cpu::stencil::has_kernels::<M, V>(),
+        ) else {
             return Ok(None);
         };
         let length = cpu::stencil::rows_scratch(self.grid(), self.unknowns());

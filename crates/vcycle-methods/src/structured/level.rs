@@ -117,7 +117,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
     fn by_planes(&self) -> Option<(&Threads, Axes<'_, M>)> {
         let grid = self.grid();
         match self.a.executor() {
-            Executor::Cpu(threads) if grid.size()[2] > 1 => {
+            Executor::Cpu(threads) if grid.size()[2] > 1 && cpu::stencil::has_kernels::<M, V>() => {
                 let transfers = self.transfers.iter().map(Transfer::arrays);
                 Some((threads, Axes::new(grid, transfers)))
             }

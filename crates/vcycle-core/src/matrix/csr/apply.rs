@@ -8,7 +8,6 @@ use crate::cpu::Threads;
 use crate::cpu::csr::Product;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::factor::Factor;
 use crate::gpu::Gpu;
 use crate::launch::bsr;
 use crate::launch::rows::{self, Finish, Operand};
@@ -90,6 +89,67 @@ impl<T: Scalar> Csr<T> {
         rows::multiply::<T, X, Y>(gpu, self.operand(x.cols())?, x, finish, y)
     }
 
+    /// A product wherever the matrix is; operands were checked.
+    fn multiply_by<X: Scalar, Y: Scalar>(
+        &self,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
+        let threads = match self.executor() {
+            Executor::Gpu(gpu) => return self.multiply_on(gpu, x, finish, y),
+            Executor::Reference => return self.multiply_plainly(x, finish, y),
+            Executor::Cpu(threads) => threads,
+        };
+        let product = Product::new(self.arrays()?, x.host()?, x.cols());
+        let product = match finish {
+            Finish::Apply => product,
+            Finish::Combine { alpha, beta, z } => Product {
+                alpha: alpha.on_host()?,
+                beta: beta.on_host()?,
+                z: z.map(Vector::host).transpose()?,
+                ..product
+            },
+            Finish::Relax(sweep) => Product {
+                sweep: Some(sweep_arrays(sweep)?),
+                ..product
+            },
+        };
+        self.run(product, threads, y.host_mut()?);
+        Ok(())
+    }
+
+    /// The product as its definition reads.
+    fn multiply_plainly<X: Scalar, Y: Scalar>(
+        &self,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
+        let (a, cols) = (self.arrays()?, x.cols());
+        let (x, y) = (x.host()?, y.host_mut()?);
+        match finish {
+            Finish::Apply => reference::csr::apply(a, x, y, cols),
+            Finish::Combine { z: Some(b), .. } => {
+                reference::csr::residual(b.host()?, a, x, y, cols);
+            }
+            Finish::Combine { alpha, beta, .. } => {
+                let (alpha, beta) = (alpha.on_host()?, beta.on_host()?);
+                reference::csr::apply_advanced(alpha, a, x, beta, y, cols);
+            }
+            Finish::Relax(sweep) => {
+                reference::csr::relax(sweep_arrays(sweep)?, a, x, y, cols);
+            }
+        }
+        Ok(())
+    }
+
     /// The transpose, kept for the next time.
     fn kept_transpose(&self) -> Result<&Self> {
         if let Some(transposed) = self.copies.transposed.get() {
@@ -155,19 +215,7 @@ where
 
     fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, _ws: &Workspace) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::Apply, y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::apply(a, x, y, cols),
-            Executor::Cpu(threads) => {
-                self.run(Product::new(a, x, cols), threads, y);
-            }
-        }
-        Ok(())
+        self.multiply_by(x, &Finish::Apply, y)
     }
 
     fn apply_advanced(
@@ -179,26 +227,8 @@ where
         _ws: &Workspace,
     ) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            let z = None;
-            return self.multiply_on(gpu, x, &Finish::Combine { alpha, beta, z }, y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (alpha, beta) = (alpha.on_host()?, beta.on_host()?);
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::apply_advanced(alpha, a, x, beta, y, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    alpha,
-                    beta,
-                    ..Product::new(a, x, cols)
-                };
-                self.run(product, threads, y);
-            }
-        }
-        Ok(())
+        let z = None;
+        self.multiply_by(x, &Finish::Combine { alpha, beta, z }, y)
     }
 
     fn residual(
@@ -210,25 +240,7 @@ where
     ) -> Result<()> {
         check_apply("csr residual", self.size(), self.executor(), x, r)?;
         check_apply("csr residual", self.size(), self.executor(), x, b)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::residual(b), r);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (b, x, r) = (b.host()?, x.host()?, r.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::residual(b, a, x, r, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    alpha: Factor::constant(Y::Arith::from_f64(-1.0)),
-                    beta: Factor::one(),
-                    z: Some(b),
-                    ..Product::new(a, x, cols)
-                };
-                self.run(product, threads, r);
-            }
-        }
-        Ok(())
+        self.multiply_by(x, &Finish::residual(b), r)
     }
 
     fn relax(
@@ -243,24 +255,7 @@ where
     {
         self.executor().check_same(x.executor(), "csr relaxation")?;
         sweep.check(self.size(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::Relax(sweep), y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let sweep = sweep_arrays(&sweep)?;
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::relax(sweep, a, x, y, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    sweep: Some(sweep),
-                    ..Product::new(a, x, cols)
-                };
-                self.run(product, threads, y);
-            }
-        }
-        Ok(())
+        self.multiply_by(x, &Finish::Relax(sweep), y)
     }
 
     fn apply_transposed(

@@ -147,7 +147,7 @@ pub(super) fn rounded_rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
 ) -> bool {
     let cols = product.cols;
     let sums_of = Product::<M, X, A>::new(product.a, product.x, cols);
-    if !are_tuned::<M, X, A>() || !is_possible(product.x) {
+    if Y::KIND == A::KIND || !are_tuned::<M, X, A>() || !is_possible(product.x) {
         return false;
     }
     let by: Vec<_> = (0..cols)

@@ -36,20 +36,35 @@ pub(super) trait Kernel<V: Vectors> {
     unsafe fn run<S: Simd<Real = V>>(&mut self);
 }
 
-/// Runs a kernel that loads values of `M` with the widest registers of the host. A kernel is not moved: a copy of what was
-/// just written waits until all that was written before has left for memory.
+/// Whether there are kernels for values of `M` and numbers of `V` on this host. On x86-64 without AVX2, which nearly no
+/// host is, the reference does their work: a third copy of all kernels takes long to compile.
+pub fn has_kernels<M: Scalar, V: Vectors>() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if const { fits::<M, V>() } {
+        return level() != Level::Portable;
+    }
+    true
+}
+
+/// Registers hold nothing wider than their lanes.
+#[cfg(target_arch = "x86_64")]
+const fn fits<M: Scalar, V: Vectors>() -> bool {
+    size_of::<M>() <= size_of::<V>()
+}
+
+/// Runs a kernel that loads values of `M` with the widest registers of the host, which [has](has_kernels) some. A kernel is
+/// not moved: a copy of what was just written waits until all that was written before has left for memory.
 #[inline(always)]
 pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl Kernel<V>) {
-    // Registers hold nothing wider than their lanes.
     #[cfg(target_arch = "x86_64")]
-    if size_of::<M>() <= size_of::<V>() {
-        match level() {
-            // SAFETY: this level is that of a host with AVX-512.
-            Level::Avx512 => return unsafe { with_avx512(&mut kernel) },
-            // SAFETY: this level is that of a host with AVX2, FMA and F16C.
-            Level::Avx2 => return unsafe { with_avx2(&mut kernel) },
-            Level::Portable => {}
-        }
+    if const { fits::<M, V>() } {
+        return match level() {
+            // SAFETY: the host has these instructions.
+            Level::Avx512 => unsafe { with_avx512(&mut kernel) },
+            // SAFETY: the host has these instructions.
+            Level::Avx2 => unsafe { with_avx2(&mut kernel) },
+            Level::Portable => unreachable!("the reference does what has no kernels"),
+        };
     }
     portable(&mut kernel);
 }
@@ -74,8 +89,9 @@ unsafe fn with_avx2<V: Vectors>(kernel: &mut impl Kernel<V>) {
     unsafe { kernel.run::<V::Avx2>() }
 }
 
+/// Runs a kernel on any host.
 #[inline(never)]
-fn portable<V: Vectors>(kernel: &mut impl Kernel<V>) {
-    // SAFETY: portable registers need no instructions but those every processor has.
+pub(super) fn portable<V: Vectors>(kernel: &mut impl Kernel<V>) {
+    // SAFETY: every processor has these.
     unsafe { kernel.run::<portable::Lanes<V>>() }
 }

@@ -1,6 +1,6 @@
 //! Galerkin products along one axis.
 
-use super::{Kernel, dispatch, store};
+use super::{Kernel, dispatch, has_kernels, portable, store};
 use crate::simd::Simd;
 
 /// What makes the entries of a coarse line with the coarse cells before, at and behind it along the axis that is
@@ -31,10 +31,14 @@ impl Product<'_> {
             .chain(weights.iter().flatten());
         assert!(all.copied().all(|numbers| numbers.len() >= length));
         assert!(self.out.iter().flatten().all(|out| out.len() == length));
-        dispatch::<f64, f64>(Sums {
+        let mut sums = Sums {
             product: self,
             length,
-        });
+        };
+        match has_kernels::<f64, f64>() {
+            true => dispatch::<f64, f64>(sums),
+            false => portable(&mut sums),
+        }
     }
 }
 

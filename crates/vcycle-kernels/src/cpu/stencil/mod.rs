@@ -17,8 +17,8 @@ mod sweep;
 mod transfer;
 
 pub use coarse::{Axes, Correction, add_prolonged, restrict_residual};
-pub use dispatch::Vectors;
-use dispatch::{Kernel, dispatch};
+use dispatch::{Kernel, dispatch, portable};
+pub use dispatch::{Vectors, has_kernels};
 pub use galerkin::Product;
 use line::{Finish, Part, Streams};
 pub use product::product;

@@ -3,11 +3,12 @@
 use num_traits::Zero;
 
 use super::line::prefetch;
-use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, store};
+use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, has_kernels, store};
+use crate::simd::Simd;
 use crate::cpu::{Shared, Threads};
+use crate::reference;
 use crate::reference::stencil::{Form, StencilArrays};
 use crate::scalar::Scalar;
-use crate::simd::Simd;
 
 /// Cells that one task does, at least; tasks are whole lines.
 const CELLS: usize = 64 * 1024;
@@ -20,6 +21,9 @@ pub fn product<M: Scalar, V: Vectors>(
     x: &[V],
     y: &mut [V],
 ) {
+    if !has_kernels::<M, V>() {
+        return reference::stencil::product(a, form, x, y);
+    }
     let (length, lines) = (a.grid.length(), a.grid.lines());
     assert!(x.len() == length * lines * a.unknowns && y.len() == x.len());
     if let Form::Residual { b } | Form::Relaxed { b, .. } = form {

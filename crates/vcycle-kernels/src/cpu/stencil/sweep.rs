@@ -10,9 +10,10 @@ use std::ops::Range;
 
 use super::own::{OwnLine, Sides, Task};
 use super::product::Line;
-use super::{Part, Streams, Vectors, dispatch};
-use crate::cpu::{Shared, Threads};
+use super::{Part, Streams, Vectors, dispatch, has_kernels};
 use crate::grid::Grid;
+use crate::cpu::{Shared, Threads};
+use crate::reference;
 use crate::reference::stencil::{Form, Order, Start, StencilArrays};
 use crate::scalar::Scalar;
 
@@ -45,6 +46,9 @@ pub fn gauss_seidel<M: Scalar, V: Vectors>(
     x: &mut [V],
     scratch: &mut [V],
 ) {
+    if !has_kernels::<M, V>() {
+        return reference::stencil::gauss_seidel(a, (order, start), b, x);
+    }
     let (grid, share) = (a.grid, a.unknowns * a.grid.length());
     assert!(x.len() == grid.cells() * a.unknowns && b.len() == x.len());
     assert!(scratch.len() >= scratch_length(grid, a.unknowns));

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use super::{Kernel, Vectors, dispatch, store};
-use crate::cpu::{Shared, Threads};
+use super::{Kernel, Vectors, dispatch, has_kernels, store};
 use crate::grid::Grid;
 use crate::multiversion;
+use crate::simd::Simd;
+use crate::cpu::{Shared, Threads};
+use crate::reference;
 use crate::reference::stencil::TransferArrays;
 use crate::scalar::{Real, Scalar};
-use crate::simd::Simd;
 
 /// Cells that one task does, at least; tasks are whole lines.
 const CELLS: usize = 8 * 1024;
@@ -25,6 +26,9 @@ pub fn restrict<W: Scalar, V: Vectors>(
     fine: &[V],
     coarse: &mut [V],
 ) {
+    if !has_kernels::<W, V>() {
+        return reference::stencil::restrict(transfer, q, fine, coarse);
+    }
     let grid = transfer.fine.halved(transfer.axis);
     assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
     assert!(q.is_none_or(|q| q.len() == fine.len()));
@@ -58,6 +62,9 @@ pub fn prolong<W: Scalar, V: Vectors>(
     fine: &mut [V],
     add: bool,
 ) {
+    if !has_kernels::<W, V>() {
+        return reference::stencil::prolong(transfer, q, coarse, fine, add);
+    }
     let grid = transfer.fine.halved(transfer.axis);
     assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
     assert!(q.is_none_or(|q| q.len() == fine.len()));
