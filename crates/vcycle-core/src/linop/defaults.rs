@@ -22,9 +22,12 @@ pub(super) fn apply_advanced<Y: Scalar>(
     y.axpby(alpha, &product, beta)
 }
 
+/// Adds the product with the first vector to the second.
+type Add<'a, X, Y> = &'a dyn Fn(&Vector<X>, &mut Vector<Y>) -> Result<()>;
+
 /// `sweeps` times `x += M (b - A x)`, where `add` adds `M r` to `x`.
 pub(super) fn improve<X: Scalar, Y: Scalar>(
-    add: &dyn Fn(&Vector<X>, &mut Vector<Y>) -> Result<()>,
+    add: Add<'_, X, Y>,
     sweeps: usize,
     a: &dyn LinOp<Y, X>,
     b: &Vector<X>,

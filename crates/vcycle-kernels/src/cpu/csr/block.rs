@@ -6,13 +6,13 @@ use crate::scalar::{Field, Scalar, convert};
 /// Rows done for one block of columns before the next block: their entries stay in cache.
 const ROWS: usize = 64;
 
-/// Columns from `$column` on in blocks of the widths, as many as there are.
+/// All columns in blocks of the widths, the widest first.
 macro_rules! in_blocks {
     ($product:ident, $first:ident, $y:ident, [$($width:literal),*]) => {
         let cols = $product.cols;
         for (index, y) in $y.chunks_mut(ROWS * cols).enumerate() {
             let (first, mut column) = ($first + index * ROWS, 0);
-            $(while column + $width <= cols {
+            $(while cols - column >= $width {
                 block::<A, M, X, Y, $width>($product, first, column, y);
                 column += $width;
             })*
