@@ -5,9 +5,9 @@ use std::fmt::Debug;
 
 use super::LinOp;
 use crate::error::{Error, Result};
-use crate::workspace::Workspace;
 use crate::scalar::Scalar;
 use crate::vector::{Coefficient, Vector};
+use crate::workspace::Workspace;
 
 /// `y = alpha A x + beta y`, where `apply` makes `A x`.
 pub(super) fn apply_advanced<Y: Scalar>(
@@ -22,9 +22,12 @@ pub(super) fn apply_advanced<Y: Scalar>(
     y.axpby(alpha, &product, beta)
 }
 
+/// Adds what an operator makes of one vector to another.
+type Add<'a, X, Y> = dyn Fn(&Vector<X>, &mut Vector<Y>) -> Result<()> + 'a;
+
 /// `sweeps` times `x += M (b - A x)`, where `add` adds `M r` to `x`.
 pub(super) fn improve<X: Scalar, Y: Scalar>(
-    add: &dyn Fn(&Vector<X>, &mut Vector<Y>) -> Result<()>,
+    add: &Add<'_, X, Y>,
     sweeps: usize,
     a: &dyn LinOp<Y, X>,
     b: &Vector<X>,

@@ -55,6 +55,9 @@ pub(crate) trait Rowwise: Sync {
         Self::Value: Mixes<X, Y>;
 }
 
+/// Adds one column of `A x` to the sums of the rows from a first one on.
+type Add<'a, M, X, Y> = dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync + 'a;
+
 /// What a product has to know of a matrix of any format. The format is behind pointers, so that all else is
 /// compiled for the types of numbers and not once more for every format.
 struct Multiplied<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> {
@@ -64,7 +67,7 @@ struct Multiplied<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> {
     pieces: &'a [usize],
     bytes: usize,
     rows_together: usize,
-    add: &'a (dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync),
+    add: &'a Add<'a, M, X, Y>,
     operands: &'a (dyn Fn(&Gpu, usize) -> Result<Vec<Operand>> + Sync),
 }
 

@@ -6,8 +6,8 @@ use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::{LinOp, Sweep};
 use crate::scalar::{Mixes, bf16, convert, f16};
-use vcycle_core::simd::testing::at_every_level;
 use crate::vector::{Coefficient, Vector};
+use vcycle_core::simd::testing::at_every_level;
 
 /// Sizes with ends of lines that fill registers and that do not, and axes of one cell.
 const GRIDS: [[usize; 3]; 8] = [
@@ -341,7 +341,10 @@ fn cells_have_one_to_four_unknowns() {
         make(2, 12),
         Err(crate::error::Error::InvalidStructure { .. })
     ));
-    assert!(matches!(make(0, 0), Err(crate::error::Error::BadParameter { .. })));
+    assert!(matches!(
+        make(0, 0),
+        Err(crate::error::Error::BadParameter { .. })
+    ));
     assert!(matches!(
         make(5, 150),
         Err(crate::error::Error::BadParameter { .. })

@@ -12,7 +12,7 @@ macro_rules! in_blocks {
         let cols = $product.cols;
         for (index, y) in $y.chunks_mut(ROWS * cols).enumerate() {
             let (first, mut column) = ($first + index * ROWS, 0);
-            $(while column + $width <= cols {
+            $(while cols - column >= $width {
                 block::<A, M, X, Y, $width>($product, first, column, y);
                 column += $width;
             })*

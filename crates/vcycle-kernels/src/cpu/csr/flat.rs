@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use super::gather::{prefetch, store};
 use super::{Combination, Product};
-use crate::simd::{Level, Simd, level};
 use crate::cpu::stencil::Vectors;
 use crate::runs::SHORT;
 use crate::scalar::{Field, Kind, Scalar};
+use crate::simd::{Level, Simd, level};
 
 /// Rows at a time: their products stay in the first cache.
 const ROWS: usize = 64;

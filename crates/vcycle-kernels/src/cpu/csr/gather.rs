@@ -5,10 +5,10 @@
 
 use super::column::{LONG, RowSum, long_sum};
 use super::{Combination, Product};
-use crate::simd::{Level, Simd, level};
 use crate::cpu::stencil::Vectors;
 use crate::runs::Alike;
 use crate::scalar::{Field, Kind, Scalar};
+use crate::simd::{Level, Simd, level};
 
 /// Bytes between what is read and what is asked for.
 const AHEAD: usize = 2048;

@@ -16,8 +16,8 @@ mod transposed;
 mod tuned;
 
 use super::Threads;
-pub use crate::reference::csr::{CsrArrays, SweepArrays};
 use crate::factor::Factor;
+pub use crate::reference::csr::{CsrArrays, SweepArrays};
 use crate::runs::Run;
 use crate::scalar::{Field, Mixes, Scalar, convert};
 pub use transposed::apply_transposed;

@@ -5,10 +5,10 @@
 //! loops.
 
 use super::{Product, block, column, flat, gather, short};
-use crate::simd::{Level, level};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
+use crate::simd::{Level, level};
 
 /// Fewer short rows than this do not fill a register: lines of a grid begin and end with them.
 const FEW: usize = 8;
