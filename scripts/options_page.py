@@ -18,6 +18,9 @@ In Python the keys of the sections `stop`, `run` and of multigrid are keywords b
 `vcycle.solve(A, b, rtol=1e-10, threads=2, coarsening="pmis")`.
 """
 
+# The crates that have parameter structs.
+LIBRARY = ["vcycle", "vcycle-methods", "vcycle-core"]
+
 # The names that may be the value of a key, and the enum they come from.
 CHOICES = {
     "coarsening": "Coarsening",
@@ -36,7 +39,8 @@ class Sources:
     """What the sources say of structs, their fields, enums and functions."""
 
     def __init__(self, root: pathlib.Path) -> None:
-        files = sorted((root / "crates" / "vcycle" / "src").rglob("*.rs"))
+        folders = [root / "crates" / crate / "src" for crate in LIBRARY]
+        files = [path for folder in folders for path in sorted(folder.rglob("*.rs"))]
         self.text = "\n".join(path.read_text() for path in files)
         self.components = (root / "crates/vcycle/src/config/components.rs").read_text()
 

@@ -27,7 +27,9 @@ pub enum Alike {
 /// Rows from `first` up to the next run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
+    /// The first row.
     pub first: usize,
+    /// What its rows have in common.
     pub alike: Alike,
 }
 

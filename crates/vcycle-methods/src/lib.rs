@@ -14,8 +14,8 @@ pub mod structured;
 pub(crate) mod text;
 
 pub(crate) use vcycle_core::{
-    Error, Result, arrays, cpu, error, fields, gpu, grid, launch, linop, log, matrix, multiversion,
-    reference, scalar, simd, stop, vector,
+    cpu, error, fields, gpu, grid, launch, linop, log, matrix, multiversion, reference, scalar,
+    stop, vector,
 };
 
 /// Where things run, and the workspace of a run.

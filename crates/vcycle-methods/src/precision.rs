@@ -130,6 +130,10 @@ impl FromStr for Precision {
 }
 
 impl Precision {
+    /// The precision that a value of a configuration names.
+    ///
+    /// # Errors
+    /// For anything but a text such as `dp/sp`.
     pub fn from_value(value: Value) -> Result<Self, ConfigError> {
         match value.as_str() {
             Some(text) => text.parse(),
@@ -151,6 +155,7 @@ impl Precision {
     }
 }
 
+/// What is wrong with the key `precision`.
 pub fn bad_precision(value: &str, reason: &str) -> ConfigError {
     ConfigError::BadValue {
         place: "the configuration".to_owned(),

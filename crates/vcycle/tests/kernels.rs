@@ -96,7 +96,10 @@ fn programs(device: &str) -> Vec<Source> {
 
 /// No file of kernels is left out.
 fn assert_all_files(programs: &[Source]) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/backend/gpu/kernels");
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../vcycle-core/src/gpu/kernels"
+    );
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();

@@ -1,7 +1,7 @@
 //! Kernels on GPUs, from one source for three vendors.
 //!
 //! `kernels/` holds the sources, written in the C dialect of `kernels/dialect.h` and compiled at run
-//! time for the types they are used with; the files here launch them. The run-time layer below is
+//! time for the types they are used with; [`launch`](crate::launch) launches them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
 use std::collections::HashMap;

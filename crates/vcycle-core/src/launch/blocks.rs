@@ -15,11 +15,15 @@ const FILE: File = kernel_file!("blocks.c");
 pub struct DeviceBlocks<T> {
     /// The block of every row.
     pub blocks: Buffer<u32>,
+    /// First row of every block, and at the end the number of rows.
     pub starts: Buffer<u32>,
     /// Where each block is, four times, and its precision.
     pub places: Buffer<u64>,
+    /// The values of blocks in full precision.
     pub full: Buffer<T>,
+    /// The values of blocks in single precision.
     pub single: Buffer<f32>,
+    /// The values of blocks in half precision.
     pub half: Buffer<f16>,
     /// Blocks in full, single and half precision.
     pub counts: [usize; 3],

@@ -20,8 +20,11 @@ pub enum Finish<'a, Y: Scalar> {
     Apply,
     /// `y = alpha A x + beta z`; without `z` it is `y` itself.
     Combine {
+        /// The factor of the product.
         alpha: Coefficient<'a, Y>,
+        /// The factor of `z`.
         beta: Coefficient<'a, Y>,
+        /// What is added; the old `y` where there is none.
         z: Option<&'a Vector<Y>>,
     },
     /// `y = alpha d (b - A x) + beta x + gamma y`.

@@ -23,18 +23,24 @@ const DIGITS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 /// A stencil matrix on the device; vectors are unknown by unknown.
 #[derive(Clone, Copy, Debug)]
 pub struct StencilOperand<'a> {
+    /// The grid of cells.
     pub grid: Grid,
+    /// The neighbours of a cell, as steps along x, y and z.
     pub offsets: &'a [[i8; 3]],
+    /// Unknowns of a cell.
     pub unknowns: usize,
     /// What diagonal entries are beside what is stored of them.
     pub base: f32,
+    /// The type of the entries.
     pub kind: Kind,
+    /// The entries, in the order of `StencilArrays`.
     pub values: Address,
 }
 
 /// Which neighbours of a cell a product is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// All of them.
     All,
     /// Those that a sweep forward changes after the cell.
     Later,

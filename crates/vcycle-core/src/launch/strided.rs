@@ -12,7 +12,9 @@ const FILE: File = kernel_file!("strided.c");
 /// Where numbers are: at `first`, `first + stride`, ...
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
+    /// The place of the first number.
     pub first: usize,
+    /// The distance between two.
     pub stride: usize,
 }
 

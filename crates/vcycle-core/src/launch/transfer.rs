@@ -14,6 +14,7 @@ const FILE: File = kernel_file!("transfer.c");
 /// Interpolation along some axes on the device: x first, then y, then z.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferOperand {
+    /// The fine grid.
     pub fine: Grid,
     /// Of the weights.
     pub kind: Kind,

@@ -34,8 +34,11 @@ enum Launch {
 
 /// The matrix of a triangular solve, stored step by step.
 pub struct Triangle {
+    /// The place of the first entry of every step, and at the end the number of entries.
     pub offsets: Address,
+    /// The column of every entry.
     pub columns: Address,
+    /// The value of every entry.
     pub values: Address,
     /// The inverted diagonal; null without.
     pub inverse: Address,

@@ -7,7 +7,7 @@ use super::{Footprint, LinOp, Size, Transpose};
 use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::scalar::{Field, Scalar};
+use crate::scalar::Scalar;
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::linop::Transpose::{Conjugate, Plain};
 use crate::matrix::Duplicates;
-use crate::scalar::{c32, c64, f16};
+use crate::scalar::{c32, c64};
 
 /// A dense `rows` by `cols` matrix of small numbers.
 fn matrix(executor: &Executor, rows: usize, cols: usize, seed: f64) -> Csr<c64> {

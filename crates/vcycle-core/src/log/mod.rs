@@ -1,7 +1,7 @@
 //! Observers: what happens in a run, told to whoever wants to know.
 //!
 //! Algorithms carry no printing and no clocks. They open a named stage
-//! ([`Workspace::stage`](crate::executor::Workspace::stage)) and announce iterations; observers
+//! ([`Workspace::stage`](crate::workspace::Workspace::stage)) and announce iterations; observers
 //! make a residual history, a profile or a trace of that.
 
 mod chrome_trace;

@@ -61,6 +61,10 @@ impl<T: Scalar> Dense<T> {
         Self::from_buffer(size, Buffer::from_vec(executor, values))
     }
 
+    /// A matrix with these entries, row after row, as many as `size` has.
+    ///
+    /// # Errors
+    /// For more columns than 32-bit indices can number.
     pub fn from_buffer(size: Size, values: Buffer<T>) -> Result<Self> {
         if size.cols > u32::MAX as usize {
             return Err(Error::InvalidStructure {

@@ -55,7 +55,7 @@ pub(crate) trait Rowwise: Sync {
         Self::Value: Mixes<X, Y>;
 }
 
-/// [`Rowwise::add`] of a format.
+/// Adds one column of `A x` to the sums of the rows from a first one on.
 type Add<'a, M, X, Y> = dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync + 'a;
 
 /// What a product has to know of a matrix of any format. The format is behind pointers, so that all else is

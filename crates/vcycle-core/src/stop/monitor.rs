@@ -202,10 +202,12 @@ impl<T: Scalar> Monitor<T> {
         self.stop.iterations.saturating_sub(self.iteration)
     }
 
+    /// How a column has ended, as far as the recurrence knows; none while it goes on.
     pub fn status(&self, column: usize) -> Option<Status> {
         self.columns[column].status
     }
 
+    /// Iterations of a column.
     pub fn column_iterations(&self, column: usize) -> usize {
         self.columns[column].iterations
     }
@@ -254,6 +256,7 @@ impl<T: Scalar> Monitor<T> {
         self.activate()
     }
 
+    /// Largest relative residual after 0, 1, 2... iterations, as the recurrence knows it.
     pub fn take_history(&mut self) -> Vec<f64> {
         self.history.clone()
     }

@@ -13,10 +13,9 @@ use num_traits::{One, Zero};
 
 use crate::error::check_size;
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::executor::Executor;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 use crate::size::Size;
-use crate::workspace::Pooled;
 use crate::{cpu, launch, reference};
 
 /// Runs the backend's kernel where the operands live: one on slices of the host, or one on a

@@ -38,6 +38,10 @@ impl std::fmt::Debug for Threads {
 }
 
 impl Threads {
+    /// So many threads, the calling one among them.
+    ///
+    /// # Errors
+    /// For no thread at all, and when threads cannot be started.
     pub fn new(count: usize) -> Result<Self, Refusal> {
         match count {
             0 => Err(Refusal::Parameter {
@@ -49,6 +53,7 @@ impl Threads {
         }
     }
 
+    /// As many threads as `RAYON_NUM_THREADS` says, else as there are cores; one where more cannot be started.
     pub fn all_cores() -> Self {
         let count = std::env::var("RAYON_NUM_THREADS")
             .ok()
@@ -79,6 +84,7 @@ impl Threads {
         })
     }
 
+    /// Number of threads.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -16,10 +16,12 @@ const PARTIAL_SUMS: usize = 256;
 /// Independent sums inside a piece, so that additions do not wait for each other.
 const LANES: usize = 16;
 
+/// `y = value` everywhere.
 pub fn fill<T: Scalar>(threads: &Threads, value: T, y: &mut [T]) {
     threads.for_pieces(y, PIECE, |_, y| y.fill(value));
 }
 
+/// `y = x`, converted; both are of one length.
 pub fn copy<S: Scalar, T: Scalar>(threads: &Threads, x: &[S], y: &mut [T]) {
     threads.for_pieces(y, PIECE, |start, y| {
         convert_slice(&x[start..start + y.len()], y);
@@ -31,6 +33,7 @@ fn piece(cols: usize) -> usize {
     (PIECE / cols.max(1)).max(1) * cols.max(1)
 }
 
+/// `y = alpha x + beta y`, column by column of `cols`.
 pub fn axpby<T: Scalar>(
     threads: &Threads,
     alpha: Factor<'_, T>,
@@ -70,6 +73,7 @@ multiversion! {
     }
 }
 
+/// `y = alpha y`, column by column of `cols`.
 pub fn scale<T: Scalar>(threads: &Threads, alpha: Factor<'_, T>, y: &mut [T], cols: usize) {
     if cols != 1 {
         threads.for_pieces(y, piece(cols), |_, y| {
@@ -93,6 +97,7 @@ multiversion! {
     }
 }
 
+/// `y = d x` with one `d` per row, conjugated where asked.
 pub fn scale_rows<D: Mixes<T, T>, T: Scalar>(
     threads: &Threads,
     d: &[D],
@@ -125,6 +130,7 @@ multiversion! {
     }
 }
 
+/// `y = alpha d x + beta y` with one `d` per row, conjugated where asked.
 pub fn combine_rows<D: Mixes<T, T>, T: Scalar>(
     threads: &Threads,
     alpha: Factor<'_, T>,
@@ -172,6 +178,7 @@ multiversion! {
     }
 }
 
+/// `out = sum of conj(x) y`, column by column: `out` has `cols` numbers.
 pub fn dot<T: Scalar>(threads: &Threads, x: &[T], y: &[T], out: &mut [T::Arith], cols: usize) {
     if let [out] = out {
         [*out] = reduce(threads, x, 1, |start, x| {

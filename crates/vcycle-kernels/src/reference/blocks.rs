@@ -22,7 +22,9 @@ pub enum Precision {
 /// Where a block's values begin in the array of its precision; they are stored column by column.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
+    /// The precision, and thereby the array.
     pub precision: Precision,
+    /// The place of the first value in that array; in `single` and `half` a complex value takes two places.
     pub offset: usize,
 }
 
@@ -31,9 +33,13 @@ pub struct Place {
 pub struct BlockArrays<'a, T> {
     /// First row of every block, and at the end the number of rows.
     pub starts: &'a [usize],
+    /// Where every block's values are.
     pub places: &'a [Place],
+    /// The values of blocks in full precision.
     pub full: &'a [T],
+    /// The values of blocks in single precision.
     pub single: &'a [f32],
+    /// The values of blocks in half precision.
     pub half: &'a [f16],
 }
 

@@ -6,8 +6,11 @@ use crate::scalar::{Mixes, Scalar};
 /// The arrays of a BSR matrix: blocks in the order of CSR, each row by row.
 #[derive(Clone, Copy)]
 pub struct BsrArrays<'a, M> {
+    /// The place of the first block of every row of blocks, and at the end the number of blocks.
     pub offsets: &'a [usize],
+    /// The column of every block, counted in blocks.
     pub columns: &'a [u32],
+    /// The entries of all blocks.
     pub values: &'a [M],
     /// Rows and columns of a block.
     pub block: (usize, usize),

@@ -6,8 +6,11 @@ use crate::scalar::{Mixes, Scalar};
 /// The arrays of a COO matrix, sorted by row.
 #[derive(Clone, Copy)]
 pub struct CooArrays<'a, M> {
+    /// The row of every entry.
     pub rows: &'a [u32],
+    /// The column of every entry.
     pub columns: &'a [u32],
+    /// The value of every entry.
     pub values: &'a [M],
 }
 

@@ -10,8 +10,11 @@ use crate::scalar::{Field, Mixes, Scalar};
 /// The arrays of a CSR matrix.
 #[derive(Clone, Copy)]
 pub struct CsrArrays<'a, M> {
+    /// The place of the first entry of every row, and at the end that behind the last entry.
     pub offsets: &'a [usize],
+    /// The column of every entry.
     pub columns: &'a [u32],
+    /// The value of every entry.
     pub values: &'a [M],
 }
 
@@ -54,10 +57,15 @@ impl<'a, M: Scalar> CsrArrays<'a, M> {
 /// A sweep `y = alpha d (b - A x) + beta x + gamma y`.
 #[derive(Clone, Copy)]
 pub struct SweepArrays<'a, Y> {
+    /// The right-hand side, one number for every number of `y`.
     pub b: &'a [Y],
+    /// What residuals are multiplied by, one number a row.
     pub d: &'a [Y],
+    /// The factor of the residual.
     pub alpha: f64,
+    /// The factor of `x`.
     pub beta: f64,
+    /// The factor of the old `y`; where it is zero that is not read.
     pub gamma: f64,
 }
 

@@ -6,7 +6,9 @@ use crate::scalar::{Mixes, Scalar};
 /// A dense matrix, row after row.
 #[derive(Clone, Copy)]
 pub struct DenseArrays<'a, M> {
+    /// Entries of a row.
     pub width: usize,
+    /// All entries, `width` for every row.
     pub values: &'a [M],
 }
 

@@ -10,8 +10,11 @@ pub const PADDING: u32 = u32::MAX;
 /// The arrays of an ELL matrix: slot `s` of row `r` at `s * stride + r`, entries before padding.
 #[derive(Clone, Copy)]
 pub struct EllArrays<'a, M> {
+    /// Rows, and thereby the distance between two slots of a row.
     pub stride: usize,
+    /// The column of every slot, [`PADDING`] where it holds no entry.
     pub columns: &'a [u32],
+    /// The value of every slot.
     pub values: &'a [M],
 }
 

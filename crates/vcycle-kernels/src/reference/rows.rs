@@ -17,8 +17,11 @@ const BLOCK: usize = 256;
 /// One column of an input vector.
 #[derive(Clone, Copy)]
 pub struct Column<'a, X> {
+    /// The vectors, row by row.
     pub values: &'a [X],
+    /// The number of the column.
     pub column: usize,
+    /// Columns of the vectors.
     pub cols: usize,
 }
 
@@ -45,9 +48,17 @@ pub enum Finish<'a, S, Y> {
     /// `y = A x`.
     Store,
     /// `y = alpha A x + beta y`, one coefficient a column.
-    Combine { alpha: &'a [S], beta: &'a [S] },
+    Combine {
+        /// The factors of the product.
+        alpha: &'a [S],
+        /// The factors of the old `y`.
+        beta: &'a [S],
+    },
     /// `y = b - A x`.
-    Residual { b: &'a [Y] },
+    Residual {
+        /// The right-hand sides, row by row.
+        b: &'a [Y],
+    },
 }
 
 impl<S: Field, Y: Scalar> Finish<'_, S, Y> {

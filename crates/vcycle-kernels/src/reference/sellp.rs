@@ -6,10 +6,13 @@ use crate::scalar::Scalar;
 /// The arrays of a SELL-P matrix: slices of `slice_rows` rows, each an ELL matrix of its own.
 #[derive(Clone, Copy)]
 pub struct SellPArrays<'a, M> {
+    /// Rows of a slice.
     pub slice_rows: usize,
     /// For every slice the place of its first slot, and at the end the number of slots.
     pub offsets: &'a [usize],
+    /// The column of every slot, [`PADDING`](super::ell::PADDING) where it holds no entry.
     pub columns: &'a [u32],
+    /// The value of every slot.
     pub values: &'a [M],
 }
 

@@ -10,11 +10,15 @@ use crate::scalar::{Real, Scalar, convert};
 /// unknown: the number of unknown `i` in a cell is at `i * cells + cell`.
 #[derive(Clone, Copy)]
 pub struct StencilArrays<'a, M> {
+    /// The grid of cells.
     pub grid: Grid,
+    /// The neighbours of a cell, as steps along x, y and z.
     pub offsets: &'a [[i8; 3]],
+    /// Unknowns of a cell.
     pub unknowns: usize,
     /// What diagonal entries are beside what is stored of them.
     pub base: f64,
+    /// The entries, in the order given above.
     pub values: &'a [M],
 }
 
@@ -24,15 +28,28 @@ pub enum Form<'a, V> {
     /// `y = A x`.
     Product,
     /// `y = alpha A x + beta y`; with `beta` zero the old contents are not read.
-    Advanced { alpha: V, beta: V },
+    Advanced {
+        /// The factor of the product.
+        alpha: V,
+        /// The factor of the old `y`.
+        beta: V,
+    },
     /// `y = b - A x`.
-    Residual { b: &'a [V] },
+    Residual {
+        /// The right-hand side, one number a row.
+        b: &'a [V],
+    },
     /// `y = alpha d (b - A x) + beta x + gamma y`; with `gamma` zero `y` is not read.
     Relaxed {
+        /// The right-hand side, one number a row.
         b: &'a [V],
+        /// What residuals are multiplied by, one number a row.
         d: &'a [V],
+        /// The factor of the residual.
         alpha: V,
+        /// The factor of `x`.
         beta: V,
+        /// The factor of the old `y`.
         gamma: V,
     },
 }
@@ -40,7 +57,9 @@ pub enum Form<'a, V> {
 /// In which order Gauss-Seidel goes over the colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
+    /// Colours with even places first.
     Forward,
+    /// Colours with odd places first.
     Backward,
 }
 
@@ -86,6 +105,7 @@ impl<'a, M: Scalar> StencilArrays<'a, M> {
     }
 }
 
+/// The product of `a` and `x`, made into `y` as `form` says.
 pub fn product<M: Scalar, V: Real>(
     a: StencilArrays<'_, M>,
     form: Form<'_, V>,
@@ -194,8 +214,11 @@ pub fn eliminate<V: Real>(a: &mut [Vec<V>], b: &mut [V]) {
 /// are those of the odd cell above a coarse one.
 #[derive(Clone, Copy)]
 pub struct TransferArrays<'a, W> {
+    /// The fine grid.
     pub fine: Grid,
+    /// The axis that is halved: 0 is x, 1 is y, 2 is z.
     pub axis: usize,
+    /// The weights, two for every coarse cell.
     pub weights: &'a [W],
 }
 

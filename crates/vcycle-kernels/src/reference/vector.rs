@@ -5,12 +5,14 @@ use num_traits::Zero;
 use crate::factor::Factor;
 use crate::scalar::{Field, Mixes, Scalar, convert};
 
+/// `y = value` everywhere.
 pub fn fill<T: Scalar>(value: T, y: &mut [T]) {
     for y in y {
         *y = value;
     }
 }
 
+/// `y = x`, converted.
 pub fn copy<S: Scalar, T: Scalar>(x: &[S], y: &mut [T]) {
     for (y, &x) in y.iter_mut().zip(x) {
         *y = convert(x);
@@ -43,6 +45,7 @@ pub fn combine<T: Scalar>(a: T::Arith, x: T, b: T::Arith, y: T) -> T::Arith {
     }
 }
 
+/// `y = alpha y`, column by column; where `alpha` is zero `y` does not count, whatever it holds.
 pub fn scale<T: Scalar>(alpha: Factor<'_, T>, y: &mut [T], cols: usize) {
     for column in 0..cols {
         let a = alpha.evaluate(column);

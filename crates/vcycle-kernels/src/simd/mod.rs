@@ -131,6 +131,10 @@ macro_rules! multiversion {
 /// readable from every pointer on. For [`Simd::gather`] the columns must be below `2^31` and name
 /// elements of `x`, whose type is `f32` or `f64` and no wider than the lanes. All types are real.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+#[expect(
+    clippy::missing_safety_doc,
+    reason = "the conditions of all methods are those of the trait"
+)]
 pub trait Simd {
     /// The register.
     type Register: Copy;

@@ -112,7 +112,8 @@ fn choices_and_groups_are_the_same() {
 
 #[test]
 fn prolongations_from_chosen_unknowns_are_the_same() {
-    type Method = fn(&Csr<f64>, &Arc<Pattern>, &Splitting, &Truncation) -> crate::Result<Csr<f64>>;
+    type Method =
+        fn(&Csr<f64>, &Arc<Pattern>, &Splitting, &Truncation) -> crate::error::Result<Csr<f64>>;
     let methods: [Method; 5] = [
         interpolate::direct,
         interpolate::classical,
@@ -193,7 +194,10 @@ fn prolongations_of_vectors_are_the_same() {
         }
     }
     let refused = interpolate::tentative(&groups, &[vec![1.0]], 3, &executor);
-    assert!(matches!(refused, Err(crate::Error::SizeMismatch { .. })));
+    assert!(matches!(
+        refused,
+        Err(crate::error::Error::SizeMismatch { .. })
+    ));
 }
 
 #[test]
@@ -257,6 +261,6 @@ fn a_zero_on_the_diagonal_is_named() {
     let result = interpolate::spectral_radius(&a.copy_to(&executor).unwrap());
     assert!(matches!(
         result,
-        Err(crate::Error::ZeroDiagonal { row: 1, .. })
+        Err(crate::error::Error::ZeroDiagonal { row: 1, .. })
     ));
 }

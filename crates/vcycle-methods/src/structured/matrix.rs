@@ -2,7 +2,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 
-use super::{Grid, Stencil, fields};
+use super::{Grid, Stencil};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, check_memory};
 use crate::fields::interleave;

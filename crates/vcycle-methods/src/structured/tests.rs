@@ -6,8 +6,8 @@ use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::{LinOp, Sweep};
 use crate::scalar::{Mixes, bf16, convert, f16};
-use crate::simd::testing::at_every_level;
 use crate::vector::{Coefficient, Vector};
+use vcycle_core::simd::testing::at_every_level;
 
 /// Sizes with ends of lines that fill registers and that do not, and axes of one cell.
 const GRIDS: [[usize; 3]; 8] = [
@@ -299,7 +299,7 @@ fn a_zero_diagonal_is_named() {
     let refused = a.check_diagonal("gauss-seidel");
     assert!(matches!(
         refused,
-        Err(crate::Error::ZeroDiagonal { row: 1, .. })
+        Err(crate::error::Error::ZeroDiagonal { row: 1, .. })
     ));
 }
 
@@ -339,12 +339,15 @@ fn cells_have_one_to_four_unknowns() {
     assert!(make(2, 24).is_ok());
     assert!(matches!(
         make(2, 12),
-        Err(crate::Error::InvalidStructure { .. })
+        Err(crate::error::Error::InvalidStructure { .. })
     ));
-    assert!(matches!(make(0, 0), Err(crate::Error::BadParameter { .. })));
+    assert!(matches!(
+        make(0, 0),
+        Err(crate::error::Error::BadParameter { .. })
+    ));
     assert!(matches!(
         make(5, 150),
-        Err(crate::Error::BadParameter { .. })
+        Err(crate::error::Error::BadParameter { .. })
     ));
 }
 

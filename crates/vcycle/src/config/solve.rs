@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::storage::Wide;
-use super::{Config, ConfigError, System};
+use super::{Config, System};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::matrix::Csr;

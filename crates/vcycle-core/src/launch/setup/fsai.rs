@@ -31,8 +31,11 @@ const GLOBAL_BYTES: usize = 256 << 20;
 /// How rows grow.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
+    /// Steps of growth of every row, at most.
     pub steps: usize,
+    /// New entries a step.
     pub step_size: usize,
+    /// A row stops growing where its factor of the Kaporin number has fallen by this much.
     pub tolerance: f64,
     /// Entries below this times the largest of their row are dropped.
     pub filter: f64,
@@ -60,6 +63,7 @@ pub struct Rows<'a, A: Field> {
 }
 
 impl<'a, A: Field> Rows<'a, A> {
+    /// Those of a matrix, whose diagonal is read.
     pub fn new(queue: Queue<'a>, a: &'a Csr<A>, growth: Growth) -> Result<Self> {
         let diagonal = queue.diagonal(a)?;
         Ok(Self {

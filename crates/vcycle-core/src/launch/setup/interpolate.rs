@@ -21,9 +21,13 @@ const STRONG: usize = 1 << 31;
 /// Which points a row interpolates from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
+    /// Strong coarse neighbours, with weights of the row alone.
     Direct,
+    /// Strong coarse neighbours; strong fine ones are distributed among these.
     Classical,
+    /// Those and the coarse neighbours of strong fine neighbours.
     Extended,
+    /// The same, with what strong fine neighbours give back to the point itself.
     ExtendedI,
 }
 
@@ -42,11 +46,15 @@ impl Method {
 /// A matrix, its strong couplings and a choice of coarse unknowns.
 #[derive(Clone, Copy)]
 pub struct Level<'a> {
+    /// The device.
     pub queue: Queue<'a>,
+    /// The matrix of the level.
     pub a: &'a Csr<f64>,
+    /// For every unknown those it strongly depends on.
     pub strength: &'a Pattern,
     /// For every unknown its number on the next level or `NONE`.
     pub coarse: &'a Buffer<u32>,
+    /// Number of coarse unknowns.
     pub coarse_count: usize,
 }
 

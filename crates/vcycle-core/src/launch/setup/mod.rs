@@ -65,7 +65,9 @@ const BLOCKS_PER_UNIT: usize = 32;
 /// A device with what set-ups do on it; everything is queued in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue<'e> {
+    /// The device and its kernels.
     pub gpu: &'e Arc<Gpu>,
+    /// The executor that is on it, for new memory.
     pub executor: &'e Executor,
 }
 

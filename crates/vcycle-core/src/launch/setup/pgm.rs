@@ -23,6 +23,7 @@ const LEAST_LEFT: usize = 5;
 pub struct Found {
     /// For every unknown its group or `NONE`.
     pub groups: Buffer<u32>,
+    /// Number of groups.
     pub count: usize,
     /// Whether every unknown has a group.
     pub is_complete: bool,

@@ -15,9 +15,16 @@ const FILE: File = tile_file!("strength.c");
 /// A measure of strength that has kernels.
 #[derive(Clone, Copy, Debug)]
 pub enum Measure {
-    Classical { max_row_sum: f64 },
+    /// Negative couplings against the largest of the row.
+    Classical {
+        /// Rows with a larger sum, relative to the diagonal, have no strong couplings; 1 for none.
+        max_row_sum: f64,
+    },
+    /// Couplings against the diagonal entries of both unknowns.
     Symmetric,
+    /// Couplings of either sign against the largest of the row.
     Absolute,
+    /// Couplings of either sign against the largest of both rows.
     Mutual,
 }
 

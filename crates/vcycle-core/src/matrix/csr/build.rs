@@ -23,12 +23,14 @@ pub struct Arrays<V> {
 }
 
 impl<T: Scalar> Arrays<T> {
+    /// The matrix with these arrays.
     pub fn into_csr(self, executor: &Executor, size: Size) -> Csr<T> {
         Csr::from_canonical(executor, size, self.offsets, self.columns, self.values)
     }
 }
 
 impl Arrays<()> {
+    /// The pattern with these arrays.
     pub fn into_pattern(self, executor: &Executor, size: Size) -> Arc<Pattern> {
         let pattern = Pattern::new(executor, size, self.offsets, self.columns);
         Arc::new(pattern)
@@ -96,6 +98,7 @@ impl<V: Value> Rows<V> {
         Ok(())
     }
 
+    /// An entry more of the row that is being made; columns increase.
     pub fn push(&mut self, column: u32, value: V) {
         self.columns.push(column);
         self.values.push(value);

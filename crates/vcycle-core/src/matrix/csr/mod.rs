@@ -23,9 +23,8 @@ pub(in crate::matrix) mod testing;
 mod transpose;
 mod triplets;
 
-use std::any::Any;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::arrays::Copies;
 pub use crate::arrays::{Csr, Pattern};

@@ -154,6 +154,10 @@ impl SpGemm {
     }
 }
 
+/// The size of `A B`.
+///
+/// # Errors
+/// When the sizes do not fit, or the factors have different executors.
 pub fn check_product(a: &Pattern, b: &Pattern) -> Result<Size> {
     let fitting = Size::new(a.size().cols, b.size().cols);
     check_size("product of matrices", fitting, b.size())?;

@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use super::gather::{prefetch, store};
 use super::{Combination, Product};
-use crate::simd::{Level, Simd, level};
 use crate::cpu::stencil::Vectors;
 use crate::runs::SHORT;
 use crate::scalar::{Field, Kind, Scalar};
+use crate::simd::{Level, Simd, level};
 
 /// Rows at a time: their products stay in the first cache.
 const ROWS: usize = 64;
@@ -24,14 +24,15 @@ type Products<S> = [<S as Simd>::Real; ROWS * SHORT + WIDEST];
 /// Rows from `first` on, all [short](crate::runs::Alike::Short).
 ///
 /// # Safety
-/// As [`gather::rows`](super::gather::rows) asks.
+/// As for [`gather::rows`](super::gather::rows); the rows have at most [`SHORT`] entries.
 pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<A>,
     first: usize,
     y: &mut [Y],
 ) {
-    // SAFETY: the caller's; the host has the instructions of its level.
+    // SAFETY: the host has the instructions that `level` found, AVX2 at least; the product and its rows are as this
+    // function asks.
     unsafe {
         match level() {
             Level::Avx512 => rows_avx512(product, by, first, y),
@@ -42,6 +43,8 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
 
 macro_rules! rows_of_level {
     ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
+        /// # Safety
+        /// As for [`rows`].
         #[target_feature(enable = $features)]
         unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
@@ -49,7 +52,8 @@ macro_rules! rows_of_level {
             first: usize,
             y: &mut [Y],
         ) {
-            // SAFETY: the caller's.
+            // SAFETY: these are the instructions of the registers, of which there is one for the type of the sums, `A`;
+            // the product and its rows are as this function asks.
             unsafe {
                 if const { matches!(A::KIND, Kind::F32) } {
                     blocks::<A::$simd, M, X, Y, $singles>(product, by, first, y);
@@ -69,7 +73,7 @@ rows_of_level! {
 /// Blocks of rows from `first` on.
 ///
 /// # Safety
-/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
+/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The rows from `first` on, as
 /// many as in `y`, are rows of its matrix with at most [`SHORT`] entries.
 #[inline(always)]
 unsafe fn blocks<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
@@ -100,7 +104,7 @@ unsafe fn blocks<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
 /// The products of a range of entries.
 ///
 /// # Safety
-/// The host has the instructions of `S`, and `product` has passed [`is_possible`].
+/// The host has the instructions of `S`, and `product` is as [`rows`] asks.
 #[inline(always)]
 unsafe fn multiply<S: Simd, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,

@@ -5,10 +5,10 @@
 
 use super::column::{LONG, RowSum, long_sum};
 use super::{Combination, Product};
-use crate::simd::{Level, Simd, level};
 use crate::cpu::stencil::Vectors;
 use crate::runs::Alike;
 use crate::scalar::{Field, Kind, Scalar};
+use crate::simd::{Level, Simd, level};
 
 /// Bytes between what is read and what is asked for.
 const AHEAD: usize = 2048;
@@ -16,8 +16,9 @@ const AHEAD: usize = 2048;
 /// The rows of `y`, `first` being the number of the first.
 ///
 /// # Safety
-/// The host has AVX2 at least, columns lie inside `x`, whose places fit 31 bits; `X` is a real type that
-/// is no half and, like `M`, no wider than the sums.
+/// The host has AVX2 at least. `product` keeps the promises of [`Product`], it has one column, and the places of its
+/// `x` fit 31 bits. `A` is a real type; `X` is one that is no half and, like `M`, no wider than `A`. The rows from
+/// `first` on, as many as in `y`, have in common what `alike` says.
 pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<A>,
@@ -25,7 +26,8 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    // SAFETY: the caller's; the host has the instructions of its level.
+    // SAFETY: the host has the instructions that `level` found, AVX2 at least; the product and its rows are as this
+    // function asks.
     unsafe {
         match level() {
             Level::Avx512 => rows_avx512(product, by, alike, first, y),
@@ -36,6 +38,8 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
 
 macro_rules! rows_of_level {
     ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
+        /// # Safety
+        /// As for [`rows`].
         #[target_feature(enable = $features)]
         unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
@@ -46,7 +50,8 @@ macro_rules! rows_of_level {
         ) {
             const SINGLES: usize = $singles;
             const DOUBLES: usize = SINGLES / 2;
-            // SAFETY: the caller's.
+            // SAFETY: these are the instructions of the registers, of which there is one for the type of the sums, `A`;
+            // the product and its rows are as this function asks. `sum` is called with rows of the product.
             unsafe {
                 if const { matches!(A::KIND, Kind::F32) } {
                     // Closures have the instructions of the function they stand in.
@@ -73,7 +78,7 @@ rows_of_level! {
 /// Rows that are alike in some way; `sum` is that of a single row.
 ///
 /// # Safety
-/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
+/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The rows from `first` on, as
 /// many as in `y`, are rows of its matrix and have in common what `alike` says.
 #[inline(always)]
 unsafe fn run<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
@@ -100,7 +105,7 @@ unsafe fn run<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
 /// Rows without order, as many at a time as there are lanes.
 ///
 /// # Safety
-/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The rows from `first` on, as
+/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The rows from `first` on, as
 /// many as in `y`, are rows of its matrix.
 #[inline(always)]
 unsafe fn groups<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
@@ -154,7 +159,7 @@ pub(super) unsafe fn store<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES
     first: usize,
     y: &mut [Y],
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: the host has the instructions of `S`, a condition of this function.
     let sums = unsafe { numbers::<S, LANES>(register) };
     match <&mut [Y; LANES]>::try_from(&mut *y) {
         Ok(y) => product.store(by, sums, (first, 0), y),
@@ -192,7 +197,7 @@ fn store_some<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
 /// Groups of `SAME` rows that have their columns in common: what these bring is gathered once.
 ///
 /// # Safety
-/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. From `first` on there are as
+/// The host has the instructions of `S`, and `product` is as [`rows`] asks. From `first` on there are as
 /// many rows as in `y`, in whole groups of `SAME` with the same columns.
 #[inline(always)]
 unsafe fn together<
@@ -232,7 +237,7 @@ unsafe fn together<
 /// The products of `SAME` rows with the columns of the first of them, summed in the lanes of registers.
 ///
 /// # Safety
-/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The `SAME` rows from `first`
+/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The `SAME` rows from `first`
 /// on are rows of its matrix and have the same columns.
 #[inline(always)]
 unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
@@ -265,7 +270,7 @@ unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
 /// Rows that repeat the first. Of the pattern only that one is read.
 ///
 /// # Safety
-/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. Each of the rows from `first`
+/// The host has the instructions of `S`, and `product` is as [`rows`] asks. Each of the rows from `first`
 /// on, as many as in `y`, has the columns of the row before it, moved by one.
 #[inline(always)]
 unsafe fn repeating<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
@@ -284,7 +289,9 @@ unsafe fn repeating<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize
             true => (all - LANES, LANES),
             false => (lead, y.len()),
         };
-        // SAFETY: the caller's.
+        // SAFETY: the `count` rows from `first + from` on are among those of this function, which repeat the first:
+        // they are as long as it, so their values begin there, and `x` is readable at every column of `first` moved by
+        // `from` up to `from + count - 1`.
         let sums = unsafe {
             let values = product.a.values.as_ptr().add(start + from * columns.len());
             let x = product.x.as_ptr().add(from);
@@ -414,7 +421,7 @@ unsafe fn square<S: Simd, M: Scalar, const LANES: usize>(
 /// The sums of `count` rows from `first` on, row by lane.
 ///
 /// # Safety
-/// The host has the instructions of `S`, and `product` has passed [`is_possible`]. The `count` rows from `first`
+/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The `count` rows from `first`
 /// on, at most `LANES`, are rows of its matrix.
 #[inline(always)]
 unsafe fn gathered<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(

@@ -16,8 +16,8 @@ mod transposed;
 mod tuned;
 
 use super::Threads;
-pub use crate::reference::csr::{CsrArrays, SweepArrays};
 use crate::factor::Factor;
+pub use crate::reference::csr::{CsrArrays, SweepArrays};
 use crate::runs::Run;
 use crate::scalar::{Field, Mixes, Scalar, convert};
 pub use transposed::apply_transposed;
@@ -28,12 +28,19 @@ pub use transposed::apply_transposed;
 /// up to the number of entries, every column is below `x.len() / cols`, and rows of `y` are rows of the matrix.
 #[derive(Clone, Copy)]
 pub struct Product<'a, M, X, Y: Scalar> {
+    /// The matrix.
     pub a: CsrArrays<'a, M>,
+    /// The vectors it multiplies: `cols` numbers for every column of the matrix.
     pub x: &'a [X],
+    /// Columns of the vectors; those of one row lie side by side.
     pub cols: usize,
+    /// The factor of the product.
     pub alpha: Factor<'a, Y>,
+    /// The factor of `z`; where it is zero nothing of `z` is read.
     pub beta: Factor<'a, Y>,
+    /// What is added, `cols` numbers for every row; the old `y` where there is none.
     pub z: Option<&'a [Y]>,
+    /// The sweep to make instead of a combination.
     pub sweep: Option<SweepArrays<'a, Y>>,
 }
 

@@ -5,10 +5,10 @@
 //! loops.
 
 use super::{Product, block, column, flat, gather, short};
-use crate::simd::{Level, level};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
+use crate::simd::{Level, level};
 
 /// Fewer short rows than this do not fill a register: lines of a grid begin and end with them.
 const FEW: usize = 8;
@@ -32,7 +32,8 @@ macro_rules! tuned {
             $($(if (M::KIND, X::KIND, Y::KIND) == (<$m>::KIND, <$x>::KIND, <$y>::KIND) {
                 #[inline(never)]
                 fn kernel(product: &Product<'_, $m, $x, $y>, runs: &[Run], first: usize, y: &mut [$y]) {
-                    // SAFETY: the host has AVX2, and the places of `x` fit 31 bits.
+                    // SAFETY: `is_possible` has found AVX2, and that the places of `x` fit 31 bits. `runs` are those of
+                    // the matrix, and the types of the table are as the kernel asks.
                     unsafe { $kernel::<$a, $m, $x, $y>(product, runs, first, y) }
                 }
                 // SAFETY: the types are those of the kernel, as every type has a kind of its own.
@@ -83,7 +84,8 @@ fn is_possible<X>(x: &[X]) -> bool {
 /// Rows of real numbers.
 ///
 /// # Safety
-/// The host has AVX2; otherwise as [`gather::rows`] asks.
+/// The host has AVX2. `product` keeps the promises of [`Product`], the places of its `x` fit 31 bits, and what `runs`
+/// say of the rows from `first` on holds. `X` is no half and, like `M`, no wider than `A`.
 unsafe fn in_registers<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     runs: &[Run],
@@ -91,14 +93,15 @@ unsafe fn in_registers<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     y: &mut [Y],
 ) {
     if product.cols != 1 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of this function.
         return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
     }
     let by = product.combination::<A>(0);
     let is_short = const { short::suits::<M, X>() };
     for (alike, rows) in runs_within(runs, first..first + y.len()) {
         let y = &mut y[rows.start - first..rows.end - first];
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, and the rows are `alike`, short where that says so; the product and the types are
+        // as `gather::rows` asks. These are conditions of this function.
         unsafe {
             match alike {
                 Alike::Equal if is_short => short::rows(product, &by, true, rows.start, y),
@@ -123,7 +126,7 @@ unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     y: &mut [Y],
 ) {
     if product.cols != 1 {
-        // SAFETY: the caller's.
+        // SAFETY: the host has AVX2, a condition of this function.
         return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
     }
     let by = product.combination::<A>(0);
@@ -131,7 +134,7 @@ unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
         let y = &mut y[rows.start - first..rows.end - first];
         let is_short = matches!(alike, Alike::Equal | Alike::Short);
         match const { short::suits::<M, X>() } && is_short {
-            // SAFETY: the caller's.
+            // SAFETY: the host has AVX2, a condition of this function.
             true => unsafe { short::rows(product, &by, alike == Alike::Equal, rows.start, y) },
             false => column::rows(product, &by, rows.start, y),
         }

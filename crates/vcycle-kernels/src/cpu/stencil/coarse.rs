@@ -25,6 +25,10 @@ pub struct Axes<'a, W> {
 }
 
 impl<'a, W: Scalar> Axes<'a, W> {
+    /// The transfers from a fine grid on, each from the grid that the one before it leads to.
+    ///
+    /// # Panics
+    /// When they are not in the order z, y, x.
     pub fn new(fine: Grid, transfers: impl Iterator<Item = TransferArrays<'a, W>>) -> Self {
         let (mut coarse, mut steps) = (fine, [None; 3]);
         for transfer in transfers {
@@ -272,6 +276,11 @@ pub struct Correction<'a, W, V> {
 }
 
 impl<'a, W: Scalar, V: Vectors> Correction<'a, W, V> {
+    /// The correction by `coarse`, whose length is a multiple of the cells of the coarse grid; `q` has one number
+    /// for every number of the fine grid.
+    ///
+    /// # Panics
+    /// For other lengths.
     pub fn new(axes: Axes<'a, W>, q: Option<&'a [V]>, coarse: &'a [V]) -> Self {
         let correction = Self { axes, q, coarse };
         assert!(coarse.len() == correction.unknowns() * axes.coarse.cells());

@@ -7,8 +7,10 @@ use crate::simd::{Simd, portable};
 
 /// Real numbers with registers.
 pub trait Vectors: Real {
+    /// Its register of AVX2.
     #[cfg(target_arch = "x86_64")]
     type Avx2: Simd<Real = Self>;
+    /// Its register of AVX-512.
     #[cfg(target_arch = "x86_64")]
     type Avx512: Simd<Real = Self>;
 }

@@ -20,6 +20,10 @@ pub struct Product<'a> {
 }
 
 impl Product<'_> {
+    /// Writes the sums to `out`.
+    ///
+    /// # Panics
+    /// When the results differ in length, or a slice is shorter than they are.
     pub fn form(self) {
         let counts = self.out.iter().flatten().map(|out| out.len());
         let length = counts.max().unwrap_or(0);

@@ -4,11 +4,11 @@ use num_traits::Zero;
 
 use super::line::prefetch;
 use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, has_kernels, store};
-use crate::simd::Simd;
 use crate::cpu::{Shared, Threads};
 use crate::reference;
 use crate::reference::stencil::{Form, StencilArrays};
 use crate::scalar::Scalar;
+use crate::simd::Simd;
 
 /// Cells that one task does, at least; tasks are whole lines.
 const CELLS: usize = 64 * 1024;

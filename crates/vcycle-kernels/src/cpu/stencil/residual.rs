@@ -9,9 +9,13 @@ use crate::scalar::Scalar;
 /// A residual `q (b - A x)`, `q` one number a row or ones.
 #[derive(Clone, Copy)]
 pub struct Residual<'a, M, V> {
+    /// The matrix.
     pub a: StencilArrays<'a, M>,
+    /// The right-hand side, one number a row.
     pub b: &'a [V],
+    /// The solution so far, one number a row.
     pub x: &'a [V],
+    /// What residuals are multiplied by, one number a row; ones where there is none.
     pub q: Option<&'a [V]>,
     /// The order of the sweep from zero that made `x`. It has solved every row with what was known then: what
     /// is left are entries with cells that changed later.

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::{Kernel, Vectors, dispatch, has_kernels, store};
+use crate::cpu::{Shared, Threads};
 use crate::grid::Grid;
 use crate::multiversion;
-use crate::simd::Simd;
-use crate::cpu::{Shared, Threads};
 use crate::reference;
 use crate::reference::stencil::TransferArrays;
 use crate::scalar::{Real, Scalar};
+use crate::simd::Simd;
 
 /// Cells that one task does, at least; tasks are whole lines.
 const CELLS: usize = 8 * 1024;

@@ -1,7 +1,7 @@
 //! Smoothers: they reduce the error that the next level cannot represent.
 //!
 //! A sweep is `x += M (b - A x)` with any approximate inverse `M`: the operator of any
-//! [`Factory`].
+//! [`Factory`](crate::linop::Factory).
 
 mod damped;
 mod kind;

@@ -1,10 +1,7 @@
 use super::*;
 use crate::executor::Executor;
 use crate::gallery;
-use crate::precond::Jacobi;
 use crate::precond::testing::{assemble, from_dense, identity_error, laplacian, multiply};
-use crate::solver::{Cg, Solver};
-use crate::vector::Vector;
 
 fn generate<T: Mixes<T, T>>(fsai: Fsai, a: Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
     let a: Arc<dyn LinOp<T>> = Arc::new(a);
