@@ -14,7 +14,7 @@ use crate::launch::rows::{self, Finish, Operand};
 use crate::launch::setup::Queue;
 use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
 use crate::reference::csr::{CsrArrays, SweepArrays};
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::{Scratch, Workspace};
 use crate::{cpu, reference};
