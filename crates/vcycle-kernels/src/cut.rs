@@ -31,7 +31,7 @@ fn balance_by(rows: usize, work: &dyn Fn(usize) -> usize) -> Vec<usize> {
     cut(rows, work, count)
 }
 
-/// As many slices, up to [`SLICES`], as need no more sums than there are entries.
+/// As many slices, up to 16, as need no more sums than there are entries.
 pub fn slices(offsets: &[usize], columns: &[u32]) -> Vec<Slice> {
     let most = SLICES.min(columns.len() / ENTRIES_PER_PIECE).max(1);
     let mut count = most;

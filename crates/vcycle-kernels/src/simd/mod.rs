@@ -1,6 +1,6 @@
 //! What the vector units of the host can do, found out at run time.
 //!
-//! Loops that compilers vectorise well are written once, in plain Rust, inside [`multiversion!`].
+//! Loops that compilers vectorise well are written once, in plain Rust, inside [`multiversion!`](crate::multiversion!).
 //! Only gathers, which they do not, are written with intrinsics, behind [`Simd`].
 
 #[cfg(target_arch = "x86_64")]

@@ -95,7 +95,7 @@ pub struct Amg {
     /// How often a level visits the next one.
     pub cycle: Cycle,
     /// Whether a solve starts from one pass of [full multigrid](Hierarchy::full_multigrid) and not
-    /// from zero; for [`config::solve`](crate::config::solve()), with any cycle and solver.
+    /// from zero; for `config::solve`, with any cycle and solver.
     pub fmg_start: bool,
     /// Of vectors and matrices, level by level; never wider than the solver's own.
     pub precision: LevelPrecisions,
