@@ -16,11 +16,15 @@ use crate::text;
 /// Precisions may not grow on the way down, nor may a matrix be stored wider than the vectors of
 /// its level are.
 ///
+/// The spelling of Zong et al. (2024) is read, too: `K64P32D16` is a solver in 64 bits around cycles
+/// that compute in 32 bits and store matrices in 16, which is `sp/hp`; `DB16` stores bfloats.
+///
 /// ```
 /// use vcycle::{config::Unit, multigrid::LevelPrecisions};
 /// let precisions: LevelPrecisions = "dp-sp/dp-sp-hp".parse()?;
 /// let third = precisions.at(2);
 /// assert_eq!((third.working, third.matrix), (Unit::Single, Unit::Half));
+/// assert_eq!("K64P32D16".parse::<LevelPrecisions>()?.to_string(), "sp/hp");
 /// # Ok::<(), vcycle::config::ConfigError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +66,12 @@ impl LevelPrecisions {
         }
     }
 
+    /// Those of the levels that are written out; the last one repeats.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = Precision> {
+        let levels = self.working.len().max(self.matrix.len());
+        (0..levels).map(|level| self.at(level))
+    }
+
     /// The same with nothing wider than `widest`.
     #[must_use]
     pub fn capped(&self, widest: Unit) -> Self {
@@ -81,9 +91,10 @@ impl LevelPrecisions {
                 return Err("precisions may not grow from one level to the next");
             }
         }
-        let levels = self.working.len().max(self.matrix.len());
-        let fits = |level| within(self.at(level).matrix, self.at(level).working);
-        match (0..levels).all(fits) {
+        match self
+            .listed()
+            .all(|level| within(level.matrix, level.working))
+        {
             true => Ok(()),
             false => Err("a matrix may not be stored wider than the vectors of its level"),
         }
@@ -142,20 +153,47 @@ impl FromStr for LevelPrecisions {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let (working, matrix) = text.split_once('/').unwrap_or((text, text));
-        let precisions = Self {
-            working: list(working)?,
-            matrix: list(matrix)?,
+        let bad = |reason: &str| ConfigError::BadValue {
+            place: "multigrid".to_owned(),
+            key: "precision".to_owned(),
+            value: text.to_owned(),
+            reason: reason.to_owned(),
         };
-        match precisions.check() {
-            Ok(()) => Ok(precisions),
-            Err(reason) => Err(ConfigError::BadValue {
-                place: "multigrid".to_owned(),
-                key: "precision".to_owned(),
-                value: text.to_owned(),
-                reason: reason.to_owned(),
-            }),
-        }
+        let precisions = match text.strip_prefix('K') {
+            Some(bits) => in_bits(bits).map_err(bad)?,
+            None => {
+                let (working, matrix) = text.split_once('/').unwrap_or((text, text));
+                Self {
+                    working: list(working)?,
+                    matrix: list(matrix)?,
+                }
+            }
+        };
+        precisions.check().map_err(bad)?;
+        Ok(precisions)
+    }
+}
+
+/// What follows the `K` of `K64P32D16`: bits of the solver, of the cycle's vectors and of its matrices.
+fn in_bits(text: &str) -> Result<LevelPrecisions, &'static str> {
+    const SPELLING: &str =
+        "bits are spelt as in K64P32D16 or K64P32DB16: of solver, vectors and matrices";
+    let unit = |bits: &str| match bits {
+        "64" => Ok(Unit::Double),
+        "32" => Ok(Unit::Single),
+        "16" => Ok(Unit::Half),
+        "B16" => Ok(Unit::Bfloat),
+        _ => Err(SPELLING),
+    };
+    let (solver, rest) = text.split_once('P').ok_or(SPELLING)?;
+    let (working, matrix) = rest.split_once('D').ok_or(SPELLING)?;
+    let (working, matrix) = (unit(working)?, unit(matrix)?);
+    match unit(solver)? {
+        Unit::Double => Ok(Precision { working, matrix }.into()),
+        _ => Err(
+            "a solver in fewer bits is asked for by the precision of the whole configuration, \
+                  `sp`; here say `sp/hp`",
+        ),
     }
 }
 
@@ -191,6 +229,24 @@ mod tests {
         for text in ["sp-dp", "sp/dp", "dp-hp-bf", "dp-hp/dp-sp", "", "dp-"] {
             assert!(text.parse::<LevelPrecisions>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn bits_are_another_spelling() {
+        for (bits, text) in [
+            ("K64P64D64", "dp"),
+            ("K64P32D32", "sp"),
+            ("K64P32D16", "sp/hp"),
+            ("K64P32DB16", "sp/bf"),
+            ("K64P64D16", "dp/hp"),
+        ] {
+            assert_eq!(bits.parse::<LevelPrecisions>().unwrap().to_string(), text);
+        }
+        for text in ["K", "K64", "K64P32D64", "K16P32D16", "k64p32d16"] {
+            assert!(text.parse::<LevelPrecisions>().is_err(), "{text}");
+        }
+        let single = "K32P32D16".parse::<LevelPrecisions>().unwrap_err();
+        assert!(single.to_string().contains("here say `sp/hp`"), "{single}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::survey::{Survey, range};
 use super::{StencilMatrix, Storage};
 use crate::error::ConfigError;
 use crate::error::{Error, Result};
-use crate::scalar::{Kind, convert};
+use crate::scalar::{Kind, bf16, convert, f16};
 use crate::text;
 
 /// What keeps levels of structured multigrid in the range of half precision.
@@ -141,7 +141,16 @@ fn checked<M: Storage>(
 }
 
 /// Rounds the values as a type would.
-pub(super) fn round<M: Storage>(a: &mut StencilMatrix<f64>) {
+pub(super) fn round(a: &mut StencilMatrix<f64>, kind: Kind) {
+    match kind {
+        Kind::F16 => round_to::<f16>(a),
+        Kind::Bf16 => round_to::<bf16>(a),
+        Kind::F32 => round_to::<f32>(a),
+        _ => {}
+    }
+}
+
+fn round_to<M: Storage>(a: &mut StencilMatrix<f64>) {
     for value in a.values_mut() {
         *value = convert(convert::<f64, M>(*value));
     }
@@ -152,7 +161,6 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::gallery;
-    use crate::scalar::f16;
 
     fn matrix(factor: f64) -> StencilMatrix<f64> {
         let a = gallery::build("jump7:5x4x3,1000", &Executor::reference())
