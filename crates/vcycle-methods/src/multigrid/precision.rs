@@ -13,8 +13,9 @@ use crate::text;
 /// `dp-sp/dp-sp-hp` is double, then single precision for vectors and smoothers, and double, single,
 /// then half precision for stored matrices. Without a slash both are the same.
 ///
-/// Precisions may not grow on the way down, nor may a matrix be stored wider than the vectors of
-/// its level are.
+/// A matrix may not be stored wider than the vectors of its level are. Precisions may widen on the way
+/// down: `sp/hp-sp` stores the finest matrix, the largest, in half precision and those below in single.
+/// Vectors go from any precision to any other but between half and bfloat, neither of which holds the other.
 ///
 /// The spelling of Zong et al. (2024) is read, too: `K64P32D16` is a solver in 64 bits around cycles
 /// that compute in 32 bits and store matrices in 16, which is `sp/hp`; `DB16` stores bfloats.
@@ -86,10 +87,9 @@ impl LevelPrecisions {
     }
 
     fn check(&self) -> Result<(), &'static str> {
-        for list in [&self.working, &self.matrix] {
-            if list.windows(2).any(|pair| !within(pair[1], pair[0])) {
-                return Err("precisions may not grow from one level to the next");
-            }
+        let mut pairs = self.working.windows(2);
+        if !pairs.all(|pair| goes_between(pair[0], pair[1])) {
+            return Err("vectors do not go between half precision and bfloat from one level to the next");
         }
         match self
             .listed()
@@ -104,7 +104,7 @@ impl LevelPrecisions {
 /// Those of levels of so many rows, none wider than `widest`.
 ///
 /// # Errors
-/// Where the options of a level make it wider than the one above, or its matrix wider than itself.
+/// Where vectors would have to go between half precision and bfloat from one level to the next.
 pub(super) fn of_levels(
     amg: &Amg,
     rows: impl Iterator<Item = usize>,
@@ -112,12 +112,15 @@ pub(super) fn of_levels(
 ) -> error::Result<Vec<Precision>> {
     let of_level = |(level, rows)| amg.for_level(level, rows).precision.capped(widest).at(0);
     let found: Vec<Precision> = rows.enumerate().map(of_level).collect();
-    let wider = |pair: &[Precision]| !within(pair[1].working, pair[0].working);
-    match found.windows(2).position(wider) {
+    let apart = |pair: &[Precision]| !goes_between(pair[0].working, pair[1].working);
+    match found.windows(2).position(apart) {
         None => Ok(found),
         Some(above) => {
-            let (next, given, limit) = (above + 1, found[above + 1], found[above]);
-            let reason = format!("level {next} in {given} is wider than level {above} in {limit}");
+            let (next, given, other) = (above + 1, found[above + 1], found[above]);
+            let reason = format!(
+                "level {next} in {given} is below level {above} in {other}: vectors do not go between \
+                 half precision and bfloat"
+            );
             Err(bad("levels", &reason))
         }
     }
@@ -134,6 +137,12 @@ pub(super) fn of_transfer(fine: Precision, coarse: Precision) -> Unit {
 
 fn at(units: &[Unit], level: usize) -> &Unit {
     &units[level.min(units.len() - 1)]
+}
+
+/// Whether vectors can go from a level in one precision to a level in the other: transfer operators are stored in
+/// the narrower one, which has to be a part of the wider.
+fn goes_between(one: Unit, other: Unit) -> bool {
+    within(one, other) || within(other, one)
 }
 
 /// Whether every number of `narrow` is one of `wide`.
@@ -223,10 +232,13 @@ mod tests {
             "dp-sp/dp-sp-hp",
             "dp/hp",
             "sp-bf",
+            "sp-dp",
+            "sp/hp-sp",
+            "hp-sp-dp/hp-hp-sp",
         ] {
             assert_eq!(text.parse::<LevelPrecisions>().unwrap().to_string(), text);
         }
-        for text in ["sp-dp", "sp/dp", "dp-hp-bf", "dp-hp/dp-sp", "", "dp-"] {
+        for text in ["sp/dp", "dp-hp-bf", "hp-sp/sp", "dp-hp/dp-sp", "", "dp-"] {
             assert!(text.parse::<LevelPrecisions>().is_err(), "{text}");
         }
     }
