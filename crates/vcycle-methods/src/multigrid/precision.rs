@@ -89,7 +89,9 @@ impl LevelPrecisions {
     fn check(&self) -> Result<(), &'static str> {
         let mut pairs = self.working.windows(2);
         if !pairs.all(|pair| goes_between(pair[0], pair[1])) {
-            return Err("vectors do not go between half precision and bfloat from one level to the next");
+            return Err(
+                "vectors do not go between half precision and bfloat from one level to the next",
+            );
         }
         match self
             .listed()

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::cycle::VCycle;
 use super::outer::Outer;
-use super::scaling::Strategy;
 use super::setup::{set_up_double, set_up_single};
 use super::survey::Survey;
 use super::{Grid, Smoother, StencilMatrix};
@@ -16,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
-use crate::multigrid::{LevelPrecisions, Report};
+use crate::multigrid::{LevelPrecisions, LevelScaling, Report};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, Scalar};
 
@@ -51,7 +50,7 @@ pub struct StructMg {
     /// the solver's own.
     pub precision: Option<LevelPrecisions>,
     /// What keeps levels in the range of half precision.
-    pub scaling: Strategy,
+    pub scaling: LevelScaling,
     /// Matrices from this level on are stored in the precision of vectors; unless given, from the
     /// first level where too many numbers are too small.
     pub shift_level: Option<usize>,
@@ -73,7 +72,7 @@ impl Default for StructMg {
     fn default() -> Self {
         Self {
             precision: None,
-            scaling: Strategy::default(),
+            scaling: LevelScaling::default(),
             shift_level: None,
             smoother: Smoother::default(),
             pre_sweeps: 2,

@@ -55,7 +55,6 @@ pub use crate::grid::Grid;
 pub use detect::{Structure, find_stencil};
 pub use matrix::{StencilMatrix, Storage};
 pub use mg::{Generated, StructMg};
-pub use scaling::Strategy;
 pub use smoothing::Smoother;
 pub use stencil::{Offset, Stencil};
 pub use sweep::Direction;

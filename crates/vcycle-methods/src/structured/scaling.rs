@@ -3,39 +3,8 @@
 use super::scaled::Scaled;
 use super::survey::{Survey, range};
 use super::{StencilMatrix, Storage};
-use crate::error::ConfigError;
 use crate::error::{Error, Result};
 use crate::scalar::{Kind, bf16, convert, f16};
-use crate::text;
-
-/// What keeps levels of structured multigrid in the range of half precision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    /// All levels are made in double precision first; then those that leave the range are scaled.
-    #[default]
-    SetupThenScale,
-    /// The matrix is scaled and rounded first, and every level made of the rounded one above. Worse:
-    /// rounding spoils the coarse levels.
-    ScaleThenSetup,
-    /// No scaling: an error where a level leaves the range.
-    None,
-}
-
-impl Strategy {
-    /// Every choice.
-    pub const ALL: [Self; 3] = [Self::SetupThenScale, Self::ScaleThenSetup, Self::None];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SetupThenScale => "setup-then-scale",
-            Self::ScaleThenSetup => "scale-then-setup",
-            Self::None => "none",
-        }
-    }
-}
-
-text::named!(Strategy, "scaling");
 
 /// A matrix `S A S` with a constant diagonal `G`, in the range of a type.
 pub(super) struct InRange<M: Storage> {

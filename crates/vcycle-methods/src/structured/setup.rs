@@ -8,7 +8,7 @@ use super::coarsen::coarsened;
 use super::cycle::VCycle;
 use super::level::{Level, Scales, Stored};
 use super::lines::add;
-use super::scaling::{InRange, Strategy, in_range, round, scaled, stored};
+use super::scaling::{InRange, in_range, round, scaled, stored};
 use super::smoothing::Smoothing;
 use super::survey::Survey;
 use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::launch::setup::Queue;
 use crate::linop::LinOp;
-use crate::multigrid::{DenseLu, LevelFacts, LevelPrecisions, Report, StageTime};
+use crate::multigrid::{DenseLu, LevelFacts, LevelPrecisions, LevelScaling, Report, StageTime};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, bf16, f16};
 
@@ -136,7 +136,8 @@ where
 {
     let (unknowns, cells) = (a.unknowns(), a.grid().cells());
     a.check_diagonal("struct-mg")?;
-    let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
+    let first =
+        parameters.scaling == LevelScaling::ScaleThenSetup && cells > parameters.coarsest_cells;
     let finest = kind(precisions.at(0).matrix);
     let (mut survey, mut outer) = (Some(survey.beside(&a, finest)), None);
     if first && survey.take().is_some_and(|survey| survey.leaves_range) {
@@ -221,8 +222,13 @@ impl Parts<'_> {
         outer: Option<Vec<f64>>,
         narrow: &mut bool,
     ) -> Result<Box<dyn Level<V>>> {
-        let strategy = self.parameters.scaling;
-        let made = match strategy == Strategy::SetupThenScale && survey.leaves_range {
+        let scaling = self.parameters.scaling;
+        let is_scaled = match scaling {
+            LevelScaling::Auto => survey.leaves_range,
+            LevelScaling::Equilibrate => M::KIND != Kind::F64,
+            LevelScaling::ScaleThenSetup | LevelScaling::None => false,
+        };
+        let made = match is_scaled {
             true => Some(in_range::<M>(self.a, M::KIND, 2.0, self.number)?),
             false => None,
         };
@@ -240,7 +246,7 @@ impl Parts<'_> {
         let made = made.filter(|made| made.check_diagonal("struct-mg").is_ok());
         *narrow = made.is_some();
         let all = outer.as_deref().or(given);
-        let is_recovered = strategy != Strategy::ScaleThenSetup;
+        let is_recovered = scaling != LevelScaling::ScaleThenSetup;
         let kept = all.map(|by| Scales::new(self.executor, by, is_recovered));
         Ok(match made {
             Some(made) => Box::new(self.level::<M, V>(made, kept, given)?),

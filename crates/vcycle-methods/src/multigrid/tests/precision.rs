@@ -104,6 +104,19 @@ fn equilibrated_levels_are_the_same_method() {
 }
 
 #[test]
+fn scaling_that_only_grids_have_is_refused() {
+    let amg = Amg {
+        scaling: LevelScaling::ScaleThenSetup,
+        ..classical()
+    };
+    let refused = hierarchy(&amg, &problem("poisson5:8")).unwrap_err();
+    assert!(
+        refused.to_string().contains("is for struct-mg"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn overflow_of_vectors_is_an_outcome() {
     let a = out_of_range(1e-4);
     let amg = Amg {
