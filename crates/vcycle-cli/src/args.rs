@@ -126,7 +126,8 @@ pub struct SolveArgs {
     /// is chosen that of its levels, with dashes from level to level: dp-sp-hp, dp-sp/dp-sp-hp
     #[arg(long, value_name = "WORKING[/MATRIX]")]
     pub precision: Option<String>,
-    /// What keeps levels of multigrid in the range of their precision: auto, none or equilibrate
+    /// What keeps levels of multigrid in the range of their precision: auto, none, equilibrate, or (struct-mg)
+    /// scale-then-setup
     #[arg(long, value_name = "NAME")]
     pub scaling: Option<String>,
     /// Restriction of multigrid: transposed prolongation times this [default: 1]

@@ -71,6 +71,10 @@ fn bad_input_is_status_2_and_says_what_was_meant() {
             "solve laplace27e8:8 --precond struct-mg --scaling none --precision K64P32D16",
             "overflows in f16",
         ),
+        (
+            "solve laplace27:8 --precond struct-mg --precision hp",
+            "vectors are in `dp` or `sp`",
+        ),
         ("solve poisson7:8 --device cuda:99", "cuda"),
         ("solve poisson7:8 --precision f16", "did you mean `hp`?"),
         ("solve poisson7:8 --rtol -1", "rtol"),

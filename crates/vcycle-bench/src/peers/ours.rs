@@ -7,7 +7,6 @@ use vcycle::config::{self, Config, PreconditionerConfig, Solution, Unit, solve_s
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, LevelPrecisions, Report};
-use vcycle::structured::Triple;
 use vcycle::vector::Vector;
 
 use super::measurement::{Attempt, Measurement, TOLERANCE};
@@ -38,7 +37,7 @@ impl Choices {
             config.preconditioner = text.parse()?;
         }
         match &self.precision {
-            Some(text) if text.contains('-') => {
+            Some(text) if text.contains('-') || is_structured(&config) => {
                 set_levels(&mut config.preconditioner, text.parse()?)?
             }
             Some(text) => config.precision = Some(text.parse()?),
@@ -49,9 +48,17 @@ impl Choices {
     }
 }
 
+fn is_structured(config: &Config) -> bool {
+    matches!(config.preconditioner, PreconditionerConfig::StructMg(_))
+}
+
 /// Precisions by level make an undecided preconditioner multigrid.
 fn set_levels(preconditioner: &mut PreconditionerConfig, levels: LevelPrecisions) -> Result<()> {
     let mut amg = match preconditioner {
+        PreconditionerConfig::StructMg(parameters) => {
+            parameters.precision = Some(levels);
+            return Ok(());
+        }
         PreconditionerConfig::Amg(amg) => amg.clone(),
         PreconditionerConfig::Auto(_) => Amg::default(),
         other => return Err(format!("--precision by level, but --precond is `{other}`").into()),
@@ -69,7 +76,7 @@ pub(crate) fn in_double(config: &Config) -> Option<Config> {
         amg.precision = LevelPrecisions::uniform(Unit::Double);
     }
     if let PreconditionerConfig::StructMg(parameters) = &mut double.preconditioner {
-        parameters.precision = Some(Triple::new(Unit::Double, Unit::Double));
+        parameters.precision = Some(LevelPrecisions::uniform(Unit::Double));
     }
     (double != *config).then_some(double)
 }

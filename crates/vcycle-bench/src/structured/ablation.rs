@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
-use vcycle::structured::Strategy;
+use vcycle::multigrid::LevelScaling;
 use vcycle::vector::Vector;
 
 use super::args::StructuredArgs;
@@ -14,39 +14,33 @@ use super::problem::Problem;
 use crate::common::{Result, write};
 
 /// Name, precision, strategy, colour and dashes of a curve.
-const CURVES: [(&str, &str, Strategy, &str, &str); 5] = [
-    (
-        "Full64",
-        "K64P64D64",
-        Strategy::SetupThenScale,
-        "#222222",
-        "",
-    ),
+const CURVES: [(&str, &str, LevelScaling, &str, &str); 5] = [
+    ("Full64", "K64P64D64", LevelScaling::Auto, "#222222", ""),
     (
         "K64P32D32",
         "K64P32D32",
-        Strategy::SetupThenScale,
+        LevelScaling::Auto,
         "#0072b2",
         "6 3",
     ),
     (
         "K64P32D16 none",
         "K64P32D16",
-        Strategy::None,
+        LevelScaling::None,
         "#e69f00",
         "2 2",
     ),
     (
         "K64P32D16 scale-then-setup",
         "K64P32D16",
-        Strategy::ScaleThenSetup,
+        LevelScaling::ScaleThenSetup,
         "#cc3311",
         "8 2 2 2",
     ),
     (
         "K64P32D16 setup-then-scale",
         "K64P32D16",
-        Strategy::SetupThenScale,
+        LevelScaling::Auto,
         "#009e73",
         "3 3",
     ),
@@ -83,7 +77,7 @@ fn history(
     arguments: &StructuredArgs,
     problem: &Problem,
     precision: &str,
-    scaling: Strategy,
+    scaling: LevelScaling,
 ) -> History {
     let solved = || -> Result<Vec<f64>> {
         let mut parameters = arguments.multigrid(precision)?;

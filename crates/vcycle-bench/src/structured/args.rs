@@ -42,7 +42,7 @@ pub struct StructuredArgs {
 }
 
 impl StructuredArgs {
-    /// The preconditioner in a precision, `K64P32D16` say.
+    /// The preconditioner in a precision, `sp/hp` or `K64P32D16` say.
     pub(super) fn multigrid(&self, precision: &str) -> Result<StructMg> {
         let mut parameters = StructMg::default();
         parameters.precision = Some(precision.parse()?);

@@ -327,6 +327,7 @@ impl Amg {
 
     /// Whether the parameters go with each other and with the near-nullspace.
     pub(super) fn check(&self, near_nullspace: &NearNullspace) -> Result<()> {
+        self.scaling.check_algebraic()?;
         if self.max_levels == 0 {
             return Err(bad("max-levels", "must be at least 1"));
         }

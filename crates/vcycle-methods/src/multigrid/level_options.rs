@@ -79,8 +79,7 @@ pub struct LevelOptions {
     /// Sweeps after the correction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_sweeps: Option<usize>,
-    /// Of vectors and matrix; a list counts from level `from`. Nowhere wider than on the level
-    /// above.
+    /// Of vectors and matrix; a list counts from level `from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<LevelPrecisions>,
     /// What solves the level if it is the coarsest.
@@ -270,11 +269,14 @@ mod tests {
     #[test]
     fn what_does_not_go_together_is_refused() {
         let error = |problem, text| set_up(problem, text).unwrap_err().to_string();
-        let wider = error(
+        let apart = error(
             "poisson5:40",
-            r#"{"levels": [{"from": 1, "precision": "dp"}]}"#,
+            r#"{"precision": "hp", "levels": [{"from": 1, "precision": "bf"}]}"#,
         );
-        assert_eq!(wider, "levels: level 1 in dp is wider than level 0 in sp");
+        assert!(
+            apart.starts_with("levels: level 1 in bf is below level 0 in hp"),
+            "{apart}"
+        );
         let mixed = r#"{"coarsening": "sa", "levels": [{"from": 1, "coarsening": "pmis"}]}"#;
         let mixed = error("elasticity:6x3x3", mixed);
         assert!(

@@ -13,14 +13,19 @@ use crate::text;
 /// `dp-sp/dp-sp-hp` is double, then single precision for vectors and smoothers, and double, single,
 /// then half precision for stored matrices. Without a slash both are the same.
 ///
-/// Precisions may not grow on the way down, nor may a matrix be stored wider than the vectors of
-/// its level are.
+/// A matrix may not be stored wider than the vectors of its level are. Precisions may widen on the way
+/// down: `sp/hp-sp` stores the finest matrix, the largest, in half precision and those below in single.
+/// Vectors go from any precision to any other but between half and bfloat, neither of which holds the other.
+///
+/// The spelling of Zong et al. (2024) is read, too: `K64P32D16` is a solver in 64 bits around cycles
+/// that compute in 32 bits and store matrices in 16, which is `sp/hp`; `DB16` stores bfloats.
 ///
 /// ```
 /// use vcycle::{config::Unit, multigrid::LevelPrecisions};
 /// let precisions: LevelPrecisions = "dp-sp/dp-sp-hp".parse()?;
 /// let third = precisions.at(2);
 /// assert_eq!((third.working, third.matrix), (Unit::Single, Unit::Half));
+/// assert_eq!("K64P32D16".parse::<LevelPrecisions>()?.to_string(), "sp/hp");
 /// # Ok::<(), vcycle::config::ConfigError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +67,12 @@ impl LevelPrecisions {
         }
     }
 
+    /// Those of the levels that are written out; the last one repeats.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = Precision> {
+        let levels = self.working.len().max(self.matrix.len());
+        (0..levels).map(|level| self.at(level))
+    }
+
     /// The same with nothing wider than `widest`.
     #[must_use]
     pub fn capped(&self, widest: Unit) -> Self {
@@ -76,14 +87,16 @@ impl LevelPrecisions {
     }
 
     fn check(&self) -> Result<(), &'static str> {
-        for list in [&self.working, &self.matrix] {
-            if list.windows(2).any(|pair| !within(pair[1], pair[0])) {
-                return Err("precisions may not grow from one level to the next");
-            }
+        let mut pairs = self.working.windows(2);
+        if !pairs.all(|pair| goes_between(pair[0], pair[1])) {
+            return Err(
+                "vectors do not go between half precision and bfloat from one level to the next",
+            );
         }
-        let levels = self.working.len().max(self.matrix.len());
-        let fits = |level| within(self.at(level).matrix, self.at(level).working);
-        match (0..levels).all(fits) {
+        match self
+            .listed()
+            .all(|level| within(level.matrix, level.working))
+        {
             true => Ok(()),
             false => Err("a matrix may not be stored wider than the vectors of its level"),
         }
@@ -93,7 +106,7 @@ impl LevelPrecisions {
 /// Those of levels of so many rows, none wider than `widest`.
 ///
 /// # Errors
-/// Where the options of a level make it wider than the one above, or its matrix wider than itself.
+/// Where vectors would have to go between half precision and bfloat from one level to the next.
 pub(super) fn of_levels(
     amg: &Amg,
     rows: impl Iterator<Item = usize>,
@@ -101,12 +114,15 @@ pub(super) fn of_levels(
 ) -> error::Result<Vec<Precision>> {
     let of_level = |(level, rows)| amg.for_level(level, rows).precision.capped(widest).at(0);
     let found: Vec<Precision> = rows.enumerate().map(of_level).collect();
-    let wider = |pair: &[Precision]| !within(pair[1].working, pair[0].working);
-    match found.windows(2).position(wider) {
+    let apart = |pair: &[Precision]| !goes_between(pair[0].working, pair[1].working);
+    match found.windows(2).position(apart) {
         None => Ok(found),
         Some(above) => {
-            let (next, given, limit) = (above + 1, found[above + 1], found[above]);
-            let reason = format!("level {next} in {given} is wider than level {above} in {limit}");
+            let (next, given, other) = (above + 1, found[above + 1], found[above]);
+            let reason = format!(
+                "level {next} in {given} is below level {above} in {other}: vectors do not go between \
+                 half precision and bfloat"
+            );
             Err(bad("levels", &reason))
         }
     }
@@ -123,6 +139,12 @@ pub(super) fn of_transfer(fine: Precision, coarse: Precision) -> Unit {
 
 fn at(units: &[Unit], level: usize) -> &Unit {
     &units[level.min(units.len() - 1)]
+}
+
+/// Whether vectors can go from a level in one precision to a level in the other: transfer operators are stored in
+/// the narrower one, which has to be a part of the wider.
+fn goes_between(one: Unit, other: Unit) -> bool {
+    within(one, other) || within(other, one)
 }
 
 /// Whether every number of `narrow` is one of `wide`.
@@ -142,20 +164,47 @@ impl FromStr for LevelPrecisions {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let (working, matrix) = text.split_once('/').unwrap_or((text, text));
-        let precisions = Self {
-            working: list(working)?,
-            matrix: list(matrix)?,
+        let bad = |reason: &str| ConfigError::BadValue {
+            place: "multigrid".to_owned(),
+            key: "precision".to_owned(),
+            value: text.to_owned(),
+            reason: reason.to_owned(),
         };
-        match precisions.check() {
-            Ok(()) => Ok(precisions),
-            Err(reason) => Err(ConfigError::BadValue {
-                place: "multigrid".to_owned(),
-                key: "precision".to_owned(),
-                value: text.to_owned(),
-                reason: reason.to_owned(),
-            }),
-        }
+        let precisions = match text.strip_prefix('K') {
+            Some(bits) => in_bits(bits).map_err(bad)?,
+            None => {
+                let (working, matrix) = text.split_once('/').unwrap_or((text, text));
+                Self {
+                    working: list(working)?,
+                    matrix: list(matrix)?,
+                }
+            }
+        };
+        precisions.check().map_err(bad)?;
+        Ok(precisions)
+    }
+}
+
+/// What follows the `K` of `K64P32D16`: bits of the solver, of the cycle's vectors and of its matrices.
+fn in_bits(text: &str) -> Result<LevelPrecisions, &'static str> {
+    const SPELLING: &str =
+        "bits are spelt as in K64P32D16 or K64P32DB16: of solver, vectors and matrices";
+    let unit = |bits: &str| match bits {
+        "64" => Ok(Unit::Double),
+        "32" => Ok(Unit::Single),
+        "16" => Ok(Unit::Half),
+        "B16" => Ok(Unit::Bfloat),
+        _ => Err(SPELLING),
+    };
+    let (solver, rest) = text.split_once('P').ok_or(SPELLING)?;
+    let (working, matrix) = rest.split_once('D').ok_or(SPELLING)?;
+    let (working, matrix) = (unit(working)?, unit(matrix)?);
+    match unit(solver)? {
+        Unit::Double => Ok(Precision { working, matrix }.into()),
+        _ => Err(
+            "a solver in fewer bits is asked for by the precision of the whole configuration, \
+                  `sp`; here say `sp/hp`",
+        ),
     }
 }
 
@@ -185,12 +234,33 @@ mod tests {
             "dp-sp/dp-sp-hp",
             "dp/hp",
             "sp-bf",
+            "sp-dp",
+            "sp/hp-sp",
+            "hp-sp-dp/hp-hp-sp",
         ] {
             assert_eq!(text.parse::<LevelPrecisions>().unwrap().to_string(), text);
         }
-        for text in ["sp-dp", "sp/dp", "dp-hp-bf", "dp-hp/dp-sp", "", "dp-"] {
+        for text in ["sp/dp", "dp-hp-bf", "hp-sp/sp", "dp-hp/dp-sp", "", "dp-"] {
             assert!(text.parse::<LevelPrecisions>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn bits_are_another_spelling() {
+        for (bits, text) in [
+            ("K64P64D64", "dp"),
+            ("K64P32D32", "sp"),
+            ("K64P32D16", "sp/hp"),
+            ("K64P32DB16", "sp/bf"),
+            ("K64P64D16", "dp/hp"),
+        ] {
+            assert_eq!(bits.parse::<LevelPrecisions>().unwrap().to_string(), text);
+        }
+        for text in ["K", "K64", "K64P32D64", "K16P32D16", "k64p32d16"] {
+            assert!(text.parse::<LevelPrecisions>().is_err(), "{text}");
+        }
+        let single = "K32P32D16".parse::<LevelPrecisions>().unwrap_err();
+        assert!(single.to_string().contains("here say `sp/hp`"), "{single}");
     }
 
     #[test]

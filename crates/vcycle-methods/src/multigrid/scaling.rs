@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::amg::bad;
 use super::working::{Matrices, Transfer};
 use crate::error::ConfigError;
 use crate::error::Result;
@@ -18,8 +19,15 @@ const MARGIN: f64 = 1024.0;
 
 /// What is done about numbers that are too large or too small for the precision of a level.
 ///
-/// A scaled level holds `A' = D A D` with a diagonal matrix `D` of powers of two, which round
-/// nothing: `d_i^-2` is about the largest absolute value of row and column `i`, as in
+/// | | |
+/// |---|---|
+/// | `auto` | all levels are made in double precision; then those that leave the range are scaled ("set-up then scale") |
+/// | `none` | no level is scaled |
+/// | `equilibrate` | all levels that are not stored in double precision are scaled |
+/// | `scale-then-setup` | the finest matrix is scaled and rounded, and every level made of the rounded one above; `struct-mg` only |
+///
+/// A scaled level of algebraic multigrid holds `A' = D A D` with a diagonal matrix `D` of powers of two, which
+/// round nothing: `d_i^-2` is about the largest absolute value of row and column `i`, as in
 /// symmetry-preserving equilibration (Higham, Pranesh and Zounon 2019; algorithm 19 of the thesis
 /// on mixed-precision multigrid in Ginkgo). The ways to the next level take the scaling along,
 /// `R' = D_next R D^-1` and `P' = D^-1 P D_next`, so that `R' A' P'` is the scaled matrix of the
@@ -28,6 +36,9 @@ const MARGIN: f64 = 1024.0;
 /// Residuals on their way to a level with vectors in half precision are divided by their norm, and
 /// the correction is multiplied by it: as the solve goes on they would become zero there. (Not by
 /// their largest entry: solutions are larger than residuals, and have to fit as well.)
+///
+/// A scaled level on a structured grid holds `S A S` with the same number everywhere on its diagonal, as large as the
+/// range allows (Zong et al. 2024, theorem 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LevelScaling {
@@ -38,11 +49,19 @@ pub enum LevelScaling {
     None,
     /// Scales every level that is not stored in double precision.
     Equilibrate,
+    /// Scales and rounds the matrix first, and makes every level of the rounded one above. Worse than `auto`, for
+    /// comparison: rounding spoils the coarse levels. Structured multigrid has it.
+    ScaleThenSetup,
 }
 
 impl LevelScaling {
     /// Every choice.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::None, Self::Equilibrate];
+    pub const ALL: [Self; 4] = [
+        Self::Auto,
+        Self::None,
+        Self::Equilibrate,
+        Self::ScaleThenSetup,
+    ];
 
     /// The name in options and files.
     pub fn name(self) -> &'static str {
@@ -50,6 +69,18 @@ impl LevelScaling {
             Self::Auto => "auto",
             Self::None => "none",
             Self::Equilibrate => "equilibrate",
+            Self::ScaleThenSetup => "scale-then-setup",
+        }
+    }
+
+    /// Fails for what algebraic multigrid has not.
+    pub(super) fn check_algebraic(self) -> Result<()> {
+        match self {
+            Self::ScaleThenSetup => Err(bad(
+                "scaling",
+                "`scale-then-setup` is for struct-mg; amg has `auto`, `none` and `equilibrate`",
+            )),
+            _ => Ok(()),
         }
     }
 

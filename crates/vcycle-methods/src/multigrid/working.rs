@@ -92,7 +92,7 @@ macro_rules! working {
                 match next.working {
                     $(Unit::$unit => inner::<$w, $c>(plan, level),)*
                     #[allow(unreachable_patterns)]
-                    wider => unreachable!("{} is wider than the level above", wider.name()),
+                    other => unreachable!("no vector goes from here to {}", other.name()),
                 }
             }
         }
@@ -101,9 +101,9 @@ macro_rules! working {
 
 working! {
     f64: [Double f64, Single f32, Half f16, Bfloat bf16];
-    f32: [Single f32, Half f16, Bfloat bf16];
-    f16: [Half f16];
-    bf16: [Bfloat bf16];
+    f32: [Double f64, Single f32, Half f16, Bfloat bf16];
+    f16: [Double f64, Single f32, Half f16];
+    bf16: [Double f64, Single f32, Bfloat bf16];
 }
 
 /// A level that has a next one.

@@ -6,18 +6,17 @@ use std::sync::Arc;
 
 use super::cycle::VCycle;
 use super::outer::Outer;
-use super::scaling::Strategy;
 use super::setup::{set_up_double, set_up_single};
 use super::survey::Survey;
-use super::{Grid, Smoother, StencilMatrix, Triple};
+use super::{Grid, Smoother, StencilMatrix};
 use crate::cpu::stencil::Vectors;
 use crate::error::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
-use crate::multigrid::Report;
-use crate::precision::Unit;
+use crate::multigrid::{LevelPrecisions, LevelScaling, Report};
+use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, Scalar};
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
@@ -47,10 +46,11 @@ use crate::scalar::{Kind, Mixes, Scalar};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct StructMg {
-    /// Of solver, arithmetic and storage, `K64P32D16` say; chosen from the matrix unless given.
-    pub precision: Option<Triple>,
+    /// Of vectors and matrices, level by level, `sp/hp` say; chosen from the matrix unless given. Never wider than
+    /// the solver's own.
+    pub precision: Option<LevelPrecisions>,
     /// What keeps levels in the range of half precision.
-    pub scaling: Strategy,
+    pub scaling: LevelScaling,
     /// Matrices from this level on are stored in the precision of vectors; unless given, from the
     /// first level where too many numbers are too small.
     pub shift_level: Option<usize>,
@@ -72,7 +72,7 @@ impl Default for StructMg {
     fn default() -> Self {
         Self {
             precision: None,
-            scaling: Strategy::default(),
+            scaling: LevelScaling::default(),
             shift_level: None,
             smoother: Smoother::default(),
             pre_sweeps: 2,
@@ -117,41 +117,39 @@ impl StructMg {
         let _stage = ws.stage("struct-mg set-up", 0);
         let executor = a.executor().clone();
         let a = self.stencil(a.as_ref())?;
-        let storage = self.precision.map_or(Unit::Half, |triple| triple.storage);
+        let asked = self.precision.as_ref();
+        let asked = asked.map(|asked| asked.capped(solver_unit::<T>()));
+        let storage = asked
+            .as_ref()
+            .map_or(Unit::Half, |asked| asked.at(0).matrix);
         let kind = storage.kind(false).expect("real numbers of any unit");
         let survey = Survey::new(&a, kind);
         if !survey.is_finite() {
             a.check_finite()?;
         }
         let largest = survey.largest();
-        let (triple, note) = match self.precision {
-            Some(triple) => (triple, String::new()),
+        let (precision, note) = match asked {
+            Some(asked) => (asked, String::new()),
             None => chosen(&a, largest, solver_unit::<T>()),
         };
-        if triple.krylov != solver_unit::<T>() {
-            return Err(ConfigError::Conflict(format!(
-                "struct-mg: precision {triple} is for another solver, this one has {} numbers",
-                T::KIND
-            ))
-            .into());
-        }
-        if triple.compute == Unit::Single && largest > MOST_SINGLE {
+        let compute = working(&precision)?;
+        if compute == Unit::Single && largest > MOST_SINGLE {
             return Err(beyond_single(&a));
         }
         let parameters = Self {
-            precision: Some(triple),
+            precision: Some(precision.clone()),
             grid: Some(a.grid()),
             ..self.clone()
         };
         let known = (Cow::Borrowed(&*a), survey);
-        let (operator, report, finest) = match triple.compute {
+        let (operator, report, finest) = match compute {
             Unit::Double => {
-                let ready = set_up_double(triple.storage, &parameters, known, &executor, ws)?;
+                let ready = set_up_double(&parameters, &precision, known, &executor, ws)?;
                 let finest = ready.cycle.finest();
                 (outside(ready.cycle)?, ready.report, finest)
             }
             _ => {
-                let ready = set_up_single(triple.storage, &parameters, known, &executor, ws)?;
+                let ready = set_up_single(&parameters, &precision, known, &executor, ws)?;
                 let finest = ready.cycle.finest();
                 (outside(ready.cycle)?, ready.report, finest)
             }
@@ -243,6 +241,25 @@ fn for_products(
     }
 }
 
+/// Of the cycle's vectors: one for all levels.
+fn working(precision: &LevelPrecisions) -> Result<Unit> {
+    let working = precision.at(0).working;
+    let is_known = matches!(working, Unit::Double | Unit::Single);
+    match is_known && precision.listed().all(|level| level.working == working) {
+        true => Ok(working),
+        false => Err(ConfigError::BadValue {
+            place: "struct-mg".to_owned(),
+            key: "precision".to_owned(),
+            value: precision.to_string(),
+            reason:
+                "vectors are in `dp` or `sp`, the same on all levels; matrices may be narrower, \
+                     as in `sp/hp`"
+                    .to_owned(),
+        }
+        .into()),
+    }
+}
+
 fn solver_unit<T: Scalar>() -> Unit {
     match T::KIND {
         Kind::F64 | Kind::C64 => Unit::Double,
@@ -251,41 +268,27 @@ fn solver_unit<T: Scalar>() -> Unit {
 }
 
 /// The narrowest precision a matrix can be stored in with scaling, in words too.
-fn chosen(a: &StencilMatrix<f64>, largest: f64, krylov: Unit) -> (Triple, String) {
-    let of = |compute, storage| Triple {
-        krylov,
-        compute,
-        storage,
-    };
+fn chosen(a: &StencilMatrix<f64>, largest: f64, solver: Unit) -> (LevelPrecisions, String) {
     let positive = || {
         let mut lines = a.diagonal_lines();
         lines.all(|(_, line)| line.iter().all(|value| *value > 0.0))
     };
-    let (triple, why) = if largest > MOST_SINGLE {
-        (
-            of(Unit::Double, Unit::Double),
-            "are far beyond half and single precision",
-        )
+    let (working, matrix, why) = if largest > MOST_SINGLE {
+        let why = "are far beyond half and single precision";
+        (Unit::Double, Unit::Double, why)
     } else if largest <= 65504.0 {
-        (
-            of(Unit::Single, Unit::Half),
-            "are in the range of half precision",
-        )
+        let why = "are in the range of half precision";
+        (Unit::Single, Unit::Half, why)
     } else if positive() {
-        (
-            of(Unit::Single, Unit::Half),
-            "are scaled into the range of half precision",
-        )
+        let why = "are scaled into the range of half precision";
+        (Unit::Single, Unit::Half, why)
     } else {
-        (
-            of(Unit::Single, Unit::Single),
-            "are beyond half precision, and the diagonal has no roots to scale by",
-        )
+        let why = "are beyond half precision, and the diagonal has no roots to scale by";
+        (Unit::Single, Unit::Single, why)
     };
-    (
-        triple,
-        format!("struct-mg {triple}: values up to {largest:.1e} {why}"),
-    )
+    let precision = LevelPrecisions::from(Precision { working, matrix }).capped(solver);
+    let note = format!("struct-mg {precision}: values up to {largest:.1e} {why}");
+    (precision, note)
 }
 
 /// A cycle on vectors of `V` as an operator on vectors of `T`.

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
+use crate::multigrid::LevelScaling;
 use crate::precision::Unit;
 use crate::solver::{Cg, Gmres, Solver};
 use crate::stop::Stop;
@@ -157,18 +158,24 @@ fn the_strategies_differ_where_they_should() {
         scaling,
         ..parameters("K64P32D16")
     };
-    let refused = with(Strategy::None).generate_with_report(&a, &ws);
+    let refused = with(LevelScaling::None).generate_with_report(&a, &ws);
     assert!(matches!(
         refused,
         Err(Error::LevelOverflow { level: 0, .. })
     ));
-    assert!(iterations("laplace27e8:12", &with(Strategy::ScaleThenSetup)) <= 10);
-    assert!(iterations("laplace27:12", &with(Strategy::None)) <= 10);
-    let scaled = with(Strategy::SetupThenScale)
+    assert!(iterations("laplace27e8:12", &with(LevelScaling::ScaleThenSetup)) <= 10);
+    assert!(iterations("laplace27:12", &with(LevelScaling::None)) <= 10);
+    let scaled = with(LevelScaling::Auto)
         .generate_with_report(&a, &ws)
         .unwrap();
     assert!(scaled.report.levels[0].scaled);
     assert_eq!(scaled.report.levels[0].precision.matrix, Unit::Half);
+    let a = problem(&cpu, "laplace27:12");
+    let all = with(LevelScaling::Equilibrate)
+        .generate_with_report(&a, &ws)
+        .unwrap();
+    assert!(all.report.levels[0].scaled);
+    assert!(iterations("laplace27:12", &with(LevelScaling::Equilibrate)) <= 10);
 }
 
 #[test]
@@ -266,10 +273,11 @@ fn what_cannot_be_preconditioned_is_named() {
         "{refused:?}"
     );
     let a = problem(&cpu, "poisson7:6");
-    assert!(matches!(
-        made(&a, &parameters("K32P32D16")),
-        Err(Error::Config(_))
-    ));
+    for other in ["hp", "dp-hp", "sp-hp"] {
+        let refused = made(&a, &parameters(other));
+        let said = refused.unwrap_err().to_string();
+        assert!(said.contains("vectors are in `dp` or `sp`"), "{said}");
+    }
     let other = StructMg {
         grid: Some("36x6".parse().unwrap()),
         ..StructMg::default()
@@ -282,7 +290,7 @@ fn what_cannot_be_preconditioned_is_named() {
     };
     let huge = scaled(1e60);
     let chosen = made(&huge, &StructMg::default()).unwrap();
-    assert!(chosen.contains("K64P64D64"), "{chosen}");
+    assert!(chosen.starts_with("struct-mg dp:"), "{chosen}");
     let refused = made(&huge, &parameters("K64P32D16"));
     assert!(
         matches!(
@@ -324,7 +332,7 @@ fn what_cannot_be_preconditioned_is_named() {
     assert!(
         made(&negative, &StructMg::default())
             .unwrap()
-            .contains("K64P32D32")
+            .starts_with("struct-mg sp:")
     );
 }
 

@@ -3,39 +3,8 @@
 use super::scaled::Scaled;
 use super::survey::{Survey, range};
 use super::{StencilMatrix, Storage};
-use crate::error::ConfigError;
 use crate::error::{Error, Result};
-use crate::scalar::{Kind, convert};
-use crate::text;
-
-/// What keeps levels of structured multigrid in the range of half precision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    /// All levels are made in double precision first; then those that leave the range are scaled.
-    #[default]
-    SetupThenScale,
-    /// The matrix is scaled and rounded first, and every level made of the rounded one above. Worse:
-    /// rounding spoils the coarse levels.
-    ScaleThenSetup,
-    /// No scaling: an error where a level leaves the range.
-    None,
-}
-
-impl Strategy {
-    /// Every choice.
-    pub const ALL: [Self; 3] = [Self::SetupThenScale, Self::ScaleThenSetup, Self::None];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SetupThenScale => "setup-then-scale",
-            Self::ScaleThenSetup => "scale-then-setup",
-            Self::None => "none",
-        }
-    }
-}
-
-text::named!(Strategy, "scaling");
+use crate::scalar::{Kind, bf16, convert, f16};
 
 /// A matrix `S A S` with a constant diagonal `G`, in the range of a type.
 pub(super) struct InRange<M: Storage> {
@@ -141,7 +110,16 @@ fn checked<M: Storage>(
 }
 
 /// Rounds the values as a type would.
-pub(super) fn round<M: Storage>(a: &mut StencilMatrix<f64>) {
+pub(super) fn round(a: &mut StencilMatrix<f64>, kind: Kind) {
+    match kind {
+        Kind::F16 => round_to::<f16>(a),
+        Kind::Bf16 => round_to::<bf16>(a),
+        Kind::F32 => round_to::<f32>(a),
+        _ => {}
+    }
+}
+
+fn round_to<M: Storage>(a: &mut StencilMatrix<f64>) {
     for value in a.values_mut() {
         *value = convert(convert::<f64, M>(*value));
     }
@@ -152,7 +130,6 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::gallery;
-    use crate::scalar::f16;
 
     fn matrix(factor: f64) -> StencilMatrix<f64> {
         let a = gallery::build("jump7:5x4x3,1000", &Executor::reference())

@@ -8,7 +8,7 @@ use super::coarsen::coarsened;
 use super::cycle::VCycle;
 use super::level::{Level, Scales, Stored};
 use super::lines::add;
-use super::scaling::{InRange, Strategy, in_range, round, scaled, stored};
+use super::scaling::{InRange, in_range, round, scaled, stored};
 use super::smoothing::Smoothing;
 use super::survey::Survey;
 use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::launch::setup::Queue;
 use crate::linop::LinOp;
-use crate::multigrid::{DenseLu, LevelFacts, Report, StageTime};
+use crate::multigrid::{DenseLu, LevelFacts, LevelPrecisions, LevelScaling, Report, StageTime};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, bf16, f16};
 
@@ -36,20 +36,20 @@ struct Made<'a> {
     seconds: f64,
 }
 
-/// The levels of a matrix, all in double precision, the last one without transfers; `rounded` changes a
-/// matrix before the next one is made of it.
+/// The levels of a matrix, all in double precision, the last one without transfers; matrices are rounded to a
+/// type, where it is given, before the next one is made of them.
 fn made_levels<'a>(
     parameters: &StructMg,
     mut a: Cow<'a, StencilMatrix<f64>>,
-    rounded: Option<fn(&mut StencilMatrix<f64>)>,
+    rounded: Option<Kind>,
     ws: &Workspace,
 ) -> Result<Vec<Made<'a>>> {
     let mut levels = Vec::new();
     loop {
         let begin = Instant::now();
         let _stage = ws.stage("galerkin products", 0);
-        if let Some(rounded) = rounded {
-            rounded(a.to_mut());
+        if let Some(kind) = rounded {
+            round(a.to_mut(), kind);
         }
         let axes = match a.grid().cells() <= parameters.coarsest_cells.max(1) {
             true => Vec::new(),
@@ -122,28 +122,29 @@ pub(super) struct Ready<V: Vectors> {
     pub(super) report: Report,
 }
 
-/// Makes all levels and stores them on an executor: arithmetic in `V`, matrices in `M` up to the level
-/// from which on they are in `V`, too.
-pub(super) fn set_up<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
+/// Makes all levels and stores them on an executor: arithmetic in `V`, matrices as the precisions say up to the
+/// level from which on they are in `V`, too.
+fn set_up<V: Vectors + Storage + Mixes<V, V>>(
     parameters: &StructMg,
+    precisions: &LevelPrecisions,
     (mut a, survey): (Cow<'_, StencilMatrix<f64>>, Survey),
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<V>>
 where
-    StencilMatrix<M>: LinOp<V>,
     StencilMatrix<V>: LinOp<V>,
 {
     let (unknowns, cells) = (a.unknowns(), a.grid().cells());
     a.check_diagonal("struct-mg")?;
-    let first = parameters.scaling == Strategy::ScaleThenSetup && cells > parameters.coarsest_cells;
-    let (mut survey, mut outer) = (Some(survey.beside(&a, M::KIND)), None);
+    let first =
+        parameters.scaling == LevelScaling::ScaleThenSetup && cells > parameters.coarsest_cells;
+    let finest = kind(precisions.at(0).matrix);
+    let (mut survey, mut outer) = (Some(survey.beside(&a, finest)), None);
     if first && survey.take().is_some_and(|survey| survey.leaves_range) {
-        let made = in_range::<f64>(&a, M::KIND, ROOM_FOR_SUMS, 0)?;
+        let made = in_range::<f64>(&a, finest, ROOM_FOR_SUMS, 0)?;
         (a, outer) = (Cow::Owned(made.a), Some(made.scales));
     }
-    let rounded = first.then_some(round::<M> as fn(&mut StencilMatrix<f64>));
-    let mut made = made_levels(parameters, a, rounded, ws)?;
+    let mut made = made_levels(parameters, a, first.then_some(finest), ws)?;
     let _stage = ws.stage("storing levels", 0);
     let coarsest = made.pop().expect("there is one level at least");
     let mut report = Report::default();
@@ -151,9 +152,10 @@ where
     let mut narrow = true;
     for (number, made) in made.into_iter().enumerate() {
         let (products, begin) = (made.seconds, Instant::now());
-        let survey = survey
+        let unit = precisions.at(number).matrix;
+        let known = survey
             .take()
-            .unwrap_or_else(|| Survey::new(&made.a, M::KIND));
+            .unwrap_or_else(|| Survey::new(&made.a, kind(unit)));
         let parts = Parts {
             parameters,
             number,
@@ -162,7 +164,7 @@ where
             executor,
             ws,
         };
-        let level = parts.stored::<M, V>(survey, outer.take(), &mut narrow)?;
+        let level = parts.stored_in(unit, known, outer.take(), &mut narrow)?;
         let seconds = [products, begin.elapsed().as_secs_f64()];
         report
             .levels
@@ -193,6 +195,25 @@ struct Parts<'p> {
 }
 
 impl Parts<'_> {
+    /// [`stored`](Self::stored) in a precision; what is wider than `V` is in `V`.
+    fn stored_in<V: Vectors + Storage + Mixes<V, V>>(
+        &self,
+        unit: Unit,
+        survey: Survey,
+        outer: Option<Vec<f64>>,
+        narrow: &mut bool,
+    ) -> Result<Box<dyn Level<V>>>
+    where
+        StencilMatrix<V>: LinOp<V>,
+    {
+        match unit {
+            Unit::Half => self.stored::<f16, V>(survey, outer, narrow),
+            Unit::Bfloat => self.stored::<bf16, V>(survey, outer, narrow),
+            Unit::Single => self.stored::<f32, V>(survey, outer, narrow),
+            Unit::Double => self.stored::<V, V>(survey, outer, narrow),
+        }
+    }
+
     /// The level, in `M` if it is to be and can be so, and all before it were; `outer` are numbers that its matrix
     /// is scaled by already.
     fn stored<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
@@ -200,13 +221,14 @@ impl Parts<'_> {
         survey: Survey,
         outer: Option<Vec<f64>>,
         narrow: &mut bool,
-    ) -> Result<Box<dyn Level<V>>>
-    where
-        StencilMatrix<M>: LinOp<V>,
-        StencilMatrix<V>: LinOp<V>,
-    {
-        let strategy = self.parameters.scaling;
-        let made = match strategy == Strategy::SetupThenScale && survey.leaves_range {
+    ) -> Result<Box<dyn Level<V>>> {
+        let scaling = self.parameters.scaling;
+        let is_scaled = match scaling {
+            LevelScaling::Auto => survey.leaves_range,
+            LevelScaling::Equilibrate => M::KIND != Kind::F64,
+            LevelScaling::ScaleThenSetup | LevelScaling::None => false,
+        };
+        let made = match is_scaled {
             true => Some(in_range::<M>(self.a, M::KIND, 2.0, self.number)?),
             false => None,
         };
@@ -224,7 +246,7 @@ impl Parts<'_> {
         let made = made.filter(|made| made.check_diagonal("struct-mg").is_ok());
         *narrow = made.is_some();
         let all = outer.as_deref().or(given);
-        let is_recovered = strategy != Strategy::ScaleThenSetup;
+        let is_recovered = scaling != LevelScaling::ScaleThenSetup;
         let kept = all.map(|by| Scales::new(self.executor, by, is_recovered));
         Ok(match made {
             Some(made) => Box::new(self.level::<M, V>(made, kept, given)?),
@@ -282,6 +304,10 @@ fn is_shifted(parameters: &StructMg, number: usize, survey: &Survey) -> bool {
         Some(shift) => number >= shift,
         None => survey.underflow() > UNDERFLOW,
     }
+}
+
+fn kind(unit: Unit) -> Kind {
+    unit.kind(false).expect("real numbers of any unit")
 }
 
 fn unit(kind: Kind) -> Unit {
@@ -348,47 +374,25 @@ fn coarsest_facts<V: Vectors>(level: &Made<'_>) -> LevelFacts {
     }
 }
 
-/// [`set_up_as`] in double precision. Being no generic function it is compiled here once, with all kernels,
+/// [`set_up`] in double precision. Being no generic function it is compiled here once, with all kernels,
 /// and not again by every crate that asks for structured multigrid.
 pub(super) fn set_up_double(
-    storage: Unit,
     parameters: &StructMg,
+    precisions: &LevelPrecisions,
     a: (Cow<'_, StencilMatrix<f64>>, Survey),
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<f64>> {
-    set_up_as(storage, parameters, a, executor, ws)
+    set_up(parameters, precisions, a, executor, ws)
 }
 
 /// The same in single precision.
 pub(super) fn set_up_single(
-    storage: Unit,
     parameters: &StructMg,
+    precisions: &LevelPrecisions,
     a: (Cow<'_, StencilMatrix<f64>>, Survey),
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready<f32>> {
-    set_up_as(storage, parameters, a, executor, ws)
-}
-
-/// The precisions that structured multigrid can be stored in, with arithmetic in `V`.
-fn set_up_as<V: Vectors + Storage + Mixes<V, V>>(
-    storage: Unit,
-    parameters: &StructMg,
-    a: (Cow<'_, StencilMatrix<f64>>, Survey),
-    executor: &Executor,
-    ws: &Workspace,
-) -> Result<Ready<V>>
-where
-    StencilMatrix<f16>: LinOp<V>,
-    StencilMatrix<bf16>: LinOp<V>,
-    StencilMatrix<f32>: LinOp<V>,
-    StencilMatrix<V>: LinOp<V>,
-{
-    match storage {
-        Unit::Half => set_up::<f16, V>(parameters, a, executor, ws),
-        Unit::Bfloat => set_up::<bf16, V>(parameters, a, executor, ws),
-        Unit::Single => set_up::<f32, V>(parameters, a, executor, ws),
-        Unit::Double => set_up::<V, V>(parameters, a, executor, ws),
-    }
+    set_up(parameters, precisions, a, executor, ws)
 }

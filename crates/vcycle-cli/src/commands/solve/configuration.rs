@@ -72,7 +72,9 @@ fn multigrid(
         PreconditionerConfig::Auto(_) => Amg::default(),
         PreconditionerConfig::StructMg(structured) if only_structured(args) => {
             set(args.scaling.as_deref(), &mut structured.scaling)?;
-            structured.precision = precision.map(str::parse).transpose()?;
+            if let Some(text) = precision {
+                structured.precision = Some(text.parse()?);
+            }
             return Ok(());
         }
         other => {

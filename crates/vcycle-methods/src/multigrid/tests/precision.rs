@@ -26,6 +26,34 @@ fn lower_precisions_need_about_the_same_iterations() {
     }
 }
 
+#[test]
+fn precisions_may_widen_with_the_level() {
+    let a = problem("jump7:12,1e4");
+    let with = |precision: &str| Amg {
+        precision: precision.parse().unwrap(),
+        coarsest_rows: 20,
+        ..classical()
+    };
+    let [single, widening, half] = ["sp/sp", "sp/hp-sp", "sp/hp"].map(|p| iterations(&with(p), &a));
+    assert!(
+        (single.min(half)..=single.max(half)).contains(&widening),
+        "{single} {widening} {half}"
+    );
+    let made = hierarchy(&with("sp/hp-sp"), &a).unwrap();
+    let stored: Vec<String> = made
+        .report()
+        .levels
+        .iter()
+        .map(|level| level.precision.to_string())
+        .collect();
+    assert!(stored.len() > 2 && stored[0] == "sp/hp", "{stored:?}");
+    assert!(stored[1..].iter().all(|one| one == "sp"), "{stored:?}");
+    for precision in ["sp-dp", "hp-sp", "bf-dp", "hp-dp/hp"] {
+        let count = iterations(&with(precision), &a);
+        assert!(count <= single + 4, "{precision}: {count} against {single}");
+    }
+}
+
 /// `poisson5:64` in other units, which half precision may not reach.
 fn out_of_range(factor: f64) -> Matrix {
     let a = gallery::build("poisson5:64", &Executor::cpu()).unwrap();
@@ -73,6 +101,19 @@ fn equilibrated_levels_are_the_same_method() {
     let error = |(x, y): (&f64, &f64)| (x - y).abs();
     let worst = plain.iter().zip(&scaled).map(error).fold(0.0, f64::max);
     assert!(worst < 1e-5, "{worst}");
+}
+
+#[test]
+fn scaling_that_only_grids_have_is_refused() {
+    let amg = Amg {
+        scaling: LevelScaling::ScaleThenSetup,
+        ..classical()
+    };
+    let refused = hierarchy(&amg, &problem("poisson5:8")).unwrap_err();
+    assert!(
+        refused.to_string().contains("is for struct-mg"),
+        "{refused}"
+    );
 }
 
 #[test]
