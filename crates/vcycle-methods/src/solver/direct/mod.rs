@@ -16,7 +16,7 @@ use crate::linop::{
     Factory, Footprint, LinOp, Size, Transpose, check_apply, check_square, entries,
 };
 use crate::matrix::Csr;
-use crate::scalar::{Field, Kind, Real, RealOf, Scalar, c32, c64, convert};
+use crate::scalar::{Field, Kind, Real, RealOf, Scalar, c64, convert};
 use crate::vector::Vector;
 
 /// A sparse direct factorisation as an operator: `x = A^-1 b` up to rounding.

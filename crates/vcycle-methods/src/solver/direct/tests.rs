@@ -3,7 +3,7 @@
 use super::*;
 use crate::linop::LinOp;
 use crate::matrix::Duplicates;
-use crate::scalar::{Mixes, f16};
+use crate::scalar::{Mixes, c32, f16};
 use crate::solver::testing;
 use crate::solver::{Ir, Solver};
 use crate::stop::Stop;
