@@ -4,19 +4,21 @@
 //! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
 
 pub mod config;
+pub mod executor;
 pub mod io;
+pub mod linop;
+pub mod log;
+pub mod matrix;
+pub mod scalar;
+pub mod stop;
+pub mod vector;
 
 pub use vcycle_core::{Error, Result};
-pub use vcycle_core::{linop, log, matrix, scalar, stop, vector};
+// These modules keep what is not for users to themselves; the core, whose helpers the methods need, cannot.
+#[doc(inline)]
 pub use vcycle_methods::{eigen, gallery, multigrid, precond, solver, structured};
 
 pub(crate) use vcycle_core::error;
-
-/// Where memory lives and kernels run, and the scratch memory of a run; see [`vcycle_core::executor`].
-pub mod executor {
-    pub use vcycle_core::executor::*;
-    pub use vcycle_core::workspace::{Pooled, Scratch, Workspace};
-}
 
 /// The example of the README, so that it stays true.
 #[cfg(doctest)]

@@ -133,6 +133,7 @@ impl Outcome {
         self.relative_residual > 2.0 * self.recurrence_residual
     }
 
+    #[doc(hidden)]
     pub fn from_columns(columns: Vec<ColumnOutcome>, history: Vec<f64>, elapsed: Duration) -> Self {
         let failed = columns.iter().find(|c| c.status != Status::Converged);
         let largest = |part: fn(&ColumnOutcome) -> f64| {
