@@ -4,6 +4,7 @@
 //! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
 
 pub mod config;
+pub mod driver;
 pub mod executor;
 pub mod io;
 pub mod linop;
