@@ -330,6 +330,24 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// Row offsets, columns and values on the host: handed over where nobody shares them, else copied.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, matrix::Csr};
+    /// let (offsets, columns, values) = Csr::<f64>::identity(&Executor::cpu(), 2).into_arrays();
+    /// assert_eq!((offsets, columns, values), (vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When a device fails, from which values are copied to the host.
+    pub fn into_arrays(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
+        let (offsets, columns) = match Arc::try_unwrap(self.pattern) {
+            Ok(own) => (own.offsets.into_vec(), own.columns.into_vec()),
+            Err(shared) => (shared.offsets.to_vec(), shared.columns.to_vec()),
+        };
+        (offsets, columns, self.values.into_vec())
+    }
+
     /// The same matrix, with which devices multiply as it is.
     #[doc(hidden)]
     pub fn plain(mut self) -> Self {
