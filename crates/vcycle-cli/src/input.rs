@@ -1,98 +1,72 @@
 //! Systems from files and from the gallery.
 
-use std::any::Any;
 use std::path::Path;
-use std::sync::Arc;
 
-use vcycle::config::Wide;
+use vcycle::config::{AnySystem, Wide};
 use vcycle::executor::Executor;
 use vcycle::gallery;
-use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
+use vcycle::io::{self, AnyVector, MatrixReader};
 use vcycle::matrix::{Csr, Duplicates};
-use vcycle::multigrid::NearNullspace;
-use vcycle::scalar::{Scalar, c64};
+use vcycle::scalar::{Scalar, c64, convert};
 use vcycle::vector::Vector;
 
 use crate::args::InputArgs;
 use crate::error::{CliError, Result};
 
-/// A matrix, and its right-hand side where the source has one.
-pub struct InputSystem<T> {
+/// What the source of a system tells beside the system.
+pub struct Source {
     pub name: String,
-    pub a: Arc<Csr<T>>,
     /// Where each unknown lies, of problems in the plane.
     pub plane: Option<Vec<[f64; 2]>>,
-    pub near_nullspace: Option<NearNullspace>,
-    rhs: Option<Vec<T>>,
+    rhs: Option<Vec<f64>>,
 }
 
-/// A system of real or of complex numbers.
-pub enum AnyInput {
-    Real(InputSystem<f64>),
-    Complex(InputSystem<c64>),
-}
-
-impl AnyInput {
-    /// A file if there is one of that name or it looks like one, else a problem of the gallery.
-    pub fn read(
-        args: &InputArgs,
-        executor: &Executor,
-        progress: &mut dyn FnMut(io::Progress),
-    ) -> Result<Self> {
-        let source = args.source.as_str();
-        let path = Path::new(source);
-        if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
-            let mut reader = MatrixReader::default();
-            if args.sum_duplicates {
-                reader.duplicates = Duplicates::Sum;
-            }
-            return Ok(match reader.read(path, executor, progress)? {
-                AnyMatrix::Real(a) => AnyInput::Real(InputSystem::new(source, a)),
-                AnyMatrix::Complex(a) => AnyInput::Complex(InputSystem::new(source, a)),
-            });
+/// Reads a file if there is one of that name or it looks like one, else makes a problem of the gallery.
+pub fn read(
+    args: &InputArgs,
+    executor: &Executor,
+    progress: &mut dyn FnMut(io::Progress),
+) -> Result<(Source, AnySystem)> {
+    let source = args.source.as_str();
+    let path = Path::new(source);
+    if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
+        let mut reader = MatrixReader::default();
+        if args.sum_duplicates {
+            reader.duplicates = Duplicates::Sum;
         }
-        let problem = gallery::build(source, executor)?;
-        Ok(AnyInput::Real(InputSystem {
-            plane: problem.plane(),
-            name: problem.name,
-            a: Arc::new(problem.matrix),
-            near_nullspace: problem.near_nullspace,
-            rhs: Some(problem.rhs),
-        }))
-    }
-}
-
-impl AnyInput {
-    /// The system, if its numbers are of that type.
-    pub fn of<T: Wide>(self) -> Option<InputSystem<T>> {
-        let any: Box<dyn Any> = match self {
-            Self::Real(system) => Box::new(system),
-            Self::Complex(system) => Box::new(system),
+        let file = Source {
+            name: source.to_owned(),
+            plane: None,
+            rhs: None,
         };
-        any.downcast().ok().map(|system| *system)
+        return Ok((file, reader.read(path, executor, progress)?.into()));
     }
+    let mut problem = gallery::build(source, executor)?;
+    let made = Source {
+        plane: problem.plane(),
+        name: std::mem::take(&mut problem.name),
+        rhs: Some(std::mem::take(&mut problem.rhs)),
+    };
+    Ok((made, AnySystem::Real(problem.into())))
 }
 
 fn looks_like_file(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1
 }
 
-impl<T: Wide> InputSystem<T> {
-    fn new(name: &str, a: Csr<T>) -> Self {
-        Self {
-            name: name.to_owned(),
-            a: Arc::new(a),
-            plane: None,
-            near_nullspace: None,
-            rhs: None,
-        }
-    }
-
-    /// The right-hand side asked for, or the system's own, or ones. Takes the system's own.
-    pub fn right_hand_side(&mut self, spec: Option<&str>) -> Result<Vector<T>> {
-        let (executor, rows) = (self.a.executor(), self.a.size().rows);
+impl Source {
+    /// The right-hand side of a system asked for, or its own, or ones. Takes its own.
+    pub fn right_hand_side<T: Wide>(
+        &mut self,
+        a: &Csr<T>,
+        spec: Option<&str>,
+    ) -> Result<Vector<T>> {
+        let (executor, rows) = (a.executor(), a.size().rows);
         match (spec, self.rhs.take()) {
-            (None, Some(own)) => Ok(Vector::from_column(executor, own)),
+            (None, Some(own)) => {
+                let own = own.into_iter().map(convert).collect();
+                Ok(Vector::from_column(executor, own))
+            }
             (None | Some("ones"), _) => Ok(Vector::filled(executor, rows, 1, 1.0)?),
             (Some(spec), _) => match spec.strip_prefix("random") {
                 Some(rest) if rest.is_empty() || rest.starts_with(':') => {

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use serde_json::json;
 use vcycle::config::{
-    Config, PreconditionerConfig, Projection, SolverConfig, System, Unit, attempts,
+    AnySystem, Config, PreconditionerConfig, Projection, SolverConfig, System, Unit, attempts,
 };
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
@@ -18,7 +18,7 @@ use vcycle::vector::Vector;
 use crate::arrays::to_scipy;
 use crate::describe;
 use crate::error::{raised, wrong_option};
-use crate::matrix::{AnySystem, Matrix};
+use crate::matrix::Matrix;
 use crate::operator::applied;
 use crate::solve::{like, vector};
 use crate::watch::watched;

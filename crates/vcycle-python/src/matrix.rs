@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use vcycle::Error;
-use vcycle::config::{Config, System};
+use vcycle::config::{AnySystem, Config, System};
 use vcycle::executor::{Buffer, Executor};
 use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};
@@ -21,12 +21,6 @@ use crate::error::{raised, wrong_option};
 #[pyclass(frozen)]
 pub struct Matrix {
     pub any: AnySystem,
-}
-
-/// A system of real or complex numbers.
-pub enum AnySystem {
-    Real(System<f64>),
-    Complex(System<c64>),
 }
 
 #[pymethods]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
-use vcycle::config::{Attempt, Config, attempts};
+use vcycle::config::{AnySystem, Attempt, Config, attempts};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::vector::Vector;
 
 use crate::error::{raised, wrong_option};
-use crate::matrix::{AnySystem, Matrix};
+use crate::matrix::Matrix;
 use crate::solve::{like, vector};
 
 /// A preconditioner that was set up for a real matrix.

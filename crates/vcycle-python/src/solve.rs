@@ -2,14 +2,14 @@
 
 use numpy::{Complex64, PyArray1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray};
 use pyo3::prelude::*;
-use vcycle::config::{Config, System, solve_system};
+use vcycle::config::{AnySystem, Config, System, solve_system};
 use vcycle::executor::{Buffer, Executor};
 use vcycle::vector::Vector;
 
 use crate::describe;
 use crate::device::{Foreign, OnDevice};
 use crate::error::{raised, wrong_option};
-use crate::matrix::{AnySystem, Matrix};
+use crate::matrix::Matrix;
 use crate::watch::watched;
 
 /// The solution, row after row, and the outcome as JSON. `b` has one or many columns; iterations

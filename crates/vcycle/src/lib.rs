@@ -1,22 +1,44 @@
 //! Sparse linear systems, solved fast and honestly.
 //!
+//! ```
+//! use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates}};
+//! let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 1, 0, 1]);
+//! let values = vec![2.0, -1.0, -1.0, 2.0];
+//! let a = Csr::from_triplets(
+//!     &Executor::cpu(), Size::square(2), rows, columns, values, Duplicates::Refuse,
+//! )?;
+//! let solution = vcycle::solve(&a, &[1.0, 4.0])?;
+//! assert!(solution.outcome.converged());
+//! assert!((solution.x[0] - 2.0).abs() < 1e-7 && (solution.x[1] - 3.0).abs() < 1e-7);
+//! # Ok::<(), vcycle::Error>(())
+//! ```
+//!
+//! [`solve()`] chooses a solver and a preconditioner for the matrix, which may also come from another library
+//! ([`interop`]) or from a file ([`io`]). [`config`] has options for everything that is chosen.
+//!
 //! Everything is a linear operator ([`linop`]); where it runs is chosen at run time
 //! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
 
 pub mod config;
+pub mod driver;
+pub mod executor;
+pub mod interop;
 pub mod io;
+pub mod linop;
+pub mod log;
+pub mod matrix;
+pub mod scalar;
+mod solve;
+pub mod stop;
+pub mod vector;
 
+pub use solve::{Solution, solve};
 pub use vcycle_core::{Error, Result};
-pub use vcycle_core::{linop, log, matrix, scalar, stop, vector};
+// These modules keep what is not for users to themselves; the core, whose helpers the methods need, cannot.
+#[doc(inline)]
 pub use vcycle_methods::{eigen, gallery, multigrid, precond, solver, structured};
 
 pub(crate) use vcycle_core::error;
-
-/// Where memory lives and kernels run, and the scratch memory of a run; see [`vcycle_core::executor`].
-pub mod executor {
-    pub use vcycle_core::executor::*;
-    pub use vcycle_core::workspace::{Pooled, Scratch, Workspace};
-}
 
 /// The example of the README, so that it stays true.
 #[cfg(doctest)]

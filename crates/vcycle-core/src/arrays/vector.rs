@@ -61,6 +61,7 @@ impl<T: Scalar> Vector<T> {
     }
 
     /// One column of values that are where the vector is to be.
+    #[doc(hidden)]
     pub fn of_buffer(values: Buffer<T>) -> Self {
         Self {
             rows: values.len(),

@@ -41,6 +41,14 @@ pub enum Problem {
          known are .mtx, .mtx.gz, .mtx.xz, .mtx.zst, .npz and .npy"
     )]
     UnknownExtension,
+    /// The library was built without a format.
+    #[error("this build has no {format} files: build it with the feature `{feature}`")]
+    LeftOut {
+        /// The format, by its extension.
+        format: &'static str,
+        /// The feature of the crate `vcycle` that brings it.
+        feature: &'static str,
+    },
     /// The format cannot hold what is to be written or read.
     #[error("a {format} file cannot hold {what}")]
     Unsuited {

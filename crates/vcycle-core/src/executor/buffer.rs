@@ -109,6 +109,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
+    #[doc(hidden)]
     pub fn room(executor: &Executor, len: usize) -> Result<Self> {
         match executor {
             Executor::Gpu(gpu) => Ok(Self::on_device(executor, Mirrored::room(gpu, len)?)),
@@ -205,6 +206,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// The values in place, on host executors only: kernels never copy behind one's back.
+    #[doc(hidden)]
     pub fn in_place(&self) -> Result<&[T]> {
         match &self.memory {
             Memory::Device(_) => Err(self.not_addressable()),
@@ -213,6 +215,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// The values in place, to be changed, on host executors only.
+    #[doc(hidden)]
     pub fn in_place_mut(&mut self) -> Result<&mut [T]> {
         if let Memory::Device(_) = self.memory {
             return Err(self.not_addressable());
@@ -227,6 +230,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// One value, copied to the host by itself.
+    #[doc(hidden)]
     pub fn get(&self, place: usize) -> Result<T> {
         match &self.memory {
             Memory::Device(memory) => memory.get(place),
@@ -238,6 +242,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
+    #[doc(hidden)]
     pub fn device(&self) -> Result<vcycle_gpu::Address> {
         match &self.memory {
             Memory::Device(memory) => memory.device(),
@@ -249,6 +254,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
+    #[doc(hidden)]
     pub fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
         match &mut self.memory {
             Memory::Device(memory) => memory.device_mut(),

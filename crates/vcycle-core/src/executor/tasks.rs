@@ -6,6 +6,7 @@ use super::Executor;
 
 impl Executor {
     /// Threads for those who have their own way of sharing work; none where one is enough.
+    #[doc(hidden)]
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
         match self {
             Executor::Reference => None,
@@ -19,6 +20,7 @@ impl Executor {
     ///
     /// No more scratch is made than threads work, and it passes from task to task. A result that
     /// depends on its task alone is the same for any number of threads.
+    #[doc(hidden)]
     pub fn run_with<I: Send, S: Send, R: Send>(
         &self,
         bytes: usize,
@@ -48,6 +50,7 @@ impl Executor {
     }
 
     /// [`run_with`](Self::run_with) for work that needs no scratch.
+    #[doc(hidden)]
     pub fn run<I: Send, R: Send>(
         &self,
         bytes: usize,
@@ -58,6 +61,7 @@ impl Executor {
     }
 
     /// Both results, formed side by side where there are threads for it.
+    #[doc(hidden)]
     pub fn join<A: Send, B: Send>(
         &self,
         a: impl FnOnce() -> A + Send,

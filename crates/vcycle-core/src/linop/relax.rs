@@ -10,6 +10,7 @@ use crate::workspace::Workspace;
 
 impl<T: Scalar> Sweep<'_, T> {
     /// Fails unless the sweep fits a matrix of `size` and vectors.
+    #[doc(hidden)]
     pub fn check<X: Scalar>(&self, size: Size, x: &Vector<X>, y: &Vector<T>) -> Result<()> {
         let (executor, one) = (y.executor(), Size::new(size.rows, 1));
         super::check_size("relaxation", Size::square(size.rows), size)?;
@@ -20,6 +21,7 @@ impl<T: Scalar> Sweep<'_, T> {
     }
 
     /// The sweep with an operator of some size, made of its residual `b - A x`.
+    #[doc(hidden)]
     pub fn compose<X: Scalar>(
         &self,
         size: Size,

@@ -106,6 +106,7 @@ impl Log {
     }
 
     /// Has the stages of a device's work end when the device is done, if somebody times them.
+    #[doc(hidden)]
     pub fn follow(&self, executor: &Executor) {
         if let (Executor::Gpu(gpu), true) = (executor, self.times_stages()) {
             self.device.replace(Some(Arc::clone(gpu.device())));

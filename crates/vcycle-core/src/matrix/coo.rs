@@ -128,7 +128,7 @@ impl<T: Scalar> Coo<T> {
     /// The row of every entry.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     pub fn rows(&self) -> &[u32] {
         self.host_arrays().rows
     }
@@ -136,7 +136,7 @@ impl<T: Scalar> Coo<T> {
     /// The column of every entry.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     pub fn columns(&self) -> &[u32] {
         self.host_arrays().columns
     }
@@ -144,13 +144,13 @@ impl<T: Scalar> Coo<T> {
     /// The value of every entry.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     pub fn values(&self) -> &[T] {
         self.host_arrays().values
     }
 
     fn host_arrays(&self) -> CooArrays<'_, T> {
-        self.arrays().expect("matrix on a host executor")
+        self.arrays().expect("the device still answers")
     }
 
     /// The columns and values of one row's entries.

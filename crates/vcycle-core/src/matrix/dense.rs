@@ -65,6 +65,7 @@ impl<T: Scalar> Dense<T> {
     ///
     /// # Errors
     /// For more columns than 32-bit indices can number.
+    #[doc(hidden)]
     pub fn from_buffer(size: Size, values: Buffer<T>) -> Result<Self> {
         if size.cols > u32::MAX as usize {
             return Err(Error::InvalidStructure {
@@ -107,17 +108,17 @@ impl<T: Scalar> Dense<T> {
     /// The entries, row after row.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     pub fn values(&self) -> &[T] {
-        self.values.host().expect("matrix on a host executor")
+        self.values.host().expect("the device still answers")
     }
 
     /// The entries, row after row, to be changed.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     pub fn values_mut(&mut self) -> &mut [T] {
-        self.values.host_mut().expect("matrix on a host executor")
+        self.values.host_mut().expect("the device still answers")
     }
 
     /// One row.

@@ -36,6 +36,7 @@ pub(super) struct Deferred {
 
 impl<T: Scalar> Monitor<T> {
     /// From here on the device judges: iterations may be queued, or replayed, without waiting.
+    #[doc(hidden)]
     pub fn defer(&mut self, gpu: &Arc<Gpu>) -> Result<()> {
         let columns: Vec<_> = self.columns.iter().map(|c| self.state(c)).collect();
         if self.deferred.is_none() {
@@ -50,6 +51,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// From here on the host judges again.
+    #[doc(hidden)]
     pub fn resume(&mut self) -> Result<()> {
         if let Some(deferred) = &mut self.deferred {
             deferred.on = false;
@@ -96,6 +98,7 @@ impl<T: Scalar> Monitor<T> {
     /// Asks for what is known after the iteration that was queued last; then waits for what was
     /// asked for before, and for this too where the solve may be near its end. Says whether all
     /// columns have ended.
+    #[doc(hidden)]
     pub fn look(&mut self, log: &Log) -> Result<bool> {
         self.device().request()?;
         while self.device().pending() > usize::from(self.is_far()) {

@@ -129,6 +129,7 @@ impl Stop {
     }
 
     /// The residual norm at which a column has converged; `None` without any tolerance.
+    #[doc(hidden)]
     pub fn target(&self, rhs_norm: f64, initial_norm: f64) -> Option<f64> {
         let targets = [
             self.rhs_tolerance.map(|t| t * rhs_norm),

@@ -57,6 +57,7 @@ pub(super) struct Column {
 impl<T: Scalar> Monitor<T> {
     /// Begins a solve for right-hand sides of the given norms. Iterations are `announced` to
     /// observers, unless the solve is a part of another.
+    #[doc(hidden)]
     pub fn reset(&mut self, stop: &Stop, rhs_norms: &Scalars<T>, announced: bool) -> Result<()> {
         self.announced = announced;
         self.stop.clone_from(stop);
@@ -203,26 +204,31 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// How a column has ended, as far as the recurrence knows; none while it goes on.
+    #[doc(hidden)]
     pub fn status(&self, column: usize) -> Option<Status> {
         self.columns[column].status
     }
 
     /// Iterations of a column.
+    #[doc(hidden)]
     pub fn column_iterations(&self, column: usize) -> usize {
         self.columns[column].iterations
     }
 
     /// The last residual of a column as the recurrence knew it, relative.
+    #[doc(hidden)]
     pub fn recurrence_residual(&self, column: usize) -> f64 {
         self.columns[column].relative(self.columns[column].norm)
     }
 
     /// A norm of a column, relative to its right-hand side.
+    #[doc(hidden)]
     pub fn relative(&self, column: usize, norm: f64) -> f64 {
         self.columns[column].relative(norm)
     }
 
     /// How a column has ended, judged by its true residual norm.
+    #[doc(hidden)]
     pub fn verdict(&self, column: usize, norm: f64) -> Status {
         let state = &self.columns[column];
         match state.status {
@@ -237,6 +243,7 @@ impl<T: Scalar> Monitor<T> {
 
     /// Whether another start from the true residual may help a column: its recurrence broke
     /// down, or converged where the residual did not.
+    #[doc(hidden)]
     pub fn restartable(&self, column: usize, norm: f64) -> bool {
         let state = &self.columns[column];
         let claims = match state.status {
@@ -247,6 +254,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// Lets the restartable columns go on.
+    #[doc(hidden)]
     pub fn reopen(&mut self, norms: &[f64]) -> Result<()> {
         for (column, &norm) in norms.iter().enumerate() {
             if self.restartable(column, norm) {
@@ -257,6 +265,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// Largest relative residual after 0, 1, 2... iterations, as the recurrence knows it.
+    #[doc(hidden)]
     pub fn take_history(&mut self) -> Vec<f64> {
         self.history.clone()
     }
@@ -370,6 +379,7 @@ impl Column {
         }
     }
 
+    #[doc(hidden)]
     pub fn relative(&self, norm: f64) -> f64 {
         if self.scale > 0.0 {
             norm / self.scale

@@ -134,6 +134,7 @@ impl Outcome {
     }
 
     /// The outcome of a solve from those of its columns: the first that failed, the largest residuals.
+    #[doc(hidden)]
     pub fn from_columns(columns: Vec<ColumnOutcome>, history: Vec<f64>, elapsed: Duration) -> Self {
         let failed = columns.iter().find(|c| c.status != Status::Converged);
         let largest = |part: fn(&ColumnOutcome) -> f64| {

@@ -224,6 +224,7 @@ impl<T: Scalar> Vector<T> {
 
     /// `self += alpha p` and `r += beta q`, then column by column the norm of `r`, in one pass
     /// over memory where the executor can.
+    #[doc(hidden)]
     pub fn advance(
         &mut self,
         (alpha, p): (Coefficient<'_, T>, &Self),

@@ -7,13 +7,6 @@
 //!
 //! When a matrix of one type maps a vector of a second type to a vector of a third, [`Mixes`]
 //! names the arithmetic: the narrowest field, at least `f32`, that holds all three losslessly.
-//!
-//! ```
-//! use vcycle::scalar::{f16, Mixes, Scalar};
-//! // a half-precision matrix entry times a double-precision vector entry, in double precision
-//! let product = <f16 as Mixes<f64, f64>>::matrix(f16::store(0.5)) * 3.0;
-//! assert_eq!(product, 1.5);
-//! ```
 
 mod element;
 pub(crate) mod half_bits;

@@ -204,6 +204,7 @@ impl<T: Storage> StencilMatrix<T> {
     }
 
     /// The arrays, for kernels of a device.
+    #[doc(hidden)]
     pub fn operand(&self) -> Result<StencilOperand<'_>> {
         Ok(StencilOperand {
             grid: self.grid,

@@ -12,6 +12,7 @@ const LINES: usize = 32;
 impl StencilMatrix<f64> {
     /// Whether all entries are those opposite, to rounding, and the diagonal is positive. One pass over the matrix,
     /// without indices a fraction of what it takes to say so of a CSR matrix.
+    #[doc(hidden)]
     pub fn is_symmetric_and_positive(&self) -> bool {
         let positive = |line: &[f64]| line.iter().all(|value| *value > 0.0);
         if !self.diagonal_lines().all(|(_, line)| positive(line)) {

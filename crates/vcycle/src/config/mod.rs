@@ -20,33 +20,25 @@
 //! [`solve()`] takes a configuration, a matrix and a right-hand side and does the rest, `auto`
 //! included.
 
-mod auto;
 mod components;
-mod driver;
-mod modes;
+mod format;
 mod nullspace;
 mod presets;
-mod refine;
-mod sequence;
-mod solve;
-mod storage;
-mod system;
 mod value;
 
 use std::path::Path;
 use std::time::Duration;
 
+pub use crate::driver::{
+    AnySystem, Attempt, Projection, Sequence, Solution, System, Wide, attempts, solve, solve_system,
+};
 pub use crate::error::ConfigError;
-pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
-pub use nullspace::{Nullspace, Projection};
+pub use format::MatrixFormat;
+pub use nullspace::Nullspace;
 pub use presets::Preset;
-pub use sequence::Sequence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-pub use solve::{Solution, solve, solve_system};
-pub use storage::{MatrixFormat, Wide};
-pub use system::System;
 use value::{Table, parameters};
 pub use vcycle_methods::precision::{Precision, Unit};
 

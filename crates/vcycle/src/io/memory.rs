@@ -1,7 +1,8 @@
 //! Memory that a file asks for.
 
+use vcycle_core::executor::fits;
+
 use crate::error::Problem;
-use crate::executor::fits;
 
 /// An empty vector with room for `length` values.
 pub(super) fn reserve<T>(length: usize) -> Result<Vec<T>, Problem> {

@@ -8,6 +8,8 @@
 //! | `.npz` | SciPy's `save_npz`: csr, csc, coo, bsr, dia | matrices | matrices (csr) |
 //! | `.npy` | NumPy array, dense | matrices, vectors | vectors |
 //!
+//! The features `gzip`, `xz` and `zstd`, all of them on by default, bring the compressed formats.
+//!
 //! What is written reads back as the same bits. Files come from anywhere, so a reader trusts
 //! nothing: every fault is a [`FileError`] with file, line and column, and no memory is taken
 //! because a header says so.

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use vcycle_core::matrix::{RowsOf, cut_rows};
+
 use super::memory::{filled, reserve};
 use crate::error::Problem;
 use crate::executor::Executor;
 use crate::linop::Size;
-use crate::matrix::{Csr, Duplicates, RowsOf, cut_rows};
+use crate::matrix::{Csr, Duplicates};
 use crate::scalar::Field;
 
 /// So many rows are accepted however few entries there are.

@@ -7,8 +7,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use flate2::Crc;
-use flate2::read::DeflateDecoder;
+use crc32fast::Hasher;
 
 use super::memory::reserve;
 use crate::error::Problem;
@@ -101,12 +100,10 @@ impl Archive {
         let packed = (&mut self.file).take(packed);
         let contents = match method {
             STORED => read_exactly(packed, size)?,
-            DEFLATED => read_exactly(DeflateDecoder::new(packed), size)?,
+            DEFLATED => inflated(packed, size)?,
             _ => return Err(wrong("unknown compression method")),
         };
-        let mut crc = Crc::new();
-        crc.update(&contents);
-        match crc.sum() == checksum {
+        match crc32fast::hash(&contents) == checksum {
             true => Ok(Some(contents)),
             false => Err(wrong("checksum of a member differs")),
         }
@@ -211,6 +208,19 @@ fn read_exactly(stream: impl Read, length: u64) -> Result<Vec<u8>, Problem> {
     }
 }
 
+#[cfg(feature = "gzip")]
+fn inflated(packed: impl Read, size: u64) -> Result<Vec<u8>, Problem> {
+    read_exactly(flate2::read::DeflateDecoder::new(packed), size)
+}
+
+#[cfg(not(feature = "gzip"))]
+fn inflated(_packed: impl Read, _size: u64) -> Result<Vec<u8>, Problem> {
+    Err(Problem::LeftOut {
+        format: "compressed .npz",
+        feature: "gzip",
+    })
+}
+
 /// Little-endian fields of a record.
 struct Fields<'a>(&'a [u8]);
 
@@ -288,7 +298,7 @@ impl Record {
 }
 
 /// Counts and checks what is written to it.
-struct Checksum(Crc, u64);
+struct Checksum(Hasher, u64);
 
 impl Write for Checksum {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -318,14 +328,14 @@ impl<'a> Writer<'a> {
         name: &str,
         fill: impl Fn(&mut dyn Write) -> std::io::Result<()>,
     ) -> Result<(), Problem> {
-        let mut sum = Checksum(Crc::new(), 0);
+        let mut sum = Checksum(Hasher::new(), 0);
         fill(&mut sum)?;
-        let Checksum(crc, size) = sum;
+        let (checksum, size) = (sum.0.finalize(), sum.1);
         let start = self.position;
         let common = |record: Record, extra: u16| {
             record
                 .u16(&[VERSION, 0, STORED, 0, DATE])
-                .u32(&[crc.sum(), SEE_EXTRA, SEE_EXTRA])
+                .u32(&[checksum, SEE_EXTRA, SEE_EXTRA])
                 .u16(&[name.len() as u16, extra])
         };
         let local = common(Record::default().u32(&[LOCAL]), 20)

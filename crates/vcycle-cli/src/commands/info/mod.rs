@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use vcycle::config::{Attempt, Config, PreconditionerConfig, Wide, attempts};
+use vcycle::config::{AnySystem, Attempt, Config, PreconditionerConfig, System, Wide, attempts};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
@@ -17,7 +17,7 @@ use vcycle::structured::{Structure, find_stencil};
 use self::advice::{Advice, advise};
 use crate::args::InfoArgs;
 use crate::error::{CliError, Result};
-use crate::input::{AnyInput, InputSystem};
+use crate::input::{self, Source};
 use crate::output::progress::Progress;
 use crate::output::summary::Level;
 use crate::output::{facts, picture, print, table};
@@ -30,10 +30,11 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     place(&args.place, &mut config);
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json, "reading");
-    let system = AnyInput::read(&args.input, &executor, &mut |read| progress.reading(read))?;
+    let read = &mut |read| progress.reading(read);
+    let (source, system) = input::read(&args.input, &executor, read)?;
     match system {
-        AnyInput::Real(system) => tell(args, &amg, &system, &progress)?,
-        AnyInput::Complex(system) => tell(args, &amg, &system, &progress)?,
+        AnySystem::Real(system) => tell(args, &amg, &source, &system, &progress)?,
+        AnySystem::Complex(system) => tell(args, &amg, &source, &system, &progress)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -52,14 +53,16 @@ fn multigrid(args: &InfoArgs) -> Result<Amg> {
 fn tell<T: Wide>(
     args: &InfoArgs,
     amg: &Amg,
-    system: &InputSystem<T>,
+    source: &Source,
+    system: &System<T>,
     progress: &Progress,
 ) -> Result<()> {
+    let a = &system.matrix;
     if let Some(path) = &args.plot_coarsening {
-        picture::write(path, amg, system)?;
+        picture::write(path, amg, source, a)?;
     }
-    let facts = system.a.facts();
-    let hierarchy = (!args.no_hierarchy).then(|| set_up(amg, system, progress));
+    let facts = a.facts();
+    let hierarchy = (!args.no_hierarchy).then(|| set_up(amg, a, progress));
     progress.end();
     let square = facts.rows == facts.columns;
     let tries = match square {
@@ -70,12 +73,12 @@ fn tell<T: Wide>(
         false => Vec::new(),
     };
     let found = hierarchy.as_ref().and_then(|made| made.as_ref().ok());
-    let advice = advise(&system.name, &facts, found);
+    let advice = advise(&source.name, &facts, found);
     if args.json {
         let object = json!({
-            "problem": system.name,
+            "problem": source.name,
             "facts": facts,
-            "structure": structure(&system.a),
+            "structure": structure(a),
             "hierarchy": hierarchy.map(|made| made.map_or_else(|why| json!({"error": why}), levels)),
             "try": tries.iter().map(attempt).collect::<Vec<_>>(),
             "advice": advice,
@@ -83,9 +86,9 @@ fn tell<T: Wide>(
         print(&object.to_string());
         return Ok(());
     }
-    print(&system.name);
+    print(&source.name);
     let mut rows = facts::rows(&facts);
-    rows.push(("structure", structure_in_words(&system.a)));
+    rows.push(("structure", structure_in_words(a)));
     print(&table::facts(rows));
     match hierarchy {
         None => {}
@@ -124,14 +127,14 @@ fn structure_in_words<T: Wide>(a: &Csr<T>) -> String {
 /// The levels, or why there are none.
 fn set_up<T: Wide>(
     amg: &Amg,
-    system: &InputSystem<T>,
+    a: &Arc<Csr<T>>,
     progress: &Progress,
 ) -> std::result::Result<Report, String> {
     let log = match progress.is_shown() {
         true => Log::new().with(progress.clone()),
         false => Log::new(),
     };
-    let a: Arc<dyn LinOp<T>> = Arc::clone(&system.a) as _;
+    let a: Arc<dyn LinOp<T>> = Arc::clone(a) as _;
     match amg.hierarchy(&a, &Workspace::with_log(log)) {
         Ok(hierarchy) => Ok(hierarchy.report().clone()),
         Err(error) => Err(error.to_string()),

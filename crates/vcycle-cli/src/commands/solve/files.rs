@@ -3,14 +3,16 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use vcycle::config::{PreconditionerConfig, Solution, Wide};
 use vcycle::log::ChromeTrace;
+use vcycle::matrix::Csr;
 
 use super::records::Records;
 use crate::args::SolveArgs;
 use crate::error::{CliError, Result};
-use crate::input::InputSystem;
+use crate::input::Source;
 use crate::output::report::HtmlReport;
 use crate::output::summary::Summary;
 use crate::output::{picture, spy};
@@ -42,7 +44,8 @@ fn check_folder(path: &Path) -> Result<()> {
 /// The picture, the trace and the report, as far as they are asked for.
 pub fn write_files<T: Wide>(
     args: &SolveArgs,
-    system: &InputSystem<T>,
+    source: &Source,
+    a: &Arc<Csr<T>>,
     solution: &Solution<T>,
     summary: &Summary,
     records: &Records,
@@ -50,7 +53,7 @@ pub fn write_files<T: Wide>(
     if let (Some(path), PreconditionerConfig::Amg(amg)) =
         (&args.plot_coarsening, &solution.config.preconditioner)
     {
-        picture::write(path, amg, system)?;
+        picture::write(path, amg, source, a)?;
     }
     if let Some(path) = &args.trace {
         write_trace(path, &records.trace.borrow()).map_err(CliError::writing(path))?;
@@ -58,9 +61,9 @@ pub fn write_files<T: Wide>(
     if let Some(path) = &args.report {
         let report = HtmlReport {
             summary,
-            facts: &system.a.facts(),
+            facts: &a.facts(),
             profile: &records.profile.borrow(),
-            spy: spy::svg(system.a.pattern()),
+            spy: spy::svg(a.pattern()),
             tolerance: solution.config.stop.rtol,
         };
         std::fs::write(path, report.html()).map_err(CliError::writing(path))?;

@@ -7,12 +7,13 @@ mod task;
 
 use std::process::ExitCode;
 
+use vcycle::config::AnySystem;
+
 use self::configuration::configuration;
 use self::files::check_folders;
 use self::task::Task;
 use crate::args::SolveArgs;
 use crate::error::Result;
-use crate::input::AnyInput;
 
 /// Solves; success only if it converged.
 pub fn run(args: &SolveArgs) -> Result<ExitCode> {
@@ -28,7 +29,7 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     };
     let (system, read) = task.read(&args.input.source)?;
     match system {
-        AnyInput::Real(system) => task.solve(system, read),
-        AnyInput::Complex(system) => task.solve(system, read),
+        AnySystem::Real(system) => task.solve(system, read),
+        AnySystem::Complex(system) => task.solve(system, read),
     }
 }

@@ -1,10 +1,9 @@
 //! Solves, one matrix after the other.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use vcycle::config::{self, Config, Sequence, Wide};
+use vcycle::config::{self, AnySystem, Config, Sequence, System, Wide};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::write_vector;
 
@@ -12,7 +11,7 @@ use super::files::{numbered, write_files};
 use super::records::Records;
 use crate::args::{InputArgs, SolveArgs};
 use crate::error::{CliError, Result};
-use crate::input::{AnyInput, InputSystem};
+use crate::input::{self, Source};
 use crate::known::near_nullspace;
 use crate::output::overview::{overview, verdict};
 use crate::output::progress::Progress;
@@ -27,28 +26,34 @@ pub struct Task<'t> {
     pub executor: Executor,
 }
 
-/// How a system was read.
+/// How and from where a system was read.
 pub struct Reading {
+    source: Source,
     progress: Progress,
     time: Duration,
 }
 
 impl Task<'_> {
     /// Reads a system.
-    pub fn read(&self, source: &str) -> Result<(AnyInput, Reading)> {
+    pub fn read(&self, source: &str) -> Result<(AnySystem, Reading)> {
         let progress = Progress::begin(!self.args.json && !self.args.quiet, "reading");
         let begin = Instant::now();
         let input = InputArgs {
             source: source.to_owned(),
             ..self.args.input
         };
-        let system = AnyInput::read(&input, &self.executor, &mut |read| progress.reading(read))?;
-        let time = begin.elapsed();
-        Ok((system, Reading { progress, time }))
+        let read = &mut |read| progress.reading(read);
+        let (source, system) = input::read(&input, &self.executor, read)?;
+        let reading = Reading {
+            source,
+            time: begin.elapsed(),
+            progress,
+        };
+        Ok((system, reading))
     }
 
     /// Solves for all matrices; success only if all converged.
-    pub fn solve<T: Wide>(&self, first: InputSystem<T>, reading: Reading) -> Result<ExitCode> {
+    pub fn solve<T: Wide>(&self, first: System<T>, reading: Reading) -> Result<ExitCode> {
         let mut steps = Sequence::new(self.config.clone());
         let then = &self.args.then;
         let kept = (!then.is_empty()).then_some(&mut steps);
@@ -75,15 +80,18 @@ impl Task<'_> {
 
     fn solve_one<T: Wide>(
         &self,
-        mut system: InputSystem<T>,
-        reading: Reading,
+        system: System<T>,
+        mut reading: Reading,
         kept: Option<&mut Sequence>,
         number: usize,
     ) -> Result<Summary> {
         if self.args.plot_coarsening.is_some() {
-            picture::drawable(&system)?;
+            picture::drawable(&reading.source)?;
         }
-        let b = system.right_hand_side(self.args.rhs.as_deref())?;
+        let a = &system.matrix;
+        let b = reading
+            .source
+            .right_hand_side(a, self.args.rhs.as_deref())?;
         let records = Records::default();
         let ws = Workspace::with_log(records.log(self.args, &reading.progress));
         let known = self.known(&system)?;
@@ -94,8 +102,8 @@ impl Task<'_> {
         reading.progress.end();
         let solution = solution?;
         let summary = Summary::new(
-            &system.name,
-            &system.a,
+            &reading.source.name,
+            a,
             &self.executor,
             &solution,
             reading.time,
@@ -103,15 +111,15 @@ impl Task<'_> {
         if let Some(path) = &self.args.output {
             write_vector(numbered(path, number), &solution.x)?;
         }
-        write_files(self.args, &system, &solution, &summary, &records)?;
+        write_files(self.args, &reading.source, a, &solution, &summary, &records)?;
         Ok(summary)
     }
 
     /// The matrix and what the options or else the problem tell of it.
-    fn known<T: Wide>(&self, system: &InputSystem<T>) -> Result<config::System<T>> {
+    fn known<T: Wide>(&self, system: &System<T>) -> Result<System<T>> {
         let told = near_nullspace(&self.args.known, &self.executor)?;
-        let mut known = config::System::new(Arc::clone(&system.a));
-        known.near_nullspace = told.or_else(|| system.near_nullspace.clone());
+        let mut known = system.clone();
+        known.near_nullspace = told.or(known.near_nullspace);
         Ok(known)
     }
 

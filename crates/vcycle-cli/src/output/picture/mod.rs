@@ -11,6 +11,7 @@ use std::sync::Arc;
 use vcycle::config::Wide;
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
+use vcycle::matrix::Csr;
 use vcycle::multigrid::{Amg, CoarseMaps};
 
 use self::key::Key;
@@ -18,7 +19,7 @@ use self::lattice::Lattice;
 use super::format::count;
 use super::markup::escape;
 use crate::error::{CliError, Result};
-use crate::input::InputSystem;
+use crate::input::Source;
 
 /// The longer side of what is drawn, in pixels.
 const SIDE: f64 = 720.0;
@@ -35,9 +36,9 @@ const DEPTHS: [&str; 7] = [
 ];
 
 /// Coarsens and writes the picture.
-pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &InputSystem<T>) -> Result<()> {
-    let points = drawable(system)?;
-    let a: Arc<dyn LinOp<T>> = Arc::clone(&system.a) as _;
+pub fn write<T: Wide>(path: &Path, amg: &Amg, source: &Source, a: &Arc<Csr<T>>) -> Result<()> {
+    let points = drawable(source)?;
+    let a: Arc<dyn LinOp<T>> = Arc::clone(a) as _;
     let maps = amg.coarse_maps(&a, &Workspace::new())?;
     if maps.maps.is_empty() {
         let rows = count(points.len());
@@ -45,16 +46,16 @@ pub fn write<T: Wide>(path: &Path, amg: &Amg, system: &InputSystem<T>) -> Result
             "nothing is coarsened: {rows} unknowns make one level; take a larger problem"
         )));
     }
-    let svg = svg(&system.name, points, &maps);
+    let svg = svg(&source.name, points, &maps);
     std::fs::write(path, svg).map_err(CliError::writing(path))
 }
 
 /// The points of a system, if they can be drawn.
-pub fn drawable<T: Wide>(system: &InputSystem<T>) -> Result<&[[f64; 2]]> {
-    match &system.plane {
+pub fn drawable(source: &Source) -> Result<&[[f64; 2]]> {
+    match &source.plane {
         None => Err(refused(format!(
             "{} is no problem of the gallery in the plane, like poisson5:40, aniso5:40,0.01 or lshape:o1,l4",
-            system.name
+            source.name
         ))),
         Some(points) if points.len() > MOST_POINTS => Err(refused(format!(
             "{} points are too many for a picture, at most {} are drawn",

@@ -246,6 +246,7 @@ fn found(first: &Buffer<u32>) -> Result<Found> {
 
 impl<T: Scalar> Csr<T> {
     /// The columns and values of one row, copied from the device by themselves.
+    #[doc(hidden)]
     pub fn row_of_device(&self, row: usize) -> Result<Vec<(u32, T)>> {
         let (offsets, columns) = self.pattern().buffers();
         let places = offsets.get(row)?..offsets.get(row + 1)?;

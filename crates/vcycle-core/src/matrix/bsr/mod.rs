@@ -87,6 +87,7 @@ impl<T: Scalar> Bsr<T> {
     }
 
     /// [`to_csr`](Self::to_csr) with all threads.
+    #[doc(hidden)]
     pub fn rows(&self) -> Result<Csr<T>> {
         let (a, executor) = (self.arrays(), Rowwise::executor(self));
         let fill = |(): &mut (), row: usize, out: &mut Rows<T>| {

@@ -24,6 +24,7 @@ type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
 
 impl<T: Scalar> Csr<T> {
     /// The arrays, for kernels of host executors.
+    #[doc(hidden)]
     pub fn arrays(&self) -> Result<CsrArrays<'_, T>> {
         Ok(CsrArrays {
             offsets: self.offsets(),
@@ -35,12 +36,14 @@ impl<T: Scalar> Csr<T> {
     /// The arrays, for loops over rows: looked up once, not for every row.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
+    #[doc(hidden)]
     pub fn at_hand(&self) -> CsrArrays<'_, T> {
-        self.arrays().expect("matrix on a host executor")
+        self.arrays().expect("the device still answers")
     }
 
     /// The matrix as kernels of its device take it, for vectors of so many columns.
+    #[doc(hidden)]
     pub fn operand(&self, cols: usize) -> Result<Operand> {
         if let (true, Executor::Gpu(gpu)) = (self.copies.plain, self.executor()) {
             let [offsets, columns] = self.pattern.device()?;
@@ -65,11 +68,13 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Whether the layout for products with it is made already.
+    #[doc(hidden)]
     pub fn is_placed(&self) -> bool {
         self.copies.placed.get().is_some()
     }
 
     /// The values on a device, as they are.
+    #[doc(hidden)]
     pub fn device_values(&self) -> Result<vcycle_gpu::Address> {
         self.values.device()
     }

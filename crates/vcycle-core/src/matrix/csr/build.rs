@@ -280,6 +280,7 @@ pub fn fill_rows_with<V: Send, S: Send>(
 
 impl<T: Scalar> Csr<T> {
     /// The matrix on the same pattern whose entries are `value(row, place)`.
+    #[doc(hidden)]
     pub fn from_places(
         pattern: &Arc<Pattern>,
         value: impl Fn(usize, usize) -> T + Sync + Send,
@@ -299,6 +300,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// A number for every row: `of_row(scratch, row)`.
+    #[doc(hidden)]
     pub fn map_rows<V: Value, S: Send>(
         &self,
         scratch: impl Fn() -> S + Sync + Send,
@@ -322,6 +324,7 @@ impl<T: Scalar> Csr<T> {
 
     /// `part(rows)` for ranges of rows of about equal work, in order; the ranges depend on the
     /// pattern alone.
+    #[doc(hidden)]
     pub fn map_pieces<R: Send>(&self, part: impl Fn(Range<usize>) -> R + Sync + Send) -> Vec<R> {
         let tasks = ranges(self.pattern.pieces());
         self.executor().run(self.bytes(), tasks, part)

@@ -117,6 +117,7 @@ impl Pattern {
     }
 
     /// For every vertex the smallest one of its connected component in the graph of `A + A^T`.
+    #[doc(hidden)]
     pub fn parts(&self) -> Result<Vec<u32>> {
         let size = self.size();
         if size.rows != size.cols {
@@ -201,6 +202,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Of all facts, whether the matrix is symmetric and whether its diagonal is positive.
+    #[doc(hidden)]
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
         if let Some(queue) = Queue::real::<T>(self.executor()) {
             let found = queue.check_symmetry(self, [SYMMETRY_TOLERANCE, CANCELLED])?;

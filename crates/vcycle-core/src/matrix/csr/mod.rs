@@ -84,6 +84,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Takes over arrays known to be in range, sorted and without duplicates.
+    #[doc(hidden)]
     pub fn from_canonical(
         executor: &Executor,
         size: Size,
@@ -153,6 +154,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// A matrix of values that are on the executor of the pattern, one for each of its entries.
+    #[doc(hidden)]
     pub fn of_buffers(pattern: &Arc<Pattern>, values: Buffer<T>) -> Self {
         debug_assert_eq!(values.len(), pattern.nonzeros());
         Self {
@@ -163,6 +165,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The values, wherever they are.
+    #[doc(hidden)]
     pub fn values_buffer(&self) -> &Buffer<T> {
         &self.values
     }
@@ -226,19 +229,19 @@ impl<T: Scalar> Csr<T> {
     /// The value of every entry.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn values(&self) -> &[T] {
-        self.values.host().expect("matrix on a host executor")
+        self.values.host().expect("the device still answers")
     }
 
     /// The value of every entry, to be changed.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     pub fn values_mut(&mut self) -> &mut [T] {
         self.copies = Copies::default();
-        self.values.host_mut().expect("matrix on a host executor")
+        self.values.host_mut().expect("the device still answers")
     }
 
     /// The columns and values of one row.
@@ -313,6 +316,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The same matrix on another executor; values of the host are handed over, not copied.
+    #[doc(hidden)]
     pub fn into_executor(self, executor: &Executor) -> Result<Self> {
         if self.executor().shares_memory_with(executor) {
             return Ok(self);
@@ -325,7 +329,26 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// Row offsets, columns and values on the host: handed over where nobody shares them, else copied.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, matrix::Csr};
+    /// let (offsets, columns, values) = Csr::<f64>::identity(&Executor::cpu(), 2).into_arrays();
+    /// assert_eq!((offsets, columns, values), (vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When a device fails, from which values are copied to the host.
+    pub fn into_arrays(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
+        let (offsets, columns) = match Arc::try_unwrap(self.pattern) {
+            Ok(own) => (own.offsets.into_vec(), own.columns.into_vec()),
+            Err(shared) => (shared.offsets.to_vec(), shared.columns.to_vec()),
+        };
+        (offsets, columns, self.values.into_vec())
+    }
+
     /// The same matrix, with which devices multiply as it is.
+    #[doc(hidden)]
     pub fn plain(mut self) -> Self {
         self.copies.plain = true;
         self
@@ -343,12 +366,14 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// What [`keep_narrow`](Self::keep_narrow) has kept, if it is of that type.
+    #[doc(hidden)]
     pub fn narrow<S: Scalar>(&self) -> Option<Arc<Csr<S>>> {
         let kept = self.copies.narrow.get()?;
         Arc::clone(kept).downcast().ok()
     }
 
     /// Keeps the matrix in another type, unless one is kept already.
+    #[doc(hidden)]
     pub fn keep_narrow<S: Scalar>(&self, narrow: &Arc<Csr<S>>) {
         let _ = self.copies.narrow.set(Arc::clone(narrow) as _);
     }

@@ -50,6 +50,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// [`norm_max`](Self::norm_max), where a device may be short of memory.
+    #[doc(hidden)]
     pub fn largest_entry(&self) -> Result<f64> {
         if let Some(queue) = Queue::real::<T>(self.executor()) {
             return Ok(queue.extremes(self)?.largest);
@@ -64,6 +65,7 @@ impl<T: Scalar> Csr<T> {
 
     /// For every matrix the largest absolute value, and the smallest one of the diagonal that is not
     /// zero. Those of a device come first, and the host waits for them once.
+    #[doc(hidden)]
     pub fn largest_and_least_pivots(matrices: &[&Self]) -> Result<Vec<(f64, f64)>> {
         let on_host = |a: &&Self| Queue::real::<T>(a.executor()).is_none();
         let host = matrices.iter().position(on_host);
@@ -91,6 +93,7 @@ impl<T: Scalar> Csr<T> {
 
     /// Whether a matrix on a device is diagonally dominant with a diagonal of very different sizes, as
     /// that of a diffusion whose coefficient jumps; nobody asks the host.
+    #[doc(hidden)]
     pub fn has_jumps(&self) -> Result<bool> {
         let Some(queue) = Queue::real::<T>(self.executor()) else {
             return Ok(false);

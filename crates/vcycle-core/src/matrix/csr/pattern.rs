@@ -53,19 +53,19 @@ impl Pattern {
     /// For every row the place of its first entry, and at the end the number of entries.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn offsets(&self) -> &[usize] {
-        self.offsets.host().expect("pattern on a host executor")
+        self.offsets.host().expect("the device still answers")
     }
 
     /// The column of every entry.
     ///
     /// # Panics
-    /// On an executor whose memory the host cannot address.
+    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn columns(&self) -> &[u32] {
-        self.columns.host().expect("pattern on a host executor")
+        self.columns.host().expect("the device still answers")
     }
 
     /// The places of the entries of one row.
@@ -76,6 +76,7 @@ impl Pattern {
     }
 
     /// Bounds of row ranges with about equal work each; the same for any number of threads.
+    #[doc(hidden)]
     pub fn pieces(&self) -> &[usize] {
         self.pieces.get_or_init(|| {
             let offsets = self.offsets();
@@ -111,11 +112,13 @@ impl Pattern {
     }
 
     /// Row offsets and columns, wherever they are.
+    #[doc(hidden)]
     pub fn buffers(&self) -> (&Buffer<usize>, &Buffer<u32>) {
         (&self.offsets, &self.columns)
     }
 
     /// The arrays on a device: row offsets and columns.
+    #[doc(hidden)]
     pub fn device(&self) -> Result<[vcycle_gpu::Address; 2]> {
         Ok([self.offsets.device()?, self.columns.device()?])
     }

@@ -1,9 +1,7 @@
 //! Permeabilities of rock: measured ones of a folder, or made ones.
 
-use std::io::Read;
+use std::fs::File;
 use std::path::Path;
-
-use liblzma::read::XzDecoder;
 
 use super::super::spec::bad;
 use super::noise;
@@ -101,12 +99,10 @@ fn made(cell: [usize; 3]) -> [f64; 3] {
 
 /// The numbers of a file; comments and keywords of reservoir simulators stand around them.
 fn read(path: &Path, expected: usize) -> Result<Vec<f64>> {
-    let mut text = String::new();
-    let read =
-        std::fs::File::open(path).and_then(|file| XzDecoder::new(file).read_to_string(&mut text));
-    if let Err(why) = read {
-        return bad("folder", format!("{}: {why}", path.display()));
-    }
+    let text = match File::open(path).and_then(decompressed) {
+        Ok(text) => text,
+        Err(why) => return bad("folder", format!("{}: {why}", path.display())),
+    };
     let lines = text.lines().filter(|line| !line.starts_with("--"));
     let words = lines.flat_map(str::split_whitespace);
     let words = words.filter(|word| !word.starts_with(char::is_alphabetic) && *word != "/");
@@ -118,6 +114,17 @@ fn read(path: &Path, expected: usize) -> Result<Vec<f64>> {
             format!("{}: not {expected} numbers", path.display()),
         ),
     }
+}
+
+#[cfg(feature = "xz")]
+fn decompressed(file: File) -> std::io::Result<String> {
+    std::io::read_to_string(liblzma::read::XzDecoder::new(file))
+}
+
+#[cfg(not(feature = "xz"))]
+fn decompressed(_: File) -> std::io::Result<String> {
+    let why = "this build has no .xz files: build it with the feature `xz`";
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, why))
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::components::{NoParameters, PreconditionerConfig, SolverConfig};
-use super::{Config, ConfigError};
+use crate::config::{Config, ConfigError, NoParameters, PreconditionerConfig, SolverConfig};
 use crate::linop::Factory;
 use crate::matrix::Facts;
 use crate::multigrid::{Amg, NearNullspace};
@@ -72,7 +71,7 @@ impl Attempt {
 /// | Hermitian otherwise | `minres`, `gmres` |
 /// | any other | `gmres`, with `struct-mg` `fgmres` with 20 vectors; `bicgstab` |
 ///
-/// Preconditioners, by what the solver bears: `amg`, `amg` as [presets](super::Preset) have it, `ic0`,
+/// Preconditioners, by what the solver bears: `amg`, `amg` as [presets](crate::config::Preset) have it, `ic0`,
 /// `ssor`, `jacobi` for `cg` and its kin;
 /// `l1-jacobi`, none for `minres`; `amg` if nearly all rows are diagonally dominant, `ilu0`,
 /// `jacobi`, none for all others; none of those that divide by the diagonal where it has zeros, or,

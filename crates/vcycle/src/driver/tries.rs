@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::auto::{Attempt, attempts};
-use super::nullspace::Projection;
+use super::projection::Projection;
 use super::refine::refine;
 use super::sequence::Kept;
 use super::storage::{StoredMatrix, Wide, Working};
-use super::{Config, PreconditionerConfig, RunConfig, Solution, SolverConfig, System, Unit};
+use super::{Solution, System};
+use crate::config::{Config, PreconditionerConfig, RunConfig, SolverConfig, Unit};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size, check_size};

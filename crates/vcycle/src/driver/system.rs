@@ -1,12 +1,14 @@
 //! The systems to be solved.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::executor::Executor;
 use crate::gallery::Problem;
+use crate::io::AnyMatrix;
 use crate::matrix::{Csr, Facts};
 use crate::multigrid::NearNullspace;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, c64};
 use crate::vector::Vector;
 
 /// A matrix and what is known of it beside its entries.
@@ -96,6 +98,35 @@ impl From<Problem> for System<f64> {
             matrix: Arc::new(problem.matrix),
             near_nullspace: problem.near_nullspace,
             guess: None,
+        }
+    }
+}
+
+/// A system whose type a file or an array decided.
+#[derive(Clone, Debug)]
+pub enum AnySystem {
+    /// Real numbers.
+    Real(System<f64>),
+    /// Complex numbers.
+    Complex(System<c64>),
+}
+
+impl AnySystem {
+    /// The system, if its numbers are of that type.
+    pub fn of<T: Scalar>(self) -> Option<System<T>> {
+        let any: Box<dyn Any> = match self {
+            Self::Real(system) => Box::new(system),
+            Self::Complex(system) => Box::new(system),
+        };
+        any.downcast().ok().map(|system| *system)
+    }
+}
+
+impl From<AnyMatrix> for AnySystem {
+    fn from(matrix: AnyMatrix) -> Self {
+        match matrix {
+            AnyMatrix::Real(a) => Self::Real(System::new(Arc::new(a))),
+            AnyMatrix::Complex(a) => Self::Complex(System::new(Arc::new(a))),
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::System;
 use super::storage::Wide;
-use super::{Config, System};
+use crate::config::Config;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::matrix::Csr;

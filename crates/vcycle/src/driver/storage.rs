@@ -1,94 +1,20 @@
 //! How the matrix is stored for the products of a solve.
 
 use std::any::Any;
-use std::fmt::{Display, Formatter};
-use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::Value;
-
-use super::components::unknown_name;
-use super::driver::Driver;
 use super::sequence::Kept;
-use super::{Config, Solution, System};
+use super::tries::Driver;
+use super::{Solution, System};
+use crate::config::{Config, MatrixFormat};
 use crate::error::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size};
-use crate::matrix::{Bsr, Csr, Ell, Format, Hybrid, SellP, choose_format};
+use crate::matrix::{Bsr, Csr, Ell, Hybrid, SellP, choose_format};
 use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use crate::vector::Vector;
 use vcycle_methods::precision::{Unit, bad_precision};
-
-/// The format of the matrix a solver multiplies with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum MatrixFormat {
-    /// The one that moves the fewest bytes.
-    Auto,
-    /// Compressed rows, as it was read: nothing is copied.
-    #[default]
-    Csr,
-    /// Rows of equal length.
-    Ell,
-    /// Slices of rows of equal length.
-    Sellp,
-    /// Rows of equal length, and what is longer apart.
-    Hybrid,
-    /// Dense blocks of the unknowns of a node, of a system that has several.
-    Bsr,
-}
-
-impl FromStr for MatrixFormat {
-    type Err = ConfigError;
-
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "csr" => Ok(Self::Csr),
-            "ell" => Ok(Self::Ell),
-            "sellp" => Ok(Self::Sellp),
-            "hybrid" => Ok(Self::Hybrid),
-            "bsr" => Ok(Self::Bsr),
-            _ => {
-                let known = ["auto", "csr", "ell", "sellp", "hybrid", "bsr"];
-                Err(unknown_name("format", text, &known, &["stencil"]))
-            }
-        }
-    }
-}
-
-impl Display for MatrixFormat {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Auto => "auto",
-            Self::Csr => "csr",
-            Self::Ell => "ell",
-            Self::Sellp => "sellp",
-            Self::Hybrid => "hybrid",
-            Self::Bsr => "bsr",
-        })
-    }
-}
-
-impl MatrixFormat {
-    pub(super) fn from_value(value: Value) -> Result<Self, ConfigError> {
-        value.as_str().unwrap_or_default().parse()
-    }
-}
-
-impl From<Format> for MatrixFormat {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Csr => Self::Csr,
-            Format::Ell => Self::Ell,
-            Format::SellP => Self::Sellp,
-            Format::Hybrid => Self::Hybrid,
-        }
-    }
-}
 
 /// A matrix as a solve uses it.
 pub struct StoredMatrix<W: Scalar> {
@@ -264,12 +190,5 @@ mod tests {
         let a = Arc::new(Csr::<f64>::identity(&Executor::reference(), 100));
         let stored = <f32 as Working>::store_matrix(&a, Unit::Half, MatrixFormat::Auto, 1).unwrap();
         assert_eq!(stored.format, MatrixFormat::Ell);
-        assert!(
-            "elll"
-                .parse::<MatrixFormat>()
-                .unwrap_err()
-                .to_string()
-                .contains("`ell`")
-        );
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::storage::Wide;
-use super::{Config, Solution, System};
+use super::{Solution, System};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;

@@ -1,0 +1,91 @@
+//! The format of the matrix.
+
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::components::unknown_name;
+use crate::error::ConfigError;
+use crate::matrix::Format;
+
+/// The format of the matrix a solver multiplies with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum MatrixFormat {
+    /// The one that moves the fewest bytes.
+    Auto,
+    /// Compressed rows, as it was read: nothing is copied.
+    #[default]
+    Csr,
+    /// Rows of equal length.
+    Ell,
+    /// Slices of rows of equal length.
+    Sellp,
+    /// Rows of equal length, and what is longer apart.
+    Hybrid,
+    /// Dense blocks of the unknowns of a node, of a system that has several.
+    Bsr,
+}
+
+impl FromStr for MatrixFormat {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "csr" => Ok(Self::Csr),
+            "ell" => Ok(Self::Ell),
+            "sellp" => Ok(Self::Sellp),
+            "hybrid" => Ok(Self::Hybrid),
+            "bsr" => Ok(Self::Bsr),
+            _ => {
+                let known = ["auto", "csr", "ell", "sellp", "hybrid", "bsr"];
+                Err(unknown_name("format", text, &known, &["stencil"]))
+            }
+        }
+    }
+}
+
+impl Display for MatrixFormat {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Csr => "csr",
+            Self::Ell => "ell",
+            Self::Sellp => "sellp",
+            Self::Hybrid => "hybrid",
+            Self::Bsr => "bsr",
+        })
+    }
+}
+
+impl MatrixFormat {
+    pub(super) fn from_value(value: Value) -> Result<Self, ConfigError> {
+        value.as_str().unwrap_or_default().parse()
+    }
+}
+
+impl From<Format> for MatrixFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Csr => Self::Csr,
+            Format::Ell => Self::Ell,
+            Format::SellP => Self::Sellp,
+            Format::Hybrid => Self::Hybrid,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MatrixFormat;
+
+    #[test]
+    fn the_nearest_name_is_told() {
+        let error = "elll".parse::<MatrixFormat>().unwrap_err();
+        assert!(error.to_string().contains("`ell`"));
+    }
+}

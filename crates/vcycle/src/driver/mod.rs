@@ -1,0 +1,22 @@
+//! From a configuration and a system to a solution: [`solve()`].
+//!
+//! Where the configuration says `auto`, [`attempts`] lists what to try, the best first. Each is set up and
+//! iterated until one converges; what happened is told in [`Solution::messages`]. These names are also in
+//! [`config`](crate::config).
+
+mod auto;
+mod modes;
+mod projection;
+mod refine;
+mod sequence;
+mod solve;
+mod storage;
+mod system;
+mod tries;
+
+pub use auto::{Attempt, attempts};
+pub use projection::Projection;
+pub use sequence::Sequence;
+pub use solve::{Solution, solve, solve_system};
+pub use storage::Wide;
+pub use system::{AnySystem, System};

@@ -1,0 +1,425 @@
+//! Singular systems: what has to be left out of the right-hand side and of the solution.
+
+use super::modes::{Sum, annihilated, orthonormal, take_out};
+use crate::config::Nullspace;
+use crate::error::{ConfigError, Result};
+use crate::matrix::Csr;
+use crate::multigrid::NearNullspace;
+use crate::scalar::{Real, Scalar, c64};
+use crate::vector::Vector;
+
+/// A row or column sums to zero if its sum is less than this, relative to the sum of its moduli.
+const ZERO_SUM: f64 = 1e-11;
+/// What is left of a right-hand side is rounding errors below this, relative to all of it.
+const NOTHING_LEFT: f64 = 1e-13;
+
+/// Takes what a singular matrix annihilates out of vectors.
+///
+/// ```
+/// use vcycle::{config::{Nullspace, Projection}, executor::Executor, linop::Size, matrix::{Csr, Duplicates},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Csr::from_arrays(
+///     &cpu, Size::square(2), vec![0, 2, 4], vec![0, 1, 0, 1], vec![1.0, -1.0, -1.0, 1.0],
+///     Duplicates::Refuse,
+/// )?;
+/// let projection = Projection::new(Nullspace::Auto, &a, None)?.expect("constants");
+/// let mut x = Vector::from_column(&cpu, vec![3.0, 1.0]);
+/// projection.project(&mut x)?;
+/// assert_eq!(x.to_vec(), [1.0, -1.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Projection {
+    /// For every row the part of the matrix it belongs to, or [`KEPT`].
+    parts: Vec<u32>,
+    /// Rows of each part.
+    sizes: Vec<f64>,
+    /// Vectors of the near-nullspace that are annihilated.
+    given: usize,
+    /// An orthonormal basis of these without their constants.
+    modes: Vec<Vec<f64>>,
+}
+
+/// The part of rows of which nothing is taken.
+const KEPT: u32 = u32::MAX;
+
+impl Projection {
+    /// What `nullspace` means for `a`; none where nothing is to be taken out.
+    ///
+    /// # Errors
+    /// When something is not annihilated as was told, and for a near-nullspace of wrong size.
+    pub fn new<T: Scalar>(
+        nullspace: Nullspace,
+        a: &Csr<T>,
+        near_nullspace: Option<&NearNullspace>,
+    ) -> Result<Option<Self>> {
+        let constants = match nullspace {
+            Nullspace::Constant => true,
+            Nullspace::Auto => all_rows_sum_to_zero(a),
+            Nullspace::None | Nullspace::NearNullspace => false,
+        };
+        let mut found = match constants {
+            true => Self::of_parts(a.pattern().parts()?, &zero_sums(a)),
+            false => Self::default(),
+        };
+        let looked_at = matches!(nullspace, Nullspace::Auto | Nullspace::NearNullspace);
+        if let Some(near) = near_nullspace.filter(|_| looked_at) {
+            found.add_modes(annihilated(a, near, ZERO_SUM)?);
+        }
+        match nullspace {
+            Nullspace::Constant if found.sizes.is_empty() => Err(untrue(
+                "`constant`, but the matrix has no connected part whose rows and columns all sum \
+                 to zero",
+            )),
+            Nullspace::NearNullspace if found.given == 0 => Err(untrue(
+                "`near-nullspace`, but the matrix annihilates none of its vectors",
+            )),
+            _ if found.sizes.is_empty() && found.modes.is_empty() => Ok(None),
+            _ => Ok(Some(found)),
+        }
+    }
+
+    /// With vectors that the matrix annihilates.
+    fn add_modes(&mut self, mut vectors: Vec<Vec<f64>>) {
+        self.given = vectors.len();
+        for vector in &mut vectors {
+            self.take_means(vector, 1);
+        }
+        self.modes = orthonormal(vectors);
+    }
+
+    /// The parts all of whose rows are `singular`, numbered anew.
+    fn of_parts(mut parts: Vec<u32>, singular: &[bool]) -> Self {
+        let mut is_singular = vec![true; parts.len()];
+        for (&part, &singular) in parts.iter().zip(singular) {
+            is_singular[part as usize] &= singular;
+        }
+        let mut number = vec![KEPT; parts.len()];
+        let mut sizes: Vec<f64> = Vec::new();
+        for part in parts.iter_mut() {
+            let (place, known) = (*part as usize, number[*part as usize]);
+            if is_singular[place] && known == KEPT {
+                number[place] = sizes.len() as u32;
+                sizes.push(0.0);
+            }
+            *part = number[place];
+            if *part != KEPT {
+                sizes[*part as usize] += 1.0;
+            }
+        }
+        Self {
+            parts,
+            sizes,
+            ..Self::default()
+        }
+    }
+
+    /// Takes everything that is annihilated from every column.
+    ///
+    /// # Errors
+    /// When memory is short or a device fails.
+    pub fn project<T: Scalar>(&self, x: &mut Vector<T>) -> Result<()> {
+        let cols = x.cols();
+        let mut values = x.to_vec();
+        self.take_means(&mut values, cols);
+        *x = Vector::from_rows(x.executor(), cols, values)?;
+        take_out(&self.modes, x)
+    }
+
+    /// Takes the mean of each part from every column.
+    fn take_means<T: Scalar>(&self, values: &mut [T], cols: usize) {
+        for column in 0..cols {
+            let mut means = vec![c64::new(0.0, 0.0); self.sizes.len()];
+            let entries = || (column..).step_by(cols.max(1)).zip(&self.parts);
+            for (place, &part) in entries().filter(|(_, part)| **part != KEPT) {
+                means[part as usize] += values[place].to_c64();
+            }
+            means.iter_mut().zip(&self.sizes).for_each(|(m, n)| *m /= n);
+            for (place, &part) in entries().filter(|(_, part)| **part != KEPT) {
+                values[place] = T::from_c64(values[place].to_c64() - means[part as usize]);
+            }
+        }
+    }
+
+    /// The part of `b` that has a solution, and what is said of the rest.
+    ///
+    /// # Errors
+    /// When memory is short or a device fails.
+    pub fn consistent<T: Scalar>(&self, b: &Vector<T>) -> Result<(Vector<T>, String)> {
+        let mut left = b.clone();
+        self.project(&mut left)?;
+        let of = |v: &Vector<T>| -> Result<f64> {
+            let squares = v.norms()?.into_iter().map(|norm| norm.to_f64().powi(2));
+            Ok(squares.sum::<f64>().sqrt())
+        };
+        let (all, kept) = (of(b)?, of(&left)?);
+        if kept <= NOTHING_LEFT * all {
+            left.fill(T::default())?;
+        }
+        let share = (1.0 - (kept / all).powi(2)).max(0.0).sqrt();
+        let rest = match share {
+            share if share > 1e-7 => format!(
+                "the right-hand side has no solution; its part in there, {share:.1e} of it, is \
+                 left out"
+            ),
+            _ => "the right-hand side has solutions".to_owned(),
+        };
+        let what = self.annihilated();
+        let message = format!(
+            "singular: the matrix annihilates {what}; {rest}; the solution is orthogonal to that"
+        );
+        Ok((left, message))
+    }
+
+    /// In words.
+    fn annihilated(&self) -> String {
+        let given = match self.given {
+            0 => String::new(),
+            given => format!("{given} vectors of the near-nullspace"),
+        };
+        let constants = match self.sizes.len() {
+            // They are among the vectors.
+            parts if parts + self.modes.len() == self.given => return given,
+            0 => return given,
+            1 => "constants".to_owned(),
+            parts => format!("constants on {parts} parts"),
+        };
+        match self.given {
+            0 => constants,
+            _ => format!("{given} and {constants}"),
+        }
+    }
+}
+
+fn untrue(reason: &str) -> crate::Error {
+    ConfigError::Conflict(format!("nullspace: {reason}")).into()
+}
+
+/// Whether no row has another sum than zero; ends at the first that has.
+fn all_rows_sum_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
+    let vanishes = |row: usize| {
+        let mut sum = Sum::default();
+        a.row(row).1.iter().for_each(|value| sum.add(value, 1.0));
+        is_zero_sum(&sum)
+    };
+    let size = a.size();
+    let square = size.rows > 0 && size.rows == size.cols;
+    square && first_row_sums_to_zero(a) && (1..size.rows).all(vanishes)
+}
+
+/// Looked at by itself, so that the others stay on their device where that is enough.
+fn first_row_sums_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
+    let answers = "the device still answers";
+    let mut sum = Sum::default();
+    for place in 0..a.pattern().buffers().0.get(1).expect(answers) {
+        sum.add(&a.values_buffer().get(place).expect(answers), 1.0);
+    }
+    is_zero_sum(&sum)
+}
+
+/// For every unknown whether its row and its column sum to zero.
+fn zero_sums<T: Scalar>(a: &Csr<T>) -> Vec<bool> {
+    let mut columns = vec![Sum::default(); a.size().cols];
+    let mut rows = vec![Sum::default(); a.size().rows];
+    for (row, sum) in rows.iter_mut().enumerate() {
+        let (places, values) = a.row(row);
+        for (&column, value) in places.iter().zip(values) {
+            sum.add(value, 1.0);
+            columns[column as usize].add(value, 1.0);
+        }
+    }
+    let both = rows.iter().zip(&columns);
+    both.map(|(row, column)| is_zero_sum(row) && is_zero_sum(column))
+        .collect()
+}
+
+/// An empty row does not count: nothing can be solved for there.
+fn is_zero_sum(sum: &Sum) -> bool {
+    sum.moduli > 0.0 && sum.vanishes(ZERO_SUM)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::{self, Config, Solution};
+    use crate::executor::{Executor, Workspace};
+    use crate::gallery;
+    use crate::linop::Size;
+    use crate::matrix::Duplicates;
+
+    /// Two lines of three and two points with Neumann ends, and one point by itself.
+    fn lines(own: f64) -> Csr<f64> {
+        let line = [
+            (0, 0, 1.0),
+            (0, 1, -1.0),
+            (1, 0, -1.0),
+            (1, 1, 2.0),
+            (1, 2, -1.0),
+            (2, 1, -1.0),
+            (2, 2, 1.0),
+            (3, 3, 4.0),
+            (3, 4, -4.0),
+            (4, 3, -4.0),
+            (4, 4, 4.0),
+            (5, 5, own),
+        ];
+        let rows = line.map(|entry| entry.0).to_vec();
+        let columns = line.map(|entry| entry.1).to_vec();
+        let values = line.map(|entry| entry.2).to_vec();
+        let (host, size) = (Executor::reference(), Size::square(6));
+        Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Refuse).unwrap()
+    }
+
+    #[test]
+    fn each_part_has_its_own_constant() {
+        let found = Projection::new(Nullspace::Constant, &lines(1.0), None)
+            .unwrap()
+            .unwrap();
+        let b = vec![1.0, 2.0, 3.0, 5.0, 7.0, 9.0];
+        let mut x = Vector::from_column(&Executor::reference(), b);
+        found.project(&mut x).unwrap();
+        assert_eq!(x.to_vec(), [-1.0, 0.0, 1.0, -1.0, 1.0, 9.0]);
+    }
+
+    #[test]
+    fn only_matrices_without_any_other_sum_are_found_singular() {
+        assert!(
+            Projection::new(Nullspace::Auto, &lines(1.0), None)
+                .unwrap()
+                .is_none()
+        );
+        let diagonal = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]);
+        assert!(
+            Projection::new(Nullspace::Auto, &diagonal, None)
+                .unwrap()
+                .is_none()
+        );
+        let told = Projection::new(Nullspace::Constant, &diagonal, None);
+        let error = told.err().unwrap().to_string();
+        assert!(error.starts_with("nullspace: `constant`, but"), "{error}");
+    }
+
+    #[test]
+    fn a_right_hand_side_of_constants_becomes_zero() {
+        let found = Projection::new(Nullspace::Constant, &lines(1.0), None)
+            .unwrap()
+            .unwrap();
+        let b = vec![0.1, 0.1, 0.1, 0.3, 0.3, 0.0];
+        let b = Vector::from_column(&Executor::reference(), b);
+        let (left, message) = found.consistent(&b).unwrap();
+        assert_eq!(left.to_vec(), [0.0; 6]);
+        assert!(
+            message.contains("2 parts") && message.contains("left out"),
+            "{message}"
+        );
+    }
+
+    /// Diffusion on a square with Neumann conditions all around.
+    fn neumann(side: usize) -> Arc<Csr<f64>> {
+        let spec = format!("poisson5:{side}");
+        let mut a = gallery::build(&spec, &Executor::cpu()).unwrap().matrix;
+        for row in 0..a.size().rows {
+            let others = a.row(row).0.len() - 1;
+            let diagonal = a.row(row).0.binary_search(&(row as u32)).unwrap();
+            let place = a.offsets()[row] + diagonal;
+            a.values_mut()[place] = others as f64;
+        }
+        Arc::new(a)
+    }
+
+    fn solve(a: &Arc<Csr<f64>>, b: Vec<f64>) -> Solution<f64> {
+        let config = "solver = \"cg\"\npreconditioner = \"amg\"";
+        let b = Vector::from_column(a.executor(), b);
+        let config = Config::from_toml(config).unwrap();
+        config::solve(&config, a, &b, &Workspace::new()).unwrap()
+    }
+
+    #[test]
+    fn neumann_problems_are_solved_as_far_as_they_can_be() {
+        let a = neumann(40);
+        let b = (0..1600).map(|row| (row % 13) as f64).collect();
+        let solution = solve(&a, b);
+        assert!(solution.outcome.converged(), "{}", solution.outcome);
+        assert!(solution.outcome.iterations <= 16);
+        assert!(solution.x.to_vec().iter().sum::<f64>().abs() < 1e-9);
+        assert!(solution.messages[0].starts_with("singular: the matrix annihilates constants"));
+        assert!(solution.messages[0].contains("left out"));
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_constant_right_hand_side() {
+        let solution = solve(&neumann(20), vec![0.1; 400]);
+        assert!(solution.outcome.converged() && solution.outcome.iterations == 0);
+        assert_eq!(solution.x.to_vec(), [0.0; 400]);
+    }
+
+    /// Springs between the points of a square lattice, to the right, up and along both diagonals,
+    /// that nothing holds; and where the points are.
+    fn free_body(side: usize) -> (Csr<f64>, Vec<[f64; 3]>) {
+        let place = |point: usize| [(point % side) as f64, (point / side) as f64, 0.0];
+        let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for from in 0..side * side {
+            for to in [from + 1, from + side, from + side + 1, from + side - 1] {
+                let ends = [place(from), place(to)];
+                let d = [ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]];
+                if to >= side * side || d[0].abs() > 1.0 {
+                    continue;
+                }
+                for (one, other, sign) in [
+                    (from, from, 1.0),
+                    (to, to, 1.0),
+                    (from, to, -1.0),
+                    (to, from, -1.0),
+                ] {
+                    for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                        rows.push((2 * one + i) as u32);
+                        columns.push((2 * other + j) as u32);
+                        values.push(sign * d[i] * d[j]);
+                    }
+                }
+            }
+        }
+        let (cpu, size) = (Executor::cpu(), Size::square(2 * side * side));
+        let a = Csr::from_triplets(&cpu, size, rows, columns, values, Duplicates::Sum);
+        (a.unwrap(), (0..side * side).map(place).collect())
+    }
+
+    #[test]
+    fn a_free_body_is_solved_without_its_rigid_motions() {
+        let (a, points) = free_body(14);
+        let near = NearNullspace::rigid_body_modes(2, &points).unwrap();
+        let b = (0..a.size().rows).map(|row| (row % 7) as f64).collect();
+        let b = Vector::from_column(a.executor(), b);
+        let system = config::System::new(Arc::new(a)).with_near_nullspace(near.clone());
+        let text = "solver = \"cg\"\npreconditioner = \"amg\"\nnullspace = \"near-nullspace\"";
+        let told = Config::from_toml(text).unwrap();
+        for config in [Config::from_toml("preconditioner = \"amg\"").unwrap(), told] {
+            let solution = config::solve_system(&config, &system, &b, &Workspace::new()).unwrap();
+            assert!(solution.outcome.converged(), "{}", solution.outcome);
+            assert!(solution.outcome.iterations <= 25, "{}", solution.outcome);
+            assert!(solution.multigrid.unwrap().levels.len() > 1);
+            let message = &solution.messages[0];
+            let start = "singular: the matrix annihilates 3 vectors of the near-nullspace;";
+            assert!(message.starts_with(start), "{message}");
+            let x = solution.x.to_vec();
+            for mode in near.vectors() {
+                let share: f64 = mode.iter().zip(&x).map(|(m, x)| m * x).sum();
+                assert!(share.abs() < 1e-9, "{share}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_held_has_no_nullspace() {
+        let problem = gallery::build("elasticity:3x2x2", &Executor::cpu()).unwrap();
+        let near = problem.near_nullspace.as_ref();
+        let found = Projection::new(Nullspace::Auto, &problem.matrix, near);
+        assert!(found.unwrap().is_none());
+        let told = Projection::new(Nullspace::NearNullspace, &problem.matrix, near);
+        let error = told.err().unwrap().to_string();
+        assert!(error.contains("annihilates none of its vectors"), "{error}");
+    }
+}

@@ -1,0 +1,130 @@
+//! Compressed streams, told by the extension of the file name. Each format is a feature of the crate; one that
+//! was left out is an error that names the feature.
+
+#[cfg(feature = "gzip")]
+mod gzip;
+#[cfg(feature = "xz")]
+mod xz;
+#[cfg(feature = "zstd")]
+mod zstd;
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::Problem;
+
+/// How a stream is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Xz,
+    Zstd,
+}
+
+type Reader = Box<dyn Read + Send>;
+/// Writes the contents of a file.
+type Fill<'f> = Box<dyn FnOnce(&mut dyn Write) -> Result<(), Problem> + 'f>;
+
+/// What reads and what writes a format.
+struct Codec {
+    decode: fn(Counted) -> Result<Reader, Problem>,
+    encode: fn(&mut dyn Write, Fill<'_>) -> Result<(), Problem>,
+}
+
+impl Compression {
+    /// By the last extension of a lower-case file name, and the name without it.
+    pub(super) fn of(name: &str) -> (Self, &str) {
+        let known = [(".gz", Self::Gzip), (".xz", Self::Xz), (".zst", Self::Zstd)];
+        known
+            .iter()
+            .find_map(|&(extension, kind)| Some((kind, name.strip_suffix(extension)?)))
+            .unwrap_or((Self::None, name))
+    }
+
+    fn codec(self) -> Result<Codec, Problem> {
+        match self {
+            Self::None => Ok(Codec {
+                decode: |file| Ok(Box::new(file)),
+                encode: |file, fill| fill(file),
+            }),
+            #[cfg(feature = "gzip")]
+            Self::Gzip => Ok(gzip::CODEC),
+            #[cfg(feature = "xz")]
+            Self::Xz => Ok(xz::CODEC),
+            #[cfg(feature = "zstd")]
+            Self::Zstd => Ok(zstd::CODEC),
+            #[cfg(not(all(feature = "gzip", feature = "xz", feature = "zstd")))]
+            Self::Gzip | Self::Xz | Self::Zstd => Err(self.left_out()),
+        }
+    }
+
+    #[cfg(not(all(feature = "gzip", feature = "xz", feature = "zstd")))]
+    fn left_out(self) -> Problem {
+        let (format, feature) = match self {
+            Self::Xz => (".xz", "xz"),
+            Self::Zstd => (".zst", "zstd"),
+            Self::None | Self::Gzip => (".gz", "gzip"),
+        };
+        Problem::LeftOut { format, feature }
+    }
+}
+
+/// A file opened for reading, decompressed.
+pub(super) fn open(path: &Path, compression: Compression) -> Result<(Reader, Meter), Problem> {
+    let codec = compression.codec()?;
+    let file = File::open(path)?;
+    let facts = file.metadata()?;
+    let meter = Meter {
+        length: facts.len(),
+        text_length: (facts.is_file() && compression == Compression::None).then_some(facts.len()),
+        taken: Arc::default(),
+    };
+    let taken = Arc::clone(&meter.taken);
+    Ok(((codec.decode)(Counted { file, taken })?, meter))
+}
+
+/// How much of a file has been read.
+pub(super) struct Meter {
+    /// Bytes of the file, compressed.
+    pub(super) length: u64,
+    /// Bytes of its contents, where they are known before reading.
+    pub(super) text_length: Option<u64>,
+    taken: Arc<AtomicU64>,
+}
+
+impl Meter {
+    /// Bytes of the file that have been read so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+}
+
+/// A file that counts the bytes read from it.
+struct Counted {
+    file: File,
+    taken: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// Creates a file and lets `fill` write into it through the compressor.
+pub(super) fn create(
+    path: &Path,
+    compression: Compression,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let codec = compression.codec()?;
+    let mut file = BufWriter::new(File::create(path).map_err(Problem::Unwritable)?);
+    (codec.encode)(&mut file, Box::new(fill))?;
+    Ok(file.flush()?)
+}

@@ -1,0 +1,10 @@
+//! Observers: what happens in a run, told to whoever wants to know.
+//!
+//! Algorithms carry no printing and no clocks. They open a named stage
+//! ([`Workspace::stage`](crate::executor::Workspace::stage)) and announce iterations; observers
+//! make a residual history ([`History`]), a profile ([`Profile`]) or a trace ([`ChromeTrace`]) of that.
+
+#[doc(inline)]
+pub use vcycle_core::log::{
+    ChromeTrace, History, IterationEvent, Log, Observer, Profile, Stage, StageGuard,
+};
