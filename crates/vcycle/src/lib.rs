@@ -8,13 +8,14 @@ pub mod io;
 
 pub use vcycle_core::{Error, Result};
 pub use vcycle_core::{linop, log, matrix, scalar, stop, vector};
-pub use vcycle_methods::{eigen, gallery, multigrid, precond, solver, structured};
+pub use vcycle_methods::{HOST_STAGES, eigen, gallery, multigrid, precond, solver, structured};
 
 pub(crate) use vcycle_core::error;
 
 /// Where memory lives and kernels run, and the scratch memory of a run; see [`vcycle_core::executor`].
 pub mod executor {
     pub use vcycle_core::executor::*;
+    pub use vcycle_core::operations::HostStage;
     pub use vcycle_core::workspace::{Pooled, Scratch, Workspace};
 }
 

@@ -17,6 +17,7 @@
 
 mod borrowed;
 mod buffer;
+mod device;
 mod memory;
 mod mirrored;
 mod tasks;
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use crate::scalar::Element;
 pub use buffer::Buffer;
+pub use device::{Moment, Recording};
 pub use memory::{check_memory, fits};
 pub use tasks::cut;
 

@@ -14,9 +14,11 @@ use crate::cpu::stencil::Vectors;
 use crate::error::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
+use crate::host_stages::STRUCTURED;
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
 use crate::multigrid::Report;
+use crate::operations::on_host;
 use crate::precision::Unit;
 use crate::scalar::{Kind, Mixes, Scalar};
 
@@ -116,6 +118,7 @@ impl StructMg {
     ) -> Result<Generated<T>> {
         let _stage = ws.stage("struct-mg set-up", 0);
         let executor = a.executor().clone();
+        on_host(&executor, STRUCTURED);
         let a = self.stencil(a.as_ref())?;
         let storage = self.precision.map_or(Unit::Half, |triple| triple.storage);
         let kind = storage.kind(false).expect("real numbers of any unit");
@@ -175,9 +178,9 @@ impl StructMg {
         a: &'a dyn LinOp<T>,
     ) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
-            return match stencil.executor() {
-                Executor::Gpu(_) => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
-                _ => Ok(Cow::Borrowed(stencil)),
+            return match stencil.executor().is_device() {
+                true => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
+                false => Ok(Cow::Borrowed(stencil)),
             };
         }
         let entries = entries(a, "struct-mg")?;
@@ -290,9 +293,9 @@ fn chosen(a: &StencilMatrix<f64>, largest: f64, krylov: Unit) -> (Triple, String
 
 /// A cycle on vectors of `V` as an operator on vectors of `T`.
 fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(cycle: VCycle<V>) -> Result<Arc<dyn LinOp<T>>> {
-    match cycle.executor() {
-        Executor::Gpu(_) => seen_as::<V, T>(Arc::new(cycle)),
-        _ => Ok(Arc::new(Outer::<V, T>::new(cycle))),
+    match cycle.executor().is_device() {
+        true => seen_as::<V, T>(Arc::new(cycle)),
+        false => Ok(Arc::new(Outer::<V, T>::new(cycle))),
     }
 }
 

@@ -1,27 +1,17 @@
 //! Products with a CSR matrix, in every combination of precisions.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::Csr;
-use crate::cpu::Threads;
-use crate::cpu::csr::Product;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::factor::Factor;
-use crate::gpu::Gpu;
-use crate::launch::bsr;
-use crate::launch::rows::{self, Finish, Operand};
-use crate::launch::setup::Queue;
 use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
-use crate::reference::csr::{CsrArrays, SweepArrays};
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::operations::Finish;
+use crate::operations::csr as operations;
+use crate::reference::csr::CsrArrays;
+use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
-use crate::workspace::{Scratch, Workspace};
-use crate::{cpu, reference};
-
-/// Scratch for the sums of a transposed product.
-type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
+use crate::workspace::Workspace;
 
 impl<T: Scalar> Csr<T> {
     /// The arrays, for kernels of host executors.
@@ -41,102 +31,18 @@ impl<T: Scalar> Csr<T> {
         self.arrays().expect("matrix on a host executor")
     }
 
-    /// The matrix as kernels of its device take it, for vectors of so many columns.
-    pub fn operand(&self, cols: usize) -> Result<Operand> {
-        if let (true, Executor::Gpu(gpu)) = (self.copies.plain, self.executor()) {
-            let [offsets, columns] = self.pattern.device()?;
-            let entries = bsr::Blocks {
-                size: self.size(),
-                block: Size::square(1),
-                count: self.nonzeros(),
-                offsets,
-                columns,
-                values: self.values.device()?,
-            };
-            return Ok(bsr::rows(entries).operand(gpu, cols));
-        }
-        let layout = self.pattern.layout()?;
-        if self.copies.placed.get().is_none() {
-            let queue = Queue::of(self.executor()).expect("only devices have a layout");
-            let values = layout.values(&queue, &self.pattern, &self.values)?;
-            // Where two threads come here at once both have made the same.
-            let _ = self.copies.placed.set(values);
-        }
-        layout.operand(self.copies.placed.get().expect("made just now"), cols)
+    /// Makes what products with it take on its device, so that the first one does not wait for it.
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    pub fn prepare(&self) -> Result<()> {
+        operations::prepare(self)
     }
 
     /// Whether the layout for products with it is made already.
     pub fn is_placed(&self) -> bool {
         self.copies.placed.get().is_some()
     }
-
-    /// The values on a device, as they are.
-    pub fn device_values(&self) -> Result<vcycle_gpu::Address> {
-        self.values.device()
-    }
-
-    /// A product on the device that has the matrix.
-    pub(crate) fn multiply_on<X: Scalar, Y: Scalar>(
-        &self,
-        gpu: &Gpu,
-        x: &Vector<X>,
-        finish: &Finish<'_, Y>,
-        y: &mut Vector<Y>,
-    ) -> Result<()>
-    where
-        T: Mixes<X, Y>,
-    {
-        gpu.real(T::KIND)?;
-        rows::multiply::<T, X, Y>(gpu, self.operand(x.cols())?, x, finish, y)
-    }
-
-    /// The transpose, kept for the next time.
-    fn kept_transpose(&self) -> Result<&Self> {
-        if let Some(transposed) = self.copies.transposed.get() {
-            return Ok(transposed);
-        }
-        let transposed = Arc::new(self.transpose()?);
-        Ok(self.copies.transposed.get_or_init(|| transposed))
-    }
-
-    /// Runs a product with this matrix on threads.
-    fn run<X: Scalar, Y: Scalar>(
-        &self,
-        product: Product<'_, T, X, Y>,
-        threads: &Threads,
-        y: &mut [Y],
-    ) where
-        T: Mixes<X, Y>,
-    {
-        let runs = match product.cols {
-            1 => self.pattern.runs(),
-            _ => &[],
-        };
-        product.run(threads, self.pattern.pieces(), runs, y);
-    }
-
-    fn sums<'w, X: Scalar, Y: Scalar>(
-        &self,
-        rows: usize,
-        cols: usize,
-        ws: &'w Workspace,
-    ) -> Result<Sums<'w, T, X, Y>>
-    where
-        T: Mixes<X, Y>,
-    {
-        ws.vector(self.executor(), rows, cols)
-    }
-}
-
-/// A sweep as kernels of the host take it.
-fn sweep_arrays<'a, Y: Scalar>(sweep: &Sweep<'a, Y>) -> Result<SweepArrays<'a, Y>> {
-    Ok(SweepArrays {
-        b: sweep.b.host()?,
-        d: sweep.d.host()?,
-        alpha: sweep.alpha,
-        beta: sweep.beta,
-        gamma: sweep.gamma,
-    })
 }
 
 impl<M, X, Y> LinOp<X, Y> for Csr<M>
@@ -155,19 +61,7 @@ where
 
     fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, _ws: &Workspace) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::Apply, y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::apply(a, x, y, cols),
-            Executor::Cpu(threads) => {
-                self.run(Product::new(a, x, cols), threads, y);
-            }
-        }
-        Ok(())
+        operations::multiply(self, x, &Finish::Apply, y)
     }
 
     fn apply_advanced(
@@ -179,26 +73,8 @@ where
         _ws: &Workspace,
     ) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            let z = None;
-            return self.multiply_on(gpu, x, &Finish::Combine { alpha, beta, z }, y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (alpha, beta) = (alpha.on_host()?, beta.on_host()?);
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::apply_advanced(alpha, a, x, beta, y, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    alpha,
-                    beta,
-                    ..Product::new(a, x, cols)
-                };
-                self.run(product, threads, y);
-            }
-        }
-        Ok(())
+        let z = None;
+        operations::multiply(self, x, &Finish::Combine { alpha, beta, z }, y)
     }
 
     fn residual(
@@ -210,25 +86,7 @@ where
     ) -> Result<()> {
         check_apply("csr residual", self.size(), self.executor(), x, r)?;
         check_apply("csr residual", self.size(), self.executor(), x, b)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::residual(b), r);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (b, x, r) = (b.host()?, x.host()?, r.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::residual(b, a, x, r, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    alpha: Factor::constant(Y::Arith::from_f64(-1.0)),
-                    beta: Factor::one(),
-                    z: Some(b),
-                    ..Product::new(a, x, cols)
-                };
-                self.run(product, threads, r);
-            }
-        }
-        Ok(())
+        operations::multiply(self, x, &Finish::residual(b), r)
     }
 
     fn relax(
@@ -243,24 +101,7 @@ where
     {
         self.executor().check_same(x.executor(), "csr relaxation")?;
         sweep.check(self.size(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.multiply_on(gpu, x, &Finish::Relax(sweep), y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let sweep = sweep_arrays(&sweep)?;
-        let (x, y) = (x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => reference::csr::relax(sweep, a, x, y, cols),
-            Executor::Cpu(threads) => {
-                let product = Product {
-                    sweep: Some(sweep),
-                    ..Product::new(a, x, cols)
-                };
-                self.run(product, threads, y);
-            }
-        }
-        Ok(())
+        operations::multiply(self, x, &Finish::Relax(sweep), y)
     }
 
     fn apply_transposed(
@@ -272,29 +113,7 @@ where
     ) -> Result<()> {
         let size = self.size().transposed();
         check_apply("transposed csr product", size, self.executor(), x, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            let transposed = self.kept_transpose()?;
-            return transposed.multiply_on(gpu, x, &Finish::Apply, y);
-        }
-        let (a, cols) = (self.arrays()?, x.cols());
-        let (x, y) = (x.host()?, y.host_mut()?);
-        let conjugate = mode == Transpose::Conjugate;
-        match self.executor() {
-            Executor::Gpu(_) => unreachable!("devices have kernels of their own"),
-            Executor::Reference => {
-                let mut sums = self.sums::<Y, X>(size.rows, cols, ws)?;
-                let sums = sums.host_mut()?;
-                reference::csr::apply_transposed(conjugate, a, x, y, cols, sums);
-            }
-            Executor::Cpu(threads) => {
-                let slices = self.pattern.slices();
-                let rows = slices.iter().map(|slice| slice.columns.len()).sum();
-                let mut sums = self.sums::<Y, X>(rows, cols, ws)?;
-                let sums = sums.host_mut()?;
-                cpu::csr::apply_transposed(threads, slices, conjugate, a, x, y, cols, sums);
-            }
-        }
-        Ok(())
+        operations::multiply_transposed(self, mode, x, y, ws)
     }
 
     fn csr(&self) -> Option<Cow<'_, Csr<X>>> {
