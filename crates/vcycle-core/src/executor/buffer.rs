@@ -109,7 +109,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
-    pub fn room(executor: &Executor, len: usize) -> Result<Self> {
+    pub(crate) fn room(executor: &Executor, len: usize) -> Result<Self> {
         match executor {
             Executor::Gpu(gpu) => Ok(Self::on_device(executor, Mirrored::room(gpu, len)?)),
             _ => panic!("rooms without values are on devices alone"),
@@ -238,7 +238,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
-    pub fn device(&self) -> Result<vcycle_gpu::Address> {
+    pub(crate) fn device(&self) -> Result<vcycle_gpu::Address> {
         match &self.memory {
             Memory::Device(memory) => memory.device(),
             _ => panic!("memory of a host executor has no device address"),
@@ -249,7 +249,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
-    pub fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
+    pub(crate) fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
         match &mut self.memory {
             Memory::Device(memory) => memory.device_mut(),
             _ => panic!("memory of a host executor has no device address"),

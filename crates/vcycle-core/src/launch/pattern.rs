@@ -63,7 +63,7 @@ impl Pattern {
     }
 
     /// Whether any row is empty; looked for on the device that has the pattern.
-    pub fn has_empty_rows(&self, queue: &Queue<'_>) -> Result<bool> {
+    pub(crate) fn has_empty_rows(&self, queue: &Queue<'_>) -> Result<bool> {
         if let Some(&known) = self.empty_rows.get() {
             return Ok(known);
         }
