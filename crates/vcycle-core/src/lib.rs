@@ -1,18 +1,19 @@
 //! The core of vcycle: where things run ([`executor`]), what they are stored in ([`arrays`], [`vector`],
 //! [`matrix`]), what they have in common ([`linop`]), and how a run is judged and watched ([`stop`], [`log`]).
 //!
-//! Methods stand on this floor and name no backend: they call operations of vectors and matrices, and the executor
-//! of the operands decides where these run. The library `vcycle` is the interface for users; this crate may change
+//! Methods stand on this floor and name no backend: they call [`operations`] of vectors and matrices, and the
+//! executor of the operands decides where these run. The library `vcycle` is the interface for users; this crate may change
 //! with every version.
 
 pub mod arrays;
 pub mod error;
 pub mod executor;
-pub mod gpu;
-pub mod launch;
+mod gpu;
+mod launch;
 pub mod linop;
 pub mod log;
 pub mod matrix;
+pub mod operations;
 pub mod size;
 pub mod stop;
 #[cfg(any(test, feature = "testing"))]

@@ -6,6 +6,7 @@
 
 pub mod eigen;
 pub mod gallery;
+mod host_stages;
 pub mod multigrid;
 pub mod precision;
 pub mod precond;
@@ -13,9 +14,11 @@ pub mod solver;
 pub mod structured;
 pub(crate) mod text;
 
+pub use host_stages::HOST_STAGES;
+
 pub(crate) use vcycle_core::{
-    cpu, error, fields, gpu, grid, launch, linop, log, matrix, multiversion, reference, scalar,
-    stop, vector,
+    Error, Result, arrays, cpu, error, fields, grid, linop, log, matrix, multiversion, operations,
+    reference, scalar, simd, stop, vector,
 };
 
 /// Where things run, and the workspace of a run.

@@ -74,11 +74,10 @@ pub struct Foreign {
 impl Foreign {
     /// Asks for an array; work that is queued by us from now on waits for its values.
     pub fn of(array: &Bound<'_, PyAny>, name: &'static str, executor: &Executor) -> PyResult<Self> {
-        let Executor::Gpu(gpu) = executor else {
+        let Some(device) = executor.device() else {
             let text = format!("{name} is on a GPU, which {} is not", executor.name());
             return Err(PyValueError::new_err(text));
         };
-        let device = gpu.device();
         let it = match array.hasattr("__dlpack__")? {
             true => dlpack::read(array, stream(device)?)?,
             false => interface(array, device)?,
@@ -193,14 +192,12 @@ impl DeviceArray {
             DeviceValues::Double(x) => x.executor(),
             DeviceValues::Single(x) => x.executor(),
         };
-        match executor {
-            Executor::Gpu(gpu) => Ok(Self {
-                device: Arc::clone(gpu.device()),
-                values,
-                flat,
-            }),
-            _ => unreachable!("only vectors of devices come here"),
-        }
+        let device = executor.device().cloned();
+        Ok(Self {
+            device: device.expect("only vectors of devices come here"),
+            values,
+            flat,
+        })
     }
 
     fn address(&self) -> PyResult<u64> {

@@ -211,7 +211,7 @@ impl Arrays<'_> {
         executor: &Executor,
         values: &Values<'_>,
     ) -> PyResult<Option<Csr<T>>> {
-        if self.by_columns || matches!(executor, Executor::Gpu(_)) {
+        if self.by_columns || executor.is_device() {
             return Ok(None);
         }
         // SAFETY: whoever shares arrays is told not to change them.

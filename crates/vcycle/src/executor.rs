@@ -20,4 +20,6 @@
 #[doc(inline)]
 pub use vcycle_core::executor::{Buffer, Element, Executor};
 #[doc(inline)]
+pub use vcycle_core::operations::HostStage;
+#[doc(inline)]
 pub use vcycle_core::workspace::{Pooled, Scratch, Workspace};

@@ -109,13 +109,13 @@ fn cycles(arguments: &StructuredArgs, problem: &Problem, ready: &[Ready]) -> Res
         || one(&ready[1], &mut y),
         || one(&ready[2], &mut z),
     );
-    match b.executor() {
-        Executor::Gpu(gpu) => Ok([
-            microseconds(gpu.device(), 1, &mut first)? * 1e-6,
-            microseconds(gpu.device(), 1, &mut second)? * 1e-6,
-            microseconds(gpu.device(), 1, &mut third)? * 1e-6,
+    match b.executor().device() {
+        Some(device) => Ok([
+            microseconds(device, 1, &mut first)? * 1e-6,
+            microseconds(device, 1, &mut second)? * 1e-6,
+            microseconds(device, 1, &mut third)? * 1e-6,
         ]),
-        _ => race(
+        None => race(
             [&mut first, &mut second, &mut third],
             arguments.rounds,
             arguments.seconds,

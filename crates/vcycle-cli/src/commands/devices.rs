@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde::Serialize;
+use vcycle::HOST_STAGES;
 use vcycle::executor::Executor;
 use vcycle::vector::Vector;
 use vcycle_gpu::{Found, Properties, discover};
@@ -21,6 +22,8 @@ const ROUNDS: usize = 5;
 struct Listing {
     devices: Vec<DeviceEntry>,
     missing: Vec<Missing>,
+    /// What runs on the host, even for matrices of a device.
+    host_stages: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -69,6 +72,7 @@ pub fn run(args: &DevicesArgs) -> Result<ExitCode> {
             look_at(&Executor::cpu(), simd())?,
         ],
         missing: Vec::new(),
+        host_stages: HOST_STAGES.iter().map(|stage| stage.name).collect(),
     };
     discover()
         .into_iter()
@@ -123,6 +127,10 @@ impl Listing {
         parts.extend(self.devices.iter().filter_map(DeviceEntry::problem));
         let missing = self.missing.iter();
         parts.extend(missing.map(|none| format!("no {} device: {}", none.driver, none.reason)));
+        if self.devices.iter().any(DeviceEntry::is_gpu) {
+            let stages = self.host_stages.join(", ");
+            parts.push(format!("on the host for all devices: {stages}"));
+        }
         parts.join("\n")
     }
 }
@@ -152,6 +160,10 @@ impl DeviceEntry {
             speed.map_or("-".to_owned(), |speed| format!("{speed:.1}")),
             gpu.driver.clone(),
         ])
+    }
+
+    fn is_gpu(&self) -> bool {
+        matches!(self, Self::Gpu(_))
     }
 
     fn problem(&self) -> Option<String> {
@@ -260,6 +272,7 @@ mod tests {
         Listing {
             devices: vec![DeviceEntry::Gpu(gpu)],
             missing: Vec::new(),
+            host_stages: vec!["this stage", "that one"],
         }
     }
 
@@ -288,7 +301,14 @@ mod tests {
             text.contains("\ncuda:0: the compiler is missing\n"),
             "{text}"
         );
-        assert!(text.ends_with("no hip device: it has no devices"), "{text}");
+        assert!(
+            text.contains("no hip device: it has no devices\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("on the host for all devices: this stage, that one"),
+            "{text}"
+        );
         assert_eq!(one_line("hip", "hip: a\n b"), "a b");
     }
 }

@@ -109,8 +109,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
-    #[doc(hidden)]
-    pub fn room(executor: &Executor, len: usize) -> Result<Self> {
+    pub(crate) fn room(executor: &Executor, len: usize) -> Result<Self> {
         match executor {
             Executor::Gpu(gpu) => Ok(Self::on_device(executor, Mirrored::room(gpu, len)?)),
             _ => panic!("rooms without values are on devices alone"),
@@ -242,8 +241,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
-    #[doc(hidden)]
-    pub fn device(&self) -> Result<vcycle_gpu::Address> {
+    pub(crate) fn device(&self) -> Result<vcycle_gpu::Address> {
         match &self.memory {
             Memory::Device(memory) => memory.device(),
             _ => panic!("memory of a host executor has no device address"),
@@ -254,8 +252,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Panics
     /// On a host executor.
-    #[doc(hidden)]
-    pub fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
+    pub(crate) fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
         match &mut self.memory {
             Memory::Device(memory) => memory.device_mut(),
             _ => panic!("memory of a host executor has no device address"),

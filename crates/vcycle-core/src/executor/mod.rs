@@ -6,6 +6,7 @@
 
 mod borrowed;
 mod buffer;
+mod device;
 mod memory;
 mod mirrored;
 mod tasks;
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use crate::scalar::Element;
 pub use buffer::Buffer;
+pub use device::{Moment, Recording};
 pub use memory::{check_memory, fits};
 pub use tasks::cut;
 

@@ -29,7 +29,7 @@ impl Executor {
         work: impl Fn(&mut S, I) -> R + Sync + Send,
     ) -> Vec<R> {
         let (slots, idle) = (slots(tasks), Mutex::new(Vec::new()));
-        self.for_each_task(slots.len(), bytes, &|index| {
+        self.for_each(slots.len(), bytes, &|index| {
             let task = take_task(&slots[index]);
             let mut mine = pop(&idle).unwrap_or_else(&scratch);
             let result = work(&mut mine, task);
@@ -41,7 +41,7 @@ impl Executor {
     /// `work(index)` for every index below `count`, side by side where `bytes` of work are worth it.
     ///
     /// Not generic, and called alike for one thread and many: what the work is made of is compiled once.
-    fn for_each_task(&self, count: usize, bytes: usize, work: &(dyn Fn(usize) + Sync)) {
+    pub fn for_each(&self, count: usize, bytes: usize, work: &(dyn Fn(usize) + Sync)) {
         match self {
             Executor::Reference => (0..count).for_each(work),
             Executor::Cpu(threads) => threads.for_each(count, bytes, work),

@@ -2,13 +2,15 @@
 
 use vcycle_gpu::Argument;
 
-use super::rows::{Operand, columns_for, groups_for, power, product_file};
+use super::bsr;
+use super::rows::{Finish, Operand, columns_for, groups_for, multiply, power, product_file};
 use super::setup::{CHUNK, LANES, Queue, Slices};
-use crate::arrays::Pattern;
+use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
-use crate::executor::Buffer;
-use crate::gpu::File;
-use crate::scalar::Scalar;
+use crate::executor::{Buffer, Executor};
+use crate::gpu::{File, Gpu};
+use crate::scalar::{Mixes, Scalar};
+use crate::size::Size;
 
 /// With few threads in a block: it makes room for the next one sooner.
 const FILE: File = product_file!(64, "sliced.c");
@@ -120,5 +122,46 @@ impl Layout {
         };
         let (table, columns) = (parts.table.device()?, parts.columns.device()?);
         Ok([table, columns, self.sums.device()?, self.counters.device()?])
+    }
+}
+
+impl<T: Scalar> Csr<T> {
+    /// The matrix as kernels of its device take it, for vectors of so many columns.
+    pub(crate) fn operand(&self, cols: usize) -> Result<Operand> {
+        if let (true, Executor::Gpu(gpu)) = (self.copies.plain, self.executor()) {
+            let [offsets, columns] = self.pattern.device()?;
+            let entries = bsr::Blocks {
+                size: self.size(),
+                block: Size::square(1),
+                count: self.nonzeros(),
+                offsets,
+                columns,
+                values: self.values.device()?,
+            };
+            return Ok(bsr::rows(entries).operand(gpu, cols));
+        }
+        let layout = self.pattern.layout()?;
+        if self.copies.placed.get().is_none() {
+            let queue = Queue::of(self.executor()).expect("only devices have a layout");
+            let values = layout.values(&queue, &self.pattern, &self.values)?;
+            // Where two threads come here at once both have made the same.
+            let _ = self.copies.placed.set(values);
+        }
+        layout.operand(self.copies.placed.get().expect("made just now"), cols)
+    }
+
+    /// A product on the device that has the matrix.
+    pub(crate) fn multiply_on<X: Scalar, Y: Scalar>(
+        &self,
+        gpu: &Gpu,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
+        gpu.real(T::KIND)?;
+        multiply::<T, X, Y>(gpu, self.operand(x.cols())?, x, finish, y)
     }
 }

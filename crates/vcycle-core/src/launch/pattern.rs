@@ -24,6 +24,11 @@ fn kept<T: Any + Send + Sync>(
 }
 
 impl Pattern {
+    /// The arrays on a device: row offsets and columns.
+    pub(crate) fn device(&self) -> Result<[vcycle_gpu::Address; 2]> {
+        Ok([self.offsets.device()?, self.columns.device()?])
+    }
+
     /// How a device stores matrices of this pattern.
     ///
     /// # Errors
@@ -58,8 +63,7 @@ impl Pattern {
     }
 
     /// Whether any row is empty; looked for on the device that has the pattern.
-    #[doc(hidden)]
-    pub fn has_empty_rows(&self, queue: &Queue<'_>) -> Result<bool> {
+    pub(crate) fn has_empty_rows(&self, queue: &Queue<'_>) -> Result<bool> {
         if let Some(&known) = self.empty_rows.get() {
             return Ok(known);
         }

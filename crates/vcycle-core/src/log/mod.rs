@@ -10,13 +10,11 @@ mod profile;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use chrome_trace::ChromeTrace;
 pub use history::History;
 pub use profile::{Profile, Stage};
-use vcycle_gpu::Device;
 
 use crate::executor::Executor;
 
@@ -39,6 +37,8 @@ pub trait Observer {
     fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {}
     /// A solver has done an iteration.
     fn iteration(&mut self, _event: &IterationEvent<'_>) {}
+    /// Something worth knowing that is no error: a stage that a device has no kernel for, say.
+    fn note(&mut self, _text: &str) {}
     /// Whether the solve is to end; asked after every iteration.
     fn wants_stop(&self) -> bool {
         false
@@ -60,6 +60,9 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
     fn iteration(&mut self, event: &IterationEvent<'_>) {
         self.borrow_mut().iteration(event);
     }
+    fn note(&mut self, text: &str) {
+        self.borrow_mut().note(text);
+    }
     fn wants_stop(&self) -> bool {
         self.borrow().wants_stop()
     }
@@ -72,7 +75,7 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
 #[derive(Default)]
 pub struct Log {
     observers: RefCell<Vec<Box<dyn Observer>>>,
-    device: RefCell<Option<Arc<Device>>>,
+    device: RefCell<Option<Executor>>,
 }
 
 impl Log {
@@ -108,8 +111,8 @@ impl Log {
     /// Has the stages of a device's work end when the device is done, if somebody times them.
     #[doc(hidden)]
     pub fn follow(&self, executor: &Executor) {
-        if let (Executor::Gpu(gpu), true) = (executor, self.times_stages()) {
-            self.device.replace(Some(Arc::clone(gpu.device())));
+        if executor.is_device() && self.times_stages() {
+            self.device.replace(Some(executor.clone()));
         }
     }
 
@@ -148,6 +151,11 @@ impl Log {
     /// Announces an iteration.
     pub fn iteration(&self, event: &IterationEvent<'_>) {
         self.each(|observer| observer.iteration(event));
+    }
+
+    /// Tells something worth knowing.
+    pub fn note(&self, text: &str) {
+        self.each(|observer| observer.note(text));
     }
 
     fn each(&self, tell: impl Fn(&mut dyn Observer)) {

@@ -8,9 +8,8 @@ use super::rowwise::{self, Rowwise, rowwise_operator};
 use super::{Csr, Duplicates};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::gpu::Gpu;
-use crate::launch::rows::Operand;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::operations::rows::Part;
 use crate::reference;
 use crate::reference::coo::CooArrays;
 use crate::reference::rows::{Column, Sum};
@@ -203,13 +202,13 @@ impl<T: Scalar> Rowwise for Coo<T> {
         &self.pieces
     }
 
-    fn operands(&self, _gpu: &Gpu, cols: usize) -> Result<Vec<Operand>> {
+    fn parts(&self) -> Result<Vec<Part<'_, T>>> {
         if self.compressed.get().is_none() {
             // Where two threads come here at once both have made the same.
             let _ = self.compressed.set(Arc::new(rowwise::to_csr(self)?));
         }
         let compressed = self.compressed.get().expect("made just now");
-        Ok(vec![compressed.operand(cols)?])
+        Ok(vec![Part::Rows(compressed)])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)

@@ -7,15 +7,14 @@ use super::csr::balance;
 use super::rowwise::{self, Rowwise, rowwise_operator};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::gpu::Gpu;
-use crate::launch::rows::Operand;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::operations::rows::Part;
 use crate::reference::dense::DenseArrays;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
-use crate::{cpu, launch, reference};
+use crate::{cpu, reference};
 
 /// A dense matrix, stored row after row.
 ///
@@ -168,9 +167,9 @@ impl<T: Scalar> Rowwise for Dense<T> {
         &self.pieces
     }
 
-    fn operands(&self, on: &Gpu, cols: usize) -> Result<Vec<Operand>> {
-        let rows = launch::dense::rows(self.size, self.values.device()?);
-        Ok(vec![rows.operand(on, cols)])
+    fn parts(&self) -> Result<Vec<Part<'_, T>>> {
+        let (size, values) = (self.size, &self.values);
+        Ok(vec![Part::Dense { size, values }])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
@@ -182,9 +181,8 @@ impl<T: Scalar> Rowwise for Dense<T> {
             values: self.values(),
         };
         match self.executor() {
-            Executor::Reference => reference::dense::add::<T, X, Y>(a, first, sums, x),
-            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
             Executor::Cpu(_) => cpu::dense::add::<T, X, Y>(a, first, sums, x),
+            _ => reference::dense::add::<T, X, Y>(a, first, sums, x),
         }
     }
 }

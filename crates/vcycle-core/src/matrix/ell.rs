@@ -7,15 +7,14 @@ use super::csr::balance;
 use super::rowwise::{self, Rowwise, padded, rowwise_operator};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::Gpu;
-use crate::launch::rows::Operand;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::operations::rows::Part;
 use crate::reference::ell::EllArrays;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
-use crate::{cpu, launch, reference};
+use crate::{cpu, reference};
 
 /// A matrix whose rows are all padded to the length of the longest, stored column-major: the
 /// first entries of all rows, then the second entries, and so on (ELLPACK).
@@ -150,16 +149,15 @@ impl<T: Scalar> Rowwise for Ell<T> {
         &self.pieces
     }
 
-    fn operands(&self, on: &Gpu, cols: usize) -> Result<Vec<Operand>> {
-        let slots = launch::ell::Slots {
+    fn parts(&self) -> Result<Vec<Part<'_, T>>> {
+        Ok(vec![Part::Slots {
             size: self.size,
             slice_rows: self.size.rows,
             width: self.width,
-            offsets: 0,
-            columns: self.columns.device()?,
-            values: self.values.device()?,
-        };
-        Ok(vec![launch::ell::rows(slots).operand(on, cols)])
+            offsets: None,
+            columns: &self.columns,
+            values: &self.values,
+        }])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
@@ -168,9 +166,8 @@ impl<T: Scalar> Rowwise for Ell<T> {
     {
         let a = self.host_arrays();
         match self.executor() {
-            Executor::Reference => reference::ell::add::<T, X, Y>(a, first, sums, x),
-            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
             Executor::Cpu(_) => cpu::ell::add::<T, X, Y>(a, first, sums, x),
+            _ => reference::ell::add::<T, X, Y>(a, first, sums, x),
         }
     }
 }

@@ -8,9 +8,8 @@ use super::rowwise::{self, Rowwise, rowwise_operator};
 use super::{Coo, Csr, Ell};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::gpu::Gpu;
-use crate::launch::rows::Operand;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::operations::rows::Part;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
@@ -164,9 +163,9 @@ impl<T: Scalar> Rowwise for Hybrid<T> {
         &self.pieces
     }
 
-    fn operands(&self, gpu: &Gpu, cols: usize) -> Result<Vec<Operand>> {
-        let mut parts = self.ell.operands(gpu, cols)?;
-        parts.extend(self.coo.operands(gpu, cols)?);
+    fn parts(&self) -> Result<Vec<Part<'_, T>>> {
+        let mut parts = self.ell.parts()?;
+        parts.extend(self.coo.parts()?);
         Ok(parts)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::launch::setup::Queue;
+use crate::operations::entries;
 
 impl Buffer<u32> {
     /// The same numbers in 64 bits, made where they are: row offsets of other libraries.
@@ -17,8 +17,8 @@ impl Buffer<u32> {
     /// # Errors
     /// When memory is short.
     pub fn widened(&self) -> Result<Buffer<usize>> {
-        match Queue::of(self.executor()) {
-            Some(queue) => queue.widened(self),
+        match entries::widened(self)? {
+            Some(widened) => Ok(widened),
             None => self.mapped(|&index| index as usize),
         }
     }
@@ -38,8 +38,8 @@ impl Buffer<usize> {
     /// # Errors
     /// When memory is short.
     pub fn narrowed(&self) -> Result<Buffer<u32>> {
-        match Queue::of(self.executor()) {
-            Some(queue) => queue.narrowed(self),
+        match entries::narrowed(self)? {
+            Some(narrowed) => Ok(narrowed),
             None => self.mapped(|&index| u32::try_from(index).unwrap_or(u32::MAX)),
         }
     }

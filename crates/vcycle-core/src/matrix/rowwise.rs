@@ -5,15 +5,15 @@ use num_traits::Zero;
 use super::Csr;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::gpu::Gpu;
-pub(crate) use crate::launch::rows::Finish;
-use crate::launch::rows::{self, Operand};
 use crate::linop::{Size, Transpose, check_apply};
+pub(crate) use crate::operations::Finish;
+use crate::operations::csr;
+use crate::operations::rows::{ByRows, Part};
 use crate::reference;
 use crate::reference::rows::{self as host, Column, Sum};
 use crate::scalar::{Mixes, Scalar, convert};
-use crate::vector::{Coefficient, Scalars, Vector};
-use crate::workspace::{Scratch, Workspace};
+use crate::vector::Vector;
+use crate::workspace::Workspace;
 
 /// A format that knows its entries and one kernel; [`rowwise_operator`] makes it an operator.
 pub(crate) trait Rowwise: Sync {
@@ -41,9 +41,9 @@ pub(crate) trait Rowwise: Sync {
         1
     }
 
-    /// The matrix as kernels of its device take it, for vectors of so many columns; where there
-    /// are several parts, their products are added up.
-    fn operands(&self, gpu: &Gpu, cols: usize) -> Result<Vec<Operand>>;
+    /// The arrays of the matrix, for devices; where there are several parts, their products are
+    /// added up.
+    fn parts(&self) -> Result<Vec<Part<'_, Self::Value>>>;
 
     /// Adds one column of `A x` to the sums of the rows from `first` on.
     fn add<X: Scalar, Y: Scalar>(
@@ -53,22 +53,6 @@ pub(crate) trait Rowwise: Sync {
         x: Column<'_, X>,
     ) where
         Self::Value: Mixes<X, Y>;
-}
-
-/// Adds one column of `A x` to the sums of the rows from a first one on.
-type Add<'a, M, X, Y> = dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync + 'a;
-
-/// What a product has to know of a matrix of any format. The format is behind pointers, so that all else is
-/// compiled for the types of numbers and not once more for every format.
-struct Multiplied<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> {
-    name: &'static str,
-    size: Size,
-    executor: &'a Executor,
-    pieces: &'a [usize],
-    bytes: usize,
-    rows_together: usize,
-    add: &'a Add<'a, M, X, Y>,
-    operands: &'a (dyn Fn(&Gpu, usize) -> Result<Vec<Operand>> + Sync),
 }
 
 /// The product, and what becomes of it.
@@ -82,106 +66,19 @@ pub(crate) fn multiply<F: Rowwise, X: Scalar, Y: Scalar>(
 where
     F::Value: Mixes<X, Y>,
 {
-    let multiplied = Multiplied::<F::Value, X, Y> {
-        name: F::NAME,
-        size: a.size(),
+    check_apply(F::NAME, a.size(), a.executor(), x, y)?;
+    if let Finish::Combine { z: Some(b), .. } = finish {
+        check_apply(F::NAME, a.size(), a.executor(), x, b)?;
+    }
+    let rows = ByRows::<F::Value, X, Y> {
         executor: a.executor(),
         pieces: a.pieces(),
         bytes: a.bytes(),
         rows_together: a.rows_together(),
         add: &|first, sums, x| a.add::<X, Y>(first, sums, x),
-        operands: &|gpu, cols| a.operands(gpu, cols),
+        parts: &|| a.parts(),
     };
-    multiplied.by(x, finish, y, ws)
-}
-
-impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> Multiplied<'_, M, X, Y> {
-    fn by(
-        &self,
-        x: &Vector<X>,
-        finish: Finish<'_, Y>,
-        y: &mut Vector<Y>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        check_apply(self.name, self.size, self.executor, x, y)?;
-        if let Finish::Combine { z: Some(b), .. } = finish {
-            check_apply(self.name, self.size, self.executor, x, b)?;
-        }
-        if let Executor::Gpu(gpu) = self.executor {
-            return self.on_device(gpu, x, finish, y);
-        }
-        match finish {
-            Finish::Apply => self.on_host(x, y, host::Finish::Store),
-            Finish::Combine { z: Some(b), .. } => {
-                let b = b.host()?;
-                self.on_host(x, y, host::Finish::Residual { b })
-            }
-            Finish::Combine { alpha, beta, .. } => {
-                let alpha = numbers::<M, X, Y>(self.executor, alpha, x.cols(), ws)?;
-                let beta = numbers::<M, X, Y>(self.executor, beta, x.cols(), ws)?;
-                let (alpha, beta) = (alpha.host()?, beta.host()?);
-                self.on_host(x, y, host::Finish::Combine { alpha, beta })
-            }
-            Finish::Relax(_) => unreachable!("sweeps are made of residuals"),
-        }
-    }
-
-    fn on_host(
-        &self,
-        x: &Vector<X>,
-        y: &mut Vector<Y>,
-        finish: host::Finish<'_, Sum<M, X, Y>, Y>,
-    ) -> Result<()> {
-        let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
-        let add = |first: usize, sums: &mut [Sum<M, X, Y>], column: usize| {
-            let x = Column {
-                values,
-                column,
-                cols,
-            };
-            (self.add)(first, sums, x);
-        };
-        let rows_from = |first: usize, y: &mut [Y]| {
-            host::product(first, y, (self.rows_together, cols), finish, &add);
-        };
-        match self.executor {
-            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
-            Executor::Reference => rows_from(0, y),
-            Executor::Cpu(threads) => {
-                threads.for_row_ranges(self.pieces, y, cols, self.bytes, rows_from);
-            }
-        }
-        Ok(())
-    }
-
-    fn on_device(
-        &self,
-        gpu: &Gpu,
-        x: &Vector<X>,
-        mut finish: Finish<'_, Y>,
-        y: &mut Vector<Y>,
-    ) -> Result<()> {
-        gpu.real(M::KIND)?;
-        for part in (self.operands)(gpu, x.cols())? {
-            rows::multiply::<M, X, Y>(gpu, part, x, &finish, y)?;
-            finish = finish.more();
-        }
-        Ok(())
-    }
-}
-
-/// A coefficient for every column, in the arithmetic of the product.
-fn numbers<'w, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    executor: &Executor,
-    coefficient: Coefficient<'_, Y>,
-    cols: usize,
-    ws: &'w Workspace,
-) -> Result<Scratch<'w, Scalars<Sum<M, X, Y>>>> {
-    let mut numbers = ws.take::<Scalars<Sum<M, X, Y>>>(executor, 1, cols)?;
-    for (column, number) in numbers.host_mut()?.iter_mut().enumerate() {
-        *number = M::coefficient(coefficient.evaluate(column)?);
-    }
-    Ok(numbers)
+    rows.multiply(x, finish, y, ws)
 }
 
 pub(crate) fn apply_transposed<F: Rowwise, X: Scalar, Y: Scalar>(
@@ -196,8 +93,10 @@ where
 {
     let size = a.size().transposed();
     check_apply(F::NAME, size, a.executor(), x, y)?;
-    if let Executor::Gpu(gpu) = a.executor() {
-        return transposed_on_device(gpu, &to_csr::<F, F::Value>(a)?, x, y);
+    if a.executor().is_device() {
+        // CSR keeps its transpose; this one is made anew each time.
+        let transposed = to_csr::<F, F::Value>(a)?.transpose()?;
+        return csr::multiply(&transposed, x, &Finish::Apply, y);
     }
     let cols = x.cols();
     let mut sums = ws.vector::<Sum<F::Value, X, Y>>(a.executor(), size.rows, cols)?;
@@ -205,16 +104,6 @@ where
     let conjugate = mode == Transpose::Conjugate;
     host::apply_transposed(conjugate, a.entries(), x, y, cols, sums);
     Ok(())
-}
-
-/// The product with a transpose that is made anew each time; CSR keeps its own.
-fn transposed_on_device<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    gpu: &Gpu,
-    a: &Csr<M>,
-    x: &Vector<X>,
-    y: &mut Vector<Y>,
-) -> Result<()> {
-    a.transpose()?.multiply_on(gpu, x, &Finish::Apply, y)
 }
 
 /// The entries as CSR, with values of any type that can hold them.

@@ -8,15 +8,14 @@ use super::ell::{fill_row, longest_row};
 use super::rowwise::{self, Rowwise, padded, rowwise_operator};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::gpu::Gpu;
-use crate::launch::rows::Operand;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::operations::rows::Part;
 use crate::reference::rows::{Column, Sum};
 use crate::reference::sellp::SellPArrays;
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
-use crate::{cpu, launch, reference};
+use crate::{cpu, reference};
 
 /// Slices of consecutive rows, each an [`Ell`](super::Ell) matrix as wide as its longest row,
 /// rounded up to a multiple (SELL-P, Anzt, Tomov and Dongarra 2014; SELL-C-sigma of Kreutzer et
@@ -164,16 +163,15 @@ impl<T: Scalar> Rowwise for SellP<T> {
         &self.pieces
     }
 
-    fn operands(&self, on: &Gpu, cols: usize) -> Result<Vec<Operand>> {
-        let slots = launch::ell::Slots {
+    fn parts(&self) -> Result<Vec<Part<'_, T>>> {
+        Ok(vec![Part::Slots {
             size: self.size,
             slice_rows: self.slice_rows,
             width: 0,
-            offsets: self.offsets.device()?,
-            columns: self.columns.device()?,
-            values: self.values.device()?,
-        };
-        Ok(vec![launch::ell::rows(slots).operand(on, cols)])
+            offsets: Some(&self.offsets),
+            columns: &self.columns,
+            values: &self.values,
+        }])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
@@ -182,9 +180,8 @@ impl<T: Scalar> Rowwise for SellP<T> {
     {
         let a = self.arrays().expect("matrix on a host executor");
         a.for_each_slice(first, sums, |slice, first, sums| match self.executor() {
-            Executor::Reference => reference::ell::add::<T, X, Y>(slice, first, sums, x),
-            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
             Executor::Cpu(_) => cpu::ell::add::<T, X, Y>(slice, first, sums, x),
+            _ => reference::ell::add::<T, X, Y>(slice, first, sums, x),
         });
     }
 }

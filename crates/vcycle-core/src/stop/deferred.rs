@@ -1,16 +1,14 @@
 //! Judging where the host does not wait: on a device the columns of a solve end by themselves, and
 //! the host learns of it later.
 
-use std::sync::Arc;
-
 use num_traits::Zero;
 
 use super::monitor::{Column, Monitor};
 use super::{Part, Status};
 use crate::error::Result;
-use crate::gpu::Gpu;
-use crate::launch::monitor::{ColumnState, Condition, DeviceMonitor, Limits, Snapshot};
+use crate::executor::Executor;
 use crate::log::Log;
+use crate::operations::monitor::{ColumnState, Condition, Judge, Limits, Snapshot};
 use crate::scalar::{Field, Scalar};
 use crate::vector::Scalars;
 
@@ -29,25 +27,27 @@ const STATUSES: [Status; 8] = [
 /// The device's part of a [`Monitor`].
 #[derive(Debug)]
 pub(super) struct Deferred {
-    device: DeviceMonitor,
+    judge: Judge,
     /// Whether the device judges now.
     on: bool,
 }
 
 impl<T: Scalar> Monitor<T> {
-    /// From here on the device judges: iterations may be queued, or replayed, without waiting.
-    #[doc(hidden)]
-    pub fn defer(&mut self, gpu: &Arc<Gpu>) -> Result<()> {
-        let columns: Vec<_> = self.columns.iter().map(|c| self.state(c)).collect();
+    /// From here on a device judges, if the executor is one: iterations may be queued, or replayed, without
+    /// waiting. Says whether it does.
+    pub fn defer(&mut self, executor: &Executor) -> Result<bool> {
         if self.deferred.is_none() {
-            self.deferred = Some(Deferred {
-                device: DeviceMonitor::new(gpu, columns.len())?,
-                on: false,
-            });
+            let judge = Judge::of(executor, self.columns.len())?;
+            self.deferred = judge.map(|judge| Deferred { judge, on: false });
         }
+        let columns: Vec<_> = match self.deferred {
+            None => return Ok(false),
+            Some(_) => self.columns.iter().map(|c| self.state(c)).collect(),
+        };
         let deferred = self.deferred.as_mut().expect("made just now");
         deferred.on = true;
-        deferred.device.begin(self.iteration, &columns)
+        deferred.judge.begin(self.iteration, &columns)?;
+        Ok(true)
     }
 
     /// From here on the host judges again.
@@ -63,8 +63,8 @@ impl<T: Scalar> Monitor<T> {
         self.deferred.as_ref().is_some_and(|deferred| deferred.on)
     }
 
-    fn device(&mut self) -> &mut DeviceMonitor {
-        &mut self.deferred.as_mut().expect("deferred").device
+    fn judge_of_device(&mut self) -> &mut Judge {
+        &mut self.deferred.as_mut().expect("deferred").judge
     }
 
     pub(super) fn judge_later(&mut self, norms: &Scalars<T>) -> Result<bool> {
@@ -72,9 +72,8 @@ impl<T: Scalar> Monitor<T> {
             iterations: self.stop.iterations,
             window: self.stop.stagnation.unwrap_or(0),
         };
-        let active = self.active.device_mut()?;
-        let device = self.device();
-        device.judge(T::Arith::KIND, norms.device()?, active, limits)?;
+        let deferred = self.deferred.as_ref().expect("deferred");
+        deferred.judge.judge(norms, &mut self.active, limits)?;
         Ok(false)
     }
 
@@ -89,9 +88,9 @@ impl<T: Scalar> Monitor<T> {
             negative: bad(T::Arith::from_f64(-1.0)),
             zero: bad(T::Arith::zero()),
         };
-        let active = self.active.device_mut()?;
-        let device = self.device();
-        device.require(T::Arith::KIND, values.device()?, active, condition)?;
+        let deferred = self.deferred.as_ref().expect("deferred");
+        let active = &mut self.active;
+        deferred.judge.require(values, active, condition)?;
         Ok(false)
     }
 
@@ -100,9 +99,9 @@ impl<T: Scalar> Monitor<T> {
     /// columns have ended.
     #[doc(hidden)]
     pub fn look(&mut self, log: &Log) -> Result<bool> {
-        self.device().request()?;
-        while self.device().pending() > usize::from(self.is_far()) {
-            let snapshot = self.device().receive()?;
+        self.judge_of_device().request()?;
+        while self.judge_of_device().pending() > usize::from(self.is_far()) {
+            let snapshot = self.judge_of_device().receive()?;
             self.take(&snapshot, log);
             if self.all_ended() {
                 return Ok(true);

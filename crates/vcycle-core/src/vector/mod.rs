@@ -9,50 +9,26 @@ mod kernel_tests;
 mod scalars;
 
 pub use crate::arrays::{Coefficient, Scalars, Vector};
-use num_traits::{One, Zero};
+use num_traits::Zero;
 
 use crate::error::check_size;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
+use crate::operations::{reductions, vector as operations};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 use crate::size::Size;
-use crate::{cpu, launch, reference};
-
-/// Runs the backend's kernel where the operands live: one on slices of the host, or one on a
-/// device.
-macro_rules! dispatch {
-    (
-        $executor:expr,
-        $host:ident($($slice:expr),* $(,)?),
-        $device:ident($($operand:expr),* $(,)?) $(,)?
-    ) => {
-        match $executor {
-            Executor::Reference => reference::vector::$host($($slice),*),
-            Executor::Cpu(threads) => cpu::vector::$host(threads, $($slice),*),
-            Executor::Gpu(gpu) => return launch::vector::$device(gpu, $($operand),*),
-        }
-    };
-}
 
 impl<T: Scalar> Vector<T> {
     /// The columns of the identity.
     pub fn identity(executor: &Executor, rows: usize) -> Result<Self> {
         let mut all = Self::zeros(executor, rows, rows)?;
-        if let Executor::Gpu(gpu) = executor {
-            launch::vector::identity(gpu, &mut all)?;
-            return Ok(all);
-        }
-        let one = T::store(T::Arith::one());
-        let values = all.host_mut()?.iter_mut();
-        values.step_by(rows + 1).for_each(|value| *value = one);
+        operations::identity(&mut all)?;
         Ok(all)
     }
 
     /// Sets every entry to `value`.
     pub fn fill(&mut self, value: T) -> Result<()> {
-        let executor = self.values.executor().clone();
-        dispatch!(&executor, fill(value, self.host_mut()?), fill(value, self));
-        Ok(())
+        operations::fill(value, self)
     }
 
     /// `self = x`, rounding where this type is narrower. Complex values cannot become real.
@@ -64,12 +40,7 @@ impl<T: Scalar> Vector<T> {
                 to: T::KIND,
             });
         }
-        dispatch!(
-            x.executor(),
-            copy(x.host()?, self.host_mut()?),
-            copy(x, self)
-        );
-        Ok(())
+        operations::copy(x, self)
     }
 
     /// `self += alpha x`.
@@ -85,31 +56,12 @@ impl<T: Scalar> Vector<T> {
         beta: Coefficient<'_, T>,
     ) -> Result<()> {
         self.check("axpby", x)?;
-        let cols = self.cols;
-        dispatch!(
-            x.executor(),
-            axpby(
-                alpha.on_host()?,
-                x.host()?,
-                beta.on_host()?,
-                self.host_mut()?,
-                cols
-            ),
-            axpby(alpha, x, beta, self)
-        );
-        Ok(())
+        operations::axpby(alpha, x, beta, self)
     }
 
     /// `self = alpha self`.
     pub fn scale(&mut self, alpha: Coefficient<'_, T>) -> Result<()> {
-        let cols = self.cols;
-        let executor = self.values.executor().clone();
-        dispatch!(
-            &executor,
-            scale(alpha.on_host()?, self.host_mut()?, cols),
-            scale(alpha, self)
-        );
-        Ok(())
+        operations::scale(alpha, self)
     }
 
     /// Row by row `self = d x` with one number `d` a row, conjugated where asked: the action of a
@@ -122,13 +74,7 @@ impl<T: Scalar> Vector<T> {
     ) -> Result<()> {
         self.check("scale_rows", x)?;
         check_size("scale_rows", Size::new(self.rows, 1), d.size())?;
-        let cols = self.cols;
-        dispatch!(
-            x.executor(),
-            scale_rows(d.host()?, conjugate, x.host()?, self.host_mut()?, cols),
-            combine_rows(Coefficient::one(), d, x, Coefficient::zero(), self)
-        );
-        Ok(())
+        operations::scale_rows((d, conjugate), x, self)
     }
 
     /// Row by row `self = alpha d x + beta self` with one number `d` a row, conjugated where asked.
@@ -136,38 +82,20 @@ impl<T: Scalar> Vector<T> {
     pub fn combine_rows<D: Mixes<T, T>>(
         &mut self,
         alpha: Coefficient<'_, T>,
-        (d, conjugate): (&Vector<D>, bool),
+        d: (&Vector<D>, bool),
         x: &Self,
         beta: Coefficient<'_, T>,
     ) -> Result<()> {
         self.check("combine_rows", x)?;
-        check_size("combine_rows", Size::new(self.rows, 1), d.size())?;
-        let cols = self.cols;
-        dispatch!(
-            x.executor(),
-            combine_rows(
-                alpha.on_host()?,
-                (d.host()?, conjugate),
-                x.host()?,
-                beta.on_host()?,
-                self.host_mut()?,
-                cols
-            ),
-            combine_rows(alpha, d, x, beta, self)
-        );
-        Ok(())
+        check_size("combine_rows", Size::new(self.rows, 1), d.0.size())?;
+        operations::combine_rows(alpha, d, x, beta, self)
     }
 
     /// Column by column, the sum of `conj(self) * y`.
     pub fn dot(&self, y: &Self, out: &mut Scalars<T>) -> Result<()> {
         self.check("dot", y)?;
         self.check_scalars("dot", out)?;
-        dispatch!(
-            self.executor(),
-            dot(self.host()?, y.host()?, out.host_mut()?, self.cols),
-            dot(self, y, out)
-        );
-        Ok(())
+        reductions::dot(self, y, out)
     }
 
     /// Column by column, the products of `self` with `y` and with `z`, as two calls of
@@ -183,18 +111,7 @@ impl<T: Scalar> Vector<T> {
         self.check("dot2", z)?;
         self.check_scalars("dot2", with_y)?;
         self.check_scalars("dot2", with_z)?;
-        match (self.executor(), self.cols) {
-            (Executor::Cpu(threads), 1) => {
-                let products = cpu::vector::dot2(threads, self.host()?, y.host()?, z.host()?);
-                with_y.write(&products[..1])?;
-                with_z.write(&products[1..])
-            }
-            (Executor::Gpu(gpu), 1) => launch::vector::dot2(gpu, self, (y, with_y), (z, with_z)),
-            _ => {
-                self.dot(y, with_y)?;
-                self.dot(z, with_z)
-            }
-        }
+        reductions::dot2(self, (y, with_y), (z, with_z))
     }
 
     /// `self += alpha x`, then column by column the norm of `self`, in one pass over memory where
@@ -207,19 +124,7 @@ impl<T: Scalar> Vector<T> {
     ) -> Result<()> {
         self.check("axpy_norm", x)?;
         self.check_scalars("axpy_norm", out)?;
-        match (x.executor(), self.cols) {
-            (Executor::Cpu(threads), 1) => {
-                let a = alpha.evaluate(0)?;
-                let square = cpu::vector::axpy_square(threads, a, x.host()?, self.host_mut()?);
-                out.write(&[square])?;
-                out.square_root()
-            }
-            (Executor::Gpu(gpu), 1) => launch::vector::axpy_norm(gpu, alpha, x, self, out),
-            _ => {
-                self.axpy(alpha, x)?;
-                self.norm(out)
-            }
-        }
+        reductions::axpy_norm(alpha, x, self, out)
     }
 
     /// `self += alpha p` and `r += beta q`, then column by column the norm of `r`, in one pass
@@ -232,25 +137,17 @@ impl<T: Scalar> Vector<T> {
         r: &mut Self,
         out: &mut Scalars<T>,
     ) -> Result<()> {
-        if let (Executor::Gpu(gpu), 1) = (p.executor(), self.cols) {
-            self.check("advance", p)?;
-            self.check("advance", q)?;
-            self.check("advance", r)?;
-            self.check_scalars("advance", out)?;
-            return launch::vector::advance(gpu, (alpha, p, self), (beta, q, r), out);
-        }
-        self.axpy(alpha, p)?;
-        r.axpy_norm(beta, q, out)
+        self.check("advance", p)?;
+        self.check("advance", q)?;
+        self.check("advance", r)?;
+        self.check_scalars("advance", out)?;
+        reductions::advance((alpha, p, self), (beta, q, r), out)
     }
 
     /// Column by column, the Euclidean norm.
     pub fn norm(&self, out: &mut Scalars<T>) -> Result<()> {
-        if let Executor::Gpu(gpu) = self.executor() {
-            self.check_scalars("norm", out)?;
-            return launch::vector::norm(gpu, self, out);
-        }
-        self.dot(self, out)?;
-        out.square_root()
+        self.check_scalars("norm", out)?;
+        reductions::norm(self, out)
     }
 
     /// The Euclidean norm of every column, on the host.

@@ -2,38 +2,25 @@
 
 use crate::arrays::{Coefficient, Scalars};
 use crate::error::Result;
-use crate::executor::Executor;
-use crate::launch;
-use crate::scalar::{Field, Scalar};
+use crate::operations::vector as operations;
+use crate::scalar::Scalar;
 
 impl<T: Scalar> Scalars<T> {
     /// Sets every number to the coefficient of its column.
     pub fn assign(&mut self, coefficient: Coefficient<'_, T>) -> Result<()> {
-        if let Executor::Gpu(gpu) = self.executor().clone() {
-            return launch::scalars::assign(&gpu, coefficient, self);
-        }
-        let values = self.values.host_mut()?;
-        for (column, value) in values.iter_mut().enumerate() {
-            *value = coefficient.evaluate(column)?;
-        }
-        Ok(())
+        operations::assign(coefficient, self)
     }
 
     /// Replaces every number by its square root.
     pub fn square_root(&mut self) -> Result<()> {
-        if let Executor::Gpu(gpu) = self.executor().clone() {
-            return launch::scalars::square_root(&gpu, self);
-        }
-        for value in self.values.host_mut()? {
-            *value = value.square_root();
-        }
-        Ok(())
+        operations::square_root(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::Executor;
 
     #[test]
     fn zero_wins_over_everything() {

@@ -1,10 +1,10 @@
 //! Estimates of the largest eigenvalue of a matrix scaled by its diagonal.
 
 use crate::error::Result;
-use crate::executor::{Buffer, Workspace};
-use crate::launch::setup::{Queue, radius};
+use crate::executor::Workspace;
 use crate::linop::{LinOp, Sweep};
 use crate::matrix::{Csr, zeroed};
+use crate::operations;
 use crate::scalar::{Field, Mixes, Real, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -47,15 +47,12 @@ pub(crate) fn spectral_radius<T: Mixes<T, T>>(
     Ok(estimate(norm(&v)?, bound))
 }
 
-/// The same for the inverse of the `diagonal` of a matrix on a device.
-pub(crate) fn radius_on_device(
-    queue: Queue<'_>,
-    a: &Csr<f64>,
-    diagonal: &Buffer<f64>,
+/// The same for a power method that somebody else does: the norm after so many steps of it.
+pub(crate) fn radius_by(
+    power_method: impl FnOnce(usize) -> Result<f64>,
     bound: f64,
 ) -> Result<f64> {
-    let norm = radius::power_method(queue, a, diagonal, STEPS)?;
-    Ok(estimate(norm, bound))
+    Ok(estimate(power_method(STEPS)?, bound))
 }
 
 /// The radius for what the power method has found.
@@ -105,8 +102,8 @@ pub(crate) fn scattered(index: usize) -> f64 {
 
 /// As many [scattered] numbers as another vector has.
 fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
-    if let Some(queue) = Queue::of(like.executor()) {
-        return Ok(Vector::of_buffer(radius::scattered(queue, like.rows())?));
+    if let Some(made) = operations::interpolate::scattered(like.executor(), like.rows())? {
+        return Ok(made);
     }
     let mut values = zeroed::<T>(like.executor(), like.rows())?;
     let bytes = size_of_val(&values[..]);
@@ -122,8 +119,8 @@ fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
 
 /// The largest absolute row sum of `D^-1 A` with the diagonal `D`, which bounds its spectral radius.
 pub(crate) fn row_sum_bound<T: Scalar>(a: &Csr<T>) -> Result<f64> {
-    if let Some(queue) = Queue::real::<T>(a.executor()) {
-        return Ok(queue.extremes(a)?.row_sum);
+    if let Some(found) = operations::entries::extremes(a)? {
+        return Ok(found.row_sum);
     }
     let arrays = a.at_hand();
     let bound_of = |row: usize| {

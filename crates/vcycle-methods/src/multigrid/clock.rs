@@ -3,11 +3,10 @@
 use std::cell::RefCell;
 use std::time::Instant;
 
-use vcycle_gpu::Moment;
-
 use super::report::{Report, StageTime};
-use crate::executor::{Executor, Workspace};
+use crate::executor::{Executor, Moment, Workspace};
 use crate::log::StageGuard;
+use crate::operations::HostStages;
 
 /// Times every stage for the report of the hierarchy, and tells the observers of the run.
 pub(super) struct Clock<'w> {
@@ -15,6 +14,7 @@ pub(super) struct Clock<'w> {
     executor: Executor,
     times: RefCell<Vec<Timed>>,
     notes: RefCell<Vec<String>>,
+    host_stages: HostStages,
 }
 
 /// A stage of a level that has ended, with when it began and ended on a device.
@@ -45,6 +45,7 @@ impl<'w> Clock<'w> {
             executor: executor.clone(),
             times: RefCell::default(),
             notes: RefCell::default(),
+            host_stages: HostStages::watch(),
         }
     }
 
@@ -56,17 +57,9 @@ impl<'w> Clock<'w> {
             level,
             name,
             start: Instant::now(),
-            moment: self.moment(),
+            moment: self.executor.moment(),
             _inner: self.ws.stage(name, 0),
             _outer: outer,
-        }
-    }
-
-    /// The present, where a device is told what to do. A failure is told by whatever asks it next.
-    fn moment(&self) -> Option<Moment> {
-        match &self.executor {
-            Executor::Gpu(gpu) => gpu.device().moment().ok(),
-            _ => None,
         }
     }
 
@@ -78,6 +71,7 @@ impl<'w> Clock<'w> {
     /// Writes all times to the levels they belong to, and the notes.
     pub fn tell(self, report: &mut Report) {
         report.notes = self.notes.into_inner();
+        report.notes.extend(self.host_stages.tell(self.ws.log()));
         for timed in self.times.into_inner() {
             if let Some(facts) = report.levels.get_mut(timed.level) {
                 facts.setup.push(timed.time());
@@ -106,7 +100,7 @@ impl Drop for Ticking<'_> {
             name: self.name,
             seconds: self.start.elapsed().as_secs_f64(),
             moments: begin
-                .zip(self.clock.moment())
+                .zip(self.clock.executor.moment())
                 .map(|(begin, end)| [begin, end]),
         });
     }

@@ -16,7 +16,6 @@ use super::stored::Overflows;
 use super::working::{Matrices, Plan, Working};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::gpu::Gpu;
 use crate::linop::{Converted, Footprint, LinOp, Size, Transpose};
 use crate::matrix::Csr;
 use crate::precision::{Precision, Unit};
@@ -101,9 +100,9 @@ impl<T: Scalar> Hierarchy<T> {
         let made = outermost(&mut plan);
         plan.overflows.check()?;
         let [cycle, full] = made?;
-        if let (Executor::Gpu(gpu), false) = (a.executor(), ready) {
+        if a.executor().is_device() && !ready {
             let _stage = clock.stage(0, "first cycle");
-            first_cycle(cycle.as_ref(), gpu)?;
+            first_cycle(cycle.as_ref())?;
         }
         clock.tell(&mut report);
         Ok(Self {
@@ -150,11 +149,11 @@ impl<T: Scalar> Hierarchy<T> {
 }
 
 /// Applies a cycle once, so that what smoothers are made of travels to the device now.
-fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>, gpu: &Gpu) -> Result<()> {
+fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>) -> Result<()> {
     let b = Vector::<T>::zeros(cycle.executor(), cycle.size().rows, 1)?;
     let mut x = Vector::zeros_like(&b)?;
     cycle.apply(&b, &mut x, &Workspace::new())?;
-    Ok(gpu.device().synchronize()?)
+    cycle.executor().synchronize()
 }
 
 /// The real storage types, as precisions.

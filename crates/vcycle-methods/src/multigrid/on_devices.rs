@@ -1,14 +1,17 @@
 //! Set-ups on a device beside those of the host, level by level.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Amg, Hierarchy};
 use crate::error::Error;
 use crate::executor::{Executor, Workspace};
-use crate::gallery;
 use crate::linop::LinOp;
+use crate::log::{Log, Observer};
 use crate::matrix::Csr;
 use crate::vector::Vector;
+use crate::{gallery, host_stages};
 use vcycle_core::testing::device;
 
 fn matrix(problem: &str, executor: &Executor) -> Arc<dyn LinOp<f64>> {
@@ -161,4 +164,37 @@ fn jumps_on_a_device_are_not_for_groups() {
         let made = open.hierarchy(&a, &Workspace::new()).unwrap();
         assert_eq!(made.amg().coarsening.to_string(), expected, "{problem}");
     }
+}
+
+/// Keeps what is worth knowing.
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl Observer for Heard {
+    fn note(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+}
+
+#[test]
+fn stages_of_the_host_are_told_once() {
+    let Some(device) = device() else { return };
+    // Two levels of the device are coarsened.
+    let set_up = |coarsening: &str, executor: &Executor| {
+        let heard = Rc::new(RefCell::new(Heard::default()));
+        let ws = Workspace::with_log(Log::new().with(Rc::clone(&heard)));
+        let amg = Amg {
+            host_rows: 10,
+            coarsest_rows: 5,
+            ..amg(coarsening)
+        };
+        let made = amg.hierarchy(&matrix("poisson5:20", executor), &ws);
+        let made = made.unwrap();
+        assert_eq!(made.report().notes, heard.borrow().0, "{coarsening}");
+        made.report().notes.clone()
+    };
+    let told = set_up("sa", &device);
+    assert_eq!(told, [host_stages::GREEDY.to_string()]);
+    assert!(set_up("pmis", &device).is_empty());
+    assert!(set_up("sa", &Executor::cpu()).is_empty());
 }

@@ -13,10 +13,9 @@ use super::stages::{Coarsened, Coarsening, Interpolation};
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::launch::setup::Queue;
 use crate::linop::{LinOp, Size, check_square, entries};
 use crate::matrix::{Csr, Galerkin, galerkin};
+use crate::operations::entries::has_empty_rows;
 use crate::scalar::Scalar;
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
@@ -38,7 +37,7 @@ pub(super) fn analysed<T: Scalar>(
     let amg = amg.decided_by(|| {
         Ok(Known {
             definite: a.symmetric_and_positive()? == [true; 2],
-            on_device: matches!(a.executor(), Executor::Gpu(_)),
+            on_device: a.executor().is_device(),
             jumps: near_nullspace.block_size() == 1 && a.has_jumps()?,
         })
     })?;
@@ -88,7 +87,7 @@ pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Resu
 
 /// Whether a matrix is on a device and too small for it.
 fn moves(a: &Csr<f64>, host_rows: usize) -> bool {
-    matches!(a.executor(), Executor::Gpu(_)) && a.size().rows < host_rows
+    a.executor().is_device() && a.size().rows < host_rows
 }
 
 impl Amg {
@@ -259,9 +258,7 @@ pub(super) fn product(
 /// Ones on the diagonal of rows without entries: those of modes that depend on others in their
 /// group, to which nothing is restricted.
 pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
-    if let Some(queue) = Queue::of(coarse.executor())
-        && !coarse.pattern().has_empty_rows(&queue)?
-    {
+    if has_empty_rows(coarse.pattern())? == Some(false) {
         return Ok(coarse);
     }
     let empty = |row: usize| coarse.pattern().range(row).is_empty();

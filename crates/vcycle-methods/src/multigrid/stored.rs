@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::Queue;
 use crate::linop::LinOp;
 use crate::matrix::Csr;
+use crate::operations::entries::convert_noting;
 use crate::precision::Unit;
 use crate::scalar::{Scalar, bf16, f16};
 
@@ -35,9 +35,7 @@ impl Rounded<'_> {
     /// As a device multiplies with it: its layout is made now.
     fn ready<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
         let stored = self.to::<M>()?;
-        if let Executor::Gpu(_) = self.executor {
-            stored.operand(1)?;
-        }
+        stored.prepare()?;
         Ok(stored)
     }
 
@@ -59,8 +57,8 @@ impl Rounded<'_> {
     }
 
     fn made<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
-        if let Some(queue) = Queue::of(self.matrix.executor()) {
-            return self.overflows.watched(queue, self.matrix, self.level);
+        if let Some(narrow) = self.overflows.watched(self.matrix, self.level)? {
+            return Ok(narrow);
         }
         let narrow = self.matrix.convert::<M>()?;
         check(&narrow, self.level)?;
@@ -97,25 +95,17 @@ pub(super) struct Overflows {
 }
 
 impl Overflows {
-    /// The matrix of a level in another type.
-    fn watched<M: Scalar>(
-        &self,
-        queue: Queue<'_>,
-        matrix: &Csr<f64>,
-        level: usize,
-    ) -> Result<Arc<Csr<M>>> {
+    /// The matrix of a level in another type; none for one of the host.
+    fn watched<M: Scalar>(&self, matrix: &Csr<f64>, level: usize) -> Result<Option<Arc<Csr<M>>>> {
         let mut found = self.found.borrow_mut();
-        let mut noted = match found.take() {
-            Some(noted) => noted,
-            None => queue.zeros(1)?,
+        let Some(values) = convert_noting(matrix.values_buffer(), &mut found)? else {
+            return Ok(None);
         };
-        let values = queue.convert_noting(matrix.values_buffer(), Some(&mut noted))?;
-        *found = Some(noted);
         let narrow = Arc::new(Csr::of_buffers(matrix.pattern(), values));
         let kept = Arc::clone(&narrow);
         let checks = &mut self.checks.borrow_mut();
         checks.push(Box::new(move || check(&kept, level)));
-        Ok(narrow)
+        Ok(Some(narrow))
     }
 
     /// Fails, naming the first place found, if anything did not fit.

@@ -10,8 +10,10 @@ use super::stages::{Coarsened, Coarsening};
 use super::strength::{Classical, Strength};
 use crate::error::ConfigError;
 use crate::error::Result;
+use crate::host_stages::{BLOCK_PRODUCTS, NODE_SYSTEMS, UNKNOWN_SYSTEMS};
 use crate::linop::Size;
 use crate::matrix::{Bsr, Csr, Pattern, Rows, balance, build};
+use crate::operations::on_host;
 use crate::text;
 
 /// How matrices with several unknowns a node are coarsened.
@@ -109,6 +111,7 @@ impl Unknowns {
 
     /// The entries of `a` that couple equal components.
     fn uncoupled(&self, a: &Csr<f64>) -> Result<Csr<f64>> {
+        on_host(a.executor(), UNKNOWN_SYSTEMS);
         a.filter(|row, column, _| self.component(row) == self.component(column))
     }
 }
@@ -231,6 +234,7 @@ pub(super) fn in_blocks(
     if block == Size::square(1) {
         return None;
     }
+    on_host(a.executor(), BLOCK_PRODUCTS);
     let a = Bsr::from_csr(a, Size::square(block.rows)).ok()?;
     Some((a, Bsr::from_csr(prolongation, block).ok()?))
 }
@@ -251,6 +255,7 @@ fn of_nodes(strength: Strength) -> Strength {
 fn condensed(a: &Csr<f64>, block_size: usize) -> Result<Csr<f64>> {
     let nodes = a.size().rows / block_size;
     let executor = a.executor();
+    on_host(executor, NODE_SYSTEMS);
     let fill = |sums: &mut NodeSums, node: usize, out: &mut Rows<f64>| {
         for row in node * block_size..(node + 1) * block_size {
             let (columns, values) = a.row(row);

@@ -14,7 +14,6 @@ use super::smooth::{Relaxation, Smoothing};
 use super::stored::{Overflows, Rounded, Stores};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::launch::setup::Queue;
 use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::{Csr, Dense};
 use crate::precision::{Precision, Unit};
@@ -193,8 +192,11 @@ where
     let solver: Arc<dyn LinOp<W>> = match amg.coarsest.of(&matrices.a) {
         Coarsest::Diagonal => Jacobi::default().generate(&a, plan.ws)?,
         Coarsest::Direct => {
-            if let Executor::Gpu(gpu) = plan.executor {
-                return Err(gpu.lacks("coarsest = direct", "application; use dense"));
+            if plan.executor.is_device() {
+                let lacks = plan
+                    .executor
+                    .lacks("coarsest = direct", "application; use dense");
+                return Err(lacks);
             }
             direct(&matrices.a, plan.ws)?
         }
@@ -228,11 +230,14 @@ where
     f32: Mixes<W, W>,
     f64: Mixes<W, W>,
 {
-    Ok(match (Queue::of(executor), W::KIND) {
-        (Some(queue), Kind::F64) => Arc::new(DenseLu::inverse::<f64>(queue, a)?),
-        (Some(queue), _) => Arc::new(DenseLu::inverse::<f32>(queue, a)?),
-        _ => Arc::new(DenseLu::new(a)),
-    })
+    if W::KIND == Kind::F64 {
+        if let Some(inverse) = DenseLu::inverse::<f64>(executor, a)? {
+            return Ok(Arc::new(inverse));
+        }
+    } else if let Some(inverse) = DenseLu::inverse::<f32>(executor, a)? {
+        return Ok(Arc::new(inverse));
+    }
+    Ok(Arc::new(DenseLu::new(a)))
 }
 
 #[cfg(feature = "direct")]
@@ -269,7 +274,7 @@ impl Plan<'_> {
 
     /// Whether a level of so many rows is a part of one matrix.
     fn is_collapsed(&self, rows: usize) -> bool {
-        matches!(self.executor, Executor::Gpu(_))
+        self.executor.is_device()
             && self.amg.cycle == Cycle::V
             && (1..=COLLAPSED_ROWS.min(self.amg.host_rows / 2 * 3)).contains(&rows)
     }

@@ -9,14 +9,12 @@ use num_traits::Zero;
 use super::{bad_pivot, dense, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::launch::blocks::DeviceBlocks;
-use crate::launch::setup::{Queue, blocks as device};
 use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_apply};
 use crate::matrix::{Csr, fill_rows};
+use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
-use crate::{cpu, reference};
 
 /// A stored inverse may be wrong by this much, relative to itself: one digit is right.
 const ACCURACY: f64 = 0.1;
@@ -126,9 +124,8 @@ enum Stored<T> {
 impl<T: Scalar> Blocks<T> {
     fn new(a: &Csr<T>, parameters: &BlockJacobi) -> Result<Self> {
         let (size, adaptive) = (parameters.block_size, parameters.adaptive);
-        let stored = match Queue::of(a.executor()) {
-            Some(queue) => {
-                let blocks = device::inverted(queue, a, size, adaptive)?;
+        let stored = match operations::inverted(a, size, adaptive)? {
+            Some(blocks) => {
                 let singular = |row| bad_pivot("block-jacobi", row, SINGULAR);
                 Stored::Device(Box::new(blocks.map_err(singular)?))
             }
@@ -153,22 +150,11 @@ impl<T: Scalar> Blocks<T> {
     ) -> Result<()> {
         let size = Size::square(self.rows);
         check_apply("block-jacobi", size, &self.executor, x, y)?;
-        let cols = x.cols();
-        match (&self.stored, &self.executor) {
-            (Stored::Device(blocks), Executor::Gpu(gpu)) => {
-                blocks.apply(gpu, transpose.is_some(), x, y)?;
-            }
-            (Stored::Host(blocks), Executor::Cpu(threads)) => {
-                let (arrays, x, y) = (blocks.arrays(), x.host()?, y.host_mut()?);
-                cpu::blocks::apply(threads, &blocks.pieces, transpose, arrays, x, y, cols);
-            }
-            (Stored::Host(blocks), _) => {
-                let (arrays, x, y) = (blocks.arrays(), x.host()?, y.host_mut()?);
-                reference::blocks::apply(transpose, arrays, x, y, cols);
-            }
-            (Stored::Device(_), _) => unreachable!("made on a device"),
-        }
-        Ok(())
+        let blocks = match &self.stored {
+            Stored::Host(blocks) => operations::Blocks::Host(blocks.arrays(), &blocks.pieces),
+            Stored::Device(blocks) => operations::Blocks::Device(blocks),
+        };
+        operations::apply(blocks, transpose, x, y)
     }
 
     /// Blocks in full, single and half precision.

@@ -9,8 +9,10 @@ use super::triangular::{Factors, Triangle};
 use super::{bad_pivot, diagonal_places, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
+use crate::host_stages::IC0;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
+use crate::operations::on_host;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// The first shift tried after a breakdown; it doubles until the factorisation exists.
@@ -58,6 +60,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ic0 {
         let entries = square_entries(a.as_ref(), "ic0")?;
         let diagonal = diagonal_places(&entries, "ic0")?;
         check_positive(&entries, &diagonal)?;
+        on_host(entries.executor(), IC0);
         let (values, shift) = factorise_shifted(&entries, &diagonal, self.shift)?;
         let pivots = diagonal.iter().map(|&place| values[place]).collect();
         let value = |_, place: usize| values[place];

@@ -7,9 +7,10 @@ use super::triangular::Factors;
 use super::{diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::launch::setup::{Queue, fronts};
+use crate::host_stages::ILU0;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
+use crate::operations;
 use crate::scalar::{Mixes, Scalar};
 
 /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
@@ -49,10 +50,8 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
         let _stage = ws.stage("ilu0 set-up", 0);
         let entries = square_entries(a.as_ref(), "ilu0")?;
         let diagonal = diagonal_places(&entries, "ilu0")?;
-        let on_device = Queue::real::<T>(a.executor());
-        let on_device = on_device.map(|queue| fronts::ilu0(queue, &entries, &diagonal));
-        let values = match on_device.transpose()?.flatten() {
-            Some(values) => values.into_vec(),
+        let values = match operations::factor::ilu0(&entries, &diagonal)? {
+            Some(values) => values,
             None => factorise(&entries, &diagonal),
         };
         let pattern = entries.pattern();
@@ -65,6 +64,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
 
 /// The factors on the pattern of `a`. Behind a zero pivot they are not finite.
 pub(super) fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
+    operations::on_host(a.executor(), ILU0);
     let (pattern, columns) = (a.pattern(), a.columns());
     let mut values: Vec<T::Arith> = a.values().iter().map(|value| value.load()).collect();
     // Where the current row has its entry of each column.
@@ -147,8 +147,8 @@ mod tests {
     fn both<T: Mixes<T, T>>(a: &Csr<T>, device: &Executor) -> [Vec<T::Arith>; 2] {
         let diagonal = diagonal_places(a, "ilu0").unwrap();
         let copy = a.copy_to(device).unwrap();
-        let found = fronts::ilu0(Queue::of(device).unwrap(), &copy, &diagonal).unwrap();
-        [factorise(a, &diagonal), found.unwrap().into_vec()]
+        let found = operations::factor::ilu0(&copy, &diagonal).unwrap();
+        [factorise(a, &diagonal), found.unwrap()]
     }
 
     #[test]

@@ -8,8 +8,10 @@ use super::pattern::{Structure, check_lengths, power_pattern};
 use super::{Fsai, bad_pivot, dense, nonzero_diagonal, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
+use crate::host_stages::ISAI;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, fill_rows};
+use crate::operations::on_host;
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
@@ -80,6 +82,7 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
         }
         let entries = square_entries(a.as_ref(), "isai")?;
         nonzero_diagonal(&entries, "isai")?;
+        on_host(entries.executor(), ISAI);
         let pattern = power_pattern(&entries, self.power);
         Ok(Arc::new(fill(&entries, pattern)?))
     }

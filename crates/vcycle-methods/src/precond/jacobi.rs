@@ -6,10 +6,9 @@ use num_traits::One;
 
 use super::{bad_pivot, nonzero_diagonal, square_entries};
 use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::launch::setup::Queue;
+use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
-use crate::matrix::Csr;
+use crate::operations::entries::inverted;
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -55,8 +54,8 @@ impl Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         let entries = square_entries(a, "jacobi")?;
-        if let Some(queue) = Queue::real::<T>(entries.executor()) {
-            return Diagonal::on_device("jacobi", &queue, &entries, false, self.weight);
+        if let Some(made) = inverted(&entries, false, self.weight)? {
+            return Diagonal::of_device("jacobi", made);
         }
         let diagonal = nonzero_diagonal(&entries, "jacobi")?;
         Diagonal::of_inverses("jacobi", a.executor(), diagonal, self.weight)
@@ -77,14 +76,10 @@ impl<T: Scalar> Diagonal<T> {
 
     /// `weight` over the diagonal of a matrix of a device, or (`sums`) over the sums of absolute
     /// values of its rows.
-    pub(super) fn on_device(
+    pub(super) fn of_device(
         component: &'static str,
-        queue: &Queue<'_>,
-        a: &Csr<T>,
-        sums: bool,
-        weight: f64,
+        (values, [zero, infinite]): (Buffer<T>, [Option<usize>; 2]),
     ) -> Result<Self> {
-        let (values, [zero, infinite]) = queue.inverted(a, sums, weight)?;
         match (zero, infinite) {
             (Some(row), _) => Err(Error::ZeroDiagonal { component, row }),
             (_, Some(row)) => Err(bad_pivot(component, row, "not finite once inverted")),
@@ -232,6 +227,7 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Csr;
     use crate::scalar::f16;
 
     #[test]

@@ -8,9 +8,9 @@ use super::jacobi::Diagonal;
 use super::square_entries;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::launch::setup::Queue;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
+use crate::operations::entries::inverted;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
@@ -61,8 +61,8 @@ impl L1Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         let entries = square_entries(a, "l1-jacobi")?;
-        if let Some(queue) = Queue::real::<T>(entries.executor()) {
-            return Diagonal::on_device("l1-jacobi", &queue, &entries, true, self.weight);
+        if let Some(made) = inverted(&entries, true, self.weight)? {
+            return Diagonal::of_device("l1-jacobi", made);
         }
         let sums = absolute_sums(&entries);
         if let Some(row) = sums.iter().position(Zero::is_zero) {

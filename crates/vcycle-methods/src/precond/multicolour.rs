@@ -9,9 +9,10 @@ use super::sweeps::repeated;
 use super::{check_omega, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::launch::setup::{Queue, fronts};
+use crate::host_stages::COLOURS;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
+use crate::operations;
 use crate::scalar::{Mixes, Scalar};
 
 /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
@@ -103,12 +104,11 @@ impl<T: Scalar> Sweep<'_, T> {
 /// For every row the first colour that no row before it has which is coupled to it, either way.
 fn colours(pattern: &Pattern) -> Result<Vec<u32>> {
     let transposed = pattern.transpose()?;
-    if let Some(queue) = Queue::of(pattern.executor()) {
-        let coupled = pattern.union(&transposed)?;
-        if let Some(colours) = fronts::colours(queue, &coupled)? {
-            return Ok(colours.into_vec());
-        }
+    let coupled = || pattern.union(&transposed);
+    if let Some(colours) = operations::factor::colours(pattern, coupled)? {
+        return Ok(colours);
     }
+    operations::on_host(pattern.executor(), COLOURS);
     let n = pattern.size().rows;
     let mut colours = vec![0_u32; n];
     // For every colour the last row that found it taken.

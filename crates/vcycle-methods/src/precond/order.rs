@@ -1,8 +1,7 @@
 //! Orders in which rows are relaxed: by number, by colour, or by number within blocks.
 
-use crate::cpu::triangular::Levels;
-use crate::executor::Executor;
 use crate::matrix::Csr;
+use crate::operations::triangular::{Groups, levels};
 use crate::scalar::Scalar;
 
 /// Which triangle of a matrix.
@@ -45,7 +44,7 @@ impl Rows {
             Self::Natural => return natural(side, off_diagonal),
             Self::Coloured(colours) => by_colour(colours),
             // Levels of all blocks at once.
-            Self::Blocks(_) if matches!(off_diagonal.executor(), Executor::Gpu(_)) => {
+            Self::Blocks(_) if off_diagonal.executor().is_device() => {
                 return natural(side, off_diagonal);
             }
             Self::Blocks(length) => Schedule {
@@ -66,17 +65,6 @@ pub(super) struct Schedule {
     /// The row that each step solves.
     pub(super) order: Vec<u32>,
     pub(super) groups: Groups,
-}
-
-/// What threads may do side by side.
-#[derive(Clone, Debug)]
-pub(super) enum Groups {
-    /// Nothing.
-    Serial,
-    /// The steps between consecutive bounds, group after group.
-    Levels(Vec<usize>),
-    /// The groups of steps between consecutive bounds, step after step in each.
-    Blocks(Vec<usize>),
 }
 
 impl Schedule {
@@ -111,14 +99,7 @@ fn natural<T: Scalar>(side: Side, rows: &Csr<T>) -> Schedule {
         Side::Upper => n - 1 - step,
     };
     let steps = (0..n).map(step);
-    let levels = match rows.executor() {
-        Executor::Cpu(threads) => {
-            Levels::wide(threads, steps.clone(), rows.offsets(), rows.columns())
-        }
-        Executor::Gpu(_) => Some(Levels::new(steps.clone(), rows.offsets(), rows.columns())),
-        Executor::Reference => None,
-    };
-    match levels {
+    match levels(rows, steps.clone()) {
         Some(levels) => Schedule {
             order: levels.order,
             groups: Groups::Levels(levels.bounds),

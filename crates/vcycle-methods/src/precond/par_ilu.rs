@@ -6,8 +6,10 @@ use super::triangular::Factors;
 use super::{diagonal_places, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
+use crate::host_stages::PARILU;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern, fill_rows};
+use crate::operations::on_host;
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
@@ -54,6 +56,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
         let entries = square_entries(a.as_ref(), "parilu")?;
         nonzero_diagonal(&entries, "parilu")?;
         let diagonal = diagonal_places(&entries, "parilu")?;
+        on_host(entries.executor(), PARILU);
         let values = fixed_point(&entries, &diagonal, self.sweeps);
         Factors::unit_lower("parilu", entries.pattern(), &values, &diagonal)
     }

@@ -4,17 +4,16 @@ use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 
 use super::bad_pivot;
-use super::order::{Groups, Rows, Schedule, Side};
+use super::order::{Rows, Schedule, Side};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
-use crate::gpu::Gpu;
-use crate::launch::triangular::{self, DeviceLevels};
+use crate::host_stages::TRIANGLES;
 use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
 use crate::matrix::{Csr, Pattern};
-use crate::reference::triangular::TriangleArrays;
+use crate::operations::on_host;
+use crate::operations::triangular::{self, Kept};
 use crate::scalar::{Field, Scalar};
 use crate::vector::Vector;
-use crate::{cpu, reference};
 
 /// The inverse of a triangular matrix, applied by substitution.
 ///
@@ -27,7 +26,7 @@ pub(super) struct Triangle<T: Scalar> {
     off_diagonal: Csr<T>,
     inverse_diagonal: Option<Buffer<T::Arith>>,
     adjoint: OnceLock<Box<Self>>,
-    on_device: OnceLock<DeviceLevels>,
+    kept: Kept,
 }
 
 impl<T: Scalar> Triangle<T> {
@@ -58,6 +57,7 @@ impl<T: Scalar> Triangle<T> {
         diagonal: Option<Vec<T::Arith>>,
         value: impl Fn(usize, usize) -> T::Arith,
     ) -> Result<Self> {
+        on_host(pattern.executor(), TRIANGLES);
         let inverse = diagonal.map(|diagonal| invert(component, diagonal));
         let inverse = inverse.transpose()?;
         let holds = |row, column| rows.holds(side, row, column);
@@ -80,7 +80,7 @@ impl<T: Scalar> Triangle<T> {
             inverse_diagonal: inverse_diagonal.map(|d| Buffer::from_vec(executor, d)),
             schedule,
             adjoint: OnceLock::new(),
-            on_device: OnceLock::new(),
+            kept: Kept::default(),
         }
     }
 
@@ -113,56 +113,15 @@ impl<T: Scalar> Triangle<T> {
     /// `A y = b`, or with the conjugate of `A`.
     fn solve(&self, conjugate: bool, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         check_apply("triangular solve", self.size(), self.executor(), b, y)?;
-        if let Executor::Gpu(gpu) = self.executor() {
-            return self.solve_on(gpu, b, y);
-        }
-        let a = TriangleArrays {
-            order: &self.schedule.order,
-            off_diagonal: self.off_diagonal.arrays()?,
-            inverse_diagonal: match &self.inverse_diagonal {
-                Some(diagonal) => Some(diagonal.host()?),
-                None => None,
-            },
-            conjugate,
-        };
-        let cols = b.cols();
-        let (b, y) = (b.host()?, y.host_mut()?);
-        match (self.executor(), &self.schedule.groups) {
-            (Executor::Cpu(threads), Groups::Levels(bounds)) => {
-                cpu::triangular::solve(threads, bounds, a, b, y, cols);
-            }
-            (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
-                cpu::triangular::solve_blocks(threads, bounds, a, b, y, cols);
-            }
-            (Executor::Gpu(_), _) => unreachable!("devices have kernels of their own"),
-            (Executor::Reference, _) | (_, Groups::Serial) => {
-                reference::triangular::solve(a, b, y, cols);
-            }
-        }
-        Ok(())
-    }
-
-    /// `A y = b` on a device, for real numbers.
-    fn solve_on(&self, gpu: &Gpu, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
-        gpu.real(T::KIND)?;
-        let levels = self.on_device.get_or_init(|| {
-            let Groups::Levels(bounds) = &self.schedule.groups else {
-                panic!("schedules of devices are made of levels");
-            };
-            let (executor, entries) = (self.executor(), self.nonzeros());
-            DeviceLevels::new(gpu, executor, &self.schedule.order, bounds, entries)
-        });
-        let [offsets, columns] = self.off_diagonal.pattern().device()?;
         let a = triangular::Triangle {
-            offsets,
-            columns,
-            values: self.off_diagonal.device_values()?,
-            inverse: self
-                .inverse_diagonal
-                .as_ref()
-                .map_or(Ok(0), Buffer::device)?,
+            order: &self.schedule.order,
+            groups: &self.schedule.groups,
+            off_diagonal: &self.off_diagonal,
+            inverse_diagonal: self.inverse_diagonal.as_ref(),
+            conjugate,
+            kept: &self.kept,
         };
-        levels.solve(gpu, &a, b, y)
+        triangular::solve(&a, b, y)
     }
 
     /// Entries off the diagonal.
@@ -345,6 +304,7 @@ impl<T: Scalar> LinOp<T> for Factors<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operations::triangular::Groups;
     use crate::precond::testing::{red_black, values_for};
 
     fn triangles(executor: &Executor) -> [Triangle<f64>; 2] {

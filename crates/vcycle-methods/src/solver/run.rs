@@ -1,8 +1,7 @@
 //! The state of a running solve that a method works on: operators, vectors, monitor and scratch.
 
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Scratch, Workspace};
-use crate::gpu::Gpu;
+use crate::error::Result;
+use crate::executor::{Scratch, Workspace};
 use crate::linop::{LinOp, Transpose};
 use crate::scalar::Scalar;
 use crate::stop::{Monitor, Part};
@@ -53,33 +52,28 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// # Errors
     /// Those of `body`, and when the executor fails.
     pub fn repeat(&mut self, mut body: impl FnMut(&mut Self) -> Result<bool>) -> Result<()> {
-        let Executor::Gpu(gpu) = self.b.executor().clone() else {
+        if !self.monitor.defer(self.b.executor())? {
             while !body(self)? {}
             return Ok(());
-        };
-        self.monitor.defer(&gpu)?;
-        let repeated = self.repeat_on(&gpu, &mut body);
+        }
+        let repeated = self.repeat_deferred(&mut body);
         self.monitor.resume()?;
         repeated
     }
 
-    fn repeat_on(
-        &mut self,
-        gpu: &Gpu,
-        body: &mut dyn FnMut(&mut Self) -> Result<bool>,
-    ) -> Result<()> {
+    fn repeat_deferred(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<bool>) -> Result<()> {
         body(self)?;
         if self.monitor.look(self.ws.log())? {
             return Ok(());
         }
         // What waits for the host cannot be recorded; it is queued anew each time.
-        let graph = match self.ws.log().times_stages() {
+        let recording = match self.ws.log().times_stages() {
             true => None,
-            false => gpu.device().capture::<Error>(|| body(self).map(drop)).ok(),
+            false => self.b.executor().record(|| body(self).map(drop)),
         };
         loop {
-            match &graph {
-                Some(graph) => gpu.device().replay(graph)?,
+            match &recording {
+                Some(recording) => recording.replay()?,
                 None => drop(body(self)?),
             }
             if self.monitor.look(self.ws.log())? {

@@ -8,14 +8,12 @@ use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::launch::rows::Finish;
-use crate::launch::stencil::Part;
 use crate::linop::{Footprint, LinOp, Size, Sweep, check_apply};
 use crate::matrix::Csr;
-use crate::reference::stencil::{Form, Start};
-use crate::scalar::Real;
+use crate::operations::Finish;
+use crate::operations::reductions::take_sums;
+use crate::reference::stencil::Start;
 use crate::vector::{Coefficient, Scalars, Vector};
-use crate::{cpu, launch, reference};
 
 impl<M: Storage> StencilMatrix<M> {
     /// One column and what becomes of it; vectors are unknown by unknown.
@@ -25,15 +23,7 @@ impl<M: Storage> StencilMatrix<M> {
         x: &Vector<V>,
         y: &mut Vector<V>,
     ) -> Result<()> {
-        if let Executor::Gpu(gpu) = self.executor() {
-            return launch::stencil::product(gpu, self.operand()?, Part::All, finish, x, y);
-        }
-        let (form, x, y) = (form(finish)?, x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Cpu(threads) => cpu::stencil::product(threads, self.arrays(), form, x, y),
-            _ => reference::stencil::product(self.arrays(), form, x, y),
-        }
-        Ok(())
+        self.operand().product(finish, x, y)
     }
 
     /// Whether one product is all a kernel has to do: one vector, in the order that it wants.
@@ -62,19 +52,7 @@ impl<M: Storage> StencilMatrix<M> {
         y: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<Option<V>> {
-        let (Executor::Cpu(threads), 1, true) = (
-            self.executor(),
-            x.cols(),
-            cpu::stencil::has_kernels::<M, V>(),
-        ) else {
-            return Ok(None);
-        };
-        let length = cpu::stencil::rows_scratch(self.grid(), self.unknowns());
-        let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
-        let (x, y, scratch) = (x.host()?, y.host_mut()?, scratch.host_mut()?);
-        let a = self.arrays();
-        let dot = cpu::stencil::product_of_rows(threads, a, wants_dot, x, y, scratch);
-        Ok(Some(dot))
+        self.operand().product_of_rows(wants_dot, x, y, ws)
     }
 }
 
@@ -108,7 +86,7 @@ macro_rules! operator {
             ) -> Result<bool> {
                 check_apply("stencil product", self.size(), self.executor(), x, y)?;
                 match self.product_of_rows(true, x, y, ws)? {
-                    Some(dot) => dots.write(&[dot]).map(|()| true),
+                    Some(dot) => take_sums(&[dot], dots).map(|()| true),
                     None => self.product(x, y, ws).map(|()| false),
                 }
             }
@@ -177,24 +155,3 @@ macro_rules! operator {
 }
 
 operator!(f64, f32);
-
-/// What becomes of a product, as the kernels of the host want it.
-fn form<'a, V: Real>(finish: &Finish<'a, V>) -> Result<Form<'a, V>> {
-    Ok(match finish {
-        Finish::Apply => Form::Product,
-        Finish::Combine { alpha, beta, z } => match z {
-            None => Form::Advanced {
-                alpha: alpha.evaluate(0)?,
-                beta: beta.evaluate(0)?,
-            },
-            Some(b) => Form::Residual { b: b.host()? },
-        },
-        Finish::Relax(sweep) => Form::Relaxed {
-            b: sweep.b.host()?,
-            d: sweep.d.host()?,
-            alpha: V::from_f64(sweep.alpha),
-            beta: V::from_f64(sweep.beta),
-            gamma: V::from_f64(sweep.gamma),
-        },
-    })
-}

@@ -1,8 +1,8 @@
 //! Operations on vectors of several columns, done column by column.
 
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::launch::strided::{self, Places};
+use crate::executor::Workspace;
+use crate::operations::strided::{put_column, take_column};
 use crate::scalar::Scalar;
 use crate::vector::Vector;
 
@@ -20,30 +20,9 @@ pub(super) fn by_column<V: Scalar>(
     let mut input = ws.vector::<V>(x.executor(), x.rows(), 1)?;
     let mut output = ws.vector::<V>(x.executor(), y.rows(), 1)?;
     for column in 0..cols {
-        take(x, column, &mut input)?;
+        take_column(x, column, &mut input)?;
         work(&input, &mut output)?;
-        put(&output, column, y)?;
+        put_column(&output, column, y)?;
     }
-    Ok(())
-}
-
-fn take<V: Scalar>(x: &Vector<V>, column: usize, out: &mut Vector<V>) -> Result<()> {
-    let from = Places::column(column, x.cols());
-    if let Executor::Gpu(gpu) = x.executor() {
-        return strided::copy(gpu, x.rows(), (x, from), (out, Places::from(0)));
-    }
-    let from = x.host()?.iter().skip(column).step_by(x.cols());
-    let to = out.host_mut()?.iter_mut();
-    to.zip(from).for_each(|(to, from)| *to = *from);
-    Ok(())
-}
-
-fn put<V: Scalar>(x: &Vector<V>, column: usize, out: &mut Vector<V>) -> Result<()> {
-    let (cols, to) = (out.cols(), Places::column(column, out.cols()));
-    if let Executor::Gpu(gpu) = x.executor() {
-        return strided::copy(gpu, x.rows(), (x, Places::from(0)), (out, to));
-    }
-    let to = out.host_mut()?.iter_mut().skip(column).step_by(cols);
-    to.zip(x.host()?).for_each(|(to, from)| *to = *from);
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::{Direction, Offset, Stencil, StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::launch::rows::Finish;
+use crate::operations::Finish;
 use crate::reference;
 use crate::reference::stencil::Start;
 use crate::vector::{Coefficient, Vector};

@@ -4,38 +4,11 @@
 //! side, so that a register is filled with neighbours along a line.
 
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::fields::{interleave, separate};
-use crate::launch::strided::{self, Places};
+use crate::executor::Workspace;
+use crate::operations::strided::{to_fields, to_rows};
 use crate::reference::stencil::Start;
 use crate::scalar::Scalar;
 use crate::vector::Vector;
-
-fn to_fields<V: Scalar>(unknowns: usize, rows: &Vector<V>, fields: &mut Vector<V>) -> Result<()> {
-    let Executor::Gpu(gpu) = rows.executor() else {
-        separate(unknowns, rows.host()?, fields.host_mut()?);
-        return Ok(());
-    };
-    let cells = rows.rows() / unknowns;
-    (0..unknowns).try_for_each(|unknown| {
-        let from = Places::column(unknown, unknowns);
-        let to = Places::from(unknown * cells);
-        strided::copy(gpu, cells, (rows, from), (fields, to))
-    })
-}
-
-fn to_rows<V: Scalar>(unknowns: usize, fields: &Vector<V>, rows: &mut Vector<V>) -> Result<()> {
-    let Executor::Gpu(gpu) = fields.executor() else {
-        interleave(unknowns, fields.host()?, rows.host_mut()?);
-        return Ok(());
-    };
-    let cells = rows.rows() / unknowns;
-    (0..unknowns).try_for_each(|unknown| {
-        let from = Places::from(unknown * cells);
-        let to = Places::column(unknown, unknowns);
-        strided::copy(gpu, cells, (fields, from), (rows, to))
-    })
-}
 
 /// `work` on vectors that are unknown by unknown, for vectors that are cell by cell; what `y` holds is read
 /// where it is a guess.

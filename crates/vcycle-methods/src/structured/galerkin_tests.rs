@@ -3,9 +3,9 @@
 use super::super::coarsen::coarsened;
 use super::*;
 use crate::gallery;
-use crate::launch::rows::Finish;
 use crate::linop::Size;
 use crate::matrix::{Csr, Duplicates};
+use crate::operations::Finish;
 use crate::structured::StencilMatrix;
 use crate::vector::Vector;
 

@@ -4,18 +4,15 @@ use std::sync::Arc;
 
 use super::smoothing::Smoothing;
 use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
-use crate::cpu::stencil::{Axes, Correction, Residual, Vectors};
-use crate::cpu::{self, Threads};
+use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::gpu::Gpu;
-use crate::launch;
-use crate::launch::rows::Finish;
-use crate::launch::stencil::Part;
 use crate::linop::LinOp;
-use crate::reference::stencil::{Order, Start};
+use crate::operations::Finish;
+use crate::operations::transfer::{self as operations, TransferWeights};
+use crate::reference::stencil::Start;
 use crate::scalar::{Kind, Mixes, convert};
-use crate::vector::{Coefficient, Vector};
+use crate::vector::Vector;
 
 /// What a cycle in arithmetic of `V` does on a level; vectors are unknown by unknown. Where the level is scaled all of it is about the
 /// scaled unknowns; [`enter`](Level::enter) and [`leave`](Level::leave) are the way in and out, and the
@@ -93,36 +90,14 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         self.a.column(&Finish::residual(b), x, r)
     }
 
-    /// The residual of what one sweep forward makes of zeros, on a device: a row is right when its turn
-    /// comes, so what is left are the changes of neighbours after that.
-    fn residual_after_sweep(&self, gpu: &Gpu, x: &Vector<V>, r: &mut Vector<V>) -> Result<()> {
-        let less = Finish::Combine {
-            alpha: Coefficient::real(-1.0),
-            beta: Coefficient::zero(),
-            z: None,
-        };
-        launch::stencil::product(gpu, self.a.operand()?, Part::Later, &less, x, r)
-    }
-
     /// What residuals and corrections are multiplied by between the grids.
     fn q(&self) -> Option<&Vector<V>> {
         self.scales.as_ref()?.inverses.as_ref()
     }
 
-    fn host_q(&self) -> Result<Option<&[V]>> {
-        self.q().map(Vector::host).transpose()
-    }
-
-    /// The threads and transfers of kernels that do planes one after the other, where there are planes.
-    fn by_planes(&self) -> Option<(&Threads, Axes<'_, M>)> {
-        let grid = self.grid();
-        match self.a.executor() {
-            Executor::Cpu(threads) if grid.size()[2] > 1 && cpu::stencil::has_kernels::<M, V>() => {
-                let transfers = self.transfers.iter().map(Transfer::arrays);
-                Some((threads, Axes::new(grid, transfers)))
-            }
-            _ => None,
-        }
+    /// The ways to the coarse grid, the finest first.
+    fn transfers(&self) -> impl Iterator<Item = TransferWeights<'_, M>> {
+        self.transfers.iter().map(Transfer::operand)
     }
 }
 
@@ -148,37 +123,24 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
     ) -> Result<()> {
         let _stage = ws.stage_of("residual", || self.a.bytes() + 2 * b.bytes());
         let swept = swept && self.smoothing.is_gauss_seidel();
-        let Some((threads, axes)) = self.by_planes() else {
-            let mut r = ws.vector_like::<V, V>(b)?;
-            match self.a.executor() {
-                Executor::Gpu(gpu) if swept => self.residual_after_sweep(gpu, x, &mut r)?,
-                _ => self.residual(b, x, &mut r)?,
-            }
-            return restrict_through(&self.transfers, self.q(), &r, coarse, ws);
-        };
-        let mut scratch = ws.vector::<V>(b.executor(), axes.scratch(self.unknowns()), 1)?;
-        let residual = Residual {
-            a: self.a.arrays(),
-            b: b.host()?,
-            x: x.host()?,
-            q: self.host_q()?,
-            swept: swept.then_some(Order::Forward),
-        };
-        let (coarse, scratch) = (coarse.host_mut()?, scratch.host_mut()?);
-        cpu::stencil::restrict_residual(threads, residual, axes, coarse, scratch);
-        Ok(())
+        let (a, transfers, vectors) = (self.a.operand(), self.transfers(), (self.q(), b, x));
+        if operations::restrict_residual(a, transfers, vectors, swept, coarse, ws)? {
+            return Ok(());
+        }
+        let mut r = ws.vector_like::<V, V>(b)?;
+        if !(swept && a.residual_after_sweep(x, &mut r)?) {
+            self.residual(b, x, &mut r)?;
+        }
+        restrict_through(&self.transfers, self.q(), &r, coarse, ws)
     }
 
     fn prolong(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let _stage = ws.stage_of("prolongation", || self.bytes().1 + 2 * x.bytes());
-        let Some((threads, axes)) = self.by_planes() else {
-            return prolong_through(&self.transfers, self.q(), coarse, (x, true), ws);
-        };
-        let mut scratch = ws.vector::<V>(x.executor(), axes.scratch(self.unknowns()), 1)?;
-        let correction = Correction::new(axes, self.host_q()?, coarse.host()?);
-        let (x, scratch) = (x.host_mut()?, scratch.host_mut()?);
-        cpu::stencil::add_prolonged(threads, correction, x, scratch);
-        Ok(())
+        let (shape, from) = ((self.grid(), self.unknowns()), (self.q(), coarse));
+        if operations::add_prolonged(shape, self.transfers(), from, x, ws)? {
+            return Ok(());
+        }
+        prolong_through(&self.transfers, self.q(), coarse, (x, true), ws)
     }
 
     fn scales(&self) -> Option<&Vector<V>> {
@@ -225,8 +187,9 @@ fn restrict_through<M: Storage, V: Vectors>(
     coarse: &mut Vector<V>,
     ws: &Workspace,
 ) -> Result<()> {
-    if let Executor::Gpu(gpu) = fine.executor() {
-        return Transfer::operand(transfers)?.restrict(gpu, q, fine, coarse);
+    let all = transfers.iter().map(Transfer::operand);
+    if operations::restrict_at_once(all, q, fine, coarse)? {
+        return Ok(());
     }
     let (first, rest) = transfers.split_first().expect("levels have transfers");
     if rest.is_empty() {
@@ -245,8 +208,9 @@ fn prolong_through<M: Storage, V: Vectors>(
     (fine, add): (&mut Vector<V>, bool),
     ws: &Workspace,
 ) -> Result<()> {
-    if let Executor::Gpu(gpu) = coarse.executor() {
-        return Transfer::operand(transfers)?.prolong(gpu, q, coarse, (fine, add));
+    let all = transfers.iter().map(Transfer::operand);
+    if operations::prolong_at_once(all, q, coarse, (&mut *fine, add))? {
+        return Ok(());
     }
     let (first, rest) = transfers.split_first().expect("levels have transfers");
     if rest.is_empty() {

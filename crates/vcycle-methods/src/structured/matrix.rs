@@ -6,12 +6,11 @@ use super::{Grid, Stencil};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, check_memory};
 use crate::fields::interleave;
-use crate::launch::stencil::StencilOperand;
 use crate::linop::Size;
 use crate::multiversion;
-use crate::reference::stencil::StencilArrays;
+use crate::operations::stencil::StencilEntries;
+use crate::operations::vector::copy_numbers;
 use crate::scalar::{Field, Scalar, bf16, convert, convert_slice, f16};
-use crate::{cpu, reference};
 
 /// Values that one task looks at.
 const PART: usize = 64 * 1024;
@@ -177,10 +176,8 @@ impl<T: Storage> StencilMatrix<T> {
     /// # Errors
     /// When a device has no memory for it, or cannot number its rows.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
-        if let Executor::Gpu(gpu) = executor
-            && self.size().rows >= u32::MAX as usize
-        {
-            return Err(gpu.lacks("stencil matrix", "so many rows"));
+        if executor.is_device() && self.size().rows >= u32::MAX as usize {
+            return Err(executor.lacks("stencil matrix", "so many rows"));
         }
         executor.check_room(self.bytes())?;
         Ok(Self {
@@ -203,27 +200,14 @@ impl<T: Storage> StencilMatrix<T> {
         }
     }
 
-    /// The arrays, for kernels of a device.
-    #[doc(hidden)]
-    pub fn operand(&self) -> Result<StencilOperand<'_>> {
-        Ok(StencilOperand {
-            grid: self.grid,
-            offsets: self.stencil.offsets(),
-            unknowns: self.unknowns,
-            base: self.base as f32,
-            kind: T::KIND,
-            values: self.values.device()?,
-        })
-    }
-
-    /// The arrays, for kernels.
-    pub(crate) fn arrays(&self) -> StencilArrays<'_, T> {
-        StencilArrays {
+    /// The matrix as operations take it, wherever it is.
+    pub(super) fn operand(&self) -> StencilEntries<'_, T> {
+        StencilEntries {
             grid: self.grid,
             offsets: self.stencil.offsets(),
             unknowns: self.unknowns,
             base: self.base,
-            values: self.values(),
+            values: &self.values,
         }
     }
 
@@ -335,10 +319,7 @@ impl<T: Storage> StencilMatrix<T> {
 /// Values in another type, rounded to nearest.
 pub(super) fn converted<T: Scalar, S: Scalar>(executor: &Executor, values: &[T]) -> Result<Vec<S>> {
     let mut made = zeros(executor, values.len())?;
-    match &executor.on_host() {
-        Executor::Cpu(threads) => cpu::vector::copy(threads, values, &mut made),
-        _ => reference::vector::copy(values, &mut made),
-    }
+    copy_numbers(executor, values, &mut made);
     Ok(made)
 }
 

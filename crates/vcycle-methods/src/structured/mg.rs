@@ -13,9 +13,11 @@ use crate::cpu::stencil::Vectors;
 use crate::error::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
+use crate::host_stages::STRUCTURED;
 use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
 use crate::multigrid::{LevelPrecisions, LevelScaling, Report};
+use crate::operations::on_host;
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, Scalar};
 
@@ -116,6 +118,7 @@ impl StructMg {
     ) -> Result<Generated<T>> {
         let _stage = ws.stage("struct-mg set-up", 0);
         let executor = a.executor().clone();
+        on_host(&executor, STRUCTURED);
         let a = self.stencil(a.as_ref())?;
         let asked = self.precision.as_ref();
         let asked = asked.map(|asked| asked.capped(solver_unit::<T>()));
@@ -173,9 +176,9 @@ impl StructMg {
         a: &'a dyn LinOp<T>,
     ) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
-            return match stencil.executor() {
-                Executor::Gpu(_) => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
-                _ => Ok(Cow::Borrowed(stencil)),
+            return match stencil.executor().is_device() {
+                true => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
+                false => Ok(Cow::Borrowed(stencil)),
             };
         }
         let entries = entries(a, "struct-mg")?;
@@ -293,9 +296,9 @@ fn chosen(a: &StencilMatrix<f64>, largest: f64, solver: Unit) -> (LevelPrecision
 
 /// A cycle on vectors of `V` as an operator on vectors of `T`.
 fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(cycle: VCycle<V>) -> Result<Arc<dyn LinOp<T>>> {
-    match cycle.executor() {
-        Executor::Gpu(_) => seen_as::<V, T>(Arc::new(cycle)),
-        _ => Ok(Arc::new(Outer::<V, T>::new(cycle))),
+    match cycle.executor().is_device() {
+        true => seen_as::<V, T>(Arc::new(cycle)),
+        false => Ok(Arc::new(Outer::<V, T>::new(cycle))),
     }
 }
 

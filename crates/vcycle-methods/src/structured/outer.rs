@@ -151,10 +151,7 @@ impl<V: Vectors> Order<'_, V> {
     fn for_tasks(&self, bytes: usize, cells: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
         let length = TASK / self.unknowns;
         let task = |number: usize| work(number * length..((number + 1) * length).min(cells));
-        match self.executor {
-            Executor::Cpu(threads) => threads.for_each(cells.div_ceil(length), bytes, &task),
-            _ => (0..cells.div_ceil(length)).for_each(task),
-        }
+        self.executor.for_each(cells.div_ceil(length), bytes, &task);
     }
 }
 

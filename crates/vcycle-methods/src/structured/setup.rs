@@ -15,7 +15,6 @@ use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::launch::setup::Queue;
 use crate::linop::LinOp;
 use crate::multigrid::{DenseLu, LevelFacts, LevelPrecisions, LevelScaling, Report, StageTime};
 use crate::precision::{Precision, Unit};
@@ -292,8 +291,8 @@ fn factorised_densely<V: Mixes<V, V>>(
     executor: &Executor,
 ) -> Result<Arc<dyn LinOp<V>>> {
     let a = a.to_csr();
-    match Queue::of(executor) {
-        Some(queue) => Ok(Arc::new(DenseLu::inverse::<V>(queue, &a)?)),
+    match DenseLu::inverse::<V>(executor, &a)? {
+        Some(inverse) => Ok(Arc::new(inverse)),
         None => Ok(Arc::new(DenseLu::new(&a))),
     }
 }

@@ -9,7 +9,7 @@ use crate::cpu::stencil::Vectors;
 use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::launch::rows::Finish;
+use crate::operations::Finish;
 use crate::reference::stencil::Start;
 use crate::scalar::Mixes;
 use crate::text;

@@ -4,12 +4,12 @@ use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
+use crate::executor::Workspace;
 use crate::linop::check_apply;
+use crate::reference;
 use crate::reference::stencil::{Order, Start};
 use crate::scalar::convert;
 use crate::vector::Vector;
-use crate::{cpu, launch, reference};
 
 /// Smallest part of a diagonal entry that its pivot may be: arithmetic is in single precision.
 const PIVOT: f64 = 1e-5;
@@ -77,25 +77,7 @@ impl<M: Storage> StencilMatrix<M> {
             Direction::Forward => Order::Forward,
             Direction::Backward => Order::Backward,
         };
-        if let Executor::Gpu(gpu) = self.executor() {
-            return launch::stencil::gauss_seidel(gpu, self.operand()?, (order, start), b, x);
-        }
-        let Executor::Cpu(threads) = self.executor() else {
-            let (b, x) = (b.host()?, x.host_mut()?);
-            reference::stencil::gauss_seidel(self.arrays(), (order, start), b, x);
-            return Ok(());
-        };
-        let length = cpu::stencil::scratch_length(self.grid(), self.unknowns());
-        let mut scratch = ws.vector::<V>(self.executor(), length, 1)?;
-        cpu::stencil::gauss_seidel(
-            threads,
-            self.arrays(),
-            (order, start),
-            b.host()?,
-            x.host_mut()?,
-            scratch.host_mut()?,
-        );
-        Ok(())
+        self.operand().gauss_seidel((order, start), b, x, ws)
     }
 
     /// Fails, naming the row, if a diagonal entry is zero, or becomes so where the unknowns of its cell

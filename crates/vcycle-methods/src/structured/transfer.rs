@@ -1,19 +1,15 @@
 //! Transfers between a grid and the grid with half the cells along one axis.
 
-use std::ops::Range;
-
 use super::matrix::converted;
 use super::{Grid, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::launch::transfer::TransferOperand;
 use crate::linop::{Size, check_size};
 use crate::multiversion;
-use crate::reference::stencil::TransferArrays;
+use crate::operations::transfer::TransferWeights;
 use crate::scalar::{Kind, convert_slice};
 use crate::vector::Vector;
-use crate::{cpu, reference};
 
 /// Lines that one task converts.
 const LINES: usize = 64;
@@ -135,18 +131,14 @@ impl<W: Storage> Transfer<W> {
         }
     }
 
-    /// Transfers that follow one another, along z, y and x or some of them, as kernels of a device take
-    /// them: all at once.
-    pub(super) fn operand(transfers: &[Self]) -> Result<TransferOperand> {
-        let mut weights = [None; 3];
-        for transfer in transfers {
-            weights[transfer.axis] = Some(transfer.weights.device()?);
+    /// The transfer as operations take it, wherever it is.
+    pub(super) fn operand(&self) -> TransferWeights<'_, W> {
+        TransferWeights {
+            fine: self.fine,
+            axis: self.axis,
+            unknowns: self.unknowns,
+            weights: &self.weights,
         }
-        Ok(TransferOperand {
-            fine: transfers[0].fine,
-            kind: W::KIND,
-            weights,
-        })
     }
 
     /// The same transfer with weights of another type; in 16 bits both weights of a cell keep their sum.
@@ -188,37 +180,6 @@ impl<W: Storage> Transfer<W> {
         );
     }
 
-    /// The weights of an unknown.
-    pub(super) fn weights_of(&self, unknown: usize) -> &[W] {
-        let share = 2 * self.coarse().cells();
-        &self.weights()[unknown * share..][..share]
-    }
-
-    /// What kernels want for all unknowns at once.
-    pub(super) fn arrays(&self) -> TransferArrays<'_, W> {
-        TransferArrays {
-            fine: self.fine,
-            axis: self.axis,
-            weights: self.weights(),
-        }
-    }
-
-    /// What kernels want for each unknown, and its places in fine and coarse vectors.
-    fn parts(
-        &self,
-    ) -> impl Iterator<Item = (TransferArrays<'_, W>, Range<usize>, Range<usize>)> + '_ {
-        let (fine, coarse) = (self.fine.cells(), self.coarse().cells());
-        (0..self.unknowns).map(move |unknown| {
-            let arrays = TransferArrays {
-                fine: self.fine,
-                axis: self.axis,
-                weights: self.weights_of(unknown),
-            };
-            let place = |cells: usize| unknown * cells..(unknown + 1) * cells;
-            (arrays, place(fine), place(coarse))
-        })
-    }
-
     /// `coarse = P^T (q fine)` with one number `q` a fine cell, or ones.
     ///
     /// # Errors
@@ -231,21 +192,7 @@ impl<W: Storage> Transfer<W> {
         coarse: &mut Vector<V>,
     ) -> Result<()> {
         self.check("restriction", q, coarse, fine)?;
-        if let Executor::Gpu(gpu) = self.weights.executor() {
-            let all = Self::operand(std::slice::from_ref(self))?;
-            return all.restrict(gpu, q, fine, coarse);
-        }
-        let q = q.map(Vector::host).transpose()?;
-        let (fine, coarse) = (fine.host()?, coarse.host_mut()?);
-        for (arrays, from, to) in self.parts() {
-            let q = q.map(|q| &q[from.clone()]);
-            let (fine, coarse) = (&fine[from], &mut coarse[to]);
-            match self.weights.executor() {
-                Executor::Cpu(threads) => cpu::stencil::restrict(threads, arrays, q, fine, coarse),
-                _ => reference::stencil::restrict(arrays, q, fine, coarse),
-            }
-        }
-        Ok(())
+        self.operand().restrict(q, fine, coarse)
     }
 
     /// `fine = q P coarse`, or added to what `fine` holds.
@@ -261,23 +208,7 @@ impl<W: Storage> Transfer<W> {
         add: bool,
     ) -> Result<()> {
         self.check("prolongation", q, coarse, fine)?;
-        if let Executor::Gpu(gpu) = self.weights.executor() {
-            let all = Self::operand(std::slice::from_ref(self))?;
-            return all.prolong(gpu, q, coarse, (fine, add));
-        }
-        let q = q.map(Vector::host).transpose()?;
-        let (coarse, fine) = (coarse.host()?, fine.host_mut()?);
-        for (arrays, to, from) in self.parts() {
-            let q = q.map(|q| &q[to.clone()]);
-            let (coarse, fine) = (&coarse[from], &mut fine[to]);
-            match self.weights.executor() {
-                Executor::Cpu(threads) => {
-                    cpu::stencil::prolong(threads, arrays, q, coarse, fine, add)
-                }
-                _ => reference::stencil::prolong(arrays, q, coarse, fine, add),
-            }
-        }
-        Ok(())
+        self.operand().prolong(q, coarse, fine, add)
     }
 
     fn check<V: Vectors>(

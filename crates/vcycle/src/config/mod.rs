@@ -168,9 +168,9 @@ impl RunConfig {
     pub fn of(executor: &Executor) -> Self {
         Self {
             device: executor.name().to_owned(),
-            threads: match executor {
-                Executor::Gpu(_) => None,
-                _ => Some(executor.threads()),
+            threads: match executor.is_device() {
+                true => None,
+                false => Some(executor.threads()),
             },
         }
     }

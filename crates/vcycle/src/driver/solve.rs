@@ -148,6 +148,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_device_leaves_to_the_host_is_told_once() {
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
+        let (a, b) = blocks(0.3, 8);
+        let a = Arc::new(a.copy_to(&device).unwrap());
+        let b = b.copy_to(&device).unwrap();
+        let told = |preconditioner: &str| {
+            let config = format!("solver = \"cg\"\npreconditioner = \"{preconditioner}\"");
+            let config = Config::from_toml(&config).unwrap();
+            let solution = solve(&config, &a, &b, &Workspace::new()).unwrap();
+            assert!(solution.outcome.converged(), "{preconditioner}");
+            solution.messages
+        };
+        assert!(told("jacobi").is_empty());
+        // Both of its triangles are set up by the host.
+        for (message, stage) in told("ic0").iter().zip(["ic0 set-up", "triangular sweeps"]) {
+            assert!(message.contains(stage), "{message}");
+        }
+        assert_eq!(told("ic0").len(), 2);
+    }
+
+    #[test]
     fn a_chosen_solver_is_not_replaced() {
         let solution = solve_with("solver = \"cg\"\npreconditioner = \"none\"", 2.0);
         assert_eq!(solution.config.solver.name(), "cg");

@@ -72,7 +72,7 @@ impl<T: Scalar> System<T> {
     /// positive diagonal, which is found out there, its size is all that counts: nothing travels.
     pub fn facts(&self) -> Facts {
         let a = &self.matrix;
-        let on_device = matches!(a.executor(), Executor::Gpu(_)) && !T::KIND.is_complex();
+        let on_device = a.executor().has_kernels_for(T::KIND);
         if !on_device || !matches!(a.symmetric_and_positive(), Ok([true, true])) {
             return a.facts();
         }
@@ -87,7 +87,7 @@ impl<T: Scalar> System<T> {
         let mut facts = Csr::<T>::identity(&Executor::reference(), 1).facts();
         (facts.rows, facts.columns) = (a.size().rows, a.size().cols);
         facts.nonzeros = a.nonzeros();
-        facts.on_device = matches!(a.executor(), Executor::Gpu(_));
+        facts.on_device = a.executor().is_device();
         facts
     }
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use vcycle_core::operations::HostStages;
+
 use super::auto::{Attempt, attempts};
 use super::projection::Projection;
 use super::refine::refine;
@@ -11,7 +13,7 @@ use super::storage::{StoredMatrix, Wide, Working};
 use super::{Solution, System};
 use crate::config::{Config, PreconditionerConfig, RunConfig, SolverConfig, Unit};
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
+use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
 use crate::multigrid::{Amg, Hierarchy, LevelPrecisions, NearNullspace, Report};
@@ -185,9 +187,20 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     fn set_up(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
         let begin = Instant::now();
         let _stage = self.ws.stage("set-up", 0);
+        let host_stages = HostStages::watch();
         let solver = self.build(attempt);
+        self.say(host_stages.tell(self.ws.log()));
         self.setup += begin.elapsed();
         solver
+    }
+
+    /// Adds messages that were not told before, by an earlier attempt say.
+    fn say(&mut self, notes: Vec<String>) {
+        for note in notes {
+            if !self.messages.contains(&note) {
+                self.messages.push(note);
+            }
+        }
     }
 
     fn build(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
@@ -235,7 +248,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         self.decided = Some(PreconditionerConfig::Amg(hierarchy.amg().clone()));
         self.multigrid = Some(hierarchy.report().clone());
         self.messages.extend(hierarchy.report().stalled.clone());
-        self.messages.extend(hierarchy.report().notes.clone());
+        self.say(hierarchy.report().notes.clone());
         self.messages.extend(hierarchy.report().scaling_note());
         Ok(hierarchy)
     }
@@ -364,7 +377,7 @@ fn stencil_of<T: Wide>(config: &Config, a: &Csr<T>) -> Option<Arc<StencilMatrix<
         return None;
     };
     let is_asked_for = config.solver.is_auto() && T::KIND == Kind::F64;
-    if !is_asked_for || matches!(a.executor(), Executor::Gpu(_)) {
+    if !is_asked_for || a.executor().is_device() {
         return None;
     }
     let stencil = parameters.stencil::<T>(a).ok()?;

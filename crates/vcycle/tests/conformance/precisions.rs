@@ -112,10 +112,8 @@ pub fn all_real_combinations(executor: &Executor) {
 macro_rules! on_a_device {
     ($($name:ident: $m:ty, [$(($x:ty, $y:ty)),*];)*) => {
         $(pub fn $name(executor: &Executor) {
-            let Executor::Gpu(gpu) = executor else {
-                unreachable!("for devices")
-            };
-            let cases: Vec<Case> = match gpu.device().properties().is_cpu {
+            let device = executor.device().expect("for devices");
+            let cases: Vec<Case> = match device.properties().is_cpu {
                 true => vec![$(one_column::<$m, $x, $y>),*],
                 false => combinations!(one_column;
                     $m; [f64, f32, f16, bf16]; [f64, f32, f16, bf16]),

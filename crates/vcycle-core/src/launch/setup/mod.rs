@@ -1,8 +1,8 @@
 //! Set-ups on a device: the kernels of their stages.
 //!
-//! A stage that has kernels asks for the [`Queue`] of its matrix and works with buffers of the
-//! device; one that has none asks for host slices, which are copied then. Kernels of a stage stand
-//! in a file of their own in `kernels/`:
+//! A stage that has kernels is an operation of `operations`, which gives it the [`Queue`] of its matrix; it
+//! works with buffers of the device. One that has none asks for host slices, which are copied then. Kernels
+//! of a stage stand in a file of their own in `kernels/`:
 //!
 //! ```text
 //! KERNEL mine(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT counts) {
@@ -12,7 +12,6 @@
 //!
 //! ```text
 //! const FILE: File = kernel_file!("mine.c");
-//! let Some(queue) = Queue::of(a.executor()) else { return on_host(a) };
 //! let mut counts = queue.room::<u32>(rows)?;
 //! queue.items(FILE, "mine", &[], rows, &[number(rows), read(offsets)?, write(&mut counts)?])?;
 //! let (offsets, entries) = queue.offsets(&counts)?;
@@ -53,6 +52,7 @@ use crate::executor::{Buffer, Element, Executor};
 use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
 use crate::scalar::Scalar;
 
+pub use entries::Extremes;
 pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
 pub(crate) use products::{Factors, Product};

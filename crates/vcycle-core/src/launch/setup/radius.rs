@@ -21,7 +21,7 @@ pub fn scattered<T: Scalar>(queue: Queue<'_>, rows: usize) -> Result<Buffer<T>> 
 }
 
 /// What so many steps of the power method find of the spectral radius of `D^-1 A`.
-pub fn power_method(
+pub(super) fn power_method(
     queue: Queue<'_>,
     a: &Csr<f64>,
     diagonal: &Buffer<f64>,

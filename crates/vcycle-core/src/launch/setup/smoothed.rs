@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vcycle_gpu::Argument;
 
 use super::binned::{Binned, Maker, NO_TABLE};
+use super::radius::power_method;
 use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
@@ -101,9 +102,9 @@ impl<'a> Filtered<'a> {
         self.bound
     }
 
-    /// The diagonal.
-    pub fn diagonal(&self) -> &Buffer<f64> {
-        &self.diagonal
+    /// What so many steps of the power method find of the spectral radius of `D^-1 A`.
+    pub fn power_method(&self, steps: usize) -> Result<f64> {
+        power_method(self.queue, self.a, &self.diagonal, steps)
     }
 
     /// `(I - factor D^-1 A) T`.

@@ -11,15 +11,14 @@ use super::rowwise::{self, Rowwise, check_padding, rowwise_operator};
 use super::{Csr, Pattern, Rows, balance, build, fill_rows, zeroed};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::gpu::Gpu;
-use crate::launch::rows::Operand;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::operations::rows::Part;
 use crate::reference::bsr::BsrArrays;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
-use crate::{cpu, launch, reference};
+use crate::{cpu, reference};
 
 /// Rows and columns of the largest blocks.
 const LARGEST: usize = 64;
@@ -207,17 +206,13 @@ impl<T: Scalar> Rowwise for Bsr<T> {
         self.block.rows
     }
 
-    fn operands(&self, on: &Gpu, cols: usize) -> Result<Vec<Operand>> {
-        let [offsets, columns] = self.pattern.device()?;
-        let blocks = launch::bsr::Blocks {
+    fn parts(&self) -> Result<Vec<Part<'_, T>>> {
+        Ok(vec![Part::Blocks {
             size: Rowwise::size(self),
             block: self.block,
-            count: self.pattern.nonzeros(),
-            offsets,
-            columns,
-            values: self.values.device()?,
-        };
-        Ok(vec![launch::bsr::rows(blocks).operand(on, cols)])
+            pattern: &self.pattern,
+            values: &self.values,
+        }])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
@@ -226,9 +221,8 @@ impl<T: Scalar> Rowwise for Bsr<T> {
     {
         let a = self.arrays();
         match self.executor() {
-            Executor::Reference => reference::bsr::add::<T, X, Y>(a, first, sums, x),
-            Executor::Gpu(_) => unreachable!("products on devices have kernels of their own"),
             Executor::Cpu(_) => cpu::bsr::add::<T, X, Y>(a, first, sums, x),
+            _ => reference::bsr::add::<T, X, Y>(a, first, sums, x),
         }
     }
 }

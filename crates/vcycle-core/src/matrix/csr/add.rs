@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::build::{Rows, Value, build};
 use super::{Csr, Pattern};
 use crate::error::Result;
-use crate::launch::setup::Queue;
 use crate::linop::check_size;
+use crate::operations::products;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
@@ -59,8 +59,8 @@ impl Pattern {
     /// For patterns of different size or on different executors, and when memory is short.
     pub fn union(&self, other: &Pattern) -> Result<Arc<Pattern>> {
         check_sum(self, other)?;
-        if let Some(queue) = Queue::of(self.executor()) {
-            return Ok(Arc::new(queue.union(self, other)?));
+        if let Some(union) = products::union(self, other)? {
+            return Ok(Arc::new(union));
         }
         let arrays = build(
             self.executor(),

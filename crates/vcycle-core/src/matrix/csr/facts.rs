@@ -7,9 +7,8 @@ use serde::Serialize;
 use super::norms::modulus;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::launch::setup::Queue;
 use crate::multiversion;
+use crate::operations::entries;
 use crate::reference::csr::CsrArrays;
 use crate::scalar::{Field, Real, Scalar, f16};
 
@@ -196,7 +195,7 @@ impl<T: Scalar> Csr<T> {
             fits_f32: seen.largest <= f64::from(f32::MAX),
             f16_underflows: seen.f16_underflows,
             bytes: self.bytes(),
-            on_device: matches!(self.executor(), Executor::Gpu(_)),
+            on_device: self.executor().is_device(),
             jumps: false,
         }
     }
@@ -204,8 +203,8 @@ impl<T: Scalar> Csr<T> {
     /// Of all facts, whether the matrix is symmetric and whether its diagonal is positive.
     #[doc(hidden)]
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
-        if let Some(queue) = Queue::real::<T>(self.executor()) {
-            let found = queue.check_symmetry(self, [SYMMETRY_TOLERANCE, CANCELLED])?;
+        let tolerances = [SYMMETRY_TOLERANCE, CANCELLED];
+        if let Some(found) = entries::check_symmetry(self, tolerances)? {
             return Ok(found.map(|row| row.is_none()));
         }
         let facts = self.facts();

@@ -4,16 +4,15 @@
 //! `P` in another. Neither `R A` nor `A P` is ever stored, which for matrices of meshes are larger
 //! than the result.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::accumulator::Accumulator;
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
 use super::{Csr, Pattern, SpGemm};
 use crate::error::Result;
-use crate::executor::Buffer;
-use crate::launch::setup::{Classes, Factors, Grouped, Product, Queue};
 use crate::linop::Size;
+use crate::operations::products;
 use crate::scalar::Scalar;
 
 /// The Galerkin product `R A P` with its symbolic phase kept, for matrices whose values change.
@@ -46,7 +45,7 @@ pub struct Galerkin {
     device: Option<Box<[SpGemm; 2]>>,
     /// The rows by their sizes, for a `P` on a device that has one entry a row; none if that does not
     /// serve.
-    classes: OnceLock<Option<Classes>>,
+    kept: products::Kept,
 }
 
 impl Galerkin {
@@ -57,8 +56,8 @@ impl Galerkin {
     pub fn symbolic<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Self> {
         let (r, a, p) = (r.pattern(), a.pattern(), p.pattern());
         let size = check(r, a, p)?;
-        if let Some(queue) = Queue::of(r.executor()) {
-            return Self::on_device(queue, r, a, p);
+        if let Some(single) = products::has_single_entries(p)? {
+            return Self::on_device(single, r, a, p);
         }
         let pieces = balance_by_flops(r, a)?;
         let nothing = (|(): &mut (), _, _| (), |(): &mut (), (), _| ());
@@ -70,19 +69,23 @@ impl Galerkin {
             p: Arc::clone(p),
             pieces,
             device: None,
-            classes: OnceLock::new(),
+            kept: products::Kept::default(),
         })
     }
 
     fn on_device(
-        queue: Queue<'_>,
+        single: bool,
         r: &Arc<Pattern>,
         a: &Arc<Pattern>,
         p: &Arc<Pattern>,
     ) -> Result<Self> {
-        let (coarse, device) = match p.has_single_entries(&queue)? {
-            true => (Arc::new(Product::fused(queue, r, a, p)?.symbolic()?), None),
-            false => {
+        let fused = match single {
+            true => products::fused_pattern(r, a, p)?,
+            false => None,
+        };
+        let (coarse, device) = match fused {
+            Some(coarse) => (Arc::new(coarse), None),
+            None => {
                 let right = SpGemm::symbolic(a, p)?;
                 let left = SpGemm::symbolic(r, right.pattern())?;
                 (Arc::clone(left.pattern()), Some(Box::new([left, right])))
@@ -95,7 +98,7 @@ impl Galerkin {
             p: Arc::clone(p),
             pieces: Vec::new(),
             device,
-            classes: OnceLock::new(),
+            kept: products::Kept::default(),
         })
     }
 
@@ -108,36 +111,18 @@ impl Galerkin {
             let [left, right] = &**products;
             return left.numeric(r, &right.numeric(a, p)?);
         }
-        if let Some(queue) = Queue::real::<T>(self.coarse.executor()) {
+        if self.coarse.executor().has_kernels_for(T::KIND) {
             self.check_factors(r, a, p)?;
-            let values = self.renewed(queue, r, a, p)?;
+        }
+        let patterns = (&*self.r, &*self.a, &*self.p);
+        let factors = (r, a, p);
+        if let Some(values) = products::fused_values(&self.kept, patterns, factors, &self.coarse)? {
             return Ok(Csr::of_buffers(&self.coarse, values));
         }
         let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
         let mut coarse = Csr::with_pattern(&self.coarse, values)?;
         self.renew(r, a, p, &mut coarse)?;
         Ok(coarse)
-    }
-
-    /// The values on a device, where `P` has one entry a row.
-    fn renewed<T: Scalar>(
-        &self,
-        queue: Queue<'_>,
-        r: &Csr<T>,
-        a: &Csr<T>,
-        p: &Csr<T>,
-    ) -> Result<Buffer<T>> {
-        let grouped = Grouped { queue, r, a, p };
-        if self.classes.get().is_none() {
-            // Where two threads come here at once both have found the same.
-            let _ = self.classes.set(grouped.classes()?);
-        }
-        if let Some(Some(classes)) = self.classes.get() {
-            return grouped.renewed(classes, &self.coarse);
-        }
-        let product = Product::fused(queue, &self.r, &self.a, &self.p)?;
-        let (a, b, p) = (r, a, Some(p));
-        product.numeric(Factors { a, b, p }, &self.coarse)
     }
 
     /// Replaces the values of `coarse` by those of `R A P`.
@@ -152,7 +137,7 @@ impl Galerkin {
         coarse: &mut Csr<T>,
     ) -> Result<()> {
         check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
-        if Queue::real::<T>(self.coarse.executor()).is_some() {
+        if self.coarse.executor().has_kernels_for(T::KIND) {
             *coarse = self.numeric(r, a, p)?;
             return Ok(());
         }
@@ -188,12 +173,11 @@ impl Galerkin {
 /// # Errors
 /// For matrices that do not fit or live on different executors, and when memory is short.
 pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
-    if let Some(queue) = Queue::real::<T>(r.executor()) {
-        check(r.pattern(), a.pattern(), p.pattern())?;
-        return queue.galerkin(r, a, p);
-    }
     let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
     let size = check(patterns.0, patterns.1, patterns.2)?;
+    if let Some(product) = products::galerkin(r, a, p)? {
+        return Ok(product);
+    }
     let pieces = balance_by_flops(patterns.0, patterns.1)?;
     let arrays = rows_of_product(patterns, &pieces, arithmetic(r, a, p), T::store)?;
     Ok(arrays.into_csr(r.executor(), size))

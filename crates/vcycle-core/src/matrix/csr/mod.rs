@@ -42,10 +42,10 @@ pub use triplets::{compress, offsets};
 
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::Queue;
 use crate::linop::Size;
+use crate::operations::entries;
+use crate::operations::vector::copy_numbers;
 use crate::scalar::{Field, Scalar};
-use crate::{cpu, reference};
 
 /// What to do with a position that is given more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -260,9 +260,8 @@ impl<T: Scalar> Csr<T> {
 
     /// The diagonal; zero where no entry is stored.
     pub fn diagonal(&self) -> Vec<T> {
-        if let Some(queue) = Queue::real::<T>(self.executor()) {
-            let diagonal = queue.diagonal(self).map(Buffer::into_vec);
-            return diagonal.expect("the device still answers");
+        if let Some(diagonal) = entries::diagonal(self).expect("the device still answers") {
+            return diagonal.into_vec();
         }
         let arrays = self.at_hand();
         let of_row = |place: &mut usize, row: usize| {
@@ -290,15 +289,11 @@ impl<T: Scalar> Csr<T> {
                 to: S::KIND,
             });
         }
-        if let Some(queue) = Queue::real::<T>(self.executor()).filter(|_| !S::KIND.is_complex()) {
-            let values = queue.convert(&self.values)?;
+        if let Some(values) = entries::convert(&self.values)? {
             return Ok(Csr::of_buffers(&self.pattern, values));
         }
         let mut values: Vec<S> = zeroed(self.executor(), self.nonzeros())?;
-        match self.executor().on_host() {
-            Executor::Cpu(threads) => cpu::vector::copy(&threads, self.values(), &mut values),
-            _ => reference::vector::copy(self.values(), &mut values),
-        }
+        copy_numbers(self.executor(), self.values(), &mut values);
         Csr::with_pattern(&self.pattern, values)
     }
 
@@ -388,8 +383,8 @@ impl<T: Scalar> Csr<T> {
 
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
-        if let Some(queue) = Queue::real::<T>(self.executor()) {
-            return match queue.not_finite(self)? {
+        if let Some(found) = entries::not_finite(self)? {
+            return match found {
                 None => Ok(()),
                 Some(row) => Err(self.non_finite(row)?),
             };

@@ -2,7 +2,7 @@
 
 use super::Csr;
 use crate::error::Result;
-use crate::launch::setup::Queue;
+use crate::operations::entries;
 use crate::scalar::{Field, Real, Scalar};
 
 /// Absolute row sums over the diagonal of dominant rows are below this.
@@ -52,8 +52,8 @@ impl<T: Scalar> Csr<T> {
     /// [`norm_max`](Self::norm_max), where a device may be short of memory.
     #[doc(hidden)]
     pub fn largest_entry(&self) -> Result<f64> {
-        if let Some(queue) = Queue::real::<T>(self.executor()) {
-            return Ok(queue.extremes(self)?.largest);
+        if let Some(found) = entries::extremes(self)? {
+            return Ok(found.largest);
         }
         let values = self.values();
         let parts = self.map_pieces(|rows| {
@@ -67,12 +67,11 @@ impl<T: Scalar> Csr<T> {
     /// zero. Those of a device come first, and the host waits for them once.
     #[doc(hidden)]
     pub fn largest_and_least_pivots(matrices: &[&Self]) -> Result<Vec<(f64, f64)>> {
-        let on_host = |a: &&Self| Queue::real::<T>(a.executor()).is_none();
+        let on_host = |a: &&Self| !a.executor().has_kernels_for(T::KIND);
         let host = matrices.iter().position(on_host);
         let (there, here) = matrices.split_at(host.unwrap_or(matrices.len()));
         let mut all = Vec::new();
-        if let Some(queue) = there.first().and_then(|a| Queue::real::<T>(a.executor())) {
-            let extremes = queue.all_extremes(there)?;
+        if let Some(extremes) = entries::all_extremes(there)? {
             all.extend(extremes.iter().map(|e| (e.largest, e.smallest_diagonal)));
         }
         all.extend(here.iter().map(|a| a.largest_and_least_pivot()));
@@ -95,10 +94,9 @@ impl<T: Scalar> Csr<T> {
     /// that of a diffusion whose coefficient jumps; nobody asks the host.
     #[doc(hidden)]
     pub fn has_jumps(&self) -> Result<bool> {
-        let Some(queue) = Queue::real::<T>(self.executor()) else {
+        let Some(found) = entries::extremes(self)? else {
             return Ok(false);
         };
-        let found = queue.extremes(self)?;
         Ok(found.row_sum < DOMINANT && found.largest > JUMP * found.smallest_diagonal)
     }
 

@@ -9,8 +9,8 @@ use crate::arrays::Pattern;
 use crate::cut::{self, Slice};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::Queue;
 use crate::linop::Size;
+use crate::operations::entries;
 use crate::runs::{self, Run};
 use crate::scalar::Scalar;
 
@@ -92,8 +92,8 @@ impl Pattern {
         if self.size != other.size || !self.executor().shares_memory_with(other.executor()) {
             return false;
         }
-        if let Some(queue) = Queue::of(self.executor()) {
-            return queue.same(self, other).expect("the device still answers");
+        if let Some(same) = entries::same(self, other).expect("the device still answers") {
+            return same;
         }
         self.offsets() == other.offsets() && self.columns() == other.columns()
     }
@@ -115,12 +115,6 @@ impl Pattern {
     #[doc(hidden)]
     pub fn buffers(&self) -> (&Buffer<usize>, &Buffer<u32>) {
         (&self.offsets, &self.columns)
-    }
-
-    /// The arrays on a device: row offsets and columns.
-    #[doc(hidden)]
-    pub fn device(&self) -> Result<[vcycle_gpu::Address; 2]> {
-        Ok([self.offsets.device()?, self.columns.device()?])
     }
 
     /// Slices of rows for products with the transpose; the same for any number of threads.
@@ -168,8 +162,8 @@ pub(super) fn check_order(
     columns: &Buffer<u32>,
 ) -> Result<()> {
     let (limit, entries) = (size.cols, columns.len());
-    let row = match Queue::of(columns.executor()) {
-        Some(queue) => queue.check_order(size, offsets, columns)?,
+    let row = match entries::check_order(size, offsets, columns)? {
+        Some(row) => row,
         None => {
             let (offsets, columns) = (offsets.host()?, columns.host()?);
             let fine = |row: usize| {

@@ -2,8 +2,8 @@
 
 use super::Csr;
 use crate::error::Result;
-use crate::launch::setup::Queue;
 use crate::linop::{Size, check_size};
+use crate::operations::entries;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
@@ -12,8 +12,7 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When memory is short.
     pub fn scale(&self, alpha: T::Arith) -> Result<Self> {
-        if let Some(queue) = Queue::real::<T>(self.executor()) {
-            let values = queue.scaled(&self.values, alpha)?;
+        if let Some(values) = entries::scaled(&self.values, alpha)? {
             return Ok(Csr::of_buffers(&self.pattern, values));
         }
         let values = self.values();

@@ -11,8 +11,8 @@ use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::{Csr, Pattern};
 use crate::cut::balance;
 use crate::error::{Error, Result};
-use crate::launch::setup::{Factors, Product, Queue};
 use crate::linop::{Size, check_size};
+use crate::operations::products;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
@@ -34,8 +34,8 @@ impl<T: Scalar> Csr<T> {
     /// For matrices that do not fit or live on different executors, and when memory is short.
     pub fn multiply(&self, b: &Self) -> Result<Self> {
         let size = check_product(&self.pattern, &b.pattern)?;
-        if let Some(queue) = Queue::real::<T>(self.executor()) {
-            return queue.multiply(self, b);
+        if let Some(product) = products::multiply(self, b)? {
+            return Ok(product);
         }
         let pieces = balance_by_flops(&self.pattern, &b.pattern)?;
         let (left, right) = (self.values(), b.values());
@@ -77,9 +77,9 @@ impl SpGemm {
     /// For patterns that do not fit or live on different executors, and when memory is short.
     pub fn symbolic(a: &Arc<Pattern>, b: &Arc<Pattern>) -> Result<Self> {
         let size = check_product(a, b)?;
-        if let Some(queue) = Queue::of(a.executor()) {
+        if let Some(product) = products::product_pattern(a, b)? {
             return Ok(Self {
-                c: Arc::new(Product::new(queue, a, b)?.symbolic()?),
+                c: Arc::new(product),
                 a: Arc::clone(a),
                 b: Arc::clone(b),
                 pieces: Vec::new(),
@@ -105,10 +105,11 @@ impl SpGemm {
     /// # Errors
     /// When the patterns are not those of the symbolic phase, or memory is short.
     pub fn numeric<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
-        if let Some(queue) = Queue::real::<T>(self.c.executor()) {
+        if self.c.executor().has_kernels_for(T::KIND) {
             self.check_factors(a, b)?;
-            let values = Product::new(queue, &self.a, &self.b)?
-                .numeric(Factors { a, b, p: None }, &self.c)?;
+        }
+        let patterns = (&*self.a, &*self.b);
+        if let Some(values) = products::product_values(patterns, (a, b), &self.c)? {
             return Ok(Csr::of_buffers(&self.c, values));
         }
         let values = zeroed(self.c.executor(), self.c.nonzeros())?;
@@ -123,7 +124,7 @@ impl SpGemm {
     /// When one of the patterns is not that of the symbolic phase, or memory is short.
     pub fn renew<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, c: &mut Csr<T>) -> Result<()> {
         check_pattern("product", &self.c, c.pattern())?;
-        if Queue::real::<T>(self.c.executor()).is_some() {
+        if self.c.executor().has_kernels_for(T::KIND) {
             *c = self.numeric(a, b)?;
             return Ok(());
         }

@@ -7,8 +7,8 @@ use super::build::{Arrays, Value, zeroed};
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, cut};
-use crate::launch::setup::Queue;
 use crate::linop::Size;
+use crate::operations::products;
 use crate::scalar::{Field, Scalar};
 
 /// Fewer entries than this are sorted by one thread.
@@ -34,9 +34,9 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When the rows do not fit 32-bit indices or memory is short.
     pub fn transpose(&self) -> Result<Self> {
-        if let Some(queue) = Queue::real::<T>(self.executor()) {
-            check_rows(self.size())?;
-            return queue.transpose(self);
+        check_rows(self.size())?;
+        if let Some(transpose) = products::transpose(self)? {
+            return Ok(transpose);
         }
         self.transposed(|value| value)
     }
@@ -64,9 +64,9 @@ impl Pattern {
     /// # Errors
     /// When the rows do not fit 32-bit indices or memory is short.
     pub fn transpose(&self) -> Result<Arc<Pattern>> {
-        if let Some(queue) = Queue::of(self.executor()) {
-            check_rows(self.size())?;
-            return Ok(Arc::new(queue.transpose_pattern(self)?));
+        check_rows(self.size())?;
+        if let Some(transpose) = products::transpose_pattern(self)? {
+            return Ok(Arc::new(transpose));
         }
         let nothing = vec![(); self.nonzeros()];
         let arrays = transposed(self, &nothing, |()| ())?;

@@ -6,9 +6,10 @@ use super::pmis::{COARSE, OPEN, complete};
 use super::rounds::{map_rows, mix64, neighbours};
 use super::{NONE, Splitting, pmis};
 use crate::error::{Error, Result};
-use crate::launch::setup::{Queue, aggressive as device, pmis as device_pmis};
+use crate::host_stages::PATHS;
 use crate::linop::Size;
 use crate::matrix::{Pattern, Rows, balance, build};
+use crate::operations;
 
 /// Both choices of an [`aggressive`] coarsening; interpolation in two stages needs the two.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,9 +63,14 @@ pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Ag
         return Err(Error::BadParameter { parameter, reason });
     }
     let first = pmis(strength, seed)?;
-    if let (Some(queue), 1) = (Queue::of(strength.executor()), paths) {
-        return on_device(queue, strength, seed, first);
+    let chosen = (first.coarse_index.buffer(), first.coarse_count);
+    if paths == 1
+        && let Some(found) = operations::coarsen::aggressive(strength, mix64(seed), chosen)?
+    {
+        let second = Splitting::of_device(found);
+        return Ok(Aggressive { first, second });
     }
+    operations::on_host(strength.executor(), PATHS);
     let graph = distance_two(strength, &first, paths)?;
     let start = map_rows(&graph, |row| match graph.range(row).is_empty() {
         true => COARSE,
@@ -80,23 +86,6 @@ pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Ag
         coarse_count: among.coarse_count,
     };
     Ok(Aggressive { first, second })
-}
-
-/// The second choice, for one path.
-fn on_device(
-    queue: Queue<'_>,
-    strength: &Pattern,
-    seed: u64,
-    first: Splitting,
-) -> Result<Aggressive> {
-    let numbers = first.coarse_index.on(strength.executor())?;
-    let graph = device::distance_two(queue, strength, (&numbers, first.coarse_count))?;
-    let (among, count) = device_pmis::pmis(queue, &graph, mix64(seed), true)?;
-    let second = device_pmis::composed(queue, &numbers, &among)?;
-    Ok(Aggressive {
-        first,
-        second: Splitting::of_device((second, count)),
-    })
 }
 
 /// The coarse unknowns that are reached on `paths` paths of length one or two.

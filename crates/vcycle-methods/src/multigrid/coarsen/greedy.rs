@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{Aggregates, NONE, check_square};
 use crate::error::Result;
+use crate::host_stages::GREEDY;
 use crate::matrix::Pattern;
+use crate::operations::on_host;
 
 /// Couplings with a group that a node beyond the neighbours of its root needs to be taken in.
 const ENOUGH: u8 = 2;
@@ -37,6 +39,7 @@ const ROUNDS: usize = 2;
 /// For a graph that is not square.
 pub fn greedy(strength: &Arc<Pattern>) -> Result<Aggregates> {
     check_square("greedy aggregation", strength.size())?;
+    on_host(strength.executor(), GREEDY);
     let mut groups = Groups::new(strength);
     for node in 0..strength.size().rows {
         groups.found(node);

@@ -8,7 +8,9 @@ use super::rounds::neighbours;
 use super::ruge_stueben::first_pass;
 use super::{Splitting, check_square};
 use crate::error::Result;
+use crate::host_stages::HMIS;
 use crate::matrix::Pattern;
+use crate::operations::on_host;
 
 /// Blocks of any graph at most, whatever the number of threads. Few, for the rows at their borders
 /// do not count: a block must hold several planes of a grid.
@@ -37,6 +39,7 @@ const BLOCK_ROWS: usize = 16 * 1024;
 /// For a graph that is not square, and when memory is short.
 pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     check_square("hmis", strength.size())?;
+    on_host(strength.executor(), HMIS);
     let (n, influences) = (strength.size().rows, strength.transpose()?);
     let block = |rows: Range<usize>| {
         let mut state = first_pass(strength, &influences, rows.clone());

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, NONE, check_square, most_common, number};
 use crate::error::Result;
-use crate::launch::setup::{Queue, mis2 as device};
 use crate::matrix::Pattern;
+use crate::operations;
 
 /// The rank of a root, above those of all open nodes.
 const ROOT: u64 = u64::MAX;
@@ -37,12 +37,8 @@ const OUT: u64 = 0;
 /// For a graph that is not square, and when memory is short.
 pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     check_square("mis2", strength.size())?;
-    if let Some(queue) = Queue::of(strength.executor()) {
-        let graph = match device::is_symmetric(queue, strength)? {
-            true => Arc::clone(strength),
-            false => symmetric(strength)?,
-        };
-        let found = device::mis2(queue, &graph, mix64(seed))?;
+    let both_ways = || symmetric(strength);
+    if let Some(found) = operations::coarsen::mis2(strength, mix64(seed), both_ways)? {
         return Ok(Aggregates::of_device(found));
     }
     let graph = symmetric(strength)?;

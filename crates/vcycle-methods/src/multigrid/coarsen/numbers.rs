@@ -2,7 +2,6 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 
 /// One number for every unknown, in the memory of the executor that found them.
@@ -46,7 +45,7 @@ impl Numbers {
 
     /// Whether a device has found them, which makes no mistakes.
     pub(crate) fn is_made_by_device(&self) -> bool {
-        matches!(self.numbers.executor(), Executor::Gpu(_))
+        self.numbers.executor().is_device()
     }
 
     /// How many there are; nothing is copied.
@@ -54,12 +53,9 @@ impl Numbers {
         self.numbers.len()
     }
 
-    /// The numbers on an executor.
-    pub(crate) fn on(&self, executor: &Executor) -> Result<Buffer<u32>> {
-        match self.numbers.executor().shares_memory_with(executor) {
-            true => Ok(self.numbers.clone()),
-            false => self.numbers.copy_to(executor),
-        }
+    /// The numbers, wherever they are.
+    pub(crate) fn buffer(&self) -> &Buffer<u32> {
+        &self.numbers
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::rounds::{Active, map_rows, mix64};
 use super::{Aggregates, NONE, Numbers, check_square};
 use crate::error::{Error, Result};
-use crate::launch::setup::{Queue, pgm as device};
+use crate::host_stages::MATCHING;
 use crate::linop::Size;
 use crate::matrix::{Csr, galerkin};
+use crate::operations;
 
 /// Rounds side by side; what is left after them is matched one after the other.
 const ROUNDS: usize = 20;
@@ -49,17 +50,16 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
         let (parameter, reason) = ("size", format!("{size} is not 2, 4 or 8"));
         return Err(Error::BadParameter { parameter, reason });
     }
-    if let Some(queue) = Queue::of(a.executor()) {
-        let matchings = (size.ilog2() as usize, ROUNDS);
-        let collapsed = |a: &Csr<f64>, p: &Csr<f64>| galerkin(&p.transpose()?, a, p);
-        if let Some(found) = device::pgm(queue, a, matchings, seed, collapsed)? {
-            let aggregate = Numbers::of_buffer(found.groups).complete(found.is_complete);
-            return Ok(Aggregates {
-                aggregate,
-                count: found.count,
-            });
-        }
+    let matchings = (size.ilog2() as usize, ROUNDS);
+    let collapsed = |a: &Csr<f64>, p: &Csr<f64>| galerkin(&p.transpose()?, a, p);
+    if let Some(found) = operations::coarsen::pgm(a, matchings, seed, collapsed)? {
+        let aggregate = Numbers::of_buffer(found.groups).complete(found.is_complete);
+        return Ok(Aggregates {
+            aggregate,
+            count: found.count,
+        });
     }
+    operations::on_host(a.executor(), MATCHING);
     let mut graph = Graph::of_matrix(a, seed)?;
     let mut step = graph.match_all(false);
     let mut aggregates = step.clone();

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Splitting, check_square};
 use crate::error::Result;
-use crate::launch::setup::{Queue, pmis as device};
 use crate::matrix::{Pattern, ranges};
+use crate::operations;
 
 /// Not decided, and not beaten by a neighbour in this round.
 pub(super) const OPEN: u8 = 0;
@@ -46,8 +46,7 @@ pub(super) const FINE: u8 = 3;
 /// For a graph that is not square.
 pub fn pmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     check_square("pmis", strength.size())?;
-    if let Some(queue) = Queue::of(strength.executor()) {
-        let found = device::pmis(queue, strength, mix64(seed), false)?;
+    if let Some(found) = operations::coarsen::pmis(strength, mix64(seed), false)? {
         return Ok(Splitting::of_device(found));
     }
     let start = map_rows(strength, |row| start(strength, row));

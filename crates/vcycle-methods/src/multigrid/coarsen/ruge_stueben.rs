@@ -7,7 +7,9 @@ use super::pmis::{COARSE, FINE, OPEN, start};
 use super::rounds::neighbours;
 use super::{Splitting, check_square};
 use crate::error::Result;
+use crate::host_stages::RUGE_STUEBEN;
 use crate::matrix::Pattern;
+use crate::operations::on_host;
 
 /// The first pass of Ruge and Stueben (1987).
 ///
@@ -32,6 +34,7 @@ use crate::matrix::Pattern;
 /// For a graph that is not square, and when memory is short.
 pub fn ruge_stueben(strength: &Arc<Pattern>) -> Result<Splitting> {
     check_square("ruge-stueben", strength.size())?;
+    on_host(strength.executor(), RUGE_STUEBEN);
     let n = strength.size().rows;
     let state = first_pass(strength, &*strength.transpose()?, 0..n);
     Ok(Splitting::of(n, |row| state[row] == COARSE))

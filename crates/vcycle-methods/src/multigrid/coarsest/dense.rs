@@ -2,10 +2,9 @@
 
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::launch::setup::Queue;
-use crate::launch::setup::invert::{self, Pivoting};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{Csr, Dense};
+use crate::operations::factor::{Pivoting, inverse};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::Vector;
 
@@ -66,17 +65,15 @@ impl DenseLu {
         lu
     }
 
-    /// The inverse instead, for devices: a product has no order to keep.
-    pub fn inverse<T: Scalar>(queue: Queue<'_>, a: &Csr<f64>) -> Result<Dense<T>> {
+    /// The inverse instead, on an executor that is a device: a product has no order to keep. None on the host.
+    pub fn inverse<T: Scalar>(executor: &Executor, a: &Csr<f64>) -> Result<Option<Dense<T>>> {
         let pivoting = Pivoting {
             factor: PIVOTING,
             zero: ZERO_PIVOT,
         };
-        let values = match a.executor() {
-            Executor::Gpu(_) => invert::inverse(queue, a, pivoting)?,
-            _ => invert::inverse(queue, &a.copy_to(queue.executor)?, pivoting)?,
-        };
-        Dense::from_buffer(a.size(), values)
+        let values = inverse(executor, a, pivoting)?;
+        let dense = values.map(|values| Dense::from_buffer(a.size(), values));
+        dense.transpose()
     }
 
     /// `tiny` are the pivots that count as zero, by the row of the matrix.
@@ -275,7 +272,7 @@ mod tests {
                 .iter()
                 .fold(0.0_f64, |m, x| m.max(x.abs()));
             for a in [a.copy_to(&device).unwrap(), a] {
-                let found = DenseLu::inverse::<f64>(Queue::of(&device).unwrap(), &a).unwrap();
+                let found = DenseLu::inverse::<f64>(&device, &a).unwrap().unwrap();
                 for (found, expected) in found.values().iter().zip(expected.to_vec()) {
                     assert!(
                         (found - expected).abs() <= 1e-12 * size,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::level::{Level, on_device};
 use super::truncation::Truncation;
 use crate::error::Result;
-use crate::launch::setup::interpolate::Method;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
+use crate::operations::interpolate::Method;
 
 /// Classical interpolation (Ruge and Stüben 1987), modified for coarsenings where strongly
 /// coupled fine unknowns need not share a coarse one (Henson and Yang 2002):

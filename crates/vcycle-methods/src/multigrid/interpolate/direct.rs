@@ -6,9 +6,9 @@ use super::level::{Level, on_device};
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
-use crate::launch::setup::interpolate::Method;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
+use crate::operations::interpolate::Method;
 
 /// Direct interpolation (Stüben 1999, section 4.2.1):
 ///

@@ -1,8 +1,10 @@
 //! Steps that reduce the energy of a prolongation without changing its pattern.
 
 use crate::error::{Error, Result};
+use crate::host_stages::ENERGY;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Rows, build};
+use crate::operations::on_host;
 
 /// Directions of the near-kernel smaller than this beside the largest do not constrain a row.
 const DEPENDENT: f64 = 1e-8;
@@ -46,6 +48,7 @@ pub fn energy_minimised(
         let columns = Size::new(p.size().cols, 1);
         check_size("near-kernel", columns, Size::new(vector.len(), 1))?;
     }
+    on_host(a.executor(), ENERGY);
     let diagonal = a.diagonal();
     if let Some(row) = diagonal.iter().position(|&entry| entry == 0.0) {
         let component = "minimisation of energy";

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::level::{Level, on_device};
 use super::truncation::Truncation;
 use crate::error::Result;
-use crate::launch::setup::interpolate::Method;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
+use crate::operations::interpolate::Method;
 
 /// Extended interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.5), from
 /// `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`:

@@ -6,9 +6,9 @@ use super::level::{Level, on_device};
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
-use crate::launch::setup::interpolate::Method;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
+use crate::operations::interpolate::Method;
 
 /// Extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.6), from
 /// `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`:

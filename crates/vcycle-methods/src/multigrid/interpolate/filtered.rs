@@ -1,8 +1,10 @@
 //! Drops entries of a prolongation in such a way that its effect on the near-kernel stays the same.
 
 use crate::error::{Error, Result};
+use crate::host_stages::FILTER;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Rows, build};
+use crate::operations::on_host;
 
 /// Directions of the near-kernel smaller than this beside the largest are not corrected.
 const DEPENDENT: f64 = 1e-8;
@@ -41,6 +43,7 @@ pub fn filtered(a: &Csr<f64>, vectors: &[Vec<f64>], kept: f64) -> Result<Csr<f64
         check_size("near-kernel", columns, Size::new(vector.len(), 1))?;
     }
     let executor = a.executor();
+    on_host(executor, FILTER);
     let fill = |entries: &mut Vec<(u32, f64)>, row: usize, out: &mut Rows<f64>| {
         let (columns, values) = a.row(row);
         entries.clear();

@@ -6,8 +6,10 @@ use super::level::Level;
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
+use crate::host_stages::HYBRID;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::{Splitting, most_common};
+use crate::operations::on_host;
 
 /// Hybrid interpolation: the weights of [`extended_i`](super::extended_i) on a smaller set, that
 /// of algorithm 4 in the thesis on the Chronos solver (section 2.2.3 there).
@@ -36,6 +38,7 @@ pub fn hybrid(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
+    on_host(a.executor(), HYBRID);
     let level = Level::new(a, strength, splitting)?;
     level.prolongation(truncation, |row, i| {
         row.add(i as u32);

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::{Error, Result};
-use crate::launch::setup::interpolate::{self as device, Method};
-use crate::launch::setup::{Queue, aggressive};
 use crate::linop::{LinOp, Size, check_size, check_square};
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
+use crate::operations::interpolate::{self as operations, Coarse, Method};
 
 /// A matrix, its strong couplings and the coarse unknowns.
 pub(super) struct Level<'a> {
@@ -134,28 +133,24 @@ pub(super) fn on_device_to(
     (strength, splitting): (&Pattern, &Splitting),
     truncation: &Truncation,
 ) -> Result<Option<Csr<f64>>> {
-    let Some(queue) = Queue::of(a.executor()) else {
+    if !a.executor().is_device() {
         return Ok(None);
-    };
+    }
     check(a, strength, splitting)?;
     truncation.check()?;
-    let coarse = splitting.coarse_index.on(a.executor())?;
-    let level = device::Level {
-        queue,
-        a,
-        strength,
-        coarse: &coarse,
-        coarse_count: splitting.coarse_count,
-    };
     let limits = (truncation.max_elements, truncation.factor);
-    let points = points.map(|choice| {
-        let numbers = choice.coarse_index.on(a.executor())?;
-        aggressive::points(queue, &numbers, choice.coarse_count)
-    });
-    let points = points.transpose()?;
-    level
-        .prolongation(method, points.as_ref(), limits)
-        .map(Some)
+    operations::prolongation(
+        method,
+        (a, strength),
+        numbers(splitting),
+        points.map(numbers),
+        limits,
+    )
+}
+
+/// The coarse unknowns of a choice, wherever they are, and how many there are.
+fn numbers(choice: &Splitting) -> Coarse<'_> {
+    (choice.coarse_index.buffer(), choice.coarse_count)
 }
 
 /// Fails unless the three fit together.

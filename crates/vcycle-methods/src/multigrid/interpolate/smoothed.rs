@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::eigen::{radius_on_device, row_sum_bound, spectral_radius as radius_of};
+use crate::eigen::{radius_by, row_sum_bound, spectral_radius as radius_of};
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
-use crate::launch::setup::{Queue, smoothed::Filtered};
+use crate::executor::{Buffer, Workspace};
 use crate::linop::{LinOp, Size, check_size, check_square};
 use crate::matrix::{Accumulator, Csr, Pattern, Rows, ShortRow, build, check_product};
 use crate::multigrid::systems::in_blocks;
+use crate::operations;
 use crate::reference::csr::CsrArrays;
 use crate::vector::Vector;
 
@@ -21,15 +21,16 @@ const COMPONENT: &str = "smoothed aggregation";
 /// # Errors
 /// A zero on the diagonal; when memory is short.
 pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
-    if let Some(queue) = Queue::of(a.executor()) {
-        if a.is_placed() {
-            return radius_by_products(queue, a);
-        }
-        let matrix = Filtered::new(queue, a, None)?;
+    if a.is_placed()
+        && let Some(inverted) = operations::entries::inverted(a, false, 1.0)?
+    {
+        return radius_by_products(a, inverted);
+    }
+    if let Some(matrix) = operations::interpolate::filtered(a, None)? {
         if matrix.bound() == f64::INFINITY {
             nonzero_diagonal(a)?;
         }
-        return radius_on_device(queue, a, matrix.diagonal(), matrix.bound());
+        return radius_by(|steps| matrix.power_method(steps), matrix.bound());
     }
     let mut inverse = nonzero_diagonal(a)?;
     inverse.iter_mut().for_each(|entry| *entry = 1.0 / *entry);
@@ -39,8 +40,10 @@ pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
 }
 
 /// The same for a matrix of a device with a layout for products, which take less time than rows do.
-fn radius_by_products(queue: Queue<'_>, a: &Csr<f64>) -> Result<f64> {
-    let (inverse, [zero, _]) = queue.inverted(a, false, 1.0)?;
+fn radius_by_products(
+    a: &Csr<f64>,
+    (inverse, [zero, _]): (Buffer<f64>, [Option<usize>; 2]),
+) -> Result<f64> {
     if let Some(row) = zero {
         let component = COMPONENT;
         return Err(Error::ZeroDiagonal { component, row });
@@ -102,9 +105,8 @@ pub fn smoothed(
     block: Size,
 ) -> Result<Csr<f64>> {
     check_square(a as &dyn LinOp<f64>, COMPONENT)?;
-    if let Some(queue) = Queue::of(a.executor()) {
-        check_product(a.pattern(), tentative.pattern())?;
-        let matrix = Filtered::new(queue, a, filter.map(Arc::as_ref))?;
+    check_product(a.pattern(), tentative.pattern())?;
+    if let Some(matrix) = operations::interpolate::filtered(a, filter.map(Arc::as_ref))? {
         if matrix.bound() == f64::INFINITY {
             nonzero_diagonal(a)?;
         }

@@ -2,12 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::launch::setup::Queue;
-use crate::launch::setup::smoothed::constants as constants_on_device;
-use crate::launch::setup::tentative::{self as device, Grouping};
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Rows, balance, build, fill_rows, zeroed};
 use crate::multigrid::coarsen::{Aggregates, NONE};
+use crate::operations::interpolate::{self as operations, Grouping};
 
 /// A vector of which less than this share is left once it is orthogonal to those before it
 /// depends on them.
@@ -48,8 +46,14 @@ pub fn tentative(
     executor: &Executor,
 ) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
     check(aggregates, near_nullspace, block_size)?;
-    if let Some(queue) = Queue::of(executor) {
-        return on_device(queue, aggregates, near_nullspace, block_size);
+    let nodes = Grouping {
+        groups: aggregates.aggregate.buffer(),
+        count: aggregates.count,
+        block: block_size,
+        is_complete: aggregates.aggregate.is_complete(),
+    };
+    if let Some(made) = operations::tentative(executor, nodes, near_nullspace, DEPENDENT)? {
+        return Ok(made);
     }
     if near_nullspace.is_empty() {
         let t = constants(aggregates, block_size, executor)?;
@@ -62,27 +66,6 @@ pub fn tentative(
     });
     let t = groups.prolongation(&factors, executor)?;
     Ok((t, groups.coarse_vectors(&factors)))
-}
-
-fn on_device(
-    queue: Queue<'_>,
-    aggregates: &Aggregates,
-    near_nullspace: &[Vec<f64>],
-    block_size: usize,
-) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
-    let groups = aggregates.aggregate.on(queue.executor)?;
-    let (count, is_complete) = (aggregates.count, aggregates.aggregate.is_complete());
-    if near_nullspace.is_empty() {
-        let t = constants_on_device(queue, &groups, (count, block_size), is_complete)?;
-        return Ok((t, Vec::new()));
-    }
-    let nodes = Grouping {
-        groups: &groups,
-        count,
-        block: block_size,
-        is_complete,
-    };
-    device::tentative(queue, nodes, near_nullspace, DEPENDENT)
 }
 
 fn check(aggregates: &Aggregates, near_nullspace: &[Vec<f64>], block_size: usize) -> Result<()> {

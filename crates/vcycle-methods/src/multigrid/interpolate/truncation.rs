@@ -1,8 +1,8 @@
 //! Truncation: small weights of a prolongation are dropped, and the others take their share.
 
 use crate::error::{Error, Result};
-use crate::launch::setup::{Queue, interpolate::truncated};
 use crate::matrix::{Csr, Rows, build};
+use crate::operations::interpolate as operations;
 
 /// Which entries of a prolongation's row are kept.
 ///
@@ -93,8 +93,9 @@ impl Truncation {
 /// For a factor outside 0 to 1, and when memory is short.
 pub fn truncate(p: &Csr<f64>, truncation: &Truncation) -> Result<Csr<f64>> {
     truncation.check()?;
-    if let Some(queue) = Queue::of(p.executor()) {
-        return truncated(queue, p, (truncation.max_elements, truncation.factor));
+    let limits = (truncation.max_elements, truncation.factor);
+    if let Some(truncated) = operations::truncated(p, limits)? {
+        return Ok(truncated);
     }
     let executor = p.executor();
     let fill = |entries: &mut Vec<(u32, f64)>, row: usize, out: &mut Rows<f64>| {

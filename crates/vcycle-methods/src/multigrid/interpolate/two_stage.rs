@@ -6,9 +6,9 @@ use super::extended_i::extended_i_row;
 use super::level::{Level, on_device_to};
 use super::truncation::{Truncation, truncate};
 use crate::error::Result;
-use crate::launch::setup::interpolate::Method;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::{NONE, Splitting};
+use crate::operations::interpolate::Method;
 
 /// Two-stage interpolation for aggressive coarsening (Yang 2010), `P = P_1 P_2`.
 ///

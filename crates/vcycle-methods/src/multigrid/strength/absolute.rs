@@ -1,7 +1,7 @@
 //! Couplings of either sign, relative to the largest of the row.
 
 use super::{Measure, largest};
-use crate::launch::setup::strength as device;
+use crate::operations::coarsen as operations;
 use crate::reference::csr::CsrArrays;
 
 /// `s_ij = |a_ij| / max_k |a_ik|`, the diagonal left out.
@@ -36,8 +36,8 @@ impl Measure for Absolute {
         self.connections
     }
 
-    fn on_device(&self) -> Option<device::Measure> {
-        Some(device::Measure::Absolute)
+    fn on_device(&self) -> Option<operations::Measure> {
+        Some(operations::Measure::Absolute)
     }
 
     fn reference(&self, a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {

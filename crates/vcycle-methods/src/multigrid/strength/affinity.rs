@@ -7,7 +7,9 @@ use super::{Classical, Measure, check, graph};
 use crate::eigen::scattered;
 use crate::error::{Error, Result};
 use crate::executor::cut;
+use crate::host_stages::AFFINITY;
 use crate::matrix::{Csr, Pattern, ranges, zeroed};
+use crate::operations::on_host;
 use crate::reference::csr::CsrArrays;
 
 /// `c_ij = (v_i . v_j)² / (|v_i|² |v_j|²)`, where `v_i` is what unknown `i` has in a few test
@@ -105,6 +107,7 @@ impl Affinity {
             let parameter = "vectors";
             return Err(Error::BadParameter { parameter, reason });
         }
+        on_host(a.executor(), AFFINITY);
         let large = graph(a, &LARGE)?;
         let has_choice = |row: usize| large.range(row).len() > ALONG_A_LINE;
         if self.connections.is_none() && !(0..a.size().rows).any(has_choice) {

@@ -1,7 +1,7 @@
 //! Negative couplings, relative to the largest of the row.
 
 use super::{Measure, largest};
-use crate::launch::setup::strength as device;
+use crate::operations::coarsen as operations;
 use crate::reference::csr::CsrArrays;
 
 /// `s_ij = -a_ij / max_k (-a_ik)`, the signs taken relative to that of `a_ii` (Ruge and Stueben
@@ -44,8 +44,8 @@ impl Measure for Classical {
         self.connections
     }
 
-    fn on_device(&self) -> Option<device::Measure> {
-        Some(device::Measure::Classical {
+    fn on_device(&self) -> Option<operations::Measure> {
+        Some(operations::Measure::Classical {
             max_row_sum: self.max_row_sum,
         })
     }

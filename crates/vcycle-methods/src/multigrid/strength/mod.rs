@@ -20,8 +20,10 @@ pub use mutual::Mutual;
 pub use symmetric::Symmetric;
 
 use crate::error::{Error, Result};
-use crate::launch::setup::{Queue, strength as device};
+use crate::host_stages::CONNECTIONS;
 use crate::matrix::{Csr, Pattern, Rows, build, ranges};
+use crate::operations::coarsen as operations;
+use crate::operations::on_host;
 use crate::reference::csr::CsrArrays;
 
 /// How strong couplings are told from weak ones.
@@ -105,7 +107,7 @@ trait Measure: Sync {
     fn connections(&self) -> Option<f64>;
 
     /// The same for a device; none where that has no kernels.
-    fn on_device(&self) -> Option<device::Measure> {
+    fn on_device(&self) -> Option<operations::Measure> {
         None
     }
 
@@ -135,10 +137,14 @@ fn check(a: &Csr<f64>, measure: &impl Measure) -> Result<()> {
 
 fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     check(a, measure)?;
-    if let (Some(queue), Some(known)) = (Queue::of(a.executor()), measure.on_device())
-        && measure.connections().is_none()
-    {
-        return device::graph(queue, a, known, AT_THRESHOLD * measure.threshold());
+    if let (Some(known), None) = (measure.on_device(), measure.connections()) {
+        let threshold = AT_THRESHOLD * measure.threshold();
+        if let Some(strong) = operations::strong_couplings(a, known, threshold)? {
+            return Ok(strong);
+        }
+    }
+    if measure.connections().is_some() {
+        on_host(a.executor(), CONNECTIONS);
     }
     let scales = measure.scales(a)?;
     let threshold = AT_THRESHOLD

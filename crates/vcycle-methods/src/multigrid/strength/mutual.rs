@@ -2,8 +2,8 @@
 
 use super::{Absolute, Measure, largest};
 use crate::error::Result;
-use crate::launch::setup::strength as device;
 use crate::matrix::Csr;
+use crate::operations::coarsen as operations;
 use crate::reference::csr::CsrArrays;
 
 /// `s_ij = |a_ij| / sqrt(m_i m_j)` with `m_i = max_k |a_ik|` over `k` other than `i`.
@@ -47,8 +47,8 @@ impl Measure for Mutual {
         self.connections
     }
 
-    fn on_device(&self) -> Option<device::Measure> {
-        Some(device::Measure::Mutual)
+    fn on_device(&self) -> Option<operations::Measure> {
+        Some(operations::Measure::Mutual)
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {

@@ -2,8 +2,8 @@
 
 use super::Measure;
 use crate::error::Result;
-use crate::launch::setup::strength as device;
 use crate::matrix::Csr;
+use crate::operations::coarsen as operations;
 use crate::reference::csr::CsrArrays;
 
 /// `s_ij = |a_ij| / sqrt(|a_ii a_jj|)` (Vanek, Mandel and Brezina 1996).
@@ -44,8 +44,8 @@ impl Measure for Symmetric {
         self.connections
     }
 
-    fn on_device(&self) -> Option<device::Measure> {
-        Some(device::Measure::Symmetric)
+    fn on_device(&self) -> Option<operations::Measure> {
+        Some(operations::Measure::Symmetric)
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {

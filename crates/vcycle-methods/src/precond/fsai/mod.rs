@@ -16,9 +16,9 @@ use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
 use super::{bad_pivot, nonzero_diagonal, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::launch::setup::{Queue, fsai as device};
 use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::{Csr, balance, build};
+use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
 use crate::scalar::{Field, Kind, Mixes, RealOf, Scalar, c32, c64};
 
 /// Work of a row for each of its entries, in units of that of a product.
@@ -108,7 +108,7 @@ impl<T: Mixes<T, T>> Factory<T> for Fsai {
         let _stage = ws.stage("fsai set-up", 0);
         self.check()?;
         let entries = square_entries(a.as_ref(), "fsai")?;
-        if Queue::real::<T>(entries.executor()).is_none() {
+        if !entries.executor().has_kernels_for(T::KIND) {
             nonzero_diagonal(&entries, "fsai")?;
         }
         let g = self.factor(&entries)?;
@@ -171,8 +171,15 @@ impl Fsai {
     fn factor_in<T: Scalar, A: Field>(&self, a: &Csr<T>) -> Result<Csr<T>> {
         let wide = a.convert::<A>()?;
         let rounding = rounding(T::KIND).max(rounding(A::KIND));
-        if let Some(queue) = Queue::real::<A>(wide.executor()) {
-            return self.on_device(queue, &wide, rounding)?.convert::<T>();
+        let growth = Growth {
+            steps: self.steps,
+            step_size: self.step_size,
+            tolerance: self.tolerance,
+            filter: self.filter,
+            rounding,
+        };
+        if let Some(rows) = operations::fsai_rows(&wide, growth)? {
+            return self.on_device(&wide, &rows)?.convert::<T>();
         }
         let problem = Problem {
             a: &wide,
@@ -184,15 +191,7 @@ impl Fsai {
     }
 
     /// The same by kernels.
-    fn on_device<A: Field>(&self, queue: Queue<'_>, a: &Csr<A>, rounding: f64) -> Result<Csr<A>> {
-        let growth = device::Growth {
-            steps: self.steps,
-            step_size: self.step_size,
-            tolerance: self.tolerance,
-            filter: self.filter,
-            rounding,
-        };
-        let rows = device::Rows::new(queue, a, growth)?;
+    fn on_device<A: Field>(&self, a: &Csr<A>, rows: &FsaiRows<'_, A>) -> Result<Csr<A>> {
         let start = match (self.power, self.threshold > 0.0) {
             (0, _) => None,
             (1, false) => Some(Arc::clone(a.pattern())),
@@ -207,12 +206,12 @@ impl Fsai {
         };
         match rows.factor(start.as_deref(), LONGEST_ROW)? {
             Ok(factor) => Ok(factor),
-            Err(device::Obstacle::ZeroDiagonal(row)) => Err(Error::ZeroDiagonal {
+            Err(Obstacle::ZeroDiagonal(row)) => Err(Error::ZeroDiagonal {
                 component: "fsai",
                 row,
             }),
-            Err(device::Obstacle::NotPositive(row)) => Err(bad_pivot("fsai", row, NOT_POSITIVE)),
-            Err(device::Obstacle::TooLong) => {
+            Err(Obstacle::NotPositive(row)) => Err(bad_pivot("fsai", row, NOT_POSITIVE)),
+            Err(Obstacle::TooLong) => {
                 let pattern = start.expect("what is too long is a pattern");
                 check_lengths("fsai", pattern.offsets())?;
                 unreachable!("the host finds the row that is too long")

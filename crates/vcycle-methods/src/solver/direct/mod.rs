@@ -51,8 +51,8 @@ impl<T: Scalar> Factory<T> for Direct {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("direct set-up", 0);
         check_square(a.as_ref(), "direct")?;
-        if let Executor::Gpu(gpu) = a.executor() {
-            return Err(gpu.lacks("direct", "the factorisation"));
+        if a.executor().is_device() {
+            return Err(a.executor().lacks("direct", "the factorisation"));
         }
         let a = entries(a.as_ref(), "direct")?;
         match T::KIND {

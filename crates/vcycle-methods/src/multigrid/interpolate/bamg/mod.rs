@@ -6,9 +6,11 @@ mod neighbours;
 use self::basis::Basis;
 use self::neighbours::Neighbours;
 use crate::error::{Error, Result};
+use crate::host_stages::BAMG;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
+use crate::operations::on_host;
 
 /// How [`bamg`] looks for coarse unknowns.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -104,6 +106,7 @@ pub fn bamg(
     };
     level.check()?;
     let executor = strength.executor();
+    on_host(executor, BAMG);
     let bounds = balance(strength.size().rows, |row| {
         64 * (strength.offsets()[row] + row)
     });

@@ -1,0 +1,122 @@
+//! What algorithms may ask of the device behind an executor: whether there is one, its clock, and to repeat work.
+
+use std::sync::Arc;
+
+use vcycle_gpu::{Device, Graph};
+
+use super::Executor;
+use crate::error::{Error, Result};
+use crate::scalar::Kind;
+
+impl Executor {
+    /// Whether memory and kernels are those of a device beside the host.
+    pub fn is_device(&self) -> bool {
+        matches!(self, Executor::Gpu(_))
+    }
+
+    /// Whether a device has kernels for numbers of this type, which complex ones have not.
+    pub fn has_kernels_for(&self, kind: Kind) -> bool {
+        self.is_device() && !kind.is_complex()
+    }
+
+    /// The device itself, for those who share its memory or measure it; none on the host. Methods have no need of
+    /// it: they call operations.
+    pub fn device(&self) -> Option<&Arc<Device>> {
+        match self {
+            Executor::Gpu(gpu) => Some(gpu.device()),
+            _ => None,
+        }
+    }
+
+    /// The present between what a device is told to do; none on the host, whose own clock tells it. A failure is
+    /// told by whatever asks the device next.
+    pub fn moment(&self) -> Option<Moment> {
+        self.device()?.moment().ok().map(Moment)
+    }
+
+    /// Waits until everything that was queued is done; on the host it is.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn synchronize(&self) -> Result<()> {
+        match self.device() {
+            Some(device) => Ok(device.synchronize()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Records what `work` queues on a device, to be repeated at the price of one launch. None on the host, and for
+    /// work that cannot be recorded because it waits for its own results.
+    pub fn record(&self, work: impl FnOnce() -> Result<()>) -> Option<Recording> {
+        let device = self.device()?;
+        let graph = device.capture::<Error>(work).ok()?;
+        let device = Arc::clone(device);
+        Some(Recording { device, graph })
+    }
+
+    /// An error for what there is no kernel for here.
+    pub fn lacks(&self, component: &str, operation: &str) -> Error {
+        Error::Unsupported {
+            component: format!("{component} on {}", self.name()),
+            operation: operation.to_owned(),
+        }
+    }
+}
+
+/// A place between what was queued on a device.
+#[derive(Debug)]
+pub struct Moment(vcycle_gpu::Moment);
+
+impl Moment {
+    /// Seconds from an earlier moment of the same device to this one, which the host waits for.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
+        Ok(self.0.seconds_since(&earlier.0)?)
+    }
+}
+
+/// Work of a device that was recorded once, on the memory it was recorded with.
+#[derive(Debug)]
+pub struct Recording {
+    device: Arc<Device>,
+    graph: Graph,
+}
+
+impl Recording {
+    /// Queues it again.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn replay(&self) -> Result<()> {
+        Ok(self.device.replay(&self.graph)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_has_no_device_to_ask() {
+        let host = Executor::reference();
+        assert!(!host.is_device() && host.device().is_none() && host.moment().is_none());
+        assert!(host.record(|| Ok(())).is_none());
+        assert!(host.synchronize().is_ok());
+        let error = host.lacks("this", "that").to_string();
+        assert!(error.contains("this on reference"), "{error}");
+    }
+
+    #[test]
+    fn a_device_has_a_clock() {
+        let Some(device) = crate::testing::device() else {
+            return;
+        };
+        assert!(device.is_device());
+        let begin = device.moment().unwrap();
+        device.synchronize().unwrap();
+        let seconds = device.moment().unwrap().seconds_since(&begin).unwrap();
+        assert!(seconds >= 0.0);
+    }
+}

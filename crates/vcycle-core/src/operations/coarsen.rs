@@ -1,0 +1,78 @@
+//! Stages that choose the unknowns of the next level: strong couplings, independent sets, matchings.
+
+use std::sync::Arc;
+
+use super::{brought, on_device};
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::launch::setup::{Queue, aggressive, mis2 as device_mis2, pgm as device_pgm};
+use crate::launch::setup::{pmis as device_pmis, strength};
+
+pub use crate::launch::setup::pgm::Found as Matched;
+pub use crate::launch::setup::strength::Measure;
+
+/// For every unknown its number, or that of its group, on the next level; and how many there are.
+pub type Numbered = (Buffer<u32>, usize);
+
+/// For every row the columns it strongly depends on.
+pub fn strong_couplings(
+    a: &Csr<f64>,
+    measure: Measure,
+    threshold: f64,
+) -> Result<Option<Arc<Pattern>>> {
+    on_device(a.executor(), |queue| {
+        strength::graph(queue, a, measure, threshold)
+    })
+}
+
+/// A maximal independent set; unknowns without couplings are fine, or coarse if they are to be kept.
+pub fn pmis(strength: &Pattern, seed: u64, keep_alone: bool) -> Result<Option<Numbered>> {
+    on_device(strength.executor(), |queue| {
+        device_pmis::pmis(queue, strength, seed, keep_alone)
+    })
+}
+
+/// Groups around a distance-two independent set; `symmetric` makes the graph for couplings that are not.
+pub fn mis2(
+    strength: &Arc<Pattern>,
+    seed: u64,
+    symmetric: impl FnOnce() -> Result<Arc<Pattern>>,
+) -> Result<Option<Numbered>> {
+    on_device(strength.executor(), |queue| {
+        let graph = match device_mis2::is_symmetric(queue, strength)? {
+            true => Arc::clone(strength),
+            false => symmetric()?,
+        };
+        device_mis2::mis2(queue, &graph, seed)
+    })
+}
+
+/// Pairs, `times` over, in so many `rounds` each; `collapsed` makes the matrix of the pairs. None, too, where a
+/// device does not come to an end.
+pub fn pgm(
+    a: &Csr<f64>,
+    (times, rounds): (usize, usize),
+    seed: u64,
+    collapsed: impl Fn(&Csr<f64>, &Csr<f64>) -> Result<Csr<f64>>,
+) -> Result<Option<Matched>> {
+    match Queue::of(a.executor()) {
+        Some(queue) => device_pgm::pgm(queue, a, (times, rounds), seed, collapsed),
+        None => Ok(None),
+    }
+}
+
+/// A second independent set among the coarse unknowns of the `first`, coupled where a path of two strong couplings
+/// leads from one to the other.
+pub fn aggressive(
+    strength: &Pattern,
+    seed: u64,
+    (first, count): (&Buffer<u32>, usize),
+) -> Result<Option<Numbered>> {
+    on_device(strength.executor(), |queue| {
+        let first = brought(first, strength.executor())?;
+        let graph = aggressive::distance_two(queue, strength, (&first, count))?;
+        let (among, count) = device_pmis::pmis(queue, &graph, seed, true)?;
+        Ok((device_pmis::composed(queue, &first, &among)?, count))
+    })
+}

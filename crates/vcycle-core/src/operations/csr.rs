@@ -1,0 +1,149 @@
+//! Products with matrices in compressed rows.
+
+use std::sync::Arc;
+
+use vcycle_kernels::Transpose;
+
+use super::Finish;
+use crate::arrays::{Csr, Sweep, Vector};
+use crate::cpu;
+use crate::cpu::csr::Product;
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::reference;
+use crate::reference::csr::SweepArrays;
+use crate::scalar::{Field, Mixes, Scalar};
+use crate::workspace::{Scratch, Workspace};
+
+/// Vectors that the products with a transpose are summed up in.
+type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
+
+/// Makes what products with the matrix take on its device.
+pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
+    if a.executor().is_device() {
+        a.operand(1)?;
+    }
+    Ok(())
+}
+
+/// The product and what becomes of it.
+pub(crate) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Csr<M>,
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+) -> Result<()> {
+    match a.executor() {
+        Executor::Reference => on_reference(a, x, finish, y),
+        Executor::Cpu(threads) => {
+            let product = product(a, x, finish)?;
+            let runs = match product.cols {
+                1 => a.pattern().runs(),
+                _ => &[],
+            };
+            product.run(threads, a.pattern().pieces(), runs, y.host_mut()?);
+            Ok(())
+        }
+        Executor::Gpu(gpu) => a.multiply_on(gpu, x, finish, y),
+    }
+}
+
+fn on_reference<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Csr<M>,
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+) -> Result<()> {
+    let (a, cols) = (a.arrays()?, x.cols());
+    let (x, y) = (x.host()?, y.host_mut()?);
+    match finish {
+        Finish::Apply => reference::csr::apply(a, x, y, cols),
+        Finish::Combine { z: Some(b), .. } => reference::csr::residual(b.host()?, a, x, y, cols),
+        Finish::Combine { alpha, beta, .. } => {
+            let (alpha, beta) = (alpha.on_host()?, beta.on_host()?);
+            reference::csr::apply_advanced(alpha, a, x, beta, y, cols);
+        }
+        Finish::Relax(sweep) => reference::csr::relax(sweep_arrays(sweep)?, a, x, y, cols),
+    }
+    Ok(())
+}
+
+/// The product for threads.
+fn product<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &'a Csr<M>,
+    x: &'a Vector<X>,
+    finish: &Finish<'a, Y>,
+) -> Result<Product<'a, M, X, Y>> {
+    let plain = Product::new(a.arrays()?, x.host()?, x.cols());
+    Ok(match finish {
+        Finish::Apply => plain,
+        Finish::Combine { alpha, beta, z } => Product {
+            alpha: alpha.on_host()?,
+            beta: beta.on_host()?,
+            z: z.map(Vector::host).transpose()?,
+            ..plain
+        },
+        Finish::Relax(sweep) => Product {
+            sweep: Some(sweep_arrays(sweep)?),
+            ..plain
+        },
+    })
+}
+
+/// A sweep as kernels of the host take it.
+fn sweep_arrays<'a, Y: Scalar>(sweep: &Sweep<'a, Y>) -> Result<SweepArrays<'a, Y>> {
+    Ok(SweepArrays {
+        b: sweep.b.host()?,
+        d: sweep.d.host()?,
+        alpha: sweep.alpha,
+        beta: sweep.beta,
+        gamma: sweep.gamma,
+    })
+}
+
+/// `y = A^T x`, or `A^H x`. A device multiplies with the transpose, which the matrix keeps.
+pub(crate) fn multiply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Csr<M>,
+    mode: Transpose,
+    x: &Vector<X>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    let (conjugate, rows, cols) = (mode == Transpose::Conjugate, a.size().cols, x.cols());
+    match a.executor() {
+        Executor::Gpu(gpu) => kept_transpose(a)?.multiply_on(gpu, x, &Finish::Apply, y),
+        Executor::Reference => {
+            let mut sums = sums::<M, X, Y>(a, rows, cols, ws)?;
+            let (sums, x, y) = (sums.host_mut()?, x.host()?, y.host_mut()?);
+            reference::csr::apply_transposed(conjugate, a.arrays()?, x, y, cols, sums);
+            Ok(())
+        }
+        Executor::Cpu(threads) => {
+            let slices = a.pattern().slices();
+            let rows = slices.iter().map(|slice| slice.columns.len()).sum();
+            let mut sums = sums::<M, X, Y>(a, rows, cols, ws)?;
+            let (sums, x, y) = (sums.host_mut()?, x.host()?, y.host_mut()?);
+            let a = a.arrays()?;
+            cpu::csr::apply_transposed(threads, slices, conjugate, a, x, y, cols, sums);
+            Ok(())
+        }
+    }
+}
+
+/// The transpose, kept for the next time.
+fn kept_transpose<T: Scalar>(a: &Csr<T>) -> Result<&Csr<T>> {
+    if let Some(transposed) = a.copies.transposed.get() {
+        return Ok(transposed);
+    }
+    let transposed = Arc::new(a.transpose()?);
+    Ok(a.copies.transposed.get_or_init(|| transposed))
+}
+
+fn sums<'w, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Csr<M>,
+    rows: usize,
+    cols: usize,
+    ws: &'w Workspace,
+) -> Result<Sums<'w, M, X, Y>> {
+    ws.vector(a.executor(), rows, cols)
+}

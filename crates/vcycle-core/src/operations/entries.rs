@@ -1,0 +1,111 @@
+//! Operations on the entries of a matrix that leave its pattern alone, and questions about them.
+
+use super::{on_device, on_real_device};
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::scalar::Scalar;
+use crate::size::Size;
+
+pub use crate::launch::setup::Extremes;
+
+/// The largest entry of a matrix, its smallest diagonal entry and the largest row sum over it.
+pub fn extremes<T: Scalar>(a: &Csr<T>) -> Result<Option<Extremes>> {
+    on_real_device::<T, _>(a.executor(), |queue| queue.extremes(a))
+}
+
+/// The weighted inverses of the diagonal, or of the absolute row `sums`; and the first rows that are zero, or not
+/// finite once inverted.
+pub fn inverted<T: Scalar>(
+    a: &Csr<T>,
+    sums: bool,
+    weight: f64,
+) -> Result<Option<(Buffer<T>, [Option<usize>; 2])>> {
+    on_real_device::<T, _>(a.executor(), |queue| queue.inverted(a, sums, weight))
+}
+
+/// Values in another type; `found` is set where one does not fit, and is made at the first call.
+pub fn convert_noting<T: Scalar, S: Scalar>(
+    values: &Buffer<T>,
+    found: &mut Option<Buffer<u32>>,
+) -> Result<Option<Buffer<S>>> {
+    on_device(values.executor(), |queue| {
+        let mut noted = match found.take() {
+            Some(noted) => noted,
+            None => queue.zeros(1)?,
+        };
+        let converted = queue.convert_noting(values, Some(&mut noted))?;
+        *found = Some(noted);
+        Ok(converted)
+    })
+}
+
+/// Whether any row is empty.
+pub fn has_empty_rows(pattern: &Pattern) -> Result<Option<bool>> {
+    on_device(pattern.executor(), |queue| pattern.has_empty_rows(&queue))
+}
+
+/// The same of several matrices that are where the first is; none where that has no kernels for it.
+pub(crate) fn all_extremes<T: Scalar>(matrices: &[&Csr<T>]) -> Result<Option<Vec<Extremes>>> {
+    match matrices.first() {
+        Some(a) => on_real_device::<T, _>(a.executor(), |queue| queue.all_extremes(matrices)),
+        None => Ok(None),
+    }
+}
+
+/// The diagonal.
+pub(crate) fn diagonal<T: Scalar>(a: &Csr<T>) -> Result<Option<Buffer<T>>> {
+    on_real_device::<T, _>(a.executor(), |queue| queue.diagonal(a))
+}
+
+/// Values in another type.
+pub(crate) fn convert<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Option<Buffer<S>>> {
+    match S::KIND.is_complex() {
+        true => Ok(None),
+        false => on_real_device::<T, _>(values.executor(), |queue| queue.convert(values)),
+    }
+}
+
+/// Values times a number.
+pub(crate) fn scaled<T: Scalar>(values: &Buffer<T>, factor: T::Arith) -> Result<Option<Buffer<T>>> {
+    on_real_device::<T, _>(values.executor(), |queue| queue.scaled(values, factor))
+}
+
+/// The first row with an entry that is not finite, if there is one.
+pub(crate) fn not_finite<T: Scalar>(a: &Csr<T>) -> Result<Option<Option<usize>>> {
+    on_real_device::<T, _>(a.executor(), |queue| queue.not_finite(a))
+}
+
+/// The first rows that are not symmetric, and whose diagonal is not positive, by tolerances.
+pub(crate) fn check_symmetry<T: Scalar>(
+    a: &Csr<T>,
+    tolerances: [f64; 2],
+) -> Result<Option<[Option<usize>; 2]>> {
+    on_real_device::<T, _>(a.executor(), |queue| queue.check_symmetry(a, tolerances))
+}
+
+/// Whether two patterns of a size have the same entries.
+pub(crate) fn same(a: &Pattern, b: &Pattern) -> Result<Option<bool>> {
+    on_device(a.executor(), |queue| queue.same(a, b))
+}
+
+/// The first row whose offsets decrease or whose columns do not increase, if there is one.
+pub(crate) fn check_order(
+    size: Size,
+    offsets: &Buffer<usize>,
+    columns: &Buffer<u32>,
+) -> Result<Option<Option<usize>>> {
+    on_device(columns.executor(), |queue| {
+        queue.check_order(size, offsets, columns)
+    })
+}
+
+/// Indices in 64 bits.
+pub(crate) fn widened(indices: &Buffer<u32>) -> Result<Option<Buffer<usize>>> {
+    on_device(indices.executor(), |queue| queue.widened(indices))
+}
+
+/// Indices in 32 bits; what does not fit becomes the largest number.
+pub(crate) fn narrowed(indices: &Buffer<usize>) -> Result<Option<Buffer<u32>>> {
+    on_device(indices.executor(), |queue| queue.narrowed(indices))
+}

@@ -1,0 +1,52 @@
+//! Set-ups of preconditioners: colours, incomplete factors, approximate and dense inverses.
+
+use std::sync::Arc;
+
+use super::{on_device, on_real_device};
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::launch::setup::{Queue, fronts, fsai, invert};
+use crate::scalar::{Field, Scalar};
+
+pub use crate::launch::setup::fsai::{Growth, Obstacle, Rows as FsaiRows};
+pub use crate::launch::setup::invert::Pivoting;
+
+/// A colour for every row of a pattern, so that rows `coupled` in either direction have different ones. None, too,
+/// where rows wait for each other too often.
+pub fn colours(
+    pattern: &Pattern,
+    coupled: impl FnOnce() -> Result<Arc<Pattern>>,
+) -> Result<Option<Vec<u32>>> {
+    match Queue::of(pattern.executor()) {
+        Some(queue) => Ok(fronts::colours(queue, &*coupled()?)?.map(Buffer::into_vec)),
+        None => Ok(None),
+    }
+}
+
+/// The values of the incomplete factors, with the places of the diagonal. None, too, where rows wait for each other
+/// too often.
+pub fn ilu0<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Result<Option<Vec<T::Arith>>> {
+    match Queue::real::<T>(a.executor()) {
+        Some(queue) => Ok(fronts::ilu0(queue, a, diagonal)?.map(Buffer::into_vec)),
+        None => Ok(None),
+    }
+}
+
+/// The rows of a factorised sparse approximate inverse, to be made.
+pub fn fsai_rows<A: Field>(a: &Csr<A>, growth: Growth) -> Result<Option<FsaiRows<'_, A>>> {
+    on_real_device::<A, _>(a.executor(), |queue| fsai::Rows::new(queue, a, growth))
+}
+
+/// The dense inverse of a small matrix on an executor, wherever that is. None where that is of the host, which has
+/// factors instead.
+pub fn inverse<T: Scalar>(
+    executor: &Executor,
+    a: &Csr<f64>,
+    pivoting: Pivoting,
+) -> Result<Option<Buffer<T>>> {
+    on_device(executor, |queue| match a.executor().is_device() {
+        true => invert::inverse(queue, a, pivoting),
+        false => invert::inverse(queue, &a.copy_to(executor)?, pivoting),
+    })
+}

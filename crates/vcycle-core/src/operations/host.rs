@@ -1,0 +1,109 @@
+//! Stages that run on the host although their operands are on a device, and who is told of them.
+//!
+//! A stage without kernels calls [`on_host`] before its algorithm of the host begins. Whoever runs a set-up watches
+//! with [`HostStages`] and says what was seen. What is seen belongs to the thread that runs the set-up: stages begin
+//! on it, however many threads they use then.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+use crate::executor::Executor;
+use crate::log::Log;
+
+/// A stage that devices have no kernels for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostStage {
+    /// What it does, in a few words.
+    pub name: &'static str,
+}
+
+impl std::fmt::Display for HostStage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}: devices have no kernel for it, the host did it",
+            self.name
+        )
+    }
+}
+
+thread_local! {
+    /// The stages seen by the innermost watch of this thread; none where nobody watches.
+    static SEEN: RefCell<Option<Vec<HostStage>>> = const { RefCell::new(None) };
+}
+
+/// Says that a stage runs on the host now, if its operands are on a device.
+pub fn on_host(executor: &Executor, stage: HostStage) {
+    if !executor.is_device() {
+        return;
+    }
+    SEEN.with_borrow_mut(|seen| match seen {
+        Some(seen) if !seen.contains(&stage) => seen.push(stage),
+        _ => {}
+    });
+}
+
+/// Sees the stages that run on the host from its making on, those alone that no watch made later sees.
+#[derive(Debug)]
+#[must_use = "it watches until it is dropped"]
+pub struct HostStages {
+    outer: Option<Vec<HostStage>>,
+    _of_this_thread: PhantomData<*const ()>,
+}
+
+impl HostStages {
+    /// Begins to watch.
+    pub fn watch() -> Self {
+        Self {
+            outer: SEEN.replace(Some(Vec::new())),
+            _of_this_thread: PhantomData,
+        }
+    }
+
+    /// What was seen, every stage once; told to the observers of a run, too.
+    pub fn tell(self, log: &Log) -> Vec<String> {
+        let seen = SEEN.take().unwrap_or_default();
+        let notes: Vec<String> = seen.iter().map(HostStage::to_string).collect();
+        notes.iter().for_each(|note| log.note(note));
+        notes
+    }
+}
+
+impl Drop for HostStages {
+    fn drop(&mut self) {
+        SEEN.set(self.outer.take());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOME: HostStage = HostStage { name: "some stage" };
+    const OTHER: HostStage = HostStage { name: "other" };
+
+    #[test]
+    fn operands_of_the_host_are_nothing_to_talk_about() {
+        let watch = HostStages::watch();
+        on_host(&Executor::cpu(), SOME);
+        assert!(watch.tell(&Log::new()).is_empty());
+    }
+
+    #[test]
+    fn every_stage_is_told_once_by_the_innermost_watch() {
+        let Some(device) = crate::testing::device() else {
+            return;
+        };
+        on_host(&device, SOME);
+        let outer = HostStages::watch();
+        let inner = HostStages::watch();
+        on_host(&device, SOME);
+        on_host(&device, SOME);
+        let told = inner.tell(&Log::new());
+        assert_eq!(told.len(), 1);
+        assert!(told[0].starts_with("some stage: "), "{told:?}");
+        on_host(&device, OTHER);
+        assert_eq!(outer.tell(&Log::new()), [OTHER.to_string()]);
+        assert_eq!(SEEN.take(), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! Stages that make prolongations, and numbers to start the power method from.
+
+use super::{brought, on_device};
+use crate::arrays::{Csr, Pattern, Vector};
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::launch::setup::interpolate::Level;
+use crate::launch::setup::{aggressive, interpolate, radius, smoothed, tentative as device};
+use crate::scalar::Scalar;
+
+pub use crate::launch::setup::interpolate::Method;
+pub use crate::launch::setup::smoothed::Filtered;
+pub use crate::launch::setup::tentative::Grouping;
+
+/// The numbers of coarse unknowns, and how many there are.
+pub type Coarse<'a> = (&'a Buffer<u32>, usize);
+
+/// The prolongation from the coarse unknowns, to all or to the `points` of another choice alone. A row keeps the
+/// largest entries (0 for all) that are not smaller than a share of the largest: `limits`.
+pub fn prolongation(
+    method: Method,
+    (a, strength): (&Csr<f64>, &Pattern),
+    (numbers, coarse_count): Coarse<'_>,
+    points: Option<Coarse<'_>>,
+    limits: (usize, f64),
+) -> Result<Option<Csr<f64>>> {
+    on_device(a.executor(), |queue| {
+        let level = Level {
+            queue,
+            a,
+            strength,
+            coarse: &brought(numbers, a.executor())?,
+            coarse_count,
+        };
+        let points = points.map(|(numbers, count)| {
+            aggressive::points(queue, &brought(numbers, a.executor())?, count)
+        });
+        level.prolongation(method, points.transpose()?.as_ref(), limits)
+    })
+}
+
+/// The largest entries of every row, by the same limits.
+pub fn truncated(p: &Csr<f64>, limits: (usize, f64)) -> Result<Option<Csr<f64>>> {
+    on_device(p.executor(), |queue| {
+        interpolate::truncated(queue, p, limits)
+    })
+}
+
+/// The tentative prolongation of groups, and the vectors of the next level: those of which less than the share
+/// `dependent` is left behind those before depend on them. Without vectors its entries are ones.
+pub fn tentative(
+    executor: &Executor,
+    nodes: Grouping<'_>,
+    vectors: &[Vec<f64>],
+    dependent: f64,
+) -> Result<Option<(Csr<f64>, Vec<Vec<f64>>)>> {
+    on_device(executor, |queue| {
+        let groups = &brought(nodes.groups, executor)?;
+        if vectors.is_empty() {
+            let shape = (nodes.count, nodes.block);
+            let t = smoothed::constants(queue, groups, shape, nodes.is_complete)?;
+            return Ok((t, Vec::new()));
+        }
+        device::tentative(queue, Grouping { groups, ..nodes }, vectors, dependent)
+    })
+}
+
+/// A matrix without the entries that a `filter` does not have, which are added to its diagonal.
+pub fn filtered<'a>(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Result<Option<Filtered<'a>>> {
+    on_device(a.executor(), |queue| Filtered::new(queue, a, filter))
+}
+
+/// So many numbers in -1..1 that look random.
+pub fn scattered<T: Scalar>(executor: &Executor, rows: usize) -> Result<Option<Vector<T>>> {
+    on_device(executor, |queue| {
+        Ok(Vector::of_buffer(radius::scattered(queue, rows)?))
+    })
+}

@@ -1,0 +1,63 @@
+//! Operations of algorithms, run where their operands live: the one place that chooses between the host and a device.
+//!
+//! An operation takes vectors, patterns, matrices or buffers and looks at their executor. What every executor can
+//! do simply happens. A stage of a set-up whose algorithm of the host stands with the method is asked for first and
+//! says nothing where the executor has no kernel for it:
+//!
+//! ```text
+//! if let Some(found) = operations::coarsen::pmis(strength, seed, false)? {
+//!     return Ok(Splitting::of_device(found));
+//! }
+//! // The algorithm of the host.
+//! ```
+//!
+//! Files follow the families of kernels in `launch`, which no other module calls.
+
+pub mod blocks;
+pub mod coarsen;
+pub(crate) mod csr;
+pub mod entries;
+pub mod factor;
+pub mod host;
+pub mod interpolate;
+pub(crate) mod monitor;
+pub(crate) mod products;
+pub mod reductions;
+pub(crate) mod rows;
+pub mod stencil;
+pub mod strided;
+pub mod transfer;
+pub mod triangular;
+pub mod vector;
+
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::launch::setup::Queue;
+use crate::scalar::Scalar;
+
+pub use self::host::{HostStage, HostStages, on_host};
+pub use crate::launch::rows::Finish;
+
+/// What the kernels of a device make; nothing on the host.
+fn on_device<'e, R>(
+    executor: &'e Executor,
+    work: impl FnOnce(Queue<'e>) -> Result<R>,
+) -> Result<Option<R>> {
+    Queue::of(executor).map(work).transpose()
+}
+
+/// The same for values of `T`: complex ones have no kernels.
+fn on_real_device<'e, T: Scalar, R>(
+    executor: &'e Executor,
+    work: impl FnOnce(Queue<'e>) -> Result<R>,
+) -> Result<Option<R>> {
+    Queue::real::<T>(executor).map(work).transpose()
+}
+
+/// Numbers in the memory of an executor, copied only where they are not there already.
+fn brought(numbers: &Buffer<u32>, executor: &Executor) -> Result<Buffer<u32>> {
+    match numbers.executor().shares_memory_with(executor) {
+        true => Ok(numbers.clone()),
+        false => numbers.copy_to(executor),
+    }
+}

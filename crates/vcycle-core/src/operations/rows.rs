@@ -1,0 +1,182 @@
+//! Products with the formats that multiply row by row.
+
+use super::Finish;
+use crate::arrays::{Coefficient, Csr, Pattern, Scalars, Vector};
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::gpu::Gpu;
+use crate::launch::rows::{self, Operand};
+use crate::launch::{bsr, dense, ell};
+use crate::reference::rows::{self as host, Column, Sum};
+use crate::scalar::{Mixes, Scalar};
+use crate::size::Size;
+use crate::workspace::{Scratch, Workspace};
+
+/// A matrix of one format, or a part of one, as its arrays.
+pub(crate) enum Part<'a, T> {
+    /// Slots for every row, slice by slice: those of the same place in all rows of a slice side by side.
+    Slots {
+        size: Size,
+        slice_rows: usize,
+        /// Slots of a row, without slices.
+        width: usize,
+        /// First slots of the slices.
+        offsets: Option<&'a Buffer<usize>>,
+        columns: &'a Buffer<u32>,
+        values: &'a Buffer<T>,
+    },
+    /// Dense blocks at the entries of a pattern.
+    Blocks {
+        size: Size,
+        block: Size,
+        pattern: &'a Pattern,
+        values: &'a Buffer<T>,
+    },
+    /// All entries.
+    Dense { size: Size, values: &'a Buffer<T> },
+    /// Compressed rows.
+    Rows(&'a Csr<T>),
+}
+
+impl<T: Scalar> Part<'_, T> {
+    /// As kernels of a device take it, for vectors of so many columns.
+    fn operand(&self, gpu: &Gpu, cols: usize) -> Result<Operand> {
+        let rows = match *self {
+            Self::Slots {
+                size,
+                slice_rows,
+                width,
+                offsets,
+                columns,
+                values,
+            } => ell::rows(ell::Slots {
+                size,
+                slice_rows,
+                width,
+                offsets: offsets.map_or(Ok(0), Buffer::device)?,
+                columns: columns.device()?,
+                values: values.device()?,
+            }),
+            Self::Blocks {
+                size,
+                block,
+                pattern,
+                values,
+            } => {
+                let [offsets, columns] = pattern.device()?;
+                bsr::rows(bsr::Blocks {
+                    size,
+                    block,
+                    count: pattern.nonzeros(),
+                    offsets,
+                    columns,
+                    values: values.device()?,
+                })
+            }
+            Self::Dense { size, values } => dense::rows(size, values.device()?),
+            Self::Rows(a) => return a.operand(cols),
+        };
+        Ok(rows.operand(gpu, cols))
+    }
+}
+
+/// What a product has to know of a matrix of any format. The format is behind pointers, so that all else is
+/// compiled for the types of numbers and not once more for every format.
+pub(crate) struct ByRows<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> {
+    pub executor: &'a Executor,
+    /// Bounds of row ranges of about equal work.
+    pub pieces: &'a [usize],
+    pub bytes: usize,
+    /// Rows that are worked on together.
+    pub rows_together: usize,
+    /// Adds one column of `A x` to the sums of the rows from a first one on.
+    pub add: &'a (dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync),
+    /// The arrays, for devices; the products of several parts are added up.
+    pub parts: &'a (dyn Fn() -> Result<Vec<Part<'a, M>>> + Sync),
+}
+
+impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
+    /// The product, and what becomes of it.
+    pub fn multiply(
+        &self,
+        x: &Vector<X>,
+        finish: Finish<'_, Y>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        if let Executor::Gpu(gpu) = self.executor {
+            return self.on_device(gpu, x, finish, y);
+        }
+        match finish {
+            Finish::Apply => self.on_host(x, y, host::Finish::Store),
+            Finish::Combine { z: Some(b), .. } => {
+                let b = b.host()?;
+                self.on_host(x, y, host::Finish::Residual { b })
+            }
+            Finish::Combine { alpha, beta, .. } => {
+                let alpha = numbers::<M, X, Y>(self.executor, alpha, x.cols(), ws)?;
+                let beta = numbers::<M, X, Y>(self.executor, beta, x.cols(), ws)?;
+                let (alpha, beta) = (alpha.host()?, beta.host()?);
+                self.on_host(x, y, host::Finish::Combine { alpha, beta })
+            }
+            Finish::Relax(_) => unreachable!("sweeps are made of residuals"),
+        }
+    }
+
+    fn on_host(
+        &self,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        finish: host::Finish<'_, Sum<M, X, Y>, Y>,
+    ) -> Result<()> {
+        let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
+        let add = |first: usize, sums: &mut [Sum<M, X, Y>], column: usize| {
+            let x = Column {
+                values,
+                column,
+                cols,
+            };
+            (self.add)(first, sums, x);
+        };
+        let rows_from = |first: usize, y: &mut [Y]| {
+            host::product(first, y, (self.rows_together, cols), finish, &add);
+        };
+        match self.executor {
+            Executor::Cpu(threads) => {
+                threads.for_row_ranges(self.pieces, y, cols, self.bytes, rows_from);
+            }
+            _ => rows_from(0, y),
+        }
+        Ok(())
+    }
+
+    fn on_device(
+        &self,
+        gpu: &Gpu,
+        x: &Vector<X>,
+        mut finish: Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<()> {
+        gpu.real(M::KIND)?;
+        for part in (self.parts)()? {
+            let operand = part.operand(gpu, x.cols())?;
+            rows::multiply::<M, X, Y>(gpu, operand, x, &finish, y)?;
+            finish = finish.more();
+        }
+        Ok(())
+    }
+}
+
+/// A coefficient for every column, in the arithmetic of the product.
+fn numbers<'w, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    executor: &Executor,
+    coefficient: Coefficient<'_, Y>,
+    cols: usize,
+    ws: &'w Workspace,
+) -> Result<Scratch<'w, Scalars<Sum<M, X, Y>>>> {
+    let mut numbers = ws.take::<Scalars<Sum<M, X, Y>>>(executor, 1, cols)?;
+    for (column, number) in numbers.host_mut()?.iter_mut().enumerate() {
+        *number = M::coefficient(coefficient.evaluate(column)?);
+    }
+    Ok(numbers)
+}

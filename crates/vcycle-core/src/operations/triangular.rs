@@ -1,0 +1,102 @@
+//! Triangular solves, step after step or many steps at once.
+
+use std::sync::OnceLock;
+
+use crate::arrays::{Csr, Vector};
+use crate::cpu;
+use crate::cpu::triangular::Levels;
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::launch::triangular::{self as device, DeviceLevels};
+use crate::reference;
+use crate::reference::triangular::TriangleArrays;
+use crate::scalar::Scalar;
+
+/// What threads may do side by side.
+#[derive(Clone, Debug)]
+pub enum Groups {
+    /// Nothing.
+    Serial,
+    /// The steps between consecutive bounds, group after group.
+    Levels(Vec<usize>),
+    /// The groups of steps between consecutive bounds, step after step in each.
+    Blocks(Vec<usize>),
+}
+
+/// What a device keeps of the steps of a solve, made at the first one.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(OnceLock<DeviceLevels>);
+
+/// A triangular matrix with rows in the order of their steps.
+pub struct Triangle<'a, T: Scalar> {
+    /// The row of every step.
+    pub order: &'a [u32],
+    /// Steps at the same time; on a device by levels.
+    pub groups: &'a Groups,
+    /// Step by step.
+    pub off_diagonal: &'a Csr<T>,
+    /// Ones without.
+    pub inverse_diagonal: Option<&'a Buffer<T::Arith>>,
+    /// Whether it is the conjugate matrix that is solved with.
+    pub conjugate: bool,
+    /// For a device.
+    pub kept: &'a Kept,
+}
+
+/// The steps sorted by the level they can be done at, where the executor makes use of that.
+pub fn levels<T: Scalar>(
+    rows: &Csr<T>,
+    steps: impl Iterator<Item = u32> + Clone,
+) -> Option<Levels> {
+    match rows.executor() {
+        Executor::Reference => None,
+        Executor::Cpu(threads) => Levels::wide(threads, steps, rows.offsets(), rows.columns()),
+        Executor::Gpu(_) => Some(Levels::new(steps, rows.offsets(), rows.columns())),
+    }
+}
+
+/// `A y = b`.
+///
+/// # Errors
+/// When vectors are not where the matrix is; on a device for complex numbers.
+///
+/// # Panics
+/// On a device with steps that are not grouped by levels.
+pub fn solve<T: Scalar>(a: &Triangle<'_, T>, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+    let executor = a.off_diagonal.executor();
+    if let Executor::Gpu(gpu) = executor {
+        gpu.real(T::KIND)?;
+        let levels = a.kept.0.get_or_init(|| {
+            let Groups::Levels(bounds) = a.groups else {
+                panic!("schedules of devices are made of levels");
+            };
+            DeviceLevels::new(gpu, executor, a.order, bounds, a.off_diagonal.nonzeros())
+        });
+        let [offsets, columns] = a.off_diagonal.pattern().device()?;
+        let triangle = device::Triangle {
+            offsets,
+            columns,
+            values: a.off_diagonal.values_buffer().device()?,
+            inverse: a.inverse_diagonal.map_or(Ok(0), Buffer::device)?,
+        };
+        return levels.solve(gpu, &triangle, b, y);
+    }
+    let arrays = TriangleArrays {
+        order: a.order,
+        off_diagonal: a.off_diagonal.arrays()?,
+        inverse_diagonal: a.inverse_diagonal.map(Buffer::host).transpose()?,
+        conjugate: a.conjugate,
+    };
+    let cols = b.cols();
+    let (b, y) = (b.host()?, y.host_mut()?);
+    match (executor, a.groups) {
+        (Executor::Cpu(threads), Groups::Levels(bounds)) => {
+            cpu::triangular::solve(threads, bounds, arrays, b, y, cols);
+        }
+        (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
+            cpu::triangular::solve_blocks(threads, bounds, arrays, b, y, cols);
+        }
+        _ => reference::triangular::solve(arrays, b, y, cols),
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! The stages of all methods that devices have no kernels for. Each calls `on_host` with its name from here where
+//! its algorithm of the host begins.
+
+use crate::operations::HostStage;
+
+/// Names stages, and lists all that have a name.
+macro_rules! host_stages {
+    ($($stage:ident = $name:literal;)*) => {
+        $(pub(crate) const $stage: HostStage = HostStage { name: $name };)*
+
+        /// What the host does for matrices of a device, copying them back and forth: the rest of a set-up, and every
+        /// solve, stays on the device.
+        pub const HOST_STAGES: &[HostStage] = &[$($stage),*];
+    };
+}
+
+host_stages! {
+    AFFINITY = "strength by affinity";
+    CONNECTIONS = "strength by a mean number of connections";
+    UNKNOWN_SYSTEMS = "systems by unknowns";
+    NODE_SYSTEMS = "systems by nodes";
+    HMIS = "hmis coarsening";
+    RUGE_STUEBEN = "rs coarsening";
+    PATHS = "aggressive coarsening with more than one path";
+    GREEDY = "greedy aggregation";
+    MATCHING = "matching that rounds do not end";
+    HYBRID = "hybrid interpolation";
+    BAMG = "bamg interpolation";
+    ENERGY = "energy minimisation of interpolation";
+    FILTER = "filters of interpolation and coarse matrices";
+    BLOCK_PRODUCTS = "products of matrices by blocks";
+    TRIANGLES = "set-up of triangular sweeps";
+    COLOURS = "colours of rows that wait for each other";
+    ILU0 = "ilu0 of rows that wait for each other";
+    IC0 = "ic0 set-up";
+    PARILU = "parilu set-up";
+    ISAI = "isai set-up";
+    STRUCTURED = "struct-mg set-up";
+}
