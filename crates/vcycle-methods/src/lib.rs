@@ -9,6 +9,7 @@ pub mod gallery;
 pub mod multigrid;
 pub mod precision;
 pub mod precond;
+pub mod registration;
 pub mod solver;
 pub mod structured;
 pub(crate) mod text;

@@ -8,7 +8,7 @@ pub mod io;
 
 pub use vcycle_core::{Error, Result};
 pub use vcycle_core::{linop, log, matrix, scalar, stop, vector};
-pub use vcycle_methods::{eigen, gallery, multigrid, precond, solver, structured};
+pub use vcycle_methods::{eigen, gallery, multigrid, precond, registration, solver, structured};
 
 pub(crate) use vcycle_core::error;
 

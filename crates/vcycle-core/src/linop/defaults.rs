@@ -5,9 +5,9 @@ use std::fmt::Debug;
 
 use super::LinOp;
 use crate::error::{Error, Result};
-use crate::workspace::Workspace;
 use crate::scalar::Scalar;
 use crate::vector::{Coefficient, Vector};
+use crate::workspace::Workspace;
 
 /// `y = alpha A x + beta y`, where `apply` makes `A x`.
 pub(super) fn apply_advanced<Y: Scalar>(

@@ -48,6 +48,7 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
+mod any_factory;
 mod converted;
 mod defaults;
 mod factory_fn;
@@ -68,6 +69,7 @@ use std::sync::Arc;
 pub use crate::arrays::Sweep;
 pub use crate::error::check_size;
 pub use crate::size::Size;
+pub use any_factory::{AnyFactory, RealScalar};
 pub use converted::{Converted, InPrecision};
 pub use factory_fn::FactoryFn;
 pub use identity::Identity;

@@ -14,6 +14,7 @@ use crate::launch::setup::{Queue, blocks as device};
 use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_apply};
 use crate::matrix::{Csr, fill_rows};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
 use crate::{cpu, reference};
@@ -69,6 +70,19 @@ impl Default for BlockJacobi {
             adaptive: false,
             weight: 1.0,
         }
+    }
+}
+
+impl Component for BlockJacobi {
+    const REGISTRATION: Registration = Registration {
+        name: "block-jacobi",
+        summary: "Blocks on the diagonal.",
+        after_colon: &["block-size"],
+        needs: &[Need::Entries],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

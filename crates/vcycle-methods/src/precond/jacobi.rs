@@ -10,6 +10,7 @@ use crate::executor::{Executor, Workspace};
 use crate::launch::setup::Queue;
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
 use crate::matrix::Csr;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -41,6 +42,19 @@ pub struct Jacobi {
 impl Default for Jacobi {
     fn default() -> Self {
         Self { weight: 1.0 }
+    }
+}
+
+impl Component for Jacobi {
+    const REGISTRATION: Registration = Registration {
+        name: "jacobi",
+        summary: "The diagonal.",
+        after_colon: &["weight"],
+        needs: &[Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

@@ -12,6 +12,7 @@ use crate::executor::Workspace;
 use crate::launch::setup::{Queue, fronts};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Mixes, Scalar};
 
 /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
@@ -57,6 +58,22 @@ impl Default for MulticolourGs {
             omega: 1.0,
             sweeps: 1,
             symmetric: false,
+        }
+    }
+}
+
+impl Component for MulticolourGs {
+    const REGISTRATION: Registration = Registration {
+        name: "multicolour-gs",
+        summary: "Gauss-Seidel colour by colour.",
+        after_colon: &["omega", "sweeps"],
+        needs: &[Need::Entries, Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        match self.symmetric {
+            true => Symmetry::Symmetric,
+            false => Symmetry::OneSided,
         }
     }
 }

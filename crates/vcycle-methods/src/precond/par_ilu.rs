@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern, fill_rows};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
@@ -45,6 +46,20 @@ pub struct ParIlu {
 impl Default for ParIlu {
     fn default() -> Self {
         Self { sweeps: 5 }
+    }
+}
+
+impl Component for ParIlu {
+    const REGISTRATION: Registration = Registration {
+        name: "parilu",
+        summary: "Incomplete LU factorisation by fixed-point sweeps.",
+        after_colon: &["sweeps"],
+        needs: &[Need::Entries, Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        // Of a symmetric matrix `U` is `D L^T`.
+        Symmetry::Symmetric
     }
 }
 

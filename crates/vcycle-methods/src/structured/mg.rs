@@ -18,6 +18,7 @@ use crate::linop::{Converted, Factory, LinOp, entries};
 use crate::matrix::Csr;
 use crate::multigrid::Report;
 use crate::precision::Unit;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Kind, Mixes, Scalar};
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
@@ -194,6 +195,19 @@ impl StructMg {
             Some(grid) => StencilMatrix::from_csr_on(a, grid),
             None => StencilMatrix::from_csr(a),
         }
+    }
+}
+
+impl Component for StructMg {
+    const REGISTRATION: Registration = Registration {
+        name: "struct-mg",
+        summary: "Multigrid on structured grids, in half precision.",
+        after_colon: &["precision"],
+        needs: &[Need::Entries, Need::Grid, Need::RealMatrix],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

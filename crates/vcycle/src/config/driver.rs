@@ -14,6 +14,7 @@ use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
 use crate::multigrid::{Amg, Hierarchy, LevelPrecisions, NearNullspace, Report};
+use crate::registration::Need;
 use crate::scalar::{Kind, Real};
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Part, Status, Stop};
@@ -190,6 +191,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     }
 
     fn build(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
+        attempt.check()?;
         let factory = SolverFactory {
             method: attempt.solver.method()?,
             preconditioner: None,
@@ -315,7 +317,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     /// Says what is wrong with the choice of the solver where the matrix shows it.
     fn explain(&mut self, attempt: &Attempt, status: Status) {
         let name = attempt.solver.name();
-        let symmetric_only = ["cg", "fcg", "pipecg", "minres", "chebyshev"].contains(&name);
+        let symmetric_only = attempt.solver.has_need(Need::SymmetricMatrix);
         if status == Status::Converged || !symmetric_only {
             return;
         }

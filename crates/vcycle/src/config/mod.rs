@@ -23,6 +23,7 @@
 mod auto;
 mod components;
 mod driver;
+mod inner;
 mod modes;
 mod nullspace;
 mod presets;
@@ -39,6 +40,7 @@ use std::time::Duration;
 pub use crate::error::ConfigError;
 pub use auto::{Attempt, attempts};
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
+pub use inner::{InnerSolver, SolverParameters};
 pub use nullspace::{Nullspace, Projection};
 pub use presets::Preset;
 pub use sequence::Sequence;
@@ -172,6 +174,9 @@ impl Default for RunConfig {
 }
 
 impl RunConfig {
+    /// The devices there may be; GPUs have a number.
+    pub const DEVICES: &[&str] = &["reference", "cpu", "cuda:0", "hip:0", "opencl:0"];
+
     /// What describes an executor.
     pub fn of(executor: &Executor) -> Self {
         Self {
@@ -202,8 +207,7 @@ impl RunConfig {
             ))
             .into()),
             (name, _) => {
-                let known = ["reference", "cpu", "cuda:0", "hip:0", "opencl:0"];
-                Err(components::unknown_name("device", name, &known, &[]).into())
+                Err(components::unknown_name("device", name, Self::DEVICES, &[]).into())
             }
         }
     }
