@@ -17,6 +17,7 @@
 
 mod borrowed;
 mod buffer;
+mod events;
 mod memory;
 mod mirrored;
 mod tasks;
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use crate::scalar::Element;
 pub use buffer::Buffer;
+pub use events::{Listening, MemoryEvent};
 pub use memory::{check_memory, fits};
 pub use tasks::cut;
 

@@ -5,6 +5,7 @@
 //! make a residual history, a profile or a trace of that.
 
 mod chrome_trace;
+mod counts;
 mod history;
 mod profile;
 
@@ -14,11 +15,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use chrome_trace::ChromeTrace;
+pub use counts::{Count, Counts};
 pub use history::History;
 pub use profile::{Profile, Stage};
 use vcycle_gpu::Device;
 
-use crate::executor::Executor;
+use crate::executor::{Executor, Listening, MemoryEvent};
 
 /// One iteration of a solver, as it is announced.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +41,15 @@ pub trait Observer {
     fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {}
     /// A solver has done an iteration.
     fn iteration(&mut self, _event: &IterationEvent<'_>) {}
+    /// A buffer was made; told when the stage begins or ends that follows, of
+    /// [watched](Self::watches_memory) memory alone.
+    fn allocated(&mut self, _executor: &str, _bytes: usize) {}
+    /// Values were copied from an executor to another; told as [`allocated`](Self::allocated) is.
+    fn copied(&mut self, _from: &str, _to: &str, _bytes: usize) {}
+    /// Whether allocations and copies of the thread that makes the [`Log`] are of interest.
+    fn watches_memory(&self) -> bool {
+        false
+    }
     /// Whether the solve is to end; asked after every iteration.
     fn wants_stop(&self) -> bool {
         false
@@ -60,6 +71,15 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
     fn iteration(&mut self, event: &IterationEvent<'_>) {
         self.borrow_mut().iteration(event);
     }
+    fn allocated(&mut self, executor: &str, bytes: usize) {
+        self.borrow_mut().allocated(executor, bytes);
+    }
+    fn copied(&mut self, from: &str, to: &str, bytes: usize) {
+        self.borrow_mut().copied(from, to, bytes);
+    }
+    fn watches_memory(&self) -> bool {
+        self.borrow().watches_memory()
+    }
     fn wants_stop(&self) -> bool {
         self.borrow().wants_stop()
     }
@@ -73,6 +93,7 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
 pub struct Log {
     observers: RefCell<Vec<Box<dyn Observer>>>,
     device: RefCell<Option<Arc<Device>>>,
+    memory: Option<Listening>,
 }
 
 impl Log {
@@ -83,7 +104,10 @@ impl Log {
 
     /// Adds an observer. Keep an `Rc<RefCell<_>>` of it to read it afterwards.
     #[must_use]
-    pub fn with(self, observer: impl Observer + 'static) -> Self {
+    pub fn with(mut self, observer: impl Observer + 'static) -> Self {
+        if observer.watches_memory() && self.memory.is_none() {
+            self.memory = Some(Listening::begin());
+        }
         self.observers.borrow_mut().push(Box::new(observer));
         self
     }
@@ -134,6 +158,7 @@ impl Log {
 
     fn begin(&self, name: &str, bytes: usize) -> StageGuard<'_> {
         self.catch_up();
+        self.tell_memory();
         self.each(|observer| observer.stage_begins(name));
         let open = OpenStage {
             log: self,
@@ -147,6 +172,19 @@ impl Log {
     /// Announces an iteration.
     pub fn iteration(&self, event: &IterationEvent<'_>) {
         self.each(|observer| observer.iteration(event));
+    }
+
+    /// Hands on what happened to memory since the last time.
+    fn tell_memory(&self) {
+        let events = self.memory.iter().flat_map(Listening::events);
+        events.for_each(|event| match &event {
+            MemoryEvent::Allocated { executor, bytes } => {
+                self.each(|observer| observer.allocated(executor, *bytes));
+            }
+            MemoryEvent::Copied { from, to, bytes } => {
+                self.each(|observer| observer.copied(from, to, *bytes));
+            }
+        });
     }
 
     fn each(&self, tell: impl Fn(&mut dyn Observer)) {
@@ -174,6 +212,7 @@ impl Drop for StageGuard<'_> {
         if let Some(stage) = &self.open {
             stage.log.catch_up();
             let elapsed = stage.start.elapsed();
+            stage.log.tell_memory();
             let tell = |observer: &mut dyn Observer| {
                 observer.stage_ends(&stage.name, elapsed, stage.bytes);
             };
