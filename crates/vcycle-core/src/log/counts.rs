@@ -71,3 +71,52 @@ impl Observer for Counts {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::executor::{Buffer, Executor};
+    use crate::log::Log;
+
+    #[test]
+    fn memory_is_counted_while_somebody_listens_and_in_the_stage_it_was_taken() {
+        let cpu = Executor::cpu();
+        let counts = Rc::new(RefCell::new(Counts::default()));
+        let before = Buffer::filled(&cpu, 5, 1.0).unwrap();
+        let log = Log::new().with(Rc::clone(&counts));
+        {
+            let _stage = log.stage("set-up", 24);
+            let _taken = Buffer::filled(&cpu, 10, 0u32).unwrap();
+            before.copy_to(&Executor::reference()).unwrap();
+        }
+        drop(log);
+        let _after = Buffer::filled(&cpu, 7, 1.0).unwrap();
+        let counts = counts.borrow();
+        assert_eq!(
+            counts.operations["set-up"],
+            Count {
+                times: 1,
+                bytes: 24
+            }
+        );
+        assert_eq!(
+            counts.allocations["cpu"],
+            Count {
+                times: 1,
+                bytes: 40
+            }
+        );
+        assert_eq!(counts.allocations["reference"].bytes, 40);
+        let way = ("cpu".to_owned(), "reference".to_owned());
+        assert_eq!(
+            counts.copies[&way],
+            Count {
+                times: 1,
+                bytes: 40
+            }
+        );
+    }
+}

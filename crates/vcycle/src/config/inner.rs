@@ -121,3 +121,74 @@ fn count(place: &str, value: Value) -> Result<usize, ConfigError> {
     let table = Table::from_iter([("iterations".to_owned(), value)]);
     parameters(place, table).map(|count: Count| count.iterations.get())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Solution, solve};
+    use crate::executor::{Executor, Workspace};
+    use crate::gallery;
+    use crate::vector::Vector;
+
+    fn solved(config: &str) -> crate::Result<Solution<f64>> {
+        let problem = gallery::build("poisson5:20", &Executor::cpu())?;
+        let b = Vector::from_column(problem.matrix.executor(), problem.rhs);
+        let a = Arc::new(problem.matrix);
+        solve(&Config::from_toml(config)?, &a, &b, &Workspace::new())
+    }
+
+    #[test]
+    fn solvers_are_preconditioners_in_options_and_files() {
+        let short: PreconditionerConfig = "gmres:5".parse().unwrap();
+        let long: PreconditionerConfig = "gmres:iterations=5,restart=50".parse().unwrap();
+        assert_eq!((short.name(), &short), ("gmres", &long));
+        assert_eq!(short.brief(), "gmres:iterations=5");
+        for text in ["cg", "gmres:5", "chebyshev:3,preconditioner=jacobi"] {
+            let given: PreconditionerConfig = text.parse().unwrap();
+            let again: PreconditionerConfig = given.to_string().parse().unwrap();
+            assert_eq!(again, given);
+            let value = serde_json::to_value(&given).unwrap();
+            assert_eq!(PreconditionerConfig::from_value(value).unwrap(), given);
+        }
+        let config = Config {
+            preconditioner: short,
+            ..Config::default()
+        };
+        assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+        for wrong in ["cg:0", "cg:x", "gmres:5,6", "gmres:restrt=3"] {
+            assert!(wrong.parse::<PreconditionerConfig>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_varying_preconditioner_gets_a_flexible_solver_or_is_refused() {
+        let chosen = solved("preconditioner = \"cg:4\"").unwrap();
+        assert!(chosen.outcome.converged());
+        assert_eq!(chosen.config.solver.name(), "fcg");
+        let flexible = solved("solver = \"fgmres\"\npreconditioner = \"gmres:5\"").unwrap();
+        assert!(flexible.outcome.converged() && flexible.outcome.iterations < 20);
+        let error = solved("solver = \"cg\"\npreconditioner = \"cg:4\"").unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("use fcg, fgmres or gcr"), "{told}");
+        let fixed = solved("solver = \"cg\"\npreconditioner = \"ir:2,preconditioner=jacobi\"");
+        assert!(fixed.unwrap().outcome.converged());
+    }
+
+    #[test]
+    fn solvers_smooth_and_solve_the_coarsest_level() {
+        let multigrid = "preconditioner = { name = \"amg\", coarsest-rows = 20,";
+        let smoothed = solved(&format!("{multigrid} smoother = \"cg:2\" }}")).unwrap();
+        assert!(smoothed.outcome.converged() && smoothed.outcome.iterations < 20);
+        assert_eq!(smoothed.config.solver.name(), "fcg");
+        for coarsest in ["cg", "ilu0"] {
+            let config = format!("{multigrid} coarsest = \"{coarsest}\" }}");
+            let solution = solved(&config).unwrap();
+            assert!(solution.outcome.converged() && solution.outcome.iterations < 20);
+            assert_eq!(solution.multigrid.unwrap().coarsest, coarsest);
+        }
+        let fixed = solved(&format!(
+            "solver = \"cg\"\n{multigrid} smoother = \"cg:2\" }}"
+        ));
+        assert!(fixed.unwrap_err().to_string().contains("does not vary"));
+    }
+}
