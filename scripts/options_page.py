@@ -21,13 +21,13 @@ In Python the keys of the sections `stop`, `run` and of multigrid are keywords b
 # The crates that have parameter structs.
 LIBRARY = ["vcycle", "vcycle-methods", "vcycle-core"]
 
-# The names that may be the value of a key, and the enum they come from.
+# The names that may be the value of a key: those that components say themselves, or the enum they come from.
 CHOICES = {
-    "coarsening": "Coarsening",
-    "interpolation": "Interpolation",
-    "smoother": "Smoother",
+    "coarsening": None,
+    "interpolation": None,
+    "smoother": None,
     "cycle": "Cycle",
-    "coarsest": "Coarsest",
+    "coarsest": None,
     "systems": "Systems",
     "scaling": "LevelScaling",
     "nullspace": "Nullspace",
@@ -42,7 +42,11 @@ class Sources:
         folders = [root / "crates" / crate / "src" for crate in LIBRARY]
         files = [path for folder in folders for path in sorted(folder.rglob("*.rs"))]
         self.text = "\n".join(path.read_text() for path in files)
-        self.components = (root / "crates/vcycle/src/config/components.rs").read_text()
+
+    def struct_of(self, name: str) -> str:
+        """The parameter struct that is registered under a name."""
+        match = re.search(rf"^impl Component for (\w+) \{{\n[^}}]*?name: \"{re.escape(name)}\"", self.text, re.M)
+        return match[1] if match else ""
 
     def body(self, kind: str, name: str) -> str:
         match = re.search(rf"^pub {kind} {name}(?:<.*>)? \{{\n(.*?)^\}}", self.text, re.M | re.S)
@@ -123,36 +127,44 @@ def rows(table: dict[str, object], words: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def components(sources: Sources, family: str, all_of: list[dict[str, object]]) -> str:
-    pattern = r"((?:^\s*///.*\n)+)^\s*\"([\w-]+)\" => \w+\((\w+)\) \[(.*)\]"
-    listed = re.findall(pattern, sources.components, re.M)
-    known = {name: (sentence(words), struct, short) for words, name, struct, short in listed}
+def components(sources: Sources, family: str, all_of: list[dict[str, object]], known: list[dict[str, object]]) -> str:
     blocks = []
-    for component in all_of:
-        name = str(component["name"])
-        words, struct, short = known[name]
+    for component, said in zip(all_of, known, strict=True):
+        name = str(said["name"])
         table = {key: default for key, default in component.items() if key != "name"}
-        blocks.append(f"### {family} `{name}`\n\n{words}")
+        needs = f" Needs {', '.join(said['needs'])}." if said["needs"] else ""
+        blocks.append(f"### {family} `{name}`\n\n{said['summary']}{needs}")
         if name == "amg":
             blocks.append("Its parameters are those of [multigrid](#multigrid).")
         elif table:
-            brief = ", ".join(key.strip('" ') for key in short.split(",") if key.strip())
-            order = f" In short: `{name}:{brief}`." if brief else ""
-            blocks[-1] += order
-            blocks.append(rows(table, sources.fields(struct)))
+            brief = ",".join(said["after-colon"])
+            blocks[-1] += f" In short: `{name}:{brief}`." if brief else ""
+            blocks.append(rows(table, sources.fields(sources.struct_of(name))))
     return "\n\n".join(blocks)
 
 
-def choices(sources: Sources) -> str:
+def choices(sources: Sources, known: dict[str, list[dict[str, object]]]) -> str:
     blocks = []
     for key, enum in CHOICES.items():
-        table = sources.table(enum)
-        names = sources.variants(enum)
-        if not table and names:
-            table = "\n".join(["| | |", "|---|---|", *(f"| `{name}` | {words} |" for name, words in names.items())])
-        if table:
-            blocks.append(f"### {key}\n\n{plain_table(table)}")
+        if enum is None:
+            table = smoothers(known[key]) if key == "smoother" else stages(known[key])
+        elif not (table := sources.table(enum)):
+            table = stages([{"name": name, "summary": words} for name, words in sources.variants(enum).items()])
+        blocks.append(f"### {key}\n\n{plain_table(table)}")
     return "\n\n".join(blocks)
+
+
+def stages(known: list[dict[str, object]]) -> str:
+    return "\n".join(["| | |", "|---|---|", *(f"| `{one['name']}` | {one['summary']} |" for one in known)])
+
+
+def smoothers(known: list[dict[str, object]]) -> str:
+    lines = ["| | parameter | choose it |", "|---|---|---|"]
+    for one in known:
+        names = ", ".join(f"`{name}`" for name in one["names"])
+        parameter = f"{one['parameter']}, {one['default']}" if one["parameter"] else ""
+        lines.append(f"| {names} | {parameter} | {one['summary']} |")
+    return "\n".join(lines)
 
 
 def plain_table(table: str) -> str:
@@ -171,10 +183,10 @@ def text(root: pathlib.Path) -> str:
         "### stop\n\n" + rows(config["stop"], sources.fields("StopConfig")),
         "### run\n\n" + rows(config["run"], sources.fields("RunConfig")),
         "## Multigrid\n\n" + rows(known["amg"], sources.fields("Amg")),
-        choices(sources),
+        choices(sources, known["registrations"]),
         "## Solvers",
-        components(sources, "solver", known["solvers"]),
+        components(sources, "solver", known["solvers"], known["registrations"]["solver"]),
         "## Preconditioners",
-        components(sources, "preconditioner", known["preconditioners"]),
+        components(sources, "preconditioner", known["preconditioners"], known["registrations"]["preconditioner"]),
     ]
     return "\n\n".join(parts) + "\n"

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::names;
+
 const EXAMPLES: &str = "\
 Examples:
   vcycle solve matrix.mtx.gz              choose everything, solve for a right-hand side of ones
@@ -97,21 +99,15 @@ pub struct SolveArgs {
     /// A configuration that comes with the program, see `vcycle presets`; options override it
     #[arg(long, value_name = "NAME", conflicts_with = "config")]
     pub preset: Option<String>,
-    /// Solver, `auto` unless given
-    #[arg(long, value_name = "NAME[:PARAMETER]")]
+    #[arg(long, value_name = "NAME[:PARAMETER]", help = names::solvers())]
     pub solver: Option<String>,
-    /// Preconditioner, `auto` unless given
-    #[arg(long, value_name = "NAME[:PARAMETER]")]
+    #[arg(long, value_name = "NAME[:PARAMETER]", help = names::preconditioners())]
     pub precond: Option<String>,
-    /// Coarsening of multigrid: pmis, hmis, pmis-aggressive, rs, pgm, sa, mis2, uniform
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = names::coarsenings())]
     pub coarsening: Option<String>,
-    /// Interpolation of multigrid: direct, classical, extended, extended+i, hybrid, bamg, sbamg, fbamg,
-    /// tentative, smoothed
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = names::interpolations())]
     pub interpolation: Option<String>,
-    /// Smoother of multigrid: l1-jacobi, jacobi, chebyshev, gs, sgs, hgs, mcgs, ilu0, block-jacobi, fsai
-    #[arg(long, value_name = "NAME[:PARAMETER]")]
+    #[arg(long, value_name = "NAME[:PARAMETER]", help = names::smoothers())]
     pub smoother: Option<String>,
     /// Another smoother after the coarse correction
     #[arg(long, value_name = "NAME[:PARAMETER]")]
@@ -196,8 +192,7 @@ pub struct KnownArgs {
 
 #[derive(Debug, Args)]
 pub struct PlaceArgs {
-    /// Where to run: reference or cpu [default: cpu]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = names::devices())]
     pub device: Option<String>,
     /// Threads of the cpu device [default: all cores]
     #[arg(long, value_name = "N")]

@@ -6,6 +6,7 @@ mod error;
 mod input;
 mod known;
 mod memory;
+mod names;
 mod output;
 mod place;
 

@@ -10,6 +10,7 @@ mod host_stages;
 pub mod multigrid;
 pub mod precision;
 pub mod precond;
+pub mod registration;
 pub mod solver;
 pub mod structured;
 pub(crate) mod text;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use vcycle::config::{Config, PreconditionerConfig, SolverConfig};
-use vcycle::multigrid::Amg;
+use vcycle::multigrid::{Amg, Coarsening, Coarsest, Interpolation, Smoother, SmootherEntry};
+use vcycle::registration::Registration;
 use vcycle_gpu::discover;
 
 use crate::error::wrong_option;
@@ -20,8 +21,40 @@ pub fn options() -> String {
         "amg": amg,
         "solvers": SolverConfig::all(),
         "preconditioners": PreconditionerConfig::all(),
+        "registrations": {
+            "solver": SolverConfig::REGISTRATIONS.iter().map(component).collect::<Vec<_>>(),
+            "preconditioner": PreconditionerConfig::REGISTRATIONS.iter().map(component).collect::<Vec<_>>(),
+            "smoother": Smoother::entries().iter().map(smoother).collect::<Vec<_>>(),
+            "coarsening": stages(&Coarsening::ALL.map(|one| one.registration().map(|r| (r.name, r.summary)))),
+            "interpolation": stages(&Interpolation::ALL.map(|one| one.registration().map(|r| (r.name, r.summary)))),
+            "coarsest": stages(&Coarsest::ALL.map(|one| one.registration().map(|r| (r.name, r.summary)))),
+        },
     })
     .to_string()
+}
+
+fn component(known: &Registration) -> Value {
+    let needs: Vec<&str> = known.needs.iter().map(|need| need.words()).collect();
+    json!({
+        "name": known.name,
+        "summary": known.summary,
+        "after-colon": known.after_colon,
+        "needs": needs,
+    })
+}
+
+fn smoother(known: &SmootherEntry) -> Value {
+    json!({
+        "names": known.names,
+        "summary": known.summary,
+        "parameter": known.parameter,
+        "default": known.default,
+    })
+}
+
+fn stages(known: &[Option<(&str, &str)>]) -> Vec<Value> {
+    let stage = |(name, summary): &(&str, &str)| json!({ "name": name, "summary": summary });
+    known.iter().flatten().map(stage).collect()
 }
 
 /// A configuration that comes with the library, as JSON.

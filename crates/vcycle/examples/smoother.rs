@@ -1,11 +1,13 @@
-//! A smoother of one's own, in a two-level cycle.
+//! A smoother of one's own in a multigrid hierarchy, without a change of vcycle.
 
 use std::sync::Arc;
 
+use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
-use vcycle::linop::{Factory, LinOp, MatrixFree};
-use vcycle::multigrid::{Amg, DenseLu, Level, Relaxation};
+use vcycle::linop::{AnyFactory, Factory, InPrecision, LinOp, MatrixFree};
+use vcycle::multigrid::{Amg, Smooth, Smoother};
+use vcycle::registration::Symmetry;
 use vcycle::solver::{Cg, Solver};
 use vcycle::vector::Vector;
 
@@ -15,6 +17,7 @@ struct Between {
     weight: f64,
 }
 
+/// From a matrix to the operator of one sweep.
 impl Factory<f64> for Between {
     fn generate(
         &self,
@@ -43,42 +46,45 @@ impl Factory<f64> for Between {
     }
 }
 
-/// Solves a Poisson problem by conjugate gradients with a two-level cycle around the smoother.
+/// What multigrid has to know.
+impl Smooth for Between {
+    fn name(&self) -> &'static str {
+        "between"
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
+    }
+
+    /// Levels may work in any precision; this factory is one for double alone.
+    fn factory(&self) -> Arc<dyn AnyFactory> {
+        Arc::new(InPrecision::<f64>::new(Arc::new(*self)))
+    }
+}
+
+static BETWEEN: Between = Between { weight: 0.9 };
+
+/// Solves a Poisson problem twice: with the smoother given in code, and named in a configuration.
 pub fn main() -> vcycle::Result<()> {
-    let (cpu, ws) = (Executor::cpu(), Workspace::new());
-    let a: Arc<dyn LinOp<f64>> = Arc::new(gallery::build("poisson5:32", &cpu)?.matrix);
-
-    // Transfer operators and the coarse matrix of a set-up that is there already.
-    let mut amg = Amg::default();
-    amg.max_levels = 2;
-    let (setup, _) = amg.setup(&a, &ws)?;
-    let levels = setup.matrices(&a, &ws)?;
-    let (fine, coarse) = (&levels[0], &levels[1]);
-
-    let sweep = Relaxation {
-        m: Between { weight: 0.9 }.generate(&a, &ws)?,
-        sweeps: 1,
-        transposed: false,
-    };
-    let cycle = Level::<f64, f64> {
-        a: Arc::clone(&a),
-        restrict: fine.restriction.clone().expect("two levels"),
-        prolong: fine.prolongation.clone().expect("two levels"),
-        pre: sweep.clone(),
-        post: sweep,
-        coarse: Arc::new(DenseLu::new(&coarse.a)),
-        normalised: false,
-        gain: 1.0,
-        number: 0,
-        below: "level 1".to_owned(),
-    };
-
-    let solver =
-        Solver::new(Cg::default(), Arc::clone(&a))?.with_preconditioner(Arc::new(cycle))?;
+    let cpu = Executor::cpu();
+    let a = Arc::new(gallery::build("poisson5:32", &cpu)?.matrix);
     let b = Vector::filled(&cpu, a.size().rows, 1, 1.0)?;
+
+    let amg = Amg::default().with_smoother(&BETWEEN);
+    let solver = Solver::<f64>::new(Cg::default(), Arc::clone(&a) as _)?.preconditioned_by(&amg)?;
     let mut x = Vector::zeros_like(&b)?;
     let outcome = solver.solve(&b, &mut x)?;
     println!("{outcome}");
     assert!(outcome.converged() && outcome.iterations < 20);
+
+    Smoother::register(&BETWEEN)?;
+    let config = Config::from_toml(
+        r#"
+        solver = "cg"
+        preconditioner = { name = "amg", smoother = "between" }
+    "#,
+    )?;
+    let solution = config::solve(&config, &a, &b, &Workspace::new())?;
+    assert_eq!(solution.outcome.iterations, outcome.iterations);
     Ok(())
 }

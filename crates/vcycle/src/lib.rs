@@ -36,7 +36,9 @@ pub use solve::{Solution, solve};
 pub use vcycle_core::{Error, Result};
 // These modules keep what is not for users to themselves; the core, whose helpers the methods need, cannot.
 #[doc(inline)]
-pub use vcycle_methods::{HOST_STAGES, eigen, gallery, multigrid, precond, solver, structured};
+pub use vcycle_methods::{
+    HOST_STAGES, eigen, gallery, multigrid, precond, registration, solver, structured,
+};
 
 pub(crate) use vcycle_core::error;
 

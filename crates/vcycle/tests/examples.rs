@@ -6,10 +6,13 @@ mod heat;
 mod matrix_free;
 #[path = "../examples/smoother.rs"]
 mod smoother;
+#[path = "../examples/stages.rs"]
+mod stages;
 
 #[test]
 fn every_example_succeeds() {
     heat::main().unwrap();
     matrix_free::main().unwrap();
     smoother::main().unwrap();
+    stages::main().unwrap();
 }

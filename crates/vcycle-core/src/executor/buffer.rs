@@ -1,6 +1,7 @@
 //! Memory that knows its executor.
 
 use super::borrowed::Borrowed;
+use super::events::{MemoryEvent, note};
 use super::mirrored::Mirrored;
 use super::{Element, Executor, check_memory};
 use crate::error::{Error, Result};
@@ -48,6 +49,16 @@ impl<T: Element> Buffer<T> {
             executor: executor.clone(),
             memory,
         }
+        .noted()
+    }
+
+    /// Tells those who listen that it was made.
+    fn noted(self) -> Self {
+        note(|| MemoryEvent::Allocated {
+            executor: self.executor.name().to_owned(),
+            bytes: self.bytes(),
+        });
+        self
     }
 
     /// `len` values that are in the memory of an executor already and belong to somebody else: they
@@ -121,6 +132,7 @@ impl<T: Element> Buffer<T> {
             executor: executor.clone(),
             memory: Memory::Device(memory),
         }
+        .noted()
     }
 
     /// The values, copied to the host.
@@ -149,6 +161,15 @@ impl<T: Element> Buffer<T> {
 
     /// The same values on another executor.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
+        // What comes to the host is noted where it comes from.
+        let on_device = |executor: &Executor| matches!(executor, Executor::Gpu(_));
+        if on_device(executor) || !on_device(&self.executor) {
+            note(|| MemoryEvent::Copied {
+                from: self.executor.name().to_owned(),
+                to: executor.name().to_owned(),
+                bytes: self.bytes(),
+            });
+        }
         match executor {
             Executor::Gpu(gpu) => Ok(Self::on_device(
                 executor,

@@ -4,9 +4,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use vcycle_gpu::{Address, Memory, Owner};
 
+use super::events::{MemoryEvent, note};
 use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::scalar::{Element, bytes, bytes_mut};
+
+/// What events call the other side.
+const HOST: &str = "cpu";
 
 /// What kernels expect addresses to be multiples of.
 const ALIGNMENT: u64 = 256;
@@ -169,6 +173,11 @@ impl<T: Element> Mirrored<T> {
         };
         let values = self.host.get().expect("newer on the host");
         self.gpu.device().upload(&memory, bytes(values))?;
+        note(|| MemoryEvent::Copied {
+            from: HOST.to_owned(),
+            to: self.gpu.device().properties().name.clone(),
+            bytes: self.len * size_of::<T>(),
+        });
         *side = Side {
             memory: Some(memory),
             current: true,
@@ -190,6 +199,11 @@ impl<T: Element> Mirrored<T> {
         let mut values = vec![T::default(); self.len];
         let memory = side.memory.as_ref().expect("newer on the device");
         self.gpu.device().download(bytes_mut(&mut values), memory)?;
+        note(|| MemoryEvent::Copied {
+            from: self.gpu.device().properties().name.clone(),
+            to: HOST.to_owned(),
+            bytes: self.len * size_of::<T>(),
+        });
         Ok(values)
     }
 }

@@ -7,6 +7,7 @@
 mod borrowed;
 mod buffer;
 mod device;
+mod events;
 mod memory;
 mod mirrored;
 mod tasks;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub use crate::scalar::Element;
 pub use buffer::Buffer;
 pub use device::{Moment, Recording};
+pub use events::{Listening, MemoryEvent};
 pub use memory::{check_memory, fits};
 pub use tasks::cut;
 

@@ -7,6 +7,7 @@
 //! Operators compose: [`Sum`], [`Product`], [`Scaled`], [`Transposed`] and [`Converted`] are made
 //! of others, [`MatrixFree`] of a closure.
 
+mod any_factory;
 mod converted;
 mod defaults;
 mod factory_fn;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 pub use crate::arrays::Sweep;
 pub use crate::error::check_size;
 pub use crate::size::Size;
+pub use any_factory::{AnyFactory, RealScalar};
 pub use converted::{Converted, InPrecision};
 pub use factory_fn::FactoryFn;
 pub use identity::Identity;

@@ -5,6 +5,7 @@
 //! make a residual history, a profile or a trace of that.
 
 mod chrome_trace;
+mod counts;
 mod history;
 mod profile;
 
@@ -13,10 +14,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 pub use chrome_trace::ChromeTrace;
+pub use counts::{Count, Counts};
 pub use history::History;
 pub use profile::{Profile, Stage};
 
-use crate::executor::Executor;
+use crate::executor::{Executor, Listening, MemoryEvent};
 
 /// One iteration of a solver, as it is announced.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +41,15 @@ pub trait Observer {
     fn iteration(&mut self, _event: &IterationEvent<'_>) {}
     /// Something worth knowing that is no error: a stage that a device has no kernel for, say.
     fn note(&mut self, _text: &str) {}
+    /// A buffer was made; told when the stage begins or ends that follows, of
+    /// [watched](Self::watches_memory) memory alone.
+    fn allocated(&mut self, _executor: &str, _bytes: usize) {}
+    /// Values were copied from an executor to another; told as [`allocated`](Self::allocated) is.
+    fn copied(&mut self, _from: &str, _to: &str, _bytes: usize) {}
+    /// Whether allocations and copies of the thread that makes the [`Log`] are of interest.
+    fn watches_memory(&self) -> bool {
+        false
+    }
     /// Whether the solve is to end; asked after every iteration.
     fn wants_stop(&self) -> bool {
         false
@@ -63,6 +74,15 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
     fn note(&mut self, text: &str) {
         self.borrow_mut().note(text);
     }
+    fn allocated(&mut self, executor: &str, bytes: usize) {
+        self.borrow_mut().allocated(executor, bytes);
+    }
+    fn copied(&mut self, from: &str, to: &str, bytes: usize) {
+        self.borrow_mut().copied(from, to, bytes);
+    }
+    fn watches_memory(&self) -> bool {
+        self.borrow().watches_memory()
+    }
     fn wants_stop(&self) -> bool {
         self.borrow().wants_stop()
     }
@@ -76,6 +96,7 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
 pub struct Log {
     observers: RefCell<Vec<Box<dyn Observer>>>,
     device: RefCell<Option<Executor>>,
+    memory: Option<Listening>,
 }
 
 impl Log {
@@ -86,7 +107,10 @@ impl Log {
 
     /// Adds an observer. Keep an `Rc<RefCell<_>>` of it to read it afterwards.
     #[must_use]
-    pub fn with(self, observer: impl Observer + 'static) -> Self {
+    pub fn with(mut self, observer: impl Observer + 'static) -> Self {
+        if observer.watches_memory() && self.memory.is_none() {
+            self.memory = Some(Listening::begin());
+        }
         self.observers.borrow_mut().push(Box::new(observer));
         self
     }
@@ -138,6 +162,7 @@ impl Log {
 
     fn begin(&self, name: &str, bytes: usize) -> StageGuard<'_> {
         self.catch_up();
+        self.tell_memory();
         self.each(|observer| observer.stage_begins(name));
         let open = OpenStage {
             log: self,
@@ -156,6 +181,19 @@ impl Log {
     /// Tells something worth knowing.
     pub fn note(&self, text: &str) {
         self.each(|observer| observer.note(text));
+    }
+
+    /// Hands on what happened to memory since the last time.
+    fn tell_memory(&self) {
+        let events = self.memory.iter().flat_map(Listening::events);
+        events.for_each(|event| match &event {
+            MemoryEvent::Allocated { executor, bytes } => {
+                self.each(|observer| observer.allocated(executor, *bytes));
+            }
+            MemoryEvent::Copied { from, to, bytes } => {
+                self.each(|observer| observer.copied(from, to, *bytes));
+            }
+        });
     }
 
     fn each(&self, tell: impl Fn(&mut dyn Observer)) {
@@ -183,6 +221,7 @@ impl Drop for StageGuard<'_> {
         if let Some(stage) = &self.open {
             stage.log.catch_up();
             let elapsed = stage.start.elapsed();
+            stage.log.tell_memory();
             let tell = |observer: &mut dyn Observer| {
                 observer.stage_ends(&stage.name, elapsed, stage.bytes);
             };

@@ -1,11 +1,13 @@
 //! When a solver stops, and what it says then.
 
+mod criterion;
 mod deferred;
 mod monitor;
 mod outcome;
 
 use std::time::Duration;
 
+pub use criterion::{Criterion, Progress};
 pub use monitor::Monitor;
 pub use outcome::{ColumnOutcome, Outcome, Part, Status};
 
@@ -39,6 +41,8 @@ pub struct Stop {
     pub divergence: f64,
     /// Stagnated when the best residual has not fallen by a tenth in this many iterations.
     pub stagnation: Option<usize>,
+    /// Converged when one of these holds, whatever the residual.
+    pub criteria: Vec<Criterion>,
 }
 
 impl Default for Stop {
@@ -52,6 +56,7 @@ impl Default for Stop {
             time: None,
             divergence: 1e10,
             stagnation: Some(2_000),
+            criteria: Vec::new(),
         }
     }
 }
@@ -97,6 +102,27 @@ impl Stop {
     #[must_use]
     pub fn or_absolute(mut self, norm: f64) -> Self {
         self.absolute_tolerance = Some(norm);
+        self
+    }
+
+    /// Or when a criterion of one's own holds: all columns end as converged then.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, gallery, solver::{Cg, Solver}, stop::Stop, vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(gallery::build("poisson5:16", &cpu)?.matrix);
+    /// let stop = Stop::relative(1e-8).or(|progress| progress.iteration == 3);
+    /// let solver = Solver::<f64>::new(Cg::default(), a)?.stopping(stop);
+    /// let b = Vector::filled(&cpu, 256, 1, 1.0)?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// let outcome = solver.solve(&b, &mut x)?;
+    /// assert!(outcome.converged() && outcome.iterations == 3);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    #[must_use]
+    pub fn or(mut self, holds: impl Fn(&Progress<'_>) -> bool + Send + Sync + 'static) -> Self {
+        self.criteria.push(Criterion::new(holds));
         self
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use num_traits::{One, Zero};
 
 use super::deferred::Deferred;
-use super::{Part, Status, Stop};
+use super::{Part, Progress, Status, Stop};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::log::{IterationEvent, Log};
@@ -52,6 +52,8 @@ pub(super) struct Column {
     pub best: f64,
     pub best_iteration: usize,
     pub iterations: usize,
+    /// Whether a criterion of the user has ended it.
+    accepted: bool,
 }
 
 impl<T: Scalar> Monitor<T> {
@@ -233,7 +235,7 @@ impl<T: Scalar> Monitor<T> {
         let state = &self.columns[column];
         match state.status {
             _ if !norm.is_finite() => Status::NonFinite,
-            _ if state.reached(norm) => Status::Converged,
+            _ if state.accepted || state.reached(norm) => Status::Converged,
             Some(Status::Converged) if self.stop.trust_recurrence => Status::Converged,
             Some(Status::Converged) if state.target.is_some() => Status::Stagnated,
             Some(status) => status,
@@ -250,7 +252,8 @@ impl<T: Scalar> Monitor<T> {
             Some(Status::Converged) => !self.stop.trust_recurrence,
             status => status == Some(Status::Breakdown),
         };
-        claims && norm.is_finite() && state.target.is_some() && !state.reached(norm)
+        let falls_short = state.target.is_some() && !state.accepted && !state.reached(norm);
+        claims && norm.is_finite() && falls_short
     }
 
     /// Lets the restartable columns go on.
@@ -300,8 +303,21 @@ impl<T: Scalar> Monitor<T> {
         }
     }
 
-    /// Ends what goes on if an observer wants that.
+    /// Ends what goes on if a criterion of the user holds or an observer wants that.
     pub(super) fn heed(&mut self, log: &Log) {
+        if !self.stop.criteria.is_empty() {
+            let progress = Progress {
+                iteration: self.iteration,
+                residuals: &self.residuals,
+                elapsed: self.start.elapsed(),
+            };
+            let mut criteria = self.stop.criteria.iter();
+            if criteria.any(|criterion| criterion.holds(&progress)) {
+                for column in &mut self.columns {
+                    column.accept(self.iteration);
+                }
+            }
+        }
         if log.wants_stop() {
             for column in &mut self.columns {
                 column.end(Status::Interrupted, self.iteration);
@@ -370,6 +386,12 @@ impl Column {
             None
         };
         self.status = ending;
+    }
+
+    /// Ends it, if it has not ended yet, because a criterion of the user holds.
+    fn accept(&mut self, iteration: usize) {
+        self.accepted |= self.status.is_none();
+        self.end(Status::Converged, iteration);
     }
 
     pub fn end(&mut self, status: Status, iteration: usize) {

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use super::coarsen::Coarsening;
 use super::coarsest::Coarsest;
 use super::cycle::Cycle;
 use super::hierarchy::Hierarchy;
-use super::interpolate::{Bamg, Truncation};
+use super::interpolate::{Bamg, Interpolation, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::restriction::Restriction;
 use super::scaling::LevelScaling;
 use super::smooth::Smoother;
-use super::stages::{Coarsening, Interpolation};
 use super::strength::{Classical, Mutual, Strength, Symmetric};
 use super::systems::Systems;
 use super::test_space::TestSpaceSearch;
@@ -21,6 +21,7 @@ use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Facts;
 use crate::precision::Unit;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
 
 /// The weakest of strong couplings, and the entries of a row of FSAI, where the near-nullspace has to
@@ -232,9 +233,15 @@ impl Amg {
     /// Levels of fewer rows are set up by the host: all of them, where a stage is not for devices.
     pub(super) fn host_rows_needed(&self) -> usize {
         let affinity = |strength| matches!(strength, Strength::Affinity(_));
-        let of_level =
-            |level: &LevelOptions| level.interpolation.fits_vectors() || affinity(level.strength);
-        let on_host = self.interpolation.fits_vectors()
+        // Those of users look at arrays of the host.
+        let by_host = |coarsening, interpolation: Interpolation| {
+            let own = matches!(coarsening, Coarsening::Own(_));
+            own || matches!(interpolation, Interpolation::Own(_)) || interpolation.fits_vectors()
+        };
+        let of_level = |level: &LevelOptions| {
+            by_host(level.coarsening, level.interpolation) || affinity(level.strength)
+        };
+        let on_host = by_host(self.coarsening, self.interpolation)
             || affinity(self.strength)
             || self.levels.iter().any(of_level)
             || self.energy_steps > 0
@@ -280,6 +287,34 @@ impl Amg {
                 false => Smoother::l1_jacobi(),
             };
         }
+    }
+
+    /// The same with another smoother, perhaps one of the caller's [own](Smoother::own).
+    #[must_use]
+    pub fn with_smoother(mut self, smoother: impl Into<Smoother>) -> Self {
+        self.smoother = smoother.into();
+        self
+    }
+
+    /// The same with another coarsening, perhaps one of the caller's [own](Coarsening::own).
+    #[must_use]
+    pub fn with_coarsening(mut self, coarsening: impl Into<Coarsening>) -> Self {
+        self.coarsening = coarsening.into();
+        self
+    }
+
+    /// The same with another interpolation, perhaps one of the caller's [own](Interpolation::own).
+    #[must_use]
+    pub fn with_interpolation(mut self, interpolation: impl Into<Interpolation>) -> Self {
+        self.interpolation = interpolation.into();
+        self
+    }
+
+    /// The same with another coarsest solver, perhaps one of the caller's [own](Coarsest::own).
+    #[must_use]
+    pub fn with_coarsest(mut self, coarsest: impl Into<Coarsest>) -> Self {
+        self.coarsest = coarsest.into();
+        self
     }
 
     /// Sets up all levels for `a`.
@@ -368,6 +403,23 @@ pub(super) fn bad(parameter: &'static str, reason: &str) -> Error {
     Error::BadParameter {
         parameter,
         reason: reason.to_owned(),
+    }
+}
+
+impl Component for Amg {
+    const REGISTRATION: Registration = Registration {
+        name: "amg",
+        summary: "Algebraic multigrid.",
+        after_colon: &["coarsening", "interpolation", "smoother", "cycle"],
+        needs: &[Need::Entries, Need::RealMatrix],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        match self.coarse_filter < 1.0 {
+            _ if self.varies() => Symmetry::Varying,
+            true => Symmetry::OneSided,
+            false => Symmetry::Symmetric,
+        }
     }
 }
 

@@ -1,15 +1,16 @@
 //! Options that hold for some of the levels only.
 
 use super::amg::{Amg, bad};
+use super::coarsen::Coarsening;
 use super::coarsest::Coarsest;
-use super::interpolate::Truncation;
+use super::interpolate::{Interpolation, Truncation};
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::smooth::Smoother;
 use super::smooth::Smoothing;
-use super::stages::{Coarsening, Interpolation};
 use super::strength::Strength;
 use crate::error::Result;
+use crate::registration::Symmetry;
 
 /// Other options for some of the levels, chosen by their number or size.
 ///
@@ -178,12 +179,25 @@ impl Amg {
 
     /// Whether a sweep of any level is not symmetric where the matrix is.
     pub(super) fn has_one_way_sweeps(&self) -> bool {
+        self.smoothers().any(|smoother| smoother.is_one_sided())
+    }
+
+    /// Whether a cycle is another operator for every vector.
+    pub(super) fn varies(&self) -> bool {
+        let mut coarsest = self.levels.iter().map(|one| one.coarsest);
+        let varies = |symmetry| symmetry == Symmetry::Varying;
+        varies(self.coarsest.symmetry())
+            || coarsest.any(|coarsest| varies(coarsest.symmetry()))
+            || self.smoothers().any(|smoother| varies(smoother.symmetry()))
+    }
+
+    /// The smoothers of all levels, on both sides.
+    fn smoothers(&self) -> impl Iterator<Item = Smoother> + '_ {
         let of_levels = self
             .levels
             .iter()
             .flat_map(|one| [one.smoother, one.post_smoother]);
-        let mut all = of_levels.chain([self.smoother, self.post_smoother]);
-        all.any(|smoother| !smoother.is_symmetric())
+        of_levels.chain([self.smoother, self.post_smoother])
     }
 }
 

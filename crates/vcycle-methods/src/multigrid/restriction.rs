@@ -1,7 +1,8 @@
 //! The restriction, where it is not the transposed prolongation.
 
 use super::amg::Amg;
-use super::stages::{Coarsened, Interpolation};
+use super::interpolate::Interpolation;
+use super::stages::Coarsened;
 use super::strength::Strength;
 use super::systems::{Unknowns, View};
 use crate::error::ConfigError;

@@ -1,185 +1,23 @@
-//! The names of coarsenings and interpolations, and how they combine.
+//! How coarsenings and interpolations combine.
 
 use std::sync::Arc;
 
 use super::amg::Amg;
-use super::coarsen::{self, Aggregates, Numbers, Splitting};
-use super::interpolate::{self, Truncation};
+use super::coarsen::{self, Aggregates, CoarseUnknowns, Graph, Numbers, Splitting};
+use super::interpolate::{
+    self, CoarseLevel, Interpolate, Interpolation, InterpolationMethod, Truncation,
+};
+use super::own::Own;
 use super::strength::Strength;
 use super::systems::{Unknowns, View};
-use crate::error::ConfigError;
-use crate::error::Result;
-use crate::linop::Size;
+use crate::error::{ConfigError, Error, Result};
+use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern};
-use crate::text;
-
-/// How the unknowns of the next level are found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Coarsening {
-    /// What suits the matrix: for symmetric ones `sa`, or `mis2` on a device, else `pmis`.
-    #[default]
-    Auto,
-    /// [`coarsen::pmis`].
-    Pmis,
-    /// [`coarsen::hmis`].
-    Hmis,
-    /// [`coarsen::aggressive`] on the finest level, [`coarsen::pmis`] below.
-    PmisAggressive,
-    /// [`coarsen::ruge_stueben`].
-    RugeStueben,
-    /// [`coarsen::pgm`].
-    Pgm,
-    /// [`coarsen::mis2`].
-    Mis2,
-    /// [`coarsen::greedy`].
-    Greedy,
-    /// [`coarsen::uniform`].
-    Uniform,
-}
-
-impl Coarsening {
-    /// Every coarsening.
-    pub const ALL: [Self; 9] = [
-        Self::Auto,
-        Self::Pmis,
-        Self::Hmis,
-        Self::PmisAggressive,
-        Self::RugeStueben,
-        Self::Pgm,
-        Self::Mis2,
-        Self::Greedy,
-        Self::Uniform,
-    ];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Pmis => "pmis",
-            Self::Hmis => "hmis",
-            Self::PmisAggressive => "pmis-aggressive",
-            Self::RugeStueben => "rs",
-            Self::Pgm => "pgm",
-            Self::Mis2 => "mis2",
-            Self::Greedy => "sa",
-            Self::Uniform => "uniform",
-        }
-    }
-
-    /// Whether it goes by the matrix alone, not by strong couplings.
-    pub(super) fn weighs(self) -> bool {
-        matches!(self, Self::Pgm | Self::Uniform)
-    }
-
-    /// Whether it groups unknowns, and does not choose among them.
-    pub fn aggregates(self) -> bool {
-        matches!(self, Self::Pgm | Self::Mis2 | Self::Greedy | Self::Uniform)
-    }
-}
-
-text::named!(Coarsening, "coarsening");
-
-/// How the prolongation is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Interpolation {
-    /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `uniform`, and
-    /// `smoothed` after `sa` and `mis2`. After aggressive coarsening it is [`interpolate::two_stage`], whatever is chosen.
-    #[default]
-    Auto,
-    /// [`interpolate::direct`].
-    Direct,
-    /// [`interpolate::classical`].
-    Classical,
-    /// [`interpolate::extended`].
-    Extended,
-    /// [`interpolate::extended_i`].
-    ExtendedI,
-    /// [`interpolate::hybrid`].
-    Hybrid,
-    /// [`interpolate::bamg`] of the near-nullspace.
-    Bamg,
-    /// The same, [smoothed](interpolate::smoothed).
-    SmoothedBamg,
-    /// The same, [filtered](interpolate::filtered).
-    FilteredBamg,
-    /// [`interpolate::tentative`].
-    Tentative,
-    /// [`interpolate::smoothed`].
-    Smoothed,
-}
-
-impl Interpolation {
-    /// Every interpolation.
-    pub const ALL: [Self; 11] = [
-        Self::Auto,
-        Self::Direct,
-        Self::Classical,
-        Self::Extended,
-        Self::ExtendedI,
-        Self::Hybrid,
-        Self::Bamg,
-        Self::SmoothedBamg,
-        Self::FilteredBamg,
-        Self::Tentative,
-        Self::Smoothed,
-    ];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Direct => "direct",
-            Self::Classical => "classical",
-            Self::Extended => "extended",
-            Self::ExtendedI => "extended+i",
-            Self::Hybrid => "hybrid",
-            Self::Bamg => "bamg",
-            Self::SmoothedBamg => "sbamg",
-            Self::FilteredBamg => "fbamg",
-            Self::Tentative => "tentative",
-            Self::Smoothed => "smoothed",
-        }
-    }
-
-    /// Whether it goes by test vectors, with a say in which unknowns are coarse.
-    pub fn fits_vectors(self) -> bool {
-        matches!(self, Self::Bamg | Self::SmoothedBamg | Self::FilteredBamg)
-    }
-
-    /// What `auto` means after `coarsening`.
-    ///
-    /// # Errors
-    /// When the two do not go together.
-    pub(super) fn after(self, coarsening: Coarsening) -> Result<Self> {
-        let fits = match self {
-            Self::Auto => true,
-            Self::Tentative | Self::Smoothed => coarsening.aggregates(),
-            _ => !coarsening.aggregates(),
-        };
-        if !fits {
-            let reason = format!("`{self}` does not go with the coarsening `{coarsening}`");
-            return Err(ConfigError::Conflict(format!("interpolation: {reason}")).into());
-        }
-        Ok(match (self, coarsening) {
-            (Self::Auto, Coarsening::Pgm | Coarsening::Uniform) => Self::Tentative,
-            (Self::Auto, Coarsening::Mis2 | Coarsening::Greedy) => Self::Smoothed,
-            (Self::Auto, _) => Self::ExtendedI,
-            (given, _) => given,
-        })
-    }
-}
-
-text::named!(Interpolation, "interpolation");
 
 /// Damping of the smoothing of a tentative prolongation.
 const SMOOTHING: f64 = 4.0 / 3.0;
 /// The same for interpolation of test vectors, whose rows are not as long.
 const BAMG_SMOOTHING: f64 = 2.0 / 3.0;
-/// Paths that make two coarse unknowns neighbours in aggressive coarsening.
-const PATHS: usize = 1;
-
 /// What interpolation goes by.
 #[derive(Clone, Debug)]
 pub(super) enum Coarsened {
@@ -193,18 +31,16 @@ pub(super) enum Coarsened {
 impl Coarsened {
     /// Chooses or groups the unknowns of a level that `amg` is [for](Amg::for_level).
     pub fn new(amg: &Amg, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
-        let seed = amg.seed;
-        Ok(match amg.coarsening {
-            Coarsening::PmisAggressive => Self::Twice(coarsen::aggressive(strength, seed, PATHS)?),
-            Coarsening::Auto | Coarsening::Pmis => Self::Chosen(coarsen::pmis(strength, seed)?),
-            Coarsening::Hmis => Self::Chosen(coarsen::hmis(strength, seed)?),
-            Coarsening::RugeStueben => Self::Chosen(coarsen::ruge_stueben(strength)?),
-            Coarsening::Pgm => Self::Grouped(coarsen::pgm(a, amg.aggregate_size, seed)?),
-            Coarsening::Mis2 => Self::Grouped(coarsen::mis2(strength, seed)?),
-            Coarsening::Greedy => Self::Grouped(coarsen::greedy(strength)?),
-            Coarsening::Uniform => {
-                Self::Grouped(coarsen::uniform(a.size().rows, amg.aggregate_size)?)
-            }
+        let found = amg.coarsening.coarsen(&Graph {
+            a,
+            strength,
+            aggregate_size: amg.aggregate_size,
+            seed: amg.seed,
+        })?;
+        Ok(match found {
+            CoarseUnknowns::Chosen(splitting) => Self::Chosen(splitting),
+            CoarseUnknowns::Twice(both) => Self::Twice(both),
+            CoarseUnknowns::Grouped(groups) => Self::Grouped(groups),
         })
     }
 
@@ -259,14 +95,18 @@ impl Coarsened {
         };
         let (mut p, chosen) = interpolate::bamg(strength, &splitting, &vectors, &amg.bamg)?;
         unknowns.modes = chosen.of_coarse(&vectors);
+        let (is_smoothed, is_filtered) = match interpolation.method() {
+            Some(InterpolationMethod::Vectors { smoothed, filtered }) => (smoothed, filtered),
+            _ => (false, false),
+        };
         let mut radius = None;
-        if interpolation != Interpolation::Bamg {
+        if is_smoothed {
             let found = interpolate::spectral_radius(a)?;
             let damping = (BAMG_SMOOTHING, found);
             p = interpolate::smoothed(a, &p, damping, None, Size::square(1))?;
             radius = Some(found);
         }
-        if interpolation == Interpolation::FilteredBamg {
+        if is_filtered {
             p = interpolate::filtered(&p, &unknowns.modes, amg.bamg.kept)?;
         }
         if amg.energy_steps > 0 {
@@ -296,6 +136,12 @@ impl Coarsened {
         };
         let (prolongation, radius) = match coarsened {
             Self::Fitted(_, ready, radius) => (ready, radius),
+            ref found if let Interpolation::Own(own) = interpolation => {
+                if grouped && (node > 1 || !unknowns.modes.is_empty()) {
+                    return Err(plain_only(own));
+                }
+                (found.by_own(own, a, strength, &amg.truncation)?, None)
+            }
             Self::Grouped(ref groups) => {
                 let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
                 // What is weak by affinity may be large: the diagonal cannot take it.
@@ -331,15 +177,46 @@ impl Coarsened {
             }
             Self::Chosen(splitting) => splitting,
         };
-        let method = match interpolation {
-            Interpolation::Direct => interpolate::direct,
-            Interpolation::Classical => interpolate::classical,
-            Interpolation::Extended => interpolate::extended,
-            Interpolation::Hybrid => interpolate::hybrid,
+        let method = match interpolation.method() {
+            Some(InterpolationMethod::Weights(method)) => method,
             _ => interpolate::extended_i,
         };
         method(a, strength, splitting, truncation)
     }
+
+    /// The prolongation of a user's own interpolation.
+    fn by_own(
+        &self,
+        own: Own<dyn Interpolate>,
+        a: &Csr<f64>,
+        strength: &Arc<Pattern>,
+        truncation: &Truncation,
+    ) -> Result<Csr<f64>> {
+        let coarse = match self.clone() {
+            Self::Chosen(splitting) | Self::Fitted(splitting, ..) => {
+                CoarseUnknowns::Chosen(splitting)
+            }
+            Self::Twice(both) => CoarseUnknowns::Twice(both),
+            Self::Grouped(groups) => CoarseUnknowns::Grouped(groups),
+        };
+        let made = own.interpolate(&CoarseLevel {
+            a,
+            strength,
+            coarse: &coarse,
+            truncation,
+        })?;
+        let expected = Size::new(a.size().rows, self.count());
+        check_size("prolongation", expected, made.size())?;
+        Ok(made)
+    }
+}
+
+fn plain_only(own: Own<dyn Interpolate>) -> Error {
+    let reason = format!(
+        "interpolation: `{}` goes with one unknown a node and no near-nullspace only",
+        own.name()
+    );
+    ConfigError::Conflict(reason).into()
 }
 
 /// A prolongation from groups with less energy, if that is asked for.
@@ -362,7 +239,10 @@ fn aggregated(
 ) -> Result<(Csr<f64>, Option<f64>)> {
     let (tentative, coarse) = interpolate::tentative(groups, modes, block.rows, a.executor())?;
     *modes = coarse;
-    if interpolation != Interpolation::Smoothed {
+    if !matches!(
+        interpolation.method(),
+        Some(InterpolationMethod::Groups { smoothed: true })
+    ) {
         return Ok((tentative, None));
     }
     let radius = interpolate::spectral_radius(a)?;

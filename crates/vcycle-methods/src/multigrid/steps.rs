@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::amg::{Amg, Known};
 use super::clock::Clock;
-use super::coarsen::{Numbers, uniform};
+use super::coarsen::{Coarsening, Numbers, uniform};
 use super::coarsest::is_diagonal;
 use super::hierarchy::unit_of;
+use super::interpolate::Interpolation;
 use super::near_nullspace::NearNullspace;
 use super::restriction;
-use super::stages::{Coarsened, Coarsening, Interpolation};
+use super::stages::Coarsened;
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::coarsen::{NONE, Splitting};
+use super::coarsen::{Coarsening, NONE, Splitting};
 use super::interpolate::filtered;
 use super::near_nullspace::NearNullspace;
-use super::stages::{Coarsened, Coarsening};
+use super::stages::Coarsened;
 use super::strength::{Classical, Strength};
 use crate::error::ConfigError;
 use crate::error::Result;

@@ -10,7 +10,7 @@ use crate::eigen::{Lobpcg, Srqcg, orthonormalise};
 use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::LinOp;
+use crate::linop::{Factory, LinOp};
 use crate::scalar::Scalar;
 use crate::text;
 use crate::vector::Vector;
@@ -239,7 +239,7 @@ impl TestSpaceSearch {
         if !self.is_needed(given) {
             return Ok(given.clone());
         }
-        let m = self.smoother.factory::<f64>().generate(&a, ws)?;
+        let m = self.smoother.generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());
         let found = match self.method {
             TestSpaceMethod::Smoothing => start.smoothed(a, m, self.steps, ws)?,

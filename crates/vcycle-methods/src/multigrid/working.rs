@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
-use super::coarsest::{Coarsest, DenseLu, Smoothed};
+use super::coarsest::{Coarsest, CoarsestMethod, DenseLu, Smoothed};
 use super::cycle::{Cycle, Cycles, Twice};
 use super::level::Level;
 use super::precision::of_transfer;
@@ -14,10 +14,11 @@ use super::smooth::{Relaxation, Smoothing};
 use super::stored::{Overflows, Rounded, Stores};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, LinOp, Product};
+#[cfg(feature = "direct")]
+use crate::linop::Factory;
+use crate::linop::{LinOp, Product, RealScalar};
 use crate::matrix::{Csr, Dense};
 use crate::precision::{Precision, Unit};
-use crate::precond::Jacobi;
 use crate::scalar::{Kind, Mixes, bf16, f16};
 
 /// Rows up to which a level and all below it are one dense matrix on a device: a product with that
@@ -76,7 +77,7 @@ pub(super) struct Plan<'p> {
 }
 
 /// A precision that vectors of a level may have.
-pub(super) trait Working: Mixes<Self, Self> + Stores<Self> {
+pub(super) trait Working: Mixes<Self, Self> + Stores<Self> + RealScalar {
     /// The cycles from `level` down.
     fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>>;
 }
@@ -189,9 +190,15 @@ where
     let matrices = plan.take();
     let a = plan.operator::<W>(&matrices.a, level)?;
     let amg = plan.amg.for_level(level, a.size().rows);
-    let solver: Arc<dyn LinOp<W>> = match amg.coarsest.of(&matrices.a) {
-        Coarsest::Diagonal => Jacobi::default().generate(&a, plan.ws)?,
-        Coarsest::Direct => {
+    let coarsest = amg.coarsest.of(&matrices.a);
+    if let Coarsest::Own(own) = coarsest {
+        let solver = W::generate_by(own.factory().as_ref(), &a, plan.ws)?;
+        return Ok(Cycles::coarsest(a, solver));
+    }
+    let solver: Arc<dyn LinOp<W>> = match coarsest.registration().map(|known| known.method) {
+        None | Some(CoarsestMethod::Dense) => dense(&matrices.a, plan.executor)?,
+        Some(CoarsestMethod::Factory(factory)) => W::generate_by(factory().as_ref(), &a, plan.ws)?,
+        Some(CoarsestMethod::Direct) => {
             if plan.executor.is_device() {
                 let lacks = plan
                     .executor
@@ -200,7 +207,7 @@ where
             }
             direct(&matrices.a, plan.ws)?
         }
-        Coarsest::Smoother => {
+        Some(CoarsestMethod::Smoother) => {
             let after = plan.amg.coarsest_sweeps / 2;
             let before = plan.amg.coarsest_sweeps - after;
             let smoothing = plan.amg.smoothing(level, a.size().rows);
@@ -219,7 +226,6 @@ where
                 post,
             })
         }
-        Coarsest::Auto | Coarsest::Dense => dense(&matrices.a, plan.executor)?,
     };
     Ok(Cycles::coarsest(a, solver))
 }
@@ -314,24 +320,24 @@ impl Plan<'_> {
     }
 
     /// The sweeps before and after the coarse correction.
-    fn smoothers<W: Mixes<W, W>>(
+    fn smoothers<W: Working>(
         &self,
         a: &Arc<dyn LinOp<W>>,
         smoothing: Smoothing,
         radius: Option<f64>,
     ) -> Result<(Relaxation<W>, Relaxation<W>)> {
         let Smoothing { pre, post, sweeps } = smoothing;
-        let m = pre.factory_for::<W>(radius).generate(a, self.ws)?;
+        let m = pre.generate_for(a, radius, self.ws)?;
         let after = match pre == post {
             true => Arc::clone(&m),
-            false => post.factory_for::<W>(radius).generate(a, self.ws)?,
+            false => post.generate_for(a, radius, self.ws)?,
         };
         let relaxation = |m, sweeps, transposed| Relaxation {
             m,
             sweeps,
             transposed,
         };
-        let adjoint = self.symmetric && !post.is_symmetric();
+        let adjoint = self.symmetric && post.is_one_sided();
         let post = relaxation(after, sweeps[1], adjoint);
         Ok((relaxation(m, sweeps[0], false), post))
     }

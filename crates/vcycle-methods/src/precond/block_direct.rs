@@ -6,6 +6,7 @@ use super::square_entries;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Mixes;
 
 /// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
@@ -41,6 +42,19 @@ pub struct BlockDirect {
 impl Default for BlockDirect {
     fn default() -> Self {
         Self { block_rows: 1000 }
+    }
+}
+
+impl Component for BlockDirect {
+    const REGISTRATION: Registration = Registration {
+        name: "block-direct",
+        summary: "Large blocks on the diagonal, factorised.",
+        after_colon: &["block-rows"],
+        needs: &[Need::Entries],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

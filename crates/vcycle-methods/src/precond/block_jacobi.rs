@@ -13,6 +13,7 @@ use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_app
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
 
@@ -67,6 +68,19 @@ impl Default for BlockJacobi {
             adaptive: false,
             weight: 1.0,
         }
+    }
+}
+
+impl Component for BlockJacobi {
+    const REGISTRATION: Registration = Registration {
+        name: "block-jacobi",
+        summary: "Blocks on the diagonal.",
+        after_colon: &["block-size"],
+        needs: &[Need::Entries],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

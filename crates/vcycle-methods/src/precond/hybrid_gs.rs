@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// Gauss-Seidel within blocks of consecutive rows, Jacobi between them, from a zero guess: l1
@@ -57,6 +58,22 @@ impl Default for HybridGs {
             block_rows: 4096,
             sweeps: 1,
             symmetric: false,
+        }
+    }
+}
+
+impl Component for HybridGs {
+    const REGISTRATION: Registration = Registration {
+        name: "hybrid-gs",
+        summary: "Gauss-Seidel within blocks of rows.",
+        after_colon: &["block-rows", "sweeps"],
+        needs: &[Need::Entries, Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        match self.symmetric {
+            true => Symmetry::Symmetric,
+            false => Symmetry::OneSided,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::host_stages::IC0;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::on_host;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// The first shift tried after a breakdown; it doubles until the factorisation exists.
@@ -46,6 +47,19 @@ const LAST_SHIFT: f64 = 1e4;
 pub struct Ic0 {
     /// The relative shift of the diagonal to begin with.
     pub shift: f64,
+}
+
+impl Component for Ic0 {
+    const REGISTRATION: Registration = Registration {
+        name: "ic0",
+        summary: "Incomplete Cholesky factorisation.",
+        after_colon: &["shift"],
+        needs: &[Need::Entries, Need::DefiniteMatrix],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
+    }
 }
 
 impl<T: Mixes<T, T>> Factory<T> for Ic0 {

@@ -11,6 +11,7 @@ use crate::host_stages::ILU0;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Mixes, Scalar};
 
 /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
@@ -43,6 +44,20 @@ pub struct Ilu0 {
     /// Steps of Jacobi's iteration in place of each triangular solve (Anzt, Chow and Dongarra 2015);
     /// 0 for substitution. On a device a step is one launch, and substitution one a level.
     pub sweeps: usize,
+}
+
+impl Component for Ilu0 {
+    const REGISTRATION: Registration = Registration {
+        name: "ilu0",
+        summary: "Incomplete LU factorisation.",
+        after_colon: &["sweeps"],
+        needs: &[Need::Entries, Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        // Of a symmetric matrix `U` is `D L^T`.
+        Symmetry::Symmetric
+    }
 }
 
 impl<T: Mixes<T, T>> Factory<T> for Ilu0 {

@@ -12,6 +12,7 @@ use crate::host_stages::ISAI;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::on_host;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
@@ -64,6 +65,22 @@ impl Default for Isai {
         Self {
             kind: IsaiKind::General,
             power: 1,
+        }
+    }
+}
+
+impl Component for Isai {
+    const REGISTRATION: Registration = Registration {
+        name: "isai",
+        summary: "Incomplete sparse approximate inverse.",
+        after_colon: &["kind", "power"],
+        needs: &[Need::Entries],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        match self.kind {
+            IsaiKind::Spd => Symmetry::Symmetric,
+            IsaiKind::General => Symmetry::OneSided,
         }
     }
 }

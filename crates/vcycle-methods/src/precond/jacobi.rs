@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
 use crate::operations::entries::inverted;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -40,6 +41,19 @@ pub struct Jacobi {
 impl Default for Jacobi {
     fn default() -> Self {
         Self { weight: 1.0 }
+    }
+}
+
+impl Component for Jacobi {
+    const REGISTRATION: Registration = Registration {
+        name: "jacobi",
+        summary: "The diagonal.",
+        after_colon: &["weight"],
+        needs: &[Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

@@ -11,6 +11,7 @@ use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::entries::inverted;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
@@ -47,6 +48,19 @@ pub struct L1Jacobi {
 impl Default for L1Jacobi {
     fn default() -> Self {
         Self { weight: 1.0 }
+    }
+}
+
+impl Component for L1Jacobi {
+    const REGISTRATION: Registration = Registration {
+        name: "l1-jacobi",
+        summary: "The diagonal of absolute row sums.",
+        after_colon: &["weight"],
+        needs: &[Need::Entries],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

@@ -13,6 +13,7 @@ use crate::host_stages::COLOURS;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Mixes, Scalar};
 
 /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
@@ -58,6 +59,22 @@ impl Default for MulticolourGs {
             omega: 1.0,
             sweeps: 1,
             symmetric: false,
+        }
+    }
+}
+
+impl Component for MulticolourGs {
+    const REGISTRATION: Registration = Registration {
+        name: "multicolour-gs",
+        summary: "Gauss-Seidel colour by colour.",
+        after_colon: &["omega", "sweeps"],
+        needs: &[Need::Entries, Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        match self.symmetric {
+            true => Symmetry::Symmetric,
+            false => Symmetry::OneSided,
         }
     }
 }

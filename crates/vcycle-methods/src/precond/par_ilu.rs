@@ -10,6 +10,7 @@ use crate::host_stages::PARILU;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::on_host;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
@@ -47,6 +48,20 @@ pub struct ParIlu {
 impl Default for ParIlu {
     fn default() -> Self {
         Self { sweeps: 5 }
+    }
+}
+
+impl Component for ParIlu {
+    const REGISTRATION: Registration = Registration {
+        name: "parilu",
+        summary: "Incomplete LU factorisation by fixed-point sweeps.",
+        after_colon: &["sweeps"],
+        needs: &[Need::Entries, Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        // Of a symmetric matrix `U` is `D L^T`.
+        Symmetry::Symmetric
     }
 }
 

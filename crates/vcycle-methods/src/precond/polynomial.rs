@@ -6,6 +6,7 @@ use super::{ChebyshevBase, ChebyshevPolynomial};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Mixes;
 
 /// The Chebyshev polynomial of a high degree `m` in the matrix, which needs its products alone
@@ -49,6 +50,19 @@ impl Default for Polynomial {
             degree: 20,
             base: ChebyshevBase::default(),
         }
+    }
+}
+
+impl Component for Polynomial {
+    const REGISTRATION: Registration = Registration {
+        name: "polynomial",
+        summary: "A Chebyshev polynomial of high degree, by products alone.",
+        after_colon: &["degree", "base"],
+        needs: &[Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

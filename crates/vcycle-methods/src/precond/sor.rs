@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
@@ -53,6 +54,19 @@ impl Default for Sor {
             omega: 1.0,
             sweeps: 1,
         }
+    }
+}
+
+impl Component for Sor {
+    const REGISTRATION: Registration = Registration {
+        name: "sor",
+        summary: "Successive over-relaxation.",
+        after_colon: &["omega", "sweeps"],
+        needs: &[Need::Entries, Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::OneSided
     }
 }
 

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
@@ -54,6 +55,19 @@ impl Default for Ssor {
             omega: 1.0,
             sweeps: 1,
         }
+    }
+}
+
+impl Component for Ssor {
+    const REGISTRATION: Registration = Registration {
+        name: "ssor",
+        summary: "Symmetric successive over-relaxation.",
+        after_colon: &["omega", "sweeps"],
+        needs: &[Need::Entries, Need::Diagonal],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

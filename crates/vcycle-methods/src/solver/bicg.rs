@@ -4,6 +4,7 @@ use super::per_column::PerColumn;
 use super::{Method, Run};
 use crate::error::Result;
 use crate::executor::Scratch;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars};
 
@@ -32,9 +33,22 @@ use crate::vector::{Coefficient, Scalars};
 #[non_exhaustive]
 pub struct Bicg {}
 
+impl Component for Bicg {
+    const REGISTRATION: Registration = Registration {
+        name: "bicg",
+        summary: "Biconjugate gradients.",
+        after_colon: &[],
+        needs: &[Need::FixedPreconditioner],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Bicg {
     fn name(&self) -> &'static str {
-        "bicg"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::{Method, Run};
 use crate::error::Result;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Part;
 use crate::vector::Coefficient;
@@ -32,9 +33,26 @@ use crate::vector::Coefficient;
 #[non_exhaustive]
 pub struct Cg {}
 
+impl Component for Cg {
+    const REGISTRATION: Registration = Registration {
+        name: "cg",
+        summary: "Conjugate gradients.",
+        after_colon: &[],
+        needs: &[
+            Need::SymmetricMatrix,
+            Need::SymmetricPreconditioner,
+            Need::FixedPreconditioner,
+        ],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Cg {
     fn name(&self) -> &'static str {
-        "cg"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

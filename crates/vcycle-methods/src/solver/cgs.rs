@@ -2,6 +2,7 @@
 
 use super::{Method, Run};
 use crate::error::Result;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -29,9 +30,22 @@ use crate::vector::Coefficient;
 #[non_exhaustive]
 pub struct Cgs {}
 
+impl Component for Cgs {
+    const REGISTRATION: Registration = Registration {
+        name: "cgs",
+        summary: "Conjugate gradients squared.",
+        after_colon: &[],
+        needs: &[Need::FixedPreconditioner],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Cgs {
     fn name(&self) -> &'static str {
-        "cgs"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

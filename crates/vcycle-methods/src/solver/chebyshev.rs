@@ -2,6 +2,7 @@
 
 use super::{Method, Run, spectrum};
 use crate::error::{Error, Result};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Status;
 use crate::vector::Coefficient;
@@ -78,9 +79,22 @@ impl Chebyshev {
     }
 }
 
+impl Component for Chebyshev {
+    const REGISTRATION: Registration = Registration {
+        name: "chebyshev",
+        summary: "Chebyshev iteration.",
+        after_colon: &["lower", "upper"],
+        needs: &[Need::SymmetricMatrix, Need::FixedPreconditioner],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
+    }
+}
+
 impl<T: Scalar> Method<T> for Chebyshev {
     fn name(&self) -> &'static str {
-        "chebyshev"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::{Method, Run};
 use crate::error::Result;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Part;
 use crate::vector::Coefficient;
@@ -32,9 +33,22 @@ use crate::vector::Coefficient;
 #[non_exhaustive]
 pub struct Fcg {}
 
+impl Component for Fcg {
+    const REGISTRATION: Registration = Registration {
+        name: "fcg",
+        summary: "Flexible conjugate gradients.",
+        after_colon: &[],
+        needs: &[Need::SymmetricMatrix],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Fcg {
     fn name(&self) -> &'static str {
-        "fcg"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::{Method, Run, gmres};
 use crate::error::Result;
+use crate::registration::{Component, Registration, Symmetry};
 use crate::scalar::Scalar;
 
 /// Flexible generalised minimal residuals (Saad 1993), restarted.
@@ -36,9 +37,22 @@ impl Default for Fgmres {
     }
 }
 
+impl Component for Fgmres {
+    const REGISTRATION: Registration = Registration {
+        name: "fgmres",
+        summary: "Flexible generalised minimal residuals.",
+        after_colon: &["restart"],
+        needs: &[],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Fgmres {
     fn name(&self) -> &'static str {
-        "fgmres"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::basis::Basis;
 use super::{Method, Run, check_restart};
 use crate::error::Result;
+use crate::registration::{Component, Registration, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -39,9 +40,22 @@ impl Default for Gcr {
     }
 }
 
+impl Component for Gcr {
+    const REGISTRATION: Registration = Registration {
+        name: "gcr",
+        summary: "Generalised conjugate residuals.",
+        after_colon: &["restart"],
+        needs: &[],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Gcr {
     fn name(&self) -> &'static str {
-        "gcr"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -6,6 +6,7 @@ use super::per_column::PerColumn;
 use super::{Method, Run, check_restart};
 use crate::error::Result;
 use crate::executor::Scratch;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Scalars, Vector};
@@ -46,9 +47,22 @@ impl Default for Gmres {
     }
 }
 
+impl Component for Gmres {
+    const REGISTRATION: Registration = Registration {
+        name: "gmres",
+        summary: "Generalised minimal residuals.",
+        after_colon: &["restart"],
+        needs: &[Need::FixedPreconditioner],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Gmres {
     fn name(&self) -> &'static str {
-        "gmres"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -8,6 +8,7 @@ use super::random::RandomVectors;
 use super::{Method, Run};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars, Vector};
 
@@ -50,9 +51,22 @@ impl Default for Idr {
     }
 }
 
+impl Component for Idr {
+    const REGISTRATION: Registration = Registration {
+        name: "idr",
+        summary: "Induced dimension reduction.",
+        after_colon: &["s", "seed"],
+        needs: &[Need::FixedPreconditioner],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Idr {
     fn name(&self) -> &'static str {
-        "idr"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

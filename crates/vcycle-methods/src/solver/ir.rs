@@ -2,6 +2,7 @@
 
 use super::{Method, Run};
 use crate::error::Result;
+use crate::registration::{Component, Registration, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -44,9 +45,22 @@ impl Default for Ir {
     }
 }
 
+impl Component for Ir {
+    const REGISTRATION: Registration = Registration {
+        name: "ir",
+        summary: "Iterative refinement (Richardson).",
+        after_colon: &["relaxation"],
+        needs: &[],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
+    }
+}
+
 impl<T: Scalar> Method<T> for Ir {
     fn name(&self) -> &'static str {
-        "ir"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

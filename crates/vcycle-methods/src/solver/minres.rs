@@ -6,6 +6,7 @@ use super::per_column::PerColumn;
 use super::{Method, Run};
 use crate::error::Result;
 use crate::executor::Scratch;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Real, RealOf, Scalar};
 use crate::stop::{Part, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
@@ -99,9 +100,26 @@ impl<R: Real> Rotation<R> {
     }
 }
 
+impl Component for Minres {
+    const REGISTRATION: Registration = Registration {
+        name: "minres",
+        summary: "Minimal residuals.",
+        after_colon: &[],
+        needs: &[
+            Need::SymmetricMatrix,
+            Need::SymmetricPreconditioner,
+            Need::FixedPreconditioner,
+        ],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for Minres {
     fn name(&self) -> &'static str {
-        "minres"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

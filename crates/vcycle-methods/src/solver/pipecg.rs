@@ -5,6 +5,7 @@ use num_traits::Zero;
 use super::per_column::PerColumn;
 use super::{Method, Run};
 use crate::error::Result;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Part;
 use crate::vector::{Coefficient, Scalars};
@@ -60,9 +61,26 @@ impl<A: Field> Steps<A> {
     }
 }
 
+impl Component for PipeCg {
+    const REGISTRATION: Registration = Registration {
+        name: "pipecg",
+        summary: "Pipelined conjugate gradients.",
+        after_colon: &[],
+        needs: &[
+            Need::SymmetricMatrix,
+            Need::SymmetricPreconditioner,
+            Need::FixedPreconditioner,
+        ],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
 impl<T: Scalar> Method<T> for PipeCg {
     fn name(&self) -> &'static str {
-        "pipecg"
+        Self::REGISTRATION.name
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {

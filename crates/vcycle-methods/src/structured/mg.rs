@@ -19,6 +19,7 @@ use crate::matrix::Csr;
 use crate::multigrid::{LevelPrecisions, LevelScaling, Report};
 use crate::operations::on_host;
 use crate::precision::{Precision, Unit};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Kind, Mixes, Scalar};
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
@@ -195,6 +196,19 @@ impl StructMg {
             Some(grid) => StencilMatrix::from_csr_on(a, grid),
             None => StencilMatrix::from_csr(a),
         }
+    }
+}
+
+impl Component for StructMg {
+    const REGISTRATION: Registration = Registration {
+        name: "struct-mg",
+        summary: "Multigrid on structured grids, in half precision.",
+        after_colon: &["precision"],
+        needs: &[Need::Entries, Need::Grid, Need::RealMatrix],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

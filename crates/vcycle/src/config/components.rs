@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::inner::InnerSolver;
 use super::value::{Table, arguments, key_values, parameters};
 use crate::error::ConfigError;
 use crate::linop::Factory;
@@ -13,6 +14,7 @@ use crate::precond::{
     BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs,
     ParIlu, Polynomial, Sor, Ssor,
 };
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
 use crate::solver::Direct;
@@ -31,37 +33,53 @@ type Direct = NoParameters;
 #[non_exhaustive]
 pub struct NoParameters {}
 
-/// Makes an enum of named components with their parameters. In brackets: the keys that may be
-/// given in order after a colon.
+/// What stands in a file: the name, then the parameters.
+#[derive(Serialize)]
+struct Tagged<'p, P> {
+    name: &'static str,
+    #[serde(flatten)]
+    parameters: &'p P,
+}
+
+/// Makes an enum of components from the table of their parameter structs; what they are stands in their
+/// own files ([`Registration`]). After `as`: what is made where that is not the struct itself. After
+/// `+`: what else may be named.
 macro_rules! components {
     (
         $(#[$doc:meta])*
-        enum $family:ident($title:literal) {
-            $($(#[$variant_doc:meta])* $name:literal => $variant:ident($parameters:ty) [$($key:literal),*],)*
+        enum $family:ident($title:literal) fn $make:ident makes $made:ty: dyn $trait:ident {
+            $($variant:ident($parameters:ty) = $registration:expr $(, as $special:expr)?;)*
+            $(+ $other:ident($others:ty);)?
         }
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Serialize)]
-        #[serde(tag = "name")]
+        #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         // A program holds few of them.
         #[allow(clippy::large_enum_variant)]
         pub enum $family {
             $(
-                $(#[$variant_doc])*
-                #[serde(rename = $name)]
+                #[doc = concat!("With the parameters of [`", stringify!($parameters), "`].")]
                 $variant($parameters),
             )*
+            $(
+                #[doc = concat!("See [`", stringify!($others), "`].")]
+                $other($others),
+            )?
         }
 
         impl $family {
             /// Every name, as options and files spell it.
-            pub const NAMES: &[&str] = &[$($name),*];
+            pub const NAMES: &[&str] = &[$($registration.name),*];
+
+            /// What each of them says of itself.
+            pub const REGISTRATIONS: &[Registration] = &[$($registration),*];
 
             /// The name, as options and files spell it.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$variant(_) => $name,)*
+                    $(Self::$variant(_) => $registration.name,)*
+                    $(Self::$other(other) => <$others>::name(other),)?
                 }
             }
 
@@ -70,25 +88,43 @@ macro_rules! components {
                 vec![$(Self::$variant(Default::default())),*]
             }
 
+            /// What kind of operator it makes of a symmetric matrix.
+            pub fn symmetry(&self) -> Symmetry {
+                match self {
+                    $(Self::$variant(p) => p.symmetry(),)*
+                    $(Self::$other(other) => <$others>::symmetry(other),)?
+                }
+            }
+
             /// The short form without the parameters that are as by default.
             pub fn brief(&self) -> String {
-                let same = Self::all().into_iter().find(|other| other.name() == self.name());
+                let same = Self::named(self.name());
                 brief_form(self.name(), self, &same)
             }
 
-            fn from_table(name: &str, table: Table) -> Result<Self, ConfigError> {
+            fn named(name: &str) -> Option<Self> {
+                Self::from_table(name, Table::new()).ok()
+            }
+
+            pub(super) fn from_table(name: &str, table: Table) -> Result<Self, ConfigError> {
                 let place = format!("{} {name}", $title);
-                match name {
-                    $($name => parameters(&place, table).map(Self::$variant),)*
-                    _ => Err(unknown_name($title, name, Self::NAMES, &[])),
-                }
+                $(
+                    if name == $registration.name {
+                        return parameters(&place, table).map(Self::$variant);
+                    }
+                )*
+                $(
+                    if <$others>::NAMES.contains(&name) {
+                        return <$others>::from_table(&place, name, table).map(Self::$other);
+                    }
+                )?
+                Err(unknown_name($title, name, Self::NAMES, &[]))
             }
 
             fn positional(name: &str) -> &'static [&'static str] {
-                match name {
-                    $($name => &[$($key),*],)*
-                    _ => &[],
-                }
+                let known = Self::REGISTRATIONS.iter().find(|known| known.name == name);
+                $(let known = known.or(Some(&<$others>::REGISTRATION));)?
+                known.map_or(&[], |known| known.after_colon)
             }
 
             /// From a configuration file: a name, or a table with `name` and parameters.
@@ -100,6 +136,23 @@ macro_rules! components {
                         _ => Err(no_name($title)),
                     },
                     _ => Err(no_name($title)),
+                }
+            }
+
+            fn $make<T: Mixes<T, T>>(&self) -> Result<$made, ConfigError> {
+                match self {
+                    $(Self::$variant(p) => components!(@made p, $trait $(, $special)?),)*
+                    $(Self::$other(other) => <$others>::factory(other).map(Some),)?
+                }
+            }
+        }
+
+        impl Serialize for $family {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                let name = self.name();
+                match self {
+                    $(Self::$variant(parameters) => Tagged { name, parameters }.serialize(to),)*
+                    $(Self::$other(parameters) => Tagged { name, parameters }.serialize(to),)?
                 }
             }
         }
@@ -128,6 +181,14 @@ macro_rules! components {
             }
         }
     };
+    (@made $p:ident, $trait:ident) => {{
+        let made: Arc<dyn $trait<T>> = Arc::new($p.to_owned());
+        Ok(Some(made))
+    }};
+    (@made $p:ident, $trait:ident, $special:expr) => {{
+        let _ = $p;
+        $special
+    }};
 }
 
 components! {
@@ -141,79 +202,79 @@ components! {
     /// assert!(error.to_string().starts_with("unknown solver `gcc`; did you mean"));
     /// # Ok::<(), vcycle::config::ConfigError>(())
     /// ```
-    enum SolverConfig("solver") {
-        /// Chosen from the facts of the matrix.
-        "auto" => Auto(NoParameters) [],
-        /// Conjugate gradients.
-        "cg" => Cg(Cg) [],
-        /// Flexible conjugate gradients.
-        "fcg" => Fcg(Fcg) [],
-        /// Pipelined conjugate gradients.
-        "pipecg" => PipeCg(PipeCg) [],
-        /// Minimal residuals.
-        "minres" => Minres(Minres) [],
-        /// Biconjugate gradients.
-        "bicg" => Bicg(Bicg) [],
-        /// Stabilised biconjugate gradients.
-        "bicgstab" => Bicgstab(Bicgstab) [],
-        /// Conjugate gradients squared.
-        "cgs" => Cgs(Cgs) [],
-        /// Generalised minimal residuals.
-        "gmres" => Gmres(Gmres) ["restart"],
-        /// Flexible generalised minimal residuals.
-        "fgmres" => Fgmres(Fgmres) ["restart"],
-        /// Induced dimension reduction.
-        "idr" => Idr(Idr) ["s", "seed"],
-        /// Generalised conjugate residuals.
-        "gcr" => Gcr(Gcr) ["restart"],
-        /// Iterative refinement (Richardson).
-        "ir" => Ir(Ir) ["relaxation"],
-        /// Chebyshev iteration.
-        "chebyshev" => Chebyshev(Chebyshev) ["lower", "upper"],
-        /// A factorisation, refined.
-        "direct" => Direct(Direct) [],
+    enum SolverConfig("solver") fn made makes Option<Arc<dyn Method<T>>>: dyn Method {
+        Auto(NoParameters) = AUTO, as Err(undecided("solver"));
+        Cg(Cg) = Cg::REGISTRATION;
+        Fcg(Fcg) = Fcg::REGISTRATION;
+        PipeCg(PipeCg) = PipeCg::REGISTRATION;
+        Minres(Minres) = Minres::REGISTRATION;
+        Bicg(Bicg) = Bicg::REGISTRATION;
+        Bicgstab(Bicgstab) = Bicgstab::REGISTRATION;
+        Cgs(Cgs) = Cgs::REGISTRATION;
+        Gmres(Gmres) = Gmres::REGISTRATION;
+        Fgmres(Fgmres) = Fgmres::REGISTRATION;
+        Idr(Idr) = Idr::REGISTRATION;
+        Gcr(Gcr) = Gcr::REGISTRATION;
+        Ir(Ir) = Ir::REGISTRATION;
+        Chebyshev(Chebyshev) = Chebyshev::REGISTRATION;
+        Direct(Direct) = DIRECT, as Ok(Some(Arc::new(Ir::default())));
     }
 }
 
 components! {
-    /// A preconditioner and its parameters.
-    enum PreconditionerConfig("preconditioner") {
-        /// Chosen from the facts of the matrix.
-        "auto" => Auto(NoParameters) [],
-        /// No preconditioner.
-        "none" => None(NoParameters) [],
-        /// The diagonal.
-        "jacobi" => Jacobi(Jacobi) ["weight"],
-        /// The diagonal of absolute row sums.
-        "l1-jacobi" => L1Jacobi(L1Jacobi) ["weight"],
-        /// Blocks on the diagonal.
-        "block-jacobi" => BlockJacobi(BlockJacobi) ["block-size"],
-        /// Large blocks on the diagonal, factorised.
-        "block-direct" => BlockDirect(BlockDirect) ["block-rows"],
-        /// Successive over-relaxation.
-        "sor" => Sor(Sor) ["omega", "sweeps"],
-        /// Symmetric successive over-relaxation.
-        "ssor" => Ssor(Ssor) ["omega", "sweeps"],
-        /// Gauss-Seidel colour by colour.
-        "multicolour-gs" => MulticolourGs(MulticolourGs) ["omega", "sweeps"],
-        /// Gauss-Seidel within blocks of rows.
-        "hybrid-gs" => HybridGs(HybridGs) ["block-rows", "sweeps"],
-        /// Incomplete Cholesky factorisation.
-        "ic0" => Ic0(Ic0) ["shift"],
-        /// Incomplete LU factorisation.
-        "ilu0" => Ilu0(Ilu0) ["sweeps"],
-        /// Incomplete LU factorisation by fixed-point sweeps.
-        "parilu" => ParIlu(ParIlu) ["sweeps"],
-        /// Incomplete sparse approximate inverse.
-        "isai" => Isai(Isai) ["kind", "power"],
-        /// Factorised sparse approximate inverse, its pattern found adaptively.
-        "fsai" => Fsai(Fsai) ["steps", "step-size", "tolerance"],
-        /// A Chebyshev polynomial of high degree, by products alone.
-        "polynomial" => Polynomial(Polynomial) ["degree", "base"],
-        /// Algebraic multigrid.
-        "amg" => Amg(Amg) ["coarsening", "interpolation", "smoother", "cycle"],
-        /// Multigrid on structured grids, in half precision.
-        "struct-mg" => StructMg(StructMg) ["precision"],
+    /// A preconditioner and its parameters, or a solver in its place.
+    enum PreconditionerConfig("preconditioner") fn made makes Option<Arc<dyn Factory<T>>>: dyn Factory {
+        Auto(NoParameters) = AUTO, as Err(undecided("preconditioner"));
+        None(NoParameters) = NONE, as Ok(None);
+        Jacobi(Jacobi) = Jacobi::REGISTRATION;
+        L1Jacobi(L1Jacobi) = L1Jacobi::REGISTRATION;
+        BlockJacobi(BlockJacobi) = BlockJacobi::REGISTRATION;
+        BlockDirect(BlockDirect) = BlockDirect::REGISTRATION;
+        Sor(Sor) = Sor::REGISTRATION;
+        Ssor(Ssor) = Ssor::REGISTRATION;
+        MulticolourGs(MulticolourGs) = MulticolourGs::REGISTRATION;
+        HybridGs(HybridGs) = HybridGs::REGISTRATION;
+        Ic0(Ic0) = Ic0::REGISTRATION;
+        Ilu0(Ilu0) = Ilu0::REGISTRATION;
+        ParIlu(ParIlu) = ParIlu::REGISTRATION;
+        Isai(Isai) = Isai::REGISTRATION;
+        Fsai(Fsai) = Fsai::REGISTRATION;
+        Polynomial(Polynomial) = Polynomial::REGISTRATION;
+        Amg(Amg) = Amg::REGISTRATION;
+        StructMg(StructMg) = StructMg::REGISTRATION;
+        + Solver(InnerSolver);
+    }
+}
+
+/// Chosen from the facts of the matrix.
+const AUTO: Registration = Registration {
+    name: "auto",
+    summary: "Chosen from the facts of the matrix.",
+    after_colon: &[],
+    needs: &[],
+};
+
+const NONE: Registration = Registration {
+    name: "none",
+    summary: "No preconditioner.",
+    after_colon: &[],
+    needs: &[],
+};
+
+#[cfg(feature = "direct")]
+const DIRECT: Registration = Direct::REGISTRATION;
+#[cfg(not(feature = "direct"))]
+const DIRECT: Registration = Registration {
+    name: "direct",
+    summary: "A factorisation, refined; this build has none.",
+    after_colon: &[],
+    needs: &[],
+};
+
+impl NoParameters {
+    /// Nothing is done to a symmetric matrix.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 
@@ -235,28 +296,19 @@ impl SolverConfig {
         matches!(self, Self::Auto(_))
     }
 
+    /// Whether something has to be given.
+    pub fn has_need(&self, need: Need) -> bool {
+        let known = Self::REGISTRATIONS.iter();
+        let mut own = known.filter(|known| known.name == self.name());
+        own.any(|known| known.has_need(need))
+    }
+
     /// The iteration.
     ///
     /// # Errors
     /// For `auto`, which a matrix has to decide first.
     pub fn method<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Method<T>>, ConfigError> {
-        Ok(match self {
-            Self::Auto(_) => return Err(undecided("solver")),
-            Self::Cg(p) => Arc::new(p.to_owned()),
-            Self::Fcg(p) => Arc::new(p.to_owned()),
-            Self::PipeCg(p) => Arc::new(p.to_owned()),
-            Self::Minres(p) => Arc::new(p.to_owned()),
-            Self::Bicg(p) => Arc::new(p.to_owned()),
-            Self::Bicgstab(p) => Arc::new(p.to_owned()),
-            Self::Cgs(p) => Arc::new(p.to_owned()),
-            Self::Gmres(p) => Arc::new(p.to_owned()),
-            Self::Fgmres(p) => Arc::new(p.to_owned()),
-            Self::Idr(p) => Arc::new(p.to_owned()),
-            Self::Gcr(p) => Arc::new(p.to_owned()),
-            Self::Ir(p) => Arc::new(p.to_owned()),
-            Self::Chebyshev(p) => Arc::new(p.to_owned()),
-            Self::Direct(_) => Arc::new(Ir::default()),
-        })
+        self.made()?.ok_or_else(|| undecided("solver"))
     }
 }
 
@@ -271,26 +323,7 @@ impl PreconditionerConfig {
     /// # Errors
     /// For `auto`, which a matrix has to decide first.
     pub fn factory<T: Mixes<T, T>>(&self) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
-        Ok(Some(match self {
-            Self::Auto(_) => return Err(undecided("preconditioner")),
-            Self::None(_) => return Ok(None),
-            Self::Jacobi(p) => Arc::new(p.to_owned()),
-            Self::L1Jacobi(p) => Arc::new(p.to_owned()),
-            Self::BlockJacobi(p) => Arc::new(p.to_owned()),
-            Self::BlockDirect(p) => Arc::new(p.to_owned()),
-            Self::Sor(p) => Arc::new(p.to_owned()),
-            Self::Ssor(p) => Arc::new(p.to_owned()),
-            Self::MulticolourGs(p) => Arc::new(p.to_owned()),
-            Self::HybridGs(p) => Arc::new(p.to_owned()),
-            Self::Ic0(p) => Arc::new(p.to_owned()),
-            Self::Ilu0(p) => Arc::new(p.to_owned()),
-            Self::ParIlu(p) => Arc::new(p.to_owned()),
-            Self::Isai(p) => Arc::new(p.to_owned()),
-            Self::Fsai(p) => Arc::new(p.to_owned()),
-            Self::Polynomial(p) => Arc::new(p.to_owned()),
-            Self::Amg(p) => Arc::new(p.to_owned()),
-            Self::StructMg(p) => Arc::new(p.to_owned()),
-        }))
+        self.made()
     }
 }
 
@@ -331,7 +364,7 @@ fn joined(name: &str, table: &Table) -> String {
     }
 }
 
-fn undecided(family: &str) -> ConfigError {
+pub(super) fn undecided(family: &str) -> ConfigError {
     ConfigError::Conflict(format!(
         "{family} `auto` has to be decided by a matrix first"
     ))

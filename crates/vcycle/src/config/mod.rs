@@ -22,6 +22,7 @@
 
 mod components;
 mod format;
+mod inner;
 mod nullspace;
 mod presets;
 mod value;
@@ -35,6 +36,7 @@ pub use crate::driver::{
 pub use crate::error::ConfigError;
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use format::MatrixFormat;
+pub use inner::{InnerSolver, SolverParameters};
 pub use nullspace::Nullspace;
 pub use presets::Preset;
 use serde::{Deserialize, Serialize};
@@ -164,6 +166,9 @@ impl Default for RunConfig {
 }
 
 impl RunConfig {
+    /// The devices there may be; GPUs have a number.
+    pub const DEVICES: &[&str] = &["reference", "cpu", "cuda:0", "hip:0", "opencl:0"];
+
     /// What describes an executor.
     pub fn of(executor: &Executor) -> Self {
         Self {
@@ -194,8 +199,7 @@ impl RunConfig {
             ))
             .into()),
             (name, _) => {
-                let known = ["reference", "cpu", "cuda:0", "hip:0", "opencl:0"];
-                Err(components::unknown_name("device", name, &known, &[]).into())
+                Err(components::unknown_name("device", name, Self::DEVICES, &[]).into())
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::config::{Config, ConfigError, NoParameters, PreconditionerConfig, Sol
 use crate::linop::Factory;
 use crate::matrix::Facts;
 use crate::multigrid::{Amg, NearNullspace};
+use crate::registration::{Need, Symmetry};
 use crate::scalar::Mixes;
 use crate::solver::Fgmres;
 
@@ -37,6 +38,20 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Fails where the preconditioner varies and the solver takes it for a fixed operator.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let varies = self.preconditioner.symmetry() == Symmetry::Varying;
+        if !varies || !self.solver.has_need(Need::FixedPreconditioner) {
+            return Ok(());
+        }
+        Err(ConfigError::Conflict(format!(
+            "solver `{}` needs a preconditioner that does not vary, and `{}` is an iteration; use fcg, \
+             fgmres or gcr",
+            self.solver.name(),
+            self.preconditioner.name()
+        )))
+    }
+
     /// What makes the preconditioner; for the direct solver that is the factorisation.
     pub(super) fn preconditioner_factory<T: Mixes<T, T>>(
         &self,
@@ -124,7 +139,7 @@ pub fn attempts(
 
 /// What the user chose, with a solver that bears it.
 fn chosen(solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> Attempt {
-    let symmetric = matches!(solver.name(), "cg" | "pipecg" | "minres");
+    let symmetric = solver.has_need(Need::SymmetricPreconditioner);
     let changed = symmetric && loses_symmetry(preconditioner);
     Attempt {
         solver: if changed {
@@ -151,7 +166,15 @@ fn loses_symmetry(preconditioner: &PreconditionerConfig) -> bool {
 fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<SolverConfig> {
     let definite = facts.hermitian && facts.positive_diagonal();
     // The short recurrences need symmetry, which a one-sided sweep has not.
-    let one_sided = preconditioner.name() == "sor" || loses_symmetry(preconditioner);
+    let one_sided = preconditioner.symmetry() == Symmetry::OneSided;
+    if preconditioner.symmetry() == Symmetry::Varying {
+        let names: &[&str] = if definite {
+            &["fcg", "fgmres"]
+        } else {
+            &["fgmres"]
+        };
+        return names.iter().map(|name| named_solver(name)).collect();
+    }
     if preconditioner.name() == "struct-mg" && !facts.hermitian {
         // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
         let mut flexible = Fgmres::default();

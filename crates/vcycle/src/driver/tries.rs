@@ -17,6 +17,7 @@ use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
 use crate::multigrid::{Amg, Hierarchy, LevelPrecisions, NearNullspace, Report};
+use crate::registration::Need;
 use crate::scalar::{Kind, Real};
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Part, Status, Stop};
@@ -204,6 +205,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     }
 
     fn build(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
+        attempt.check()?;
         let factory = SolverFactory {
             method: attempt.solver.method()?,
             preconditioner: None,
@@ -329,7 +331,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
     /// Says what is wrong with the choice of the solver where the matrix shows it.
     fn explain(&mut self, attempt: &Attempt, status: Status) {
         let name = attempt.solver.name();
-        let symmetric_only = ["cg", "fcg", "pipecg", "minres", "chebyshev"].contains(&name);
+        let symmetric_only = attempt.solver.has_need(Need::SymmetricMatrix);
         if status == Status::Converged || !symmetric_only {
             return;
         }

@@ -3,22 +3,29 @@
 use std::sync::Arc;
 
 use super::pmis::{COARSE, OPEN, complete};
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{map_rows, mix64, neighbours};
-use super::{NONE, Splitting, pmis};
+use super::{Aggressive, NONE, Splitting, pmis};
 use crate::error::{Error, Result};
 use crate::host_stages::PATHS;
 use crate::linop::Size;
 use crate::matrix::{Pattern, Rows, balance, build};
 use crate::operations;
 
-/// Both choices of an [`aggressive`] coarsening; interpolation in two stages needs the two.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Aggressive {
-    /// The choice among all unknowns.
-    pub first: Splitting,
-    /// The choice among those of the first, told for all unknowns.
-    pub second: Splitting,
-}
+/// Paths that make two coarse unknowns neighbours.
+const PATHS: usize = 1;
+
+/// What it says of itself.
+pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistration {
+    name: "pmis-aggressive",
+    summary: "`pmis` twice on the finest level, once below.",
+    groups: false,
+    weighs: false,
+    coarsen: |graph| {
+        let both = aggressive(graph.strength, graph.seed, PATHS)?;
+        Ok(CoarseUnknowns::Twice(both))
+    },
+};
 
 /// [`pmis`](super::pmis) of the graph, then of its coarse unknowns (Stueben 1999; Yang 2010).
 ///

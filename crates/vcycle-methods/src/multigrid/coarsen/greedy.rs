@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::{Aggregates, NONE, check_square};
 use crate::error::Result;
 use crate::host_stages::GREEDY;
@@ -12,6 +13,15 @@ use crate::operations::on_host;
 const ENOUGH: u8 = 2;
 /// How often a group takes in such nodes.
 const ROUNDS: usize = 2;
+
+/// What it says of itself.
+pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
+    name: "sa",
+    summary: "Aggregation in the order of the numbering (Vaněk, Mandel and Brezina 1996, algorithm 5.1).",
+    groups: true,
+    weighs: false,
+    coarsen: |graph| Ok(CoarseUnknowns::Grouped(greedy(graph.strength)?)),
+};
 
 /// Aggregation in the order of the numbering (Vaněk, Mandel and Brezina 1996, algorithm 5.1).
 ///

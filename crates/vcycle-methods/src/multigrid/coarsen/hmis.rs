@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::pmis::{COARSE, complete, start};
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::neighbours;
 use super::ruge_stueben::first_pass;
 use super::{Splitting, check_square};
@@ -17,6 +18,15 @@ use crate::operations::on_host;
 const BLOCKS: usize = 16;
 /// Rows of a block at least.
 const BLOCK_ROWS: usize = 16 * 1024;
+
+/// What it says of itself.
+pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
+    name: "hmis",
+    summary: "Hybrid modified independent set (De Sterck, Yang and Heys 2006).",
+    groups: false,
+    weighs: false,
+    coarsen: |graph| Ok(CoarseUnknowns::Chosen(hmis(graph.strength, graph.seed)?)),
+};
 
 /// Hybrid modified independent set (De Sterck, Yang and Heys 2006).
 ///

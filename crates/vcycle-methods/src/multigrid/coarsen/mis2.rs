@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, NONE, check_square, most_common, number};
 use crate::error::Result;
@@ -14,6 +15,15 @@ use crate::operations;
 const ROOT: u64 = u64::MAX;
 /// The rank of a node that cannot become a root.
 const OUT: u64 = 0;
+
+/// What it says of itself.
+pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
+    name: "mis2",
+    summary: "Aggregation around a maximal independent set of distance two (Bell, Dalton and Olson 2012).",
+    groups: true,
+    weighs: false,
+    coarsen: |graph| Ok(CoarseUnknowns::Grouped(mis2(graph.strength, graph.seed)?)),
+};
 
 /// Aggregation around a maximal independent set of distance two (Bell, Dalton and Olson 2012).
 ///

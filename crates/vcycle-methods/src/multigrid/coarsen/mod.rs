@@ -10,24 +10,28 @@
 mod aggressive;
 mod greedy;
 mod hmis;
+mod kind;
 mod mis2;
 mod numbers;
 mod pgm;
 mod pmis;
+mod registration;
 mod rounds;
 mod ruge_stueben;
 #[cfg(test)]
 mod tests;
 mod uniform;
 
-pub use aggressive::{Aggressive, aggressive};
+pub use aggressive::aggressive;
 pub use greedy::greedy;
 pub(crate) use greedy::most_common;
 pub use hmis::hmis;
+pub use kind::Coarsening;
 pub use mis2::mis2;
 pub use numbers::Numbers;
 pub use pgm::pgm;
 pub use pmis::pmis;
+pub use registration::{CoarseUnknowns, Coarsen, CoarseningRegistration, Graph};
 pub use ruge_stueben::ruge_stueben;
 pub use uniform::{boxes, uniform};
 
@@ -54,6 +58,15 @@ pub struct Aggregates {
     pub aggregate: Numbers,
     /// Number of groups.
     pub count: usize,
+}
+
+/// Both choices of an [`aggressive`] coarsening; interpolation in two stages needs the two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggressive {
+    /// The choice among all unknowns.
+    pub first: Splitting,
+    /// The choice among those of the first, told for all unknowns.
+    pub second: Splitting,
 }
 
 impl Splitting {

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64};
 use super::{Aggregates, NONE, Numbers, check_square};
 use crate::error::{Error, Result};
@@ -15,6 +16,18 @@ use crate::operations;
 const ROUNDS: usize = 20;
 /// Pairs have at least this share of the heaviest coupling of one of the two.
 const PAIR_SHARE: f32 = 0.25;
+
+/// What it says of itself.
+pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
+    name: "pgm",
+    summary: "Parallel graph match (Naumov et al. 2015).",
+    groups: true,
+    weighs: true,
+    coarsen: |graph| {
+        let groups = pgm(graph.a, graph.aggregate_size, graph.seed)?;
+        Ok(CoarseUnknowns::Grouped(groups))
+    },
+};
 
 /// Parallel graph match (Naumov et al. 2015; algorithm 17 of the thesis on mixed-precision
 /// multigrid in Ginkgo).

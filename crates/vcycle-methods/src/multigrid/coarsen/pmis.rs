@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Splitting, check_square};
 use crate::error::Result;
@@ -18,6 +19,15 @@ const BEATEN: u8 = 1;
 pub(super) const COARSE: u8 = 2;
 /// On this level only.
 pub(super) const FINE: u8 = 3;
+
+/// What it says of itself.
+pub(super) const PMIS: CoarseningRegistration = CoarseningRegistration {
+    name: "pmis",
+    summary: "Parallel modified independent set (De Sterck, Yang and Heys 2006).",
+    groups: false,
+    weighs: false,
+    coarsen: |graph| Ok(CoarseUnknowns::Chosen(pmis(graph.strength, graph.seed)?)),
+};
 
 /// Parallel modified independent set (De Sterck, Yang and Heys 2006).
 ///

@@ -4,12 +4,22 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::pmis::{COARSE, FINE, OPEN, start};
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::neighbours;
 use super::{Splitting, check_square};
 use crate::error::Result;
 use crate::host_stages::RUGE_STUEBEN;
 use crate::matrix::Pattern;
 use crate::operations::on_host;
+
+/// What it says of itself.
+pub(super) const RUGE_STUEBEN: CoarseningRegistration = CoarseningRegistration {
+    name: "rs",
+    summary: "The first pass of Ruge and Stueben (1987).",
+    groups: false,
+    weighs: false,
+    coarsen: |graph| Ok(CoarseUnknowns::Chosen(ruge_stueben(graph.strength)?)),
+};
 
 /// The first pass of Ruge and Stueben (1987).
 ///

@@ -1,7 +1,20 @@
 //! Groups of consecutive unknowns or of boxes of a grid, by the numbering alone.
 
 use super::Aggregates;
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use crate::error::{Error, Result};
+
+/// What it says of itself.
+pub(super) const UNIFORM: CoarseningRegistration = CoarseningRegistration {
+    name: "uniform",
+    summary: "Groups of `aggregate-size` consecutive unknowns, the last perhaps smaller.",
+    groups: true,
+    weighs: true,
+    coarsen: |graph| {
+        let groups = uniform(graph.a.size().rows, graph.aggregate_size)?;
+        Ok(CoarseUnknowns::Grouped(groups))
+    },
+};
 
 /// Groups of `size` consecutive unknowns, the last perhaps smaller.
 ///

@@ -1,10 +1,12 @@
 //! Dense factorisation of a small matrix.
 
+use super::registration::{CoarsestMethod, CoarsestRegistration};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{Csr, Dense};
 use crate::operations::factor::{Pivoting, inverse};
+use crate::registration::Symmetry;
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::Vector;
 
@@ -14,6 +16,15 @@ const PIVOTING: f64 = 10.0;
 /// Pivots that are less than this, relative to the largest entry of their row before, are
 /// rounding errors of zero: the condition of the rest of the matrix makes these grow.
 const ZERO_PIVOT: f64 = 1e-11;
+
+/// What it says of itself.
+pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
+    name: "dense",
+    summary: "`P A = L U` in double precision, for vectors of any real precision.",
+    needs: &[],
+    symmetry: Symmetry::Symmetric,
+    method: CoarsestMethod::Dense,
+};
 
 /// `P A = L U` in double precision, for vectors of any real precision.
 ///

@@ -1,80 +1,26 @@
 //! Solvers for the coarsest level.
 
 mod dense;
+mod diagonal;
+mod direct;
+mod kind;
+mod registration;
+mod smoother;
 
 use std::sync::Arc;
 
 pub use dense::DenseLu;
+pub use kind::Coarsest;
+pub(super) use kind::is_diagonal;
+pub(super) use registration::CoarsestMethod;
+pub use registration::{CoarsestRegistration, SolveCoarsest};
 
 use super::smooth::Relaxation;
-use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size};
-use crate::matrix::Csr;
 use crate::scalar::Scalar;
-use crate::text;
 use crate::vector::Vector;
-
-/// Rows up to which [`Coarsest::Auto`] takes the dense factorisation.
-const DENSE_ROWS: usize = 1000;
-
-/// What solves the coarsest level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Coarsest {
-    /// `diagonal` for a diagonal matrix, else `dense` up to 1000 rows, else `smoother`.
-    #[default]
-    Auto,
-    /// [`DenseLu`].
-    Dense,
-    /// The sparse factorisation `Direct`, where the library is built with it.
-    Direct,
-    /// The sweeps of the other levels, before and after.
-    Smoother,
-    /// The inverse of the diagonal, exact for a diagonal matrix.
-    Diagonal,
-}
-
-impl Coarsest {
-    /// Every choice.
-    pub const ALL: [Self; 5] = [
-        Self::Auto,
-        Self::Dense,
-        Self::Direct,
-        Self::Smoother,
-        Self::Diagonal,
-    ];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Dense => "dense",
-            Self::Direct => "direct",
-            Self::Smoother => "smoother",
-            Self::Diagonal => "diagonal",
-        }
-    }
-
-    /// What `auto` means for a matrix.
-    pub(super) fn of(self, a: &Csr<f64>) -> Self {
-        match self {
-            Self::Auto if is_diagonal(a) => Self::Diagonal,
-            Self::Auto if a.size().rows <= DENSE_ROWS => Self::Dense,
-            Self::Auto => Self::Smoother,
-            given => given,
-        }
-    }
-}
-
-text::named!(Coarsest, "coarsest");
-
-/// Whether a matrix couples no two unknowns.
-pub(super) fn is_diagonal(a: &Csr<f64>) -> bool {
-    let rows = a.size().rows;
-    a.nonzeros() == rows && (0..rows).all(|row| *a.row(row).0 == [row as u32])
-}
 
 /// Smoothing alone, from a zero guess.
 #[derive(Debug)]

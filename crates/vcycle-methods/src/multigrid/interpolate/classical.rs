@@ -4,11 +4,19 @@
 use std::sync::Arc;
 
 use super::level::{Level, on_device};
+use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
 use crate::operations::interpolate::Method;
+
+/// What it says of itself.
+pub(super) const CLASSICAL: InterpolationRegistration = InterpolationRegistration {
+    name: "classical",
+    summary: "Classical interpolation (Ruge and Stüben 1987), modified for coarsenings where strongly coupled fine unknowns need not share a coarse one (Henson and Yang 2002).",
+    method: InterpolationMethod::Weights(classical),
+};
 
 /// Classical interpolation (Ruge and Stüben 1987), modified for coarsenings where strongly
 /// coupled fine unknowns need not share a coarse one (Henson and Yang 2002):

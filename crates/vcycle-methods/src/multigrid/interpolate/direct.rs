@@ -3,12 +3,20 @@
 use std::sync::Arc;
 
 use super::level::{Level, on_device};
+use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
 use crate::operations::interpolate::Method;
+
+/// What it says of itself.
+pub(super) const DIRECT: InterpolationRegistration = InterpolationRegistration {
+    name: "direct",
+    summary: "Direct interpolation (Stüben 1999, section 4.2.1).",
+    method: InterpolationMethod::Weights(direct),
+};
 
 /// Direct interpolation (Stüben 1999, section 4.2.1):
 ///

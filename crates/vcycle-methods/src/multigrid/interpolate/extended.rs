@@ -3,11 +3,19 @@
 use std::sync::Arc;
 
 use super::level::{Level, on_device};
+use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
 use crate::operations::interpolate::Method;
+
+/// What it says of itself.
+pub(super) const EXTENDED: InterpolationRegistration = InterpolationRegistration {
+    name: "extended",
+    summary: "Extended interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.5), from `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`.",
+    method: InterpolationMethod::Weights(extended),
+};
 
 /// Extended interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.5), from
 /// `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`:

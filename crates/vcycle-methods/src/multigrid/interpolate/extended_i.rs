@@ -3,12 +3,20 @@
 use std::sync::Arc;
 
 use super::level::{Level, on_device};
+use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
 use crate::operations::interpolate::Method;
+
+/// What it says of itself.
+pub(super) const EXTENDED_I: InterpolationRegistration = InterpolationRegistration {
+    name: "extended+i",
+    summary: "Extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.6), from `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`.",
+    method: InterpolationMethod::Weights(extended_i),
+};
 
 /// Extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.6), from
 /// `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`:

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::level::Level;
+use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
@@ -10,6 +11,13 @@ use crate::host_stages::HYBRID;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::{Splitting, most_common};
 use crate::operations::on_host;
+
+/// What it says of itself.
+pub(super) const HYBRID: InterpolationRegistration = InterpolationRegistration {
+    name: "hybrid",
+    summary: "As `extended+i`, from as few distant unknowns as are needed.",
+    method: InterpolationMethod::Weights(hybrid),
+};
 
 /// Hybrid interpolation: the weights of [`extended_i`](super::extended_i) on a smaller set, that
 /// of algorithm 4 in the thesis on the Chronos solver (section 2.2.3 there).

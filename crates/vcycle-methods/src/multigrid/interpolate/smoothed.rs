@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::eigen::{radius_by, row_sum_bound, spectral_radius as radius_of};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Workspace};
@@ -63,6 +64,13 @@ fn nonzero_diagonal(a: &Csr<f64>) -> Result<Vec<f64>> {
         }),
     }
 }
+
+/// What it says of itself.
+pub(super) const SMOOTHED: InterpolationRegistration = InterpolationRegistration {
+    name: "smoothed",
+    summary: "Smoothed aggregation (Vaněk, Mandel and Brezina 1996).",
+    method: InterpolationMethod::Groups { smoothed: true },
+};
 
 /// Smoothed aggregation (Vaněk, Mandel and Brezina 1996):
 ///

@@ -1,5 +1,6 @@
 //! The tentative prolongation of aggregates, which reproduces the near-nullspace.
 
+use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{Size, check_size};
@@ -10,6 +11,13 @@ use crate::operations::interpolate::{self as operations, Grouping};
 /// A vector of which less than this share is left once it is orthogonal to those before it
 /// depends on them.
 const DEPENDENT: f64 = 1e-10;
+
+/// What it says of itself.
+pub(super) const TENTATIVE: InterpolationRegistration = InterpolationRegistration {
+    name: "tentative",
+    summary: "The near-nullspace, piece by piece (Vaněk, Mandel and Brezina 1996).",
+    method: InterpolationMethod::Groups { smoothed: false },
+};
 
 /// The tentative prolongation `T` and the near-nullspace `B_c` of the next level (Vaněk, Mandel
 /// and Brezina 1996).

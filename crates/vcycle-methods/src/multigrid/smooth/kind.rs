@@ -1,278 +1,258 @@
-//! The names of smoothers.
+//! The table of smoothers.
 
-use std::fmt::{Display, Formatter};
+use std::fmt::{Debug, Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::damped::Damped;
-use crate::error::ConfigError;
-use crate::linop::Factory;
-use crate::precond::{
-    BlockJacobi, Fsai, HybridGs, Ilu0, Jacobi, L1Jacobi, MulticolourGs, Sor, Ssor,
+use super::registration::{SmootherEntry, count, joined, number};
+use super::{
+    block_jacobi, chebyshev, fsai, hybrid_gs, ilu0, jacobi, l1_jacobi, multicolour_gs, sor,
 };
-use crate::precond::{ChebyshevBase, ChebyshevPolynomial};
-use crate::scalar::Mixes;
+use crate::error::{ConfigError, Result};
+use crate::executor::Workspace;
+use crate::linop::{AnyFactory, Factory, LinOp, RealScalar};
+use crate::multigrid::inner::Inner;
+use crate::multigrid::own::{Own, Register, named_stage};
+use crate::registration::Symmetry;
 use crate::text;
 
-/// Undamped, blocks overcorrect as points do.
-const BLOCK_WEIGHT: f64 = 2.0 / 3.0;
-
-/// No eigenvalue of a matrix over its absolute row sums is above 1: any weight below 2 converges, and
-/// this one damps those from a third on best, to a half. A sixth to a quarter fewer iterations than 1.
-const L1_WEIGHT: f64 = 1.5;
-
-/// A smoother and its one parameter, written `name` or `name:parameter`.
+/// A smoother of one's own; [`Smoother::own`] and [`Smoother::register`] take it.
 ///
-/// | | parameter | choose it |
-/// |---|---|---|
-/// | `auto` | | by default: `chebyshev` or `l1-jacobi`, as the matrix asks for |
-/// | `l1-jacobi` | weight, 3/2 | for nonsymmetric and classical hierarchies: converges for every symmetric positive definite matrix |
-/// | `jacobi` | weight, 2/3 | for Poisson-like problems, where it is a little faster |
-/// | `chebyshev` | degree, 2 | for few, strong sweeps on many threads |
-/// | `chebyshev-l1` | degree, 2 | where the rows of a matrix are of very different sums |
-/// | `gs`, `sor` | omega, 1 | on few threads; backward after the correction if the matrix is symmetric |
-/// | `sgs`, `ssor` | omega, 1 | on few threads, where one sweep has to be symmetric |
-/// | `hgs` | rows of a block, 4096 | in place of `gs` on more threads; converges as `l1-jacobi` does |
-/// | `hsgs` | rows of a block, 4096 | in place of `sgs` on more threads |
-/// | `mcgs`, `mcsgs` | omega, 1 | in place of both on many threads, where blocks are too few |
-/// | `ilu0` | sweeps in place of a triangular solve, 0 for none | for anisotropy and convection; a few sweeps on a device |
-/// | `block-jacobi` | block size, 8 | for several unknowns a node; damped by 2/3 |
-/// | `fsai` | steps, 10 | for ill-conditioned symmetric positive definite matrices on many threads; damped by itself |
-///
-/// ```
-/// use vcycle::multigrid::Smoother;
-/// let smoother: Smoother = "chebyshev:3".parse()?;
-/// assert_eq!(smoother, Smoother::Chebyshev { degree: 3 });
-/// # Ok::<(), vcycle::config::ConfigError>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub enum Smoother {
-    /// What suits matrix and coarsening: `chebyshev` for groups of a symmetric matrix, else
-    /// `l1-jacobi`, which [`factory`](Self::factory) takes it for.
-    #[default]
-    Auto,
-    /// [`Jacobi`].
-    Jacobi {
-        /// The damping.
-        weight: f64,
-    },
-    /// [`L1Jacobi`].
-    L1Jacobi {
-        /// The damping.
-        weight: f64,
-    },
-    /// [`ChebyshevPolynomial`].
-    Chebyshev {
-        /// Of the polynomial.
-        degree: usize,
-    },
-    /// [`ChebyshevPolynomial`] over `l1-jacobi`.
-    ChebyshevL1 {
-        /// Of the polynomial.
-        degree: usize,
-    },
-    /// [`Sor`]; Gauss-Seidel for `omega = 1`.
-    Sor {
-        /// The relaxation.
-        omega: f64,
-    },
-    /// [`Ssor`]; symmetric Gauss-Seidel for `omega = 1`.
-    Ssor {
-        /// The relaxation.
-        omega: f64,
-    },
-    /// [`MulticolourGs`].
-    MulticolourGs {
-        /// The relaxation.
-        omega: f64,
-        /// Whether sweeps go back, too.
-        symmetric: bool,
-    },
-    /// [`HybridGs`].
-    HybridGs {
-        /// Rows of a block.
-        block_rows: usize,
-        /// Whether sweeps go back, too.
-        symmetric: bool,
-    },
-    /// [`Ilu0`].
-    Ilu0 {
-        /// Sweeps in place of each triangular solve; 0 for substitution.
-        sweeps: usize,
-    },
-    /// [`BlockJacobi`].
-    BlockJacobi {
-        /// Rows of the largest block.
-        block_size: usize,
-    },
-    /// [`Fsai`], damped so that it converges.
-    Fsai {
-        /// Entries of every row, at most, beside the diagonal.
-        steps: usize,
-    },
+/// The operator `M` of a sweep `x += M (b - A x)` is made by any [`Factory`]. Levels work in the precision chosen
+/// for them, so it has to serve all four: write `impl<T: Mixes<T, T>> Factory<T>`, or let
+/// [`InPrecision`](crate::linop::InPrecision) convert for a factory of one precision.
+pub trait Smooth: Debug + Send + Sync {
+    /// Its name in reports, and in options and files once it is registered.
+    fn name(&self) -> &'static str;
+
+    /// What kind of operator `M` is for a symmetric matrix. Of one-sided ones the adjoint
+    /// ([`LinOp::apply_transposed`]) smooths after the coarse correction, so that the cycle is symmetric.
+    fn symmetry(&self) -> Symmetry;
+
+    /// What makes the operator of one sweep.
+    fn factory(&self) -> Arc<dyn AnyFactory>;
 }
 
+named_stage!(Smooth);
+
+static REGISTER: Register<dyn Smooth> = Register::new();
+
+/// Makes the enum of smoothers: each with its parameter, and the registration in its own file.
+macro_rules! smoothers {
+    ($($variant:ident { $parameter:ident: $type:ty } = $file:ident::$registration:ident,)*) => {
+        /// A smoother and its one parameter, written `name` or `name:parameter`.
+        ///
+        /// `vcycle config` lists them with what their parameter means and when to choose them.
+        ///
+        /// ```
+        /// use vcycle::multigrid::Smoother;
+        /// let smoother: Smoother = "chebyshev:3".parse()?;
+        /// assert_eq!(smoother, Smoother::Chebyshev { degree: 3 });
+        /// # Ok::<(), vcycle::config::ConfigError>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub enum Smoother {
+            /// What suits matrix and coarsening: `chebyshev` for groups of a symmetric matrix, else
+            /// `l1-jacobi`, which it is taken for where nothing is known of them.
+            #[default]
+            Auto,
+            $(
+                #[doc = concat!("That of `multigrid/smooth/", stringify!($file), ".rs`.")]
+                $variant {
+                    #[doc = concat!("Its ", stringify!($parameter), ".")]
+                    $parameter: $type,
+                },
+            )*
+            /// A solver: so many iterations without a preconditioner, `cg:2`.
+            Solver {
+                /// Which.
+                solver: &'static Inner,
+                /// How many iterations a sweep has.
+                iterations: usize,
+            },
+            /// A user's own.
+            Own(Own<dyn Smooth>),
+        }
+
+        impl Smoother {
+            /// The name of every smoother of the library, as options and files spell it.
+            pub const NAMES: &[&str] = &joined::<{ count(NAMES) }>(NAMES);
+
+            /// Every smoother of the library in words.
+            pub fn entries() -> Vec<SmootherEntry> {
+                vec![AUTO, $($file::$registration.entry()),*]
+            }
+
+            fn named(name: &str) -> Option<Self> {
+                $(
+                    if $file::$registration.names.contains(&name) {
+                        return Some(Self::$variant {
+                            $parameter: $file::$registration.default,
+                        });
+                    }
+                )*
+                if name == "auto" {
+                    return Some(Self::Auto);
+                }
+                let own = REGISTER.find(name).map(Self::Own);
+                own.or_else(|| Inner::solver(name).map(Self::solver))
+            }
+
+            /// Sets the parameter from text.
+            fn set(&mut self, text: &str) -> Result<(), String> {
+                match self {
+                    $(Self::$variant { $parameter } => *$parameter = number(text)?,)*
+                    Self::Solver { iterations, .. } => *iterations = number(text)?,
+                    Self::Auto | Self::Own(_) => return Err("it has no parameter".to_owned()),
+                }
+                Ok(())
+            }
+
+            /// What makes the operator of one sweep, for a matrix of which the spectral radius of
+            /// `D^-1 A` may be known.
+            fn made(&self, radius: Option<f64>) -> Arc<dyn AnyFactory> {
+                match *self {
+                    Self::Auto => Self::l1_jacobi().made(radius),
+                    $(Self::$variant { $parameter } => {
+                        ($file::$registration.factory)($parameter, radius)
+                    })*
+                    Self::Solver { solver, iterations } => solver.iterated(iterations),
+                    Self::Own(own) => own.factory(),
+                }
+            }
+
+            /// Whether a sweep consists of products with the matrix and a diagonal alone.
+            pub(super) fn multiplies_alone(&self) -> bool {
+                match self {
+                    Self::Auto => Self::l1_jacobi().multiplies_alone(),
+                    $(Self::$variant { .. } => $file::$registration.multiplies_alone,)*
+                    Self::Solver { .. } | Self::Own(_) => false,
+                }
+            }
+
+            /// What kind of operator a sweep is for a symmetric matrix.
+            pub fn symmetry(&self) -> Symmetry {
+                match self {
+                    Self::Auto => Self::l1_jacobi().symmetry(),
+                    $(Self::$variant { .. } => $file::$registration.symmetry,)*
+                    Self::Solver { solver, .. } => solver.symmetry(),
+                    Self::Own(own) => own.symmetry(),
+                }
+            }
+        }
+
+        /// The names of each registration.
+        const NAMES: &[&[&str]] = &[&["auto"], $($file::$registration.names),*];
+
+        impl Display for Smoother {
+            fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    Self::Auto => f.pad("auto"),
+                    $(Self::$variant { $parameter } => {
+                        f.pad(&$file::$registration.written(*$parameter))
+                    })*
+                    Self::Solver { solver, iterations } => {
+                        f.pad(&format!("{}:{iterations}", solver.name()))
+                    }
+                    Self::Own(own) => f.pad(own.name()),
+                }
+            }
+        }
+    };
+}
+
+smoothers! {
+    Jacobi { weight: f64 } = jacobi::JACOBI,
+    L1Jacobi { weight: f64 } = l1_jacobi::L1_JACOBI,
+    Chebyshev { degree: usize } = chebyshev::CHEBYSHEV,
+    ChebyshevL1 { degree: usize } = chebyshev::CHEBYSHEV_L1,
+    Sor { omega: f64 } = sor::SOR,
+    Ssor { omega: f64 } = sor::SSOR,
+    HybridGs { block_rows: usize } = hybrid_gs::HYBRID_GS,
+    HybridSgs { block_rows: usize } = hybrid_gs::HYBRID_SGS,
+    MulticolourGs { omega: f64 } = multicolour_gs::MULTICOLOUR_GS,
+    MulticolourSgs { omega: f64 } = multicolour_gs::MULTICOLOUR_SGS,
+    Ilu0 { sweeps: usize } = ilu0::ILU0,
+    BlockJacobi { block_size: usize } = block_jacobi::BLOCK_JACOBI,
+    Fsai { steps: usize } = fsai::FSAI,
+}
+
+const AUTO: SmootherEntry = SmootherEntry {
+    names: &["auto"],
+    summary: "by default: `chebyshev` or `l1-jacobi`, as the matrix asks for",
+    parameter: "",
+    default: String::new(),
+    symmetry: Symmetry::Symmetric,
+    needs: &[],
+};
+
+/// Iterations of a solver in one sweep, unless they are given.
+const ITERATIONS: usize = 2;
+
 impl Smoother {
-    /// Every name, as options and files spell it.
-    pub const NAMES: &[&str] = &[
-        "auto",
-        "jacobi",
-        "l1-jacobi",
-        "chebyshev",
-        "chebyshev-l1",
-        "gs",
-        "sor",
-        "sgs",
-        "ssor",
-        "hgs",
-        "hsgs",
-        "mcgs",
-        "mcsgs",
-        "ilu0",
-        "block-jacobi",
-        "fsai",
-    ];
+    fn solver(solver: &'static Inner) -> Self {
+        Self::Solver {
+            solver,
+            iterations: ITERATIONS,
+        }
+    }
+
+    /// Whether a sweep is to be followed by its adjoint where the matrix is symmetric.
+    pub fn is_one_sided(&self) -> bool {
+        self.symmetry() == Symmetry::OneSided
+    }
 
     /// `l1-jacobi` with the weight it has by default.
     pub(in crate::multigrid) fn l1_jacobi() -> Self {
-        let weight = L1_WEIGHT;
-        Self::L1Jacobi { weight }
+        Self::L1Jacobi {
+            weight: l1_jacobi::L1_JACOBI.default,
+        }
     }
 
-    /// Makes the operator of one sweep.
-    pub fn factory<T: Mixes<T, T>>(&self) -> Arc<dyn Factory<T>> {
-        match *self {
-            Self::Auto => Self::l1_jacobi().factory(),
-            Self::Jacobi { weight } => Arc::new(Jacobi { weight }),
-            Self::L1Jacobi { weight } => Arc::new(L1Jacobi { weight }),
-            Self::Chebyshev { .. } => self.factory_for(None),
-            Self::ChebyshevL1 { degree } => Arc::new(ChebyshevPolynomial {
-                degree,
-                base: ChebyshevBase::L1Jacobi,
-                ..ChebyshevPolynomial::default()
-            }),
-            Self::Sor { omega } => Arc::new(Sor {
-                omega,
-                ..Sor::default()
-            }),
-            Self::Ssor { omega } => Arc::new(Ssor {
-                omega,
-                ..Ssor::default()
-            }),
-            Self::MulticolourGs { omega, symmetric } => Arc::new(MulticolourGs {
-                omega,
-                symmetric,
-                ..MulticolourGs::default()
-            }),
-            Self::HybridGs {
-                block_rows,
-                symmetric,
-            } => Arc::new(HybridGs {
-                block_rows,
-                symmetric,
-                ..HybridGs::default()
-            }),
-            Self::Ilu0 { sweeps } => Arc::new(Ilu0 { sweeps }),
-            Self::BlockJacobi { block_size } => Arc::new(BlockJacobi {
-                block_size,
-                weight: BLOCK_WEIGHT,
-                ..BlockJacobi::default()
-            }),
-            Self::Fsai { steps } => Arc::new(Damped(Fsai {
-                steps,
-                ..Fsai::default()
-            })),
-        }
+    /// One's own, without a name in options and files.
+    pub fn own(smoother: &'static dyn Smooth) -> Self {
+        Self::Own(Own::new(smoother))
+    }
+
+    /// One's own, which options and files may name from here on.
+    ///
+    /// # Errors
+    /// When there is another of that name.
+    pub fn register(smoother: &'static dyn Smooth) -> Result<Self, ConfigError> {
+        REGISTER
+            .add("smoother", Self::NAMES, smoother)
+            .map(Self::Own)
+    }
+
+    /// Every name that can be parsed now, those that users have registered last.
+    pub fn names() -> Vec<&'static str> {
+        REGISTER.names(Self::NAMES)
     }
 
     /// Makes the operator of one sweep for a matrix of which the spectral radius of `D^-1 A` may be
     /// known.
-    pub(in crate::multigrid) fn factory_for<T: Mixes<T, T>>(
+    pub(in crate::multigrid) fn generate_for<T: RealScalar>(
         &self,
+        a: &Arc<dyn LinOp<T>>,
         radius: Option<f64>,
-    ) -> Arc<dyn Factory<T>> {
-        match *self {
-            Self::Chebyshev { degree } => Arc::new(ChebyshevPolynomial {
-                degree,
-                radius,
-                ..ChebyshevPolynomial::default()
-            }),
-            other => other.factory(),
-        }
-    }
-
-    /// Whether a sweep consists of products with the matrix and a diagonal alone.
-    pub(super) fn multiplies_alone(&self) -> bool {
-        matches!(
-            self,
-            Self::Auto
-                | Self::Jacobi { .. }
-                | Self::L1Jacobi { .. }
-                | Self::Chebyshev { .. }
-                | Self::ChebyshevL1 { .. }
-        )
-    }
-
-    /// Whether a sweep is symmetric where the matrix is.
-    pub fn is_symmetric(&self) -> bool {
-        match self {
-            Self::Sor { .. } => false,
-            Self::MulticolourGs { symmetric, .. } | Self::HybridGs { symmetric, .. } => *symmetric,
-            _ => true,
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "auto" => Self::Auto,
-            "jacobi" => Self::Jacobi { weight: 2.0 / 3.0 },
-            "l1-jacobi" => Self::l1_jacobi(),
-            "chebyshev" => Self::Chebyshev { degree: 2 },
-            "chebyshev-l1" => Self::ChebyshevL1 { degree: 2 },
-            "gs" | "sor" => Self::Sor { omega: 1.0 },
-            "sgs" | "ssor" => Self::Ssor { omega: 1.0 },
-            "hgs" | "hsgs" => Self::HybridGs {
-                block_rows: HybridGs::default().block_rows,
-                symmetric: name == "hsgs",
-            },
-            "mcgs" | "mcsgs" => Self::MulticolourGs {
-                omega: 1.0,
-                symmetric: name == "mcsgs",
-            },
-            "ilu0" => Self::Ilu0 { sweeps: 0 },
-            "block-jacobi" => Self::BlockJacobi { block_size: 8 },
-            "fsai" => Self::Fsai {
-                steps: Fsai::default().steps,
-            },
-            _ => return None,
-        })
-    }
-
-    /// Sets the parameter from text.
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        match self {
-            Self::Jacobi { weight: value }
-            | Self::L1Jacobi { weight: value }
-            | Self::Sor { omega: value }
-            | Self::Ssor { omega: value }
-            | Self::MulticolourGs { omega: value, .. } => *value = number(text)?,
-            Self::Chebyshev { degree: value }
-            | Self::ChebyshevL1 { degree: value }
-            | Self::HybridGs {
-                block_rows: value, ..
-            }
-            | Self::BlockJacobi { block_size: value }
-            | Self::Ilu0 { sweeps: value }
-            | Self::Fsai { steps: value } => *value = number(text)?,
-            Self::Auto => return Err("it has no parameter".to_owned()),
-        }
-        Ok(())
+        ws: &Workspace,
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        T::generate_by(self.made(radius).as_ref(), a, ws)
     }
 }
 
-fn number<N: FromStr<Err: Display>>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|error: N::Err| error.to_string())
+/// Makes the operator of one sweep.
+impl<T: RealScalar> Factory<T> for Smoother {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        self.generate_for(a, None, ws)
+    }
+}
+
+impl<S: Smooth> From<&'static S> for Smoother {
+    fn from(smoother: &'static S) -> Self {
+        Self::own(smoother)
+    }
 }
 
 impl FromStr for Smoother {
@@ -284,7 +264,7 @@ impl FromStr for Smoother {
             None => (text, None),
         };
         let mut smoother = Self::named(name)
-            .ok_or_else(|| ConfigError::unknown_name("smoother", name, Self::NAMES.to_vec()))?;
+            .ok_or_else(|| ConfigError::unknown_name("smoother", name, Self::names()))?;
         if let Some(parameter) = parameter {
             smoother
                 .set(parameter)
@@ -299,43 +279,11 @@ impl FromStr for Smoother {
     }
 }
 
-impl Display for Smoother {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let text = match self {
-            Self::Auto => "auto".to_owned(),
-            Self::Jacobi { weight } => format!("jacobi:{weight}"),
-            Self::L1Jacobi { weight } if *weight == L1_WEIGHT => "l1-jacobi".to_owned(),
-            Self::L1Jacobi { weight } => format!("l1-jacobi:{weight}"),
-            Self::Chebyshev { degree } => format!("chebyshev:{degree}"),
-            Self::ChebyshevL1 { degree } => format!("chebyshev-l1:{degree}"),
-            Self::Sor { omega } if *omega == 1.0 => "gs".to_owned(),
-            Self::Sor { omega } => format!("sor:{omega}"),
-            Self::Ssor { omega } if *omega == 1.0 => "sgs".to_owned(),
-            Self::Ssor { omega } => format!("ssor:{omega}"),
-            Self::MulticolourGs { omega, symmetric } => {
-                let name = if *symmetric { "mcsgs" } else { "mcgs" };
-                format!("{name}:{omega}")
-            }
-            Self::HybridGs {
-                block_rows,
-                symmetric,
-            } => {
-                let name = if *symmetric { "hsgs" } else { "hgs" };
-                format!("{name}:{block_rows}")
-            }
-            Self::Ilu0 { sweeps: 0 } => "ilu0".to_owned(),
-            Self::Ilu0 { sweeps } => format!("ilu0:{sweeps}"),
-            Self::BlockJacobi { block_size } => format!("block-jacobi:{block_size}"),
-            Self::Fsai { steps } => format!("fsai:{steps}"),
-        };
-        f.pad(&text)
-    }
-}
-
 text::as_text!(Smoother);
 
 #[cfg(test)]
 mod tests {
+    use super::super::richardson;
     use super::*;
 
     #[test]
@@ -346,6 +294,66 @@ mod tests {
         }
         let half: Smoother = "jacobi:0.5".parse().unwrap();
         assert_eq!(half, Smoother::Jacobi { weight: 0.5 });
+    }
+
+    /// The example of `docs/add-a-smoother.md`.
+    #[derive(Debug)]
+    struct Example;
+
+    impl Smooth for Example {
+        fn name(&self) -> &'static str {
+            richardson::RICHARDSON.names[0]
+        }
+
+        fn symmetry(&self) -> Symmetry {
+            richardson::RICHARDSON.symmetry
+        }
+
+        fn factory(&self) -> Arc<dyn AnyFactory> {
+            (richardson::RICHARDSON.factory)(1.0, None)
+        }
+    }
+
+    #[test]
+    fn a_smoother_of_ones_own_has_a_name_once_it_is_registered() {
+        let unknown = "richardson".parse::<Smoother>().unwrap_err();
+        assert!(matches!(unknown, ConfigError::UnknownName { .. }));
+        let registered = Smoother::register(&Example).unwrap();
+        assert_eq!(registered, "richardson".parse().unwrap());
+        assert_eq!(registered.to_string(), "richardson");
+        assert_eq!(registered, Smoother::own(&Example));
+        assert!(Smoother::names().contains(&"richardson"));
+        assert!("richardson:2".parse::<Smoother>().is_err());
+        let taken = crate::multigrid::Amg::default().with_smoother(&Example);
+        assert_eq!(taken.smoother, registered);
+    }
+
+    #[test]
+    fn the_example_smooths_in_every_precision() {
+        let cpu = crate::executor::Executor::reference();
+        let a = crate::gallery::build("poisson5:4", &cpu).unwrap().matrix;
+        let half: Arc<dyn LinOp<f32>> = Arc::new(a.convert::<f32>().unwrap());
+        let double: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let smoother = Smoother::own(&Example);
+        let ws = Workspace::new();
+        let m: Arc<dyn LinOp<f64>> = smoother.generate(&double, &ws).unwrap();
+        let b = crate::vector::Vector::filled(&cpu, 16, 1, 1.0).unwrap();
+        let mut x = crate::vector::Vector::zeros_like(&b).unwrap();
+        m.apply(&b, &mut x, &ws).unwrap();
+        assert_eq!(x.to_vec(), [0.125; 16]);
+        assert!(smoother.generate(&half, &ws).is_ok());
+    }
+
+    #[test]
+    fn solvers_are_smoothers_of_so_many_iterations() {
+        let smoother: Smoother = "cg:3".parse().unwrap();
+        assert_eq!(smoother.to_string(), "cg:3");
+        assert_eq!(smoother.symmetry(), Symmetry::Varying);
+        assert_eq!("gmres".parse::<Smoother>().unwrap().to_string(), "gmres:2");
+        assert!(matches!(
+            "chebyshev".parse().unwrap(),
+            Smoother::Chebyshev { .. }
+        ));
     }
 
     #[test]

@@ -1,16 +1,29 @@
 //! Smoothers: they reduce the error that the next level cannot represent.
 //!
 //! A sweep is `x += M (b - A x)` with any approximate inverse `M`: the operator of any
-//! [`Factory`](crate::linop::Factory).
+//! [`Factory`](crate::linop::Factory). One file a smoother, with its registration; the table of all is in `kind.rs`.
 
+mod block_jacobi;
+mod chebyshev;
 mod damped;
+mod fsai;
+mod hybrid_gs;
+mod ilu0;
+mod jacobi;
 mod kind;
+mod l1_jacobi;
 mod levels;
+mod multicolour_gs;
+mod registration;
+#[cfg(test)]
+mod richardson;
+mod sor;
 
 use std::sync::Arc;
 
-pub use kind::Smoother;
+pub use kind::{Smooth, Smoother};
 pub use levels::Smoothing;
+pub use registration::SmootherEntry;
 
 use crate::error::Result;
 use crate::executor::Workspace;

@@ -19,6 +19,7 @@ use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::{Csr, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Kind, Mixes, RealOf, Scalar, c32, c64};
 
 /// Work of a row for each of its entries, in units of that of a product.
@@ -100,6 +101,19 @@ impl Default for Fsai {
             filter: 0.0,
             setup: FsaiSetup::Double,
         }
+    }
+}
+
+impl Component for Fsai {
+    const REGISTRATION: Registration = Registration {
+        name: "fsai",
+        summary: "Factorised sparse approximate inverse, its pattern found adaptively.",
+        after_colon: &["steps", "step-size", "tolerance"],
+        needs: &[Need::Entries, Need::DefiniteMatrix],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
 }
 

@@ -16,6 +16,7 @@ use crate::linop::{
     Factory, Footprint, LinOp, Size, Transpose, check_apply, check_square, entries,
 };
 use crate::matrix::Csr;
+use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Kind, Real, RealOf, Scalar, c64, convert};
 use crate::vector::Vector;
 
@@ -46,6 +47,19 @@ use crate::vector::Vector;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Direct {}
+
+impl Component for Direct {
+    const REGISTRATION: Registration = Registration {
+        name: "direct",
+        summary: "A factorisation, refined.",
+        after_colon: &[],
+        needs: &[Need::Entries, Need::Host],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
+    }
+}
 
 impl<T: Scalar> Factory<T> for Direct {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -5,6 +5,7 @@ mod neighbours;
 
 use self::basis::Basis;
 use self::neighbours::Neighbours;
+use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::error::{Error, Result};
 use crate::host_stages::BAMG;
 use crate::linop::{Size, check_size};
@@ -60,6 +61,39 @@ impl Bamg {
         }
     }
 }
+
+/// What it says of itself.
+pub(in crate::multigrid::interpolate) const BAMG: InterpolationRegistration =
+    InterpolationRegistration {
+        name: "bamg",
+        summary: "Bootstrap interpolation of the near-nullspace: test vectors decide, not entries.",
+        method: InterpolationMethod::Vectors {
+            smoothed: false,
+            filtered: false,
+        },
+    };
+
+/// What it says of itself.
+pub(in crate::multigrid::interpolate) const SMOOTHED_BAMG: InterpolationRegistration =
+    InterpolationRegistration {
+        name: "sbamg",
+        summary: "The same, smoothed.",
+        method: InterpolationMethod::Vectors {
+            smoothed: true,
+            filtered: false,
+        },
+    };
+
+/// What it says of itself.
+pub(in crate::multigrid::interpolate) const FILTERED_BAMG: InterpolationRegistration =
+    InterpolationRegistration {
+        name: "fbamg",
+        summary: "The same, smoothed and filtered.",
+        method: InterpolationMethod::Vectors {
+            smoothed: true,
+            filtered: true,
+        },
+    };
 
 /// Least-squares interpolation of bootstrap multigrid (Brandt et al. 2011; algorithm 3 of the
 /// thesis on Chronos).

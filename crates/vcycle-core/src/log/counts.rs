@@ -1,0 +1,122 @@
+//! How much was done.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Observer;
+
+/// How often something was done, and how many bytes that were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How often.
+    pub times: usize,
+    /// Bytes of all times together.
+    pub bytes: usize,
+}
+
+impl Count {
+    fn add(&mut self, bytes: usize) {
+        self.times += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// Counts operations by name, allocations by executor, and copies by the executors they are between.
+///
+/// ```
+/// use std::{cell::RefCell, rc::Rc};
+/// use vcycle::{executor::{Executor, Workspace}, log::{Counts, Log}, vector::Vector};
+/// let counts = Rc::new(RefCell::new(Counts::default()));
+/// let ws = Workspace::with_log(Log::new().with(Rc::clone(&counts)));
+/// {
+///     let _stage = ws.stage("product", 800);
+///     let v = Vector::<f64>::zeros(&Executor::cpu(), 100, 1)?;
+///     v.copy_to(&Executor::reference())?;
+/// }
+/// let counts = counts.borrow();
+/// assert_eq!(counts.operations["product"].bytes, 800);
+/// assert_eq!(counts.allocations["cpu"].bytes, 800);
+/// assert_eq!(counts.copies[&("cpu".to_owned(), "reference".to_owned())].times, 1);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Stages, by name.
+    pub operations: BTreeMap<String, Count>,
+    /// Buffers made, by the name of their executor.
+    pub allocations: BTreeMap<String, Count>,
+    /// Values that travelled, by the names of the executors they came from and went to.
+    pub copies: BTreeMap<(String, String), Count>,
+}
+
+impl Observer for Counts {
+    fn stage_ends(&mut self, name: &str, _elapsed: Duration, bytes: usize) {
+        self.operations
+            .entry(name.to_owned())
+            .or_default()
+            .add(bytes);
+    }
+
+    fn allocated(&mut self, executor: &str, bytes: usize) {
+        let place = executor.to_owned();
+        self.allocations.entry(place).or_default().add(bytes);
+    }
+
+    fn copied(&mut self, from: &str, to: &str, bytes: usize) {
+        let way = (from.to_owned(), to.to_owned());
+        self.copies.entry(way).or_default().add(bytes);
+    }
+
+    fn watches_memory(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::executor::{Buffer, Executor};
+    use crate::log::Log;
+
+    #[test]
+    fn memory_is_counted_while_somebody_listens_and_in_the_stage_it_was_taken() {
+        let cpu = Executor::cpu();
+        let counts = Rc::new(RefCell::new(Counts::default()));
+        let before = Buffer::filled(&cpu, 5, 1.0).unwrap();
+        let log = Log::new().with(Rc::clone(&counts));
+        {
+            let _stage = log.stage("set-up", 24);
+            let _taken = Buffer::filled(&cpu, 10, 0u32).unwrap();
+            before.copy_to(&Executor::reference()).unwrap();
+        }
+        drop(log);
+        let _after = Buffer::filled(&cpu, 7, 1.0).unwrap();
+        let counts = counts.borrow();
+        assert_eq!(
+            counts.operations["set-up"],
+            Count {
+                times: 1,
+                bytes: 24
+            }
+        );
+        assert_eq!(
+            counts.allocations["cpu"],
+            Count {
+                times: 1,
+                bytes: 40
+            }
+        );
+        assert_eq!(counts.allocations["reference"].bytes, 40);
+        let way = ("cpu".to_owned(), "reference".to_owned());
+        assert_eq!(
+            counts.copies[&way],
+            Count {
+                times: 1,
+                bytes: 40
+            }
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! What coarsest solvers say of themselves.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::linop::AnyFactory;
+use crate::multigrid::own::named_stage;
+use crate::registration::{Need, Symmetry};
+
+/// A coarsest solver of one's own: [`Coarsest::own`](super::Coarsest::own) and
+/// [`Coarsest::register`](super::Coarsest::register) take it.
+pub trait SolveCoarsest: Debug + Send + Sync {
+    /// Its name in reports, and in options and files once it is registered.
+    fn name(&self) -> &'static str;
+
+    /// What kind of operator it is for a symmetric matrix.
+    fn symmetry(&self) -> Symmetry;
+
+    /// What makes the solver, an operator that approximates the inverse.
+    fn factory(&self) -> Arc<dyn AnyFactory>;
+}
+
+named_stage!(SolveCoarsest);
+
+/// What a coarsest solver says of itself, in its own file.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CoarsestRegistration {
+    /// The name in options and files.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// What has to be given.
+    pub needs: &'static [Need],
+    /// What kind of operator it is for a symmetric matrix.
+    pub symmetry: Symmetry,
+    /// How it is made.
+    pub(in crate::multigrid) method: CoarsestMethod,
+}
+
+/// How a coarsest solver is made.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::multigrid) enum CoarsestMethod {
+    /// A dense factorisation in double precision.
+    Dense,
+    /// A sparse factorisation in double precision.
+    Direct,
+    /// The smoothers of the other levels.
+    Smoother,
+    /// By a factory, in the precision of the level.
+    Factory(fn() -> Arc<dyn AnyFactory>),
+}

@@ -1,0 +1,72 @@
+//! The table of interpolations, and which coarsenings they go with.
+
+use super::extended_i;
+use super::registration::{Interpolate, InterpolationMethod, InterpolationRegistration};
+use crate::error::{ConfigError, Result};
+use crate::multigrid::coarsen::Coarsening;
+use crate::multigrid::own::stages;
+
+stages! {
+    /// How the prolongation is made.
+    enum Interpolation("interpolation"): InterpolationRegistration, own Interpolate {
+        /// What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `uniform`, and
+        /// `smoothed` after `sa` and `mis2`. After aggressive coarsening it is
+        /// [`interpolate::two_stage`](super::two_stage), whatever is chosen.
+        Auto = AUTO,
+        Direct = direct::DIRECT,
+        Classical = classical::CLASSICAL,
+        Extended = extended::EXTENDED,
+        ExtendedI = extended_i::EXTENDED_I,
+        Hybrid = hybrid::HYBRID,
+        Bamg = bamg::BAMG,
+        SmoothedBamg = bamg::SMOOTHED_BAMG,
+        FilteredBamg = bamg::FILTERED_BAMG,
+        Tentative = tentative::TENTATIVE,
+        Smoothed = smoothed::SMOOTHED,
+    }
+}
+
+const AUTO: InterpolationRegistration = InterpolationRegistration {
+    name: "auto",
+    summary: "What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `uniform`, and \
+              `smoothed` after `sa` and `mis2`. After aggressive coarsening `extended+i` in two stages, \
+              whatever is chosen.",
+    method: InterpolationMethod::Weights(extended_i),
+};
+
+impl Interpolation {
+    /// How it is done; none for a user's own.
+    pub(in crate::multigrid) fn method(self) -> Option<InterpolationMethod> {
+        self.registration().map(|known| known.method)
+    }
+
+    /// Whether it goes by test vectors, with a say in which unknowns are coarse.
+    pub fn fits_vectors(self) -> bool {
+        matches!(self.method(), Some(InterpolationMethod::Vectors { .. }))
+    }
+
+    fn takes_groups(self) -> bool {
+        match self {
+            Self::Own(own) => own.takes_groups(),
+            known => matches!(known.method(), Some(InterpolationMethod::Groups { .. })),
+        }
+    }
+
+    /// What `auto` means after `coarsening`.
+    ///
+    /// # Errors
+    /// When the two do not go together.
+    pub(in crate::multigrid) fn after(self, coarsening: Coarsening) -> Result<Self> {
+        let grouped = coarsening.aggregates();
+        if self != Self::Auto && self.takes_groups() != grouped {
+            let reason = format!("`{self}` does not go with the coarsening `{coarsening}`");
+            return Err(ConfigError::Conflict(format!("interpolation: {reason}")).into());
+        }
+        Ok(match self {
+            Self::Auto if grouped && coarsening.weighs() => Self::Tentative,
+            Self::Auto if grouped => Self::Smoothed,
+            Self::Auto => Self::ExtendedI,
+            given => given,
+        })
+    }
+}

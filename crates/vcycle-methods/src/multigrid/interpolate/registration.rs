@@ -1,0 +1,69 @@
+//! What interpolations go by, and say of themselves.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::truncation::Truncation;
+use crate::error::Result;
+use crate::matrix::{Csr, Pattern};
+use crate::multigrid::coarsen::{CoarseUnknowns, Splitting};
+use crate::multigrid::own::named_stage;
+
+/// What an interpolation goes by.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CoarseLevel<'l> {
+    /// The matrix of the level.
+    pub a: &'l Csr<f64>,
+    /// Its strong couplings.
+    pub strength: &'l Arc<Pattern>,
+    /// The unknowns of the next level.
+    pub coarse: &'l CoarseUnknowns,
+    /// How many entries a row of the prolongation is to keep.
+    pub truncation: &'l Truncation,
+}
+
+/// An interpolation of one's own: [`Interpolation::own`](super::Interpolation::own) and
+/// [`Interpolation::register`](super::Interpolation::register) take it.
+pub trait Interpolate: Debug + Send + Sync {
+    /// Its name in reports, and in options and files once it is registered.
+    fn name(&self) -> &'static str;
+
+    /// Whether it interpolates from groups of unknowns, and not from chosen ones. Groups of nodes with
+    /// several unknowns, and a near-nullspace, are not for interpolations of one's own.
+    fn takes_groups(&self) -> bool;
+
+    /// The prolongation: a row for every unknown of the level, a column for every one of the next.
+    ///
+    /// # Errors
+    /// When that fails; the set-up ends with it.
+    fn interpolate(&self, level: &CoarseLevel<'_>) -> Result<Csr<f64>>;
+}
+
+named_stage!(Interpolate);
+
+/// Weights for the coarse unknowns around every fine one.
+type Weights = fn(&Csr<f64>, &Arc<Pattern>, &Splitting, &Truncation) -> Result<Csr<f64>>;
+
+/// What an interpolation says of itself, in its own file.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct InterpolationRegistration {
+    /// The name in options and files.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// How it is done.
+    pub(in crate::multigrid) method: InterpolationMethod,
+}
+
+/// How a prolongation is made.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::multigrid) enum InterpolationMethod {
+    /// From chosen unknowns.
+    Weights(Weights),
+    /// From groups.
+    Groups { smoothed: bool },
+    /// From chosen unknowns, so that test vectors fit; with a say in which are chosen.
+    Vectors { smoothed: bool, filtered: bool },
+}

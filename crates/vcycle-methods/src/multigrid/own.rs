@@ -1,0 +1,213 @@
+//! Stages that users bring along, and the names they are registered under.
+
+use std::fmt::{Debug, Formatter};
+use std::ops::Deref;
+use std::sync::{PoisonError, RwLock};
+
+use crate::error::ConfigError;
+
+/// A stage that has a name; what the traits of stages have in common.
+pub trait Named {
+    /// The name in options and files.
+    fn stage_name(&self) -> &'static str;
+}
+
+/// Implements [`Named`] for a trait of stages that has `name()`.
+macro_rules! named_stage {
+    ($stage:ident) => {
+        impl $crate::multigrid::own::Named for dyn $stage {
+            fn stage_name(&self) -> &'static str {
+                self.name()
+            }
+        }
+    };
+}
+
+pub(super) use named_stage;
+
+/// A user's own stage, as a plain value: a reference to something that lives as long as the program,
+/// so that parameters can be copied and compared. Two are equal if they are the same object.
+pub struct Own<S: ?Sized + 'static>(&'static S);
+
+impl<S: ?Sized> Own<S> {
+    /// Refers to a stage.
+    pub const fn new(stage: &'static S) -> Self {
+        Self(stage)
+    }
+}
+
+impl<S: ?Sized> Clone for Own<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: ?Sized> Copy for Own<S> {}
+
+impl<S: ?Sized + Named> PartialEq for Own<S> {
+    fn eq(&self, other: &Self) -> bool {
+        // The address of an object without data means nothing.
+        let empty = size_of_val(self.0) == 0 && size_of_val(other.0) == 0;
+        (empty || std::ptr::addr_eq(self.0, other.0)) && self.stage_name() == other.stage_name()
+    }
+}
+
+impl<S: ?Sized + Named> Eq for Own<S> {}
+
+impl<S: ?Sized + Named> Debug for Own<S> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.stage_name())
+    }
+}
+
+impl<S: ?Sized> Deref for Own<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        self.0
+    }
+}
+
+/// The stages of one family that users have registered.
+pub(super) struct Register<S: ?Sized + 'static>(RwLock<Vec<Own<S>>>);
+
+impl<S: ?Sized + Named> Register<S> {
+    pub const fn new() -> Self {
+        Self(RwLock::new(Vec::new()))
+    }
+
+    /// Adds a stage under its name, which neither `known` ones nor others may have.
+    pub fn add(
+        &self,
+        family: &'static str,
+        known: &[&'static str],
+        stage: &'static S,
+    ) -> Result<Own<S>, ConfigError> {
+        let (own, name) = (Own(stage), stage.stage_name());
+        let mut stages = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let other = stages.iter().find(|one| one.stage_name() == name);
+        if known.contains(&name) || other.is_some_and(|other| *other != own) {
+            return Err(ConfigError::Conflict(format!(
+                "{family} `{name}` cannot be registered: there is one of that name"
+            )));
+        }
+        if other.is_none() {
+            stages.push(own);
+        }
+        Ok(own)
+    }
+
+    pub fn find(&self, name: &str) -> Option<Own<S>> {
+        let stages = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        stages.iter().find(|one| one.stage_name() == name).copied()
+    }
+
+    /// All names, those of `known` stages first.
+    pub fn names(&self, known: &[&'static str]) -> Vec<&'static str> {
+        let stages = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let own = stages.iter().map(|one| one.stage_name());
+        known.iter().copied().chain(own).collect()
+    }
+}
+
+/// Makes the enum of a family of stages without parameters from the table of their registrations, which
+/// stand in the files of the stages.
+macro_rules! stages {
+    (
+        $(#[$doc:meta])*
+        enum $family:ident($title:literal): $registration:ty, own $stage:ident $(or $other:path)? {
+            $(#[$auto_doc:meta])*
+            Auto = $auto:ident,
+            $($variant:ident = $file:ident::$known:ident,)*
+        }
+    ) => {
+        static REGISTER: $crate::multigrid::own::Register<dyn $stage> =
+            $crate::multigrid::own::Register::new();
+
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $family {
+            $(#[$auto_doc])*
+            #[default]
+            Auto,
+            $(
+                #[doc = concat!("That of `", stringify!($file), ".rs`.")]
+                $variant,
+            )*
+            /// A user's own.
+            Own($crate::multigrid::own::Own<dyn $stage>),
+        }
+
+        impl $family {
+            /// Every one of the library.
+            pub const ALL: [Self; 1 + [$(stringify!($variant)),*].len()] =
+                [Self::Auto, $(Self::$variant),*];
+
+            /// What it says of itself; none for a user's own.
+            pub fn registration(self) -> Option<&'static $registration> {
+                match self {
+                    Self::Auto => Some(&$auto),
+                    $(Self::$variant => Some(&super::$file::$known),)*
+                    Self::Own(_) => None,
+                }
+            }
+
+            /// The name in options and files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    Self::Own(own) => own.name(),
+                    known => known.registration().map_or("", |known| known.name),
+                }
+            }
+
+            /// One's own, without a name in options and files.
+            pub fn own(stage: &'static dyn $stage) -> Self {
+                Self::Own($crate::multigrid::own::Own::new(stage))
+            }
+
+            /// One's own, which options and files may name from here on.
+            ///
+            /// # Errors
+            /// When there is another of that name.
+            pub fn register(
+                stage: &'static dyn $stage,
+            ) -> std::result::Result<Self, $crate::error::ConfigError> {
+                let known = Self::ALL.map(Self::name);
+                REGISTER.add($title, &known, stage).map(Self::Own)
+            }
+
+            /// Every name that can be parsed now, those that users have registered last.
+            pub fn names() -> Vec<&'static str> {
+                REGISTER.names(&Self::ALL.map(Self::name))
+            }
+        }
+
+        impl<S: $stage> From<&'static S> for $family {
+            fn from(stage: &'static S) -> Self {
+                Self::own(stage)
+            }
+        }
+
+        impl std::str::FromStr for $family {
+            type Err = $crate::error::ConfigError;
+
+            fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+                let known = Self::ALL.into_iter().find(|one| one.name() == text);
+                let known = known.or_else(|| REGISTER.find(text).map(Self::Own));
+                $(let known = known.or_else(|| $other(text).map(|one| Self::own(one)));)?
+                known.ok_or_else(|| Self::Err::unknown_name($title, text, Self::names()))
+            }
+        }
+
+        impl std::fmt::Display for $family {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        $crate::text::as_text!($family);
+    };
+}
+
+pub(super) use stages;

@@ -1,0 +1,101 @@
+//! What a smoother says of itself.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::linop::AnyFactory;
+use crate::registration::{Need, Symmetry};
+
+/// A smoother with one parameter `V`, a number; stands in the smoother's own file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SmootherRegistration<V: 'static> {
+    /// The name; where there are two, the first is written without a parameter and the last with one.
+    pub names: &'static [&'static str],
+    /// When to choose it, in one line.
+    pub summary: &'static str,
+    /// What the number after the colon means.
+    pub parameter: &'static str,
+    /// The number without a colon.
+    pub default: V,
+    /// Whether that number is written, too.
+    pub writes_default: bool,
+    /// What kind of operator a sweep is for a symmetric matrix.
+    pub symmetry: Symmetry,
+    /// Whether a sweep consists of products with the matrix and a diagonal alone.
+    pub multiplies_alone: bool,
+    /// What has to be given.
+    pub needs: &'static [Need],
+    /// Makes the operator of one sweep, for a matrix of which the spectral radius of `D^-1 A` may be known.
+    pub factory: fn(V, Option<f64>) -> Arc<dyn AnyFactory>,
+}
+
+impl<V: Copy + PartialEq + Display> SmootherRegistration<V> {
+    /// The smoother as options and files spell it.
+    pub fn written(&self, value: V) -> String {
+        match value == self.default && !self.writes_default {
+            true => self.names[0].to_owned(),
+            false => format!("{}:{value}", self.names[self.names.len() - 1]),
+        }
+    }
+
+    /// The same for any parameter, for help and reference.
+    pub fn entry(&self) -> SmootherEntry {
+        SmootherEntry {
+            names: self.names,
+            summary: self.summary,
+            parameter: self.parameter,
+            default: self.default.to_string(),
+            symmetry: self.symmetry,
+            needs: self.needs,
+        }
+    }
+}
+
+/// A smoother in words, as help and reference have it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SmootherEntry {
+    /// The names in options and files.
+    pub names: &'static [&'static str],
+    /// When to choose it, in one line.
+    pub summary: &'static str,
+    /// What the number after the colon means; empty without one.
+    pub parameter: &'static str,
+    /// That number by default.
+    pub default: String,
+    /// What kind of operator a sweep is for a symmetric matrix.
+    pub symmetry: Symmetry,
+    /// What has to be given.
+    pub needs: &'static [Need],
+}
+
+/// The number of a smoother, from text.
+pub(super) fn number<N: FromStr<Err: Display>>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|error: N::Err| error.to_string())
+}
+
+/// How many names there are in all lists.
+pub(super) const fn count(lists: &[&[&'static str]]) -> usize {
+    let (mut sum, mut list) = (0, 0);
+    while list < lists.len() {
+        sum += lists[list].len();
+        list += 1;
+    }
+    sum
+}
+
+/// The names of all lists.
+pub(super) const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let (mut place, mut list) = (0, 0);
+    while list < lists.len() {
+        let mut within = 0;
+        while within < lists[list].len() {
+            names[place] = lists[list][within];
+            (place, within) = (place + 1, within + 1);
+        }
+        list += 1;
+    }
+    names
+}
