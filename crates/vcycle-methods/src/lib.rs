@@ -18,8 +18,8 @@ pub(crate) mod text;
 pub use host_stages::HOST_STAGES;
 
 pub(crate) use vcycle_core::{
-    Error, Result, arrays, cpu, error, fields, grid, linop, log, matrix, multiversion, operations,
-    reference, scalar, simd, stop, vector,
+    cpu, error, fields, grid, linop, log, matrix, multiversion, operations, reference, scalar,
+    stop, vector,
 };
 
 /// Where things run, and the workspace of a run.

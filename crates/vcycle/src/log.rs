@@ -6,5 +6,5 @@
 
 #[doc(inline)]
 pub use vcycle_core::log::{
-    ChromeTrace, History, IterationEvent, Log, Observer, Profile, Stage, StageGuard,
+    ChromeTrace, Count, Counts, History, IterationEvent, Log, Observer, Profile, Stage, StageGuard,
 };

@@ -1,4 +1,6 @@
 //! When a solver stops ([`Stop`]), and what it says then ([`Outcome`]).
 
 #[doc(inline)]
-pub use vcycle_core::stop::{ColumnOutcome, Monitor, Outcome, Part, Status, Stop};
+pub use vcycle_core::stop::{
+    ColumnOutcome, Criterion, Monitor, Outcome, Part, Progress, Status, Stop,
+};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use comfy_table::Table;
-use vcycle::executor::{Executor, Workspace};
+use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::Report;
 use vcycle::solver::Solver;

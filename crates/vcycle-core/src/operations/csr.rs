@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::executor::Executor;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Mixes, Scalar};
 use crate::workspace::{Scratch, Workspace};
 
 /// Vectors that the products with a transpose are summed up in.

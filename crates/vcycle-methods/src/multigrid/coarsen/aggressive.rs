@@ -7,7 +7,7 @@ use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{map_rows, mix64, neighbours};
 use super::{Aggressive, NONE, Splitting, pmis};
 use crate::error::{Error, Result};
-use crate::host_stages::PATHS;
+use crate::host_stages;
 use crate::linop::Size;
 use crate::matrix::{Pattern, Rows, balance, build};
 use crate::operations;
@@ -77,7 +77,7 @@ pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Ag
         let second = Splitting::of_device(found);
         return Ok(Aggressive { first, second });
     }
-    operations::on_host(strength.executor(), PATHS);
+    operations::on_host(strength.executor(), host_stages::PATHS);
     let graph = distance_two(strength, &first, paths)?;
     let start = map_rows(&graph, |row| match graph.range(row).is_empty() {
         true => COARSE,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::{Aggregates, NONE, check_square};
 use crate::error::Result;
-use crate::host_stages::GREEDY;
+use crate::host_stages;
 use crate::matrix::Pattern;
 use crate::operations::on_host;
 
@@ -49,7 +49,7 @@ pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square.
 pub fn greedy(strength: &Arc<Pattern>) -> Result<Aggregates> {
     check_square("greedy aggregation", strength.size())?;
-    on_host(strength.executor(), GREEDY);
+    on_host(strength.executor(), host_stages::GREEDY);
     let mut groups = Groups::new(strength);
     for node in 0..strength.size().rows {
         groups.found(node);

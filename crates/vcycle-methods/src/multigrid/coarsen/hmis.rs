@@ -9,7 +9,7 @@ use super::rounds::neighbours;
 use super::ruge_stueben::first_pass;
 use super::{Splitting, check_square};
 use crate::error::Result;
-use crate::host_stages::HMIS;
+use crate::host_stages;
 use crate::matrix::Pattern;
 use crate::operations::on_host;
 
@@ -49,7 +49,7 @@ pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square, and when memory is short.
 pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     check_square("hmis", strength.size())?;
-    on_host(strength.executor(), HMIS);
+    on_host(strength.executor(), host_stages::HMIS);
     let (n, influences) = (strength.size().rows, strength.transpose()?);
     let block = |rows: Range<usize>| {
         let mut state = first_pass(strength, &influences, rows.clone());

@@ -8,7 +8,7 @@ use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::neighbours;
 use super::{Splitting, check_square};
 use crate::error::Result;
-use crate::host_stages::RUGE_STUEBEN;
+use crate::host_stages;
 use crate::matrix::Pattern;
 use crate::operations::on_host;
 
@@ -44,7 +44,7 @@ pub(super) const RUGE_STUEBEN: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square, and when memory is short.
 pub fn ruge_stueben(strength: &Arc<Pattern>) -> Result<Splitting> {
     check_square("ruge-stueben", strength.size())?;
-    on_host(strength.executor(), RUGE_STUEBEN);
+    on_host(strength.executor(), host_stages::RUGE_STUEBEN);
     let n = strength.size().rows;
     let state = first_pass(strength, &*strength.transpose()?, 0..n);
     Ok(Splitting::of(n, |row| state[row] == COARSE))

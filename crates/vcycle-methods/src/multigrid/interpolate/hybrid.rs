@@ -7,7 +7,7 @@ use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
-use crate::host_stages::HYBRID;
+use crate::host_stages;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::{Splitting, most_common};
 use crate::operations::on_host;
@@ -46,7 +46,7 @@ pub fn hybrid(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
-    on_host(a.executor(), HYBRID);
+    on_host(a.executor(), host_stages::HYBRID);
     let level = Level::new(a, strength, splitting)?;
     level.prolongation(truncation, |row, i| {
         row.add(i as u32);

@@ -7,7 +7,7 @@ use self::basis::Basis;
 use self::neighbours::Neighbours;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::error::{Error, Result};
-use crate::host_stages::BAMG;
+use crate::host_stages;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
@@ -140,7 +140,7 @@ pub fn bamg(
     };
     level.check()?;
     let executor = strength.executor();
-    on_host(executor, BAMG);
+    on_host(executor, host_stages::BAMG);
     let bounds = balance(strength.size().rows, |row| {
         64 * (strength.offsets()[row] + row)
     });
