@@ -1,11 +1,8 @@
 //! The parameters of algebraic multigrid.
 
-use std::sync::Arc;
-
 use super::coarsen::Coarsening;
 use super::coarsest::Coarsest;
 use super::cycle::Cycle;
-use super::hierarchy::Hierarchy;
 use super::interpolate::{Bamg, Interpolation, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
@@ -17,12 +14,9 @@ use super::strength::{Classical, Mutual, Strength, Symmetric};
 use super::systems::Systems;
 use super::test_space::TestSpaceSearch;
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
-use crate::linop::{Factory, LinOp};
 use crate::matrix::Facts;
 use crate::precision::Unit;
 use crate::registration::{Component, Need, Registration, Symmetry};
-use crate::scalar::Scalar;
 
 /// The weakest of strong couplings, and the entries of a row of FSAI, where the near-nullspace has to
 /// be found: nearly all couplings count, and few unknowns are coarse.
@@ -95,7 +89,7 @@ pub struct Amg {
     pub levels: Vec<LevelOptions>,
     /// How often a level visits the next one.
     pub cycle: Cycle,
-    /// Whether a solve starts from one pass of [full multigrid](Hierarchy::full_multigrid) and not
+    /// Whether a solve starts from one pass of [full multigrid](super::Hierarchy::full_multigrid) and not
     /// from zero; for `config::solve`, with any cycle and solver.
     pub fmg_start: bool,
     /// Of vectors and matrices, level by level; never wider than the solver's own.
@@ -317,49 +311,6 @@ impl Amg {
         self
     }
 
-    /// Sets up all levels for `a`.
-    ///
-    /// # Errors
-    /// For complex or matrix-free operators, matrices that are not square, not finite or zero,
-    /// parameters that do not go together, entries that a level's precision cannot hold, a
-    /// smoother that cannot be set up, and when memory is short.
-    pub fn hierarchy<T: Scalar>(
-        &self,
-        a: &Arc<dyn LinOp<T>>,
-        ws: &Workspace,
-    ) -> Result<Hierarchy<T>> {
-        self.hierarchy_with(a, &NearNullspace::components(self.block_size)?, ws)
-    }
-
-    /// Sets up all levels for `a`, which nearly annihilates given vectors.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
-    /// let problem = gallery::build("elasticity:12x6x6", &Executor::cpu())?;
-    /// let mut amg = Amg::default();
-    /// amg.coarsening = "sa".parse()?;
-    /// let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix);
-    /// let modes = problem.near_nullspace.expect("rigid bodies");
-    /// let hierarchy = amg.hierarchy_with(&a, &modes, &Workspace::new())?;
-    /// assert_eq!(hierarchy.report().levels[1].rows % 6, 0);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`hierarchy`](Self::hierarchy), and when the vectors are of the wrong length or their
-    /// block size is not that of the parameters, where these have one.
-    pub fn hierarchy_with<T: Scalar>(
-        &self,
-        a: &Arc<dyn LinOp<T>>,
-        near_nullspace: &NearNullspace,
-        ws: &Workspace,
-    ) -> Result<Hierarchy<T>> {
-        let _stage = ws.stage("amg set-up", 0);
-        self.check(near_nullspace)?;
-        Hierarchy::new(self, a, near_nullspace, ws)
-    }
-
     /// Whether the parameters go with each other and with the near-nullspace.
     pub(super) fn check(&self, near_nullspace: &NearNullspace) -> Result<()> {
         self.scaling.check_algebraic()?;
@@ -420,11 +371,5 @@ impl Component for Amg {
             true => Symmetry::OneSided,
             false => Symmetry::Symmetric,
         }
-    }
-}
-
-impl<T: Scalar> Factory<T> for Amg {
-    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        Ok(Arc::new(self.hierarchy(a, ws)?))
     }
 }

@@ -11,12 +11,12 @@ use super::near_nullspace::NearNullspace;
 use super::precision::{of_levels, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::scaling::{Normalised, scale_levels};
-use super::steps::{analysed, coarsen};
+use super::steps::{analysed, coarsen, unit_of};
 use super::stored::Overflows;
 use super::working::{Matrices, Plan, Working};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Converted, Footprint, LinOp, Size, Transpose};
+use crate::linop::{Converted, Factory, Footprint, LinOp, Size, Transpose};
 use crate::matrix::Csr;
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Scalar, bf16, f16};
@@ -148,26 +148,63 @@ impl<T: Scalar> Hierarchy<T> {
     }
 }
 
+impl Amg {
+    /// Sets up all levels for `a`.
+    ///
+    /// # Errors
+    /// For complex or matrix-free operators, matrices that are not square, not finite or zero,
+    /// parameters that do not go together, entries that a level's precision cannot hold, a
+    /// smoother that cannot be set up, and when memory is short.
+    pub fn hierarchy<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Hierarchy<T>> {
+        self.hierarchy_with(a, &NearNullspace::components(self.block_size)?, ws)
+    }
+
+    /// Sets up all levels for `a`, which nearly annihilates given vectors.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, multigrid::Amg};
+    /// let problem = gallery::build("elasticity:12x6x6", &Executor::cpu())?;
+    /// let mut amg = Amg::default();
+    /// amg.coarsening = "sa".parse()?;
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix);
+    /// let modes = problem.near_nullspace.expect("rigid bodies");
+    /// let hierarchy = amg.hierarchy_with(&a, &modes, &Workspace::new())?;
+    /// assert_eq!(hierarchy.report().levels[1].rows % 6, 0);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`hierarchy`](Self::hierarchy), and when the vectors are of the wrong length or their
+    /// block size is not that of the parameters, where these have one.
+    pub fn hierarchy_with<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<Hierarchy<T>> {
+        let _stage = ws.stage("amg set-up", 0);
+        self.check(near_nullspace)?;
+        Hierarchy::new(self, a, near_nullspace, ws)
+    }
+}
+
+impl<T: Scalar> Factory<T> for Amg {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        Ok(Arc::new(self.hierarchy(a, ws)?))
+    }
+}
+
 /// Applies a cycle once, so that what smoothers are made of travels to the device now.
 fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>) -> Result<()> {
     let b = Vector::<T>::zeros(cycle.executor(), cycle.size().rows, 1)?;
     let mut x = Vector::zeros_like(&b)?;
     cycle.apply(&b, &mut x, &Workspace::new())?;
     cycle.executor().synchronize()
-}
-
-/// The real storage types, as precisions.
-pub(super) fn unit_of(kind: Kind) -> Result<Unit> {
-    match kind {
-        Kind::F64 => Ok(Unit::Double),
-        Kind::F32 => Ok(Unit::Single),
-        Kind::F16 => Ok(Unit::Half),
-        Kind::Bf16 => Ok(Unit::Bfloat),
-        Kind::C64 | Kind::C32 => Err(Error::Unsupported {
-            component: "amg".to_owned(),
-            operation: "complex matrices".to_owned(),
-        }),
-    }
 }
 
 fn report(

@@ -11,6 +11,7 @@
 
 mod amg;
 mod clock;
+mod coarsened;
 mod coarsest;
 mod cycle;
 mod hierarchy;
@@ -18,6 +19,7 @@ mod inner;
 mod level;
 mod level_options;
 mod maps;
+mod matrices;
 mod near_nullspace;
 #[cfg(test)]
 mod on_devices;

@@ -1,13 +1,6 @@
 //! The restriction, where it is not the transposed prolongation.
 
-use super::amg::Amg;
-use super::interpolate::Interpolation;
-use super::stages::Coarsened;
-use super::strength::Strength;
-use super::systems::{Unknowns, View};
 use crate::error::ConfigError;
-use crate::error::Result;
-use crate::matrix::Csr;
 use crate::text;
 
 /// What residuals are brought to the next level with.
@@ -43,26 +36,6 @@ impl Restriction {
 
 text::named!(Restriction, "restriction");
 
-/// The restriction of a level if that has its own.
-pub(super) fn own(
-    amg: &Amg,
-    (strength, interpolation): (Option<Strength>, Interpolation),
-    a: &Csr<f64>,
-    coarsened: &Coarsened,
-    unknowns: &Unknowns,
-) -> Result<Option<Csr<f64>>> {
-    if amg.restriction == Restriction::Transposed || interpolation.fits_vectors() {
-        return Ok(None);
-    }
-    let adjoint = a.transpose()?;
-    let view = View::new(amg.systems, amg.coarsening, strength, &adjoint, unknowns)?;
-    let (prolongation, ..) =
-        coarsened
-            .clone()
-            .prolongation(interpolation, view, amg, &mut unknowns.clone())?;
-    prolongation.transpose().map(Some)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -71,7 +44,8 @@ mod tests {
     use crate::executor::{Executor, Workspace};
     use crate::gallery;
     use crate::linop::LinOp;
-    use crate::multigrid::{Coarsening, LevelMatrices};
+    use crate::matrix::Csr;
+    use crate::multigrid::{Amg, Coarsening, Interpolation, LevelMatrices};
 
     fn levels(a: Csr<f64>, coarsening: Coarsening, restriction: Restriction) -> Vec<LevelMatrices> {
         let amg = Amg {

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::amg::Amg;
-use super::coarsen::{self, Aggregates, CoarseUnknowns, Graph, Numbers, Splitting};
+use super::coarsen::{self, Aggregates, CoarseUnknowns, Graph};
+use super::coarsened::Coarsened;
 use super::interpolate::{
     self, CoarseLevel, Interpolate, Interpolation, InterpolationMethod, Truncation,
 };
 use super::own::Own;
+use super::restriction::Restriction;
 use super::strength::Strength;
 use super::systems::{Unknowns, View};
 use crate::error::{ConfigError, Error, Result};
@@ -18,16 +20,6 @@ use crate::matrix::{Csr, Pattern};
 const SMOOTHING: f64 = 4.0 / 3.0;
 /// The same for interpolation of test vectors, whose rows are not as long.
 const BAMG_SMOOTHING: f64 = 2.0 / 3.0;
-/// What interpolation goes by.
-#[derive(Clone, Debug)]
-pub(super) enum Coarsened {
-    Chosen(Splitting),
-    /// With the prolongation that had a say in it, and the spectral radius it needed.
-    Fitted(Splitting, Csr<f64>, Option<f64>),
-    Twice(coarsen::Aggressive),
-    Grouped(Aggregates),
-}
-
 impl Coarsened {
     /// Chooses or groups the unknowns of a level that `amg` is [for](Amg::for_level).
     pub fn new(amg: &Amg, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
@@ -42,36 +34,6 @@ impl Coarsened {
             CoarseUnknowns::Twice(both) => Self::Twice(both),
             CoarseUnknowns::Grouped(groups) => Self::Grouped(groups),
         })
-    }
-
-    /// Unknowns (or nodes) of the next level.
-    pub fn count(&self) -> usize {
-        match self {
-            Self::Chosen(splitting) | Self::Fitted(splitting, ..) => splitting.coarse_count,
-            Self::Twice(both) => both.second.coarse_count,
-            Self::Grouped(aggregates) => aggregates.count,
-        }
-    }
-
-    /// For every unknown (or node) its number, or that of its group, on the next level.
-    pub fn map(&self) -> Numbers {
-        match self {
-            Self::Chosen(splitting) | Self::Fitted(splitting, ..) => splitting.coarse_index.clone(),
-            Self::Twice(both) => both.second.coarse_index.clone(),
-            Self::Grouped(aggregates) => aggregates.aggregate.clone(),
-        }
-    }
-
-    /// All unknowns of the nodes that were chosen.
-    pub fn of_nodes(self, block_size: usize) -> Self {
-        match self {
-            Self::Chosen(splitting) => Self::Chosen(splitting.of_nodes(block_size)),
-            Self::Twice(both) => Self::Twice(coarsen::Aggressive {
-                first: both.first.of_nodes(block_size),
-                second: both.second.of_nodes(block_size),
-            }),
-            same @ (Self::Grouped(_) | Self::Fitted(..)) => same,
-        }
     }
 
     /// Interpolates the test vectors of a level, where unknowns were chosen; they become those of
@@ -248,4 +210,24 @@ fn aggregated(
     let radius = interpolate::spectral_radius(a)?;
     let p = interpolate::smoothed(a, &tentative, (SMOOTHING, radius), filter, block)?;
     Ok((p, Some(radius)))
+}
+
+/// The restriction of a level if that has its own.
+pub(super) fn own_restriction(
+    amg: &Amg,
+    (strength, interpolation): (Option<Strength>, Interpolation),
+    a: &Csr<f64>,
+    coarsened: &Coarsened,
+    unknowns: &Unknowns,
+) -> Result<Option<Csr<f64>>> {
+    if amg.restriction == Restriction::Transposed || interpolation.fits_vectors() {
+        return Ok(None);
+    }
+    let adjoint = a.transpose()?;
+    let view = View::new(amg.systems, amg.coarsening, strength, &adjoint, unknowns)?;
+    let (prolongation, ..) =
+        coarsened
+            .clone()
+            .prolongation(interpolation, view, amg, &mut unknowns.clone())?;
+    prolongation.transpose().map(Some)
 }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use super::amg::{Amg, Known};
 use super::clock::Clock;
 use super::coarsen::{Coarsening, Numbers, uniform};
+use super::coarsened::Coarsened;
 use super::coarsest::is_diagonal;
-use super::hierarchy::unit_of;
 use super::interpolate::Interpolation;
 use super::near_nullspace::NearNullspace;
-use super::restriction;
-use super::stages::Coarsened;
+use super::stages::own_restriction;
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};
 use crate::linop::{LinOp, Size, check_square, entries};
 use crate::matrix::{Csr, Galerkin, galerkin};
 use crate::operations::entries::has_empty_rows;
-use crate::scalar::Scalar;
+use crate::precision::Unit;
+use crate::scalar::{Kind, Scalar};
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
 const STALLED: f64 = 0.9;
@@ -84,6 +84,20 @@ pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Resu
         });
     }
     Ok(finest)
+}
+
+/// The real storage types, as precisions.
+pub(super) fn unit_of(kind: Kind) -> Result<Unit> {
+    match kind {
+        Kind::F64 => Ok(Unit::Double),
+        Kind::F32 => Ok(Unit::Single),
+        Kind::F16 => Ok(Unit::Half),
+        Kind::Bf16 => Ok(Unit::Bfloat),
+        Kind::C64 | Kind::C32 => Err(Error::Unsupported {
+            component: "amg".to_owned(),
+            operation: "complex matrices".to_owned(),
+        }),
+    }
 }
 
 /// Whether a matrix is on a device and too small for it.
@@ -195,7 +209,7 @@ fn step(
         let _stage = stage("interpolation");
         let stages = (strength, interpolation);
         (
-            restriction::own(amg, stages, a, &coarsened, unknowns)?,
+            own_restriction(amg, stages, a, &coarsened, unknowns)?,
             coarsened.prolongation(interpolation, view, amg, unknowns)?,
         )
     };

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::coarsen::{Coarsening, NONE, Splitting};
+use super::coarsened::Coarsened;
 use super::interpolate::filtered;
 use super::near_nullspace::NearNullspace;
-use super::stages::Coarsened;
 use super::strength::{Classical, Strength};
 use crate::error::ConfigError;
 use crate::error::Result;

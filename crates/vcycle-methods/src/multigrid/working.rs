@@ -8,6 +8,7 @@ use super::clock::Clock;
 use super::coarsest::{Coarsest, CoarsestMethod, DenseLu, Smoothed};
 use super::cycle::{Cycle, Cycles, Twice};
 use super::level::Level;
+pub(super) use super::matrices::{Matrices, Transfer};
 use super::precision::of_transfer;
 use super::scaling::Factors;
 use super::smooth::{Relaxation, Smoothing};
@@ -25,36 +26,6 @@ use crate::scalar::{Kind, Mixes, bf16, f16};
 /// takes less time than the launches of the levels. Never a level much larger than those that the host
 /// sets up.
 const COLLAPSED_ROWS: usize = 1536;
-
-/// The matrices of one level, in double precision.
-#[derive(Debug)]
-pub(super) struct Matrices {
-    /// Of this level.
-    pub a: Arc<Csr<f64>>,
-    /// To and from the next one; none on the coarsest level.
-    pub transfer: Option<Transfer>,
-    /// The spectral radius of `D^-1 A` with the diagonal `D`, if it is known. No scaling of rows
-    /// and columns changes it.
-    pub radius: Option<f64>,
-}
-
-impl Matrices {
-    /// A level without a next one yet.
-    pub fn new(a: Arc<Csr<f64>>) -> Self {
-        Self {
-            a,
-            transfer: None,
-            radius: None,
-        }
-    }
-}
-
-/// The ways to the next level and back.
-#[derive(Clone, Debug)]
-pub(super) struct Transfer {
-    pub restriction: Arc<Csr<f64>>,
-    pub prolongation: Arc<Csr<f64>>,
-}
 
 /// What the cycles are made of and by.
 pub(super) struct Plan<'p> {
