@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{Factory, LinOp, MatrixFree};
-use vcycle::multigrid::{Amg, DenseLu, Level, Relaxation};
+use vcycle::multigrid::{Amg, Composed, DenseLu, Level, Relaxation};
 use vcycle::solver::{Cg, Solver};
 use vcycle::vector::Vector;
 
@@ -60,15 +60,19 @@ pub fn main() -> vcycle::Result<()> {
         sweeps: 1,
         transposed: false,
     };
-    let cycle = Level::<f64, f64> {
+    let operations = Composed::<f64, f64> {
         a: Arc::clone(&a),
         restrict: fine.restriction.clone().expect("two levels"),
         prolong: fine.prolongation.clone().expect("two levels"),
         pre: sweep.clone(),
         post: sweep,
-        coarse: Arc::new(DenseLu::new(&coarse.a)),
         normalised: false,
         gain: 1.0,
+    };
+    let cycle = Level::<f64> {
+        operations: Arc::new(operations),
+        coarse: Arc::new(DenseLu::new(&coarse.a)),
+        smooths: true,
         number: 0,
         below: "level 1".to_owned(),
     };
