@@ -8,6 +8,9 @@
 //! [`Amg`] holds the parameters of all stages and makes a [`Hierarchy`], an operator whose
 //! application is one cycle: a preconditioner. Within it every [`Level`] is an operator too, the
 //! cycle from there down, in the [precisions](LevelPrecisions) chosen for it.
+//!
+//! There is one cycle: [`Level`] drives it over the [`Operations`] of a level. Those of algebraic levels are
+//! [composed](Composed) of operators; [structured](crate::structured) levels fuse them.
 
 mod amg;
 mod clock;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::smoothing::Smoothing;
+use super::smoothing::StencilSmoothing;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::{Axes, Correction, Residual, Vectors};
 use crate::cpu::{self, Threads};
@@ -46,7 +46,7 @@ pub(super) struct Stored<M, V: Vectors> {
     pub(super) scales: Option<Scales<V>>,
     /// Those of the next level.
     pub(super) next: Option<Arc<Vector<V>>>,
-    pub(super) smoothing: Smoothing<M, V>,
+    pub(super) smoothing: StencilSmoothing<M, V>,
     /// Sweeps before and after the correction.
     pub(super) sweeps: [usize; 2],
 }

@@ -11,7 +11,7 @@ use super::level::{GridLevel, Scales, Stored};
 use super::level_options::OnLevel;
 use super::lines::add;
 use super::scaling::{InRange, in_range, round, scaled, stored};
-use super::smoothing::Smoothing;
+use super::smoothing::StencilSmoothing;
 use super::survey::Survey;
 use super::{StencilMatrix, StencilSmoother, Storage, StructMg, Transfer};
 use crate::cpu::stencil::Vectors;
@@ -309,7 +309,7 @@ impl Parts<'_> {
             transfers: transfers.collect::<Result<_>>()?,
             scales,
             next: None,
-            smoothing: Smoothing::new(smoother, &a, self.number, self.executor, self.ws)?,
+            smoothing: StencilSmoothing::new(smoother, &a, self.number, self.executor, self.ws)?,
             sweeps: self.on.sweeps,
         })
     }

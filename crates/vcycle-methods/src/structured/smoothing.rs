@@ -57,13 +57,13 @@ text::named!(StencilSmoother, "smoother");
 
 /// A smoother of one level.
 #[derive(Debug)]
-pub(super) enum Smoothing<M, V> {
+pub(super) enum StencilSmoothing<M, V> {
     GaussSeidel,
     Polynomial(Polynomial<V>),
     Factor(Factor<M>),
 }
 
-impl<M: Storage, V: Vectors + Mixes<V, V>> Smoothing<M, V> {
+impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
     /// That of the level `number`, whose matrix is `a`.
     ///
     /// # Errors
