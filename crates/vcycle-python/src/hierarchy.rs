@@ -13,6 +13,7 @@ use vcycle::linop::LinOp;
 use vcycle::multigrid::{self, Amg, LevelPrecisions, NearNullspace, Setup};
 use vcycle::solver::{Solver, SolverFactory};
 use vcycle::stop::Outcome;
+use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
 use crate::arrays::to_scipy;
@@ -37,9 +38,52 @@ pub struct Hierarchy {
     system: System<f64>,
     /// Every `auto` decided.
     config: Config,
-    setup: Setup,
-    cycle: multigrid::Hierarchy<f64>,
+    levels: Levels,
     nullspace: Option<Projection>,
+}
+
+/// The levels, by the kind of multigrid.
+enum Levels {
+    Algebraic(Setup, multigrid::Hierarchy<f64>),
+    Structured(Generated<f64>),
+}
+
+impl Levels {
+    /// Those of another matrix.
+    fn update(&self, a: &Arc<dyn LinOp<f64>>) -> vcycle::Result<Self> {
+        let ws = Workspace::new();
+        Ok(match self {
+            Self::Algebraic(setup, _) => {
+                Self::Algebraic(setup.clone(), setup.update_values(a, &ws)?)
+            }
+            Self::Structured(made) => Self::Structured(made.setup.update_values(a, &ws)?),
+        })
+    }
+
+    /// One cycle.
+    fn cycle(&self) -> Arc<dyn LinOp<f64>> {
+        match self {
+            Self::Algebraic(_, cycle) => Arc::new(cycle.clone()),
+            Self::Structured(made) => Arc::clone(&made.operator),
+        }
+    }
+
+    fn report(&self) -> &multigrid::Report {
+        match self {
+            Self::Algebraic(_, cycle) => cycle.report(),
+            Self::Structured(made) => &made.report,
+        }
+    }
+
+    /// What only algebraic multigrid has.
+    fn algebraic(&self) -> PyResult<(&Setup, &multigrid::Hierarchy<f64>)> {
+        match self {
+            Self::Algebraic(setup, cycle) => Ok((setup, cycle)),
+            Self::Structured(_) => Err(PyNotImplementedError::new_err(
+                "struct-mg has stencils on grids, no sparse matrices and no coarse unknowns to show",
+            )),
+        }
+    }
 }
 
 #[pymethods]
@@ -56,16 +100,13 @@ impl Hierarchy {
     fn update(&self, py: Python<'_>, matrix: &Matrix) -> PyResult<Self> {
         let system = real(matrix)?;
         let made = py.detach(|| {
-            let cycle = self
-                .setup
-                .update_values(&operator(system), &Workspace::new())?;
+            let levels = self.levels.update(&operator(system))?;
             let near = system.near_nullspace.as_ref();
             Ok(Self {
                 nullspace: Projection::new(self.config.nullspace, &system.matrix, near)?,
                 system: system.clone(),
                 config: self.config.clone(),
-                setup: self.setup.clone(),
-                cycle,
+                levels,
             })
         });
         made.map_err(|error| raised(py, error))
@@ -95,22 +136,20 @@ impl Hierarchy {
         let (x, outcome, messages) = solved.map_err(|error| raised(py, error))?;
         let mut text = describe::outcome(&outcome, &config);
         text["messages"] = json!(messages);
-        text["hierarchy"] = describe::report(self.cycle.report());
-        text["bytes"] = json!(self.cycle.footprint().held);
+        text["hierarchy"] = describe::report(self.levels.report());
+        text["bytes"] = json!(self.levels.cycle().footprint().held);
         Ok((like(x, &b)?, text.to_string()))
     }
 
     /// One cycle from a zero guess, for one or many columns.
     fn apply<'py>(&self, py: Python<'py>, b: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        applied(py, &self.cycle, &b)
+        applied(py, self.levels.cycle().as_ref(), &b)
     }
 
     /// The matrix, restriction and prolongation of every level.
     fn matrices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<ScipyArrays<'py>>>> {
-        let levels = py.detach(|| {
-            self.setup
-                .matrices(&operator(&self.system), &Workspace::new())
-        });
+        let (setup, _) = self.levels.algebraic()?;
+        let levels = py.detach(|| setup.matrices(&operator(&self.system), &Workspace::new()));
         let levels = levels.map_err(|error| raised(py, error))?;
         let arrays = |a: &Arc<vcycle::matrix::Csr<f64>>| {
             let (offsets, columns, values) = to_scipy(py, a)?;
@@ -130,7 +169,7 @@ impl Hierarchy {
     /// For every level but the coarsest and every unknown (or node) of it: its number, or that of
     /// its group, on the next level, or -1. And whether unknowns are grouped.
     fn coarsening(&self, py: Python<'_>) -> PyResult<(bool, Vec<Vec<i64>>)> {
-        let amg = self.cycle.amg();
+        let amg = self.levels.algebraic()?.1.amg();
         let maps = py.detach(|| amg.coarse_maps(&operator(&self.system), &Workspace::new()));
         let maps = maps.map_err(|error| raised(py, error))?;
         let signed = |number: &u32| match *number {
@@ -143,7 +182,7 @@ impl Hierarchy {
 
     /// The levels in numbers, as JSON.
     fn report(&self) -> String {
-        describe::report(self.cycle.report()).to_string()
+        describe::report(self.levels.report()).to_string()
     }
 
     /// The configuration with every `auto` decided, as JSON.
@@ -170,6 +209,18 @@ impl Hierarchy {
         let near = system.near_nullspace.as_ref();
         let nullspace = Projection::new(config.nullspace, &system.matrix, near)?;
         let first = attempts(&config, near, || system.facts()).swap_remove(0);
+        let a = operator(&system);
+        if let PreconditionerConfig::StructMg(parameters) = &first.preconditioner {
+            let made = parameters.generate_with_report(&a, &Workspace::new())?;
+            config.solver = first.solver;
+            config.preconditioner = PreconditionerConfig::StructMg(made.parameters.clone());
+            return Ok(Self {
+                system,
+                config,
+                levels: Levels::Structured(made),
+                nullspace,
+            });
+        }
         let amg = match first.preconditioner {
             PreconditionerConfig::Amg(amg) => amg,
             _ => Amg::default(),
@@ -184,15 +235,13 @@ impl Hierarchy {
             None => amg,
         };
         let components = NearNullspace::components(amg.block_size)?;
-        let a = operator(&system);
         let (setup, cycle) = amg.setup_with(&a, near.unwrap_or(&components), &Workspace::new())?;
         config.solver = first.solver;
         config.preconditioner = PreconditionerConfig::Amg(cycle.amg().clone());
         Ok(Self {
             system,
             config,
-            setup,
-            cycle,
+            levels: Levels::Algebraic(setup, cycle),
             nullspace,
         })
     }
@@ -232,14 +281,16 @@ impl Hierarchy {
             stop: self.config.stop.stop()?,
         };
         let solver = factory.solver(&operator(&self.system), ws)?;
-        solver.with_preconditioner(Arc::new(self.cycle.clone()))
+        solver.with_preconditioner(self.levels.cycle())
     }
 
     /// Zero, or what full multigrid finds.
     fn start(&self, b: &Vector<f64>, ws: &Workspace) -> vcycle::Result<Vector<f64>> {
         let mut x = Vector::zeros_like(b)?;
-        if self.cycle.amg().fmg_start {
-            self.cycle.full_multigrid().apply(b, &mut x, ws)?;
+        if let Levels::Algebraic(_, cycle) = &self.levels
+            && cycle.amg().fmg_start
+        {
+            cycle.full_multigrid().apply(b, &mut x, ws)?;
         }
         Ok(x)
     }

@@ -82,7 +82,7 @@ def test_integers_are_converted_with_a_warning():
 
 
 def test_hierarchies_refuse_too(poisson):
-    with pytest.raises(TypeError, match="takes no `preconditioner`"):
+    with pytest.raises(TypeError, match="its `preconditioner` is `amg` or `struct-mg`"):
         vcycle.amg(poisson.A, preconditioner="ilu0")
     with pytest.raises(NotImplementedError, match="real matrices"):
         vcycle.amg(poisson.A.astype(complex))

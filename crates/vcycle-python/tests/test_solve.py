@@ -146,6 +146,14 @@ def test_parameters_of_what_is_chosen_are_keywords(poisson, residual):
     x, outcome = vcycle.solve(poisson.A, poisson.b, preconditioner="struct-mg", pre_sweeps=2,
                               precision="K64P32D32", return_outcome=True)
     assert outcome.config["preconditioner"]["pre-sweeps"] == 2 and residual(poisson.A, x, poisson.b) < 1e-8
+    assert outcome.config["preconditioner"]["precision"] == "sp"
+
+
+def test_structured_multigrid_is_updated(poisson, residual):
+    ml = vcycle.amg(poisson.A, preconditioner="struct-mg", precision="dp/hp", levels=[{"from": 1, "pre_sweeps": 1}])
+    assert residual(poisson.A, ml.solve(poisson.b), poisson.b) < 1e-8
+    twice = 2e8 * poisson.A
+    assert residual(twice, ml.update(twice).solve(poisson.b), poisson.b) < 1e-8
 
 
 @pytest.mark.parametrize("precision", ["dp", "sp", "dp/sp", "dp-sp", "dp-sp/dp-hp"])

@@ -1,11 +1,14 @@
 //! How often a level visits the next one.
 
+use std::any::Any;
 use std::sync::Arc;
 
+use super::level::Level;
+use super::operations::Operations;
 use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size};
+use crate::linop::{Converted, Footprint, LinOp, Size};
 use crate::scalar::Scalar;
 use crate::solver::{Fcg, Solver};
 use crate::stop::Stop;
@@ -58,50 +61,106 @@ text::named!(Cycle, "cycle");
 
 /// The cycles from one level down.
 #[derive(Clone, Debug)]
-pub(super) struct Cycles<T: Scalar> {
-    /// The level's matrix.
-    pub a: Arc<dyn LinOp<T>>,
+pub(crate) struct Cycles<T: Scalar> {
+    /// The level's matrix; none on the coarsest level, where a second visit has nothing to gain.
+    a: Option<Arc<dyn LinOp<T>>>,
     /// The cycle of the shape asked for.
     pub shaped: Arc<dyn LinOp<T>>,
     /// The V-cycle, which F-cycles need too.
     pub v: Arc<dyn LinOp<T>>,
     /// Full multigrid: a start for solvers.
     pub full: Arc<dyn LinOp<T>>,
-    /// Whether this is the coarsest level, where a second visit has nothing to gain.
-    pub last: bool,
 }
 
 impl<T: Scalar> Cycles<T> {
     /// An operator that is no cycle but the end of them: the coarsest solver.
-    pub fn coarsest(a: Arc<dyn LinOp<T>>, solver: Arc<dyn LinOp<T>>) -> Self {
+    pub fn coarsest(solver: Arc<dyn LinOp<T>>) -> Self {
         Self {
-            a,
+            a: None,
             v: Arc::clone(&solver),
             full: Arc::clone(&solver),
             shaped: solver,
-            last: true,
         }
+    }
+
+    /// The cycles from a level down that has others below.
+    ///
+    /// # Errors
+    /// When sizes do not fit.
+    pub fn over<C: Scalar>(
+        below: &Cycles<C>,
+        operations: Arc<dyn Operations<T, C>>,
+        cycle: Cycle,
+        number: usize,
+    ) -> Result<Self> {
+        let a = Arc::clone(operations.matrix());
+        let shaped = Level {
+            operations,
+            coarse: below.visited(cycle)?,
+            smooths: true,
+            number,
+            below: format!("level {}", number + 1),
+        };
+        let v: Arc<dyn LinOp<T>> = Arc::new(Level {
+            coarse: Arc::clone(&below.v),
+            ..shaped.clone()
+        });
+        let unsmoothed = shaped.clone().unsmoothed(Arc::clone(&below.full));
+        let second: Arc<dyn LinOp<T>> = match cycle {
+            Cycle::Full => Arc::clone(&v),
+            _ => Arc::new(shaped),
+        };
+        let full: Arc<dyn LinOp<T>> = Arc::new(Twice {
+            a: Arc::clone(&a),
+            first: Arc::new(unsmoothed),
+            second: Arc::clone(&second),
+        });
+        let shaped = match cycle {
+            Cycle::Full => Arc::clone(&full),
+            _ => second,
+        };
+        Ok(Self {
+            a: Some(a),
+            shaped,
+            v,
+            full,
+        })
+    }
+
+    /// The same for vectors of another precision.
+    ///
+    /// # Errors
+    /// When one type is real and the other complex.
+    pub fn seen_as<V: Scalar>(&self) -> Result<Cycles<V>> {
+        Ok(Cycles {
+            a: self.a.clone().map(seen_as).transpose()?,
+            shaped: seen_as(Arc::clone(&self.shaped))?,
+            v: seen_as(Arc::clone(&self.v))?,
+            full: seen_as(Arc::clone(&self.full))?,
+        })
     }
 
     /// What the level above applies as its coarse correction.
     ///
     /// # Errors
     /// When sizes do not fit.
-    pub fn visited(&self, cycle: Cycle) -> Result<Arc<dyn LinOp<T>>> {
+    fn visited(&self, cycle: Cycle) -> Result<Arc<dyn LinOp<T>>> {
         let shaped = Arc::clone(&self.shaped);
+        let Some(a) = &self.a else {
+            return Ok(shaped);
+        };
         let twice = |second: &Arc<dyn LinOp<T>>| Twice {
-            a: Arc::clone(&self.a),
+            a: Arc::clone(a),
             first: Arc::clone(&shaped),
             second: Arc::clone(second),
         };
         Ok(match cycle {
-            _ if self.last => shaped,
             Cycle::V => shaped,
             Cycle::Full => Arc::clone(&self.v),
             Cycle::W => Arc::new(twice(&shaped)),
             Cycle::F => Arc::new(twice(&self.v)),
             Cycle::K => Arc::new(
-                Solver::new(Fcg::default(), Arc::clone(&self.a))?
+                Solver::new(Fcg::default(), Arc::clone(a))?
                     .with_preconditioner(shaped)?
                     .stopping(Stop::fixed(KRYLOV_STEPS)),
             ),
@@ -109,12 +168,26 @@ impl<T: Scalar> Cycles<T> {
     }
 }
 
+/// An operator on vectors of `S` as one on vectors of `T`.
+///
+/// # Errors
+/// When one type is real and the other complex.
+pub(crate) fn seen_as<S: Scalar, T: Scalar>(
+    operator: Arc<dyn LinOp<S>>,
+) -> Result<Arc<dyn LinOp<T>>> {
+    let any: &dyn Any = &operator;
+    match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
+        Some(same) => Ok(Arc::clone(same)),
+        None => Ok(Arc::new(Converted::<S, T>::new(operator)?)),
+    }
+}
+
 /// `x = M b`, then `x += N (b - A x)`.
 #[derive(Debug)]
-pub(super) struct Twice<T: Scalar> {
-    pub a: Arc<dyn LinOp<T>>,
-    pub first: Arc<dyn LinOp<T>>,
-    pub second: Arc<dyn LinOp<T>>,
+struct Twice<T: Scalar> {
+    a: Arc<dyn LinOp<T>>,
+    first: Arc<dyn LinOp<T>>,
+    second: Arc<dyn LinOp<T>>,
 }
 
 impl<T: Scalar> LinOp<T> for Twice<T> {

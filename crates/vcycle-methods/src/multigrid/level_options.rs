@@ -89,8 +89,7 @@ pub struct LevelOptions {
 
 impl LevelOptions {
     fn is_for(&self, level: usize, rows: usize) -> bool {
-        let in_range = level >= self.from && self.to.is_none_or(|last| level <= last);
-        in_range && self.below_rows.is_none_or(|limit| rows < limit)
+        covers((self.from, self.to, self.below_rows), level, rows)
     }
 
     fn change(&self, amg: &mut Amg, level: usize) {
@@ -116,6 +115,16 @@ impl LevelOptions {
             amg.precision = precisions.at(level - self.from).into();
         }
     }
+}
+
+/// Whether a first level, a last level and a number of rows that it has to be below choose a level of so many rows.
+pub(crate) fn covers(
+    (from, to, below_rows): (usize, Option<usize>, Option<usize>),
+    level: usize,
+    rows: usize,
+) -> bool {
+    let in_range = level >= from && to.is_none_or(|last| level <= last);
+    in_range && below_rows.is_none_or(|limit| rows < limit)
 }
 
 fn change_unless<V: PartialEq>(auto: V, given: V, value: &mut V) {

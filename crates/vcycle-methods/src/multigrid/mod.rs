@@ -8,6 +8,9 @@
 //! [`Amg`] holds the parameters of all stages and makes a [`Hierarchy`], an operator whose
 //! application is one cycle: a preconditioner. Within it every [`Level`] is an operator too, the
 //! cycle from there down, in the [precisions](LevelPrecisions) chosen for it.
+//!
+//! There is one cycle: [`Level`] drives it over the [`Operations`] of a level. Those of algebraic levels are
+//! [composed](Composed) of operators; [structured](crate::structured) levels fuse them.
 
 mod amg;
 mod clock;
@@ -23,6 +26,7 @@ mod matrices;
 mod near_nullspace;
 #[cfg(test)]
 mod on_devices;
+mod operations;
 mod own;
 mod precision;
 mod report;
@@ -51,13 +55,16 @@ pub use amg::Amg;
 pub use coarsen::{Coarsen, Coarsening};
 pub use coarsest::{Coarsest, CoarsestRegistration, DenseLu, SolveCoarsest};
 pub use cycle::Cycle;
+pub(crate) use cycle::{Cycles, seen_as};
 pub use hierarchy::Hierarchy;
 pub use inner::Inner;
 pub use interpolate::{Interpolate, Interpolation};
 pub use level::Level;
 pub use level_options::LevelOptions;
+pub(crate) use level_options::covers;
 pub use maps::CoarseMaps;
 pub use near_nullspace::NearNullspace;
+pub use operations::{Composed, Guess, Operations};
 pub use own::Own;
 pub use precision::LevelPrecisions;
 pub use report::{LevelFacts, Report, StageTime};

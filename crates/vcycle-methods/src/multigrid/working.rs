@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsest::{Coarsest, CoarsestMethod, DenseLu, Smoothed};
-use super::cycle::{Cycle, Cycles, Twice};
-use super::level::Level;
+use super::cycle::{Cycle, Cycles};
 pub(super) use super::matrices::{Matrices, Transfer};
+use super::operations::Composed;
 use super::precision::of_transfer;
 use super::scaling::Factors;
 use super::smooth::{Relaxation, Smoothing};
@@ -99,8 +99,7 @@ where
         });
     }
     let (pre, post) = plan.smoothers(&a, smoothing, matrices.radius)?;
-    let shaped = Level {
-        number: level,
+    let composed = Composed {
         gain: plan.factors.gains[level],
         normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
         restrict: W::stored(Rounded {
@@ -113,42 +112,15 @@ where
         })?,
         pre,
         post,
-        coarse: below.visited(plan.amg.cycle)?,
         a: Arc::clone(&a),
-        below: format!("level {}", level + 1),
     };
-    let v: Arc<dyn LinOp<W>> = Arc::new(Level {
-        coarse: Arc::clone(&below.v),
-        ..shaped.clone()
-    });
-    let unsmoothed = shaped.clone().unsmoothed(below.full);
-    let cycle: Arc<dyn LinOp<W>> = match plan.amg.cycle {
-        Cycle::Full => Arc::clone(&v),
-        _ => Arc::new(shaped),
-    };
-    let full: Arc<dyn LinOp<W>> = Arc::new(Twice {
-        a: Arc::clone(&a),
-        first: Arc::new(unsmoothed),
-        second: Arc::clone(&cycle),
-    });
-    let shaped = match plan.amg.cycle {
-        Cycle::Full => Arc::clone(&full),
-        _ => cycle,
-    };
-    let (shaped, v) = match plan.collapses(level, a.size().rows) {
-        true => {
-            let dense: Arc<dyn LinOp<W>> = Arc::new(Dense::of_operator(shaped.as_ref(), plan.ws)?);
-            (Arc::clone(&dense), dense)
-        }
-        false => (shaped, v),
-    };
-    Ok(Cycles {
-        a,
-        shaped,
-        v,
-        full,
-        last: false,
-    })
+    let mut cycles = Cycles::over(&below, Arc::new(composed), plan.amg.cycle, level)?;
+    if plan.collapses(level, a.size().rows) {
+        let dense = Dense::of_operator(cycles.shaped.as_ref(), plan.ws)?;
+        cycles.shaped = Arc::new(dense);
+        cycles.v = Arc::clone(&cycles.shaped);
+    }
+    Ok(cycles)
 }
 
 /// The level that has none below.
@@ -164,7 +136,7 @@ where
     let coarsest = amg.coarsest.of(&matrices.a);
     if let Coarsest::Own(own) = coarsest {
         let solver = W::generate_by(own.factory().as_ref(), &a, plan.ws)?;
-        return Ok(Cycles::coarsest(a, solver));
+        return Ok(Cycles::coarsest(solver));
     }
     let solver: Arc<dyn LinOp<W>> = match coarsest.registration().map(|known| known.method) {
         None | Some(CoarsestMethod::Dense) => dense(&matrices.a, plan.executor)?,
@@ -198,7 +170,7 @@ where
             })
         }
     };
-    Ok(Cycles::coarsest(a, solver))
+    Ok(Cycles::coarsest(solver))
 }
 
 /// The dense factorisation; on a device the inverse, at least in single precision.

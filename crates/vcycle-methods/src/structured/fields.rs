@@ -3,8 +3,14 @@
 //! Solvers and CSR matrices store the numbers of one cell side by side. Kernels store those of one unknown side by
 //! side, so that a register is filled with neighbours along a line.
 
+use std::sync::Arc;
+
+use super::{StencilMatrix, Storage};
+use crate::cpu::stencil::Vectors;
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Size};
+use crate::operations::Finish;
 use crate::operations::strided::{to_fields, to_rows};
 use crate::reference::stencil::Start;
 use crate::scalar::Scalar;
@@ -33,7 +39,7 @@ pub(super) fn as_fields<V: Scalar>(
 }
 
 /// The other way round: `work` wants vectors cell by cell. What `y` held is not read.
-pub(super) fn as_rows<V: Scalar>(
+fn as_rows<V: Scalar>(
     unknowns: usize,
     x: &Vector<V>,
     y: &mut Vector<V>,
@@ -48,4 +54,65 @@ pub(super) fn as_rows<V: Scalar>(
     to_rows(unknowns, x, &mut input)?;
     work(&input, &mut output)?;
     to_fields(unknowns, &output, y)
+}
+
+/// A matrix as an operator on single vectors that are unknown by unknown.
+#[derive(Debug)]
+pub(super) struct InFields<M>(pub(super) Arc<StencilMatrix<M>>);
+
+impl<M: Storage, V: Vectors> LinOp<V> for InFields<M> {
+    fn size(&self) -> Size {
+        self.0.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.0.executor()
+    }
+
+    fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, _ws: &Workspace) -> Result<()> {
+        self.0.column(&Finish::Apply, x, y)
+    }
+
+    fn residual(
+        &self,
+        b: &Vector<V>,
+        x: &Vector<V>,
+        r: &mut Vector<V>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        self.0.column(&Finish::residual(b), x, r)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let bytes = self.0.bytes();
+        Footprint {
+            held: bytes,
+            moved: bytes,
+        }
+    }
+}
+
+/// An operator on vectors cell by cell as one on single vectors that are unknown by unknown.
+#[derive(Debug)]
+pub(super) struct InRows<V: Scalar> {
+    pub(super) unknowns: usize,
+    pub(super) inner: Arc<dyn LinOp<V>>,
+}
+
+impl<V: Scalar> LinOp<V> for InRows<V> {
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.inner.executor()
+    }
+
+    fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        as_rows(self.unknowns, x, y, ws, |x, y| self.inner.apply(x, y, ws))
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.inner.footprint()
+    }
 }

@@ -2,68 +2,57 @@
 
 use std::sync::Arc;
 
-use super::smoothing::Smoothing;
-use super::{Direction, Grid, StencilMatrix, Storage, Transfer};
+use super::smoothing::StencilSmoothing;
+use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::LinOp;
+use crate::linop::{Footprint, LinOp};
+use crate::multigrid::{Guess, Operations};
 use crate::operations::Finish;
 use crate::operations::transfer::{self as operations, TransferWeights};
 use crate::reference::stencil::Start;
 use crate::scalar::{Kind, Mixes, convert};
-use crate::vector::Vector;
+use crate::vector::{Scalars, Vector};
 
-/// What a cycle in arithmetic of `V` does on a level; vectors are unknown by unknown. Where the level is scaled all of it is about the
-/// scaled unknowns; [`enter`](Level::enter) and [`leave`](Level::leave) are the way in and out, and the
-/// transfers to the next level scale what they move on the fly.
-pub(super) trait Level<V: Vectors>: std::fmt::Debug + Send + Sync {
-    fn smooth(
-        &self,
-        sweep: (Direction, Start),
-        b: &Vector<V>,
-        x: &mut Vector<V>,
-        ws: &Workspace,
-    ) -> Result<()>;
-    /// The residual on the next grid; `swept` says that `x` is what one sweep forward makes of zeros.
-    fn restrict_residual(
-        &self,
-        swept: bool,
-        b: &Vector<V>,
-        x: &Vector<V>,
-        coarse: &mut Vector<V>,
-        ws: &Workspace,
-    ) -> Result<()>;
-    fn prolong(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()>;
+/// A level on a grid: vectors are unknown by unknown. Where it is scaled all of it is about the scaled unknowns,
+/// and the transfers to the next level scale what they move on the fly.
+pub(super) trait GridLevel<V: Vectors>: Operations<V> {
+    /// Lets the transfers lead to the unknowns of the next level: what goes there and comes back is multiplied by
+    /// its scales.
+    fn lead_to(&mut self, scales: Option<Arc<Vector<V>>>);
     /// Numbers by which right-hand sides are multiplied on the way in, solutions on the way out.
-    fn scales(&self) -> Option<&Vector<V>>;
-    fn grid(&self) -> Grid;
-    fn coarse(&self) -> Grid;
-    fn unknowns(&self) -> usize;
+    fn scales(&self) -> Option<&Arc<Vector<V>>>;
     /// Numbers stored in the matrix.
     fn entries(&self) -> usize;
     fn storage(&self) -> Kind;
     /// The matrix as it is stored, for products in double precision.
-    fn matrix(&self) -> Arc<dyn LinOp<f64>>;
+    fn stored_matrix(&self) -> Arc<dyn LinOp<f64>>;
     /// Bytes of the matrix, and of all else.
     fn bytes(&self) -> (usize, usize);
 }
 
 /// A level with its matrix stored in `M`.
 #[derive(Debug)]
-pub(super) struct Stored<M, V> {
+pub(super) struct Stored<M, V: Vectors> {
     pub(super) a: Arc<StencilMatrix<M>>,
+    /// The same for vectors of the level.
+    pub(super) product: Arc<dyn LinOp<V>>,
     /// One axis after the other, from this level on.
     pub(super) transfers: Vec<Transfer<M>>,
     pub(super) scales: Option<Scales<V>>,
-    pub(super) smoothing: Smoothing<M, V>,
+    /// Those of the next level.
+    pub(super) next: Option<Arc<Vector<V>>>,
+    pub(super) smoothing: StencilSmoothing<M, V>,
+    /// Sweeps before and after the correction.
+    pub(super) sweeps: [usize; 2],
 }
 
 /// The numbers of a scaled level: `scales` and, where the levels below are those of the matrix before
 /// it was scaled, their inverses.
 #[derive(Debug)]
 pub(super) struct Scales<V> {
-    pub(super) scales: Vector<V>,
+    pub(super) scales: Arc<Vector<V>>,
     pub(super) inverses: Option<Vector<V>>,
 }
 
@@ -75,7 +64,7 @@ impl<V: Vectors> Scales<V> {
             Vector::from_column(executor, values)
         };
         Self {
-            scales: vector(|scale| scale),
+            scales: Arc::new(vector(|scale| scale)),
             inverses: alone.then(|| vector(|scale| 1.0 / scale)),
         }
     }
@@ -101,28 +90,20 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
     }
 }
 
-impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
-    fn smooth(
+impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
+    /// The residual on the next grid, which is not scaled.
+    fn restricted(
         &self,
-        sweep: (Direction, Start),
         b: &Vector<V>,
-        x: &mut Vector<V>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let _stage = ws.stage_of("smoothing", || self.a.bytes() + 3 * b.bytes());
-        self.smoothing.smooth(&self.a, sweep, b, x, ws)
-    }
-
-    fn restrict_residual(
-        &self,
-        swept: bool,
-        b: &Vector<V>,
-        x: &Vector<V>,
+        guess: Guess<'_, V>,
         coarse: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
         let _stage = ws.stage_of("residual", || self.a.bytes() + 2 * b.bytes());
-        let swept = swept && self.smoothing.is_gauss_seidel();
+        let (x, swept) = match guess {
+            Guess::Zero(x) => (x, false),
+            Guess::Smoothed(x) => (x, self.sweeps[0] == 1 && self.smoothing.is_gauss_seidel()),
+        };
         let (a, transfers, vectors) = (self.a.operand(), self.transfers(), (self.q(), b, x));
         if operations::restrict_residual(a, transfers, vectors, swept, coarse, ws)? {
             return Ok(());
@@ -134,30 +115,94 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
         restrict_through(&self.transfers, self.q(), &r, coarse, ws)
     }
 
-    fn prolong(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+    /// Adds a correction from the next grid, which is not scaled.
+    fn add(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let _stage = ws.stage_of("prolongation", || self.bytes().1 + 2 * x.bytes());
-        let (shape, from) = ((self.grid(), self.unknowns()), (self.q(), coarse));
-        if operations::add_prolonged(shape, self.transfers(), from, x, ws)? {
+        let shape = (self.a.grid(), self.a.unknowns());
+        if operations::add_prolonged(shape, self.transfers(), (self.q(), coarse), x, ws)? {
             return Ok(());
         }
         prolong_through(&self.transfers, self.q(), coarse, (x, true), ws)
     }
+}
 
-    fn scales(&self) -> Option<&Vector<V>> {
+impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
+    fn matrix(&self) -> &Arc<dyn LinOp<V>> {
+        &self.product
+    }
+
+    /// Gauss-Seidel forward.
+    fn smooth_from_zero(&self, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        let moved = || self.sweeps[0] * (self.a.bytes() + 3 * b.bytes());
+        let _stage = ws.stage_of("pre-smoothing", moved);
+        if self.sweeps[0] == 0 {
+            x.fill(V::zero())?;
+        }
+        let mut start = Start::Zero;
+        for _ in 0..self.sweeps[0] {
+            let sweep = (Direction::Forward, start);
+            self.smoothing.smooth(&self.a, sweep, b, x, ws)?;
+            start = Start::Guess;
+        }
+        Ok(())
+    }
+
+    /// Gauss-Seidel backward: with equally many sweeps the cycle is symmetric where the matrix is.
+    fn smooth(&self, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        let moved = || self.sweeps[1] * (self.a.bytes() + 3 * b.bytes());
+        let _stage = ws.stage_of("post-smoothing", moved);
+        let sweep = (Direction::Backward, Start::Guess);
+        (0..self.sweeps[1]).try_for_each(|_| self.smoothing.smooth(&self.a, sweep, b, x, ws))
+    }
+
+    fn restrict_residual(
+        &self,
+        b: &Vector<V>,
+        x: Guess<'_, V>,
+        restricted: &mut Vector<V>,
+        _norms: &mut Scalars<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let Some(next) = &self.next else {
+            return self.restricted(b, x, restricted, ws);
+        };
+        let mut unscaled = ws.vector_like::<V, V>(restricted)?;
+        self.restricted(b, x, &mut unscaled, ws)?;
+        restricted.scale_rows(next, false, &unscaled)
+    }
+
+    fn add_prolonged(
+        &self,
+        correction: &Vector<V>,
+        _norms: &Scalars<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let Some(next) = &self.next else {
+            return self.add(correction, x, ws);
+        };
+        let mut unscaled = ws.vector_like::<V, V>(correction)?;
+        unscaled.scale_rows(next, false, correction)?;
+        self.add(&unscaled, x, ws)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let passes = 1 + self.sweeps[0] + self.sweeps[1];
+        let (matrix, other) = self.bytes();
+        Footprint {
+            held: matrix + other,
+            moved: passes * matrix + 2 * other,
+        }
+    }
+}
+
+impl<M: Storage, V: Vectors + Mixes<V, V>> GridLevel<V> for Stored<M, V> {
+    fn lead_to(&mut self, scales: Option<Arc<Vector<V>>>) {
+        self.next = scales;
+    }
+
+    fn scales(&self) -> Option<&Arc<Vector<V>>> {
         self.scales.as_ref().map(|scales| &scales.scales)
-    }
-
-    fn grid(&self) -> Grid {
-        self.a.grid()
-    }
-
-    fn coarse(&self) -> Grid {
-        let last = self.transfers.last().expect("levels have transfers");
-        last.coarse()
-    }
-
-    fn unknowns(&self) -> usize {
-        self.a.unknowns()
     }
 
     fn entries(&self) -> usize {
@@ -168,7 +213,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Level<V> for Stored<M, V> {
         M::KIND
     }
 
-    fn matrix(&self) -> Arc<dyn LinOp<f64>> {
+    fn stored_matrix(&self) -> Arc<dyn LinOp<f64>> {
         Arc::clone(&self.a) as _
     }
 

@@ -4,19 +4,17 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::cycle::VCycle;
-use super::outer::Outer;
-use super::setup::{set_up_double, set_up_single};
+use super::level_options::GridLevelOptions;
+use super::reuse::GridSetup;
+use super::setup::set_up;
 use super::survey::Survey;
-use super::{Grid, Smoother, StencilMatrix};
-use crate::cpu::stencil::Vectors;
-use crate::error::ConfigError;
+use super::{Grid, StencilMatrix, StencilSmoother};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::STRUCTURED;
-use crate::linop::{Converted, Factory, LinOp, entries};
+use crate::linop::{Factory, LinOp, entries};
 use crate::matrix::Csr;
-use crate::multigrid::{LevelPrecisions, LevelScaling, Report};
+use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, Report, seen_as};
 use crate::operations::on_host;
 use crate::precision::{Precision, Unit};
 use crate::registration::{Component, Need, Registration, Symmetry};
@@ -28,7 +26,7 @@ use crate::scalar::{Kind, Mixes, Scalar};
 /// All levels are made in double precision: cells are halved along the axes they are strongly coupled
 /// along, interpolation follows the matrix, products are formed in stencil form. Then every level is
 /// scaled where its numbers leave the range of half precision, and rounded (set-up-then-scale, Zong et
-/// al. 2024). The cycle is a V with Gauss-Seidel in eight colours.
+/// al. 2024). Cycles are those of all multigrid, with Gauss-Seidel in eight colours.
 ///
 /// **Choose it** wherever it can be: no index is stored, and memory is what a solve waits for.
 ///
@@ -58,11 +56,16 @@ pub struct StructMg {
     /// first level where too many numbers are too small.
     pub shift_level: Option<usize>,
     /// What smooths.
-    pub smoother: Smoother,
+    pub smoother: StencilSmoother,
     /// Sweeps before the correction.
     pub pre_sweeps: usize,
     /// Sweeps after the correction.
     pub post_sweeps: usize,
+    /// Levels that have other options.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<GridLevelOptions>,
+    /// How often a level visits the next one.
+    pub cycle: Cycle,
     /// Axes along which cells are coupled less than this part of the strongest are not halved.
     pub semicoarsening: f64,
     /// Up to this many cells a level is solved by a dense factorisation.
@@ -77,9 +80,11 @@ impl Default for StructMg {
             precision: None,
             scaling: LevelScaling::default(),
             shift_level: None,
-            smoother: Smoother::default(),
+            smoother: StencilSmoother::default(),
             pre_sweeps: 2,
             post_sweeps: 2,
+            levels: Vec::new(),
+            cycle: Cycle::default(),
             semicoarsening: 0.5,
             coarsest_cells: 200,
             grid: None,
@@ -97,12 +102,12 @@ pub struct Generated<T: Scalar> {
     /// its numbers exactly, unless storage is to be in double precision. None where that is no better than
     /// what was given.
     pub matrix: Option<Arc<dyn LinOp<T>>>,
-    /// Its levels.
+    /// Its levels; the notes say what was chosen and why.
     pub report: Report,
     /// The parameters with the precision that was chosen.
     pub parameters: StructMg,
-    /// What was chosen and why; empty where nothing was.
-    pub note: String,
+    /// What other matrices of the same stencil can share.
+    pub setup: GridSetup,
 }
 
 impl StructMg {
@@ -111,63 +116,61 @@ impl StructMg {
     /// # Errors
     /// For a matrix that is no stencil on a grid, naming the entry; for a zero diagonal, or one that is
     /// not positive where scaling needs its root; for values that overflow in a precision that was asked
-    /// for without scaling; for a precision that is not the solver's.
+    /// for without scaling; for vectors in half precision.
     pub fn generate_with_report<T: Mixes<T, T>>(
         &self,
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
         let _stage = ws.stage("struct-mg set-up", 0);
-        let executor = a.executor().clone();
-        on_host(&executor, STRUCTURED);
-        let a = self.stencil(a.as_ref())?;
-        let asked = self.precision.as_ref();
-        let asked = asked.map(|asked| asked.capped(solver_unit::<T>()));
-        let storage = asked
-            .as_ref()
-            .map_or(Unit::Half, |asked| asked.at(0).matrix);
+        on_host(a.executor(), STRUCTURED);
+        let stencil = self.stencil(a.as_ref())?;
+        self.of_stencil(stencil, None, a.executor(), ws)
+    }
+
+    /// The same of a stencil matrix on the host; levels may be known by the axes they are halved along.
+    pub(super) fn of_stencil<T: Mixes<T, T>>(
+        &self,
+        a: Cow<'_, StencilMatrix<f64>>,
+        axes: Option<&[Vec<usize>]>,
+        executor: &Executor,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        let mut parameters = self.clone().capped(solver_unit::<T>());
+        let asked = parameters.precision.as_ref();
+        let storage = asked.map_or(Unit::Half, |asked| asked.at(0).matrix);
         let kind = storage.kind(false).expect("real numbers of any unit");
         let survey = Survey::new(&a, kind);
         if !survey.is_finite() {
             a.check_finite()?;
         }
-        let largest = survey.largest();
-        let (precision, note) = match asked {
-            Some(asked) => (asked, String::new()),
-            None => chosen(&a, largest, solver_unit::<T>()),
-        };
-        let compute = working(&precision)?;
-        if compute == Unit::Single && largest > MOST_SINGLE {
+        let (largest, mut notes) = (survey.largest(), Vec::new());
+        if parameters.precision.is_none() {
+            let (precision, note) = chosen(&a, largest, solver_unit::<T>());
+            parameters.precision = Some(precision);
+            notes.push(note);
+        }
+        if parameters.has_single_vectors() && largest > MOST_SINGLE {
             return Err(beyond_single(&a));
         }
-        let parameters = Self {
-            precision: Some(precision.clone()),
-            grid: Some(a.grid()),
-            ..self.clone()
-        };
+        parameters.grid = Some(a.grid());
         let known = (Cow::Borrowed(&*a), survey);
-        let (operator, report, finest) = match compute {
-            Unit::Double => {
-                let ready = set_up_double(&parameters, &precision, known, &executor, ws)?;
-                let finest = ready.cycle.finest();
-                (outside(ready.cycle)?, ready.report, finest)
-            }
-            _ => {
-                let ready = set_up_single(&parameters, &precision, known, &executor, ws)?;
-                let finest = ready.cycle.finest();
-                (outside(ready.cycle)?, ready.report, finest)
-            }
-        };
+        let ready = set_up(&parameters, axes, known, executor, ws)?;
+        let setup = GridSetup::new(&parameters, &a, ready.axes);
+        let unknowns = a.unknowns();
         let matrix = match T::KIND {
-            Kind::F64 => for_products((a, survey), finest, &executor),
+            Kind::F64 => for_products((a, survey), ready.finest, executor),
             _ => None,
         };
         Ok(Generated {
-            operator,
+            operator: ready.cycle.outside(unknowns)?,
             matrix: matrix.map(seen_as::<f64, T>).transpose()?,
-            report,
+            report: Report {
+                notes,
+                ..ready.report
+            },
             parameters,
-            note,
+            setup,
         })
     }
 
@@ -258,25 +261,6 @@ fn for_products(
     }
 }
 
-/// Of the cycle's vectors: one for all levels.
-fn working(precision: &LevelPrecisions) -> Result<Unit> {
-    let working = precision.at(0).working;
-    let is_known = matches!(working, Unit::Double | Unit::Single);
-    match is_known && precision.listed().all(|level| level.working == working) {
-        true => Ok(working),
-        false => Err(ConfigError::BadValue {
-            place: "struct-mg".to_owned(),
-            key: "precision".to_owned(),
-            value: precision.to_string(),
-            reason:
-                "vectors are in `dp` or `sp`, the same on all levels; matrices may be narrower, \
-                     as in `sp/hp`"
-                    .to_owned(),
-        }
-        .into()),
-    }
-}
-
 fn solver_unit<T: Scalar>() -> Unit {
     match T::KIND {
         Kind::F64 | Kind::C64 => Unit::Double,
@@ -306,21 +290,4 @@ fn chosen(a: &StencilMatrix<f64>, largest: f64, solver: Unit) -> (LevelPrecision
     let precision = LevelPrecisions::from(Precision { working, matrix }).capped(solver);
     let note = format!("struct-mg {precision}: values up to {largest:.1e} {why}");
     (precision, note)
-}
-
-/// A cycle on vectors of `V` as an operator on vectors of `T`.
-fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(cycle: VCycle<V>) -> Result<Arc<dyn LinOp<T>>> {
-    match cycle.executor().is_device() {
-        true => seen_as::<V, T>(Arc::new(cycle)),
-        false => Ok(Arc::new(Outer::<V, T>::new(cycle))),
-    }
-}
-
-/// An operator on vectors of `S` as one on vectors of `T`.
-fn seen_as<S: Scalar, T: Scalar>(operator: Arc<dyn LinOp<S>>) -> Result<Arc<dyn LinOp<T>>> {
-    let any: &dyn Any = &operator;
-    match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
-        Some(same) => Ok(Arc::clone(same)),
-        None => Ok(Arc::new(Converted::<S, T>::new(operator)?)),
-    }
 }

@@ -95,8 +95,8 @@ fn incomplete_factorisations_smooth() {
             };
             iterations(spec, &parameters)
         };
-        let sweeps = with(Smoother::GaussSeidel);
-        for smoother in [Smoother::Dilu, Smoother::Ilu0] {
+        let sweeps = with(StencilSmoother::GaussSeidel);
+        for smoother in [StencilSmoother::Dilu, StencilSmoother::Ilu0] {
             let found = with(smoother);
             assert!(
                 found <= sweeps,
@@ -115,7 +115,10 @@ fn blocks_are_factorised() {
         };
         iterations("solid-3D:8x7x6", &parameters)
     };
-    let (sweeps, found) = (with(Smoother::GaussSeidel), with(Smoother::Ilu0));
+    let (sweeps, found) = (
+        with(StencilSmoother::GaussSeidel),
+        with(StencilSmoother::Ilu0),
+    );
     assert!(found < sweeps, "{sweeps} and {found} iterations");
 }
 
@@ -129,9 +132,12 @@ fn polynomials_smooth() {
             };
             iterations(spec, &parameters)
         };
-        let (sweeps, jacobi) = (with(Smoother::GaussSeidel), with(Smoother::Jacobi));
+        let (sweeps, jacobi) = (
+            with(StencilSmoother::GaussSeidel),
+            with(StencilSmoother::Jacobi),
+        );
         assert!(jacobi <= 2 * sweeps, "{spec}: {sweeps} and {jacobi}");
-        let chebyshev = with(Smoother::Chebyshev);
+        let chebyshev = with(StencilSmoother::Chebyshev);
         assert!(chebyshev < jacobi, "{spec}: {jacobi} and {chebyshev}");
     }
 }
@@ -200,6 +206,121 @@ fn levels_from_the_shift_on_are_single() {
 }
 
 #[test]
+fn precisions_differ_by_level() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "laplace27e8:12");
+    for (text, expected) in [
+        ("dp/hp", ["dp/hp", "dp/hp"]),
+        ("sp/hp-sp", ["sp/hp", "sp"]),
+        ("dp-sp/dp-hp", ["dp", "sp/hp"]),
+        ("sp-dp/hp-dp", ["sp/hp", "dp"]),
+    ] {
+        let made = parameters(text).generate_with_report(&a, &ws).unwrap();
+        let levels = &made.report.levels;
+        let found = [0, 1].map(|level| levels[level].precision.to_string());
+        assert_eq!(found, expected, "{text}");
+        assert!(
+            iterations("laplace27e8:12", &parameters(text)) <= 10,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn cycles_have_the_shapes_of_all_multigrid() {
+    for spec in ["laplace27e8:9x8x7", "elasticity:4x4x3"] {
+        let with = |cycle: &str, precision: &str| StructMg {
+            cycle: cycle.parse().unwrap(),
+            coarsest_cells: 10,
+            pre_sweeps: 1,
+            post_sweeps: 1,
+            ..parameters(precision)
+        };
+        for precision in ["dp", "dp-sp/hp"] {
+            let v = iterations(spec, &with("v", precision));
+            for cycle in ["w", "f"] {
+                let found = iterations(spec, &with(cycle, precision));
+                assert!(found <= v, "{spec} {cycle} {precision}: {v} and {found}");
+            }
+        }
+        assert!(iterations(spec, &with("k", "dp")) <= iterations(spec, &with("v", "dp")) + 1);
+    }
+}
+
+#[test]
+fn levels_have_options_of_their_own() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "laplace27:24");
+    let text = r#"{"precision": "sp/hp", "coarsest-cells": 20, "levels": [
+        {"from": 1, "smoother": "ilu0", "pre-sweeps": 1, "post-sweeps": 1},
+        {"below-rows": 300, "precision": "sp"}]}"#;
+    let parameters: StructMg = serde_json::from_str(text).unwrap();
+    let again = serde_json::to_string(&parameters).unwrap();
+    assert_eq!(
+        serde_json::from_str::<StructMg>(&again).unwrap(),
+        parameters
+    );
+    let report = parameters.generate_with_report(&a, &ws).unwrap().report;
+    let told = |level: usize| {
+        let facts = &report.levels[level];
+        format!("{} {}", facts.precision, facts.smoother)
+    };
+    assert_eq!(told(0), "sp/hp gs 2+2 24x24x24");
+    assert_eq!(told(1), "sp/hp ilu0 1+1 12x12x12");
+    assert_eq!(told(2), "sp ilu0 1+1 6x6x6");
+    assert!(iterations("laplace27:24", &parameters) <= 12);
+    let unknown = r#"{"levels": [{"interpolation": "direct"}]}"#;
+    let unknown = serde_json::from_str::<StructMg>(unknown).unwrap_err();
+    assert!(
+        unknown
+            .to_string()
+            .contains("unknown field `interpolation`")
+    );
+}
+
+#[test]
+fn updates_make_what_a_new_set_up_makes_on_the_same_grids() {
+    let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
+    let a = problem(&cpu, "aniso7:12,0.001");
+    let first = StructMg::default().generate_with_report(&a, &ws).unwrap();
+    let mut other = gallery::build("aniso7:12,0.001", &cpu).unwrap().matrix;
+    other
+        .values_mut()
+        .iter_mut()
+        .for_each(|value| *value *= 1e8);
+    let other: Arc<dyn LinOp<f64>> = Arc::new(other);
+    let updated = first.setup.update_values(&other, &ws).unwrap();
+    let rows = |made: &Generated<f64>| {
+        let levels = made.report.levels.iter();
+        levels.map(|level| level.rows).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&updated), rows(&first));
+    assert!(updated.report.levels[0].scaled && !first.report.levels[0].scaled);
+    let anew = StructMg::default()
+        .generate_with_report(&other, &ws)
+        .unwrap();
+    let b = Vector::filled(&cpu, a.size().rows, 1, 1.0).unwrap();
+    let applied = |made: &Generated<f64>| {
+        let mut x = Vector::zeros_like(&b).unwrap();
+        made.operator.apply(&b, &mut x, &ws).unwrap();
+        x.to_vec()
+    };
+    assert_eq!(applied(&updated), applied(&anew));
+    let isotropic = first
+        .setup
+        .update_values(&problem(&cpu, "poisson7:12"), &ws);
+    assert_eq!(rows(&isotropic.unwrap()), rows(&first));
+    let refused = first
+        .setup
+        .update_values(&problem(&cpu, "poisson27:12"), &ws);
+    assert!(matches!(refused, Err(Error::InvalidStructure { .. })));
+    let refused = first
+        .setup
+        .update_values(&problem(&cpu, "poisson7:11"), &ws);
+    assert!(matches!(refused, Err(Error::SizeMismatch { .. })));
+}
+
+#[test]
 fn weak_axes_are_not_halved() {
     let (cpu, ws) = (Executor::cpu_with_threads(1).unwrap(), Workspace::new());
     let a = problem(&cpu, "aniso7:16,0.001");
@@ -264,7 +385,7 @@ fn what_cannot_be_preconditioned_is_named() {
     let made = |a: &Arc<dyn LinOp<f64>>, parameters: &StructMg| {
         parameters
             .generate_with_report(a, &ws)
-            .map(|made| made.note)
+            .map(|made| made.report.notes.concat())
     };
     let a = problem(&cpu, "lshape:o1,l2");
     let refused = made(&a, &StructMg::default());

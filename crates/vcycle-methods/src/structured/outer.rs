@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::columns::by_column;
-use super::cycle::VCycle;
+use super::entrance::Entrance;
 use crate::cpu::stencil::{Vectors, multiply};
 use crate::cpu::{Shared, stream};
 use crate::error::Result;
@@ -24,12 +24,12 @@ const TASK: usize = 64 * 1024;
 /// one pass.
 #[derive(Debug)]
 pub(super) struct Outer<V: Vectors, T> {
-    cycle: VCycle<V>,
+    cycle: Entrance<V>,
     outside: PhantomData<fn(T) -> T>,
 }
 
 impl<V: Vectors, T> Outer<V, T> {
-    pub(super) fn new(cycle: VCycle<V>) -> Self {
+    pub(super) fn new(cycle: Entrance<V>) -> Self {
         Self {
             cycle,
             outside: PhantomData,
@@ -50,10 +50,10 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Outer<V, T> {
         let executor = self.cycle.executor();
         check_apply("struct-mg", self.cycle.size(), executor, b, x)?;
         by_column(b, x, ws, |b, x| {
-            let scales = self.cycle.scales();
+            let scales = self.cycle.scales.as_deref();
             let as_is = self.cycle.unknowns == 1 && scales.is_none();
             if let (true, Some((b, x))) = (as_is, same::<V, T>(b, x)) {
-                return self.cycle.visit_first(b, x, ws);
+                return self.cycle.cycle.apply(b, x, ws);
             }
             let mut right = ws.vector::<V>(executor, b.rows(), 1)?;
             let mut solution = ws.vector::<V>(executor, b.rows(), 1)?;
@@ -63,7 +63,7 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Outer<V, T> {
                 scales: scales.map(Vector::host).transpose()?,
             };
             order.enter(b.host()?, right.host_mut()?);
-            self.cycle.visit_first(&right, &mut solution, ws)?;
+            self.cycle.cycle.apply(&right, &mut solution, ws)?;
             order.leave(solution.host()?, x.host_mut()?);
             Ok(())
         })

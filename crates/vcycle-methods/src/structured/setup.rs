@@ -5,18 +5,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::coarsen::coarsened;
-use super::cycle::VCycle;
-use super::level::{Level, Scales, Stored};
+use super::cycles::{AnyDown, AnyLevel, Down};
+use super::fields::{InFields, InRows};
+use super::level::{GridLevel, Scales, Stored};
+use super::level_options::OnLevel;
 use super::lines::add;
 use super::scaling::{InRange, in_range, round, scaled, stored};
-use super::smoothing::Smoothing;
+use super::smoothing::StencilSmoothing;
 use super::survey::Survey;
-use super::{Smoother, StencilMatrix, Storage, StructMg, Transfer};
+use super::{StencilMatrix, StencilSmoother, Storage, StructMg, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::LinOp;
-use crate::multigrid::{DenseLu, LevelFacts, LevelPrecisions, LevelScaling, Report, StageTime};
+use crate::multigrid::{DenseLu, LevelFacts, LevelScaling, Report, StageTime};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, bf16, f16};
 
@@ -31,16 +33,19 @@ const SAMPLE: usize = 1024;
 /// A level before it is stored.
 struct Made<'a> {
     a: Cow<'a, StencilMatrix<f64>>,
+    /// Along which the next grid is coarser.
+    axes: Vec<usize>,
     transfers: Vec<Transfer<f64>>,
     seconds: f64,
 }
 
 /// The levels of a matrix, all in double precision, the last one without transfers; matrices are rounded to a
-/// type, where it is given, before the next one is made of them.
+/// type, where it is given, before the next one is made of them. The axes to halve may be known.
 fn made_levels<'a>(
     parameters: &StructMg,
     mut a: Cow<'a, StencilMatrix<f64>>,
     rounded: Option<Kind>,
+    known: Option<&[Vec<usize>]>,
     ws: &Workspace,
 ) -> Result<Vec<Made<'a>>> {
     let mut levels = Vec::new();
@@ -50,9 +55,10 @@ fn made_levels<'a>(
         if let Some(kind) = rounded {
             round(a.to_mut(), kind);
         }
-        let axes = match a.grid().cells() <= parameters.coarsest_cells.max(1) {
-            true => Vec::new(),
-            false => strong_axes(&a, parameters.semicoarsening),
+        let axes = match known {
+            Some(known) => known.get(levels.len()).cloned().unwrap_or_default(),
+            None if a.grid().cells() <= parameters.coarsest_cells.max(1) => Vec::new(),
+            None => strong_axes(&a, parameters.semicoarsening),
         };
         let (transfers, coarse) = match axes.is_empty() {
             true => (Vec::new(), None),
@@ -61,6 +67,7 @@ fn made_levels<'a>(
         let seconds = begin.elapsed().as_secs_f64();
         levels.push(Made {
             a,
+            axes,
             transfers,
             seconds,
         });
@@ -116,96 +123,113 @@ fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
 }
 
 /// The cycle and what can be told about it.
-pub(super) struct Ready<V: Vectors> {
-    pub(super) cycle: VCycle<V>,
+pub(super) struct Ready {
+    pub(super) cycle: AnyDown,
     pub(super) report: Report,
+    /// The matrix of the finest level and what it is stored in, if it is not scaled.
+    pub(super) finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
+    /// The axes along which each level but the coarsest is halved.
+    pub(super) axes: Vec<Vec<usize>>,
 }
 
-/// Makes all levels and stores them on an executor: arithmetic in `V`, matrices as the precisions say up to the
-/// level from which on they are in `V`, too.
-fn set_up<V: Vectors + Storage + Mixes<V, V>>(
+/// Makes all levels, along axes that may be known, and stores them on an executor: matrices as the precisions say up
+/// to the level from which on they are in the precision of vectors, too.
+pub(super) fn set_up(
     parameters: &StructMg,
-    precisions: &LevelPrecisions,
+    axes: Option<&[Vec<usize>]>,
     (mut a, survey): (Cow<'_, StencilMatrix<f64>>, Survey),
     executor: &Executor,
     ws: &Workspace,
-) -> Result<Ready<V>>
-where
-    StencilMatrix<V>: LinOp<V>,
-{
+) -> Result<Ready> {
     let (unknowns, cells) = (a.unknowns(), a.grid().cells());
     a.check_diagonal("struct-mg")?;
     let first =
         parameters.scaling == LevelScaling::ScaleThenSetup && cells > parameters.coarsest_cells;
-    let finest = kind(precisions.at(0).matrix);
+    let finest = kind(parameters.on_level(0, cells * unknowns)?.precision.matrix);
     let (mut survey, mut outer) = (Some(survey.beside(&a, finest)), None);
     if first && survey.take().is_some_and(|survey| survey.leaves_range) {
         let made = in_range::<f64>(&a, finest, ROOM_FOR_SUMS, 0)?;
         (a, outer) = (Cow::Owned(made.a), Some(made.scales));
     }
-    let mut made = made_levels(parameters, a, first.then_some(finest), ws)?;
+    let mut made = made_levels(parameters, a, first.then_some(finest), axes, ws)?;
     let _stage = ws.stage("storing levels", 0);
     let coarsest = made.pop().expect("there is one level at least");
-    let mut report = Report::default();
-    let mut levels: Vec<Box<dyn Level<V>>> = Vec::new();
-    let mut narrow = true;
+    let axes = made.iter().map(|level| level.axes.clone()).collect();
+    let (mut report, mut levels, mut narrow) = (Report::default(), Vec::new(), true);
     for (number, made) in made.into_iter().enumerate() {
-        let (products, begin) = (made.seconds, Instant::now());
-        let unit = precisions.at(number).matrix;
-        let known = survey
-            .take()
-            .unwrap_or_else(|| Survey::new(&made.a, kind(unit)));
         let parts = Parts {
             parameters,
+            on: parameters.on_level(number, made.a.size().rows)?,
             number,
-            a: &made.a,
-            transfers: &made.transfers,
+            made: &made,
             executor,
             ws,
         };
-        let level = parts.stored_in(unit, known, outer.take(), &mut narrow)?;
-        let seconds = [products, begin.elapsed().as_secs_f64()];
-        report
-            .levels
-            .push(facts(level.as_ref(), parameters, seconds));
+        let (level, facts) = parts.any_level(survey.take(), outer.take(), &mut narrow)?;
+        report.levels.push(facts);
         levels.push(level);
     }
+    let last = parameters.on_level(levels.len(), coarsest.a.size().rows)?;
     report.coarsest = "dense";
-    report.levels.push(coarsest_facts::<V>(&coarsest));
-    let cycle = VCycle {
-        executor: executor.clone(),
-        rows: cells * unknowns,
-        unknowns,
-        levels,
-        coarsest: factorised_densely(&coarsest.a, executor)?,
-        sweeps: [parameters.pre_sweeps, parameters.post_sweeps],
-    };
-    Ok(Ready { cycle, report })
+    report
+        .levels
+        .push(coarsest_facts(&coarsest, last.precision.working));
+    let finest = levels.first().and_then(AnyLevel::unscaled);
+    let mut cycle = solved(&coarsest.a, last.precision.working, executor)?;
+    for (number, level) in levels.into_iter().enumerate().rev() {
+        cycle = cycle.below(level, parameters.cycle, number)?;
+    }
+    Ok(Ready {
+        cycle,
+        report,
+        finest,
+        axes,
+    })
 }
 
 /// What a level is made of besides its matrix as it is stored.
 struct Parts<'p> {
     parameters: &'p StructMg,
+    on: OnLevel,
     number: usize,
-    a: &'p StencilMatrix<f64>,
-    transfers: &'p [Transfer<f64>],
+    made: &'p Made<'p>,
     executor: &'p Executor,
     ws: &'p Workspace,
 }
 
 impl Parts<'_> {
-    /// [`stored`](Self::stored) in a precision; what is wider than `V` is in `V`.
+    /// The level and what can be told about it.
+    fn any_level(
+        &self,
+        survey: Option<Survey>,
+        outer: Option<Vec<f64>>,
+        narrow: &mut bool,
+    ) -> Result<(AnyLevel, LevelFacts)> {
+        let begin = Instant::now();
+        let kind = kind(self.on.precision.matrix);
+        let survey = survey.unwrap_or_else(|| Survey::new(&self.made.a, kind));
+        Ok(match self.on.precision.working {
+            Unit::Double => {
+                let level = self.stored_in::<f64>(survey, outer, narrow)?;
+                let facts = self.facts(level.as_ref(), begin.elapsed().as_secs_f64());
+                (AnyLevel::Double(level), facts)
+            }
+            _ => {
+                let level = self.stored_in::<f32>(survey, outer, narrow)?;
+                let facts = self.facts(level.as_ref(), begin.elapsed().as_secs_f64());
+                (AnyLevel::Single(level), facts)
+            }
+        })
+    }
+
+    /// [`stored`](Self::stored) in its precision.
     fn stored_in<V: Vectors + Storage + Mixes<V, V>>(
         &self,
-        unit: Unit,
         survey: Survey,
         outer: Option<Vec<f64>>,
         narrow: &mut bool,
-    ) -> Result<Box<dyn Level<V>>>
-    where
-        StencilMatrix<V>: LinOp<V>,
-    {
-        match unit {
+    ) -> Result<Box<dyn GridLevel<V>>> {
+        match self.on.precision.matrix {
             Unit::Half => self.stored::<f16, V>(survey, outer, narrow),
             Unit::Bfloat => self.stored::<bf16, V>(survey, outer, narrow),
             Unit::Single => self.stored::<f32, V>(survey, outer, narrow),
@@ -220,15 +244,15 @@ impl Parts<'_> {
         survey: Survey,
         outer: Option<Vec<f64>>,
         narrow: &mut bool,
-    ) -> Result<Box<dyn Level<V>>> {
-        let scaling = self.parameters.scaling;
+    ) -> Result<Box<dyn GridLevel<V>>> {
+        let (a, scaling) = (&*self.made.a, self.parameters.scaling);
         let is_scaled = match scaling {
             LevelScaling::Auto => survey.leaves_range,
             LevelScaling::Equilibrate => M::KIND != Kind::F64,
             LevelScaling::ScaleThenSetup | LevelScaling::None => false,
         };
         let made = match is_scaled {
-            true => Some(in_range::<M>(self.a, M::KIND, 2.0, self.number)?),
+            true => Some(in_range::<M>(a, M::KIND, 2.0, self.number)?),
             false => None,
         };
         let (made, by, survey) = match made {
@@ -238,7 +262,7 @@ impl Parts<'_> {
         let given = by.as_deref();
         let kept = *narrow && !is_shifted(self.parameters, self.number, &survey);
         let made = match (kept, made) {
-            (true, None) => Some(stored::<M>(self.a, self.number, &survey)?),
+            (true, None) => Some(stored::<M>(a, self.number, &survey)?),
             (true, made) => made,
             (false, _) => None,
         };
@@ -251,8 +275,8 @@ impl Parts<'_> {
             Some(made) => Box::new(self.level::<M, V>(made, kept, given)?),
             None => {
                 let made = match given {
-                    Some(by) => scaled::<V>(self.a, by, self.number)?,
-                    None => stored::<V>(self.a, self.number, &survey)?,
+                    Some(by) => scaled::<V>(a, by, self.number)?,
+                    None => stored::<V>(a, self.number, &survey)?,
                 };
                 // There is no wider type if it cannot be smoothed with.
                 made.check_diagonal("struct-mg")?;
@@ -267,22 +291,66 @@ impl Parts<'_> {
         scales: Option<Scales<V>>,
         by: Option<&[f64]>,
     ) -> Result<Stored<M, V>> {
-        let transfers = self.transfers.iter().map(|transfer| {
+        let transfers = self.made.transfers.iter().map(|transfer| {
             let narrow = transfer.convert()?;
             narrow.into_executor(self.executor)
         });
-        let smoother = self.parameters.smoother;
-        let a = match by.filter(|_| smoother != Smoother::GaussSeidel) {
-            Some(by) => Cow::Owned(scaled(self.a, by, self.number)?),
-            None => Cow::Borrowed(self.a),
+        let smoother = self.on.smoother;
+        let unscaled = &*self.made.a;
+        let a = match by.filter(|_| smoother != StencilSmoother::GaussSeidel) {
+            Some(by) => Cow::Owned(scaled(unscaled, by, self.number)?),
+            None => Cow::Borrowed(unscaled),
         };
+        let stored = Arc::new(stored.into_executor(self.executor)?);
         Ok(Stored {
-            a: Arc::new(stored.into_executor(self.executor)?),
+            product: Arc::new(InFields(Arc::clone(&stored))),
+            a: stored,
             transfers: transfers.collect::<Result<_>>()?,
             scales,
-            smoothing: Smoothing::new(smoother, &a, self.number, self.executor, self.ws)?,
+            next: None,
+            smoothing: StencilSmoothing::new(smoother, &a, self.number, self.executor, self.ws)?,
+            sweeps: self.on.sweeps,
         })
     }
+
+    fn facts<V: Vectors>(&self, level: &dyn GridLevel<V>, storing: f64) -> LevelFacts {
+        let (matrix, other) = level.bytes();
+        let OnLevel {
+            smoother,
+            sweeps: [before, after],
+            ..
+        } = self.on;
+        LevelFacts {
+            rows: self.made.a.size().rows,
+            nonzeros: level.entries(),
+            transfer_nonzeros: other / level.storage().bytes(),
+            precision: Precision {
+                working: unit(V::KIND),
+                matrix: unit(level.storage()),
+            },
+            smoother: format!("{smoother} {before}+{after} {}", self.made.a.grid()),
+            scaled: level.scales().is_some(),
+            bytes: matrix + other,
+            setup: vec![
+                StageTime {
+                    name: "galerkin products",
+                    seconds: self.made.seconds,
+                },
+                StageTime {
+                    name: "storing",
+                    seconds: storing,
+                },
+            ],
+        }
+    }
+}
+
+/// The coarsest matrix, solved with vectors in a precision.
+fn solved(a: &StencilMatrix<f64>, working: Unit, executor: &Executor) -> Result<AnyDown> {
+    Ok(match working {
+        Unit::Double => AnyDown::Double(Down::coarsest(factorised_densely(a, executor)?)),
+        _ => AnyDown::Single(Down::coarsest(factorised_densely(a, executor)?)),
+    })
 }
 
 /// The coarsest matrix, solved with; on a device its inverse: a product has no order to keep.
@@ -290,11 +358,12 @@ fn factorised_densely<V: Mixes<V, V>>(
     a: &StencilMatrix<f64>,
     executor: &Executor,
 ) -> Result<Arc<dyn LinOp<V>>> {
-    let a = a.to_csr();
-    match DenseLu::inverse::<V>(executor, &a)? {
-        Some(inverse) => Ok(Arc::new(inverse)),
-        None => Ok(Arc::new(DenseLu::new(&a))),
-    }
+    let (unknowns, a) = (a.unknowns(), a.to_csr());
+    let inner: Arc<dyn LinOp<V>> = match DenseLu::inverse::<V>(executor, &a)? {
+        Some(inverse) => Arc::new(inverse),
+        None => Arc::new(DenseLu::new(&a)),
+    };
+    Ok(Arc::new(InRows { unknowns, inner }))
 }
 
 /// Whether a level is to be stored in the precision of vectors.
@@ -318,44 +387,10 @@ fn unit(kind: Kind) -> Unit {
     }
 }
 
-fn facts<V: Vectors>(level: &dyn Level<V>, parameters: &StructMg, seconds: [f64; 2]) -> LevelFacts {
-    let (matrix, other) = level.bytes();
-    let [products, storing] = seconds;
-    let precision = Precision {
-        working: unit(V::KIND),
-        matrix: unit(level.storage()),
-    };
-    LevelFacts {
-        rows: level.grid().cells() * level.unknowns(),
-        nonzeros: level.entries(),
-        transfer_nonzeros: other / level.storage().bytes(),
-        precision,
-        smoother: format!(
-            "{} {}+{} {}",
-            parameters.smoother,
-            parameters.pre_sweeps,
-            parameters.post_sweeps,
-            level.grid()
-        ),
-        scaled: level.scales().is_some(),
-        bytes: matrix + other,
-        setup: vec![
-            StageTime {
-                name: "galerkin products",
-                seconds: products,
-            },
-            StageTime {
-                name: "storing",
-                seconds: storing,
-            },
-        ],
-    }
-}
-
-fn coarsest_facts<V: Vectors>(level: &Made<'_>) -> LevelFacts {
+fn coarsest_facts(level: &Made<'_>, working: Unit) -> LevelFacts {
     let rows = level.a.size().rows;
     let precision = Precision {
-        working: unit(V::KIND),
+        working,
         matrix: Unit::Double,
     };
     LevelFacts {
@@ -371,27 +406,4 @@ fn coarsest_facts<V: Vectors>(level: &Made<'_>) -> LevelFacts {
             seconds: level.seconds,
         }],
     }
-}
-
-/// [`set_up`] in double precision. Being no generic function it is compiled here once, with all kernels,
-/// and not again by every crate that asks for structured multigrid.
-pub(super) fn set_up_double(
-    parameters: &StructMg,
-    precisions: &LevelPrecisions,
-    a: (Cow<'_, StencilMatrix<f64>>, Survey),
-    executor: &Executor,
-    ws: &Workspace,
-) -> Result<Ready<f64>> {
-    set_up(parameters, precisions, a, executor, ws)
-}
-
-/// The same in single precision.
-pub(super) fn set_up_single(
-    parameters: &StructMg,
-    precisions: &LevelPrecisions,
-    a: (Cow<'_, StencilMatrix<f64>>, Survey),
-    executor: &Executor,
-    ws: &Workspace,
-) -> Result<Ready<f32>> {
-    set_up(parameters, precisions, a, executor, ws)
 }

@@ -17,7 +17,7 @@ use crate::vector::Vector;
 
 /// What smooths on the levels of structured multigrid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Smoother {
+pub enum StencilSmoother {
     /// Gauss-Seidel, forward before the correction and backward after it.
     #[default]
     GaussSeidel,
@@ -31,7 +31,7 @@ pub enum Smoother {
     Ilu0,
 }
 
-impl Smoother {
+impl StencilSmoother {
     /// Every choice.
     pub const ALL: [Self; 5] = [
         Self::GaussSeidel,
@@ -53,36 +53,38 @@ impl Smoother {
     }
 }
 
-text::named!(Smoother, "smoother");
+text::named!(StencilSmoother, "smoother");
 
 /// A smoother of one level.
 #[derive(Debug)]
-pub(super) enum Smoothing<M, V> {
+pub(super) enum StencilSmoothing<M, V> {
     GaussSeidel,
     Polynomial(Polynomial<V>),
     Factor(Factor<M>),
 }
 
-impl<M: Storage, V: Vectors + Mixes<V, V>> Smoothing<M, V> {
+impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
     /// That of the level `number`, whose matrix is `a`.
     ///
     /// # Errors
     /// When a factorisation loses a pivot or overflows, naming the row.
     pub(super) fn new(
-        smoother: Smoother,
+        smoother: StencilSmoother,
         a: &StencilMatrix<f64>,
         number: usize,
         executor: &Executor,
         ws: &Workspace,
     ) -> Result<Self> {
         let full = match smoother {
-            Smoother::GaussSeidel => return Ok(Self::GaussSeidel),
-            Smoother::Jacobi => return Polynomial::new(1, a, executor, ws).map(Self::Polynomial),
-            Smoother::Chebyshev => {
+            StencilSmoother::GaussSeidel => return Ok(Self::GaussSeidel),
+            StencilSmoother::Jacobi => {
+                return Polynomial::new(1, a, executor, ws).map(Self::Polynomial);
+            }
+            StencilSmoother::Chebyshev => {
                 return Polynomial::new(2, a, executor, ws).map(Self::Polynomial);
             }
-            Smoother::Dilu => false,
-            Smoother::Ilu0 => true,
+            StencilSmoother::Dilu => false,
+            StencilSmoother::Ilu0 => true,
         };
         let factor = factorised(a, full)?;
         let factor = stored(&factor, number, &Survey::new(&factor, M::KIND))?;

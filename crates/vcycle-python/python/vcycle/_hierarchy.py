@@ -46,7 +46,7 @@ def amg(
     block_size: int | None = None,
     **options: Any,
 ) -> Hierarchy:
-    """Sets up algebraic multigrid for a real matrix.
+    """Sets up algebraic multigrid for a real matrix; with ``preconditioner="struct-mg"`` multigrid on its grid.
 
     >>> import vcycle
     >>> problem = vcycle.gallery.build("poisson5:60")
@@ -145,7 +145,8 @@ class Hierarchy:
         return finished(returned(x, b, self._type), text, check, return_outcome)
 
     def update(self, A: Any) -> Hierarchy:
-        """Sets up for other values in the same places, keeping the transfer operators; returns itself.
+        """Sets up for other values in the same places, keeping the transfer operators, of `struct-mg` the
+        grids; returns itself.
 
         >>> import vcycle
         >>> problem = vcycle.gallery.build("poisson5:60")

@@ -15,6 +15,7 @@ _TOP = ("solver", "preconditioner", "precision", "format", "nullspace")
 _STOP = tuple(_KNOWN["config"]["stop"])
 _RUN = tuple(_KNOWN["config"]["run"])
 # The unknowns of a node belong to the matrix, not to the method.
+_MULTIGRIDS = ("amg", "struct-mg")
 _AMG = tuple(key for key in _KNOWN["amg"] if key not in ("precision", "block-size"))
 
 
@@ -65,16 +66,16 @@ def _keywords(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def configuration(given: Mapping[str, Any], *, multigrid: bool = False) -> dict[str, Any]:
-    """The configuration that keywords mean; with `multigrid` its preconditioner is `amg`."""
+    """The configuration that keywords mean; with `multigrid` its preconditioner is `amg` unless it is `struct-mg`."""
     given = renamed(given)
     config = _base(given.get("config"), given.get("preset"))
-    if multigrid and "preconditioner" in given:
-        raise TypeError("`amg` is multigrid: it takes no `preconditioner`; use `vcycle.solve`")
+    if multigrid and _short_name(given.get("preconditioner", "amg")) not in _MULTIGRIDS:
+        raise TypeError("`amg` is multigrid: its `preconditioner` is `amg` or `struct-mg`; use `vcycle.solve`")
     rest = {key.replace("_", "-"): (key, _plain(value)) for key, value in given.items()}
     for key in ("solver", "preconditioner", "format", "nullspace", "precision"):
         if key in rest:
             config[key] = rest.pop(key)[1]
-    if multigrid and _name(config.get("preconditioner")) != "amg":
+    if multigrid and _short_name(config.get("preconditioner")) not in _MULTIGRIDS:
         config["preconditioner"] = "amg"
     _move_precision(config)
     for key, (keyword, value) in rest.items():
@@ -141,7 +142,8 @@ def _parameters(family: str, config: dict[str, Any]) -> tuple[str, ...]:
     if family == "preconditioner" and name in ("auto", "amg"):
         return _AMG
     known = {c["name"]: tuple(key for key in c if key != "name") for c in _KNOWN[f"{family}s"]}
-    return known.get(name, ())
+    # Left out where it is empty, as it is by default.
+    return (*known.get(name, ()), *(("levels",) if name == "struct-mg" else ()))
 
 
 def _all_parameters() -> tuple[str, ...]:
@@ -162,9 +164,9 @@ def _move_precision(config: dict[str, Any]) -> None:
     """A precision is that of multigrid's levels where it names several, or multigrid is chosen."""
     precision = config.get("precision")
     chosen = _short_name(config.get("preconditioner", "auto"))
-    if precision is None or not (chosen in ("amg", "struct-mg") or "-" in str(precision)):
+    if precision is None or not (chosen in _MULTIGRIDS or "-" in str(precision)):
         return
-    if chosen not in ("auto", "amg", "struct-mg"):
+    if chosen not in ("auto", *_MULTIGRIDS):
         raise TypeError(f"`precision` is of several levels, but the preconditioner is `{chosen}`")
     _set_parameter(config, "preconditioner", "precision", config.pop("precision"))
 

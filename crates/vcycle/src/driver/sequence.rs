@@ -8,9 +8,10 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
-use crate::multigrid::{Amg, Hierarchy, NearNullspace, Setup};
-use crate::scalar::Scalar;
+use crate::multigrid::{Amg, Hierarchy, NearNullspace, Report, Setup};
+use crate::scalar::{Mixes, Scalar};
 use crate::stop::Status;
+use crate::structured::{Generated, GridSetup, StructMg};
 use crate::vector::Vector;
 
 /// A set-up is given up when it needs this many times the iterations of its own matrix.
@@ -95,6 +96,8 @@ impl Sequence {
 pub struct Kept {
     /// What was set up as these parameters say.
     setup: Option<(Amg, Setup)>,
+    /// The same of structured multigrid.
+    structured: Option<(StructMg, GridSetup)>,
     /// Those of the matrix that was set up.
     iterations: usize,
     /// Whether the last hierarchy came from an earlier set-up.
@@ -117,18 +120,54 @@ impl Kept {
             None => None,
             Some(Ok(hierarchy)) => {
                 self.setup = known;
-                let levels = hierarchy.report().levels.len();
-                let message = format!("multigrid: {levels} levels of an earlier set-up reused");
+                let message = reused(hierarchy.report());
                 return Ok((hierarchy, Some(message)));
             }
-            Some(Err(error @ (Error::InvalidStructure { .. } | Error::SizeMismatch { .. }))) => {
-                Some(format!("multigrid: set up anew: {error}"))
-            }
-            Some(Err(other)) => return Err(other),
+            Some(Err(error)) => Some(anew(error)?),
         };
         let (setup, hierarchy) = amg.setup_with(a, near_nullspace, ws)?;
         self.setup = Some((amg.clone(), setup));
         Ok((hierarchy, message))
+    }
+
+    /// The same for structured multigrid.
+    pub(super) fn structured<W: Mixes<W, W>>(
+        &mut self,
+        parameters: &StructMg,
+        a: &Arc<dyn LinOp<W>>,
+        ws: &Workspace,
+    ) -> Result<(Generated<W>, Option<String>)> {
+        let known = self.structured.take();
+        let known = known.filter(|(asked, _)| asked == parameters);
+        let updated = known.as_ref().map(|(_, setup)| setup.update_values(a, ws));
+        self.reused = matches!(updated, Some(Ok(_)));
+        let message = match updated {
+            None => None,
+            Some(Ok(made)) => {
+                self.structured = known;
+                let message = reused(&made.report);
+                return Ok((made, Some(message)));
+            }
+            Some(Err(error)) => Some(anew(error)?),
+        };
+        let made = parameters.generate_with_report(a, ws)?;
+        self.structured = Some((parameters.clone(), made.setup.clone()));
+        Ok((made, message))
+    }
+}
+
+fn reused(report: &Report) -> String {
+    let levels = report.levels.len();
+    format!("multigrid: {levels} levels of an earlier set-up reused")
+}
+
+/// What is said about a matrix that an earlier set-up is not for; other errors are passed on.
+fn anew(error: Error) -> Result<String> {
+    match error {
+        Error::InvalidStructure { .. } | Error::SizeMismatch { .. } | Error::NotAStencil { .. } => {
+            Ok(format!("multigrid: set up anew: {error}"))
+        }
+        other => Err(other),
     }
 }
 
@@ -172,6 +211,26 @@ mod tests {
                 told.starts_with("multigrid: set up anew: update of values"),
                 "{told}"
             );
+        }
+    }
+
+    #[test]
+    fn structured_multigrid_shares_its_levels() {
+        let config = "solver = \"cg\"\npreconditioner = \"struct-mg\"";
+        let mut steps = Sequence::new(Config::from_toml(config).unwrap());
+        let first = solve(&mut steps, matrix("poisson7:8"));
+        let second = solve(&mut steps, matrix("poisson7:8").scale(1e8).unwrap());
+        let told = second.messages.concat();
+        assert!(
+            told.contains("levels of an earlier set-up reused"),
+            "{told}"
+        );
+        assert!(told.contains("scaled into the range"), "{told}");
+        let counts = [&first, &second].map(|solution| solution.outcome.iterations);
+        assert!(counts[0].abs_diff(counts[1]) <= 1, "{counts:?}");
+        for other in ["poisson27:8", "poisson7:9"] {
+            let told = solve(&mut steps, matrix(other)).messages.concat();
+            assert!(told.contains("set up anew"), "{told}");
         }
     }
 

@@ -267,9 +267,12 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             any.downcast_ref::<Arc<dyn LinOp<W>>>().cloned()
         });
         let a = known.as_ref().unwrap_or(&self.matrix.entries);
-        let made = parameters.generate_with_report(a, self.ws)?;
-        self.messages
-            .extend((!made.note.is_empty()).then_some(made.note));
+        let (made, reused) = match &mut self.kept {
+            None => (parameters.generate_with_report(a, self.ws)?, None),
+            Some(kept) => kept.structured(parameters, a, self.ws)?,
+        };
+        self.messages.extend(reused);
+        self.messages.extend(made.report.notes.clone());
         self.messages.extend(made.report.scaling_note());
         self.multigrid = Some(made.report);
         self.decided = Some(PreconditionerConfig::StructMg(made.parameters));

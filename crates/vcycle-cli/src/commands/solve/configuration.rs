@@ -71,6 +71,8 @@ fn multigrid(
         PreconditionerConfig::Amg(amg) => amg.clone(),
         PreconditionerConfig::Auto(_) => Amg::default(),
         PreconditionerConfig::StructMg(structured) if only_structured(args) => {
+            set(args.smoother.as_deref(), &mut structured.smoother)?;
+            set(args.cycle.as_deref(), &mut structured.cycle)?;
             set(args.scaling.as_deref(), &mut structured.scaling)?;
             if let Some(text) = precision {
                 structured.precision = Some(text.parse()?);
@@ -100,13 +102,9 @@ fn multigrid(
 
 /// Whether all options of multigrid are such that structured multigrid has, too.
 fn only_structured(args: &SolveArgs) -> bool {
-    let others = [
-        &args.coarsening,
-        &args.interpolation,
-        &args.smoother,
-        &args.cycle,
-    ];
-    let more = args.plot_coarsening.is_some() || args.restriction_scaling.is_some();
+    let others = [&args.coarsening, &args.interpolation, &args.post_smoother];
+    let more =
+        args.plot_coarsening.is_some() || args.restriction_scaling.is_some() || args.fmg_start;
     !more && others.iter().all(|option| option.is_none())
 }
 

@@ -141,8 +141,8 @@ pub(in crate::matrix) fn nodes(executor: &Executor, [nx, ny, nz]: [usize; 3]) ->
                 for unknown in 0..3 {
                     let column = 3 * other + unknown;
                     columns.push(column as u32);
-                    let off = ((row * column + row + column) % 13) as f64 / 13.0 - 0.5;
-                    values.push(if row == column { 20.0 } else { off });
+                    let off = ((row * column + row + column) % 13) as f64 / 260.0 - 0.025;
+                    values.push(if row == column { 1.0 } else { off });
                 }
             }
         }

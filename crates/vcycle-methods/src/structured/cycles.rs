@@ -1,0 +1,132 @@
+//! Levels in double and single precision, and the cycle through all of them.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::entrance::Entrance;
+use super::level::GridLevel;
+use super::outer::Outer;
+use crate::cpu::stencil::Vectors;
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::linop::LinOp;
+use crate::multigrid::{Cycle, Cycles, Operations, seen_as};
+use crate::scalar::{Kind, Mixes, Scalar};
+use crate::vector::Vector;
+
+/// A level, by the precision of its vectors.
+pub(super) enum AnyLevel {
+    Double(Box<dyn GridLevel<f64>>),
+    Single(Box<dyn GridLevel<f32>>),
+}
+
+impl AnyLevel {
+    /// The matrix and what it is stored in, if it is not scaled.
+    pub(super) fn unscaled(&self) -> Option<(Kind, Arc<dyn LinOp<f64>>)> {
+        match self {
+            Self::Double(level) => unscaled(level.as_ref()),
+            Self::Single(level) => unscaled(level.as_ref()),
+        }
+    }
+}
+
+fn unscaled<V: Vectors>(level: &dyn GridLevel<V>) -> Option<(Kind, Arc<dyn LinOp<f64>>)> {
+    match level.scales() {
+        None => Some((level.storage(), level.stored_matrix())),
+        Some(_) => None,
+    }
+}
+
+/// The cycles from a level down, by the precision of its vectors.
+pub(super) enum AnyDown {
+    Double(Down<f64>),
+    Single(Down<f32>),
+}
+
+/// The cycles from a level down.
+pub(super) struct Down<V: Scalar> {
+    cycles: Cycles<V>,
+    /// Numbers by which vectors are multiplied on the way to the level's own unknowns and back.
+    scales: Option<Arc<Vector<V>>>,
+}
+
+impl<V: Scalar> Down<V> {
+    /// A solver is all there is.
+    pub(super) fn coarsest(solver: Arc<dyn LinOp<V>>) -> Self {
+        Self {
+            cycles: Cycles::coarsest(solver),
+            scales: None,
+        }
+    }
+
+    /// The same for vectors of another precision; shared where it is the same one.
+    fn seen_as<W: Scalar>(&self) -> Result<Down<W>> {
+        Ok(Down {
+            cycles: self.cycles.seen_as()?,
+            scales: self.scales.as_ref().map(converted).transpose()?,
+        })
+    }
+}
+
+fn converted<S: Scalar, V: Scalar>(scales: &Arc<Vector<S>>) -> Result<Arc<Vector<V>>> {
+    let any: &dyn Any = scales;
+    if let Some(same) = any.downcast_ref::<Arc<Vector<V>>>() {
+        return Ok(Arc::clone(same));
+    }
+    let mut converted = Vector::<V>::zeros(scales.executor(), scales.rows(), 1)?;
+    converted.copy_from(scales)?;
+    Ok(Arc::new(converted))
+}
+
+impl AnyDown {
+    fn seen_as<V: Scalar>(&self) -> Result<Down<V>> {
+        match self {
+            Self::Double(down) => down.seen_as(),
+            Self::Single(down) => down.seen_as(),
+        }
+    }
+
+    /// The same with one more level on top.
+    pub(super) fn below(&self, level: AnyLevel, cycle: Cycle, number: usize) -> Result<Self> {
+        Ok(match level {
+            AnyLevel::Double(level) => Self::Double(over(level, self.seen_as()?, cycle, number)?),
+            AnyLevel::Single(level) => Self::Single(over(level, self.seen_as()?, cycle, number)?),
+        })
+    }
+
+    /// The cycle for vectors of `T` as solvers have them, with so many unknowns a cell.
+    pub(super) fn outside<T: Scalar>(self, unknowns: usize) -> Result<Arc<dyn LinOp<T>>> {
+        match self {
+            Self::Double(down) => outside(down, unknowns),
+            Self::Single(down) => outside(down, unknowns),
+        }
+    }
+}
+
+fn over<V: Vectors>(
+    mut level: Box<dyn GridLevel<V>>,
+    below: Down<V>,
+    cycle: Cycle,
+    number: usize,
+) -> Result<Down<V>> {
+    level.lead_to(below.scales);
+    let scales = level.scales().cloned();
+    let operations: Box<dyn Operations<V>> = level;
+    let cycles = Cycles::over(&below.cycles, Arc::from(operations), cycle, number)?;
+    Ok(Down { cycles, scales })
+}
+
+fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(
+    down: Down<V>,
+    unknowns: usize,
+) -> Result<Arc<dyn LinOp<T>>> {
+    let entrance = Entrance {
+        cycle: down.cycles.shaped,
+        unknowns,
+        scales: down.scales,
+    };
+    match entrance.executor() {
+        Executor::Gpu(_) => seen_as::<V, T>(Arc::new(entrance)),
+        _ => Ok(Arc::new(Outer::<V, T>::new(entrance))),
+    }
+}
