@@ -1,16 +1,4 @@
 //! Matrices of `faer`.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use faer::sparse::{SparseColMat, SparseRowMat, Triplet};
-//! use vcycle::interop::{FromCsr, IntoCsr};
-//! let entries = [Triplet::new(0, 0, 2.0), Triplet::new(1, 1, 4.0)];
-//! let a = SparseColMat::<usize, f64>::try_new_from_triplets(2, 2, &entries).unwrap();
-//! assert!(vcycle::solve(&a, &[1.0, 1.0])?.outcome.converged());
-//! let back = SparseRowMat::from_csr(Arc::unwrap_or_clone(a.into_shared_csr()?))?;
-//! assert_eq!(back.val(), [2.0, 4.0]);
-//! # Ok::<(), vcycle::Error>(())
-//! ```
 
 use std::sync::Arc;
 
@@ -23,6 +11,17 @@ use crate::linop::Size;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;
 
+/// ```
+/// use std::sync::Arc;
+/// use faer::sparse::{SparseColMat, SparseRowMat, Triplet};
+/// use vcycle::interop::{FromCsr, IntoCsr};
+/// let entries = [Triplet::new(0, 0, 2.0), Triplet::new(1, 1, 4.0)];
+/// let a = SparseColMat::<usize, f64>::try_new_from_triplets(2, 2, &entries).unwrap();
+/// assert!(vcycle::solve(&a, &[1.0, 1.0])?.outcome.converged());
+/// let back = SparseRowMat::from_csr(Arc::unwrap_or_clone(a.into_shared_csr()?))?;
+/// assert_eq!(back.val(), [2.0, 4.0]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
 impl<T: Scalar> IntoCsr<T> for SparseRowMat<usize, T> {
     fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
         let (symbolic, values) = self.into_parts();

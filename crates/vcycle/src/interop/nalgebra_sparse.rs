@@ -1,17 +1,4 @@
 //! Matrices of `nalgebra-sparse`.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use nalgebra_sparse::{CooMatrix, CsrMatrix};
-//! use vcycle::interop::{FromCsr, IntoCsr};
-//! let entries = CooMatrix::try_from_triplets(2, 2, vec![0, 1], vec![0, 1], vec![2.0, 4.0]).unwrap();
-//! let a = CsrMatrix::from(&entries);
-//! assert!(vcycle::solve(&a, &[1.0, 1.0])?.outcome.converged());
-//! let own = (&a).into_shared_csr()?;
-//! let back = CsrMatrix::from_csr(Arc::unwrap_or_clone(own))?;
-//! assert_eq!(back, a);
-//! # Ok::<(), vcycle::Error>(())
-//! ```
 
 use std::sync::Arc;
 
@@ -24,6 +11,18 @@ use crate::linop::Size;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;
 
+/// ```
+/// use std::sync::Arc;
+/// use nalgebra_sparse::{CooMatrix, CsrMatrix};
+/// use vcycle::interop::{FromCsr, IntoCsr};
+/// let entries = CooMatrix::try_from_triplets(2, 2, vec![0, 1], vec![0, 1], vec![2.0, 4.0]).unwrap();
+/// let a = CsrMatrix::from(&entries);
+/// assert!(vcycle::solve(&a, &[1.0, 1.0])?.outcome.converged());
+/// let own = (&a).into_shared_csr()?;
+/// let back = CsrMatrix::from_csr(Arc::unwrap_or_clone(own))?;
+/// assert_eq!(back, a);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
 impl<T: Scalar> IntoCsr<T> for CsrMatrix<T> {
     fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
         let size = Size::new(self.nrows(), self.ncols());

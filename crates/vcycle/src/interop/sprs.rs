@@ -1,19 +1,4 @@
 //! Matrices of `sprs`.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use sprs::{CsMat, TriMat};
-//! use vcycle::interop::{FromCsr, IntoCsr};
-//! let mut entries = TriMat::new((2, 2));
-//! entries.add_triplet(0, 0, 2.0);
-//! entries.add_triplet(1, 1, 4.0);
-//! let a: CsMat<f64> = entries.to_csc();
-//! assert!(vcycle::solve(&a, &[1.0, 1.0])?.outcome.converged());
-//! let own = (&a).into_shared_csr()?;
-//! let back = CsMat::from_csr(Arc::unwrap_or_clone(own))?;
-//! assert_eq!(back, a.to_csr());
-//! # Ok::<(), vcycle::Error>(())
-//! ```
 
 use std::sync::Arc;
 
@@ -26,6 +11,20 @@ use crate::linop::Size;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;
 
+/// ```
+/// use std::sync::Arc;
+/// use sprs::{CsMat, TriMat};
+/// use vcycle::interop::{FromCsr, IntoCsr};
+/// let mut entries = TriMat::new((2, 2));
+/// entries.add_triplet(0, 0, 2.0);
+/// entries.add_triplet(1, 1, 4.0);
+/// let a: CsMat<f64> = entries.to_csc();
+/// assert!(vcycle::solve(&a, &[1.0, 1.0])?.outcome.converged());
+/// let own = (&a).into_shared_csr()?;
+/// let back = CsMat::from_csr(Arc::unwrap_or_clone(own))?;
+/// assert_eq!(back, a.to_csr());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
 impl<T: Scalar> IntoCsr<T> for CsMat<T> {
     fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
         let size = Size::new(self.rows(), self.cols());

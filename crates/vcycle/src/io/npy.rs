@@ -1,6 +1,7 @@
 //! NumPy arrays.
 //!
-//! The format: NumPy enhancement proposal 1, "A simple file format for NumPy arrays".
+//! The format: NumPy enhancement proposal 1, "A simple file format for NumPy arrays". Written here because the crate
+//! `npyz` (0.9) takes the memory that the length of a header claims, up to 4 GiB, before it reads the header.
 
 use std::io::{Read, Write};
 use std::path::Path;
