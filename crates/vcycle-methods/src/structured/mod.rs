@@ -56,8 +56,8 @@ mod transfer;
 
 pub use crate::grid::Grid;
 pub use detect::{Structure, find_stencil};
-pub use matrix::{StencilMatrix, Storage};
 pub use level_options::GridLevelOptions;
+pub use matrix::{StencilMatrix, Storage};
 pub use mg::{Generated, StructMg};
 pub use reuse::GridSetup;
 pub use smoothing::StencilSmoother;
