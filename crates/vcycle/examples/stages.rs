@@ -31,7 +31,13 @@ impl Coarsen for EverySecond {
 
     fn coarsen(&self, graph: &Graph<'_>) -> vcycle::Result<CoarseUnknowns> {
         let rows = graph.a.size().rows;
-        let number = |row: usize| if row % 2 == 0 { row as u32 / 2 } else { NONE };
+        let number = |row: usize| {
+            if row.is_multiple_of(2) {
+                row as u32 / 2
+            } else {
+                NONE
+            }
+        };
         Ok(CoarseUnknowns::Chosen(Splitting {
             coarse_index: (0..rows).map(number).collect(),
             coarse_count: rows.div_ceil(2),

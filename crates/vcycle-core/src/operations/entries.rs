@@ -14,13 +14,12 @@ pub fn extremes<T: Scalar>(a: &Csr<T>) -> Result<Option<Extremes>> {
     on_real_device::<T, _>(a.executor(), |queue| queue.extremes(a))
 }
 
+/// Inverses, and the first rows that are zero, or not finite once inverted.
+pub type Inverses<T> = (Buffer<T>, [Option<usize>; 2]);
+
 /// The weighted inverses of the diagonal, or of the absolute row `sums`; and the first rows that are zero, or not
 /// finite once inverted.
-pub fn inverted<T: Scalar>(
-    a: &Csr<T>,
-    sums: bool,
-    weight: f64,
-) -> Result<Option<(Buffer<T>, [Option<usize>; 2])>> {
+pub fn inverted<T: Scalar>(a: &Csr<T>, sums: bool, weight: f64) -> Result<Option<Inverses<T>>> {
     on_real_device::<T, _>(a.executor(), |queue| queue.inverted(a, sums, weight))
 }
 

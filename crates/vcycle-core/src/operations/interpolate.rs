@@ -46,6 +46,9 @@ pub fn truncated(p: &Csr<f64>, limits: (usize, f64)) -> Result<Option<Csr<f64>>>
     })
 }
 
+/// A prolongation, and the vectors of the next level.
+pub type Prolonged = (Csr<f64>, Vec<Vec<f64>>);
+
 /// The tentative prolongation of groups, and the vectors of the next level: those of which less than the share
 /// `dependent` is left behind those before depend on them. Without vectors its entries are ones.
 pub fn tentative(
@@ -53,7 +56,7 @@ pub fn tentative(
     nodes: Grouping<'_>,
     vectors: &[Vec<f64>],
     dependent: f64,
-) -> Result<Option<(Csr<f64>, Vec<Vec<f64>>)>> {
+) -> Result<Option<Prolonged>> {
     on_device(executor, |queue| {
         let groups = &brought(nodes.groups, executor)?;
         if vectors.is_empty() {

@@ -80,6 +80,9 @@ impl<T: Scalar> Part<'_, T> {
     }
 }
 
+/// Adds one column of `A x` to the sums of the rows from a first one on.
+type Add<'a, M, X, Y> = dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync + 'a;
+
 /// What a product has to know of a matrix of any format. The format is behind pointers, so that all else is
 /// compiled for the types of numbers and not once more for every format.
 pub(crate) struct ByRows<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> {
@@ -90,7 +93,7 @@ pub(crate) struct ByRows<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar> {
     /// Rows that are worked on together.
     pub rows_together: usize,
     /// Adds one column of `A x` to the sums of the rows from a first one on.
-    pub add: &'a (dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync),
+    pub add: &'a Add<'a, M, X, Y>,
     /// The arrays, for devices; the products of several parts are added up.
     pub parts: &'a (dyn Fn() -> Result<Vec<Part<'a, M>>> + Sync),
 }
