@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, Identity, LinOp, Scaled, entries};
 use crate::registration::{Need, Symmetry};
-use crate::scalar::{Field, Mixes, Real, Scalar};
+use crate::scalar::{Field, Mixes, Real};
 
 /// [`Richardson`].
 pub(super) const RICHARDSON: SmootherRegistration<f64> = SmootherRegistration {
