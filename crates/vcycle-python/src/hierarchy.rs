@@ -44,7 +44,7 @@ pub struct Hierarchy {
 
 /// The levels, by the kind of multigrid.
 enum Levels {
-    Algebraic(Setup, multigrid::Hierarchy<f64>),
+    Algebraic(Setup, Box<multigrid::Hierarchy<f64>>),
     Structured(Generated<f64>),
 }
 
@@ -54,7 +54,7 @@ impl Levels {
         let ws = Workspace::new();
         Ok(match self {
             Self::Algebraic(setup, _) => {
-                Self::Algebraic(setup.clone(), setup.update_values(a, &ws)?)
+                Self::Algebraic(setup.clone(), Box::new(setup.update_values(a, &ws)?))
             }
             Self::Structured(made) => Self::Structured(made.setup.update_values(a, &ws)?),
         })
@@ -63,7 +63,7 @@ impl Levels {
     /// One cycle.
     fn cycle(&self) -> Arc<dyn LinOp<f64>> {
         match self {
-            Self::Algebraic(_, cycle) => Arc::new(cycle.clone()),
+            Self::Algebraic(_, cycle) => Arc::new(cycle.as_ref().clone()),
             Self::Structured(made) => Arc::clone(&made.operator),
         }
     }
@@ -241,7 +241,7 @@ impl Hierarchy {
         Ok(Self {
             system,
             config,
-            levels: Levels::Algebraic(setup, cycle),
+            levels: Levels::Algebraic(setup, Box::new(cycle)),
             nullspace,
         })
     }
