@@ -7,9 +7,10 @@ use crate::error::Error;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
+use crate::multigrid::Cycle;
 use crate::multigrid::LevelScaling;
 use crate::precision::Unit;
-use crate::solver::{Cg, Gmres, Solver};
+use crate::solver::{Cg, Fcg, Gmres, Solver};
 use crate::stop::Stop;
 use crate::vector::Vector;
 
@@ -29,9 +30,11 @@ fn iterations(spec: &str, parameters: &StructMg) -> usize {
     let cpu = Executor::cpu_with_threads(2).unwrap();
     let a = problem(&cpu, spec);
     let n = a.size().rows;
-    let solver = match spec.starts_with("convdiff") {
-        true => Solver::new(Gmres::default(), a).unwrap(),
-        false => Solver::new(Cg::default(), a).unwrap(),
+    let solver = match (spec.starts_with("convdiff"), parameters.cycle) {
+        (true, _) => Solver::new(Gmres::default(), a).unwrap(),
+        // Its cycles are no fixed operator.
+        (_, Cycle::K) => Solver::new(Fcg::default(), a).unwrap(),
+        _ => Solver::new(Cg::default(), a).unwrap(),
     };
     let solver = solver.preconditioned_by(parameters).unwrap();
     let solver = solver.stopping(Stop::relative(1e-9).max_iterations(200));
@@ -243,7 +246,7 @@ fn cycles_have_the_shapes_of_all_multigrid() {
                 assert!(found <= v, "{spec} {cycle} {precision}: {v} and {found}");
             }
         }
-        assert!(iterations(spec, &with("k", "dp")) <= iterations(spec, &with("v", "dp")) + 1);
+        assert!(iterations(spec, &with("k", "dp")) <= iterations(spec, &with("v", "dp")) + 2);
     }
 }
 
