@@ -5,6 +5,7 @@
 //! Nothing here knows of matrices, executors or methods: kernels take slices. The library `vcycle` is the
 //! interface for users; this crate may change with every version.
 
+pub mod compiled;
 pub mod convert;
 pub mod cpu;
 pub mod cut;

@@ -4,6 +4,8 @@
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::amg::Amg;
 use super::clock::Clock;
 use super::cycle::Cycles;
@@ -48,12 +50,14 @@ pub struct Hierarchy<T: Scalar> {
 }
 
 impl<T: Scalar> Hierarchy<T> {
-    pub(super) fn new(
+    fn new(
         amg: &Amg,
         a: &Arc<dyn LinOp<T>>,
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<Self> {
+        let _stage = ws.stage("amg set-up", 0);
+        amg.check(near_nullspace)?;
         let clock = Clock::new(ws, a.executor());
         let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
         let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
@@ -142,6 +146,11 @@ impl<T: Scalar> Hierarchy<T> {
         &self.full
     }
 
+    /// As an operator.
+    pub fn shared(self) -> Arc<dyn LinOp<T>> {
+        compiled!(working: fn(Hierarchy<T>) -> Arc<dyn LinOp<T>> = |own| Arc::new(own))(self)
+    }
+
     /// The levels in numbers.
     pub fn report(&self) -> &Report {
         &self.report
@@ -187,15 +196,14 @@ impl Amg {
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
-        let _stage = ws.stage("amg set-up", 0);
-        self.check(near_nullspace)?;
-        Hierarchy::new(self, a, near_nullspace, ws)
+        compiled!(working: fn(&Amg, &Arc<dyn LinOp<T>>, &NearNullspace, &Workspace) -> Result<Hierarchy<T>>
+            = Hierarchy::new)(self, a, near_nullspace, ws)
     }
 }
 
 impl<T: Scalar> Factory<T> for Amg {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        Ok(Arc::new(self.hierarchy(a, ws)?))
+        Ok(self.hierarchy(a, ws)?.shared())
     }
 }
 

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use super::coarsest::SolveCoarsest;
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::{AnyFactory, Factory, LinOp};
+use crate::components::{PreconditionerComponent, SolverComponent};
+use crate::linop::{AnyFactory, Factory, InPrecision};
 use crate::precond::{
     BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs,
     ParIlu, Polynomial, Sor, Ssor,
 };
 use crate::registration::{Component, Symmetry};
-use crate::scalar::Scalar;
+use crate::scalar::{bf16, f16};
 use crate::solver::{
-    Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
+    Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Minres, PipeCg,
     SolverFactory,
 };
 use crate::stop::Stop;
@@ -27,25 +26,49 @@ const MOST_ITERATIONS: usize = 100;
 pub struct Inner {
     name: &'static str,
     symmetry: fn() -> Symmetry,
-    factory: fn(Stop) -> Arc<dyn AnyFactory>,
+    factory: fn(&Stop) -> Arc<dyn AnyFactory>,
     iterates: bool,
 }
 
-/// An iteration without a preconditioner, as a factory.
-#[derive(Clone, Debug)]
-struct Iterated<M> {
-    method: M,
-    stop: Stop,
+/// The factories of a component. On levels of half precision it computes in single precision, and vectors are
+/// converted.
+#[derive(Debug)]
+struct AtLeastSingle {
+    double: Arc<dyn Factory<f64>>,
+    single: Arc<dyn Factory<f32>>,
+    half: InPrecision<f32>,
 }
 
-impl<T: Scalar, M: Method<T> + Clone + 'static> Factory<T> for Iterated<M> {
-    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        let factory = SolverFactory {
-            method: Arc::new(self.method.clone()),
-            preconditioner: None,
-            stop: self.stop.clone(),
-        };
-        factory.generate(a, ws)
+impl AtLeastSingle {
+    fn new(double: Arc<dyn Factory<f64>>, single: Arc<dyn Factory<f32>>) -> Arc<dyn AnyFactory> {
+        Arc::new(Self {
+            half: InPrecision::new(Arc::clone(&single)),
+            double,
+            single,
+        })
+    }
+
+    /// An iteration without a preconditioner.
+    fn iterated(method: &impl SolverComponent, stop: &Stop) -> Arc<dyn AnyFactory> {
+        Self::new(
+            SolverFactory::unpreconditioned(method.method(), stop).shared(),
+            SolverFactory::unpreconditioned(method.method(), stop).shared(),
+        )
+    }
+}
+
+impl AnyFactory for AtLeastSingle {
+    fn double(&self) -> &dyn Factory<f64> {
+        self.double.as_ref()
+    }
+    fn single(&self) -> &dyn Factory<f32> {
+        self.single.as_ref()
+    }
+    fn half(&self) -> &dyn Factory<f16> {
+        &self.half
+    }
+    fn bfloat(&self) -> &dyn Factory<bf16> {
+        &self.half
     }
 }
 
@@ -55,16 +78,16 @@ macro_rules! table {
             $(Inner {
                 name: $solver::REGISTRATION.name,
                 symmetry: || $solver::default().symmetry(),
-                factory: |stop| {
-                    let method = $solver::default();
-                    Arc::new(Iterated { method, stop })
-                },
+                factory: |stop| AtLeastSingle::iterated(&$solver::default(), stop),
                 iterates: true,
             },)*
             $(Inner {
                 name: $preconditioner::REGISTRATION.name,
                 symmetry: || $preconditioner::default().symmetry(),
-                factory: |_| Arc::new($preconditioner::default()),
+                factory: |_| {
+                    let own = $preconditioner::default();
+                    AtLeastSingle::new(own.factory(), own.factory())
+                },
                 iterates: false,
             },)*
         ];
@@ -100,7 +123,7 @@ impl Inner {
 
     /// So many iterations of it.
     pub(super) fn iterated(&self, iterations: usize) -> Arc<dyn AnyFactory> {
-        (self.factory)(Stop::fixed(iterations))
+        (self.factory)(&Stop::fixed(iterations))
     }
 }
 
@@ -120,6 +143,6 @@ impl SolveCoarsest for Inner {
     }
 
     fn factory(&self) -> Arc<dyn AnyFactory> {
-        (self.factory)(Stop::reduction(REDUCTION).max_iterations(MOST_ITERATIONS))
+        (self.factory)(&Stop::reduction(REDUCTION).max_iterations(MOST_ITERATIONS))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::amg::{Amg, bad};
 use super::clock::Clock;
 use super::hierarchy::Hierarchy;
@@ -104,22 +106,33 @@ impl Amg {
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<(Setup, Hierarchy<T>)> {
-        let _stage = ws.stage("amg set-up", 0);
-        self.check(near_nullspace)?;
-        let clock = Clock::new(ws, a.executor());
-        let (amg, mut levels, unknowns) = analysed(self, a, near_nullspace, &clock)?;
-        let mut records = Vec::new();
-        let stalled = coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
-        let setup = Setup {
-            amg: amg.clone(),
-            pattern: Arc::clone(levels[0].a.pattern()),
-            steps: steps(&levels, records),
-            anew: false,
-            stalled: stalled.clone(),
-        };
-        let hierarchy = Hierarchy::of_levels(amg, a, levels, stalled, clock)?;
-        Ok((setup, hierarchy))
+        compiled!(working:
+            fn(&Amg, &Arc<dyn LinOp<T>>, &NearNullspace, &Workspace) -> Result<(Setup, Hierarchy<T>)> = set_up
+        )(self, a, near_nullspace, ws)
     }
+}
+
+fn set_up<T: Scalar>(
+    amg: &Amg,
+    a: &Arc<dyn LinOp<T>>,
+    near_nullspace: &NearNullspace,
+    ws: &Workspace,
+) -> Result<(Setup, Hierarchy<T>)> {
+    let _stage = ws.stage("amg set-up", 0);
+    amg.check(near_nullspace)?;
+    let clock = Clock::new(ws, a.executor());
+    let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
+    let mut records = Vec::new();
+    let stalled = coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
+    let setup = Setup {
+        amg: amg.clone(),
+        pattern: Arc::clone(levels[0].a.pattern()),
+        steps: steps(&levels, records),
+        anew: false,
+        stalled: stalled.clone(),
+    };
+    let hierarchy = Hierarchy::of_levels(amg, a, levels, stalled, clock)?;
+    Ok((setup, hierarchy))
 }
 
 fn steps(levels: &[Matrices], records: Vec<Record>) -> Vec<Step> {
@@ -187,10 +200,14 @@ impl Setup {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
-        let _stage = ws.stage("amg update", 0);
-        let clock = Clock::new(ws, a.executor());
-        let (levels, stalled) = self.updated(a, &clock)?;
-        Hierarchy::of_levels(self.amg.clone(), a, levels, stalled, clock)
+        compiled!(working: fn(&Setup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Hierarchy<T>>
+            = |setup, a, ws| {
+                let _stage = ws.stage("amg update", 0);
+                let clock = Clock::new(ws, a.executor());
+                let (levels, stalled) = setup.updated(a, &clock)?;
+                Hierarchy::of_levels(setup.amg.clone(), a, levels, stalled, clock)
+            }
+        )(self, a, ws)
     }
 
     /// The matrices a hierarchy of `a` is made of, from the finest level down, in double precision

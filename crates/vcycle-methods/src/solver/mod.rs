@@ -67,6 +67,7 @@ pub use minres::Minres;
 use num_traits::{One, Zero};
 pub use pipecg::PipeCg;
 pub use run::Run;
+use vcycle_kernels::compiled;
 
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -172,6 +173,17 @@ impl<T: Scalar> Solver<T> {
     /// # Errors
     /// As [`solve`](Solver::solve).
     pub fn solve_in(
+        &self,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        stop: &Stop,
+        ws: &Workspace,
+    ) -> Result<Outcome> {
+        compiled!(working: fn(&Solver<T>, &Vector<T>, &mut Vector<T>, &Stop, &Workspace) -> Result<Outcome>
+            = Solver::solved)(self, b, x, stop, ws)
+    }
+
+    fn solved(
         &self,
         b: &Vector<T>,
         x: &mut Vector<T>,
@@ -403,6 +415,20 @@ pub struct SolverFactory<T: Scalar> {
 }
 
 impl<T: Scalar> SolverFactory<T> {
+    /// Makes solvers without a preconditioner.
+    pub fn unpreconditioned(method: Arc<dyn Method<T>>, stop: &Stop) -> Self {
+        Self {
+            method,
+            preconditioner: None,
+            stop: stop.clone(),
+        }
+    }
+
+    /// As a factory of operators.
+    pub fn shared(self) -> Arc<dyn Factory<T>> {
+        compiled!(working: fn(SolverFactory<T>) -> Arc<dyn Factory<T>> = |own| Arc::new(own))(self)
+    }
+
     /// The solver itself, not only as an operator.
     ///
     /// # Errors

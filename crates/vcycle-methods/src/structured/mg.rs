@@ -4,6 +4,8 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::level_options::GridLevelOptions;
 use super::reuse::GridSetup;
 use super::setup::set_up;
@@ -122,10 +124,14 @@ impl StructMg {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
-        let _stage = ws.stage("struct-mg set-up", 0);
-        on_host(a.executor(), STRUCTURED);
-        let stencil = self.stencil(a.as_ref())?;
-        self.of_stencil(stencil, None, a.executor(), ws)
+        compiled!(working: fn(&StructMg, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
+            = |parameters, a, ws| {
+                let _stage = ws.stage("struct-mg set-up", 0);
+                on_host(a.executor(), STRUCTURED);
+                let stencil = parameters.stencil(a.as_ref())?;
+                parameters.of_stencil(stencil, None, a.executor(), ws)
+            }
+        )(self, a, ws)
     }
 
     /// The same of a stencil matrix on the host; levels may be known by the axes they are halved along.
@@ -179,6 +185,12 @@ impl StructMg {
         &self,
         a: &'a dyn LinOp<T>,
     ) -> Result<Cow<'a, StencilMatrix<f64>>> {
+        compiled!(working:
+            for<'a> fn(&StructMg, &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> = StructMg::found
+        )(self, a)
+    }
+
+    fn found<'a, T: Scalar>(&self, a: &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
             return match stencil.executor().is_device() {
                 true => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::{Generated, Stencil, StencilMatrix, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -59,6 +61,15 @@ impl GridSetup {
     /// For a matrix of another size or stencil, and as those of
     /// [`generate_with_report`](StructMg::generate_with_report).
     pub fn update_values<T: Mixes<T, T>>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        compiled!(working: fn(&GridSetup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
+            = GridSetup::updated)(self, a, ws)
+    }
+
+    fn updated<T: Mixes<T, T>>(
         &self,
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,

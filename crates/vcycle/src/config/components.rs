@@ -22,6 +22,7 @@ use crate::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
 };
 use crate::structured::StructMg;
+use vcycle_methods::components::{PreconditionerComponent, SolverComponent};
 
 /// Stands in where the library is built without the direct solver.
 #[cfg(not(feature = "direct"))]
@@ -181,10 +182,12 @@ macro_rules! components {
             }
         }
     };
-    (@made $p:ident, $trait:ident) => {{
-        let made: Arc<dyn $trait<T>> = Arc::new($p.to_owned());
-        Ok(Some(made))
-    }};
+    (@made $p:ident, Method) => {
+        Ok(Some($p.method()))
+    };
+    (@made $p:ident, Factory) => {
+        Ok(Some($p.factory()))
+    };
     (@made $p:ident, $trait:ident, $special:expr) => {{
         let _ = $p;
         $special
@@ -217,7 +220,7 @@ components! {
         Gcr(Gcr) = Gcr::REGISTRATION;
         Ir(Ir) = Ir::REGISTRATION;
         Chebyshev(Chebyshev) = Chebyshev::REGISTRATION;
-        Direct(Direct) = DIRECT, as Ok(Some(Arc::new(Ir::default())));
+        Direct(Direct) = DIRECT, as Ok(Some(Ir::default().method()));
     }
 }
 

@@ -13,6 +13,8 @@ use crate::registration::{Registration, Symmetry};
 use crate::scalar::Mixes;
 use crate::solver::SolverFactory;
 use crate::stop::Stop;
+#[cfg(feature = "direct")]
+use vcycle_methods::components::PreconditionerComponent;
 
 /// Iterations of an inner solver unless they are given.
 const ITERATIONS: usize = 10;
@@ -95,7 +97,7 @@ impl InnerSolver {
     pub(super) fn factory<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Factory<T>>, ConfigError> {
         #[cfg(feature = "direct")]
         if let SolverConfig::Direct(direct) = &self.solver.0 {
-            return Ok(Arc::new(direct.to_owned()));
+            return Ok(direct.factory());
         }
         #[cfg(not(feature = "direct"))]
         if let SolverConfig::Direct(_) = &self.solver.0 {
@@ -104,11 +106,12 @@ impl InnerSolver {
                 name: "direct".to_owned(),
             });
         }
-        Ok(Arc::new(SolverFactory {
+        let factory = SolverFactory {
             method: self.solver.0.method()?,
             preconditioner: self.preconditioner.factory()?,
             stop: Stop::fixed(self.iterations),
-        }))
+        };
+        Ok(factory.shared())
     }
 }
 

@@ -221,7 +221,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
                 let hierarchy = self.multigrid(amg.clone())?;
-                solver.with_preconditioner(Arc::new(hierarchy))
+                solver.with_preconditioner(hierarchy.shared())
             }
             (Some(factory), _) => {
                 solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
