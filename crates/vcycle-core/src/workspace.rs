@@ -138,7 +138,9 @@ impl Workspace {
         cols: usize,
     ) -> Result<Scratch<'_, P>> {
         let key = (TypeId::of::<P>(), rows, cols);
-        let item = match self.reuse::<P>(key, executor) {
+        let fitting = |item: &P| item.executor().shares_memory_with(executor);
+        let item = self.reuse(key).and_then(|item| item.downcast().ok());
+        let item = match item.filter(|item| fitting(item)) {
             Some(item) => item,
             None => Box::new(P::allocate(executor, rows, cols)?),
         };
@@ -149,10 +151,12 @@ impl Workspace {
         })
     }
 
-    fn reuse<P: Pooled>(&self, key: Key, executor: &Executor) -> Option<Box<P>> {
-        let item = self.pool.borrow_mut().get_mut(&key)?.pop()?;
-        let item = item.downcast::<P>().ok()?;
-        item.executor().shares_memory_with(executor).then_some(item)
+    fn reuse(&self, key: Key) -> Option<Box<dyn Any>> {
+        self.pool.borrow_mut().get_mut(&key)?.pop()
+    }
+
+    fn put_back(&self, key: Key, item: Box<dyn Any>) {
+        self.pool.borrow_mut().entry(key).or_default().push(item);
     }
 }
 
@@ -179,8 +183,7 @@ impl<P: Pooled> DerefMut for Scratch<'_, P> {
 impl<P: Pooled> Drop for Scratch<'_, P> {
     fn drop(&mut self) {
         if let Some(item) = self.item.take() {
-            let mut pool = self.home.pool.borrow_mut();
-            pool.entry(self.key).or_default().push(item);
+            self.home.put_back(self.key, item);
         }
     }
 }

@@ -4,64 +4,263 @@
 //! For a solver that is most of the program, several times over. [`compiled!`](crate::compiled) has it compiled where
 //! it is written, for the types it is called with, and gives callers a pointer.
 
+use std::any::Any;
+
 use crate::scalar::Kind;
 
-/// Whether functions that take working types are compiled for a type: those that whole solvers work in. Levels of
-/// multigrid work in the others, too, inside the crates that have the functions.
-pub const fn is_working(kind: Kind) -> bool {
-    matches!(kind, Kind::F64 | Kind::F32 | Kind::C64 | Kind::C32)
+/// A function of a table: it knows its own types.
+pub type Entry = &'static (dyn Any + Send + Sync);
+
+/// The types that functions are compiled for, and where they stand in a table of one type.
+pub const ANY: [Kind; 6] = [
+    Kind::F64,
+    Kind::F32,
+    Kind::F16,
+    Kind::Bf16,
+    Kind::C64,
+    Kind::C32,
+];
+/// Those that whole solvers work in. Levels of multigrid work in the others, too, inside the crates that have the
+/// functions.
+pub const WORKING: [Kind; 4] = [Kind::F64, Kind::F32, Kind::C64, Kind::C32];
+
+/// The types of a matrix and of the vectors it maps from and to that products are compiled for: what systems are
+/// stored in, and what levels of multigrid and the ways between them are.
+pub const PRODUCTS: [[Kind; 3]; 28] = [
+    [Kind::F64, Kind::F64, Kind::F64],
+    [Kind::F32, Kind::F64, Kind::F64],
+    [Kind::F16, Kind::F64, Kind::F64],
+    [Kind::Bf16, Kind::F64, Kind::F64],
+    [Kind::F64, Kind::F32, Kind::F32],
+    [Kind::F32, Kind::F32, Kind::F32],
+    [Kind::F16, Kind::F32, Kind::F32],
+    [Kind::Bf16, Kind::F32, Kind::F32],
+    [Kind::F32, Kind::F64, Kind::F32],
+    [Kind::F16, Kind::F64, Kind::F32],
+    [Kind::Bf16, Kind::F64, Kind::F32],
+    [Kind::F32, Kind::F32, Kind::F64],
+    [Kind::F16, Kind::F32, Kind::F64],
+    [Kind::Bf16, Kind::F32, Kind::F64],
+    [Kind::F16, Kind::F64, Kind::F16],
+    [Kind::F16, Kind::F16, Kind::F64],
+    [Kind::Bf16, Kind::F64, Kind::Bf16],
+    [Kind::Bf16, Kind::Bf16, Kind::F64],
+    [Kind::F16, Kind::F32, Kind::F16],
+    [Kind::F16, Kind::F16, Kind::F32],
+    [Kind::Bf16, Kind::F32, Kind::Bf16],
+    [Kind::Bf16, Kind::Bf16, Kind::F32],
+    [Kind::F16, Kind::F16, Kind::F16],
+    [Kind::Bf16, Kind::Bf16, Kind::Bf16],
+    [Kind::C64, Kind::C64, Kind::C64],
+    [Kind::C32, Kind::C64, Kind::C64],
+    [Kind::C64, Kind::C32, Kind::C32],
+    [Kind::C32, Kind::C32, Kind::C32],
+];
+
+/// The place of three types in [`PRODUCTS`]; its length, if they are not there.
+pub const fn product_place(kinds: [Kind; 3]) -> usize {
+    let mut place = 0;
+    while place < PRODUCTS.len() {
+        let [m, x, y] = PRODUCTS[place];
+        let differs = (m as usize != kinds[0] as usize)
+            | (x as usize != kinds[1] as usize)
+            | (y as usize != kinds[2] as usize);
+        if !differs {
+            return place;
+        }
+        place += 1;
+    }
+    place
 }
 
-/// The function for the type `T` of the caller, compiled by the crate that writes this.
+/// The place of a type in a list; its length, if it is not there.
+pub const fn place<const N: usize>(list: [Kind; N], kind: Kind) -> usize {
+    let mut place = 0;
+    while place < N && list[place] as usize != kind as usize {
+        place += 1;
+    }
+    place
+}
+
+/// The entry of a table that is a function of type `F`.
 ///
-/// `compiled!(working: fn(&Csr<T>) -> Facts = Csr::facts)` stands for `Csr::<T>::facts`. What follows `=` is written out
-/// for every type, with `T` being that. `working` are the types of [`is_working`](crate::compiled::is_working), for
-/// others the function is generic as ever; `any` are all six.
+/// # Panics
+/// When it is another one: the table is wrong.
+pub fn entry<F: Copy + 'static>(table: &[Entry], place: usize) -> F {
+    let found = table[place].downcast_ref();
+    *found.expect("a table has the functions of all its types in their order")
+}
+
+/// The function for the types of the caller, compiled by the crate that writes this.
+///
+/// `compiled!(any T: fn(&Csr<T>) -> Facts = Csr::facts)` stands for `Csr::<T>::facts`. What follows `=` is written out
+/// for every type, with `T` being that.
+///
+/// - `any T` are the six of [`ANY`](crate::compiled::ANY),
+/// - `working T` those of [`WORKING`](crate::compiled::WORKING); for others the function is generic as ever,
+/// - `any S, T` are all pairs,
+/// - `products M, X, Y` those of [`PRODUCTS`](crate::compiled::PRODUCTS); others are generic.
 ///
 /// ```
 /// use vcycle_kernels::{compiled, scalar::Scalar};
 /// fn bytes<T: Scalar>(values: &[T]) -> usize {
-///     compiled!(any: fn(&[T]) -> usize = |values| size_of::<T>() * values.len())(values)
+///     compiled!(any T: fn(&[T]) -> usize = |values| size_of::<T>() * values.len())(values)
 /// }
 /// assert_eq!(bytes(&[1.0_f64, 2.0]), 16);
 /// ```
 #[macro_export]
 macro_rules! compiled {
-    (any: $(for<$life:lifetime>)? fn($($argument:ty),* $(,)?) $(-> $result:ty)? = $function:expr) => {{
-        type Signature<T> = $(for<$life>)? fn($($argument),*) $(-> $result)?;
-        let found: Option<Signature<T>> = None;
-        $crate::compiled!(@find found, $function, f64);
-        $crate::compiled!(@find found, $function, f32);
-        $crate::compiled!(@find found, $function, $crate::scalar::f16);
-        $crate::compiled!(@find found, $function, $crate::scalar::bf16);
-        $crate::compiled!(@find found, $function, $crate::scalar::c64);
-        $crate::compiled!(@find found, $function, $crate::scalar::c32);
-        found.expect("every type has been compiled")
+    (any $t:ident: $signature:ty = $function:expr) => {{
+        type Signature<$t> = $signature;
+        static TABLE: [$crate::compiled::Entry; 6] = [
+            $crate::compiled!(@entry $function, $t = f64),
+            $crate::compiled!(@entry $function, $t = f32),
+            $crate::compiled!(@entry $function, $t = $crate::scalar::f16),
+            $crate::compiled!(@entry $function, $t = $crate::scalar::bf16),
+            $crate::compiled!(@entry $function, $t = $crate::scalar::c64),
+            $crate::compiled!(@entry $function, $t = $crate::scalar::c32),
+        ];
+        let place = const {
+            $crate::compiled::place($crate::compiled::ANY, <$t as $crate::scalar::Scalar>::KIND)
+        };
+        $crate::compiled::entry::<Signature<$t>>(&TABLE, place)
     }};
-    (working: $(for<$life:lifetime>)? fn($($argument:ty),* $(,)?) $(-> $result:ty)? = $function:expr) => {{
-        type Signature<T> = $(for<$life>)? fn($($argument),*) $(-> $result)?;
-        if const { $crate::compiled::is_working(<T as $crate::scalar::Scalar>::KIND) } {
-            let found: Option<Signature<T>> = None;
-            $crate::compiled!(@find found, $function, f64);
-            $crate::compiled!(@find found, $function, f32);
-            $crate::compiled!(@find found, $function, $crate::scalar::c64);
-            $crate::compiled!(@find found, $function, $crate::scalar::c32);
-            found.expect("every working type has been compiled")
+    (working $t:ident: $signature:ty = $function:expr) => {{
+        type Signature<$t> = $signature;
+        static TABLE: [$crate::compiled::Entry; 4] = [
+            $crate::compiled!(@entry $function, $t = f64),
+            $crate::compiled!(@entry $function, $t = f32),
+            $crate::compiled!(@entry $function, $t = $crate::scalar::c64),
+            $crate::compiled!(@entry $function, $t = $crate::scalar::c32),
+        ];
+        let place = const {
+            $crate::compiled::place($crate::compiled::WORKING, <$t as $crate::scalar::Scalar>::KIND)
+        };
+        if const {
+            $crate::compiled::place($crate::compiled::WORKING, <$t as $crate::scalar::Scalar>::KIND) < 4
+        } {
+            $crate::compiled::entry::<Signature<$t>>(&TABLE, place)
         } else {
-            let own: Signature<T> = $function;
+            let own: Signature<$t> = $function;
             own
         }
     }};
-    (@find $found:ident, $function:expr, $type:ty) => {
-        let $found = $found.or_else(|| {
-            // Being no generic item it is compiled here, and not with the function around it.
-            static COMPILED: Signature<$type> = {
-                #[allow(dead_code)]
-                type T = $type;
-                $function
-            };
-            let compiled: &dyn std::any::Any = &COMPILED;
-            compiled.downcast_ref::<Signature<T>>().copied()
-        });
+    (any $s:ident, $t:ident: $signature:ty = $function:expr) => {{
+        type Signature<$s, $t> = $signature;
+        static TABLES: [[$crate::compiled::Entry; 6]; 6] = [
+            $crate::compiled!(@row $function, $s = f64, $t),
+            $crate::compiled!(@row $function, $s = f32, $t),
+            $crate::compiled!(@row $function, $s = $crate::scalar::f16, $t),
+            $crate::compiled!(@row $function, $s = $crate::scalar::bf16, $t),
+            $crate::compiled!(@row $function, $s = $crate::scalar::c64, $t),
+            $crate::compiled!(@row $function, $s = $crate::scalar::c32, $t),
+        ];
+        let [row, place] = const {
+            [
+                $crate::compiled::place($crate::compiled::ANY, <$s as $crate::scalar::Scalar>::KIND),
+                $crate::compiled::place($crate::compiled::ANY, <$t as $crate::scalar::Scalar>::KIND),
+            ]
+        };
+        $crate::compiled::entry::<Signature<$s, $t>>(&TABLES[row], place)
+    }};
+    (products $m:ident, $x:ident, $y:ident: $signature:ty = $function:expr) => {{
+        type Signature<$m, $x, $y> = $signature;
+        static TABLE: [$crate::compiled::Entry; $crate::compiled::PRODUCTS.len()] = [
+            $crate::compiled!(@entry $function, $m = f64, $x = f64, $y = f64),
+            $crate::compiled!(@entry $function, $m = f32, $x = f64, $y = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f64, $y = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f64, $y = f64),
+            $crate::compiled!(@entry $function, $m = f64, $x = f32, $y = f32),
+            $crate::compiled!(@entry $function, $m = f32, $x = f32, $y = f32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f32, $y = f32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f32, $y = f32),
+            $crate::compiled!(@entry $function, $m = f32, $x = f64, $y = f32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f64, $y = f32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f64, $y = f32),
+            $crate::compiled!(@entry $function, $m = f32, $x = f32, $y = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f32, $y = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f32, $y = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f64, $y = $crate::scalar::f16),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = $crate::scalar::f16, $y = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f64, $y = $crate::scalar::bf16),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = $crate::scalar::bf16, $y = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f32, $y = $crate::scalar::f16),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = $crate::scalar::f16, $y = f32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f32, $y = $crate::scalar::bf16),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = $crate::scalar::bf16, $y = f32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = $crate::scalar::f16, $y = $crate::scalar::f16),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = $crate::scalar::bf16, $y = $crate::scalar::bf16),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::c64, $x = $crate::scalar::c64, $y = $crate::scalar::c64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::c32, $x = $crate::scalar::c64, $y = $crate::scalar::c64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::c64, $x = $crate::scalar::c32, $y = $crate::scalar::c32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::c32, $x = $crate::scalar::c32, $y = $crate::scalar::c32),
+        ];
+        let place = const {
+            $crate::compiled::product_place([
+                <$m as $crate::scalar::Scalar>::KIND,
+                <$x as $crate::scalar::Scalar>::KIND,
+                <$y as $crate::scalar::Scalar>::KIND,
+            ])
+        };
+        if const {
+            $crate::compiled::product_place([
+                <$m as $crate::scalar::Scalar>::KIND,
+                <$x as $crate::scalar::Scalar>::KIND,
+                <$y as $crate::scalar::Scalar>::KIND,
+            ]) < $crate::compiled::PRODUCTS.len()
+        } {
+            $crate::compiled::entry::<Signature<$m, $x, $y>>(&TABLE, place)
+        } else {
+            let own: Signature<$m, $x, $y> = $function;
+            own
+        }
+    }};
+    (@row $function:expr, $s:ident = $first:ty, $t:ident) => {
+        [
+            $crate::compiled!(@entry $function, $s = $first, $t = f64),
+            $crate::compiled!(@entry $function, $s = $first, $t = f32),
+            $crate::compiled!(@entry $function, $s = $first, $t = $crate::scalar::f16),
+            $crate::compiled!(@entry $function, $s = $first, $t = $crate::scalar::bf16),
+            $crate::compiled!(@entry $function, $s = $first, $t = $crate::scalar::c64),
+            $crate::compiled!(@entry $function, $s = $first, $t = $crate::scalar::c32),
+        ]
+    };
+    (@entry $function:expr, $($t:ident = $type:ty),*) => {{
+        // Being no generic item it is compiled here, and not with the function around it.
+        const COMPILED: Signature<$($type),*> = {
+            $(#[allow(dead_code)] type $t = $type;)*
+            $function
+        };
+        &COMPILED
+    }};
+}
+
+/// A generic function that is compiled by the crate that writes it, for the types of [`compiled!`](crate::compiled).
+///
+/// ```
+/// use vcycle_kernels::{compiled_fn, scalar::Scalar};
+/// compiled_fn! {
+///     /// The bytes of numbers.
+///     pub fn bytes[any T: Scalar](values: &[T]) -> usize {
+///         size_of::<T>() * values.len()
+///     }
+/// }
+/// assert_eq!(bytes(&[1.0_f64, 2.0]), 16);
+/// ```
+#[macro_export]
+macro_rules! compiled_fn {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis fn $name:ident[$which:ident $($t:ident: $bound:path),+](
+            $($argument:ident: $type:ty),* $(,)?
+        ) $(-> $result:ty)? $body:block
+    ) => {
+        $(#[$attribute])*
+        $visibility fn $name<$($t: $bound),+>($($argument: $type),*) $(-> $result)? {
+            fn generic<$($t: $bound),+>($($argument: $type),*) $(-> $result)? $body
+            $crate::compiled!($which $($t),+: fn($($type),*) $(-> $result)? = generic::<$($t),+>)(
+                $($argument),*
+            )
+        }
     };
 }

@@ -36,7 +36,7 @@ macro_rules! solvers {
     ($($solver:ident),*) => {$(
         impl SolverComponent for $solver {
             fn method<T: Scalar>(&self) -> Arc<dyn Method<T>> {
-                compiled!(working: fn(&$solver) -> Arc<dyn Method<T>> = |own| {
+                compiled!(working T: fn(&$solver) -> Arc<dyn Method<T>> = |own| {
                     Arc::new(own.to_owned())
                 })(self)
             }
@@ -48,7 +48,7 @@ macro_rules! preconditioners {
     ($($preconditioner:ident),*) => {$(
         impl PreconditionerComponent for $preconditioner {
             fn factory<T: Mixes<T, T>>(&self) -> Arc<dyn Factory<T>> {
-                compiled!(working: fn(&$preconditioner) -> Arc<dyn Factory<T>> = |own| {
+                compiled!(working T: fn(&$preconditioner) -> Arc<dyn Factory<T>> = |own| {
                     Arc::new(own.to_owned())
                 })(self)
             }

@@ -13,6 +13,7 @@ mod hybrid;
 mod indices;
 mod rowwise;
 mod sellp;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -31,3 +32,4 @@ pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};
 pub use hybrid::{Hybrid, HybridSplit};
 pub use sellp::SellP;
+pub use stored::{Layout, StoredMatrix, Working};

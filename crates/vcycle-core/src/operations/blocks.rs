@@ -1,5 +1,7 @@
 //! Block-diagonal matrices: inverted where the matrix is, and multiplied with there.
 
+use vcycle_kernels::compiled_fn;
+
 use vcycle_kernels::Transpose;
 
 use super::on_device;
@@ -14,15 +16,17 @@ use crate::scalar::Scalar;
 
 pub use crate::launch::blocks::DeviceBlocks;
 
-/// The inverted diagonal blocks of a matrix, of at most so many rows, or the first row of one that is singular.
-pub fn inverted<T: Scalar>(
-    a: &Csr<T>,
-    most: usize,
-    is_adaptive: bool,
-) -> Result<Option<std::result::Result<DeviceBlocks<T>, usize>>> {
-    on_device(a.executor(), |queue| {
-        device::inverted(queue, a, most, is_adaptive)
-    })
+compiled_fn! {
+    /// The inverted diagonal blocks of a matrix, of at most so many rows, or the first row of one that is singular.
+    pub fn inverted[any T: Scalar](
+        a: &Csr<T>,
+        most: usize,
+        is_adaptive: bool,
+    ) -> Result<Option<std::result::Result<DeviceBlocks<T>, usize>>> {
+        on_device(a.executor(), |queue| {
+            device::inverted(queue, a, most, is_adaptive)
+        })
+    }
 }
 
 /// Blocks, where they are.
@@ -33,30 +37,32 @@ pub enum Blocks<'a, T> {
     Device(&'a DeviceBlocks<T>),
 }
 
-/// `y = B x`, or with the transpose of every block.
-///
-/// # Panics
-/// When the vectors are not where the blocks are.
-pub fn apply<T: Scalar>(
-    blocks: Blocks<'_, T>,
-    transpose: Option<Transpose>,
-    x: &Vector<T>,
-    y: &mut Vector<T>,
-) -> Result<()> {
-    let cols = x.cols();
-    match (blocks, x.executor()) {
-        (Blocks::Device(blocks), Executor::Gpu(gpu)) => {
-            blocks.apply(gpu, transpose.is_some(), x, y)
-        }
-        (Blocks::Device(_), _) => unreachable!("made on a device"),
-        (Blocks::Host(arrays, pieces), Executor::Cpu(threads)) => {
-            let (x, y) = (x.host()?, y.host_mut()?);
-            cpu::blocks::apply(threads, pieces, transpose, arrays, x, y, cols);
-            Ok(())
-        }
-        (Blocks::Host(arrays, _), _) => {
-            reference::blocks::apply(transpose, arrays, x.host()?, y.host_mut()?, cols);
-            Ok(())
+compiled_fn! {
+    /// `y = B x`, or with the transpose of every block.
+    ///
+    /// # Panics
+    /// When the vectors are not where the blocks are.
+    pub fn apply[any T: Scalar](
+        blocks: Blocks<'_, T>,
+        transpose: Option<Transpose>,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+    ) -> Result<()> {
+        let cols = x.cols();
+        match (blocks, x.executor()) {
+            (Blocks::Device(blocks), Executor::Gpu(gpu)) => {
+                blocks.apply(gpu, transpose.is_some(), x, y)
+            }
+            (Blocks::Device(_), _) => unreachable!("made on a device"),
+            (Blocks::Host(arrays, pieces), Executor::Cpu(threads)) => {
+                let (x, y) = (x.host()?, y.host_mut()?);
+                cpu::blocks::apply(threads, pieces, transpose, arrays, x, y, cols);
+                Ok(())
+            }
+            (Blocks::Host(arrays, _), _) => {
+                reference::blocks::apply(transpose, arrays, x.host()?, y.host_mut()?, cols);
+                Ok(())
+            }
         }
     }
 }

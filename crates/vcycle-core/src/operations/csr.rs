@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vcycle_kernels::Transpose;
+use vcycle_kernels::{Transpose, compiled};
 
 use super::Finish;
 use crate::arrays::{Csr, Sweep, Vector};
@@ -28,6 +28,16 @@ pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
 
 /// The product and what becomes of it.
 pub(crate) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Csr<M>,
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+) -> Result<()> {
+    compiled!(products M, X, Y: fn(&Csr<M>, &Vector<X>, &Finish<'_, Y>, &mut Vector<Y>) -> Result<()>
+        = multiply_anywhere)(a, x, finish, y)
+}
+
+fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     a: &Csr<M>,
     x: &Vector<X>,
     finish: &Finish<'_, Y>,
@@ -103,6 +113,17 @@ fn sweep_arrays<'a, Y: Scalar>(sweep: &Sweep<'a, Y>) -> Result<SweepArrays<'a, Y
 
 /// `y = A^T x`, or `A^H x`. A device multiplies with the transpose, which the matrix keeps.
 pub(crate) fn multiply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Csr<M>,
+    mode: Transpose,
+    x: &Vector<X>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    compiled!(products M, X, Y: fn(&Csr<M>, Transpose, &Vector<X>, &mut Vector<Y>, &Workspace) -> Result<()>
+        = transposed_anywhere)(a, mode, x, y, ws)
+}
+
+fn transposed_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     a: &Csr<M>,
     mode: Transpose,
     x: &Vector<X>,

@@ -1,5 +1,7 @@
 //! Operations on the entries of a matrix that leave its pattern alone, and questions about them.
 
+use vcycle_kernels::compiled_fn;
+
 use super::{on_device, on_real_device};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
@@ -9,34 +11,40 @@ use crate::size::Size;
 
 pub use crate::launch::setup::Extremes;
 
-/// The largest entry of a matrix, its smallest diagonal entry and the largest row sum over it.
-pub fn extremes<T: Scalar>(a: &Csr<T>) -> Result<Option<Extremes>> {
-    on_real_device::<T, _>(a.executor(), |queue| queue.extremes(a))
+compiled_fn! {
+    /// The largest entry of a matrix, its smallest diagonal entry and the largest row sum over it.
+    pub fn extremes[any T: Scalar](a: &Csr<T>) -> Result<Option<Extremes>> {
+        on_real_device::<T, _>(a.executor(), |queue| queue.extremes(a))
+    }
 }
 
 /// Inverses, and the first rows that are zero, or not finite once inverted.
 pub type Inverses<T> = (Buffer<T>, [Option<usize>; 2]);
 
-/// The weighted inverses of the diagonal, or of the absolute row `sums`; and the first rows that are zero, or not
-/// finite once inverted.
-pub fn inverted<T: Scalar>(a: &Csr<T>, sums: bool, weight: f64) -> Result<Option<Inverses<T>>> {
-    on_real_device::<T, _>(a.executor(), |queue| queue.inverted(a, sums, weight))
+compiled_fn! {
+    /// The weighted inverses of the diagonal, or of the absolute row `sums`; and the first rows that are zero, or not
+    /// finite once inverted.
+    pub fn inverted[any T: Scalar](a: &Csr<T>, sums: bool, weight: f64) -> Result<Option<Inverses<T>>> {
+        on_real_device::<T, _>(a.executor(), |queue| queue.inverted(a, sums, weight))
+    }
 }
 
-/// Values in another type; `found` is set where one does not fit, and is made at the first call.
-pub fn convert_noting<T: Scalar, S: Scalar>(
-    values: &Buffer<T>,
-    found: &mut Option<Buffer<u32>>,
-) -> Result<Option<Buffer<S>>> {
-    on_device(values.executor(), |queue| {
-        let mut noted = match found.take() {
-            Some(noted) => noted,
-            None => queue.zeros(1)?,
-        };
-        let converted = queue.convert_noting(values, Some(&mut noted))?;
-        *found = Some(noted);
-        Ok(converted)
-    })
+compiled_fn! {
+    /// Values in another type; `found` is set where one does not fit, and is made at the first call.
+    pub fn convert_noting[any T: Scalar, S: Scalar](
+        values: &Buffer<T>,
+        found: &mut Option<Buffer<u32>>,
+    ) -> Result<Option<Buffer<S>>> {
+        on_device(values.executor(), |queue| {
+            let mut noted = match found.take() {
+                Some(noted) => noted,
+                None => queue.zeros(1)?,
+            };
+            let converted = queue.convert_noting(values, Some(&mut noted))?;
+            *found = Some(noted);
+            Ok(converted)
+        })
+    }
 }
 
 /// Whether any row is empty.
@@ -52,35 +60,45 @@ pub(crate) fn all_extremes<T: Scalar>(matrices: &[&Csr<T>]) -> Result<Option<Vec
     }
 }
 
-/// The diagonal.
-pub(crate) fn diagonal<T: Scalar>(a: &Csr<T>) -> Result<Option<Buffer<T>>> {
-    on_real_device::<T, _>(a.executor(), |queue| queue.diagonal(a))
-}
-
-/// Values in another type.
-pub(crate) fn convert<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Option<Buffer<S>>> {
-    match S::KIND.is_complex() {
-        true => Ok(None),
-        false => on_real_device::<T, _>(values.executor(), |queue| queue.convert(values)),
+compiled_fn! {
+    /// The diagonal.
+    pub(crate) fn diagonal[any T: Scalar](a: &Csr<T>) -> Result<Option<Buffer<T>>> {
+        on_real_device::<T, _>(a.executor(), |queue| queue.diagonal(a))
     }
 }
 
-/// Values times a number.
-pub(crate) fn scaled<T: Scalar>(values: &Buffer<T>, factor: T::Arith) -> Result<Option<Buffer<T>>> {
-    on_real_device::<T, _>(values.executor(), |queue| queue.scaled(values, factor))
+compiled_fn! {
+    /// Values in another type.
+    pub(crate) fn convert[any T: Scalar, S: Scalar](values: &Buffer<T>) -> Result<Option<Buffer<S>>> {
+        match S::KIND.is_complex() {
+            true => Ok(None),
+            false => on_real_device::<T, _>(values.executor(), |queue| queue.convert(values)),
+        }
+    }
 }
 
-/// The first row with an entry that is not finite, if there is one.
-pub(crate) fn not_finite<T: Scalar>(a: &Csr<T>) -> Result<Option<Option<usize>>> {
-    on_real_device::<T, _>(a.executor(), |queue| queue.not_finite(a))
+compiled_fn! {
+    /// Values times a number.
+    pub(crate) fn scaled[any T: Scalar](values: &Buffer<T>, factor: <T as Scalar>::Arith) -> Result<Option<Buffer<T>>> {
+        on_real_device::<T, _>(values.executor(), |queue| queue.scaled(values, factor))
+    }
 }
 
-/// The first rows that are not symmetric, and whose diagonal is not positive, by tolerances.
-pub(crate) fn check_symmetry<T: Scalar>(
-    a: &Csr<T>,
-    tolerances: [f64; 2],
-) -> Result<Option<[Option<usize>; 2]>> {
-    on_real_device::<T, _>(a.executor(), |queue| queue.check_symmetry(a, tolerances))
+compiled_fn! {
+    /// The first row with an entry that is not finite, if there is one.
+    pub(crate) fn not_finite[any T: Scalar](a: &Csr<T>) -> Result<Option<Option<usize>>> {
+        on_real_device::<T, _>(a.executor(), |queue| queue.not_finite(a))
+    }
+}
+
+compiled_fn! {
+    /// The first rows that are not symmetric, and whose diagonal is not positive, by tolerances.
+    pub(crate) fn check_symmetry[any T: Scalar](
+        a: &Csr<T>,
+        tolerances: [f64; 2],
+    ) -> Result<Option<[Option<usize>; 2]>> {
+        on_real_device::<T, _>(a.executor(), |queue| queue.check_symmetry(a, tolerances))
+    }
 }
 
 /// Whether two patterns of a size have the same entries.

@@ -1,5 +1,7 @@
 //! Set-ups of preconditioners: colours, incomplete factors, approximate and dense inverses.
 
+use vcycle_kernels::compiled_fn;
+
 use std::sync::Arc;
 
 use super::{on_device, on_real_device};
@@ -24,12 +26,14 @@ pub fn colours(
     }
 }
 
-/// The values of the incomplete factors, with the places of the diagonal. None, too, where rows wait for each other
-/// too often.
-pub fn ilu0<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Result<Option<Vec<T::Arith>>> {
-    match Queue::real::<T>(a.executor()) {
-        Some(queue) => Ok(fronts::ilu0(queue, a, diagonal)?.map(Buffer::into_vec)),
-        None => Ok(None),
+compiled_fn! {
+    /// The values of the incomplete factors, with the places of the diagonal. None, too, where rows wait for each other
+    /// too often.
+    pub fn ilu0[any T: Scalar](a: &Csr<T>, diagonal: &[usize]) -> Result<Option<Vec<<T as Scalar>::Arith>>> {
+        match Queue::real::<T>(a.executor()) {
+            Some(queue) => Ok(fronts::ilu0(queue, a, diagonal)?.map(Buffer::into_vec)),
+            None => Ok(None),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Matrices made of matrices: transposes, products, unions of patterns.
 
+use vcycle_kernels::compiled_fn;
+
 use std::sync::OnceLock;
 
 use super::{on_device, on_real_device};
@@ -9,9 +11,11 @@ use crate::executor::Buffer;
 use crate::launch::setup::{Classes, Factors, Grouped, Product};
 use crate::scalar::Scalar;
 
-/// The transpose of a matrix whose rows can be numbered.
-pub(crate) fn transpose<T: Scalar>(a: &Csr<T>) -> Result<Option<Csr<T>>> {
-    on_real_device::<T, _>(a.executor(), |queue| queue.transpose(a))
+compiled_fn! {
+    /// The transpose of a matrix whose rows can be numbered.
+    pub(crate) fn transpose[any T: Scalar](a: &Csr<T>) -> Result<Option<Csr<T>>> {
+        on_real_device::<T, _>(a.executor(), |queue| queue.transpose(a))
+    }
 }
 
 /// The transpose of a pattern whose rows can be numbered.

@@ -1,5 +1,7 @@
 //! Triangular solves, step after step or many steps at once.
 
+use vcycle_kernels::compiled_fn;
+
 use std::sync::OnceLock;
 
 use crate::arrays::{Csr, Vector};
@@ -55,48 +57,50 @@ pub fn levels<T: Scalar>(
     }
 }
 
-/// `A y = b`.
-///
-/// # Errors
-/// When vectors are not where the matrix is; on a device for complex numbers.
-///
-/// # Panics
-/// On a device with steps that are not grouped by levels.
-pub fn solve<T: Scalar>(a: &Triangle<'_, T>, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
-    let executor = a.off_diagonal.executor();
-    if let Executor::Gpu(gpu) = executor {
-        gpu.real(T::KIND)?;
-        let levels = a.kept.0.get_or_init(|| {
-            let Groups::Levels(bounds) = a.groups else {
-                panic!("schedules of devices are made of levels");
+compiled_fn! {
+    /// `A y = b`.
+    ///
+    /// # Errors
+    /// When vectors are not where the matrix is; on a device for complex numbers.
+    ///
+    /// # Panics
+    /// On a device with steps that are not grouped by levels.
+    pub fn solve[any T: Scalar](a: &Triangle<'_, T>, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        let executor = a.off_diagonal.executor();
+        if let Executor::Gpu(gpu) = executor {
+            gpu.real(T::KIND)?;
+            let levels = a.kept.0.get_or_init(|| {
+                let Groups::Levels(bounds) = a.groups else {
+                    panic!("schedules of devices are made of levels");
+                };
+                DeviceLevels::new(gpu, executor, a.order, bounds, a.off_diagonal.nonzeros())
+            });
+            let [offsets, columns] = a.off_diagonal.pattern().device()?;
+            let triangle = device::Triangle {
+                offsets,
+                columns,
+                values: a.off_diagonal.values_buffer().device()?,
+                inverse: a.inverse_diagonal.map_or(Ok(0), Buffer::device)?,
             };
-            DeviceLevels::new(gpu, executor, a.order, bounds, a.off_diagonal.nonzeros())
-        });
-        let [offsets, columns] = a.off_diagonal.pattern().device()?;
-        let triangle = device::Triangle {
-            offsets,
-            columns,
-            values: a.off_diagonal.values_buffer().device()?,
-            inverse: a.inverse_diagonal.map_or(Ok(0), Buffer::device)?,
+            return levels.solve(gpu, &triangle, b, y);
+        }
+        let arrays = TriangleArrays {
+            order: a.order,
+            off_diagonal: a.off_diagonal.arrays()?,
+            inverse_diagonal: a.inverse_diagonal.map(Buffer::host).transpose()?,
+            conjugate: a.conjugate,
         };
-        return levels.solve(gpu, &triangle, b, y);
-    }
-    let arrays = TriangleArrays {
-        order: a.order,
-        off_diagonal: a.off_diagonal.arrays()?,
-        inverse_diagonal: a.inverse_diagonal.map(Buffer::host).transpose()?,
-        conjugate: a.conjugate,
-    };
-    let cols = b.cols();
-    let (b, y) = (b.host()?, y.host_mut()?);
-    match (executor, a.groups) {
-        (Executor::Cpu(threads), Groups::Levels(bounds)) => {
-            cpu::triangular::solve(threads, bounds, arrays, b, y, cols);
+        let cols = b.cols();
+        let (b, y) = (b.host()?, y.host_mut()?);
+        match (executor, a.groups) {
+            (Executor::Cpu(threads), Groups::Levels(bounds)) => {
+                cpu::triangular::solve(threads, bounds, arrays, b, y, cols);
+            }
+            (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
+                cpu::triangular::solve_blocks(threads, bounds, arrays, b, y, cols);
+            }
+            _ => reference::triangular::solve(arrays, b, y, cols),
         }
-        (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
-            cpu::triangular::solve_blocks(threads, bounds, arrays, b, y, cols);
-        }
-        _ => reference::triangular::solve(arrays, b, y, cols),
+        Ok(())
     }
-    Ok(())
 }

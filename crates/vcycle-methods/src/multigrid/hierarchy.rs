@@ -148,7 +148,7 @@ impl<T: Scalar> Hierarchy<T> {
 
     /// As an operator.
     pub fn shared(self) -> Arc<dyn LinOp<T>> {
-        compiled!(working: fn(Hierarchy<T>) -> Arc<dyn LinOp<T>> = |own| Arc::new(own))(self)
+        compiled!(working T: fn(Hierarchy<T>) -> Arc<dyn LinOp<T>> = |own| Arc::new(own))(self)
     }
 
     /// The levels in numbers.
@@ -196,7 +196,7 @@ impl Amg {
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
-        compiled!(working: fn(&Amg, &Arc<dyn LinOp<T>>, &NearNullspace, &Workspace) -> Result<Hierarchy<T>>
+        compiled!(working T: fn(&Amg, &Arc<dyn LinOp<T>>, &NearNullspace, &Workspace) -> Result<Hierarchy<T>>
             = Hierarchy::new)(self, a, near_nullspace, ws)
     }
 }

@@ -106,7 +106,7 @@ impl Amg {
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<(Setup, Hierarchy<T>)> {
-        compiled!(working:
+        compiled!(working T:
             fn(&Amg, &Arc<dyn LinOp<T>>, &NearNullspace, &Workspace) -> Result<(Setup, Hierarchy<T>)> = set_up
         )(self, a, near_nullspace, ws)
     }
@@ -200,7 +200,7 @@ impl Setup {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Hierarchy<T>> {
-        compiled!(working: fn(&Setup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Hierarchy<T>>
+        compiled!(working T: fn(&Setup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Hierarchy<T>>
             = |setup, a, ws| {
                 let _stage = ws.stage("amg update", 0);
                 let clock = Clock::new(ws, a.executor());

@@ -179,7 +179,7 @@ impl<T: Scalar> Solver<T> {
         stop: &Stop,
         ws: &Workspace,
     ) -> Result<Outcome> {
-        compiled!(working: fn(&Solver<T>, &Vector<T>, &mut Vector<T>, &Stop, &Workspace) -> Result<Outcome>
+        compiled!(working T: fn(&Solver<T>, &Vector<T>, &mut Vector<T>, &Stop, &Workspace) -> Result<Outcome>
             = Solver::solved)(self, b, x, stop, ws)
     }
 
@@ -426,7 +426,9 @@ impl<T: Scalar> SolverFactory<T> {
 
     /// As a factory of operators.
     pub fn shared(self) -> Arc<dyn Factory<T>> {
-        compiled!(working: fn(SolverFactory<T>) -> Arc<dyn Factory<T>> = |own| Arc::new(own))(self)
+        compiled!(working T: fn(SolverFactory<T>) -> Arc<dyn Factory<T>> = |own| Arc::new(own))(
+            self,
+        )
     }
 
     /// The solver itself, not only as an operator.

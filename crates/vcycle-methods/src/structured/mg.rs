@@ -124,7 +124,7 @@ impl StructMg {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
-        compiled!(working: fn(&StructMg, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
+        compiled!(working T: fn(&StructMg, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
             = |parameters, a, ws| {
                 let _stage = ws.stage("struct-mg set-up", 0);
                 on_host(a.executor(), STRUCTURED);
@@ -185,7 +185,7 @@ impl StructMg {
         &self,
         a: &'a dyn LinOp<T>,
     ) -> Result<Cow<'a, StencilMatrix<f64>>> {
-        compiled!(working:
+        compiled!(working T:
             for<'a> fn(&StructMg, &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> = StructMg::found
         )(self, a)
     }

@@ -65,7 +65,7 @@ impl GridSetup {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
-        compiled!(working: fn(&GridSetup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
+        compiled!(working T: fn(&GridSetup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
             = GridSetup::updated)(self, a, ws)
     }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::inner::InnerSolver;
@@ -33,14 +34,6 @@ type Direct = NoParameters;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct NoParameters {}
-
-/// What stands in a file: the name, then the parameters.
-#[derive(Serialize)]
-struct Tagged<'p, P> {
-    name: &'static str,
-    #[serde(flatten)]
-    parameters: &'p P,
-}
 
 /// Makes an enum of components from the table of their parameter structs; what they are stands in their
 /// own files ([`Registration`]). After `as`: what is made where that is not the struct itself. After
@@ -149,12 +142,12 @@ macro_rules! components {
         }
 
         impl Serialize for $family {
-            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                let name = self.name();
-                match self {
-                    $(Self::$variant(parameters) => Tagged { name, parameters }.serialize(to),)*
-                    $(Self::$other(parameters) => Tagged { name, parameters }.serialize(to),)?
-                }
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                let parameters = match self {
+                    $(Self::$variant(parameters) => serde_json::to_value(parameters),)*
+                    $(Self::$other(parameters) => serde_json::to_value(parameters),)?
+                };
+                named(self.name(), &parameters.map_err(serde::ser::Error::custom)?, to)
             }
         }
 
@@ -327,6 +320,34 @@ impl PreconditionerConfig {
     /// For `auto`, which a matrix has to decide first.
     pub fn factory<T: Mixes<T, T>>(&self) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
         self.made()
+    }
+}
+
+/// What stands in a file: the name, then the parameters.
+fn named<S: Serializer>(name: &str, parameters: &Value, to: S) -> Result<S::Ok, S::Error> {
+    let mut table = to.serialize_map(None)?;
+    table.serialize_entry("name", name)?;
+    for (key, value) in parameters.as_object().into_iter().flatten() {
+        table.serialize_entry(key, &Plain(value))?;
+    }
+    table.end()
+}
+
+/// A value of a parameter. Parameters are serialised in two steps, to a [`Value`] and from there, so that each struct
+/// is compiled for one format only.
+struct Plain<'v>(&'v Value);
+
+impl Serialize for Plain<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            // TOML leaves out what is not given, but knows no null.
+            Value::Null => to.serialize_none(),
+            Value::Array(values) => to.collect_seq(values.iter().map(Plain)),
+            Value::Object(table) => {
+                to.collect_map(table.iter().map(|(key, value)| (key, Plain(value))))
+            }
+            other => other.serialize(to),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use num_traits::Zero;
 
-use super::storage::{Wide, Working};
+use super::storage::Wide;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -13,6 +13,7 @@ use crate::scalar::{Field, Real};
 use crate::solver::Solver;
 use crate::stop::{ColumnOutcome, Outcome, Status, Stop};
 use crate::vector::{Coefficient, Scalars, Vector};
+use vcycle_core::matrix::Working;
 
 /// Refinement steps at most; each gains a digit or it ends.
 const STEPS: usize = 40;

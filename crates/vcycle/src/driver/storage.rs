@@ -1,49 +1,21 @@
 //! How the matrix is stored for the products of a solve.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use super::sequence::Kept;
 use super::tries::Driver;
 use super::{Solution, System};
 use crate::config::{Config, MatrixFormat};
-use crate::error::ConfigError;
-use crate::error::{Error, Result};
+use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
-use crate::linop::{LinOp, Size};
-use crate::matrix::{Bsr, Csr, Ell, Hybrid, SellP, choose_format};
-use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
+use crate::matrix::{Csr, Format};
+use crate::scalar::{c32, c64};
 use crate::vector::Vector;
+use vcycle_core::matrix::{Layout, StoredMatrix, Working};
 use vcycle_methods::precision::{Unit, bad_precision};
 
-/// A matrix as a solve uses it.
-pub struct StoredMatrix<W: Scalar> {
-    /// For products.
-    pub(super) operator: Arc<dyn LinOp<W>>,
-    /// Its entries in rows, for the set-up of preconditioners.
-    pub(super) entries: Arc<dyn LinOp<W>>,
-    /// The format of the operator; not `auto`.
-    pub(super) format: MatrixFormat,
-}
-
-/// A type solvers work in, with the matrix stored in any precision.
-pub trait Working: Mixes<Self, Self> {
-    /// `a` for vectors of this type, stored in `unit` and `format`; shared where it is already.
-    /// A node has `block_size` unknowns.
-    ///
-    /// # Errors
-    /// For an entry that does not fit, a format that would need too much padding, and complex
-    /// matrices in half precision.
-    fn store_matrix<S: Scalar>(
-        a: &Arc<Csr<S>>,
-        unit: Unit,
-        format: MatrixFormat,
-        block_size: usize,
-    ) -> Result<StoredMatrix<Self>>;
-}
-
 /// A type systems are given in: `f64` or [`c64`].
-pub trait Wide: Working {
+pub trait Wide: Working<Wide = Self> {
     /// [`solve_system`](super::solve_system) for this type, perhaps with what was kept of an earlier
     /// solve. Being no generic function it is compiled here once, with all solvers, and not again
     /// by every crate that calls it.
@@ -80,115 +52,43 @@ macro_rules! wide {
 
 wide! { f64, f32; c64, c32; }
 
-macro_rules! working {
-    ($($real:ty, $complex:ty;)*) => {$(
-        impl Working for $real {
-            fn store_matrix<S: Scalar>(
-                a: &Arc<Csr<S>>,
-                unit: Unit,
-                format: MatrixFormat,
-                block_size: usize,
-            ) -> Result<StoredMatrix<Self>> {
-                match unit {
-                    Unit::Double => arrange(rounded::<S, f64>(a)?, format, block_size),
-                    Unit::Single => arrange(rounded::<S, f32>(a)?, format, block_size),
-                    Unit::Half => arrange(rounded::<S, f16>(a)?, format, block_size),
-                    Unit::Bfloat => arrange(rounded::<S, bf16>(a)?, format, block_size),
-                }
-            }
-        }
-
-        impl Working for $complex {
-            fn store_matrix<S: Scalar>(
-                a: &Arc<Csr<S>>,
-                unit: Unit,
-                format: MatrixFormat,
-                block_size: usize,
-            ) -> Result<StoredMatrix<Self>> {
-                match unit {
-                    Unit::Double => arrange(rounded::<S, c64>(a)?, format, block_size),
-                    Unit::Single => arrange(rounded::<S, c32>(a)?, format, block_size),
-                    Unit::Half | Unit::Bfloat => Err(bad_precision(
-                        unit.name(),
-                        "complex matrices are stored in dp or sp",
-                    ).into()),
-                }
-            }
-        }
-    )*};
-}
-
-working! { f64, c64; f32, c32; }
-
-/// `a` with values of type `M`: itself if it is so already, else rounded.
-fn rounded<S: Scalar, M: Scalar>(a: &Arc<Csr<S>>) -> Result<Arc<Csr<M>>> {
-    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(a) as _;
-    if let Ok(same) = shared.downcast::<Csr<M>>() {
-        return Ok(same);
-    }
-    let narrow = a.convert::<M>()?;
-    match narrow.check_finite() {
-        Err(Error::NonFiniteEntry { row, column }) => Err(ConfigError::Conflict(format!(
-            "entry ({row}, {column}) overflows in {}; store the matrix in a wider range (bf or sp)",
-            M::KIND
-        ))
-        .into()),
-        Err(other) => Err(other),
-        Ok(()) => Ok(Arc::new(narrow)),
-    }
-}
-
-/// The entries in `format`.
-fn arrange<M, W>(
-    entries: Arc<Csr<M>>,
+/// `a` for vectors of `W`, stored in `unit` and `format`. A node has `block_size` unknowns.
+///
+/// # Errors
+/// For an entry that does not fit, a format that would need too much padding, and complex matrices in half precision.
+pub(super) fn store_matrix<W: Working>(
+    a: &Arc<Csr<W::Wide>>,
+    unit: Unit,
     format: MatrixFormat,
     block_size: usize,
-) -> Result<StoredMatrix<W>>
-where
-    M: Mixes<W, W>,
-    W: Scalar,
-{
-    let format = match format {
-        MatrixFormat::Auto => choose_format(entries.pattern()).into(),
-        given => given,
+) -> Result<StoredMatrix<W>> {
+    let Some(kind) = unit.kind(W::KIND.is_complex()) else {
+        let reason = "complex matrices are stored in dp or sp";
+        return Err(bad_precision(unit.name(), reason).into());
     };
-    let operator: Arc<dyn LinOp<W>> = match format {
-        MatrixFormat::Auto | MatrixFormat::Csr => Arc::clone(&entries) as _,
-        MatrixFormat::Ell => Arc::new(Ell::from_csr(&entries)?),
-        MatrixFormat::Sellp => Arc::new(SellP::from_csr(&entries)?),
-        MatrixFormat::Hybrid => Arc::new(Hybrid::from_csr(&entries)?),
+    W::store_matrix(a, kind, layout(format, block_size)?)
+}
+
+fn layout(format: MatrixFormat, block_size: usize) -> Result<Layout, ConfigError> {
+    Ok(match format {
+        MatrixFormat::Auto => Layout::Auto,
+        MatrixFormat::Csr => Layout::As(Format::Csr),
+        MatrixFormat::Ell => Layout::As(Format::Ell),
+        MatrixFormat::Sellp => Layout::As(Format::SellP),
+        MatrixFormat::Hybrid => Layout::As(Format::Hybrid),
         MatrixFormat::Bsr if block_size == 1 => {
             let reason = "format: `bsr` is for several unknowns a node; tell how many (block size)";
-            return Err(ConfigError::Conflict(reason.to_owned()).into());
+            return Err(ConfigError::Conflict(reason.to_owned()));
         }
-        MatrixFormat::Bsr => Arc::new(Bsr::from_csr(&entries, Size::square(block_size))?),
-    };
-    Ok(StoredMatrix {
-        operator,
-        entries,
-        format,
+        MatrixFormat::Bsr => Layout::Blocks(block_size),
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::executor::Executor;
-
-    #[test]
-    fn overflow_is_named_and_equal_storage_is_shared() {
-        let a = Arc::new(Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 1e6]));
-        let store = |unit| <f64 as Working>::store_matrix(&a, unit, MatrixFormat::Csr, 1);
-        let error = store(Unit::Half).err().unwrap().to_string();
-        assert!(error.starts_with("entry (1, 1) overflows in f16"));
-        assert!(store(Unit::Bfloat).is_ok());
-        assert!(Arc::ptr_eq(&rounded::<f64, f64>(&a).unwrap(), &a));
-    }
-
-    #[test]
-    fn auto_is_decided() {
-        let a = Arc::new(Csr::<f64>::identity(&Executor::reference(), 100));
-        let stored = <f32 as Working>::store_matrix(&a, Unit::Half, MatrixFormat::Auto, 1).unwrap();
-        assert_eq!(stored.format, MatrixFormat::Ell);
+/// The format that stands for a layout in reports.
+pub(super) fn format_of(layout: Layout) -> MatrixFormat {
+    match layout {
+        Layout::Auto => MatrixFormat::Auto,
+        Layout::As(format) => format.into(),
+        Layout::Blocks(_) => MatrixFormat::Bsr,
     }
 }

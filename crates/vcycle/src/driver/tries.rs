@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use vcycle_core::matrix::{StoredMatrix, Working};
 use vcycle_core::operations::HostStages;
 
 use super::auto::{Attempt, attempts};
 use super::projection::Projection;
 use super::refine::refine;
 use super::sequence::Kept;
-use super::storage::{StoredMatrix, Wide, Working};
+use super::storage::{Wide, format_of, store_matrix};
 use super::{Solution, System};
 use crate::config::{Config, PreconditionerConfig, RunConfig, SolverConfig, Unit};
 use crate::error::Result;
@@ -30,7 +31,7 @@ const MULTIGRID_TRIAL: usize = 200;
 const TRIAL: usize = 1000;
 
 /// Tries one attempt after the other with vectors of `W`.
-pub(super) struct Driver<'d, T: Wide, W: Working> {
+pub(super) struct Driver<'d, T: Wide, W: Working<Wide = T>> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
     near_nullspace: Option<&'d NearNullspace>,
@@ -53,7 +54,7 @@ pub(super) struct Driver<'d, T: Wide, W: Working> {
     start: Option<Arc<dyn LinOp<W>>>,
 }
 
-impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
+impl<'d, T: Wide, W: Working<Wide = T>> Driver<'d, T, W> {
     pub(super) fn new(
         config: &'d Config,
         system: &'d System<T>,
@@ -67,7 +68,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let near_nullspace = system.near_nullspace.as_ref();
         let block_size = near_nullspace.map_or(1, NearNullspace::block_size);
         let unit = config.precision.unwrap_or_default().matrix;
-        let matrix = W::store_matrix(a, unit, config.format, block_size)?;
+        let matrix = store_matrix(a, unit, config.format, block_size)?;
         let stencil = stencil_of(config, a.as_ref());
         let attempts = attempts(config, near_nullspace, || match &stencil {
             Some(stencil) if stencil.is_symmetric_and_positive() => system.definite_facts(),
@@ -360,7 +361,7 @@ impl<'d, T: Wide, W: Working> Driver<'d, T, W> {
         let given = || attempt.preconditioner.clone();
         config.preconditioner = self.decided.unwrap_or_else(given);
         config.precision = Some(config.precision.unwrap_or_default());
-        config.format = self.matrix.format;
+        config.format = format_of(self.matrix.layout);
         config.run = RunConfig::of(self.a.executor());
         Solution {
             x,

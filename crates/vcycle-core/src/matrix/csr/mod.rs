@@ -40,6 +40,8 @@ pub use spgemm::SpGemm;
 pub use spgemm::check_product;
 pub use triplets::{compress, offsets};
 
+use vcycle_kernels::compiled;
+
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
@@ -283,6 +285,10 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When complex values would become real.
     pub fn convert<S: Scalar>(&self) -> Result<Csr<S>> {
+        compiled!(any T, S: fn(&Csr<T>) -> Result<Csr<S>> = Csr::converted)(self)
+    }
+
+    fn converted<S: Scalar>(&self) -> Result<Csr<S>> {
         if T::KIND.is_complex() && !S::KIND.is_complex() {
             return Err(Error::Conversion {
                 from: T::KIND,
@@ -383,6 +389,10 @@ impl<T: Scalar> Csr<T> {
 
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
+        compiled!(any T: fn(&Csr<T>) -> Result<()> = Csr::all_finite)(self)
+    }
+
+    fn all_finite(&self) -> Result<()> {
         if let Some(found) = entries::not_finite(self)? {
             return match found {
                 None => Ok(()),

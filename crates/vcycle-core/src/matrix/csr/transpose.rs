@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::build::{Arrays, Value, zeroed};
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
@@ -34,11 +36,13 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When the rows do not fit 32-bit indices or memory is short.
     pub fn transpose(&self) -> Result<Self> {
-        check_rows(self.size())?;
-        if let Some(transpose) = products::transpose(self)? {
-            return Ok(transpose);
-        }
-        self.transposed(|value| value)
+        compiled!(any T: fn(&Csr<T>) -> Result<Csr<T>> = |a| {
+            check_rows(a.size())?;
+            match products::transpose(a)? {
+                Some(transpose) => Ok(transpose),
+                None => a.transposed(|value| value),
+            }
+        })(self)
     }
 
     /// `A^H`: the transpose with every entry conjugated.
@@ -49,7 +53,9 @@ impl<T: Scalar> Csr<T> {
         if !T::KIND.is_complex() {
             return self.transpose();
         }
-        self.transposed(|value| T::store(value.load().conj()))
+        compiled!(any T: fn(&Csr<T>) -> Result<Csr<T>> = |a| {
+            a.transposed(|value| T::store(value.load().conj()))
+        })(self)
     }
 
     fn transposed(&self, map: impl Fn(T) -> T + Sync + Send) -> Result<Self> {

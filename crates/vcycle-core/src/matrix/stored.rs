@@ -1,0 +1,140 @@
+//! A matrix as a solver multiplies with it: in the precision and the format it is to be stored in.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::{Bsr, Csr, Ell, Format, Hybrid, SellP, choose_format};
+use crate::error::{ConfigError, Error, Result};
+use crate::linop::{LinOp, Size};
+use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
+
+/// How the entries of a matrix are laid out for products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// As [`choose_format`] says.
+    Auto,
+    /// In one format.
+    As(Format),
+    /// In dense blocks of so many rows and columns.
+    Blocks(usize),
+}
+
+/// A matrix as a solve uses it.
+#[derive(Clone, Debug)]
+pub struct StoredMatrix<W: Scalar> {
+    /// For products.
+    pub operator: Arc<dyn LinOp<W>>,
+    /// Its entries in rows, for the set-up of preconditioners.
+    pub entries: Arc<dyn LinOp<W>>,
+    /// How the operator is laid out; not `Auto`.
+    pub layout: Layout,
+}
+
+/// A type solvers work in, with the matrix stored in any precision.
+pub trait Working: Mixes<Self, Self> {
+    /// The type systems are given in.
+    type Wide: Scalar;
+
+    /// `a` for vectors of this type, stored in `kind` and `layout`; shared where it is already. Being no generic
+    /// function it is compiled with this crate, for all formats.
+    ///
+    /// # Errors
+    /// For an entry that does not fit, and a format that would need too much padding.
+    fn store_matrix(
+        a: &Arc<Csr<Self::Wide>>,
+        kind: Kind,
+        layout: Layout,
+    ) -> Result<StoredMatrix<Self>>;
+}
+
+macro_rules! working {
+    ($($working:ty, $wide:ty: [$($kind:ident $m:ty),*];)*) => {$(
+        impl Working for $working {
+            type Wide = $wide;
+
+            fn store_matrix(
+                a: &Arc<Csr<$wide>>,
+                kind: Kind,
+                layout: Layout,
+            ) -> Result<StoredMatrix<Self>> {
+                match kind {
+                    $(Kind::$kind => arranged(rounded::<$wide, $m>(a)?, layout),)*
+                    other => Err(Error::Conversion { from: <$wide>::KIND, to: other }),
+                }
+            }
+        }
+    )*};
+}
+
+working! {
+    f64, f64: [F64 f64, F32 f32, F16 f16, Bf16 bf16];
+    f32, f64: [F64 f64, F32 f32, F16 f16, Bf16 bf16];
+    c64, c64: [C64 c64, C32 c32];
+    c32, c64: [C64 c64, C32 c32];
+}
+
+/// `a` with values of type `M`: itself if it is so already, else rounded.
+fn rounded<S: Scalar, M: Scalar>(a: &Arc<Csr<S>>) -> Result<Arc<Csr<M>>> {
+    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(a) as _;
+    if let Ok(same) = shared.downcast::<Csr<M>>() {
+        return Ok(same);
+    }
+    let narrow = a.convert::<M>()?;
+    match narrow.check_finite() {
+        Err(Error::NonFiniteEntry { row, column }) => Err(ConfigError::Conflict(format!(
+            "entry ({row}, {column}) overflows in {}; store the matrix in a wider range (bf or sp)",
+            M::KIND
+        ))
+        .into()),
+        Err(other) => Err(other),
+        Ok(()) => Ok(Arc::new(narrow)),
+    }
+}
+
+/// The entries in a layout.
+fn arranged<M, W>(entries: Arc<Csr<M>>, layout: Layout) -> Result<StoredMatrix<W>>
+where
+    M: Mixes<W, W>,
+    W: Scalar,
+{
+    let layout = match layout {
+        Layout::Auto => Layout::As(choose_format(entries.pattern())),
+        given => given,
+    };
+    let operator: Arc<dyn LinOp<W>> = match layout {
+        Layout::Auto | Layout::As(Format::Csr) => Arc::clone(&entries) as _,
+        Layout::As(Format::Ell) => Arc::new(Ell::from_csr(&entries)?),
+        Layout::As(Format::SellP) => Arc::new(SellP::from_csr(&entries)?),
+        Layout::As(Format::Hybrid) => Arc::new(Hybrid::from_csr(&entries)?),
+        Layout::Blocks(size) => Arc::new(Bsr::from_csr(&entries, Size::square(size))?),
+    };
+    Ok(StoredMatrix {
+        operator,
+        entries,
+        layout,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+
+    #[test]
+    fn overflow_is_named_and_equal_storage_is_shared() {
+        let a = Arc::new(Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 1e6]));
+        let store = |kind| <f64 as Working>::store_matrix(&a, kind, Layout::As(Format::Csr));
+        let error = store(Kind::F16).err().unwrap().to_string();
+        assert!(error.starts_with("entry (1, 1) overflows in f16"));
+        assert!(store(Kind::Bf16).is_ok());
+        assert!(store(Kind::C64).is_err());
+        assert!(Arc::ptr_eq(&rounded::<f64, f64>(&a).unwrap(), &a));
+    }
+
+    #[test]
+    fn auto_is_decided() {
+        let a = Arc::new(Csr::<f64>::identity(&Executor::reference(), 100));
+        let stored = <f32 as Working>::store_matrix(&a, Kind::F16, Layout::Auto).unwrap();
+        assert_eq!(stored.layout, Layout::As(Format::Ell));
+    }
+}
