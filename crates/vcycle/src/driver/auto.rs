@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "direct")]
+use vcycle_methods::components::PreconditionerComponent;
+
 use crate::config::{Config, ConfigError, NoParameters, PreconditionerConfig, SolverConfig};
 use crate::linop::Factory;
 use crate::matrix::Facts;
@@ -59,7 +62,7 @@ impl Attempt {
         match (&self.solver, &self.preconditioner) {
             #[cfg(feature = "direct")]
             (SolverConfig::Direct(p), PreconditionerConfig::None(_)) => {
-                Ok(Some(Arc::new(p.to_owned())))
+                Ok(Some(p.factory()))
             }
             #[cfg(not(feature = "direct"))]
             (SolverConfig::Direct(_), _) => Err(ConfigError::NotAvailable {
