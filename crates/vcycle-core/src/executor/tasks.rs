@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::Executor;
+use crate::cpu;
 
 impl Executor {
     /// Threads for those who have their own way of sharing work; none where one is enough.
@@ -28,14 +29,13 @@ impl Executor {
         scratch: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, I) -> R + Sync + Send,
     ) -> Vec<R> {
-        let (slots, idle) = (slots(tasks), Mutex::new(Vec::new()));
-        self.for_each(slots.len(), bytes, &|index| {
-            let task = take_task(&slots[index]);
+        let idle = Mutex::new(Vec::new());
+        self.run(bytes, tasks, |task| {
             let mut mine = pop(&idle).unwrap_or_else(&scratch);
             let result = work(&mut mine, task);
-            keep(&slots[index], result, &idle, mine);
-        });
-        results(slots)
+            push(&idle, mine);
+            result
+        })
     }
 
     /// `work(index)` for every index below `count`, side by side where `bytes` of work are worth it.
@@ -57,7 +57,12 @@ impl Executor {
         tasks: Vec<I>,
         work: impl Fn(I) -> R + Sync + Send,
     ) -> Vec<R> {
-        self.run_with(bytes, tasks, || (), |(), task| work(task))
+        let threads = match self {
+            Executor::Reference => None,
+            Executor::Cpu(threads) => Some(threads.as_ref()),
+            Executor::Gpu(_) => Some(Self::all_cores().as_ref()),
+        };
+        cpu::tasks::map(threads, bytes, tasks, &work)
     }
 
     /// Both results, formed side by side where there are threads for it.
@@ -74,30 +79,11 @@ impl Executor {
     }
 }
 
-/// A task, and what has become of it.
-type Slot<I, R> = Mutex<(Option<I>, Option<R>)>;
-
-fn slots<I, R>(tasks: Vec<I>) -> Vec<Slot<I, R>> {
-    let slot = |task| Mutex::new((Some(task), None));
-    tasks.into_iter().map(slot).collect()
-}
-
-fn results<I, R>(slots: Vec<Slot<I, R>>) -> Vec<R> {
-    let result = |slot: Slot<I, R>| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1;
-    let done = |slot| result(slot).expect("every task was done");
-    slots.into_iter().map(done).collect()
-}
-
-fn take_task<I, R>(slot: &Slot<I, R>) -> I {
-    lock(slot).0.take().expect("given to one call")
-}
-
 fn pop<S>(idle: &Mutex<Vec<S>>) -> Option<S> {
     lock(idle).pop()
 }
 
-fn keep<I, S, R>(slot: &Slot<I, R>, result: R, idle: &Mutex<Vec<S>>, scratch: S) {
-    lock(slot).1 = Some(result);
+fn push<S>(idle: &Mutex<Vec<S>>, scratch: S) {
     lock(idle).push(scratch);
 }
 

@@ -10,6 +10,7 @@ pub mod dense;
 pub mod ell;
 pub mod stencil;
 pub mod stream;
+pub mod tasks;
 mod team;
 pub mod triangular;
 pub mod vector;

@@ -69,7 +69,7 @@ impl Kind {
     }
 
     /// Whether values have an imaginary part.
-    pub fn is_complex(self) -> bool {
+    pub const fn is_complex(self) -> bool {
         matches!(self, Kind::C64 | Kind::C32)
     }
 }

@@ -13,7 +13,7 @@ use super::near_nullspace::NearNullspace;
 use super::precision::{of_levels, of_transfer};
 use super::report::{LevelFacts, Report};
 use super::scaling::{Normalised, scale_levels};
-use super::steps::{analysed, coarsen, unit_of};
+use super::steps::{analysed, coarsen, no_complex, unit_of};
 use super::stored::Overflows;
 use super::working::{Matrices, Plan, Working};
 use crate::error::Result;
@@ -72,6 +72,10 @@ impl<T: Scalar> Hierarchy<T> {
         stalled: Option<String>,
         clock: Clock<'_>,
     ) -> Result<Self> {
+        // A constant: nothing more is compiled for complex numbers.
+        if const { T::KIND.is_complex() } {
+            return Err(no_complex());
+        }
         let rows = levels.iter().map(|level| level.a.size().rows);
         let precisions = of_levels(&amg, rows, unit_of(T::KIND)?)?;
         let symmetric = {

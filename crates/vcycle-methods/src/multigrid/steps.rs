@@ -93,10 +93,15 @@ pub(super) fn unit_of(kind: Kind) -> Result<Unit> {
         Kind::F32 => Ok(Unit::Single),
         Kind::F16 => Ok(Unit::Half),
         Kind::Bf16 => Ok(Unit::Bfloat),
-        Kind::C64 | Kind::C32 => Err(Error::Unsupported {
-            component: "amg".to_owned(),
-            operation: "complex matrices".to_owned(),
-        }),
+        Kind::C64 | Kind::C32 => Err(no_complex()),
+    }
+}
+
+/// Levels are real.
+pub(super) fn no_complex() -> Error {
+    Error::Unsupported {
+        component: "amg".to_owned(),
+        operation: "complex matrices".to_owned(),
     }
 }
 

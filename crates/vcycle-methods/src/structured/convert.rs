@@ -248,7 +248,7 @@ pub(super) fn stencil_on<T: Scalar>(
         let place = ALL.iter().position(|&other| other == offset);
         place.is_some_and(|place| used_by_all >> place & 1 == 1)
     };
-    Ok(Stencil::of(|offset| {
+    Ok(Stencil::of(&|offset| {
         offset == [0; 3] || used(offset) || used(opposite(offset))
     }))
 }

@@ -189,7 +189,7 @@ impl<M: Storage> StencilMatrix<M> {
             .flat_map(pairs)
             .flat_map(|(line, pair)| self.line_of(pair, line, centre))
             .copied();
-        let point = Stencil::of(|offset| offset == [0; 3]);
+        let point = Stencil::of(&|offset| offset == [0; 3]);
         Self::with_unknowns(self.executor(), self.grid(), point, r, values.collect())
     }
 }

@@ -65,8 +65,8 @@ impl<'e> Halving<'e> {
         let coarse = fine.halved(axis);
         let any =
             |offset| (-1..=1).any(|step| stencil.position(with(offset, axis, step)).is_some());
-        let widened = Stencil::of(any).within(coarse);
-        let columns = Stencil::of(|offset| offset[axis] == 0 && any(offset));
+        let widened = Stencil::of(&any).within(coarse);
+        let columns = Stencil::of(&|offset| offset[axis] == 0 && any(offset));
         let column = |&across: &Offset| {
             let places = |stencil: &Stencil| {
                 [-1, 0, 1].map(|step| stencil.position(with(across, axis, step)))

@@ -142,6 +142,13 @@ impl StructMg {
         executor: &Executor,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
+        // A constant: nothing more is compiled for complex numbers, whose matrices are no stencils.
+        if const { T::KIND.is_complex() } {
+            return Err(Error::Unsupported {
+                component: "struct-mg".to_owned(),
+                operation: "complex vectors".to_owned(),
+            });
+        }
         let mut parameters = self.clone().capped(solver_unit::<T>());
         let asked = parameters.precision.as_ref();
         let storage = asked.map_or(Unit::Half, |asked| asked.at(0).matrix);

@@ -35,11 +35,11 @@ impl Stencil {
         }
         let wanted =
             |offset: &Offset| offsets.contains(offset) || offsets.contains(&opposite(*offset));
-        Ok(Self::of(|offset| offset == [0; 3] || wanted(&offset)))
+        Ok(Self::of(&|offset| offset == [0; 3] || wanted(&offset)))
     }
 
     /// The offsets that are wanted; the choice has to be symmetric.
-    pub(crate) fn of(wanted: impl Fn(Offset) -> bool) -> Self {
+    pub(crate) fn of(wanted: &dyn Fn(Offset) -> bool) -> Self {
         let offsets = (-1..=1)
             .flat_map(|z| (-1..=1).flat_map(move |y| (-1..=1).map(move |x| [x, y, z])))
             .filter(|&offset| wanted(offset))
@@ -49,22 +49,22 @@ impl Stencil {
 
     /// A cell and the cells that share a face with it: 3, 5 or 7 points.
     pub fn star(dimension: usize) -> Self {
-        Self::of(|offset| flat(offset, dimension) && steps(offset) <= 1)
+        Self::of(&|offset| flat(offset, dimension) && steps(offset) <= 1)
     }
 
     /// 3d15: a cell, those that share a face with it and those that share a corner only.
     pub fn faces_and_corners() -> Self {
-        Self::of(|offset| steps(offset) != 2)
+        Self::of(&|offset| steps(offset) != 2)
     }
 
     /// 3d19: a cell and those that share a face or an edge with it.
     pub fn faces_and_edges() -> Self {
-        Self::of(|offset| steps(offset) <= 2)
+        Self::of(&|offset| steps(offset) <= 2)
     }
 
     /// A cell and all around it: 3, 9 or 27 points.
     pub fn full(dimension: usize) -> Self {
-        Self::of(|offset| flat(offset, dimension))
+        Self::of(&|offset| flat(offset, dimension))
     }
 
     /// The offsets in the order of columns.
@@ -91,7 +91,7 @@ impl Stencil {
     pub(crate) fn within(&self, grid: Grid) -> Self {
         let size = grid.size();
         let inside = |offset: Offset| (0..3).all(|axis| size[axis] > 1 || offset[axis] == 0);
-        Self::of(|offset| inside(offset) && self.position(offset).is_some())
+        Self::of(&|offset| inside(offset) && self.position(offset).is_some())
     }
 }
 

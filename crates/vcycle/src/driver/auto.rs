@@ -61,9 +61,7 @@ impl Attempt {
     ) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
         match (&self.solver, &self.preconditioner) {
             #[cfg(feature = "direct")]
-            (SolverConfig::Direct(p), PreconditionerConfig::None(_)) => {
-                Ok(Some(p.factory()))
-            }
+            (SolverConfig::Direct(p), PreconditionerConfig::None(_)) => Ok(Some(p.factory())),
             #[cfg(not(feature = "direct"))]
             (SolverConfig::Direct(_), _) => Err(ConfigError::NotAvailable {
                 family: "solver",

@@ -33,7 +33,7 @@ type Block = [[f64; 3]; 3];
 
 pub(super) fn elasticity(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
     spec.at_most(1)?;
-    let (grid, stencil) = on_grid(spec, 3, Stencil::of(same_way))?;
+    let (grid, stencil) = on_grid(spec, 3, Stencil::of(&same_way))?;
     let (offsets, points) = (stencil.offsets().to_vec(), stencil.points());
     let cube = cube_matrix();
     StencilMatrix::from_cells(executor, grid, stencil, 3, |node, entries| {

@@ -69,13 +69,16 @@ impl<T: Scalar> Factory<T> for Direct {
             return Err(a.executor().lacks("direct", "the factorisation"));
         }
         let a = entries(a.as_ref(), "direct")?;
-        match T::KIND {
-            Kind::F64 | Kind::F32 => Ok(Arc::new(Factorised::<f64>::new(&a, ws)?)),
-            Kind::C64 | Kind::C32 => Ok(Arc::new(Factorised::<c64>::new(&a, ws)?)),
-            Kind::F16 | Kind::Bf16 => Err(Error::Unsupported {
+        // Constants: only one of the ways is compiled for a type.
+        if const { matches!(T::KIND, Kind::F64 | Kind::F32) } {
+            Ok(Arc::new(Factorised::<f64>::new(&a, ws)?))
+        } else if const { T::KIND.is_complex() } {
+            Ok(Arc::new(Factorised::<c64>::new(&a, ws)?))
+        } else {
+            Err(Error::Unsupported {
                 component: "direct".to_owned(),
                 operation: format!("the factorisation of {} matrices", T::KIND),
-            }),
+            })
         }
     }
 }
