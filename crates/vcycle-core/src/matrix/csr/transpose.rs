@@ -50,11 +50,9 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// As [`transpose`](Csr::transpose).
     pub fn adjoint(&self) -> Result<Self> {
-        if !T::KIND.is_complex() {
-            return self.transpose();
-        }
-        compiled!(any T: fn(&Csr<T>) -> Result<Csr<T>> = |a| {
-            a.transposed(|value| T::store(value.load().conj()))
+        compiled!(any T: fn(&Csr<T>) -> Result<Csr<T>> = |a| match const { T::KIND.is_complex() } {
+            true => a.transposed(|value| T::store(value.load().conj())),
+            false => a.transpose(),
         })(self)
     }
 
