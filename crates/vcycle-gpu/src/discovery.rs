@@ -1,10 +1,12 @@
 //! Which devices there are.
 
-use crate::cuda::{self, Vendor};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::opencl;
+#[cfg(not(feature = "gpu"))]
+use crate::left_out::{devices, open};
 use crate::properties::Properties;
+#[cfg(feature = "gpu")]
+use crate::vendors::{devices, open};
 
 const DRIVERS: [&str; 3] = ["cuda", "hip", "opencl"];
 
@@ -35,14 +37,6 @@ pub fn discover() -> Vec<Found> {
     found.into()
 }
 
-fn devices(driver: &'static str) -> Result<Vec<Properties>> {
-    match driver {
-        "cuda" => cuda::devices(Vendor::Cuda),
-        "hip" => cuda::devices(Vendor::Hip),
-        _ => opencl::devices(),
-    }
-}
-
 /// The driver of a device by its name.
 pub(crate) fn driver(name: &str) -> Result<Box<dyn Driver>> {
     let asked = name.split(':').next();
@@ -53,11 +47,7 @@ pub(crate) fn driver(name: &str) -> Result<Box<dyn Driver>> {
     let Some(index) = listed.iter().position(|device| device.name == name) else {
         return Err(no_device(name, &discover()));
     };
-    match driver {
-        "cuda" => cuda::open(Vendor::Cuda, index),
-        "hip" => cuda::open(Vendor::Hip, index),
-        _ => opencl::open(index),
-    }
+    open(driver, index)
 }
 
 fn no_device(name: &str, found: &[Found]) -> Error {

@@ -7,6 +7,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// A build without GPUs.
+    #[error("{driver}: this build has no GPUs: build it with the feature `gpu`")]
+    LeftOut {
+        /// `cuda`, `hip` or `opencl`.
+        driver: &'static str,
+    },
     /// A vendor's library is not installed, or too old.
     #[error("{driver}: {library} {problem}; {advice}")]
     Library {

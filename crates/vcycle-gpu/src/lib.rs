@@ -2,7 +2,7 @@
 //!
 //! Three vendors' libraries (CUDA, HIP, OpenCL 3), loaded when a device is asked for, behind one
 //! small interface: memory, kernels compiled at run time from one source, a stream, events and
-//! graphs. It knows nothing of matrices.
+//! graphs. It knows nothing of matrices. Without the feature `gpu` there are no devices.
 //!
 //! ```no_run
 //! use vcycle_gpu::{Argument, Device, Shape, Source};
@@ -18,6 +18,7 @@ mod allocation;
 mod bandwidth;
 mod cache;
 mod counters;
+#[cfg(feature = "gpu")]
 mod cuda;
 mod device;
 mod discovery;
@@ -26,8 +27,11 @@ mod error;
 mod graph;
 mod handle;
 mod kernel;
+#[cfg(not(feature = "gpu"))]
+mod left_out;
 mod memory;
 mod moment;
+#[cfg(feature = "gpu")]
 mod opencl;
 mod pinned;
 mod pool;
@@ -35,9 +39,12 @@ mod properties;
 mod readback;
 mod sync;
 mod transfer;
+#[cfg(feature = "gpu")]
+mod vendors;
 
 pub use cache::Builds;
 pub use counters::Counts;
+#[cfg(feature = "gpu")]
 pub use cuda::compile_only;
 pub use device::Device;
 pub use discovery::{Found, discover};

@@ -4,6 +4,7 @@
 use crate::simd::{Level, level};
 
 /// Bytes from which on arrays do not stay in the cache until they are read again.
+#[cfg(any(test, target_arch = "x86_64"))]
 const LARGE: usize = 32 << 20;
 
 /// Copies into a part of an array of so many bytes. Where that is large, what was there is not brought into the cache

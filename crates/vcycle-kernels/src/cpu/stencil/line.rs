@@ -13,6 +13,7 @@ const MANY: usize = 8;
 const SOME: usize = 4;
 const FEW: usize = 2;
 /// Bytes that memory moves at a time.
+#[cfg(target_arch = "x86_64")]
 const CACHE_LINE: usize = 64;
 
 /// Which neighbours of a line take part.

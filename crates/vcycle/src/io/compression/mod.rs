@@ -53,24 +53,23 @@ impl Compression {
             }),
             #[cfg(feature = "gzip")]
             Self::Gzip => Ok(gzip::CODEC),
+            #[cfg(not(feature = "gzip"))]
+            Self::Gzip => Err(left_out(".gz", "gzip")),
             #[cfg(feature = "xz")]
             Self::Xz => Ok(xz::CODEC),
+            #[cfg(not(feature = "xz"))]
+            Self::Xz => Err(left_out(".xz", "xz")),
             #[cfg(feature = "zstd")]
             Self::Zstd => Ok(zstd::CODEC),
-            #[cfg(not(all(feature = "gzip", feature = "xz", feature = "zstd")))]
-            Self::Gzip | Self::Xz | Self::Zstd => Err(self.left_out()),
+            #[cfg(not(feature = "zstd"))]
+            Self::Zstd => Err(left_out(".zst", "zstd")),
         }
     }
+}
 
-    #[cfg(not(all(feature = "gzip", feature = "xz", feature = "zstd")))]
-    fn left_out(self) -> Problem {
-        let (format, feature) = match self {
-            Self::Xz => (".xz", "xz"),
-            Self::Zstd => (".zst", "zstd"),
-            Self::None | Self::Gzip => (".gz", "gzip"),
-        };
-        Problem::LeftOut { format, feature }
-    }
+#[cfg(not(all(feature = "gzip", feature = "xz", feature = "zstd")))]
+fn left_out(format: &'static str, feature: &'static str) -> Problem {
+    Problem::LeftOut { format, feature }
 }
 
 /// A file opened for reading, decompressed.

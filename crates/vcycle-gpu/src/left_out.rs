@@ -1,0 +1,15 @@
+//! What stands in the place of the drivers in a build without them.
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::properties::Properties;
+
+/// There are none.
+pub(crate) fn devices(driver: &'static str) -> Result<Vec<Properties>> {
+    Err(Error::LeftOut { driver })
+}
+
+/// There is none to open.
+pub(crate) fn open(driver: &'static str, _index: usize) -> Result<Box<dyn Driver>> {
+    Err(Error::LeftOut { driver })
+}

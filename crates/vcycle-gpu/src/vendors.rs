@@ -1,0 +1,25 @@
+//! The drivers by their names.
+
+use crate::cuda::{self, Vendor};
+use crate::driver::Driver;
+use crate::error::Result;
+use crate::opencl;
+use crate::properties::Properties;
+
+/// The devices of a driver.
+pub(crate) fn devices(driver: &'static str) -> Result<Vec<Properties>> {
+    match driver {
+        "cuda" => cuda::devices(Vendor::Cuda),
+        "hip" => cuda::devices(Vendor::Hip),
+        _ => opencl::devices(),
+    }
+}
+
+/// A device by its number in [`devices`].
+pub(crate) fn open(driver: &'static str, index: usize) -> Result<Box<dyn Driver>> {
+    match driver {
+        "cuda" => cuda::open(Vendor::Cuda, index),
+        "hip" => cuda::open(Vendor::Hip, index),
+        _ => opencl::open(index),
+    }
+}
