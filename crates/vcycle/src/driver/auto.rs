@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{Config, ConfigError, NoParameters, PreconditionerConfig, SolverConfig};
+use crate::configuration::{Config, ConfigError, NoParameters, PreconditionerConfig, SolverConfig};
 use crate::linop::Factory;
 use crate::matrix::Facts;
 use crate::multigrid::{Amg, NearNullspace};

@@ -11,7 +11,7 @@ use super::refine::refine;
 use super::sequence::Kept;
 use super::storage::{StoredMatrix, Wide, Working};
 use super::{Solution, System};
-use crate::config::{Config, PreconditionerConfig, RunConfig, SolverConfig, Unit};
+use crate::configuration::{Config, PreconditionerConfig, RunConfig, SolverConfig, Unit};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
