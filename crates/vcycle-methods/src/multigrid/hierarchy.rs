@@ -7,11 +7,13 @@ use std::sync::Arc;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::cycle::Cycles;
+use super::finest::unit_of;
+use super::for_level;
 use super::near_nullspace::NearNullspace;
-use super::precision::{of_levels, of_transfer};
+use super::precision::of_transfer;
 use super::report::{LevelFacts, Report};
 use super::scaling::{Normalised, scale_levels};
-use super::steps::{analysed, coarsen, unit_of};
+use super::steps::{analysed, coarsen};
 use super::stored::Overflows;
 use super::working::{Matrices, Plan, Working};
 use crate::error::Result;
@@ -69,7 +71,7 @@ impl<T: Scalar> Hierarchy<T> {
         clock: Clock<'_>,
     ) -> Result<Self> {
         let rows = levels.iter().map(|level| level.a.size().rows);
-        let precisions = of_levels(&amg, rows, unit_of(T::KIND)?)?;
+        let precisions = for_level::precisions(&amg, rows, unit_of(T::KIND)?)?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
             amg.has_one_way_sweeps() && levels[0].a.symmetric_and_positive()?[0]
