@@ -359,7 +359,8 @@ impl Amg {
     pub(super) fn varies(&self) -> bool {
         let mut coarsest = self.levels.iter().map(|one| one.coarsest);
         let varies = |symmetry| symmetry == Symmetry::Varying;
-        varies(self.coarsest.symmetry())
+        varies(self.cycle.symmetry())
+            || varies(self.coarsest.symmetry())
             || coarsest.any(|coarsest| varies(coarsest.symmetry()))
             || self.smoothers().any(|smoother| varies(smoother.symmetry()))
     }
@@ -394,7 +395,7 @@ impl Component for Amg {
         match self.coarse_filter < 1.0 {
             _ if self.varies() => Symmetry::Varying,
             true => Symmetry::OneSided,
-            false => Symmetry::Symmetric,
+            false => self.cycle.symmetry(),
         }
     }
 }
