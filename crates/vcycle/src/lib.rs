@@ -20,6 +20,7 @@
 //! ([`executor`]); in which precision each part is stored is up to you ([`scalar`]).
 
 pub mod config;
+mod configuration;
 pub mod driver;
 pub mod executor;
 pub mod interop;

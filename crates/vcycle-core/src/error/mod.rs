@@ -260,6 +260,16 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// A [`BadParameter`](Self::BadParameter): its name and what would be right.
+    pub fn bad_parameter(parameter: &'static str, reason: impl Into<String>) -> Self {
+        Self::BadParameter {
+            parameter,
+            reason: reason.into(),
+        }
+    }
+}
+
 impl From<vcycle_gpu::Error> for Error {
     fn from(error: vcycle_gpu::Error) -> Self {
         Error::Device(error)

@@ -6,15 +6,17 @@ use crate::simd::{Level, level};
 /// Bytes from which on arrays do not stay in the cache until they are read again.
 #[cfg(any(test, target_arch = "x86_64"))]
 const LARGE: usize = 32 << 20;
+/// Bytes of the register that copies go through.
+const REGISTER: usize = 64;
 
 /// Copies into a part of an array of so many bytes. Where that is large, what was there is not brought into the cache
 /// first, as it is by plain copies: memory moves two thirds of their bytes. Other threads see it after [`finish`].
 pub fn copy<T: Copy>(from: &[T], to: &mut [T], bytes: usize) {
+    const { assert!(REGISTER.is_multiple_of(size_of::<T>())) };
     assert!(from.len() == to.len());
     #[cfg(target_arch = "x86_64")]
     if bytes >= LARGE && level() == Level::Avx512 {
-        // SAFETY: `level` found AVX-512; both slices have `from.len()` values, and those of the callers are
-        // numbers of 2, 4, 8 or 16 bytes.
+        // SAFETY: `level` found AVX-512; both slices have `from.len()` values, whose size divides a register's.
         unsafe { past_the_cache(from.as_ptr(), to.as_mut_ptr(), from.len()) };
         return;
     }
@@ -24,12 +26,11 @@ pub fn copy<T: Copy>(from: &[T], to: &mut [T], bytes: usize) {
 
 /// # Safety
 /// The host has AVX-512, there are `count` numbers in both arrays, which do not overlap, and the size of a number
-/// divides 64.
+/// divides that of a register.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 unsafe fn past_the_cache<T: Copy>(from: *const T, to: *mut T, count: usize) {
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
-    const REGISTER: usize = 64;
     let step = REGISTER / size_of::<T>();
     let head = to.align_offset(REGISTER).min(count);
     // SAFETY: the host has AVX-512, and both arrays have `count` values, conditions of this function. The head

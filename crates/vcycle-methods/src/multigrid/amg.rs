@@ -315,20 +315,29 @@ impl Amg {
     pub(super) fn check(&self, near_nullspace: &NearNullspace) -> Result<()> {
         self.scaling.check_algebraic()?;
         if self.max_levels == 0 {
-            return Err(bad("max-levels", "must be at least 1"));
+            return Err(Error::bad_parameter("max-levels", "must be at least 1"));
         }
         if self.pre_sweeps + self.post_sweeps == 0 {
-            return Err(bad("pre-sweeps", "one sweep is needed, before or after"));
+            return Err(Error::bad_parameter(
+                "pre-sweeps",
+                "one sweep is needed, before or after",
+            ));
         }
         if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
-            return Err(bad("restriction-scaling", "must be a positive number"));
+            return Err(Error::bad_parameter(
+                "restriction-scaling",
+                "must be a positive number",
+            ));
         }
         if !(self.coarse_filter > 0.0 && self.coarse_filter <= 1.0) {
-            return Err(bad("coarse-filter", "must be above 0 and at most 1"));
+            return Err(Error::bad_parameter(
+                "coarse-filter",
+                "must be above 0 and at most 1",
+            ));
         }
         if self.systems == Systems::Node && self.interpolation.fits_vectors() {
             let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
-            return Err(bad("systems", &reason));
+            return Err(Error::bad_parameter("systems", reason));
         }
         let size = near_nullspace.block_size();
         if self.block_size != 1 && self.block_size != size {
@@ -336,9 +345,33 @@ impl Amg {
                 "{} is not that of the near-nullspace, {size}",
                 self.block_size
             );
-            return Err(bad("block-size", &reason));
+            return Err(Error::bad_parameter("block-size", reason));
         }
         Ok(())
+    }
+
+    /// Whether a sweep of any level is not symmetric where the matrix is.
+    pub(super) fn has_one_way_sweeps(&self) -> bool {
+        self.smoothers().any(|smoother| smoother.is_one_sided())
+    }
+
+    /// Whether a cycle is another operator for every vector.
+    pub(super) fn varies(&self) -> bool {
+        let mut coarsest = self.levels.iter().map(|one| one.coarsest);
+        let varies = |symmetry| symmetry == Symmetry::Varying;
+        varies(self.cycle.symmetry())
+            || varies(self.coarsest.symmetry())
+            || coarsest.any(|coarsest| varies(coarsest.symmetry()))
+            || self.smoothers().any(|smoother| varies(smoother.symmetry()))
+    }
+
+    /// The smoothers of all levels, on both sides.
+    fn smoothers(&self) -> impl Iterator<Item = Smoother> + '_ {
+        let of_levels = self
+            .levels
+            .iter()
+            .flat_map(|one| [one.smoother, one.post_smoother]);
+        of_levels.chain([self.smoother, self.post_smoother])
     }
 }
 
@@ -347,13 +380,6 @@ fn strength_for(coarsening: Coarsening) -> Strength {
     match coarsening.aggregates() {
         true => Strength::Mutual(Mutual::default()),
         false => Strength::Classical(Classical::default()),
-    }
-}
-
-pub(super) fn bad(parameter: &'static str, reason: &str) -> Error {
-    Error::BadParameter {
-        parameter,
-        reason: reason.to_owned(),
     }
 }
 
@@ -369,7 +395,7 @@ impl Component for Amg {
         match self.coarse_filter < 1.0 {
             _ if self.varies() => Symmetry::Varying,
             true => Symmetry::OneSided,
-            false => Symmetry::Symmetric,
+            false => self.cycle.symmetry(),
         }
     }
 }

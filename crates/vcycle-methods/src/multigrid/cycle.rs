@@ -9,6 +9,7 @@ use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Footprint, LinOp, Size};
+use crate::registration::Symmetry;
 use crate::scalar::Scalar;
 use crate::solver::{Fcg, Solver};
 use crate::stop::Stop;
@@ -53,6 +54,16 @@ impl Cycle {
             Self::F => "f",
             Self::K => "k",
             Self::Full => "full",
+        }
+    }
+
+    /// What kind of operator it is where sweeps and coarsest solver are symmetric. That an F-cycle visits in one
+    /// order only, conjugate gradients bear.
+    pub(crate) fn symmetry(self) -> Symmetry {
+        match self {
+            Self::V | Self::W | Self::F => Symmetry::Symmetric,
+            Self::K => Symmetry::Varying,
+            Self::Full => Symmetry::OneSided,
         }
     }
 }

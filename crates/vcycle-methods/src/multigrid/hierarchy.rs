@@ -9,11 +9,13 @@ use vcycle_kernels::compiled;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::cycle::Cycles;
+use super::finest::{no_complex, unit_of};
+use super::for_level;
 use super::near_nullspace::NearNullspace;
-use super::precision::{of_levels, of_transfer};
+use super::precision::of_transfer;
 use super::report::{LevelFacts, Report};
 use super::scaling::{Normalised, scale_levels};
-use super::steps::{analysed, coarsen, no_complex, unit_of};
+use super::steps::{analysed, coarsen};
 use super::stored::Overflows;
 use super::working::{Matrices, Plan, Working};
 use crate::error::Result;
@@ -77,7 +79,7 @@ impl<T: Scalar> Hierarchy<T> {
             return Err(no_complex());
         }
         let rows = levels.iter().map(|level| level.a.size().rows);
-        let precisions = of_levels(&amg, rows, unit_of(T::KIND)?)?;
+        let precisions = for_level::precisions(&amg, rows, unit_of(T::KIND)?)?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
             amg.has_one_way_sweeps() && levels[0].a.symmetric_and_positive()?[0]

@@ -17,6 +17,8 @@ mod clock;
 mod coarsened;
 mod coarsest;
 mod cycle;
+mod finest;
+mod for_level;
 mod hierarchy;
 mod inner;
 mod level;

@@ -3,8 +3,6 @@
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
-use super::amg::{Amg, bad};
-use crate::error;
 use crate::error::ConfigError;
 use crate::precision::{Precision, Unit};
 use crate::text;
@@ -103,31 +101,6 @@ impl LevelPrecisions {
     }
 }
 
-/// Those of levels of so many rows, none wider than `widest`.
-///
-/// # Errors
-/// Where vectors would have to go between half precision and bfloat from one level to the next.
-pub(super) fn of_levels(
-    amg: &Amg,
-    rows: impl Iterator<Item = usize>,
-    widest: Unit,
-) -> error::Result<Vec<Precision>> {
-    let of_level = |(level, rows)| amg.for_level(level, rows).precision.capped(widest).at(0);
-    let found: Vec<Precision> = rows.enumerate().map(of_level).collect();
-    let apart = |pair: &[Precision]| !goes_between(pair[0].working, pair[1].working);
-    match found.windows(2).position(apart) {
-        None => Ok(found),
-        Some(above) => {
-            let (next, given, other) = (above + 1, found[above + 1], found[above]);
-            let reason = format!(
-                "level {next} in {given} is below level {above} in {other}: vectors do not go between \
-                 half precision and bfloat"
-            );
-            Err(bad("levels", &reason))
-        }
-    }
-}
-
 /// How transfer operators between two levels are stored: as the matrix of the finer one, but no
 /// wider than the vectors of the coarser.
 pub(super) fn of_transfer(fine: Precision, coarse: Precision) -> Unit {
@@ -143,7 +116,7 @@ fn at(units: &[Unit], level: usize) -> &Unit {
 
 /// Whether vectors can go from a level in one precision to a level in the other: transfer operators are stored in
 /// the narrower one, which has to be a part of the wider.
-fn goes_between(one: Unit, other: Unit) -> bool {
+pub(super) fn goes_between(one: Unit, other: Unit) -> bool {
     within(one, other) || within(other, one)
 }
 

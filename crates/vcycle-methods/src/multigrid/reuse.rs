@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
-use super::amg::{Amg, bad};
+use super::amg::Amg;
 use super::clock::Clock;
+use super::finest::{finest, placed};
 use super::hierarchy::Hierarchy;
 use super::interpolate::spectral_radius;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
-use super::steps::{Record, analysed, coarsen, finest, product, without_empty_rows};
+use super::steps::{Record, analysed, coarsen, product, without_empty_rows};
 use super::systems::Unknowns;
 use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};
@@ -160,7 +161,7 @@ impl Setup {
     /// For no levels: [`Amg::hierarchy`] is what keeps nothing.
     pub fn keeping(mut self, levels: usize) -> Result<Self> {
         if levels == 0 {
-            return Err(bad("levels", "at least one is kept"));
+            return Err(Error::bad_parameter("levels", "at least one is kept"));
         }
         if levels < self.steps.len() {
             self.steps.truncate(levels);
@@ -284,7 +285,7 @@ impl Setup {
                 transfer,
                 radius,
             });
-            a = Arc::new(self.amg.placed(coarse)?);
+            a = Arc::new(placed(coarse, self.amg.host_rows)?);
         }
         levels.push(Matrices::new(a));
         Ok(levels)

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use super::amg::bad;
 use super::working::{Matrices, Transfer};
-use crate::error::ConfigError;
-use crate::error::Result;
+use crate::error::{ConfigError, Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size};
 use crate::matrix::Csr;
@@ -76,7 +74,7 @@ impl LevelScaling {
     /// Fails for what algebraic multigrid has not.
     pub(super) fn check_algebraic(self) -> Result<()> {
         match self {
-            Self::ScaleThenSetup => Err(bad(
+            Self::ScaleThenSetup => Err(Error::bad_parameter(
                 "scaling",
                 "`scale-then-setup` is for struct-mg; amg has `auto`, `none` and `equilibrate`",
             )),

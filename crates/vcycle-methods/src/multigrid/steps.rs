@@ -7,17 +7,17 @@ use super::clock::Clock;
 use super::coarsen::{Coarsening, Numbers, uniform};
 use super::coarsened::Coarsened;
 use super::coarsest::is_diagonal;
+use super::finest::{finest, placed};
 use super::interpolate::Interpolation;
 use super::near_nullspace::NearNullspace;
 use super::stages::own_restriction;
 use super::systems::{Unknowns, View, in_blocks};
 use super::working::{Matrices, Transfer};
-use crate::error::{Error, Result};
-use crate::linop::{LinOp, Size, check_square, entries};
+use crate::error::Result;
+use crate::linop::{LinOp, Size};
 use crate::matrix::{Csr, Galerkin, galerkin};
 use crate::operations::entries::has_empty_rows;
-use crate::precision::Unit;
-use crate::scalar::{Kind, Scalar};
+use crate::scalar::Scalar;
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
 const STALLED: f64 = 0.9;
@@ -59,67 +59,6 @@ fn check_room(a: &Csr<f64>) -> Result<()> {
         .check_room(weights + rows * 4 * size_of::<f64>())
 }
 
-/// The matrix in double precision, checked: the given one itself if it is that already; on the host if
-/// it has less than `host_rows`.
-pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
-    unit_of(T::KIND)?;
-    check_square(a.as_ref(), "amg")?;
-    let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
-    let finest = match shared.downcast::<Csr<f64>>() {
-        Ok(same) => same,
-        Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
-    };
-    let finest = match moves(&finest, host_rows) {
-        true => Arc::new(finest.copy_to(&a.executor().on_host())?),
-        false => finest,
-    };
-    let largest = finest.largest_entry()?;
-    if !largest.is_finite() {
-        finest.check_finite()?;
-    }
-    if finest.size().rows > 0 && largest == 0.0 {
-        return Err(Error::Singular {
-            component: "amg",
-            reason: "all entries are zero".to_owned(),
-        });
-    }
-    Ok(finest)
-}
-
-/// The real storage types, as precisions.
-pub(super) fn unit_of(kind: Kind) -> Result<Unit> {
-    match kind {
-        Kind::F64 => Ok(Unit::Double),
-        Kind::F32 => Ok(Unit::Single),
-        Kind::F16 => Ok(Unit::Half),
-        Kind::Bf16 => Ok(Unit::Bfloat),
-        Kind::C64 | Kind::C32 => Err(no_complex()),
-    }
-}
-
-/// Levels are real.
-pub(super) fn no_complex() -> Error {
-    Error::Unsupported {
-        component: "amg".to_owned(),
-        operation: "complex matrices".to_owned(),
-    }
-}
-
-/// Whether a matrix is on a device and too small for it.
-fn moves(a: &Csr<f64>, host_rows: usize) -> bool {
-    a.executor().is_device() && a.size().rows < host_rows
-}
-
-impl Amg {
-    /// The matrix where the next level is set up.
-    pub(super) fn placed(&self, a: Csr<f64>) -> Result<Csr<f64>> {
-        match moves(&a, self.host_rows) {
-            true => a.copy_to(&a.executor().on_host()),
-            false => Ok(a),
-        }
-    }
-}
-
 /// What a step to the next level leaves for those who ask for it.
 #[derive(Debug)]
 pub(super) struct Record {
@@ -156,7 +95,7 @@ pub(super) fn coarsen(
             Err(reason) => return Ok(Some(reason)),
             Ok((transfer, radius, coarse)) => {
                 (last.transfer, last.radius) = (Some(transfer), radius);
-                levels.push(Matrices::new(Arc::new(amg.placed(coarse)?)));
+                levels.push(Matrices::new(Arc::new(placed(coarse, amg.host_rows)?)));
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::finest::finest;
 use super::near_nullspace::NearNullspace;
 use super::smooth::Smoother;
-use super::steps::finest;
 use crate::eigen::scattered;
 use crate::eigen::{Lobpcg, Srqcg, orthonormalise};
 use crate::error::ConfigError;

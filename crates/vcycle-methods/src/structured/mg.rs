@@ -230,7 +230,7 @@ impl Component for StructMg {
     };
 
     fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
+        self.cycle.symmetry()
     }
 }
 

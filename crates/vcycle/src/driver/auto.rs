@@ -5,7 +5,7 @@ use std::sync::Arc;
 #[cfg(feature = "direct")]
 use vcycle_methods::components::PreconditionerComponent;
 
-use crate::config::{Config, ConfigError, NoParameters, PreconditionerConfig, SolverConfig};
+use crate::configuration::{Config, ConfigError, NoParameters, PreconditionerConfig, SolverConfig};
 use crate::linop::Factory;
 use crate::matrix::Facts;
 use crate::multigrid::{Amg, NearNullspace};
@@ -86,6 +86,9 @@ impl Attempt {
 /// | Hermitian, positive diagonal | `cg`, `minres`, `gmres` |
 /// | Hermitian otherwise | `minres`, `gmres` |
 /// | any other | `gmres`, with `struct-mg` `fgmres` with 20 vectors; `bicgstab` |
+///
+/// A preconditioner that varies, such as multigrid with K-cycles, takes `fcg` in place of `cg` and `fgmres` in place
+/// of all others.
 ///
 /// Preconditioners, by what the solver bears: `amg`, `amg` as [presets](crate::config::Preset) have it, `ic0`,
 /// `ssor`, `jacobi` for `cg` and its kin;
@@ -429,6 +432,31 @@ mod tests {
         assert!(tries.iter().all(|t| t.starts_with("gmres+")));
         let config = Config::from_toml("preconditioner = \"sor\"").unwrap();
         assert_eq!(chain(&config, |_| {}), ["gmres+sor", "bicgstab+sor"]);
+    }
+
+    #[test]
+    fn cycles_that_are_no_fixed_operator_take_a_flexible_solver() {
+        for name in ["amg", "struct-mg"] {
+            let read = |solver: &str, cycle: &str| {
+                Config::from_toml(&format!(
+                    "solver = \"{solver}\"\npreconditioner = {{name = \"{name}\", cycle = \"{cycle}\"}}"
+                ))
+                .unwrap()
+            };
+            let first = |cycle| chain(&read("auto", cycle), |_| {})[0].clone();
+            for (cycle, solver) in [("v", "cg"), ("w", "cg"), ("k", "fcg"), ("full", "gmres")] {
+                assert_eq!(first(cycle), format!("{solver}+{name}"), "{cycle}");
+            }
+            let general = chain(&read("auto", "k"), |facts| facts.hermitian = false);
+            assert_eq!(general, [format!("fgmres+{name}")]);
+            let check = |solver, cycle| {
+                let config = read(solver, cycle);
+                attempts(&config, None, || unreachable!("all is chosen"))[0].check()
+            };
+            assert!(check("cg", "v").is_ok() && check("fcg", "k").is_ok());
+            let error = check("cg", "k").unwrap_err().to_string();
+            assert!(error.contains("use fcg"), "{error}");
+        }
     }
 
     #[test]

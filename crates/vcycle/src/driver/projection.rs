@@ -1,7 +1,7 @@
 //! Singular systems: what has to be left out of the right-hand side and of the solution.
 
 use super::modes::{Sum, annihilated, orthonormal, take_out};
-use crate::config::Nullspace;
+use crate::configuration::Nullspace;
 use crate::error::{ConfigError, Result};
 use crate::matrix::Csr;
 use crate::multigrid::NearNullspace;

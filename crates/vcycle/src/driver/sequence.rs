@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::storage::Wide;
 use super::{Solution, System};
-use crate::config::Config;
+use crate::configuration::Config;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;

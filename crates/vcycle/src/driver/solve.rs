@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::System;
 use super::storage::Wide;
-use crate::config::Config;
+use crate::configuration::Config;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::matrix::Csr;

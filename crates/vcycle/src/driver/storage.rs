@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::sequence::Kept;
 use super::tries::Driver;
 use super::{Solution, System};
-use crate::config::{Config, MatrixFormat};
+use crate::configuration::{Config, MatrixFormat};
 use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
 use crate::matrix::{Csr, Format};

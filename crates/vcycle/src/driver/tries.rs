@@ -12,7 +12,7 @@ use super::refine::refine;
 use super::sequence::Kept;
 use super::storage::{Wide, format_of, store_matrix};
 use super::{Solution, System};
-use crate::config::{Config, PreconditionerConfig, RunConfig, SolverConfig, Unit};
+use crate::configuration::{Config, PreconditionerConfig, RunConfig, SolverConfig, Unit};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};

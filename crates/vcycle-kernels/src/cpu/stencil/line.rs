@@ -1,5 +1,7 @@
 //! Sums `A x` over the rows of one line of cells.
 
+use std::ops::Range;
+
 use super::Vectors;
 use crate::grid::Grid;
 use crate::reference::stencil::{Order, StencilArrays};
@@ -90,8 +92,10 @@ pub(super) struct Streams<'a, M> {
     place: Option<[bool; 6]>,
     streams: [Stream; POINTS],
     count: usize,
-    /// The smallest and the largest way to a number.
+    /// The smallest and the largest way to a neighbour.
     reach: [isize; 2],
+    /// The cells that may be read although they are no neighbours.
+    readable: Range<usize>,
 }
 
 impl<'a, M: Scalar> Streams<'a, M> {
@@ -105,7 +109,13 @@ impl<'a, M: Scalar> Streams<'a, M> {
             streams: [Stream::default(); POINTS],
             count: 0,
             reach: [0; 2],
+            readable: 0..matrix.grid.cells(),
         }
+    }
+
+    /// The same where other cells than these may be read as neighbours only.
+    pub(super) fn reading(self, readable: Range<usize>) -> Self {
+        Self { readable, ..self }
     }
 
     pub(super) fn grid(&self) -> Grid {
@@ -150,12 +160,13 @@ impl<'a, M: Scalar> Streams<'a, M> {
         let length = grid.length();
         let first = (line * r + unknown) * self.matrix.offsets.len() * r * length;
         let row = (line * length).cast_signed();
-        let last = (r * grid.cells() - length).cast_signed();
-        let [low, high] = self.reach;
+        let [low, high] = self.reach.map(|way| row + way);
+        let first_readable = self.readable.start.cast_signed();
+        let last_readable = self.readable.end.cast_signed() - length.cast_signed();
         Sums {
             a: self.matrix.values[first..].as_ptr(),
             x: x.wrapping_add(line * length),
-            inside: row + low >= 0 && row + high <= last,
+            inside: low >= first_readable && high <= last_readable,
             ahead: self.matrix.offsets.len() * r * r * length * self.part.lines_ahead(),
             streams: &self.streams[..self.count],
             length,
@@ -176,12 +187,13 @@ impl<'a, M: Scalar> Streams<'a, M> {
             if !here || grid.beside(place, offset).is_none() {
                 continue;
             }
+            let way = grid.distance(offset);
+            self.reach = [self.reach[0].min(way), self.reach[1].max(way)];
             for column in 0..r {
-                let x = (column * grid.cells()).cast_signed() + grid.distance(offset);
+                let x = (column * grid.cells()).cast_signed() + way;
                 let (a, dx) = ((point * r + column) * length, offset[0]);
                 self.streams[self.count] = Stream { a, x, dx };
                 self.count += 1;
-                self.reach = [self.reach[0].min(x), self.reach[1].max(x)];
             }
         }
     }
@@ -193,7 +205,7 @@ pub(super) struct Sums<'s, M, V> {
     a: *const M,
     /// The number of the first row.
     x: *const V,
-    /// Whether there are numbers before and behind all lines that take part.
+    /// Whether the cells before and behind all lines that take part may be read.
     inside: bool,
     /// Entries to those that are asked for already.
     ahead: usize,
@@ -270,7 +282,7 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     {
         let (mut at, mut end) = (0, self.length);
         // SAFETY: the entries of the line are there: `Streams::line` has sliced them. Where `inside` is false the
-        // first and the last row, whose neighbours may lie before or behind all numbers, are summed without those.
+        // first and the last row are summed without what lies before or behind a line, which may not be readable.
         unsafe {
             if !self.inside {
                 to.finish::<S>(0, 1, self.edge_sum::<S>(0));

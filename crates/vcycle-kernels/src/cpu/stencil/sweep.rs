@@ -56,9 +56,9 @@ pub fn gauss_seidel<M: Scalar, V: Vectors>(
         clear_ends(grid.lines_per_plane() * grid.length(), x);
     }
     let (per_task, planes) = (planes_per_task(grid), planes(grid));
-    let (tasks, [first, _]) = (planes.div_ceil(per_task), order.parities());
+    let tasks = planes.div_ceil(per_task);
     let (x, scratch) = (Shared(x.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
-    let work = |task: usize, planes: Vec<usize>| {
+    let work = |task: usize, planes: Vec<usize>, unchanged: Range<usize>| {
         let work = Work {
             a,
             sides: Sides::of(&a),
@@ -70,18 +70,18 @@ pub fn gauss_seidel<M: Scalar, V: Vectors>(
             scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
         };
         // SAFETY: no two tasks have a plane in common, and those of the second parity that lie between two tasks wait
-        // until all others are done: nobody changes the cells beside a plane while it is swept. The kernels also
-        // read the cell before and behind every line beside theirs; it may be of the plane after the next, which
-        // another task changes meanwhile. That number is multiplied by zero.
-        unsafe { work.run(&planes) };
+        // until all others are done: nobody else changes the planes beside those of a task, or `unchanged` ones.
+        unsafe { work.run(&planes, unchanged) };
     };
     threads.for_each(tasks, size_of_val(a.values), &|task| {
         let range = task * per_task..((task + 1) * per_task).min(planes);
-        work(task, wave(range, planes, first));
+        let unchanged = unchanged(&range, planes, order);
+        work(task, wave(range, planes, order), unchanged);
     });
-    // Between tasks there are planes of the second parity that need both.
+    // Between tasks there are planes of the second parity that need both. They are far apart.
     threads.for_each(tasks - 1, size_of_val(a.values) / per_task, &|task| {
-        work(task, vec![(task + 1) * per_task - 1 + first]);
+        let plane = (task + 1) * per_task - 1 + order.parities()[0];
+        work(task, vec![plane], plane - 2..(plane + 3).min(planes));
     });
 }
 
@@ -95,21 +95,29 @@ fn clear_ends<V: Vectors>(length: usize, x: &mut [V]) {
 /// The members of a range in an order in which those of the first parity come before those beside them,
 /// and not much before. The range is part of `0..count` and begins with an even number; members of the second
 /// parity that lie beside another range are left out.
-fn wave(range: Range<usize>, count: usize, first: usize) -> Vec<usize> {
-    let mut order = Vec::with_capacity(range.len());
+fn wave(range: Range<usize>, count: usize, order: Order) -> Vec<usize> {
+    let [first, _] = order.parities();
+    let mut wave = Vec::with_capacity(range.len());
     let inside = |place: usize| {
         let begins = place == range.start && place > 0;
         !begins && (place + 1 < range.end || place + 1 == count)
     };
     for place in (range.start + first..range.end + 1).step_by(2) {
         if place < range.end {
-            order.push(place);
+            wave.push(place);
         }
         if place > range.start && inside(place - 1) {
-            order.push(place - 1);
+            wave.push(place - 1);
         }
     }
-    order
+    wave
+}
+
+/// The planes that nobody else changes during the wave of a range: its own, and the one of the second parity beside
+/// it, which is left out.
+fn unchanged(range: &Range<usize>, count: usize, order: Order) -> Range<usize> {
+    let [first, second] = order.parities();
+    range.start.saturating_sub(second)..(range.end + first).min(count)
 }
 
 /// Planes of one task; `x` points to all cells.
@@ -125,16 +133,18 @@ struct Work<'a, M, V> {
 
 impl<M: Scalar, V: Vectors> Work<'_, M, V> {
     /// # Safety
-    /// `x` points to a number for every row of the grid. Nobody else has the planes, and nobody changes those beside
-    /// them.
-    unsafe fn run(mut self, planes: &[usize]) {
+    /// `x` points to a number for every row of the grid. Nobody else has the planes, and nobody else changes those
+    /// beside them or the `unchanged` ones.
+    unsafe fn run(mut self, planes: &[usize], unchanged: Range<usize>) {
         let per_plane = self.a.grid.lines_per_plane();
+        let cells = per_plane * self.a.grid.length();
+        let readable = unchanged.start * cells..unchanged.end * cells;
         let part = match self.start {
             Start::Zero => Part::Earlier(self.order),
             Start::Guess => Part::Others,
         };
-        let mut streams = [0, 1].map(|_| Streams::new(self.a, part));
-        let lines = wave(0..per_plane, per_plane, self.order.parities()[0]);
+        let mut streams = [0, 1].map(|_| Streams::new(self.a, part).reading(readable.clone()));
+        let lines = wave(0..per_plane, per_plane, self.order);
         for &plane in planes {
             if self.start == Start::Zero {
                 // SAFETY: nobody else has the plane, a condition of this function.
@@ -202,13 +212,68 @@ mod tests {
 
     #[test]
     fn a_wave_leaves_out_what_needs_other_ranges() {
-        assert_eq!(wave(0..5, 5, 0), [0, 2, 1, 4, 3]);
-        assert_eq!(wave(0..4, 4, 1), [1, 0, 3, 2]);
-        assert_eq!(wave(0..5, 5, 1), [1, 0, 3, 2, 4]);
-        assert_eq!(wave(0..1, 1, 1), [0]);
-        assert_eq!(wave(4..8, 12, 0), [4, 6, 5]);
-        assert_eq!(wave(4..8, 12, 1), [5, 7, 6]);
-        assert_eq!(wave(4..5, 5, 1), Vec::<usize>::new());
-        assert_eq!(wave(4..6, 6, 0), [4, 5]);
+        use Order::{Backward, Forward};
+        assert_eq!(wave(0..5, 5, Forward), [0, 2, 1, 4, 3]);
+        assert_eq!(wave(0..4, 4, Backward), [1, 0, 3, 2]);
+        assert_eq!(wave(0..5, 5, Backward), [1, 0, 3, 2, 4]);
+        assert_eq!(wave(0..1, 1, Backward), [0]);
+        assert_eq!(wave(4..8, 12, Forward), [4, 6, 5]);
+        assert_eq!(wave(4..8, 12, Backward), [5, 7, 6]);
+        assert_eq!(wave(4..5, 5, Backward), Vec::<usize>::new());
+        assert_eq!(wave(4..6, 6, Forward), [4, 5]);
+    }
+
+    /// The entries of a stencil of all neighbours: ones, a hundred for the cell itself, zeros outside the grid.
+    fn entries(grid: Grid, offsets: &[[i8; 3]]) -> Vec<f64> {
+        let mut values = Vec::new();
+        for line in 0..grid.lines() {
+            for &offset in offsets {
+                let on_grid = grid.neighbour(line, offset).is_some();
+                values.extend((0..grid.length()).map(|x| {
+                    let there = x.checked_add_signed(offset[0].into());
+                    let inside = on_grid && there.is_some_and(|there| there < grid.length());
+                    f64::from(u8::from(inside)) * if offset == [0; 3] { 100.0 } else { 1.0 }
+                }));
+            }
+        }
+        values
+    }
+
+    #[test]
+    fn no_cell_is_read_that_another_task_may_change() {
+        let steps = [-1, 0, 1];
+        let all = steps.map(|z| steps.map(|y| steps.map(|x| [x, y, z])));
+        for (size, flat) in [([20, 3, 12], false), ([20, 12, 1], true)] {
+            let grid = Grid::new(size).unwrap();
+            let offsets = all.as_flattened().as_flattened().iter().copied();
+            let offsets: Vec<[i8; 3]> = offsets.filter(|offset| !flat || offset[2] == 0).collect();
+            let values = entries(grid, &offsets);
+            let a = StencilArrays {
+                grid,
+                offsets: &offsets,
+                unknowns: 1,
+                base: 0.0,
+                values: &values,
+            };
+            let (b, cells) = (vec![1.0; grid.cells()], grid.cells() / planes(grid));
+            for order in [Order::Forward, Order::Backward] {
+                let unchanged = unchanged(&(4..8), planes(grid), order);
+                let mut x = vec![f64::NAN; grid.cells()];
+                x[unchanged.start * cells..unchanged.end * cells].fill(1.0);
+                let work = Work {
+                    a,
+                    sides: Sides::of(&a),
+                    order,
+                    start: Start::Guess,
+                    b: &b,
+                    x: x.as_mut_ptr(),
+                    scratch: &mut vec![0.0; grid.length()],
+                };
+                // SAFETY: there is but one task, and `x` has a number for every cell.
+                unsafe { work.run(&wave(4..8, planes(grid), order), unchanged.clone()) };
+                let changed = &x[unchanged.start * cells..unchanged.end * cells];
+                assert!(changed.iter().all(|number| number.is_finite()), "{size:?}");
+            }
+        }
     }
 }

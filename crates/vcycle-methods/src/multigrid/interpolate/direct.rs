@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::level::{Level, on_device};
+use super::couplings::Couplings;
+use super::prolongation::weighted;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
@@ -48,18 +49,14 @@ pub fn direct(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let choice = (strength.as_ref(), splitting);
-    if let Some(p) = on_device(Method::Direct, a, choice, truncation)? {
-        return Ok(p);
-    }
-    let level = Level::new(a, strength, splitting)?;
-    level.prolongation(truncation, |row, i| {
-        row.add_neighbours(&level, i);
-        weigh(row, &level, i);
+    weighted(Method::Direct, a, choice, truncation, |row, level, i| {
+        row.add_neighbours(level, i);
+        weigh(row, level, i);
     })
 }
 
 /// The weights of the coarse neighbours in `row`.
-fn weigh(row: &mut Row, level: &Level<'_>, i: usize) {
+fn weigh(row: &mut Row, level: &Couplings<'_>, i: usize) {
     // Sums over the couplings below and above zero.
     let (mut all, mut coarse) = ([0.0; 2], [0.0; 2]);
     let sign = |value: f64| usize::from(value > 0.0);

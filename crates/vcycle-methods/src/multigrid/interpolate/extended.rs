@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::level::{Level, on_device};
+use super::prolongation::weighted;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::truncation::Truncation;
 use crate::error::Result;
@@ -46,14 +46,10 @@ pub fn extended(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let choice = (strength.as_ref(), splitting);
-    if let Some(p) = on_device(Method::Extended, a, choice, truncation)? {
-        return Ok(p);
-    }
-    let level = Level::new(a, strength, splitting)?;
-    level.prolongation(truncation, |row, i| {
-        row.add_neighbours(&level, i);
-        row.add_distant(&level);
-        row.weigh(&level, i);
+    weighted(Method::Extended, a, choice, truncation, |row, level, i| {
+        row.add_neighbours(level, i);
+        row.add_distant(level);
+        row.weigh(level, i);
     })
 }
 

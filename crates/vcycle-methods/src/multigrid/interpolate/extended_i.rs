@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::level::{Level, on_device};
+use super::couplings::Couplings;
+use super::prolongation::weighted;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
@@ -50,15 +51,11 @@ pub fn extended_i(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let choice = (strength.as_ref(), splitting);
-    if let Some(p) = on_device(Method::ExtendedI, a, choice, truncation)? {
-        return Ok(p);
-    }
-    let level = Level::new(a, strength, splitting)?;
-    level.prolongation(truncation, |row, i| extended_i_row(row, &level, i))
+    weighted(Method::ExtendedI, a, choice, truncation, extended_i_row)
 }
 
 /// The weights of one fine unknown.
-pub(super) fn extended_i_row(row: &mut Row, level: &Level<'_>, i: usize) {
+pub(super) fn extended_i_row(row: &mut Row, level: &Couplings<'_>, i: usize) {
     row.add(i as u32);
     row.add_neighbours(level, i);
     row.add_distant(level);

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::level::Level;
+use super::couplings::Couplings;
+use super::prolongation::weighted_by_host;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
@@ -47,17 +48,16 @@ pub fn hybrid(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     on_host(a.executor(), host_stages::HYBRID);
-    let level = Level::new(a, strength, splitting)?;
-    level.prolongation(truncation, |row, i| {
+    weighted_by_host(a, (strength, splitting), truncation, |row, level, i| {
         row.add(i as u32);
-        row.add_neighbours(&level, i);
-        cover(row, &level);
-        row.weigh(&level, i);
+        row.add_neighbours(level, i);
+        cover(row, level);
+        row.weigh(level, i);
     })
 }
 
 /// Adds coarse unknowns until every strong fine neighbour that has some is coupled to one.
-fn cover(row: &mut Row, level: &Level<'_>) {
+fn cover(row: &mut Row, level: &Couplings<'_>) {
     let coarse = |k: u32| level.strong_coarse(k).iter().copied();
     let mut open = row.fine.clone();
     let mut candidates = Vec::new();

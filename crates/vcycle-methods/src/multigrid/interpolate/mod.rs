@@ -24,6 +24,7 @@
 
 mod bamg;
 mod classical;
+mod couplings;
 mod direct;
 mod energy;
 mod extended;
@@ -31,7 +32,7 @@ mod extended_i;
 mod filtered;
 mod hybrid;
 mod kind;
-mod level;
+mod prolongation;
 mod registration;
 mod row;
 mod smoothed;

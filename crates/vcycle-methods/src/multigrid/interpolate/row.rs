@@ -1,6 +1,6 @@
 //! One row of a prolongation under construction.
 
-use super::level::Level;
+use super::couplings::Couplings;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::zeroed;
@@ -54,7 +54,7 @@ impl Row {
     }
 
     /// Adds the strong coarse neighbours and notes the strong fine ones.
-    pub(super) fn add_neighbours(&mut self, level: &Level<'_>, i: usize) {
+    pub(super) fn add_neighbours(&mut self, level: &Couplings<'_>, i: usize) {
         for &j in level.strong(i) {
             if level.is_coarse(j) {
                 self.add(j);
@@ -66,7 +66,7 @@ impl Row {
     }
 
     /// Adds the strong coarse neighbours of the strong fine neighbours.
-    pub(super) fn add_distant(&mut self, level: &Level<'_>) {
+    pub(super) fn add_distant(&mut self, level: &Couplings<'_>) {
         for place in 0..self.fine.len() {
             for &l in level.strong_coarse(self.fine[place]) {
                 self.add(l);
@@ -90,7 +90,7 @@ impl Row {
     /// with `ā_kl = a_kl` where its sign is not that of `a_kk`, else zero. The diagonal `ã_ii` is
     /// `a_ii`, couplings that are neither in the set nor passed on, and those to `k` with
     /// `b_ik = 0`. If `i` itself is in the set, its numerator goes to the diagonal.
-    pub(super) fn weigh(&mut self, level: &Level<'_>, i: usize) {
+    pub(super) fn weigh(&mut self, level: &Couplings<'_>, i: usize) {
         let mut diagonal = 0.0;
         let (columns, values) = level.a.row(i);
         for (&j, &value) in columns.iter().zip(values) {
@@ -109,7 +109,7 @@ impl Row {
 
     /// Shares `coupling` of `i` among the points of the set, which are coarse or `i` itself, as row
     /// `k` does; what is left over is returned.
-    fn pass_on(&mut self, level: &Level<'_>, i: usize, k: usize, coupling: f64) -> f64 {
+    fn pass_on(&mut self, level: &Couplings<'_>, i: usize, k: usize, coupling: f64) -> f64 {
         self.shares.clear();
         let mut total = 0.0;
         let (columns, values) = level.to_coarse.row(k);
@@ -138,7 +138,7 @@ impl Row {
     }
 
     /// Turns sums into entries; a weight that is zero or not finite makes none.
-    pub(super) fn finish(&mut self, level: &Level<'_>, weight: impl Fn(f64) -> f64) {
+    pub(super) fn finish(&mut self, level: &Couplings<'_>, weight: impl Fn(f64) -> f64) {
         for (&point, &sum) in self.points.iter().zip(&self.sums) {
             let weight = weight(sum);
             if level.is_coarse(point) && weight != 0.0 && weight.is_finite() {

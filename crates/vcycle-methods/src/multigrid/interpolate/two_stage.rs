@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::extended_i::extended_i_row;
-use super::level::{Level, on_device_to};
+use super::prolongation::weighted_to;
 use super::truncation::{Truncation, truncate};
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
-use crate::multigrid::coarsen::{NONE, Splitting};
+use crate::multigrid::coarsen::Splitting;
 use crate::operations::interpolate::Method;
 
 /// Two-stage interpolation for aggressive coarsening (Yang 2010), `P = P_1 P_2`.
@@ -44,25 +44,15 @@ pub fn two_stage(
 ) -> Result<Csr<f64>> {
     let near = super::extended_i(a, strength, first, truncation)?;
     let choice = (strength.as_ref(), second);
-    if let Some(far) = on_device_to(Some(first), Method::ExtendedI, a, choice, truncation)? {
-        return truncate(&near.multiply(&far)?, truncation);
-    }
-    let level = Level::new(a, strength, second)?;
-    let far = level.prolongation_to(&coarse_points(first), truncation, |row, i| {
-        extended_i_row(row, &level, i);
-    })?;
+    let far = weighted_to(
+        first,
+        Method::ExtendedI,
+        a,
+        choice,
+        truncation,
+        extended_i_row,
+    )?;
     truncate(&near.multiply(&far)?, truncation)
-}
-
-/// The coarse unknowns by their numbers on the next level.
-fn coarse_points(splitting: &Splitting) -> Vec<u32> {
-    let mut points = vec![0; splitting.coarse_count];
-    for (point, &index) in (0..).zip(splitting.coarse_index.iter()) {
-        if index != NONE {
-            points[index as usize] = point;
-        }
-    }
-    points
 }
 
 #[cfg(test)]

@@ -1,24 +1,4 @@
-//! Configurations: TOML or JSON, or options of the command line, that become solvers.
-//!
-//! Parameters have one source: the struct of each component, with its defaults. A component is
-//! given by its name, by `name:value`, or as a table:
-//!
-//! ```
-//! use vcycle::config::Config;
-//! let config = Config::from_toml(r#"
-//!     solver = "cg"
-//!     preconditioner = { name = "jacobi", weight = 0.9 }
-//!     [stop]
-//!     rtol = 1e-10
-//! "#)?;
-//! assert_eq!(config.solver.name(), "cg");
-//! let error = Config::from_toml("[stop]\nrtoll = 1e-10").unwrap_err();
-//! assert_eq!(error.to_string(), "unknown key `rtoll` in stop; did you mean `rtol`?");
-//! # Ok::<(), vcycle::config::ConfigError>(())
-//! ```
-//!
-//! [`solve()`] takes a configuration, a matrix and a right-hand side and does the rest, `auto`
-//! included.
+//! Names and parameters, in TOML, JSON or options of the command line, that become factories.
 
 mod components;
 mod format;
@@ -30,9 +10,6 @@ mod value;
 use std::path::Path;
 use std::time::Duration;
 
-pub use crate::driver::{
-    AnySystem, Attempt, Projection, Sequence, Solution, System, Wide, attempts, solve, solve_system,
-};
 pub use crate::error::ConfigError;
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use format::MatrixFormat;

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use super::row::Row;
-use super::truncation::Truncation;
 use crate::error::{Error, Result};
 use crate::linop::{LinOp, Size, check_size, check_square};
-use crate::matrix::{Csr, Pattern, Rows, balance, build};
+use crate::matrix::{Csr, Pattern, Rows, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
-use crate::operations::interpolate::{self as operations, Coarse, Method};
 
 /// A matrix, its strong couplings and the coarse unknowns.
-pub(super) struct Level<'a> {
+pub(super) struct Couplings<'a> {
     pub(super) a: &'a Csr<f64>,
     pub(super) diagonal: Vec<f64>,
     /// For every unknown its number on the next level.
@@ -22,10 +19,10 @@ pub(super) struct Level<'a> {
     pub(super) to_coarse: Csr<f64>,
     /// The coarse unknowns that fine ones strongly depend on.
     strong_coarse: Arc<Pattern>,
-    coarse_count: usize,
+    pub(super) coarse_count: usize,
 }
 
-impl<'a> Level<'a> {
+impl<'a> Couplings<'a> {
     /// Fails unless the three fit together.
     pub(super) fn new(
         a: &'a Csr<f64>,
@@ -62,99 +59,10 @@ impl<'a> Level<'a> {
     pub(super) fn is_coarse(&self, i: u32) -> bool {
         self.coarse[i as usize] != NONE
     }
-
-    /// The prolongation to all unknowns: `fine(row, i)` makes the entries of a fine one.
-    pub(super) fn prolongation(
-        &self,
-        truncation: &Truncation,
-        fine: impl Fn(&mut Row, usize) + Sync + Send,
-    ) -> Result<Csr<f64>> {
-        let rows = self.a.size().rows;
-        self.rows(rows, self.a.pattern().pieces(), |row| row, truncation, fine)
-    }
-
-    /// The rows of the prolongation for `points` alone.
-    pub(super) fn prolongation_to(
-        &self,
-        points: &[u32],
-        truncation: &Truncation,
-        fine: impl Fn(&mut Row, usize) + Sync + Send,
-    ) -> Result<Csr<f64>> {
-        let rows = points.len();
-        let entries = self.a.nonzeros() / self.a.size().rows.max(1);
-        let bounds = balance(rows, |row| row * (1 + entries));
-        let point = |row: usize| points[row] as usize;
-        self.rows(rows, &bounds, point, truncation, fine)
-    }
-
-    fn rows(
-        &self,
-        rows: usize,
-        bounds: &[usize],
-        point: impl Fn(usize) -> usize + Sync + Send,
-        truncation: &Truncation,
-        fine: impl Fn(&mut Row, usize) + Sync + Send,
-    ) -> Result<Csr<f64>> {
-        truncation.check()?;
-        let executor = self.a.executor();
-        let fill = |row: &mut Row, number: usize, out: &mut Rows<f64>| {
-            let i = point(number);
-            row.start(executor, self.coarse.len())?;
-            if self.is_coarse(i as u32) {
-                row.entries.push((self.coarse[i], 1.0));
-            } else {
-                fine(row, i);
-                truncation.shorten(&mut row.entries);
-            }
-            out.reserve(executor, row.entries.len())?;
-            row.entries.iter().for_each(|&(j, w)| out.push(j, w));
-            Ok(())
-        };
-        let arrays = build(executor, bounds, self.a.bytes(), Row::default, fill)?;
-        Ok(arrays.into_csr(executor, Size::new(rows, self.coarse_count)))
-    }
-}
-
-/// The prolongation made by a device; none for a matrix of the host.
-pub(super) fn on_device(
-    method: Method,
-    a: &Csr<f64>,
-    (strength, splitting): (&Pattern, &Splitting),
-    truncation: &Truncation,
-) -> Result<Option<Csr<f64>>> {
-    on_device_to(None, method, a, (strength, splitting), truncation)
-}
-
-/// The same for the coarse unknowns of another choice alone.
-pub(super) fn on_device_to(
-    points: Option<&Splitting>,
-    method: Method,
-    a: &Csr<f64>,
-    (strength, splitting): (&Pattern, &Splitting),
-    truncation: &Truncation,
-) -> Result<Option<Csr<f64>>> {
-    if !a.executor().is_device() {
-        return Ok(None);
-    }
-    check(a, strength, splitting)?;
-    truncation.check()?;
-    let limits = (truncation.max_elements, truncation.factor);
-    operations::prolongation(
-        method,
-        (a, strength),
-        numbers(splitting),
-        points.map(numbers),
-        limits,
-    )
-}
-
-/// The coarse unknowns of a choice, wherever they are, and how many there are.
-fn numbers(choice: &Splitting) -> Coarse<'_> {
-    (choice.coarse_index.buffer(), choice.coarse_count)
 }
 
 /// Fails unless the three fit together.
-fn check(a: &Csr<f64>, strength: &Pattern, splitting: &Splitting) -> Result<()> {
+pub(super) fn check(a: &Csr<f64>, strength: &Pattern, splitting: &Splitting) -> Result<()> {
     check_square(a as &dyn LinOp<f64>, "interpolation")?;
     check_size("strength of couplings", a.size(), strength.size())?;
     check_splitting(splitting, a.size().rows)

@@ -1,0 +1,127 @@
+//! The prolongation row by row, for methods that weigh the couplings of a level.
+
+use super::couplings::{Couplings, check};
+use super::row::Row;
+use super::truncation::Truncation;
+use crate::error::Result;
+use crate::linop::Size;
+use crate::matrix::{Csr, Pattern, Rows, balance, build};
+use crate::multigrid::coarsen::{NONE, Splitting};
+use crate::operations::interpolate::{self as operations, Coarse, Method};
+
+/// The strong couplings and the coarse unknowns.
+type Choice<'a> = (&'a Pattern, &'a Splitting);
+
+/// The prolongation to all unknowns: by the device that has the matrix, else by the host, where
+/// `fine(row, level, i)` makes the entries of a fine unknown.
+pub(super) fn weighted(
+    method: Method,
+    a: &Csr<f64>,
+    choice: Choice<'_>,
+    truncation: &Truncation,
+    fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
+) -> Result<Csr<f64>> {
+    match on_device(None, method, a, choice, truncation)? {
+        Some(p) => Ok(p),
+        None => weighted_by_host(a, choice, truncation, fine),
+    }
+}
+
+/// The same by the host.
+pub(super) fn weighted_by_host(
+    a: &Csr<f64>,
+    (strength, splitting): Choice<'_>,
+    truncation: &Truncation,
+    fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
+) -> Result<Csr<f64>> {
+    let level = Couplings::new(a, strength, splitting)?;
+    let (bounds, point) = (a.pattern().pieces(), |row| row);
+    rows(&level, bounds, point, truncation, fine)
+}
+
+/// The same for the coarse unknowns of another choice alone.
+pub(super) fn weighted_to(
+    points: &Splitting,
+    method: Method,
+    a: &Csr<f64>,
+    choice: Choice<'_>,
+    truncation: &Truncation,
+    fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
+) -> Result<Csr<f64>> {
+    if let Some(p) = on_device(Some(points), method, a, choice, truncation)? {
+        return Ok(p);
+    }
+    let level = Couplings::new(a, choice.0, choice.1)?;
+    let points = coarse_points(points);
+    let entries = a.nonzeros() / a.size().rows.max(1);
+    let bounds = balance(points.len(), |row| row * (1 + entries));
+    let point = |row: usize| points[row] as usize;
+    rows(&level, &bounds, point, truncation, fine)
+}
+
+/// The coarse unknowns by their numbers on the next level.
+fn coarse_points(splitting: &Splitting) -> Vec<u32> {
+    let mut points = vec![0; splitting.coarse_count];
+    for (point, &index) in (0..).zip(splitting.coarse_index.iter()) {
+        if index != NONE {
+            points[index as usize] = point;
+        }
+    }
+    points
+}
+
+/// The rows of the unknowns `point(row)`, cut at `bounds`.
+fn rows(
+    level: &Couplings<'_>,
+    bounds: &[usize],
+    point: impl Fn(usize) -> usize + Sync + Send,
+    truncation: &Truncation,
+    fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
+) -> Result<Csr<f64>> {
+    truncation.check()?;
+    let executor = level.a.executor();
+    let fill = |row: &mut Row, number: usize, out: &mut Rows<f64>| {
+        let i = point(number);
+        row.start(executor, level.coarse.len())?;
+        if level.is_coarse(i as u32) {
+            row.entries.push((level.coarse[i], 1.0));
+        } else {
+            fine(row, level, i);
+            truncation.shorten(&mut row.entries);
+        }
+        out.reserve(executor, row.entries.len())?;
+        row.entries.iter().for_each(|&(j, w)| out.push(j, w));
+        Ok(())
+    };
+    let arrays = build(executor, bounds, level.a.bytes(), Row::default, fill)?;
+    let count = bounds.last().copied().unwrap_or_default();
+    Ok(arrays.into_csr(executor, Size::new(count, level.coarse_count)))
+}
+
+/// The prolongation made by a device; none for a matrix of the host.
+fn on_device(
+    points: Option<&Splitting>,
+    method: Method,
+    a: &Csr<f64>,
+    (strength, splitting): Choice<'_>,
+    truncation: &Truncation,
+) -> Result<Option<Csr<f64>>> {
+    if !a.executor().is_device() {
+        return Ok(None);
+    }
+    check(a, strength, splitting)?;
+    truncation.check()?;
+    let limits = (truncation.max_elements, truncation.factor);
+    operations::prolongation(
+        method,
+        (a, strength),
+        numbers(splitting),
+        points.map(numbers),
+        limits,
+    )
+}
+
+/// The coarse unknowns of a choice, wherever they are, and how many there are.
+fn numbers(choice: &Splitting) -> Coarse<'_> {
+    (choice.coarse_index.buffer(), choice.coarse_count)
+}
