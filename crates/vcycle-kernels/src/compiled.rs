@@ -12,17 +12,17 @@ use crate::scalar::Kind;
 pub type Entry = &'static (dyn Any + Send + Sync);
 
 /// The types that functions are compiled for, and where they stand in a table of one type.
-pub const ANY: [Kind; 6] = [
-    Kind::F64,
-    Kind::F32,
-    Kind::F16,
-    Kind::Bf16,
-    Kind::C64,
-    Kind::C32,
+pub const ANY: [[Kind; 1]; 6] = [
+    [Kind::F64],
+    [Kind::F32],
+    [Kind::F16],
+    [Kind::Bf16],
+    [Kind::C64],
+    [Kind::C32],
 ];
 /// Those that whole solvers work in. Levels of multigrid work in the others, too, inside the crates that have the
 /// functions.
-pub const WORKING: [Kind; 4] = [Kind::F64, Kind::F32, Kind::C64, Kind::C32];
+pub const WORKING: [[Kind; 1]; 4] = [[Kind::F64], [Kind::F32], [Kind::C64], [Kind::C32]];
 
 /// The types of a matrix and of the vectors it maps from and to that products are compiled for: what systems are
 /// stored in, and what levels of multigrid and the ways between them are.
@@ -57,29 +57,35 @@ pub const PRODUCTS: [[Kind; 3]; 28] = [
     [Kind::C32, Kind::C32, Kind::C32],
 ];
 
-/// The place of three types in [`PRODUCTS`]; its length, if they are not there.
-pub const fn product_place(kinds: [Kind; 3]) -> usize {
+/// The types of a stencil matrix and of the vectors it works on that kernels are compiled for.
+pub const STENCILS: [[Kind; 2]; 7] = [
+    [Kind::F64, Kind::F64],
+    [Kind::F32, Kind::F64],
+    [Kind::F16, Kind::F64],
+    [Kind::Bf16, Kind::F64],
+    [Kind::F32, Kind::F32],
+    [Kind::F16, Kind::F32],
+    [Kind::Bf16, Kind::F32],
+];
+
+/// The place of types in a list; its length, if they are not there.
+pub const fn place_of<const TYPES: usize, const N: usize>(
+    list: &[[Kind; TYPES]; N],
+    kinds: [Kind; TYPES],
+) -> usize {
     let mut place = 0;
-    while place < PRODUCTS.len() {
-        let [m, x, y] = PRODUCTS[place];
-        let differs = (m as usize != kinds[0] as usize)
-            | (x as usize != kinds[1] as usize)
-            | (y as usize != kinds[2] as usize);
-        if !differs {
-            return place;
-        }
+    while place < N && !are_same(list[place], kinds) {
         place += 1;
     }
     place
 }
 
-/// The place of a type in a list; its length, if it is not there.
-pub const fn place<const N: usize>(list: [Kind; N], kind: Kind) -> usize {
+const fn are_same<const TYPES: usize>(a: [Kind; TYPES], b: [Kind; TYPES]) -> bool {
     let mut place = 0;
-    while place < N && list[place] as usize != kind as usize {
+    while place < TYPES && a[place] as usize == b[place] as usize {
         place += 1;
     }
-    place
+    place == TYPES
 }
 
 /// The entry of a table that is a function of type `F`.
@@ -99,7 +105,8 @@ pub fn entry<F: Copy + 'static>(table: &[Entry], place: usize) -> F {
 /// - `any T` are the six of [`ANY`](crate::compiled::ANY),
 /// - `working T` those of [`WORKING`](crate::compiled::WORKING); for others the function is generic as ever,
 /// - `any S, T` are all pairs,
-/// - `products M, X, Y` those of [`PRODUCTS`](crate::compiled::PRODUCTS); others are generic.
+/// - `products M, X, Y` those of [`PRODUCTS`](crate::compiled::PRODUCTS), others are generic,
+/// - `stencils M, V` those of [`STENCILS`](crate::compiled::STENCILS), others are generic.
 ///
 /// ```
 /// use vcycle_kernels::{compiled, scalar::Scalar};
@@ -120,10 +127,7 @@ macro_rules! compiled {
             $crate::compiled!(@entry $function, $t = $crate::scalar::c64),
             $crate::compiled!(@entry $function, $t = $crate::scalar::c32),
         ];
-        let place = const {
-            $crate::compiled::place($crate::compiled::ANY, <$t as $crate::scalar::Scalar>::KIND)
-        };
-        $crate::compiled::entry::<Signature<$t>>(&TABLE, place)
+        $crate::compiled!(@found ANY, TABLE, $function, $t)
     }};
     (working $t:ident: $signature:ty = $function:expr) => {{
         type Signature<$t> = $signature;
@@ -133,17 +137,7 @@ macro_rules! compiled {
             $crate::compiled!(@entry $function, $t = $crate::scalar::c64),
             $crate::compiled!(@entry $function, $t = $crate::scalar::c32),
         ];
-        let place = const {
-            $crate::compiled::place($crate::compiled::WORKING, <$t as $crate::scalar::Scalar>::KIND)
-        };
-        if const {
-            $crate::compiled::place($crate::compiled::WORKING, <$t as $crate::scalar::Scalar>::KIND) < 4
-        } {
-            $crate::compiled::entry::<Signature<$t>>(&TABLE, place)
-        } else {
-            let own: Signature<$t> = $function;
-            own
-        }
+        $crate::compiled!(@found WORKING, TABLE, $function, $t)
     }};
     (any $s:ident, $t:ident: $signature:ty = $function:expr) => {{
         type Signature<$s, $t> = $signature;
@@ -156,10 +150,7 @@ macro_rules! compiled {
             $crate::compiled!(@row $function, $s = $crate::scalar::c32, $t),
         ];
         let [row, place] = const {
-            [
-                $crate::compiled::place($crate::compiled::ANY, <$s as $crate::scalar::Scalar>::KIND),
-                $crate::compiled::place($crate::compiled::ANY, <$t as $crate::scalar::Scalar>::KIND),
-            ]
+            [$crate::compiled!(@place ANY, $s), $crate::compiled!(@place ANY, $t)]
         };
         $crate::compiled::entry::<Signature<$s, $t>>(&TABLES[row], place)
     }};
@@ -195,25 +186,20 @@ macro_rules! compiled {
             $crate::compiled!(@entry $function, $m = $crate::scalar::c64, $x = $crate::scalar::c32, $y = $crate::scalar::c32),
             $crate::compiled!(@entry $function, $m = $crate::scalar::c32, $x = $crate::scalar::c32, $y = $crate::scalar::c32),
         ];
-        let place = const {
-            $crate::compiled::product_place([
-                <$m as $crate::scalar::Scalar>::KIND,
-                <$x as $crate::scalar::Scalar>::KIND,
-                <$y as $crate::scalar::Scalar>::KIND,
-            ])
-        };
-        if const {
-            $crate::compiled::product_place([
-                <$m as $crate::scalar::Scalar>::KIND,
-                <$x as $crate::scalar::Scalar>::KIND,
-                <$y as $crate::scalar::Scalar>::KIND,
-            ]) < $crate::compiled::PRODUCTS.len()
-        } {
-            $crate::compiled::entry::<Signature<$m, $x, $y>>(&TABLE, place)
-        } else {
-            let own: Signature<$m, $x, $y> = $function;
-            own
-        }
+        $crate::compiled!(@found PRODUCTS, TABLE, $function, $m, $x, $y)
+    }};
+    (stencils $m:ident, $v:ident: $signature:ty = $function:expr) => {{
+        type Signature<$m, $v> = $signature;
+        static TABLE: [$crate::compiled::Entry; $crate::compiled::STENCILS.len()] = [
+            $crate::compiled!(@entry $function, $m = f64, $v = f64),
+            $crate::compiled!(@entry $function, $m = f32, $v = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $v = f64),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $v = f64),
+            $crate::compiled!(@entry $function, $m = f32, $v = f32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $v = f32),
+            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $v = f32),
+        ];
+        $crate::compiled!(@found STENCILS, TABLE, $function, $m, $v)
     }};
     (@row $function:expr, $s:ident = $first:ty, $t:ident) => {
         [
@@ -233,6 +219,22 @@ macro_rules! compiled {
         };
         &COMPILED
     }};
+    (@place $list:ident, $($t:ident),*) => {
+        $crate::compiled::place_of(
+            &$crate::compiled::$list,
+            [$(<$t as $crate::scalar::Scalar>::KIND),*],
+        )
+    };
+    // The function of a table; that of the caller where there is none.
+    (@found $list:ident, $table:ident, $function:expr, $($t:ident),*) => {
+        if const { $crate::compiled!(@place $list, $($t),*) < $crate::compiled::$list.len() } {
+            let place = const { $crate::compiled!(@place $list, $($t),*) };
+            $crate::compiled::entry::<Signature<$($t),*>>(&$table, place)
+        } else {
+            let own: Signature<$($t),*> = $function;
+            own
+        }
+    };
 }
 
 /// A generic function that is compiled by the crate that writes it, for the types of [`compiled!`](crate::compiled).

@@ -39,31 +39,37 @@ impl Grid {
     }
 
     /// Cells along x, y and z.
+    #[inline]
     pub fn size(self) -> [usize; 3] {
         self.size
     }
 
     /// Cells in all.
+    #[inline]
     pub fn cells(self) -> usize {
         self.size.iter().product()
     }
 
     /// Lines along x.
+    #[inline]
     pub fn lines(self) -> usize {
         self.size[1] * self.size[2]
     }
 
     /// Cells of a line.
+    #[inline]
     pub fn length(self) -> usize {
         self.size[0]
     }
 
     /// Axes along which there is more than one cell.
+    #[inline]
     pub fn dimension(self) -> usize {
         self.size.iter().filter(|&&extent| extent > 1).count()
     }
 
     /// Where a row's cell lies.
+    #[inline]
     pub fn cell(self, row: usize) -> [usize; 3] {
         let [nx, ny, _] = self.size;
         [row % nx, row / nx % ny, row / (nx * ny)]
@@ -71,16 +77,19 @@ impl Grid {
 
     /// Lines that no stencil couples with those of the planes beside the next: a plane of constant z,
     /// or in two dimensions a line.
+    #[inline]
     pub fn lines_per_plane(self) -> usize {
         if self.size[2] > 1 { self.size[1] } else { 1 }
     }
 
     /// Where a line lies along y and z.
+    #[inline]
     pub fn place(self, line: usize) -> [usize; 2] {
         [line % self.size[1], line / self.size[1]]
     }
 
     /// The line `offset` away from one at a place along y and z, if it is in the grid.
+    #[inline]
     pub fn beside(self, [y, z]: [usize; 2], offset: [i8; 3]) -> Option<usize> {
         let [_, ny, nz] = self.size;
         let y = y.checked_add_signed(offset[1].into())?;
@@ -89,17 +98,20 @@ impl Grid {
     }
 
     /// The line `offset` away from a line along y and z, if it is in the grid.
+    #[inline]
     pub fn neighbour(self, line: usize, offset: [i8; 3]) -> Option<usize> {
         self.beside(self.place(line), offset)
     }
 
     /// How much larger the row of the cell `offset` away is.
+    #[inline]
     pub fn distance(self, [x, y, z]: [i8; 3]) -> isize {
         let [nx, ny, _] = self.size.map(usize::cast_signed);
         isize::from(x) + nx * (isize::from(y) + ny * isize::from(z))
     }
 
     /// The grid with half the cells, rounded up, along an axis.
+    #[inline]
     pub fn halved(self, axis: usize) -> Self {
         let mut size = self.size;
         size[axis] = size[axis].div_ceil(2);

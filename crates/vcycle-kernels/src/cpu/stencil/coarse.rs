@@ -1,6 +1,8 @@
 //! Restriction of residuals and prolongation of corrections, plane by plane, so that intermediate results stay in the
 //! cache.
 
+use crate::compiled_fn;
+
 use std::ops::Range;
 
 use super::residual::Residual;
@@ -172,50 +174,52 @@ impl<'a, W: Scalar> Axes<'a, W> {
     }
 }
 
-/// `coarse = P^T q (b - A x)`.
-pub fn restrict_residual<M: Scalar, V: Vectors>(
-    threads: &Threads,
-    residual: Residual<'_, M, V>,
-    axes: Axes<'_, M>,
-    coarse: &mut [V],
-    scratch: &mut [V],
-) {
-    let r = residual.a.unknowns;
-    let rows = r * axes.fine.cells();
-    assert!(residual.b.len() == rows && residual.x.len() == rows && axes.fine == residual.a.grid);
-    assert!(coarse.len() == r * axes.coarse.cells() && scratch.len() >= axes.scratch(r));
-    assert!(residual.q.is_none_or(|q| q.len() == rows));
-    let (share, plane) = (axes.share(r), axes.plane());
-    let (coarse, scratch) = (Shared(coarse.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
-    threads.for_each(axes.tasks(), size_of_val(residual.a.values), &|task| {
-        // SAFETY: every task has its share.
-        let scratch = unsafe { scratch.slice(task * share..(task + 1) * share) };
-        let (mut below, rest) = scratch.split_at_mut(r * plane);
-        let (own, rest) = rest.split_at_mut(r * plane);
-        let (mut above, between) = rest.split_at_mut(r * plane);
-        let planes = axes.planes(task);
-        let (first, _) = axes.fine_planes(planes.start);
-        if first > 0 && axes.steps[2].is_some() {
-            residual.plane(first - 1, below);
-        }
-        for coarse_plane in planes {
-            let (even, odd) = axes.fine_planes(coarse_plane);
-            residual.plane(even, own);
-            if let Some(odd) = odd {
-                residual.plane(odd, above);
+compiled_fn! {
+    /// `coarse = P^T q (b - A x)`.
+    pub fn restrict_residual[stencils M: Scalar, V: Vectors](
+        threads: &Threads,
+        residual: Residual<'_, M, V>,
+        axes: Axes<'_, M>,
+        coarse: &mut [V],
+        scratch: &mut [V],
+    ) {
+        let r = residual.a.unknowns;
+        let rows = r * axes.fine.cells();
+        assert!(residual.b.len() == rows && residual.x.len() == rows && axes.fine == residual.a.grid);
+        assert!(coarse.len() == r * axes.coarse.cells() && scratch.len() >= axes.scratch(r));
+        assert!(residual.q.is_none_or(|q| q.len() == rows));
+        let (share, plane) = (axes.share(r), axes.plane());
+        let (coarse, scratch) = (Shared(coarse.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
+        threads.for_each(axes.tasks(), size_of_val(residual.a.values), &|task| {
+            // SAFETY: every task has its share.
+            let scratch = unsafe { scratch.slice(task * share..(task + 1) * share) };
+            let (mut below, rest) = scratch.split_at_mut(r * plane);
+            let (own, rest) = rest.split_at_mut(r * plane);
+            let (mut above, between) = rest.split_at_mut(r * plane);
+            let planes = axes.planes(task);
+            let (first, _) = axes.fine_planes(planes.start);
+            if first > 0 && axes.steps[2].is_some() {
+                residual.plane(first - 1, below);
             }
-            for unknown in 0..r {
-                let part = unknown * plane..(unknown + 1) * plane;
-                let (own, at) = (&mut own[part.clone()], (unknown, coarse_plane));
-                let sides = [&below[part.clone()], &above[part]];
-                add_planes(&axes, at, [even > 0, odd.is_some()], sides, own);
-                let cells = axes.coarse_plane(unknown, coarse_plane);
-                // SAFETY: every coarse plane is done by one task.
-                axes.restrict_plane(at, own, between, unsafe { coarse.slice(cells) });
+            for coarse_plane in planes {
+                let (even, odd) = axes.fine_planes(coarse_plane);
+                residual.plane(even, own);
+                if let Some(odd) = odd {
+                    residual.plane(odd, above);
+                }
+                for unknown in 0..r {
+                    let part = unknown * plane..(unknown + 1) * plane;
+                    let (own, at) = (&mut own[part.clone()], (unknown, coarse_plane));
+                    let sides = [&below[part.clone()], &above[part]];
+                    add_planes(&axes, at, [even > 0, odd.is_some()], sides, own);
+                    let cells = axes.coarse_plane(unknown, coarse_plane);
+                    // SAFETY: every coarse plane is done by one task.
+                    axes.restrict_plane(at, own, between, unsafe { coarse.slice(cells) });
+                }
+                std::mem::swap(&mut below, &mut above);
             }
-            std::mem::swap(&mut below, &mut above);
-        }
-    });
+        });
+    }
 }
 
 /// Adds the shares of the planes below and above, where there are such, to an even one.
@@ -244,27 +248,29 @@ fn add_planes<W: Scalar, V: Vectors>(
     }
 }
 
-/// `fine += q P coarse`, `q` one number a row or ones.
-pub fn add_prolonged<W: Scalar, V: Vectors>(
-    threads: &Threads,
-    correction: Correction<'_, W, V>,
-    fine: &mut [V],
-    scratch: &mut [V],
-) {
-    let (planes, length) = (correction.axes.fine.size()[2], correction.scratch());
-    assert!(fine.len() == correction.rows() && scratch.len() >= correction.axes.tasks() * length);
-    let bytes = 2 * size_of_val(fine);
-    let (fine, scratch) = (Shared(fine.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
-    let per_task = planes.div_ceil(correction.axes.tasks()).next_multiple_of(2);
-    threads.for_each(planes.div_ceil(per_task), bytes, &|task| {
-        // SAFETY: every task has its share.
-        let scratch = unsafe { scratch.slice(task * length..(task + 1) * length) };
-        let mut prolonged = Prolonged::new(correction, scratch);
-        for plane in task * per_task..((task + 1) * per_task).min(planes) {
-            // SAFETY: every plane is done by one task.
-            unsafe { prolonged.add(plane, fine.pointer()) };
-        }
-    });
+compiled_fn! {
+    /// `fine += q P coarse`, `q` one number a row or ones.
+    pub fn add_prolonged[stencils W: Scalar, V: Vectors](
+        threads: &Threads,
+        correction: Correction<'_, W, V>,
+        fine: &mut [V],
+        scratch: &mut [V],
+    ) {
+        let (planes, length) = (correction.axes.fine.size()[2], correction.scratch());
+        assert!(fine.len() == correction.rows() && scratch.len() >= correction.axes.tasks() * length);
+        let bytes = 2 * size_of_val(fine);
+        let (fine, scratch) = (Shared(fine.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
+        let per_task = planes.div_ceil(correction.axes.tasks()).next_multiple_of(2);
+        threads.for_each(planes.div_ceil(per_task), bytes, &|task| {
+            // SAFETY: every task has its share.
+            let scratch = unsafe { scratch.slice(task * length..(task + 1) * length) };
+            let mut prolonged = Prolonged::new(correction, scratch);
+            for plane in task * per_task..((task + 1) * per_task).min(planes) {
+                // SAFETY: every plane is done by one task.
+                unsafe { prolonged.add(plane, fine.pointer()) };
+            }
+        });
+    }
 }
 
 /// What a coarse grid adds to a fine one: `q P coarse`, `q` one number a row or ones.

@@ -1,5 +1,7 @@
 //! Products, residuals and relaxations.
 
+use crate::compiled_fn;
+
 use num_traits::Zero;
 
 use super::line::prefetch;
@@ -13,45 +15,47 @@ use crate::simd::Simd;
 /// Cells that one task does, at least; tasks are whole lines.
 const CELLS: usize = 64 * 1024;
 
-/// `y` by a [`Form`]; all vectors have a number for every row, unknown by unknown.
-pub fn product<M: Scalar, V: Vectors>(
-    threads: &Threads,
-    a: StencilArrays<'_, M>,
-    form: Form<'_, V>,
-    x: &[V],
-    y: &mut [V],
-) {
-    if !has_kernels::<M, V>() {
-        return reference::stencil::product(a, form, x, y);
-    }
-    let (length, lines) = (a.grid.length(), a.grid.lines());
-    assert!(x.len() == length * lines * a.unknowns && y.len() == x.len());
-    if let Form::Residual { b } | Form::Relaxed { b, .. } = form {
-        assert!(b.len() == y.len());
-    }
-    if let Form::Relaxed { d, .. } = form {
-        assert!(d.len() == y.len());
-    }
-    let per_task = CELLS.div_ceil(length);
-    let bytes = size_of_val(a.values) + 2 * size_of_val(x);
-    let shared = Shared(y.as_mut_ptr());
-    threads.for_each(lines.div_ceil(per_task), bytes, &|task| {
-        let mut streams = Streams::new(a, Part::All);
-        for line in task * per_task..((task + 1) * per_task).min(lines) {
-            for unknown in 0..a.unknowns {
-                let first = unknown * a.grid.cells() + line * length;
-                dispatch::<M, V>(Line {
-                    streams: &mut streams,
-                    line,
-                    unknown,
-                    form,
-                    x: x.as_ptr(),
-                    // SAFETY: every line is done by one task, and lies inside `y`, whose length was checked.
-                    y: unsafe { shared.slice(first..first + length) },
-                });
-            }
+compiled_fn! {
+    /// `y` by a [`Form`]; all vectors have a number for every row, unknown by unknown.
+    pub fn product[stencils M: Scalar, V: Vectors](
+        threads: &Threads,
+        a: StencilArrays<'_, M>,
+        form: Form<'_, V>,
+        x: &[V],
+        y: &mut [V],
+    ) {
+        if !has_kernels::<M, V>() {
+            return reference::stencil::product(a, form, x, y);
         }
-    });
+        let (length, lines) = (a.grid.length(), a.grid.lines());
+        assert!(x.len() == length * lines * a.unknowns && y.len() == x.len());
+        if let Form::Residual { b } | Form::Relaxed { b, .. } = form {
+            assert!(b.len() == y.len());
+        }
+        if let Form::Relaxed { d, .. } = form {
+            assert!(d.len() == y.len());
+        }
+        let per_task = CELLS.div_ceil(length);
+        let bytes = size_of_val(a.values) + 2 * size_of_val(x);
+        let shared = Shared(y.as_mut_ptr());
+        threads.for_each(lines.div_ceil(per_task), bytes, &|task| {
+            let mut streams = Streams::new(a, Part::All);
+            for line in task * per_task..((task + 1) * per_task).min(lines) {
+                for unknown in 0..a.unknowns {
+                    let first = unknown * a.grid.cells() + line * length;
+                    dispatch::<M, V>(Line {
+                        streams: &mut streams,
+                        line,
+                        unknown,
+                        form,
+                        x: x.as_ptr(),
+                        // SAFETY: every line is done by one task, and lies inside `y`, whose length was checked.
+                        y: unsafe { shared.slice(first..first + length) },
+                    });
+                }
+            }
+        });
+    }
 }
 
 /// The rows of an unknown on a line by a [`Form`]. `y` are theirs; `x` and the vectors of the form have a number for

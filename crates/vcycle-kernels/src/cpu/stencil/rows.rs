@@ -1,5 +1,7 @@
 //! Products for solvers, in whose vectors the unknowns of a cell lie side by side.
 
+use crate::compiled_fn;
+
 use std::ops::Range;
 
 use super::product::Line;
@@ -72,37 +74,39 @@ pub fn rows_scratch(grid: Grid, unknowns: usize) -> usize {
     cut.tasks() * cut.share()
 }
 
-/// `y = A x`; returns `<x, y>` if that is wanted, else zero.
-pub fn product_of_rows<M: Scalar, V: Vectors>(
-    threads: &Threads,
-    a: StencilArrays<'_, M>,
-    wants_dot: bool,
-    x: &[V],
-    y: &mut [V],
-    scratch: &mut [V],
-) -> V {
-    let cut = Cut::new(a.grid, a.unknowns);
-    assert!(x.len() == a.grid.cells() * a.unknowns && y.len() == x.len());
-    assert!(scratch.len() >= rows_scratch(a.grid, a.unknowns));
-    let (bytes, of_y, share) = (size_of_val(a.values), size_of_val(y), cut.share());
-    let mut dots = vec![V::zero(); cut.tasks()];
-    let (y, scratch) = (Shared(y.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
-    let each = Shared(dots.as_mut_ptr());
-    threads.for_each(cut.tasks(), bytes, &|task| {
-        let first = task * cut.per_task;
-        let planes = first..(first + cut.per_task).min(cut.planes());
-        let rows = cut.plane * cut.unknowns;
-        // SAFETY: every task has its planes and its share.
-        let (y, scratch, dot) = unsafe {
-            (
-                y.slice(planes.start * rows..planes.end * rows),
-                scratch.slice(task * share..(task + 1) * share),
-                each.slice(task..task + 1),
-            )
-        };
-        dot[0] = slab(cut, a, (planes, wants_dot), x, (y, of_y), scratch);
-    });
-    dots.into_iter().fold(V::zero(), |sum, dot| sum + dot)
+compiled_fn! {
+    /// `y = A x`; returns `<x, y>` if that is wanted, else zero.
+    pub fn product_of_rows[stencils M: Scalar, V: Vectors](
+        threads: &Threads,
+        a: StencilArrays<'_, M>,
+        wants_dot: bool,
+        x: &[V],
+        y: &mut [V],
+        scratch: &mut [V],
+    ) -> V {
+        let cut = Cut::new(a.grid, a.unknowns);
+        assert!(x.len() == a.grid.cells() * a.unknowns && y.len() == x.len());
+        assert!(scratch.len() >= rows_scratch(a.grid, a.unknowns));
+        let (bytes, of_y, share) = (size_of_val(a.values), size_of_val(y), cut.share());
+        let mut dots = vec![V::zero(); cut.tasks()];
+        let (y, scratch) = (Shared(y.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
+        let each = Shared(dots.as_mut_ptr());
+        threads.for_each(cut.tasks(), bytes, &|task| {
+            let first = task * cut.per_task;
+            let planes = first..(first + cut.per_task).min(cut.planes());
+            let rows = cut.plane * cut.unknowns;
+            // SAFETY: every task has its planes and its share.
+            let (y, scratch, dot) = unsafe {
+                (
+                    y.slice(planes.start * rows..planes.end * rows),
+                    scratch.slice(task * share..(task + 1) * share),
+                    each.slice(task..task + 1),
+                )
+            };
+            dot[0] = slab(cut, a, (planes, wants_dot), x, (y, of_y), scratch);
+        });
+        dots.into_iter().fold(V::zero(), |sum, dot| sum + dot)
+    }
 }
 
 /// The product in some planes, whose rows are `y`, part of a vector of so many bytes.

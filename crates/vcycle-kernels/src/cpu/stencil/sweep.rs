@@ -6,6 +6,8 @@
 //! as soon as those on both sides are: the results are the same, and its neighbours are still in the
 //! cache. The unknowns of a cell change together: their block is solved with.
 
+use crate::compiled_fn;
+
 use std::ops::Range;
 
 use super::own::{OwnLine, Sides, Task};
@@ -36,53 +38,56 @@ pub fn scratch_length(grid: Grid, unknowns: usize) -> usize {
     planes(grid).div_ceil(planes_per_task(grid)) * unknowns * grid.length()
 }
 
-/// A sweep towards `A x = b`; `scratch` has [`scratch_length`] numbers. No
-/// diagonal entry is zero.
-pub fn gauss_seidel<M: Scalar, V: Vectors>(
-    threads: &Threads,
-    a: StencilArrays<'_, M>,
-    (order, start): (Order, Start),
-    b: &[V],
-    x: &mut [V],
-    scratch: &mut [V],
-) {
-    if !has_kernels::<M, V>() {
-        return reference::stencil::gauss_seidel(a, (order, start), b, x);
-    }
-    let (grid, share) = (a.grid, a.unknowns * a.grid.length());
-    assert!(x.len() == grid.cells() * a.unknowns && b.len() == x.len());
-    assert!(scratch.len() >= scratch_length(grid, a.unknowns));
-    if start == Start::Zero {
-        clear_ends(grid.lines_per_plane() * grid.length(), x);
-    }
-    let (per_task, planes) = (planes_per_task(grid), planes(grid));
-    let tasks = planes.div_ceil(per_task);
-    let (x, scratch) = (Shared(x.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
-    let work = |task: usize, planes: Vec<usize>, unchanged: Range<usize>| {
-        let work = Work {
-            a,
-            sides: Sides::of(&a),
-            order,
-            start,
-            b,
-            x: x.pointer(),
-            // SAFETY: every task has its share.
-            scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
+compiled_fn! {
+    /// A sweep towards `A x = b`; `scratch` has [`scratch_length`] numbers. No
+    /// diagonal entry is zero.
+    pub fn gauss_seidel[stencils M: Scalar, V: Vectors](
+        threads: &Threads,
+        a: StencilArrays<'_, M>,
+        way: (Order, Start),
+        b: &[V],
+        x: &mut [V],
+        scratch: &mut [V],
+    ) {
+        let (order, start) = way;
+        if !has_kernels::<M, V>() {
+            return reference::stencil::gauss_seidel(a, (order, start), b, x);
+        }
+        let (grid, share) = (a.grid, a.unknowns * a.grid.length());
+        assert!(x.len() == grid.cells() * a.unknowns && b.len() == x.len());
+        assert!(scratch.len() >= scratch_length(grid, a.unknowns));
+        if start == Start::Zero {
+            clear_ends(grid.lines_per_plane() * grid.length(), x);
+        }
+        let (per_task, planes) = (planes_per_task(grid), planes(grid));
+        let tasks = planes.div_ceil(per_task);
+        let (x, scratch) = (Shared(x.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
+        let work = |task: usize, planes: Vec<usize>, unchanged: Range<usize>| {
+            let work = Work {
+                a,
+                sides: Sides::of(&a),
+                order,
+                start,
+                b,
+                x: x.pointer(),
+                // SAFETY: every task has its share.
+                scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
+            };
+            // SAFETY: no two tasks have a plane in common, and those of the second parity that lie between two tasks wait
+            // until all others are done: nobody else changes the planes beside those of a task, or `unchanged` ones.
+            unsafe { work.run(&planes, unchanged) };
         };
-        // SAFETY: no two tasks have a plane in common, and those of the second parity that lie between two tasks wait
-        // until all others are done: nobody else changes the planes beside those of a task, or `unchanged` ones.
-        unsafe { work.run(&planes, unchanged) };
-    };
-    threads.for_each(tasks, size_of_val(a.values), &|task| {
-        let range = task * per_task..((task + 1) * per_task).min(planes);
-        let unchanged = unchanged(&range, planes, order);
-        work(task, wave(range, planes, order), unchanged);
-    });
-    // Between tasks there are planes of the second parity that need both. They are far apart.
-    threads.for_each(tasks - 1, size_of_val(a.values) / per_task, &|task| {
-        let plane = (task + 1) * per_task - 1 + order.parities()[0];
-        work(task, vec![plane], plane - 2..(plane + 3).min(planes));
-    });
+        threads.for_each(tasks, size_of_val(a.values), &|task| {
+            let range = task * per_task..((task + 1) * per_task).min(planes);
+            let unchanged = unchanged(&range, planes, order);
+            work(task, wave(range, planes, order), unchanged);
+        });
+        // Between tasks there are planes of the second parity that need both. They are far apart.
+        threads.for_each(tasks - 1, size_of_val(a.values) / per_task, &|task| {
+            let plane = (task + 1) * per_task - 1 + order.parities()[0];
+            work(task, vec![plane], plane - 2..(plane + 3).min(planes));
+        });
+    }
 }
 
 /// Puts zeros where planes begin and end: kernels read beyond lines, and multiply by zero what they find.

@@ -1,5 +1,7 @@
 //! Restriction and prolongation along one axis.
 
+use crate::compiled_fn;
+
 use std::ops::Range;
 
 use super::{Kernel, Vectors, dispatch, has_kernels, store};
@@ -18,76 +20,80 @@ const BLOCKS: usize = 4;
 /// Cells of a line along the axis of a transfer that are done at a time.
 const PIECE: usize = 256;
 
-/// `coarse = P^T (q fine)`, `q` one number a fine cell or ones.
-pub fn restrict<W: Scalar, V: Vectors>(
-    threads: &Threads,
-    transfer: TransferArrays<'_, W>,
-    q: Option<&[V]>,
-    fine: &[V],
-    coarse: &mut [V],
-) {
-    if !has_kernels::<W, V>() {
-        return reference::stencil::restrict(transfer, q, fine, coarse);
-    }
-    let grid = transfer.fine.halved(transfer.axis);
-    assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
-    assert!(q.is_none_or(|q| q.len() == fine.len()));
-    let bytes = 2 * size_of_val(fine);
-    for_lines(threads, grid, bytes, coarse, |line, out| {
-        let at = |fine_line: usize, weights| Term {
-            weights,
-            values: of_line(transfer.fine, fine, fine_line),
-            q: q.map(|q| of_line(transfer.fine, q, fine_line)),
-        };
-        if transfer.axis == 0 {
-            let Term { values, q, .. } = at(line, None);
-            return restrict_along(values, q, weights(&transfer, grid, line), out);
+compiled_fn! {
+    /// `coarse = P^T (q fine)`, `q` one number a fine cell or ones.
+    pub fn restrict[stencils W: Scalar, V: Vectors](
+        threads: &Threads,
+        transfer: TransferArrays<'_, W>,
+        q: Option<&[V]>,
+        fine: &[V],
+        coarse: &mut [V],
+    ) {
+        if !has_kernels::<W, V>() {
+            return reference::stencil::restrict(transfer, q, fine, coarse);
         }
-        let (own, below, above) = around(transfer.fine, transfer.axis, line);
-        let above = above.map(|above| at(above, Some(weights(&transfer, grid, line)[0])));
-        let below = below.map(|below| {
-            let coarse_below = line - step(grid, transfer.axis);
-            at(below, Some(weights(&transfer, grid, coarse_below)[1]))
+        let grid = transfer.fine.halved(transfer.axis);
+        assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
+        assert!(q.is_none_or(|q| q.len() == fine.len()));
+        let bytes = 2 * size_of_val(fine);
+        for_lines(threads, grid, bytes, coarse, |line, out| {
+            let at = |fine_line: usize, weights| Term {
+                weights,
+                values: of_line(transfer.fine, fine, fine_line),
+                q: q.map(|q| of_line(transfer.fine, q, fine_line)),
+            };
+            if transfer.axis == 0 {
+                let Term { values, q, .. } = at(line, None);
+                return restrict_along(values, q, weights(&transfer, grid, line), out);
+            }
+            let (own, below, above) = around(transfer.fine, transfer.axis, line);
+            let above = above.map(|above| at(above, Some(weights(&transfer, grid, line)[0])));
+            let below = below.map(|below| {
+                let coarse_below = line - step(grid, transfer.axis);
+                at(below, Some(weights(&transfer, grid, coarse_below)[1]))
+            });
+            dispatch::<W, V>(Sum::new([Some(at(own, None)), above, below], out));
         });
-        dispatch::<W, V>(Sum::new([Some(at(own, None)), above, below], out));
-    });
+    }
 }
 
-/// `fine = q P coarse`, or added to `fine`.
-pub fn prolong<W: Scalar, V: Vectors>(
-    threads: &Threads,
-    transfer: TransferArrays<'_, W>,
-    q: Option<&[V]>,
-    coarse: &[V],
-    fine: &mut [V],
-    add: bool,
-) {
-    if !has_kernels::<W, V>() {
-        return reference::stencil::prolong(transfer, q, coarse, fine, add);
-    }
-    let grid = transfer.fine.halved(transfer.axis);
-    assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
-    assert!(q.is_none_or(|q| q.len() == fine.len()));
-    let bytes = 2 * size_of_val(fine);
-    for_lines(threads, transfer.fine, bytes, fine, |line, out| {
-        let q = q.map(|q| of_line(transfer.fine, q, line));
-        if transfer.axis == 0 {
-            let weights = weights(&transfer, grid, line);
-            return prolong_along(of_line(grid, coarse, line), weights, (q, add), out);
+compiled_fn! {
+    /// `fine = q P coarse`, or added to `fine`.
+    pub fn prolong[stencils W: Scalar, V: Vectors](
+        threads: &Threads,
+        transfer: TransferArrays<'_, W>,
+        q: Option<&[V]>,
+        coarse: &[V],
+        fine: &mut [V],
+        add: bool,
+    ) {
+        if !has_kernels::<W, V>() {
+            return reference::stencil::prolong(transfer, q, coarse, fine, add);
         }
-        let (parent, odd) = parent(transfer.fine, transfer.axis, line);
-        let own = of_line(grid, coarse, parent);
-        let [lower, upper] = weights(&transfer, grid, parent);
-        let next = above(grid, transfer.axis, parent)
-            .map(|line| Term::weighted(upper, of_line(grid, coarse, line)));
-        let terms = match odd {
-            true => [Some(Term::weighted(lower, own)), next, None],
-            false => [Some(Term::new(own)), None, None],
-        };
-        let mut sum = Sum::new(terms, out);
-        (sum.factors, sum.add) = (q, add);
-        dispatch::<W, V>(sum);
-    });
+        let grid = transfer.fine.halved(transfer.axis);
+        assert!(fine.len() == transfer.fine.cells() && coarse.len() == grid.cells());
+        assert!(q.is_none_or(|q| q.len() == fine.len()));
+        let bytes = 2 * size_of_val(fine);
+        for_lines(threads, transfer.fine, bytes, fine, |line, out| {
+            let q = q.map(|q| of_line(transfer.fine, q, line));
+            if transfer.axis == 0 {
+                let weights = weights(&transfer, grid, line);
+                return prolong_along(of_line(grid, coarse, line), weights, (q, add), out);
+            }
+            let (parent, odd) = parent(transfer.fine, transfer.axis, line);
+            let own = of_line(grid, coarse, parent);
+            let [lower, upper] = weights(&transfer, grid, parent);
+            let next = above(grid, transfer.axis, parent)
+                .map(|line| Term::weighted(upper, of_line(grid, coarse, line)));
+            let terms = match odd {
+                true => [Some(Term::weighted(lower, own)), next, None],
+                false => [Some(Term::new(own)), None, None],
+            };
+            let mut sum = Sum::new(terms, out);
+            (sum.factors, sum.add) = (q, add);
+            dispatch::<W, V>(sum);
+        });
+    }
 }
 
 /// Numbers of a line, to be multiplied by weights and by others.
