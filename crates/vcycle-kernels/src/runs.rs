@@ -35,7 +35,7 @@ pub struct Run {
 
 /// The runs of one piece of a pattern's rows. None crosses the bounds of a piece, so every piece begins with one.
 pub fn runs(piece: Range<usize>, offsets: &[usize], columns: &[u32]) -> Vec<Run> {
-    Rows { offsets, columns }.runs(piece)
+    PieceRows { offsets, columns }.runs(piece)
 }
 
 /// The runs of the rows of one piece with their rows.
@@ -56,12 +56,12 @@ pub fn runs_within(
         })
 }
 
-struct Rows<'a> {
+struct PieceRows<'a> {
     offsets: &'a [usize],
     columns: &'a [u32],
 }
 
-impl Rows<'_> {
+impl PieceRows<'_> {
     fn length(&self, row: usize) -> usize {
         self.offsets[row + 1] - self.offsets[row]
     }

@@ -38,17 +38,17 @@ pub struct Hierarchy {
     system: System<f64>,
     /// Every `auto` decided.
     config: Config,
-    levels: Levels,
+    levels: AnyLevels,
     nullspace: Option<Projection>,
 }
 
 /// The levels, by the kind of multigrid.
-enum Levels {
+enum AnyLevels {
     Algebraic(Setup, Box<multigrid::Hierarchy<f64>>),
     Structured(Generated<f64>),
 }
 
-impl Levels {
+impl AnyLevels {
     /// Those of another matrix.
     fn update(&self, a: &Arc<dyn LinOp<f64>>) -> vcycle::Result<Self> {
         let ws = Workspace::new();
@@ -217,7 +217,7 @@ impl Hierarchy {
             return Ok(Self {
                 system,
                 config,
-                levels: Levels::Structured(made),
+                levels: AnyLevels::Structured(made),
                 nullspace,
             });
         }
@@ -241,7 +241,7 @@ impl Hierarchy {
         Ok(Self {
             system,
             config,
-            levels: Levels::Algebraic(setup, Box::new(cycle)),
+            levels: AnyLevels::Algebraic(setup, Box::new(cycle)),
             nullspace,
         })
     }
@@ -287,7 +287,7 @@ impl Hierarchy {
     /// Zero, or what full multigrid finds.
     fn start(&self, b: &Vector<f64>, ws: &Workspace) -> vcycle::Result<Vector<f64>> {
         let mut x = Vector::zeros_like(b)?;
-        if let Levels::Algebraic(_, cycle) = &self.levels
+        if let AnyLevels::Algebraic(_, cycle) = &self.levels
             && cycle.amg().fmg_start
         {
             cycle.full_multigrid().apply(b, &mut x, ws)?;

@@ -44,7 +44,7 @@ impl Matrix {
     ) -> PyResult<Self> {
         let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
         let executor = config.run.executor().map_err(|error| raised(py, error))?;
-        let arrays = Arrays {
+        let arrays = Positions {
             size: Size::new(shape.0, shape.1),
             offsets,
             indices,
@@ -122,7 +122,7 @@ impl Matrix {
                 "the hierarchy is of a real matrix, this one is complex",
             ));
         };
-        let arrays = Arrays {
+        let arrays = Positions {
             size: first.matrix.size(),
             offsets,
             indices,
@@ -195,14 +195,14 @@ fn known(
 }
 
 /// The positions of entries.
-struct Arrays<'py> {
+struct Positions<'py> {
     size: Size,
     offsets: Indices<'py>,
     indices: Indices<'py>,
     by_columns: bool,
 }
 
-impl Arrays<'_> {
+impl Positions<'_> {
     /// The matrix of arrays that stay where they are; none where they cannot be used so, or are
     /// wrong.
     fn shared<T: InPlace>(

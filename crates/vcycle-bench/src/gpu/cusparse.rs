@@ -20,20 +20,20 @@ use super::timing::microseconds;
 use crate::common::Result;
 
 /// Precisions that are compared.
-pub(super) trait Real: Scalar {
+pub(super) trait CusparseReal: Scalar {
     /// The `cudaDataType`.
     const DATA_TYPE: c_int;
     fn to_f64(self) -> f64;
 }
 
-impl Real for f64 {
+impl CusparseReal for f64 {
     const DATA_TYPE: c_int = 1;
     fn to_f64(self) -> f64 {
         self
     }
 }
 
-impl Real for f32 {
+impl CusparseReal for f32 {
     const DATA_TYPE: c_int = 0;
     fn to_f64(self) -> f64 {
         self.into()
@@ -112,7 +112,12 @@ impl Cusparse {
     }
 
     /// Microseconds of the better algorithm, and the product.
-    pub fn best<V: Real>(&self, a: &Csr<V>, x: &[V], copies: usize) -> Result<(f64, Vec<V>)> {
+    pub fn best<V: CusparseReal>(
+        &self,
+        a: &Csr<V>,
+        x: &[V],
+        copies: usize,
+    ) -> Result<(f64, Vec<V>)> {
         let (mut best, mut product) = (f64::INFINITY, Vec::new());
         for algorithm in ALGORITHMS {
             let mut operands = Vec::new();
@@ -153,7 +158,7 @@ impl Cusparse {
         Ok(memory)
     }
 
-    fn vector<V: Real>(&self, values: &Memory) -> Result<Opaque> {
+    fn vector<V: CusparseReal>(&self, values: &Memory) -> Result<Opaque> {
         let mut vector = ptr::null_mut();
         let len = (values.bytes() / size_of::<V>()) as i64;
         // SAFETY: device memory of that many values.
@@ -172,7 +177,12 @@ impl Drop for Cusparse {
 }
 
 impl<'c> Operands<'c> {
-    fn new<V: Real>(cusparse: &'c Cusparse, a: &Csr<V>, x: &[V], algorithm: c_int) -> Result<Self> {
+    fn new<V: CusparseReal>(
+        cusparse: &'c Cusparse,
+        a: &Csr<V>,
+        x: &[V],
+        algorithm: c_int,
+    ) -> Result<Self> {
         let offsets: Vec<i32> = a.offsets().iter().map(|&place| place as i32).collect();
         let arrays = [
             cusparse.upload(&offsets)?,
@@ -216,7 +226,7 @@ impl<'c> Operands<'c> {
     }
 
     /// Takes the scratch memory that the library wants, and lets it look at the matrix.
-    fn prepare<V: Real>(&mut self, algorithm: c_int) -> Result<()> {
+    fn prepare<V: CusparseReal>(&mut self, algorithm: c_int) -> Result<()> {
         let Cusparse {
             handle,
             buffer_size,
@@ -248,11 +258,16 @@ impl<'c> Operands<'c> {
         }
     }
 
-    fn multiply<V: Real>(&self, algorithm: c_int) -> Result<()> {
+    fn multiply<V: CusparseReal>(&self, algorithm: c_int) -> Result<()> {
         self.call::<V>("cusparseSpMV", self.cusparse.multiply, algorithm)
     }
 
-    fn call<V: Real>(&self, name: &str, function: Multiply, algorithm: c_int) -> Result<()> {
+    fn call<V: CusparseReal>(
+        &self,
+        name: &str,
+        function: Multiply,
+        algorithm: c_int,
+    ) -> Result<()> {
         let (one, zero) = factors::<V>();
         // SAFETY: as in `prepare`, and the scratch memory has the size that was asked for.
         check(name, unsafe {
@@ -271,7 +286,7 @@ impl<'c> Operands<'c> {
         })
     }
 
-    fn product<V: Real>(&self, rows: usize) -> Result<Vec<V>> {
+    fn product<V: CusparseReal>(&self, rows: usize) -> Result<Vec<V>> {
         let mut bytes = vec![0; rows * size_of::<V>()];
         self.cusparse.device.download(&mut bytes, &self.result)?;
         // SAFETY: every pattern of bits is a number; the bytes need no alignment.
@@ -292,7 +307,7 @@ impl Drop for Operands<'_> {
 }
 
 /// One and zero, as the library reads them.
-fn factors<V: Real>() -> (Vec<u8>, Vec<u8>) {
+fn factors<V: CusparseReal>() -> (Vec<u8>, Vec<u8>) {
     let one = match size_of::<V>() {
         8 => 1.0_f64.to_ne_bytes().to_vec(),
         _ => 1.0_f32.to_ne_bytes().to_vec(),

@@ -8,7 +8,7 @@ use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 
 use super::bench::GpuBench;
-use super::cusparse::{Cusparse, Real};
+use super::cusparse::{Cusparse, CusparseReal};
 use super::report::{MarkdownReport, cell};
 use super::timing::microseconds;
 use crate::common::{Result, table};
@@ -154,7 +154,7 @@ fn ours<M: Mixes<V, V>, V: Scalar>(
 }
 
 /// The same product by cuSPARSE, where there is one.
-fn with_peer<V: Mixes<V, V> + Real>(bench: &GpuBench, a: &Csr<f64>) -> Result<ProductRow> {
+fn with_peer<V: Mixes<V, V> + CusparseReal>(bench: &GpuBench, a: &Csr<f64>) -> Result<ProductRow> {
     let (mut row, y) = ours::<V, V>(bench, a)?;
     if let Ok(cusparse) = Cusparse::load(&bench.device) {
         let x = ramp::<V>(a.size().cols)?;
@@ -166,7 +166,7 @@ fn with_peer<V: Mixes<V, V> + Real>(bench: &GpuBench, a: &Csr<f64>) -> Result<Pr
 }
 
 /// Fails unless both are the same but for rounding.
-fn check<V: Real>(ours: &[V], theirs: &[V]) -> Result<()> {
+fn check<V: CusparseReal>(ours: &[V], theirs: &[V]) -> Result<()> {
     let pairs = ours.iter().zip(theirs);
     let pairs = pairs.map(|(&ours, &theirs)| (ours.to_f64(), theirs.to_f64()));
     let (mut most, mut largest) = (0.0_f64, 0.0_f64);

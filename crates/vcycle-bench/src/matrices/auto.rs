@@ -11,7 +11,7 @@ use vcycle::scalar::{Mixes, c64};
 use vcycle::vector::Vector;
 
 use super::args::MatricesArgs;
-use super::manifest::{Entry, manifest};
+use super::manifest::{ManifestEntry, manifest};
 use crate::common::{Result, table};
 
 pub(super) fn run(arguments: &MatricesArgs) -> Result<()> {
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &MatricesArgs) -> Result<()> {
 
 fn row<T: Wide + Mixes<T, T>>(
     arguments: &MatricesArgs,
-    entry: &Entry,
+    entry: &ManifestEntry,
     a: Csr<T>,
 ) -> Result<Vec<String>> {
     let kind = entry.definite.split([';', ',', '(']).next().unwrap_or("");
@@ -64,7 +64,10 @@ fn row<T: Wide + Mixes<T, T>>(
 }
 
 /// Ones, or for a singular matrix something that has a solution.
-fn right_hand_side<T: Wide + Mixes<T, T>>(a: &Arc<Csr<T>>, entry: &Entry) -> Result<Vector<T>> {
+fn right_hand_side<T: Wide + Mixes<T, T>>(
+    a: &Arc<Csr<T>>,
+    entry: &ManifestEntry,
+) -> Result<Vector<T>> {
     let ones = Vector::filled(a.executor(), a.size().rows, 1, 1.0)?;
     if !entry.definite.contains("singular") {
         return Ok(ones);

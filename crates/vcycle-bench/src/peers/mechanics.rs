@@ -4,8 +4,8 @@ use vcycle::config::{Config, Preset};
 use vcycle::executor::Executor;
 
 use super::measurement::{Measurement, TOLERANCE};
-use super::program::{Library, Places};
-use super::report::{Group, OURS};
+use super::program::{Library, ProgramPlaces};
+use super::report::{OURS, PeerGroup};
 use super::{Race, install, strengths};
 use crate::common::{Result, table, threads};
 use crate::folder::Folder;
@@ -38,7 +38,7 @@ pub struct MechanicsArgs {
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     #[command(flatten)]
-    places: Places,
+    places: ProgramPlaces,
 }
 
 /// A part of the benchmark.
@@ -145,7 +145,7 @@ fn configs(presets: &[String]) -> Result<Vec<(&'static str, Config)>> {
     Ok(all)
 }
 
-fn text(groups: &[Group]) -> String {
+fn text(groups: &[PeerGroup]) -> String {
     let mut table = table(&[
         "problem",
         "who",

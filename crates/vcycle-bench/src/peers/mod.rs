@@ -16,8 +16,8 @@ use vcycle::executor::Executor;
 use self::measurement::{Attempt, better};
 use self::on_grid::OnGrid;
 use self::ours::{Choices, Ours, in_double};
-use self::program::{Library, Peer, Places};
-use self::report::Group;
+use self::program::{Library, Peer, ProgramPlaces};
+use self::report::PeerGroup;
 use crate::common::{Result, threads};
 use crate::folder::Folder;
 use crate::problem::BenchSystem;
@@ -47,7 +47,7 @@ pub struct PeersArgs {
     #[command(flatten)]
     choices: Choices,
     #[command(flatten)]
-    places: Places,
+    places: ProgramPlaces,
 }
 
 pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
     Ok(())
 }
 
-fn install(libraries: &[Library], places: &Places) -> Vec<Peer> {
+fn install(libraries: &[Library], places: &ProgramPlaces) -> Vec<Peer> {
     let install = |&library: &Library| Peer::install(library, places);
     libraries.iter().map(install).collect()
 }
@@ -119,7 +119,7 @@ struct Race<'r> {
 }
 
 impl Race<'_> {
-    fn run(&self, system: &BenchSystem, file: &Path) -> Result<Group> {
+    fn run(&self, system: &BenchSystem, file: &Path) -> Result<PeerGroup> {
         let ours = Ours::new(system, self.threads)?;
         let ours = &ours;
         let mut solvers: Vec<(&'static str, Solve<'_>)> = Vec::new();
@@ -149,7 +149,7 @@ impl Race<'_> {
             }
         }
         let names = solvers.iter().map(|(name, _)| *name);
-        Ok(Group {
+        Ok(PeerGroup {
             problem: self.name.rsplit('/').next().unwrap_or(self.name).to_owned(),
             threads: self.threads,
             solves: names.zip(bests.into_iter().flatten()).collect(),

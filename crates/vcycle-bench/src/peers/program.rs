@@ -25,7 +25,7 @@ const HYPRE: [&str; 2] = ["-I/usr/include/hypre", "-lHYPRE"];
 
 /// Where peers are installed.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Places {
+pub(crate) struct ProgramPlaces {
     /// Where Python packages are installed
     #[arg(long, default_value = "target/bench-venv")]
     venv: PathBuf,
@@ -63,7 +63,7 @@ impl Library {
         }
     }
 
-    fn program(self, places: &Places) -> Result<PeerProgram> {
+    fn program(self, places: &ProgramPlaces) -> Result<PeerProgram> {
         match self {
             Library::Hypre => {
                 install::debian(&["libhypre-dev"])?;
@@ -127,7 +127,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn install(library: Library, places: &Places) -> Self {
+    pub(crate) fn install(library: Library, places: &ProgramPlaces) -> Self {
         let program = library.program(places);
         let program = program.map_err(|error| format!("not installed: {error}"));
         if let Err(why) = &program {

@@ -14,13 +14,13 @@ pub(crate) const DOUBLE: &str = "vcycle, dp";
 pub(crate) const STENCIL: &str = "vcycle, from a stencil";
 
 /// All solves of one problem with one number of threads, by name.
-pub(crate) struct Group {
+pub(crate) struct PeerGroup {
     pub(crate) problem: String,
     pub(crate) threads: usize,
     pub(crate) solves: Vec<(&'static str, Attempt)>,
 }
 
-impl Group {
+impl PeerGroup {
     /// The solve of that name, if it came to an end.
     pub(crate) fn ended(&self, name: &str) -> Option<&Measurement> {
         let (_, attempt) = self.solves.iter().find(|(who, _)| *who == name)?;
@@ -84,12 +84,12 @@ impl Group {
 }
 
 /// As one line of JSON.
-pub(crate) fn json(groups: &[Group]) -> String {
-    Value::from_iter(groups.iter().map(Group::json)).to_string()
+pub(crate) fn json(groups: &[PeerGroup]) -> String {
+    Value::from_iter(groups.iter().map(PeerGroup::json)).to_string()
 }
 
 /// As a table with the gains of mixed precision below.
-pub(crate) fn text(groups: &[Group]) -> String {
+pub(crate) fn text(groups: &[PeerGroup]) -> String {
     let header = [
         "problem",
         "threads",
@@ -117,12 +117,12 @@ pub(crate) fn text(groups: &[Group]) -> String {
             "\n{problem}, threads {threads}: mixed precision solves {gain:.2} times as fast as dp"
         ))
     });
-    let from_stencil = groups.iter().filter_map(Group::with_a_stencil);
+    let from_stencil = groups.iter().filter_map(PeerGroup::with_a_stencil);
     let lines: String = gains.chain(from_stencil).collect();
     format!("{table}{lines}")
 }
 
-fn cells(group: &Group, attempt: &Attempt) -> [String; 7] {
+fn cells(group: &PeerGroup, attempt: &Attempt) -> [String; 7] {
     match attempt {
         Ok(m) => [
             format!("{:.3}", m.setup),
@@ -157,8 +157,8 @@ mod tests {
         })
     }
 
-    fn group() -> Group {
-        Group {
+    fn group() -> PeerGroup {
+        PeerGroup {
             problem: "poisson7:8".to_owned(),
             threads: 2,
             solves: vec![

@@ -4,7 +4,7 @@ use vcycle::config::Config;
 
 use super::Race;
 use super::measurement::{Measurement, TOLERANCE};
-use super::report::Group;
+use super::report::PeerGroup;
 use crate::common::{Result, table};
 use crate::folder::Folder;
 use crate::problem;
@@ -67,7 +67,7 @@ fn configs(stages: &str) -> Result<Vec<(&'static str, Config)>> {
     names.zip(strengths).map(config).collect()
 }
 
-fn text(group: &Group) -> String {
+fn text(group: &PeerGroup) -> String {
     let mut table = table(&[
         "strength",
         "iterations",

@@ -21,7 +21,7 @@ use crate::timing::race;
 const TRIPLES: [&str; 3] = ["K64P64D64", "K64P32D32", "K64P32D16"];
 
 /// What one precision took.
-struct Run {
+struct TimedRun {
     setup: f64,
     /// What scaling and rounding take in the set-up.
     storing: f64,
@@ -32,7 +32,7 @@ struct Run {
     bytes: usize,
 }
 
-impl Run {
+impl TimedRun {
     /// Seconds in the preconditioner.
     fn preconditioning(&self) -> f64 {
         self.iterations as f64 * self.apply
@@ -52,7 +52,7 @@ impl Run {
 pub(super) struct Measured {
     name: String,
     rows: usize,
-    runs: Vec<Run>,
+    runs: Vec<TimedRun>,
 }
 
 impl Measured {
@@ -73,7 +73,7 @@ impl Measured {
 pub(super) fn measure(arguments: &StructuredArgs, problem: &Problem) -> Result<Measured> {
     let mut ready = Vec::new();
     for triple in TRIPLES {
-        ready.push(Ready::new(arguments, problem, triple)?);
+        ready.push(ReadySolve::new(arguments, problem, triple)?);
     }
     let applies = cycles(arguments, problem, &ready)?;
     let (ws, mut x) = (Workspace::new(), Vector::zeros_like(&problem.b)?);
@@ -83,10 +83,10 @@ pub(super) fn measure(arguments: &StructuredArgs, problem: &Problem) -> Result<M
             .iter_mut()
             .try_for_each(|one| one.solve(&problem.b, &mut x, &ws))?;
     }
-    let runs: Vec<Run> = ready
+    let runs: Vec<TimedRun> = ready
         .into_iter()
         .zip(applies)
-        .map(|(one, apply)| Run { apply, ..one.run })
+        .map(|(one, apply)| TimedRun { apply, ..one.run })
         .collect();
     say!("{}", details(&runs));
     Ok(Measured {
@@ -97,11 +97,11 @@ pub(super) fn measure(arguments: &StructuredArgs, problem: &Problem) -> Result<M
 }
 
 /// Seconds of a cycle of each.
-fn cycles(arguments: &StructuredArgs, problem: &Problem, ready: &[Ready]) -> Result<[f64; 3]> {
+fn cycles(arguments: &StructuredArgs, problem: &Problem, ready: &[ReadySolve]) -> Result<[f64; 3]> {
     let (ws, b) = (Workspace::new(), &problem.b);
     let zeros = || Vector::zeros_like(b);
     let [mut x, mut y, mut z] = [zeros()?, zeros()?, zeros()?];
-    let one = |ready: &Ready, z: &mut Vector<f64>| -> Result<()> {
+    let one = |ready: &ReadySolve, z: &mut Vector<f64>| -> Result<()> {
         Ok(ready.made.operator.apply(b, z, &ws)?)
     };
     let (mut first, mut second, mut third) = (
@@ -123,7 +123,7 @@ fn cycles(arguments: &StructuredArgs, problem: &Problem, ready: &[Ready]) -> Res
     }
 }
 
-fn details(runs: &[Run]) -> Table {
+fn details(runs: &[TimedRun]) -> Table {
     let mut table = table(&[
         "precision",
         "MB",
@@ -136,7 +136,7 @@ fn details(runs: &[Run]) -> Table {
         "in all s",
         "x",
     ]);
-    let ratio = |of: fn(&Run) -> f64, run: &Run| format!("{:.2}", of(&runs[0]) / of(run));
+    let ratio = |of: fn(&TimedRun) -> f64, run: &TimedRun| format!("{:.2}", of(&runs[0]) / of(run));
     for (triple, run) in TRIPLES.into_iter().zip(runs) {
         table.add_row([
             triple.to_owned(),
@@ -190,13 +190,13 @@ pub(super) fn summary(measured: &[Measured]) -> Table {
 }
 
 /// One precision, ready to solve, and what is known about it so far.
-struct Ready {
+struct ReadySolve {
     made: Generated<f64>,
     solver: Solver<f64>,
-    run: Run,
+    run: TimedRun,
 }
 
-impl Ready {
+impl ReadySolve {
     fn new(arguments: &StructuredArgs, problem: &Problem, triple: &str) -> Result<Self> {
         let parameters = arguments.multigrid(triple)?;
         let a: Arc<dyn LinOp<f64>> = problem.a.clone();
@@ -213,7 +213,7 @@ impl Ready {
             (made, all, part) = set_up()?;
             (setup, storing) = (setup.min(all), storing.min(part));
         }
-        let run = Run {
+        let run = TimedRun {
             setup,
             storing,
             apply: f64::INFINITY,

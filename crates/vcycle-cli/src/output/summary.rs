@@ -24,7 +24,7 @@ pub struct Summary {
     pub nonzeros: usize,
     pub operator_complexity: f64,
     pub grid_complexity: f64,
-    pub levels: Vec<Level>,
+    pub levels: Vec<LevelSummary>,
     /// Held by matrix and preconditioner.
     pub bytes: usize,
     pub peak_memory_bytes: Option<usize>,
@@ -45,7 +45,7 @@ pub struct Summary {
 
 /// One level of a hierarchy; without multigrid there is one.
 #[derive(Debug, Serialize)]
-pub struct Level {
+pub struct LevelSummary {
     pub rows: usize,
     pub nonzeros: usize,
     pub working_precision: &'static str,
@@ -83,7 +83,7 @@ impl Summary {
             grid_complexity: multigrid.map_or(1.0, Report::grid_complexity),
             levels: match multigrid {
                 None => vec![level(a, &solution.config)],
-                Some(report) => report.levels.iter().map(Level::of).collect(),
+                Some(report) => report.levels.iter().map(LevelSummary::of).collect(),
             },
             bytes: solution.bytes,
             peak_memory_bytes: peak_memory(),
@@ -99,7 +99,7 @@ impl Summary {
     }
 }
 
-impl Level {
+impl LevelSummary {
     /// A level of multigrid.
     pub fn of(facts: &LevelFacts) -> Self {
         Self {
@@ -118,11 +118,11 @@ fn unit_name(unit: Unit, complex: bool) -> &'static str {
     unit.kind(complex).map_or("", |kind| kind.name())
 }
 
-fn level<T: Wide>(a: &Csr<T>, config: &Config) -> Level {
+fn level<T: Wide>(a: &Csr<T>, config: &Config) -> LevelSummary {
     let complex = T::KIND.is_complex();
     let name = |unit| unit_name(unit, complex);
     let precision = config.precision.unwrap_or_default();
-    Level {
+    LevelSummary {
         rows: a.size().rows,
         nonzeros: a.nonzeros(),
         working_precision: name(precision.working),

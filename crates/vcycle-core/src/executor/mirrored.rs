@@ -21,13 +21,13 @@ pub(super) struct Mirrored<T> {
     gpu: Arc<Gpu>,
     len: usize,
     /// The device's side.
-    device: Mutex<Side>,
+    device: Mutex<MirrorSide>,
     /// The host's side; nothing where the device has newer values.
     host: OnceLock<Vec<T>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Side {
+struct MirrorSide {
     /// Shared by clones until one of them is written to; none before it is needed.
     memory: Option<Arc<Memory>>,
     /// Whether it holds the newest values.
@@ -94,7 +94,7 @@ impl<T: Element> Mirrored<T> {
         Self {
             gpu: Arc::clone(gpu),
             len,
-            device: Mutex::new(Side {
+            device: Mutex::new(MirrorSide {
                 memory: Some(Arc::new(memory)),
                 current: true,
             }),
@@ -157,13 +157,13 @@ impl<T: Element> Mirrored<T> {
         Ok(address(self.side()))
     }
 
-    fn side(&mut self) -> &mut Side {
+    fn side(&mut self) -> &mut MirrorSide {
         self.device
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn bring(&self, side: &mut Side) -> Result<()> {
+    fn bring(&self, side: &mut MirrorSide) -> Result<()> {
         if side.current {
             return Ok(());
         }
@@ -178,7 +178,7 @@ impl<T: Element> Mirrored<T> {
             to: self.gpu.device().properties().name.clone(),
             bytes: self.len * size_of::<T>(),
         });
-        *side = Side {
+        *side = MirrorSide {
             memory: Some(memory),
             current: true,
         };
@@ -208,7 +208,7 @@ impl<T: Element> Mirrored<T> {
     }
 }
 
-fn address(side: &Side) -> Address {
+fn address(side: &MirrorSide) -> Address {
     side.memory.as_ref().map_or(0, |memory| memory.address())
 }
 

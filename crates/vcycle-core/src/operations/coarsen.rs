@@ -10,7 +10,7 @@ use crate::launch::setup::{Queue, aggressive, mis2 as device_mis2, pgm as device
 use crate::launch::setup::{pmis as device_pmis, strength};
 
 pub use crate::launch::setup::pgm::Found as Matched;
-pub use crate::launch::setup::strength::Measure;
+pub use crate::launch::setup::strength::DeviceMeasure;
 
 /// For every unknown its number, or that of its group, on the next level; and how many there are.
 pub type Numbered = (Buffer<u32>, usize);
@@ -18,7 +18,7 @@ pub type Numbered = (Buffer<u32>, usize);
 /// For every row the columns it strongly depends on.
 pub fn strong_couplings(
     a: &Csr<f64>,
-    measure: Measure,
+    measure: DeviceMeasure,
     threshold: f64,
 ) -> Result<Option<Arc<Pattern>>> {
     on_device(a.executor(), |queue| {

@@ -4,11 +4,11 @@ use super::{brought, on_device};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::interpolate::Level;
+use crate::launch::setup::interpolate::StrongMatrix;
 use crate::launch::setup::{aggressive, interpolate, radius, smoothed, tentative as device};
 use crate::scalar::Scalar;
 
-pub use crate::launch::setup::interpolate::Method;
+pub use crate::launch::setup::interpolate::WeightMethod;
 pub use crate::launch::setup::smoothed::Filtered;
 pub use crate::launch::setup::tentative::Grouping;
 
@@ -18,14 +18,14 @@ pub type Coarse<'a> = (&'a Buffer<u32>, usize);
 /// The prolongation from the coarse unknowns, to all or to the `points` of another choice alone. A row keeps the
 /// largest entries (0 for all) that are not smaller than a share of the largest: `limits`.
 pub fn prolongation(
-    method: Method,
+    method: WeightMethod,
     (a, strength): (&Csr<f64>, &Pattern),
     (numbers, coarse_count): Coarse<'_>,
     points: Option<Coarse<'_>>,
     limits: (usize, f64),
 ) -> Result<Option<Csr<f64>>> {
     on_device(a.executor(), |queue| {
-        let level = Level {
+        let level = StrongMatrix {
             queue,
             a,
             strength,

@@ -18,15 +18,15 @@ pub fn add<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     x: Column<'_, X>,
 ) {
     match a.block {
-        (2, 2) => add_sized(a, first, sums, x, Shape::<Y, 2, 4>(PhantomData)),
-        (3, 3) => add_sized(a, first, sums, x, Shape::<Y, 3, 9>(PhantomData)),
-        (6, 6) => add_sized(a, first, sums, x, Shape::<Y, 6, 36>(PhantomData)),
+        (2, 2) => add_sized(a, first, sums, x, BlockShape::<Y, 2, 4>(PhantomData)),
+        (3, 3) => add_sized(a, first, sums, x, BlockShape::<Y, 3, 9>(PhantomData)),
+        (6, 6) => add_sized(a, first, sums, x, BlockShape::<Y, 6, 36>(PhantomData)),
         _ => reference::bsr::add::<M, X, Y>(a, first, sums, x),
     }
 }
 
 /// Vectors of `Y` and blocks of `N` rows with `ALL` entries.
-struct Shape<Y, const N: usize, const ALL: usize>(PhantomData<Y>);
+struct BlockShape<Y, const N: usize, const ALL: usize>(PhantomData<Y>);
 
 multiversion! {
     /// Every entry of a block has its own sum, so that all products of a block share instructions;
@@ -36,7 +36,7 @@ multiversion! {
         first: usize,
         sums: &mut [Sum<M, X, Y>],
         x: Column<'_, X>,
-        _shape: Shape<Y, N, ALL>,
+        _shape: BlockShape<Y, N, ALL>,
     ) {
         for (node, sums) in (first / N..).zip(sums.chunks_exact_mut(N)) {
             let mut parts = [Sum::<M, X, Y>::zero(); ALL];

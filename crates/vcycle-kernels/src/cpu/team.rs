@@ -26,14 +26,14 @@ type Work<'w> = dyn Fn(usize) + Sync + 'w;
 
 /// A caller and its helpers.
 pub(super) struct Team {
-    shared: Arc<Shared>,
+    shared: Arc<TeamState>,
     helpers: Vec<JoinHandle<()>>,
 }
 
 impl Team {
     /// A team of `count` threads, the calling thread included.
     pub(super) fn new(count: usize) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(TeamState {
             taken: AtomicBool::new(false),
             work: UnsafeCell::new(None),
             shares: (0..count).map(|_| Share::default()).collect(),
@@ -84,7 +84,7 @@ impl Drop for Team {
 }
 
 /// What the members of a team know.
-struct Shared {
+struct TeamState {
     /// Whether somebody's work is being done.
     taken: AtomicBool,
     /// That work; read by those alone that are counted in `at_work`.
@@ -103,11 +103,11 @@ struct Shared {
 
 // SAFETY: `work` is written by whoever has set `taken` while `at_work` is closed and nobody is counted,
 // and read while the reader is counted.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for TeamState {}
 // SAFETY: the work may be called from every thread.
-unsafe impl Send for Shared {}
+unsafe impl Send for TeamState {}
 
-impl Shared {
+impl TeamState {
     /// Lets helpers begin.
     fn hand_out(&self, count: usize, work: &Work<'_>) {
         let members = self.shares.len();
@@ -170,7 +170,7 @@ impl Shared {
 }
 
 /// Ends a job when it is dropped.
-struct End<'s>(&'s Shared);
+struct End<'s>(&'s TeamState);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {

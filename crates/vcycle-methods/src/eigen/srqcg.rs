@@ -49,7 +49,7 @@ impl Default for Srqcg {
 }
 
 /// A direction and the gradients it was made of.
-struct Direction {
+struct SearchDirection {
     p: Vector<f64>,
     gradient: Vector<f64>,
     /// Gradient times preconditioned gradient.
@@ -73,7 +73,7 @@ impl Srqcg {
         orthonormalise("start of srqcg", &mut start)?;
         let count = start.len();
         let mut block = Block::new(a, start, ws)?;
-        let mut directions: Vec<Option<Direction>> = (0..count).map(|_| None).collect();
+        let mut directions: Vec<Option<SearchDirection>> = (0..count).map(|_| None).collect();
         for _ in 0..self.iterations {
             let before = std::mem::take(&mut block);
             for (vector, last) in before.into_single().zip(&mut directions) {
@@ -92,7 +92,7 @@ fn step(
     a: &dyn LinOp<f64>,
     m: &dyn LinOp<f64>,
     block: &mut Block,
-    last: &mut Option<Direction>,
+    last: &mut Option<SearchDirection>,
     ws: &Workspace,
 ) -> Result<()> {
     let vector = block.len() - 1;
@@ -115,7 +115,7 @@ fn step(
     block.x[vector].axpy(Coefficient::real(length), &p)?;
     block.ax[vector].axpy(Coefficient::real(length), &ap)?;
     block.normalise(vector)?;
-    *last = Some(Direction { p, gradient, slope });
+    *last = Some(SearchDirection { p, gradient, slope });
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use crate::matrix::Csr;
 
 /// A constant stencil of up to 27 points; what would lie outside the grid is left out, as for a
 /// Dirichlet condition one step outside.
-struct Stencil {
+struct ConstantStencil {
     grid: Grid,
     points: Vec<StencilPoint>,
 }
@@ -34,7 +34,7 @@ pub(super) fn stencil_matrix(
         })
         .filter(|point| point.weight != 0.0)
         .collect();
-    assemble(executor, &Stencil { grid, points })
+    assemble(executor, &ConstantStencil { grid, points })
 }
 
 /// Shifts of at most one in the order of columns, along those axes that are not flat.
@@ -50,7 +50,7 @@ fn distance(grid: Grid, [x, y, z]: [isize; 3]) -> isize {
     x + nx * (y + ny * z)
 }
 
-impl Rows for Stencil {
+impl Rows for ConstantStencil {
     fn rows(&self) -> usize {
         self.grid.points()
     }

@@ -35,7 +35,7 @@ fn in_groups(
         (grid, stencil) = (halving.coarse(), halving.stencil().clone());
         halvings.push(halving);
     }
-    let mut groups = Groups::new(a.values(), &halvings, cells);
+    let mut groups = PlaneGroups::new(a.values(), &halvings, cells);
     let last = halvings.last().expect("some axis is halved");
     let mut values = zeroed(executor, last.numbers(0..groups.planes).end)?;
     groups.run(&mut halvings, &mut values);
@@ -47,7 +47,7 @@ fn in_groups(
 /// What the halvings of a grid are made of, groups of planes at a time. Weights come from the matrix itself, and a
 /// product needs those of the planes beside its own: every matrix is one group ahead of the next one, and two
 /// groups of it are kept.
-struct Groups<'a> {
+struct PlaneGroups<'a> {
     a: &'a [f64],
     /// Planes of all grids but the first.
     planes: usize,
@@ -56,7 +56,7 @@ struct Groups<'a> {
     kept: Vec<(usize, [Vec<f64>; 2])>,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> PlaneGroups<'a> {
     fn new(a: &'a [f64], halvings: &[Halving<'_>], cells: usize) -> Self {
         let [nx, ny, planes] = halvings[0].coarse().size();
         let between = halvings[..halvings.len() - 1].iter();

@@ -28,13 +28,13 @@ pub(super) struct Halving<'e> {
     fine: Grid,
     coarse: Grid,
     stencils: [Stencil; 2],
-    columns: Vec<Column>,
+    columns: Vec<StencilColumn>,
     /// As a [`Transfer`] has them.
     weights: Vec<f64>,
 }
 
 /// The neighbours of a cell that differ along the axis only.
-struct Column {
+struct StencilColumn {
     /// The one that is no step along the axis away.
     across: Offset,
     /// Their places among the entries of fine rows, and of coarse rows.
@@ -43,7 +43,7 @@ struct Column {
 }
 
 /// Numbers of a task that makes products.
-struct Scratch {
+struct ProductNumbers {
     zeros: Vec<f64>,
     /// The weights of the cells before the coarse ones along the axis and of these, on either side, with a zero
     /// before and behind.
@@ -71,7 +71,7 @@ impl<'e> Halving<'e> {
             let places = |stencil: &Stencil| {
                 [-1, 0, 1].map(|step| stencil.position(with(across, axis, step)))
             };
-            Column {
+            StencilColumn {
                 across,
                 from: places(&stencil),
                 to: places(&widened),
@@ -222,7 +222,7 @@ impl<'e> Halving<'e> {
     pub(super) fn multiply(&self, from: Lines<'_>, planes: Range<usize>, out: &mut [f64]) {
         let [length, ny, _] = self.coarse.size();
         let (first, numbers) = (planes.start * ny, self.numbers_of_a_cell());
-        let scratch = || Scratch::new(length, self.unknowns);
+        let scratch = || ProductNumbers::new(length, self.unknowns);
         for_lines(
             self.executor,
             length,
@@ -235,7 +235,13 @@ impl<'e> Halving<'e> {
         );
     }
 
-    fn multiply_line(&self, from: Lines<'_>, line: usize, scratch: &mut Scratch, out: &mut [f64]) {
+    fn multiply_line(
+        &self,
+        from: Lines<'_>,
+        line: usize,
+        scratch: &mut ProductNumbers,
+        out: &mut [f64],
+    ) {
         let r = self.unknowns;
         if self.axis == 0 {
             for unknown in 0..r {
@@ -259,7 +265,13 @@ impl<'e> Halving<'e> {
     }
 
     /// Copies the weights of the cells `across` from a line, between zeros.
-    fn take_weights(&self, unknown: usize, line: usize, across: Offset, scratch: &mut Scratch) {
+    fn take_weights(
+        &self,
+        unknown: usize,
+        line: usize,
+        across: Offset,
+        scratch: &mut ProductNumbers,
+    ) {
         let shifts = if self.axis == 0 { 0..=0 } else { -1..=0 };
         for shift in shifts {
             let beside = self.coarse.neighbour(line, with(across, self.axis, shift));
@@ -286,8 +298,8 @@ impl<'e> Halving<'e> {
         from: Lines<'_>,
         line: usize,
         unknowns: [usize; 2],
-        column: &Column,
-        scratch: &mut Scratch,
+        column: &StencilColumn,
+        scratch: &mut ProductNumbers,
         out: &mut [f64],
     ) {
         let (axis, length, [i, j]) = (self.axis, self.coarse.length(), unknowns);
@@ -324,7 +336,7 @@ impl<'e> Halving<'e> {
         from: Lines<'l>,
         line: usize,
         unknowns: [usize; 2],
-        column: &Column,
+        column: &StencilColumn,
         (zeros, dealt): (&'l [f64], &'l mut [[Vec<f64>; 2]; 3]),
     ) -> [[&'l [f64]; 3]; 3] {
         let mut rows = [[zeros; 3]; 3];
@@ -353,7 +365,7 @@ impl<'e> Halving<'e> {
     }
 }
 
-impl Scratch {
+impl ProductNumbers {
     fn new(length: usize, unknowns: usize) -> Self {
         let line = |more: usize| vec![0.0; length + more];
         Self {

@@ -57,7 +57,7 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Outer<V, T> {
             }
             let mut right = ws.vector::<V>(executor, b.rows(), 1)?;
             let mut solution = ws.vector::<V>(executor, b.rows(), 1)?;
-            let order = Order {
+            let order = Orders {
                 executor,
                 unknowns: self.cycle.unknowns,
                 scales: scales.map(Vector::host).transpose()?,
@@ -84,14 +84,14 @@ fn same<'a, V: Scalar, T: Scalar>(
 }
 
 /// The ways between the order of rows and that of kernels.
-struct Order<'a, V> {
+struct Orders<'a, V> {
     executor: &'a Executor,
     unknowns: usize,
     /// Numbers by which to multiply on both ways.
     scales: Option<&'a [V]>,
 }
 
-impl<V: Vectors> Order<'_, V> {
+impl<V: Vectors> Orders<'_, V> {
     fn enter<T: Scalar>(&self, rows: &[T], fields: &mut [V]) {
         let (r, cells, bytes) = (
             self.unknowns,

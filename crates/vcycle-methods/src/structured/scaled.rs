@@ -47,7 +47,7 @@ impl<'a> Scaled<'a> {
             let mut scratch = [(); 2].map(|()| vec![0.0; share]);
             let lines = values.chunks(share).zip(out.chunks_mut(share));
             let each = lines.enumerate().map(|(place, (values, out))| {
-                let line = Line::new(self, task * LINES + place);
+                let line = ScaledLine::new(self, task * LINES + place);
                 line.store(self.by, (base, &ones), values, out, &mut scratch)
             });
             each.fold(Sizes::default(), Sizes::join)
@@ -77,13 +77,13 @@ impl<'a> Scaled<'a> {
 }
 
 /// The rows of an unknown on a line.
-struct Line<'a> {
+struct ScaledLine<'a> {
     a: &'a StencilMatrix<f64>,
     line: usize,
     unknown: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ScaledLine<'a> {
     /// The `place`th of the matrix.
     fn new(matrix: &Scaled<'a>, place: usize) -> Self {
         let a = matrix.a;

@@ -157,7 +157,7 @@ pub(super) fn set_up(
     let axes = made.iter().map(|level| level.axes.clone()).collect();
     let (mut report, mut levels, mut narrow) = (Report::default(), Vec::new(), true);
     for (number, made) in made.into_iter().enumerate() {
-        let parts = Parts {
+        let parts = LevelParts {
             parameters,
             on: parameters.on_level(number, made.a.size().rows)?,
             number,
@@ -188,7 +188,7 @@ pub(super) fn set_up(
 }
 
 /// What a level is made of besides its matrix as it is stored.
-struct Parts<'p> {
+struct LevelParts<'p> {
     parameters: &'p StructMg,
     on: OnLevel,
     number: usize,
@@ -197,7 +197,7 @@ struct Parts<'p> {
     ws: &'p Workspace,
 }
 
-impl Parts<'_> {
+impl LevelParts<'_> {
     /// The level and what can be told about it.
     fn any_level(
         &self,

@@ -118,11 +118,11 @@ impl InnerSolver {
 /// The number of iterations, at least one.
 fn count(place: &str, value: Value) -> Result<usize, ConfigError> {
     #[derive(serde::Deserialize)]
-    struct Count {
+    struct InnerIterations {
         iterations: std::num::NonZeroUsize,
     }
     let table = Table::from_iter([("iterations".to_owned(), value)]);
-    parameters(place, table).map(|count: Count| count.iterations.get())
+    parameters(place, table).map(|count: InnerIterations| count.iterations.get())
 }
 
 #[cfg(test)]

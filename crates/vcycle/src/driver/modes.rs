@@ -14,12 +14,12 @@ const DEPENDENT: f64 = 1e-8;
 
 /// A sum of products that is zero but for rounding.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Sum {
+pub(super) struct VanishingSum {
     sum: c64,
     pub moduli: f64,
 }
 
-impl Sum {
+impl VanishingSum {
     pub fn add<T: Scalar>(&mut self, entry: &T, factor: f64) {
         let value = entry.to_c64() * factor;
         self.sum += value;
@@ -67,7 +67,7 @@ fn constant(rows: usize, block_size: usize, component: usize) -> Vec<f64> {
 /// Whether `A v` is zero; ends at the first row where it is not.
 fn rows_vanish<T: Scalar>(a: &Csr<T>, v: &[f64], tolerance: f64) -> bool {
     (0..a.size().rows).all(|row| {
-        let mut sum = Sum::default();
+        let mut sum = VanishingSum::default();
         let (columns, values) = a.row(row);
         for (&column, value) in columns.iter().zip(values) {
             sum.add(value, v[column as usize]);
@@ -78,7 +78,7 @@ fn rows_vanish<T: Scalar>(a: &Csr<T>, v: &[f64], tolerance: f64) -> bool {
 
 /// Whether `A^T v` is zero.
 fn columns_vanish<T: Scalar>(a: &Csr<T>, v: &[f64], tolerance: f64) -> bool {
-    let mut sums = vec![Sum::default(); a.size().cols];
+    let mut sums = vec![VanishingSum::default(); a.size().cols];
     for (row, &factor) in v.iter().enumerate() {
         let (columns, values) = a.row(row);
         for (&column, value) in columns.iter().zip(values) {

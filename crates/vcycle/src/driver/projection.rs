@@ -1,6 +1,6 @@
 //! Singular systems: what has to be left out of the right-hand side and of the solution.
 
-use super::modes::{Sum, annihilated, orthonormal, take_out};
+use super::modes::{VanishingSum, annihilated, orthonormal, take_out};
 use crate::configuration::Nullspace;
 use crate::error::{ConfigError, Result};
 use crate::matrix::Csr;
@@ -199,7 +199,7 @@ fn untrue(reason: &str) -> crate::Error {
 /// Whether no row has another sum than zero; ends at the first that has.
 fn all_rows_sum_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
     let vanishes = |row: usize| {
-        let mut sum = Sum::default();
+        let mut sum = VanishingSum::default();
         a.row(row).1.iter().for_each(|value| sum.add(value, 1.0));
         is_zero_sum(&sum)
     };
@@ -211,7 +211,7 @@ fn all_rows_sum_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
 /// Looked at by itself, so that the others stay on their device where that is enough.
 fn first_row_sums_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
     let answers = "the device still answers";
-    let mut sum = Sum::default();
+    let mut sum = VanishingSum::default();
     for place in 0..a.pattern().buffers().0.get(1).expect(answers) {
         sum.add(&a.values_buffer().get(place).expect(answers), 1.0);
     }
@@ -220,8 +220,8 @@ fn first_row_sums_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
 
 /// For every unknown whether its row and its column sum to zero.
 fn zero_sums<T: Scalar>(a: &Csr<T>) -> Vec<bool> {
-    let mut columns = vec![Sum::default(); a.size().cols];
-    let mut rows = vec![Sum::default(); a.size().rows];
+    let mut columns = vec![VanishingSum::default(); a.size().cols];
+    let mut rows = vec![VanishingSum::default(); a.size().rows];
     for (row, sum) in rows.iter_mut().enumerate() {
         let (places, values) = a.row(row);
         for (&column, value) in places.iter().zip(values) {
@@ -235,7 +235,7 @@ fn zero_sums<T: Scalar>(a: &Csr<T>) -> Vec<bool> {
 }
 
 /// An empty row does not count: nothing can be solved for there.
-fn is_zero_sum(sum: &Sum) -> bool {
+fn is_zero_sum(sum: &VanishingSum) -> bool {
     sum.moduli > 0.0 && sum.vanishes(ZERO_SUM)
 }
 

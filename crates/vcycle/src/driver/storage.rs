@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::sequence::Kept;
-use super::tries::Driver;
+use super::tries::Tries;
 use super::{Solution, System};
 use crate::configuration::{Config, MatrixFormat};
 use crate::error::{ConfigError, Result};
@@ -42,8 +42,8 @@ macro_rules! wide {
                 ws: &Workspace,
             ) -> Result<Solution<Self>> {
                 match config.precision.unwrap_or_default().working {
-                    Unit::Double => Driver::<Self, Self>::new(config, system, kept, ws)?.solve(b),
-                    _ => Driver::<Self, $narrow>::new(config, system, kept, ws)?.solve(b),
+                    Unit::Double => Tries::<Self, Self>::new(config, system, kept, ws)?.solve(b),
+                    _ => Tries::<Self, $narrow>::new(config, system, kept, ws)?.solve(b),
                 }
             }
         }

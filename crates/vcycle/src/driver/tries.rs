@@ -31,7 +31,7 @@ const MULTIGRID_TRIAL: usize = 200;
 const TRIAL: usize = 1000;
 
 /// Tries one attempt after the other with vectors of `W`.
-pub(super) struct Driver<'d, T: Wide, W: Working<Wide = T>> {
+pub(super) struct Tries<'d, T: Wide, W: Working<Wide = T>> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
     near_nullspace: Option<&'d NearNullspace>,
@@ -54,7 +54,7 @@ pub(super) struct Driver<'d, T: Wide, W: Working<Wide = T>> {
     start: Option<Arc<dyn LinOp<W>>>,
 }
 
-impl<'d, T: Wide, W: Working<Wide = T>> Driver<'d, T, W> {
+impl<'d, T: Wide, W: Working<Wide = T>> Tries<'d, T, W> {
     pub(super) fn new(
         config: &'d Config,
         system: &'d System<T>,

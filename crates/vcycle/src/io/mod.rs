@@ -144,12 +144,12 @@ impl MatrixReader {
         executor: &Executor,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<AnyMatrix, Fault> {
-        match Format::of(path)? {
-            Format::MatrixMarket(compression) => {
+        match FileFormat::of(path)? {
+            FileFormat::MatrixMarket(compression) => {
                 matrix_market::read_matrix(path, compression, executor, self.duplicates, progress)
             }
-            Format::Npz => npz::read_matrix(path, executor, self.duplicates, progress),
-            Format::Npy => npy::read_matrix(path, executor, progress),
+            FileFormat::Npz => npz::read_matrix(path, executor, self.duplicates, progress),
+            FileFormat::Npy => npy::read_matrix(path, executor, progress),
         }
     }
 }
@@ -180,12 +180,12 @@ pub fn load_matrix(path: impl AsRef<Path>, executor: &Executor) -> Result<AnyMat
 /// [`Error::File`] names the file, the place in it and the [`Problem`].
 pub fn read_vector(path: impl AsRef<Path>, executor: &Executor) -> Result<AnyVector> {
     let path = path.as_ref();
-    let read = || match Format::of(path)? {
-        Format::MatrixMarket(compression) => {
+    let read = || match FileFormat::of(path)? {
+        FileFormat::MatrixMarket(compression) => {
             matrix_market::read_vector(path, compression, executor)
         }
-        Format::Npy => npy::read_vector(path, executor),
-        Format::Npz => Err(unsuited(".npz", "a dense vector").into()),
+        FileFormat::Npy => npy::read_vector(path, executor),
+        FileFormat::Npz => Err(unsuited(".npz", "a dense vector").into()),
     };
     in_file(path, read())
 }
@@ -198,14 +198,14 @@ pub fn read_vector(path: impl AsRef<Path>, executor: &Executor) -> Result<AnyVec
 pub fn write_matrix<T: Scalar>(path: impl AsRef<Path>, matrix: &Csr<T>) -> Result<()> {
     let path = path.as_ref();
     matrix.check_finite()?;
-    let write = || match Format::of(path)? {
-        Format::MatrixMarket(compression) => compression::create(path, compression, |out| {
+    let write = || match FileFormat::of(path)? {
+        FileFormat::MatrixMarket(compression) => compression::create(path, compression, |out| {
             matrix_market::write_matrix(out, matrix)
         }),
-        Format::Npz => compression::create(path, Compression::None, |out| {
+        FileFormat::Npz => compression::create(path, Compression::None, |out| {
             npz::write_matrix(out, matrix)
         }),
-        Format::Npy => Err(unsuited(".npy", "a sparse matrix")),
+        FileFormat::Npy => Err(unsuited(".npy", "a sparse matrix")),
     };
     in_file(path, write().map_err(Fault::from))
 }
@@ -217,14 +217,14 @@ pub fn write_matrix<T: Scalar>(path: impl AsRef<Path>, matrix: &Csr<T>) -> Resul
 pub fn write_vector<T: Scalar>(path: impl AsRef<Path>, vector: &Vector<T>) -> Result<()> {
     let path = path.as_ref();
     check_finite(vector)?;
-    let write = || match Format::of(path)? {
-        Format::MatrixMarket(compression) => compression::create(path, compression, |out| {
+    let write = || match FileFormat::of(path)? {
+        FileFormat::MatrixMarket(compression) => compression::create(path, compression, |out| {
             matrix_market::write_vector(out, vector)
         }),
-        Format::Npy => compression::create(path, Compression::None, |out| {
+        FileFormat::Npy => compression::create(path, Compression::None, |out| {
             npy::write_vector(out, vector)
         }),
-        Format::Npz => Err(unsuited(".npz", "a dense vector")),
+        FileFormat::Npz => Err(unsuited(".npz", "a dense vector")),
     };
     in_file(path, write().map_err(Fault::from))
 }
@@ -247,26 +247,26 @@ fn unsuited(format: &'static str, what: &'static str) -> Problem {
 
 /// A file format, told by the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum FileFormat {
     MatrixMarket(Compression),
     Npz,
     Npy,
 }
 
-impl Format {
+impl FileFormat {
     fn of(path: &Path) -> Result<Self, Problem> {
         let name = path.file_name().unwrap_or_default();
         let name = name.to_string_lossy().to_lowercase();
         let (compression, inner) = Compression::of(&name);
         if inner.ends_with(".mtx") {
-            return Ok(Format::MatrixMarket(compression));
+            return Ok(FileFormat::MatrixMarket(compression));
         }
         match path
             .extension()
             .map(|extension| extension.to_ascii_lowercase())
         {
-            Some(extension) if extension == "npz" => Ok(Format::Npz),
-            Some(extension) if extension == "npy" => Ok(Format::Npy),
+            Some(extension) if extension == "npz" => Ok(FileFormat::Npz),
+            Some(extension) if extension == "npy" => Ok(FileFormat::Npy),
             _ => Err(Problem::UnknownExtension),
         }
     }

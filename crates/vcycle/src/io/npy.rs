@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use super::memory::reserve;
-use super::triplets::{self, Symmetry};
+use super::triplets::{self, EntrySymmetry};
 use super::{AnyMatrix, AnyVector, Progress, compression};
 use crate::error::{Fault, Problem};
 use crate::executor::Executor;
@@ -35,18 +35,18 @@ pub(super) struct Array<'a> {
 }
 
 /// A type that arrays are read into.
-pub(super) trait Element: Field {
+pub(super) trait NpyElement: Field {
     /// The values in the order of the file.
     fn of(array: &Array<'_>) -> Result<Vec<Self>, Problem>;
 }
 
-impl Element for f64 {
+impl NpyElement for f64 {
     fn of(array: &Array<'_>) -> Result<Vec<f64>, Problem> {
         array.reals(array.kind, array.item)
     }
 }
 
-impl Element for c64 {
+impl NpyElement for c64 {
     fn of(array: &Array<'_>) -> Result<Vec<c64>, Problem> {
         let parts = array.reals(b'f', array.item / 2)?;
         let mut values = reserve(parts.len() / 2)?;
@@ -272,12 +272,12 @@ pub(super) fn read_matrix(
     })
 }
 
-fn matrix<T: Element>(executor: &Executor, array: &Array<'_>) -> Result<Csr<T>, Problem> {
+fn matrix<T: NpyElement>(executor: &Executor, array: &Array<'_>) -> Result<Csr<T>, Problem> {
     let size = array.size()?;
     // Before positions become 32-bit indices.
     triplets::check_plausible(size, array.data.len())?;
     let values = T::of(array)?;
-    let general = Symmetry::General;
+    let general = EntrySymmetry::General;
     let entries = triplets::from_dense(array.positions(size), &values, general)?;
     let matrix = triplets::assemble(executor, size, vec![entries], general, Duplicates::Refuse)?;
     matrix.check_finite()?;
@@ -294,7 +294,7 @@ pub(super) fn read_vector(path: &Path, executor: &Executor) -> Result<AnyVector,
     })
 }
 
-fn vector<T: Element>(executor: &Executor, array: &Array<'_>) -> Result<Vector<T>, Problem> {
+fn vector<T: NpyElement>(executor: &Executor, array: &Array<'_>) -> Result<Vector<T>, Problem> {
     let size = array.size()?;
     let values = T::of(array)?;
     if let Some(place) = values.iter().position(|value| !value.is_finite()) {

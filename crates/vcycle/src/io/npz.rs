@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use super::memory::reserve;
-use super::npy::{self, Array, Element};
-use super::triplets::{self, Symmetry, Triplets};
+use super::npy::{self, Array, NpyElement};
+use super::triplets::{self, EntrySymmetry, Triplets};
 use super::zip::{Archive, Writer};
 use super::{AnyMatrix, Progress};
 use crate::error::{Fault, Problem};
@@ -49,7 +49,7 @@ fn integers(archive: &mut Archive, name: &str) -> Result<Vec<i64>, Problem> {
     Array::parse(&member(archive, name)?)?.integers()
 }
 
-fn matrix<T: Element>(
+fn matrix<T: NpyElement>(
     archive: &mut Archive,
     data: &Array<'_>,
     executor: &Executor,
@@ -61,7 +61,7 @@ fn matrix<T: Element>(
         ref other => return Err(wrong(format!("a shape of {other:?} is no matrix"))),
     };
     let values = T::of(data)?;
-    let general = Symmetry::General;
+    let general = EntrySymmetry::General;
     let entries = match format.as_str() {
         "csr" => return csr(archive, executor, size, values, duplicates),
         "csc" => {
@@ -81,7 +81,7 @@ fn matrix<T: Element>(
     Ok(matrix)
 }
 
-fn csr<T: Element>(
+fn csr<T: NpyElement>(
     archive: &mut Archive,
     executor: &Executor,
     size: Size,
@@ -147,7 +147,7 @@ fn indices(found: &[i64], axis: &'static str, limit: usize) -> Result<Vec<u32>, 
     Ok(indices)
 }
 
-fn triplets<T: Element>(
+fn triplets<T: NpyElement>(
     size: Size,
     rows: Vec<i64>,
     columns: Vec<i64>,
@@ -163,11 +163,11 @@ fn triplets<T: Element>(
     }
     let rows = indices(&rows, "row", size.rows)?;
     let columns = indices(&columns, "column", size.cols)?;
-    Ok(Triplets::new(rows, columns, values, Symmetry::General))
+    Ok(Triplets::new(rows, columns, values, EntrySymmetry::General))
 }
 
 /// Block rows: `data` has the shape blocks x rows x columns.
-fn blocks<T: Element>(
+fn blocks<T: NpyElement>(
     archive: &mut Archive,
     size: Size,
     shape: &[usize],
@@ -207,7 +207,7 @@ fn blocks<T: Element>(
 }
 
 /// Diagonals: `data[d, j]` stands in column `j` of diagonal `offsets[d]`; zeros are dropped.
-fn diagonals<T: Element>(
+fn diagonals<T: NpyElement>(
     archive: &mut Archive,
     size: Size,
     shape: &[usize],
@@ -235,7 +235,7 @@ fn diagonals<T: Element>(
             }
         }
     }
-    Ok(Triplets::new(rows, columns, kept, Symmetry::General))
+    Ok(Triplets::new(rows, columns, kept, EntrySymmetry::General))
 }
 
 /// Writes a matrix that SciPy's `load_npz` reads as csr.

@@ -21,30 +21,30 @@ const ENTRIES_PER_THREAD: usize = 1 << 16;
 
 /// Which entries stand for two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Symmetry {
+pub(super) enum EntrySymmetry {
     General,
     Symmetric,
     Skew,
     Hermitian,
 }
 
-impl Symmetry {
+impl EntrySymmetry {
     /// The name in a Matrix Market banner.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Symmetry::General => "general",
-            Symmetry::Symmetric => "symmetric",
-            Symmetry::Skew => "skew-symmetric",
-            Symmetry::Hermitian => "hermitian",
+            EntrySymmetry::General => "general",
+            EntrySymmetry::Symmetric => "symmetric",
+            EntrySymmetry::Skew => "skew-symmetric",
+            EntrySymmetry::Hermitian => "hermitian",
         }
     }
 
     /// The value across the diagonal.
     pub(super) fn mirror<T: Field>(self, value: T) -> T {
         match self {
-            Symmetry::General | Symmetry::Symmetric => value,
-            Symmetry::Skew => -value,
-            Symmetry::Hermitian => value.conj(),
+            EntrySymmetry::General | EntrySymmetry::Symmetric => value,
+            EntrySymmetry::Skew => -value,
+            EntrySymmetry::Hermitian => value.conj(),
         }
     }
 }
@@ -65,10 +65,10 @@ impl<T: Field> Triplets<T> {
         rows: Vec<u32>,
         columns: Vec<u32>,
         values: Vec<T>,
-        symmetry: Symmetry,
+        symmetry: EntrySymmetry,
     ) -> Self {
         let mut span = span_of(&rows);
-        if symmetry != Symmetry::General {
+        if symmetry != EntrySymmetry::General {
             let mirrored = span_of(&columns);
             span = span.start.min(mirrored.start)..span.end.max(mirrored.end);
         }
@@ -86,7 +86,12 @@ impl<T: Field> Triplets<T> {
     }
 
     /// `each(row - range.start, column, value)` for the entries and mirror images in some rows.
-    fn visit(&self, symmetry: Symmetry, range: &Range<usize>, mut each: impl FnMut(usize, u32, T)) {
+    fn visit(
+        &self,
+        symmetry: EntrySymmetry,
+        range: &Range<usize>,
+        mut each: impl FnMut(usize, u32, T),
+    ) {
         if self.span.end <= range.start || range.end <= self.span.start {
             return;
         }
@@ -95,7 +100,7 @@ impl<T: Field> Triplets<T> {
             if range.contains(&(row as usize)) {
                 each(row as usize - range.start, column, value);
             }
-            let mirrored = symmetry != Symmetry::General && row != column;
+            let mirrored = symmetry != EntrySymmetry::General && row != column;
             if mirrored && range.contains(&(column as usize)) {
                 each(column as usize - range.start, row, symmetry.mirror(value));
             }
@@ -107,7 +112,7 @@ impl<T: Field> Triplets<T> {
 pub(super) fn from_dense<T: Field>(
     positions: impl Iterator<Item = (usize, usize)>,
     values: &[T],
-    symmetry: Symmetry,
+    symmetry: EntrySymmetry,
 ) -> Result<Triplets<T>, Problem> {
     let count = values.iter().filter(|value| !value.is_zero()).count();
     let mut rows = reserve(count)?;
@@ -137,7 +142,7 @@ pub(super) fn assemble<T: Field>(
     executor: &Executor,
     size: Size,
     pieces: Vec<Triplets<T>>,
-    symmetry: Symmetry,
+    symmetry: EntrySymmetry,
     duplicates: Duplicates,
 ) -> Result<Csr<T>, Problem> {
     let entries: usize = pieces.iter().map(Triplets::len).sum();
@@ -166,7 +171,7 @@ fn count<T: Field>(
     parts: usize,
     rows: usize,
     pieces: &[Triplets<T>],
-    symmetry: Symmetry,
+    symmetry: EntrySymmetry,
 ) -> Result<Vec<usize>, Problem> {
     let mut offsets = filled(rows + 1, 0)?;
     let length = rows.div_ceil(parts).max(1);
@@ -190,7 +195,7 @@ fn scatter<T: Field>(
     parts: usize,
     offsets: &[usize],
     pieces: &[Triplets<T>],
-    symmetry: Symmetry,
+    symmetry: EntrySymmetry,
 ) -> Result<(Vec<u32>, Vec<T>), Problem> {
     let entries = offsets[offsets.len() - 1];
     let mut columns = filled(entries, 0)?;
@@ -236,7 +241,7 @@ mod tests {
     #[test]
     fn pieces_in_any_order_make_sorted_rows() {
         for executor in executors() {
-            let general = Symmetry::General;
+            let general = EntrySymmetry::General;
             let pieces = vec![
                 Triplets::new(vec![2, 0], vec![1, 3], vec![1.0, 2.0], general),
                 Triplets::new(vec![], vec![], vec![], general),
@@ -254,9 +259,9 @@ mod tests {
     fn one_triangle_becomes_two() {
         let i = c64::new(0.0, 1.0);
         let expected = [
-            (Symmetry::Symmetric, i),
-            (Symmetry::Skew, -i),
-            (Symmetry::Hermitian, -i),
+            (EntrySymmetry::Symmetric, i),
+            (EntrySymmetry::Skew, -i),
+            (EntrySymmetry::Hermitian, -i),
         ];
         for (executor, (symmetry, above)) in executors().iter().zip(expected) {
             let lower = Triplets::new(
@@ -279,7 +284,7 @@ mod tests {
                 vec![1, 1],
                 vec![0, 0],
                 vec![1.0, 2.0],
-                Symmetry::General,
+                EntrySymmetry::General,
             )]
         };
         let build = |duplicates| {
@@ -288,7 +293,7 @@ mod tests {
                 &Executor::reference(),
                 size,
                 twice(),
-                Symmetry::General,
+                EntrySymmetry::General,
                 duplicates,
             )
         };
@@ -304,7 +309,7 @@ mod tests {
         for rows in [ROWS_AT_LEAST + 1, u32::MAX as usize, usize::MAX] {
             let none = Vec::<Triplets<f64>>::new();
             let size = Size::square(rows);
-            let general = Symmetry::General;
+            let general = EntrySymmetry::General;
             assert!(matches!(
                 assemble(&Executor::reference(), size, none, general, Duplicates::Sum),
                 Err(Problem::Implausible { .. })

@@ -267,9 +267,9 @@ pub(super) struct Writer<'a> {
 
 /// The bytes of a record.
 #[derive(Default)]
-struct Record(Vec<u8>);
+struct RecordBytes(Vec<u8>);
 
-impl Record {
+impl RecordBytes {
     fn u16(mut self, values: &[u16]) -> Self {
         values
             .iter()
@@ -332,17 +332,17 @@ impl<'a> Writer<'a> {
         fill(&mut sum)?;
         let (checksum, size) = (sum.0.finalize(), sum.1);
         let start = self.position;
-        let common = |record: Record, extra: u16| {
+        let common = |record: RecordBytes, extra: u16| {
             record
                 .u16(&[VERSION, 0, STORED, 0, DATE])
                 .u32(&[checksum, SEE_EXTRA, SEE_EXTRA])
                 .u16(&[name.len() as u16, extra])
         };
-        let local = common(Record::default().u32(&[LOCAL]), 20)
+        let local = common(RecordBytes::default().u32(&[LOCAL]), 20)
             .bytes(name.as_bytes())
             .u16(&[EXTRA_64, 16])
             .u64(&[size, size]);
-        let central = common(Record::default().u32(&[CENTRAL]).u16(&[VERSION]), 28)
+        let central = common(RecordBytes::default().u32(&[CENTRAL]).u16(&[VERSION]), 28)
             .u16(&[0, 0, 0])
             .u32(&[0, SEE_EXTRA])
             .bytes(name.as_bytes())
@@ -360,7 +360,7 @@ impl<'a> Writer<'a> {
     pub(super) fn finish(self) -> Result<(), Problem> {
         let size = self.directory.len() as u64;
         let members = u64::from(self.members);
-        let end = Record::default()
+        let end = RecordBytes::default()
             .u32(&[END_64])
             .u64(&[44])
             .u16(&[VERSION, VERSION])

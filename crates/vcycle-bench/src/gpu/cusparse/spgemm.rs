@@ -9,7 +9,7 @@ use vcycle::matrix::{Csr, Duplicates};
 use vcycle_gpu::Memory;
 
 use super::api::{BASE_ZERO, INDEX_32, NOT_TRANSPOSED, Opaque, ProductStep, check};
-use super::{Cusparse, Real, factors};
+use super::{Cusparse, CusparseReal, factors};
 use crate::common::Result;
 
 /// `CUSPARSE_SPGEMM_DEFAULT`.

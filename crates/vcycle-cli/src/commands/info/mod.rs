@@ -19,7 +19,7 @@ use crate::args::InfoArgs;
 use crate::error::{CliError, Result};
 use crate::input::{self, Source};
 use crate::output::progress::Progress;
-use crate::output::summary::Level;
+use crate::output::summary::LevelSummary;
 use crate::output::{facts, picture, print, table};
 use crate::place::place;
 
@@ -143,7 +143,7 @@ fn set_up<T: Wide>(
 
 fn levels(report: Report) -> Value {
     json!({
-        "levels": report.levels.iter().map(Level::of).collect::<Vec<_>>(),
+        "levels": report.levels.iter().map(LevelSummary::of).collect::<Vec<_>>(),
         "operator_complexity": report.operator_complexity(),
         "grid_complexity": report.grid_complexity(),
         "bytes": report.bytes(),

@@ -237,13 +237,14 @@ impl<'q> Binned<'q> {
 }
 
 /// Rows whose tables were too small.
-struct Again {
-    list: Buffer<u32>,
-    count: Buffer<u32>,
+pub(super) struct Again {
+    pub list: Buffer<u32>,
+    pub count: Buffer<u32>,
 }
 
 impl Again {
-    fn new(queue: Queue<'_>, rows: usize) -> Result<Self> {
+    /// None yet, of at most `rows` rows.
+    pub fn new(queue: Queue<'_>, rows: usize) -> Result<Self> {
         Ok(Self {
             list: queue.room(rows)?,
             count: queue.zeros(1)?,

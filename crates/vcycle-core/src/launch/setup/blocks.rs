@@ -17,7 +17,7 @@ const FILE: File = kernel_file!("block_inverses.c", 128);
 const NOWHERE: u32 = u32::MAX;
 
 /// The blocks of a matrix before they are stored.
-struct Inverses<'q, A> {
+struct BlockInverses<'q, A> {
     queue: Queue<'q>,
     defines: [Define; 3],
     /// Rows of the largest block.
@@ -42,7 +42,7 @@ pub fn inverted<T: Scalar>(
     ];
     let (blocks, starts) = find(queue, a, most, &defines)?;
     let count = starts.len() - 1;
-    let mut inverses = Inverses {
+    let mut inverses = BlockInverses {
         queue,
         defines,
         most,
@@ -111,7 +111,7 @@ fn of_type<S: Scalar>(queue: Queue<'_>, defines: &[Define]) -> Result<Vec<Define
     Ok([defines, &[("S", queue.gpu.real(S::KIND)?)]].concat())
 }
 
-impl<A: Field> Inverses<'_, A> {
+impl<A: Field> BlockInverses<'_, A> {
     /// What `block_inverses` finds.
     fn fill<T: Scalar>(&mut self, a: &Csr<T>, is_adaptive: bool) -> Result<[u32; 4]> {
         let mut found = Buffer::from_vec(self.queue.executor, vec![NOWHERE, 0, 0, 0]);

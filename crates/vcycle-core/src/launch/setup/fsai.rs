@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
+use super::binned::Again;
 use super::groups::{Group, Groups, literal};
 use super::tiles::{NOTHING, graph, tile_file, word};
 use super::{Queue, number, read, write};
@@ -167,14 +168,8 @@ impl<'a, A: Field> Rows<'a, A> {
         loose: &mut Loose<A>,
     ) -> Result<()> {
         let groups = Groups::new(&self.queue, sizes)?;
-        let mut again = Again {
-            list: self.queue.room(sizes.len())?,
-            count: self.queue.zeros(1)?,
-        };
-        let nothing = Again {
-            list: self.queue.room(1)?,
-            count: self.queue.zeros(1)?,
-        };
+        let mut again = Again::new(self.queue, sizes.len())?;
+        let nothing = Again::new(self.queue, 1)?;
         for group in groups.each(LOCAL_ENTRIES, (1, 32))? {
             let shape = match group.is_local {
                 true => self.local(&group, groups.largest()),
@@ -193,7 +188,7 @@ impl<'a, A: Field> Rows<'a, A> {
     }
 
     /// Rows of a group: tables for as many columns as rows of mean length are likely to reach.
-    fn local(&self, group: &Group, largest: usize) -> Shape {
+    fn local(&self, group: &Group, largest: usize) -> RowShape {
         let rows = self.a.size().rows.max(1);
         let mean = self.a.nonzeros().div_ceil(rows);
         // Half of a row lies below the diagonal, and rows that are close to each other share columns.
@@ -206,7 +201,7 @@ impl<'a, A: Field> Rows<'a, A> {
         let lanes = self.queue.tile(threads_for(self.queue.gpu, 3 * mean));
         let bytes = room::<A>(group.size, slots);
         let together = (LOCAL_BYTES / bytes).clamp(1, THREADS / lanes);
-        Shape {
+        RowShape {
             is_local: true,
             most: group.size,
             slots,
@@ -217,14 +212,14 @@ impl<'a, A: Field> Rows<'a, A> {
     }
 
     /// Rows of any size.
-    fn global(&self, most: usize, longest: usize) -> Shape {
+    fn global(&self, most: usize, longest: usize) -> RowShape {
         let reached = (longest * (most + 1)).min(self.a.size().cols);
         let slots = match self.needs_table() {
             true => 2 * reached.next_power_of_two(),
             false => 0,
         };
         let lanes = self.queue.tile(self.queue.gpu.width().min(32));
-        Shape {
+        RowShape {
             is_local: false,
             most,
             slots,
@@ -236,7 +231,7 @@ impl<'a, A: Field> Rows<'a, A> {
     fn make(
         &self,
         (count, rows): (usize, Argument),
-        shape: Shape,
+        shape: RowShape,
         start: [Argument; 2],
         loose: &mut Loose<A>,
         again: &mut Again,
@@ -342,15 +337,9 @@ struct Loose<A> {
     failed: Buffer<u32>,
 }
 
-/// Rows whose tables were too small.
-struct Again {
-    list: Buffer<u32>,
-    count: Buffer<u32>,
-}
-
 /// How rows are made.
 #[derive(Clone, Copy, Debug)]
-struct Shape {
+struct RowShape {
     is_local: bool,
     /// Entries of a row, without the diagonal.
     most: usize,
@@ -362,7 +351,7 @@ struct Shape {
     together: usize,
 }
 
-impl Shape {
+impl RowShape {
     fn defines(&self) -> Vec<Define> {
         let space = if self.is_local { "LOCAL" } else { "GLOBAL" };
         let lanes = ("LANES", power(self.lanes));

@@ -20,7 +20,7 @@ const STRONG: usize = 1 << 31;
 
 /// Which points a row interpolates from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum WeightMethod {
     /// Strong coarse neighbours, with weights of the row alone.
     Direct,
     /// Strong coarse neighbours; strong fine ones are distributed among these.
@@ -31,7 +31,7 @@ pub enum Method {
     ExtendedI,
 }
 
-impl Method {
+impl WeightMethod {
     fn defines(self) -> [Define; 3] {
         let [distant, own, direct] = match self {
             Self::Direct => ["0", "0", "1"],
@@ -45,7 +45,7 @@ impl Method {
 
 /// A matrix, its strong couplings and a choice of coarse unknowns.
 #[derive(Clone, Copy)]
-pub struct Level<'a> {
+pub struct StrongMatrix<'a> {
     /// The device.
     pub queue: Queue<'a>,
     /// The matrix of the level.
@@ -58,12 +58,12 @@ pub struct Level<'a> {
     pub coarse_count: usize,
 }
 
-impl Level<'_> {
+impl StrongMatrix<'_> {
     /// The rows for `points`, or for all unknowns; each keeps the `max_elements` largest entries (0
     /// for all) that are not smaller than `factor` times the largest.
     pub fn prolongation(
         &self,
-        method: Method,
+        method: WeightMethod,
         points: Option<&Buffer<u32>>,
         (max_elements, factor): (usize, f64),
     ) -> Result<Csr<f64>> {
@@ -130,7 +130,7 @@ pub fn truncated(
     (max_elements, factor): (usize, f64),
 ) -> Result<Csr<f64>> {
     let rows = p.size().rows;
-    let defines = Method::Direct.defines();
+    let defines = WeightMethod::Direct.defines();
     let mut binned = Binned::new(queue, p.size())?;
     let mut rooms = Rooms::new(queue, rows, max_elements)?;
     let known = [number(rows), graph(p.pattern())?[0], word(max_elements)];

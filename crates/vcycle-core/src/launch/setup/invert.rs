@@ -29,7 +29,7 @@ pub fn inverse<T: Scalar>(queue: Queue<'_>, a: &Csr<f64>, pivoting: Pivoting) ->
     let n = a.size().rows;
     let fits = |&&[_, rows]: &&[usize; 2]| n <= rows;
     let [panel, local] = *PANELS.iter().find(fits).unwrap_or(&PANELS[2]);
-    let launch = Launch {
+    let launch = InvertKernels {
         queue,
         n,
         panel,
@@ -48,7 +48,7 @@ pub fn inverse<T: Scalar>(queue: Queue<'_>, a: &Csr<f64>, pivoting: Pivoting) ->
 }
 
 /// Kernels for a matrix of `n` rows.
-struct Launch<'q> {
+struct InvertKernels<'q> {
     queue: Queue<'q>,
     n: usize,
     /// Columns that are eliminated between two passes over the others.
@@ -59,7 +59,7 @@ struct Launch<'q> {
     stored: &'static str,
 }
 
-impl Launch<'_> {
+impl InvertKernels<'_> {
     /// What the matrix becomes, its columns in the order of the pivots.
     fn eliminate(&self, mut values: Buffer<f64>, pivoting: f64) -> Result<Buffer<f64>> {
         let (queue, n) = (self.queue, self.n);

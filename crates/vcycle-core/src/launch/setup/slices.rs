@@ -83,8 +83,8 @@ impl Slices {
             return Err(queue.gpu.lacks("csr", "matrices of so many rows"));
         }
         let found = match pattern.is_known_single() {
-            true => Survey::of_single(size.rows),
-            false => Survey::new(queue, offsets)?,
+            true => LengthSurvey::of_single(size.rows),
+            false => LengthSurvey::new(queue, offsets)?,
         };
         let mean = entries / size.rows.max(1);
         let threads = lanes_for(size.rows, mean, queue.gpu.width(), &found.longer);
@@ -93,7 +93,7 @@ impl Slices {
             true => divided(queue, pattern, limit)?,
             false => (None, None),
         };
-        let mut work = Work::new(queue, pattern, threads, order);
+        let mut work = KernelInputs::new(queue, pattern, threads, order);
         let steps = found.steps[threads.trailing_zeros() as usize];
         let most = steps.min(work.slices * limit.div_ceil(threads));
         if most > u32::MAX as usize / 4 {
@@ -118,7 +118,7 @@ impl Slices {
         pattern: &Pattern,
         values: &Buffer<T>,
     ) -> Result<Buffer<T>> {
-        let work = Work::new(queue, pattern, self.threads, self.order.clone());
+        let work = KernelInputs::new(queue, pattern, self.threads, self.order.clone());
         let in_slices = self.step_count * LANES;
         let count = self.parts.as_ref().map_or(0, |parts| parts.count);
         let mut placed = queue.room(in_slices + count * CHUNK)?;
@@ -193,14 +193,14 @@ impl Parts {
 type Longer = [usize; 6];
 
 /// What the row lengths of a matrix tell.
-struct Survey {
+struct LengthSurvey {
     longer: Longer,
     longest: usize,
     /// Steps of all slices with 1, 2, 4 .. 32 lanes a row.
     steps: [usize; 6],
 }
 
-impl Survey {
+impl LengthSurvey {
     /// Of rows that have one entry each.
     fn of_single(rows: usize) -> Self {
         Self {
@@ -254,7 +254,7 @@ fn defines(threads: usize, [mark, word]: [Define; 2]) -> [Define; 4] {
 }
 
 /// What the kernels are given.
-struct Work<'w> {
+struct KernelInputs<'w> {
     queue: &'w Queue<'w>,
     pattern: &'w Pattern,
     threads: usize,
@@ -263,7 +263,7 @@ struct Work<'w> {
     slices: usize,
 }
 
-impl<'w> Work<'w> {
+impl<'w> KernelInputs<'w> {
     /// Of the rows in `order`, or all.
     fn new(
         queue: &'w Queue<'w>,

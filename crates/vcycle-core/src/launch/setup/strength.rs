@@ -14,7 +14,7 @@ const FILE: File = tile_file!("strength.c");
 
 /// A measure of strength that has kernels.
 #[derive(Clone, Copy, Debug)]
-pub enum Measure {
+pub enum DeviceMeasure {
     /// Negative couplings against the largest of the row.
     Classical {
         /// Rows with a larger sum, relative to the diagonal, have no strong couplings; 1 for none.
@@ -28,7 +28,7 @@ pub enum Measure {
     Mutual,
 }
 
-impl Measure {
+impl DeviceMeasure {
     /// The name in `kernels/strength.c`.
     fn name(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Measure {
 pub fn graph(
     queue: Queue<'_>,
     a: &Csr<f64>,
-    measure: Measure,
+    measure: DeviceMeasure,
     threshold: f64,
 ) -> Result<Arc<Pattern>> {
     let shape = shape(a.pattern());
@@ -55,11 +55,11 @@ pub fn graph(
         queue.rows(FILE, name, &defines, shape, &arguments)
     };
     let mut scales = queue.room::<f64>(rows)?;
-    if matches!(measure, Measure::Symmetric | Measure::Mutual) {
+    if matches!(measure, DeviceMeasure::Symmetric | DeviceMeasure::Mutual) {
         launch("strength_scales", &[write(&mut scales)?])?;
     }
     let max_row_sum = match measure {
-        Measure::Classical { max_row_sum } => max_row_sum,
+        DeviceMeasure::Classical { max_row_sum } => max_row_sum,
         _ => 1.0,
     };
     let (mut least, mut counts) = (queue.room::<f64>(rows)?, queue.room::<u32>(rows)?);

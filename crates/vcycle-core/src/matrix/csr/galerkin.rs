@@ -148,7 +148,7 @@ impl Galerkin {
             self.coarse.offsets(),
             &self.pieces,
             coarse.values_mut(),
-            Scratch::new,
+            ProductRows::new,
             |scratch, row, out| {
                 scratch.multiply_left((&self.r, &self.a), row, &left)?;
                 scratch.row.follow(&self.coarse, row)?;
@@ -218,7 +218,7 @@ fn rows_of_product<V: Value, W: Value>(
     finish: impl Fn(V) -> W + Sync + Send,
 ) -> Result<Arrays<W>> {
     let executor = r.executor();
-    let fill = |scratch: &mut Scratch<V>, row: usize, rows: &mut Rows<W>| {
+    let fill = |scratch: &mut ProductRows<V>, row: usize, rows: &mut Rows<W>| {
         scratch.multiply_left((r, a), row, &left)?;
         let most = scratch.right_flops(p);
         scratch.row.start(executor, p.size().cols, most)?;
@@ -230,16 +230,16 @@ fn rows_of_product<V: Value, W: Value>(
         Ok(())
     };
     let bytes = r.bytes() + a.bytes() + p.bytes();
-    build(executor, pieces, bytes, Scratch::new, fill)
+    build(executor, pieces, bytes, ProductRows::new, fill)
 }
 
 /// A row of `R A` and one of `R A P`.
-struct Scratch<V> {
+struct ProductRows<V> {
     left: Accumulator<V>,
     row: Accumulator<V>,
 }
 
-impl<V: Value> Scratch<V> {
+impl<V: Value> ProductRows<V> {
     fn new() -> Self {
         Self {
             left: Accumulator::default(),

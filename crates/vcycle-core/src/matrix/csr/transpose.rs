@@ -80,7 +80,7 @@ impl Pattern {
 
 /// One entry, in coordinates.
 #[derive(Clone, Copy, Default)]
-struct Entry<V> {
+struct Coordinates<V> {
     column: u32,
     row: u32,
     value: V,
@@ -132,10 +132,10 @@ fn entries<V: Value>(
     values: &[V],
     rows: Range<usize>,
     map: &(impl Fn(V) -> V + Sync),
-) -> impl Iterator<Item = Entry<V>> + Clone {
+) -> impl Iterator<Item = Coordinates<V>> + Clone {
     let columns = pattern.columns();
     rows.flat_map(move |row| {
-        pattern.range(row).map(move |place| Entry {
+        pattern.range(row).map(move |place| Coordinates {
             column: columns[place],
             row: row as u32,
             value: map(values[place]),
@@ -146,7 +146,7 @@ fn entries<V: Value>(
 /// Counting sort of entries with columns `first..first + offsets.len()` that come with increasing
 /// rows. `base` is the place of the first of them in the whole matrix.
 fn sort_by_column<V: Value>(
-    entries: impl Iterator<Item = Entry<V>> + Clone,
+    entries: impl Iterator<Item = Coordinates<V>> + Clone,
     first: usize,
     base: usize,
     offsets: &mut [usize],
@@ -175,15 +175,15 @@ fn sort_by_column<V: Value>(
 }
 
 /// The entries of a range of rows, grouped by ranges of columns.
-struct Block<V> {
-    entries: Vec<Entry<V>>,
+struct Bucketed<V> {
+    entries: Vec<Coordinates<V>>,
     /// For every bucket the place of its first entry, and at the end the number of entries.
     starts: Vec<usize>,
 }
 
-impl<V: Value> Block<V> {
+impl<V: Value> Bucketed<V> {
     fn new(
-        entries: impl Iterator<Item = Entry<V>> + Clone,
+        entries: impl Iterator<Item = Coordinates<V>> + Clone,
         len: usize,
         shift: u32,
         buckets: usize,
@@ -196,7 +196,7 @@ impl<V: Value> Block<V> {
             next[bucket + 1] += next[bucket];
         }
         let starts = next.clone();
-        let mut grouped = vec![Entry::default(); len];
+        let mut grouped = vec![Coordinates::default(); len];
         entries.for_each(|entry| {
             let place = &mut next[(entry.column >> shift) as usize];
             grouped[*place] = entry;
@@ -208,7 +208,7 @@ impl<V: Value> Block<V> {
         }
     }
 
-    fn bucket(&self, bucket: usize) -> &[Entry<V>] {
+    fn bucket(&self, bucket: usize) -> &[Coordinates<V>] {
         &self.entries[self.starts[bucket]..self.starts[bucket + 1]]
     }
 }
@@ -229,7 +229,7 @@ fn sort_in_buckets<V: Value>(
     let buckets = cols.div_ceil(1 << shift);
     let blocks = executor.run(bytes, row_blocks(pattern), |rows| {
         let len = pattern.offsets()[rows.end] - pattern.offsets()[rows.start];
-        Block::new(entries(pattern, values, rows, &map), len, shift, buckets)
+        Bucketed::new(entries(pattern, values, rows, &map), len, shift, buckets)
     });
     let lengths: Vec<usize> = (0..buckets)
         .map(|bucket| blocks.iter().map(|block| block.bucket(bucket).len()).sum())

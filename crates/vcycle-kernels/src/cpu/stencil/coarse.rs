@@ -6,7 +6,7 @@ use crate::compiled_fn;
 use std::ops::Range;
 
 use super::residual::Residual;
-use super::transfer::{Sum, Term, of_line, prolong_along, restrict_along, weights};
+use super::transfer::{Term, TransferSum, of_line, prolong_along, restrict_along, weights};
 use super::{Vectors, dispatch};
 use crate::cpu::{Shared, Threads};
 use crate::grid::Grid;
@@ -126,7 +126,7 @@ impl<'a, W: Scalar> Axes<'a, W> {
                         Term::weighted(upper, fine_line(2 * y - 1))
                     });
                     let terms = [Some(Term::new(fine_line(2 * y))), above, below];
-                    dispatch::<W, V>(Sum::new(terms, between));
+                    dispatch::<W, V>(TransferSum::new(terms, between));
                     &*between
                 }
             };
@@ -169,7 +169,7 @@ impl<'a, W: Scalar> Axes<'a, W> {
                 above,
                 None,
             ];
-            dispatch::<W, V>(Sum::new(terms, out));
+            dispatch::<W, V>(TransferSum::new(terms, out));
         }
     }
 }
@@ -242,7 +242,7 @@ fn add_planes<W: Scalar, V: Vectors>(
         let of = |values| of_line(axes.fine, values, y);
         let below = there[0].then(|| Term::weighted(weights(plane - 1, 1), of(below)));
         let above = there[1].then(|| Term::weighted(weights(plane, 0), of(above)));
-        let mut sum = Sum::new([above, below, None], own);
+        let mut sum = TransferSum::new([above, below, None], own);
         sum.add = true;
         dispatch::<W, V>(sum);
     }
@@ -376,7 +376,7 @@ impl<'a, W: Scalar, V: Vectors> Prolonged<'a, W, V> {
 
 /// `out += factors plane`.
 fn add_plane<W: Scalar, V: Vectors>(plane: &[V], factors: Option<&[V]>, out: &mut [V]) {
-    let mut sum = Sum::<W, V>::new([Some(Term::new(plane)), None, None], out);
+    let mut sum = TransferSum::<W, V>::new([Some(Term::new(plane)), None, None], out);
     (sum.factors, sum.add) = (factors, true);
     dispatch::<W, V>(sum);
 }
@@ -397,7 +397,7 @@ fn add_between<W: Scalar, V: Vectors>(
         let term = |side: usize| {
             planes[side].map(|plane| Term::weighted(weights[side], of_line(grid, plane, y)))
         };
-        let mut sum = Sum::new([term(0), term(1), None], out);
+        let mut sum = TransferSum::new([term(0), term(1), None], out);
         (sum.factors, sum.add) = (factors.map(|factors| of_line(grid, factors, y)), true);
         dispatch::<W, V>(sum);
     }

@@ -30,7 +30,7 @@ impl Vectors for f32 {
 }
 
 /// Work on registers of `V`.
-pub(super) trait Kernel<V: Vectors> {
+pub(super) trait LineKernel<V: Vectors> {
     /// Pointers that a kernel holds are valid for all it does: whoever makes one sees to that.
     ///
     /// # Safety
@@ -57,7 +57,7 @@ const fn fits<M: Scalar, V: Vectors>() -> bool {
 /// Runs a kernel that loads values of `M` with the widest registers of the host, which [has](has_kernels) some. A kernel is
 /// not moved: a copy of what was just written waits until all that was written before has left for memory.
 #[inline(always)]
-pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl Kernel<V>) {
+pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl LineKernel<V>) {
     #[cfg(target_arch = "x86_64")]
     if const { fits::<M, V>() } {
         return match level() {
@@ -75,7 +75,7 @@ pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl Kernel<V>) {
 /// The host has AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-unsafe fn with_avx512<V: Vectors>(kernel: &mut impl Kernel<V>) {
+unsafe fn with_avx512<V: Vectors>(kernel: &mut impl LineKernel<V>) {
     // SAFETY: the host has AVX-512, a condition of this function, and its instructions are enabled here; the rest is
     // guaranteed by whoever made the kernel.
     unsafe { kernel.run::<V::Avx512>() }
@@ -85,7 +85,7 @@ unsafe fn with_avx512<V: Vectors>(kernel: &mut impl Kernel<V>) {
 /// The host has AVX2, FMA and F16C.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn with_avx2<V: Vectors>(kernel: &mut impl Kernel<V>) {
+unsafe fn with_avx2<V: Vectors>(kernel: &mut impl LineKernel<V>) {
     // SAFETY: the host has AVX2, a condition of this function, and its instructions are enabled here; the rest is
     // guaranteed by whoever made the kernel.
     unsafe { kernel.run::<V::Avx2>() }
@@ -93,7 +93,7 @@ unsafe fn with_avx2<V: Vectors>(kernel: &mut impl Kernel<V>) {
 
 /// Runs a kernel on any host.
 #[inline(never)]
-pub(super) fn portable<V: Vectors>(kernel: &mut impl Kernel<V>) {
+pub(super) fn portable<V: Vectors>(kernel: &mut impl LineKernel<V>) {
     // SAFETY: every processor has these.
     unsafe { kernel.run::<portable::Lanes<V>>() }
 }

@@ -1,6 +1,6 @@
 //! Galerkin products along one axis.
 
-use super::{Kernel, dispatch, has_kernels, portable, store};
+use super::{LineKernel, dispatch, has_kernels, portable, store};
 use crate::simd::Simd;
 
 /// What makes the entries of a coarse line with the coarse cells before, at and behind it along the axis that is
@@ -35,7 +35,7 @@ impl Product<'_> {
             .chain(weights.iter().flatten());
         assert!(all.copied().all(|numbers| numbers.len() >= length));
         assert!(self.out.iter().flatten().all(|out| out.len() == length));
-        let mut sums = Sums {
+        let mut sums = ProductSums {
             product: self,
             length,
         };
@@ -46,19 +46,19 @@ impl Product<'_> {
     }
 }
 
-struct Sums<'a> {
+struct ProductSums<'a> {
     product: Product<'a>,
     /// Of all slices, at least.
     length: usize,
 }
 
-impl Kernel<f64> for Sums<'_> {
+impl LineKernel<f64> for ProductSums<'_> {
     #[inline(always)]
     unsafe fn run<S: Simd<Real = f64>>(&mut self) {
         let mut x = 0;
         while x < self.length {
             let count = S::LANES.min(self.length - x);
-            // SAFETY: the host has the instructions of `S`, a condition of `Kernel`; `form` has checked that all
+            // SAFETY: the host has the instructions of `S`, a condition of `LineKernel`; `form` has checked that all
             // slices have `length` numbers.
             unsafe { self.step::<S>(x, count) };
             x += count;
@@ -66,7 +66,7 @@ impl Kernel<f64> for Sums<'_> {
     }
 }
 
-impl Sums<'_> {
+impl ProductSums<'_> {
     /// # Safety
     /// The host has the instructions of `S`; from `x` on all slices have `count` numbers, at most a register.
     #[inline(always)]

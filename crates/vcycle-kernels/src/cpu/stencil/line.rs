@@ -67,7 +67,7 @@ impl Part {
 }
 
 /// What is done with sums. No closure: those are not always inlined, and then have no instructions.
-pub(super) trait Finish<V: Vectors> {
+pub(super) trait FinishSums<V: Vectors> {
     /// Takes the sums of `count` rows of a line from `at` on.
     ///
     /// # Safety
@@ -276,7 +276,7 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     /// # Safety
     /// The host has the instructions of `S`; the `x` that [`Streams::line`] was given has a number for every row.
     #[inline(always)]
-    pub(super) unsafe fn each_sum<S: Simd<Real = V>>(&self, mut to: impl Finish<V>)
+    pub(super) unsafe fn each_sum<S: Simd<Real = V>>(&self, mut to: impl FinishSums<V>)
     where
         V: Vectors,
     {
@@ -310,7 +310,7 @@ impl<M: Scalar, V> Sums<'_, M, V> {
         &self,
         mut at: usize,
         end: usize,
-        to: &mut impl Finish<V>,
+        to: &mut impl FinishSums<V>,
     ) -> usize
     where
         V: Vectors,

@@ -17,10 +17,10 @@ mod sweep;
 mod transfer;
 
 pub use coarse::{Axes, Correction, add_prolonged, restrict_residual};
-use dispatch::{Kernel, dispatch, portable};
+use dispatch::{LineKernel, dispatch, portable};
 pub use dispatch::{Vectors, has_kernels};
 pub use galerkin::Product;
-use line::{Finish, Part, Streams};
+use line::{FinishSums, Part, Streams};
 pub use product::product;
 pub use residual::Residual;
 pub use rows::{product_of_rows, rows_scratch};

@@ -3,7 +3,7 @@
 use super::block::{Block, Numbers, factorised, substituted};
 use super::line::prefetch;
 use super::product::splat;
-use super::{Kernel, Vectors, dispatch};
+use super::{LineKernel, Vectors, dispatch};
 use crate::reference::stencil::StencilArrays;
 use crate::scalar::{Field, Scalar};
 use crate::simd::Simd;
@@ -35,7 +35,7 @@ impl Sides {
 }
 
 /// The entries of a line with itself.
-struct Own<M, const R: usize> {
+struct OwnEntries<M, const R: usize> {
     /// The first one of the first unknown, with the cell before, with the cell itself, with the cell behind.
     sides: [Option<*const M>; 3],
     /// What diagonal entries are beside what is stored of them.
@@ -47,7 +47,7 @@ struct Own<M, const R: usize> {
 
 /// What is done with a line.
 #[derive(Clone, Copy)]
-pub(super) enum Task {
+pub(super) enum OwnTask {
     /// Its cells change; whether they count as zeros before.
     Relax { from_zero: bool },
     /// What the cells on either side contribute is taken off the rests of those that change first.
@@ -61,7 +61,7 @@ pub(super) struct OwnLine<'a, M, V> {
     pub(super) line: usize,
     /// The parity that changes first.
     pub(super) first: usize,
-    pub(super) task: Task,
+    pub(super) task: OwnTask,
     /// What other lines leave to the cells, unknown by unknown, `stride` apart.
     pub(super) rests: *mut V,
     pub(super) stride: usize,
@@ -86,16 +86,16 @@ impl<M: Scalar, V: Vectors> OwnLine<'_, M, V> {
 /// Work on cells of `R` unknowns.
 struct Together<'l, const R: usize, W>(&'l W);
 
-impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<'_, R, OwnLine<'_, M, V>> {
+impl<const R: usize, M: Scalar, V: Vectors> LineKernel<V> for Together<'_, R, OwnLine<'_, M, V>> {
     #[inline(always)]
     unsafe fn run<S: Simd<Real = V>>(&mut self) {
         let Self(line) = self;
         let grid = line.matrix.grid;
-        let own = Own::<M, R>::new(&line.matrix, line.sides, line.line);
+        let own = OwnEntries::<M, R>::new(&line.matrix, line.sides, line.line);
         let mut numbers = Numbered {
             rests: [line.rests; R],
             x: [line.x; R],
-            from_zero: matches!(line.task, Task::Relax { from_zero: true }),
+            from_zero: matches!(line.task, OwnTask::Relax { from_zero: true }),
         };
         for unknown in 0..R {
             let place = unknown * grid.cells() + line.line * grid.length();
@@ -106,12 +106,12 @@ impl<const R: usize, M: Scalar, V: Vectors> Kernel<V> for Together<'_, R, OwnLin
                 numbers.x[unknown] = line.x.add(place);
             }
         }
-        // SAFETY: the host has the instructions of `S`, a condition of `Kernel`; the pointers are to the numbers of
+        // SAFETY: the host has the instructions of `S`, a condition of `LineKernel`; the pointers are to the numbers of
         // the line, `length` each.
         unsafe {
             match line.task {
-                Task::Relax { .. } => own.relax::<S>(line.first, &numbers),
-                Task::LessSides => own.less_sides::<S>(line.first, &numbers),
+                OwnTask::Relax { .. } => own.relax::<S>(line.first, &numbers),
+                OwnTask::LessSides => own.less_sides::<S>(line.first, &numbers),
             }
         }
     }
@@ -125,7 +125,7 @@ struct Numbered<V, const R: usize> {
     from_zero: bool,
 }
 
-impl<M: Scalar, const R: usize> Own<M, R> {
+impl<M: Scalar, const R: usize> OwnEntries<M, R> {
     #[inline(always)]
     fn new(matrix: &StencilArrays<'_, M>, Sides(points): Sides, line: usize) -> Self {
         let (length, count) = (matrix.grid.length(), matrix.offsets.len());

@@ -5,7 +5,7 @@ use crate::compiled_fn;
 use num_traits::Zero;
 
 use super::line::prefetch;
-use super::{Finish, Kernel, Part, Streams, Vectors, dispatch, has_kernels, store};
+use super::{FinishSums, LineKernel, Part, Streams, Vectors, dispatch, has_kernels, store};
 use crate::cpu::{Shared, Threads};
 use crate::reference;
 use crate::reference::stencil::{Form, StencilArrays};
@@ -69,11 +69,11 @@ pub(super) struct Line<'a, 'm, M, V> {
     pub(super) y: &'a mut [V],
 }
 
-impl<M: Scalar, V: Vectors> Kernel<V> for Line<'_, '_, M, V> {
+impl<M: Scalar, V: Vectors> LineKernel<V> for Line<'_, '_, M, V> {
     #[inline(always)]
     unsafe fn run<S: Simd<Real = V>>(&mut self) {
         let grid = self.streams.grid();
-        let rows = Rows {
+        let rows = LineRows {
             form: self.form,
             first: self.unknown * grid.cells() + self.line * grid.length(),
             ahead: self.streams.rows_ahead(),
@@ -82,14 +82,14 @@ impl<M: Scalar, V: Vectors> Kernel<V> for Line<'_, '_, M, V> {
             y: &mut *self.y,
         };
         let sums = self.streams.line(self.line, self.unknown, self.x);
-        // SAFETY: the host has the instructions of `S`, a condition of `Kernel`; `x` and the vectors of `form`
+        // SAFETY: the host has the instructions of `S`, a condition of `LineKernel`; `x` and the vectors of `form`
         // have a number for every row of the grid, and `y` for those of the line: see `Line`.
         unsafe { sums.each_sum::<S>(rows) }
     }
 }
 
 /// Where the sums of a line go.
-struct Rows<'a, V> {
+struct LineRows<'a, V> {
     form: Form<'a, V>,
     first: usize,
     ahead: usize,
@@ -98,11 +98,11 @@ struct Rows<'a, V> {
     y: &'a mut [V],
 }
 
-impl<V: Vectors> Finish<V> for Rows<'_, V> {
+impl<V: Vectors> FinishSums<V> for LineRows<'_, V> {
     #[inline(always)]
     unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sum: S::Register) {
         // SAFETY: the host has the instructions of `S`, and rows `at..at + count` are rows of the line, conditions of
-        // `Finish`; `x` and the vectors of `form` have them from `first` on.
+        // `FinishSums`; `x` and the vectors of `form` have them from `first` on.
         unsafe {
             let y = self.y.as_mut_ptr().add(at);
             if let Form::Residual { b } = self.form {

@@ -1,6 +1,6 @@
 //! Residuals of a plane.
 
-use super::own::{OwnLine, Sides, Task};
+use super::own::{OwnLine, OwnTask, Sides};
 use super::product::Line;
 use super::{Part, Streams, Vectors, dispatch, multiply};
 use crate::reference::stencil::{Form, Order, StencilArrays};
@@ -66,7 +66,7 @@ impl<M: Scalar, V: Vectors> Residual<'_, M, V> {
                 sides,
                 line: line_of_grid,
                 first: order.parities()[0],
-                task: Task::LessSides,
+                task: OwnTask::LessSides,
                 rests: out[line * length..].as_mut_ptr(),
                 stride: lines * length,
                 x: self.x.as_ptr().cast_mut(),

@@ -10,7 +10,7 @@ use crate::compiled_fn;
 
 use std::ops::Range;
 
-use super::own::{OwnLine, Sides, Task};
+use super::own::{OwnLine, OwnTask, Sides};
 use super::product::Line;
 use super::{Part, Streams, Vectors, dispatch, has_kernels};
 use crate::cpu::{Shared, Threads};
@@ -63,7 +63,7 @@ compiled_fn! {
         let tasks = planes.div_ceil(per_task);
         let (x, scratch) = (Shared(x.as_mut_ptr()), Shared(scratch.as_mut_ptr()));
         let work = |task: usize, planes: Vec<usize>, unchanged: Range<usize>| {
-            let work = Work {
+            let work = SweepTask {
                 a,
                 sides: Sides::of(&a),
                 order,
@@ -126,7 +126,7 @@ fn unchanged(range: &Range<usize>, count: usize, order: Order) -> Range<usize> {
 }
 
 /// Planes of one task; `x` points to all cells.
-struct Work<'a, M, V> {
+struct SweepTask<'a, M, V> {
     a: StencilArrays<'a, M>,
     sides: Sides,
     order: Order,
@@ -136,7 +136,7 @@ struct Work<'a, M, V> {
     scratch: &'a mut [V],
 }
 
-impl<M: Scalar, V: Vectors> Work<'_, M, V> {
+impl<M: Scalar, V: Vectors> SweepTask<'_, M, V> {
     /// # Safety
     /// `x` points to a number for every row of the grid. Nobody else has the planes, and nobody else changes those
     /// beside them or the `unchanged` ones.
@@ -198,7 +198,7 @@ impl<M: Scalar, V: Vectors> Work<'_, M, V> {
             sides: self.sides,
             line,
             first: self.order.parities()[0],
-            task: Task::Relax {
+            task: OwnTask::Relax {
                 from_zero: self.start == Start::Zero,
             },
             rests: self.scratch.as_mut_ptr(),
@@ -265,7 +265,7 @@ mod tests {
                 let unchanged = unchanged(&(4..8), planes(grid), order);
                 let mut x = vec![f64::NAN; grid.cells()];
                 x[unchanged.start * cells..unchanged.end * cells].fill(1.0);
-                let work = Work {
+                let work = SweepTask {
                     a,
                     sides: Sides::of(&a),
                     order,

@@ -4,7 +4,7 @@ use crate::compiled_fn;
 
 use std::ops::Range;
 
-use super::{Kernel, Vectors, dispatch, has_kernels, store};
+use super::{LineKernel, Vectors, dispatch, has_kernels, store};
 use crate::cpu::{Shared, Threads};
 use crate::grid::Grid;
 use crate::multiversion;
@@ -52,7 +52,7 @@ compiled_fn! {
                 let coarse_below = line - step(grid, transfer.axis);
                 at(below, Some(weights(&transfer, grid, coarse_below)[1]))
             });
-            dispatch::<W, V>(Sum::new([Some(at(own, None)), above, below], out));
+            dispatch::<W, V>(TransferSum::new([Some(at(own, None)), above, below], out));
         });
     }
 }
@@ -89,7 +89,7 @@ compiled_fn! {
                 true => [Some(Term::weighted(lower, own)), next, None],
                 false => [Some(Term::new(own)), None, None],
             };
-            let mut sum = Sum::new(terms, out);
+            let mut sum = TransferSum::new(terms, out);
             (sum.factors, sum.add) = (q, add);
             dispatch::<W, V>(sum);
         });
@@ -129,14 +129,14 @@ impl<'a, W, V> Term<'a, W, V> {
 }
 
 /// `out (+)= factors (terms added up)`; all are at least as long as `out`.
-pub(super) struct Sum<'a, W, V> {
+pub(super) struct TransferSum<'a, W, V> {
     terms: [Option<Term<'a, W, V>>; 3],
     pub(super) factors: Option<&'a [V]>,
     pub(super) add: bool,
     out: &'a mut [V],
 }
 
-impl<'a, W, V> Sum<'a, W, V> {
+impl<'a, W, V> TransferSum<'a, W, V> {
     pub(super) fn new(terms: [Option<Term<'a, W, V>>; 3], out: &'a mut [V]) -> Self {
         Self {
             terms,
@@ -147,7 +147,7 @@ impl<'a, W, V> Sum<'a, W, V> {
     }
 }
 
-impl<W: Scalar, V: Vectors> Kernel<V> for Sum<'_, W, V> {
+impl<W: Scalar, V: Vectors> LineKernel<V> for TransferSum<'_, W, V> {
     #[inline(always)]
     unsafe fn run<S: Simd<Real = V>>(&mut self) {
         let (length, out) = (self.out.len(), self.out.as_mut_ptr());
@@ -159,7 +159,7 @@ impl<W: Scalar, V: Vectors> Kernel<V> for Sum<'_, W, V> {
         }
         assert!(self.factors.is_none_or(|factors| factors.len() >= length));
         let mut at = 0;
-        // SAFETY: the host has the instructions of `S`, a condition of `Kernel`; all slices have `length` numbers,
+        // SAFETY: the host has the instructions of `S`, a condition of `LineKernel`; all slices have `length` numbers,
         // as checked above.
         unsafe {
             while at + BLOCKS * S::LANES <= length {
@@ -177,7 +177,7 @@ impl<W: Scalar, V: Vectors> Kernel<V> for Sum<'_, W, V> {
     }
 }
 
-impl<W: Scalar, V: Vectors> Sum<'_, W, V> {
+impl<W: Scalar, V: Vectors> TransferSum<'_, W, V> {
     /// Several registers, `count` lanes of each.
     ///
     /// # Safety
@@ -290,7 +290,7 @@ pub(super) fn restrict_along<W: Scalar, V: Vectors>(
                     None,
                     None,
                 ];
-                dispatch::<W, V>(Sum::new(terms, scaled));
+                dispatch::<W, V>(TransferSum::new(terms, scaled));
                 &scaled[..]
             }
         };
@@ -300,11 +300,11 @@ pub(super) fn restrict_along<W: Scalar, V: Vectors>(
         deal(fine, &mut evens[..count], &mut odds[1..=count]);
         let odd = Term::weighted(&left[first..], &odds[1..]);
         let terms = [Some(Term::new(&evens)), Some(odd), None];
-        dispatch::<W, V>(Sum::new(terms, out));
+        dispatch::<W, V>(TransferSum::new(terms, out));
         // Weights from the other side belong to the coarse cell before.
         let skipped = usize::from(first == 0);
         let before = Term::weighted(&right[first + skipped - 1..], &odds[skipped..]);
-        let mut sum = Sum::new([Some(before), None, None], &mut out[skipped..]);
+        let mut sum = TransferSum::new([Some(before), None, None], &mut out[skipped..]);
         sum.add = true;
         dispatch::<W, V>(sum);
     }
@@ -324,11 +324,11 @@ pub(super) fn prolong_along<W: Scalar, V: Vectors>(
         let own = &coarse[first..first + out.len().div_ceil(2)];
         let odds = &mut odds[..own.len()];
         let own_share = Term::weighted(&lower[first..], own);
-        dispatch::<W, V>(Sum::new([Some(own_share), None, None], odds));
+        dispatch::<W, V>(TransferSum::new([Some(own_share), None, None], odds));
         let next = &coarse[first + 1..];
         let known = own.len().min(next.len());
         let next_share = Term::weighted(&upper[first..], next);
-        let mut sum = Sum::new([Some(next_share), None, None], &mut odds[..known]);
+        let mut sum = TransferSum::new([Some(next_share), None, None], &mut odds[..known]);
         sum.add = true;
         dispatch::<W, V>(sum);
         if factors.is_none() && !add {
@@ -336,7 +336,7 @@ pub(super) fn prolong_along<W: Scalar, V: Vectors>(
             continue;
         }
         riffle(own, odds, &mut both[..out.len()]);
-        let mut sum = Sum::<W, V>::new([Some(Term::new(&both)), None, None], out);
+        let mut sum = TransferSum::<W, V>::new([Some(Term::new(&both)), None, None], out);
         (sum.factors, sum.add) = (factors.map(|factors| &factors[2 * first..]), add);
         dispatch::<W, V>(sum);
     }

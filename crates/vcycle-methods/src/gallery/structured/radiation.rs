@@ -38,11 +38,11 @@ const HOT_CAPACITIES: [f64; 3] = [1e7, 0.0, 0.0];
 const LIGHTER: f64 = 100.0;
 
 /// The state that coefficients are made of.
-struct State {
+struct RadiationState {
     grid: Grid,
 }
 
-impl State {
+impl RadiationState {
     /// From 0.03 outside to 1 in the sphere.
     fn temperature(&self, cell: [usize; 3]) -> f64 {
         0.03 + 0.97 * 0.5 * (1.0 - ((self.radius(cell) - 0.35) / 0.05).tanh())
@@ -69,7 +69,7 @@ impl State {
 pub(super) fn one_temperature(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
     spec.at_most(1)?;
     let (grid, stencil) = on_grid(spec, 1, Stencil::star(3))?;
-    let (state, offsets) = (State { grid }, stencil.offsets().to_vec());
+    let (state, offsets) = (RadiationState { grid }, stencil.offsets().to_vec());
     StencilMatrix::from_cells(executor, grid, stencil, 1, |cell, entries| {
         let own = state.radiation(cell);
         let centre = entries.len() / 2;
@@ -102,7 +102,7 @@ pub(super) fn three_temperatures(
 ) -> Result<StencilMatrix<f64>> {
     spec.at_most(1)?;
     let (grid, stencil) = on_grid(spec, 3, Stencil::star(3))?;
-    let (state, offsets) = (State { grid }, stencil.offsets().to_vec());
+    let (state, offsets) = (RadiationState { grid }, stencil.offsets().to_vec());
     let (points, centre) = (stencil.points(), stencil.centre());
     StencilMatrix::from_cells(executor, grid, stencil, 3, |cell, entries| {
         let at = |i: usize, point: usize, j: usize| (i * points + point) * 3 + j;

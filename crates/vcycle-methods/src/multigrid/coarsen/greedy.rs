@@ -50,7 +50,7 @@ pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
 pub fn greedy(strength: &Arc<Pattern>) -> Result<Aggregates> {
     check_square("greedy aggregation", strength.size())?;
     on_host(strength.executor(), host_stages::GREEDY);
-    let mut groups = Groups::new(strength);
+    let mut groups = GreedyGroups::new(strength);
     for node in 0..strength.size().rows {
         groups.found(node);
     }
@@ -62,7 +62,7 @@ pub fn greedy(strength: &Arc<Pattern>) -> Result<Aggregates> {
     })
 }
 
-struct Groups<'a> {
+struct GreedyGroups<'a> {
     offsets: &'a [usize],
     columns: &'a [u32],
     /// For every node its group or [`NONE`].
@@ -76,7 +76,7 @@ struct Groups<'a> {
     latest: Vec<u32>,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> GreedyGroups<'a> {
     fn new(graph: &'a Pattern) -> Self {
         let rows = graph.size().rows;
         Self {

@@ -73,7 +73,7 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
         });
     }
     operations::on_host(a.executor(), MATCHING);
-    let mut graph = Graph::of_matrix(a, seed)?;
+    let mut graph = MatchingGraph::of_matrix(a, seed)?;
     let mut step = graph.match_all(false);
     let mut aggregates = step.clone();
     for _ in 1..size.ilog2() {
@@ -96,7 +96,7 @@ impl Aggregates {
 }
 
 /// `(|A| + |A^T|) / 2` without the couplings that do not count.
-struct Graph {
+struct MatchingGraph {
     weights: Csr<f64>,
     diagonal: Vec<f64>,
     /// For every row the weight of its heaviest coupling.
@@ -104,7 +104,7 @@ struct Graph {
     seed: u64,
 }
 
-impl Graph {
+impl MatchingGraph {
     fn of_matrix(a: &Csr<f64>, seed: u64) -> Result<Self> {
         let coupled = map_rows(a.pattern(), |row| {
             let (columns, values) = a.row(row);

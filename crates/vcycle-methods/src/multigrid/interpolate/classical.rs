@@ -9,7 +9,7 @@ use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
-use crate::operations::interpolate::Method;
+use crate::operations::interpolate::WeightMethod;
 
 /// What it says of itself.
 pub(super) const CLASSICAL: InterpolationRegistration = InterpolationRegistration {
@@ -48,10 +48,16 @@ pub fn classical(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let choice = (strength.as_ref(), splitting);
-    weighted(Method::Classical, a, choice, truncation, |row, level, i| {
-        row.add_neighbours(level, i);
-        row.weigh(level, i);
-    })
+    weighted(
+        WeightMethod::Classical,
+        a,
+        choice,
+        truncation,
+        |row, level, i| {
+            row.add_neighbours(level, i);
+            row.weigh(level, i);
+        },
+    )
 }
 
 #[cfg(test)]

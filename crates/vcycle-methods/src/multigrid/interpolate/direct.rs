@@ -10,7 +10,7 @@ use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
-use crate::operations::interpolate::Method;
+use crate::operations::interpolate::WeightMethod;
 
 /// What it says of itself.
 pub(super) const DIRECT: InterpolationRegistration = InterpolationRegistration {
@@ -49,10 +49,16 @@ pub fn direct(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let choice = (strength.as_ref(), splitting);
-    weighted(Method::Direct, a, choice, truncation, |row, level, i| {
-        row.add_neighbours(level, i);
-        weigh(row, level, i);
-    })
+    weighted(
+        WeightMethod::Direct,
+        a,
+        choice,
+        truncation,
+        |row, level, i| {
+            row.add_neighbours(level, i);
+            weigh(row, level, i);
+        },
+    )
 }
 
 /// The weights of the coarse neighbours in `row`.

@@ -54,7 +54,7 @@ pub fn energy_minimised(
         let component = "minimisation of energy";
         return Err(Error::ZeroDiagonal { component, row });
     }
-    let space = Space { a, vectors, fixed };
+    let space = ChangeSpace { a, vectors, fixed };
     let scaled = |r: &Csr<f64>| -> Result<Csr<f64>> {
         r.scale_rows(&diagonal.iter().map(|entry| 1.0 / entry).collect::<Vec<_>>())
     };
@@ -89,7 +89,7 @@ fn dot(x: &Csr<f64>, y: &Csr<f64>) -> f64 {
 }
 
 /// Changes of a prolongation that keep pattern, fixed rows and what vectors are mapped to.
-struct Space<'a, F> {
+struct ChangeSpace<'a, F> {
     a: &'a Csr<f64>,
     vectors: &'a [Vec<f64>],
     fixed: F,
@@ -97,7 +97,7 @@ struct Space<'a, F> {
 
 /// Of a row.
 #[derive(Default)]
-struct Scratch {
+struct EnergyScratch {
     /// For each column its place in the row, and one; zero if it has none.
     places: Vec<u32>,
     values: Vec<f64>,
@@ -105,11 +105,11 @@ struct Scratch {
     directions: Vec<Vec<f64>>,
 }
 
-impl<F: Fn(usize) -> bool + Sync> Space<'_, F> {
+impl<F: Fn(usize) -> bool + Sync> ChangeSpace<'_, F> {
     /// What is in the space of `A X`.
     fn gradient(&self, x: &Csr<f64>) -> Result<Csr<f64>> {
         let executor = x.executor();
-        let fill = |scratch: &mut Scratch, row: usize, out: &mut Rows<f64>| {
+        let fill = |scratch: &mut EnergyScratch, row: usize, out: &mut Rows<f64>| {
             let columns = x.row(row).0;
             scratch.values.clear();
             scratch.values.resize(columns.len(), 0.0);
@@ -123,12 +123,12 @@ impl<F: Fn(usize) -> bool + Sync> Space<'_, F> {
             Ok(())
         };
         let (pieces, bytes) = (x.pattern().pieces(), 8 * self.a.bytes());
-        let arrays = build(executor, pieces, bytes, Scratch::default, fill)?;
+        let arrays = build(executor, pieces, bytes, EnergyScratch::default, fill)?;
         Ok(arrays.into_csr(executor, x.size()))
     }
 
     /// A row of `A X` at the columns that `X` has there.
-    fn product(&self, scratch: &mut Scratch, x: &Csr<f64>, row: usize) {
+    fn product(&self, scratch: &mut EnergyScratch, x: &Csr<f64>, row: usize) {
         scratch.places.resize(x.size().cols, 0);
         let columns = x.row(row).0;
         for (place, &column) in columns.iter().enumerate() {
@@ -149,8 +149,8 @@ impl<F: Fn(usize) -> bool + Sync> Space<'_, F> {
     }
 
     /// Makes the row orthogonal to all vectors.
-    fn project(&self, scratch: &mut Scratch, columns: &[u32]) {
-        let Scratch {
+    fn project(&self, scratch: &mut EnergyScratch, columns: &[u32]) {
+        let EnergyScratch {
             values, directions, ..
         } = scratch;
         directions.clear();

@@ -8,7 +8,7 @@ use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
-use crate::operations::interpolate::Method;
+use crate::operations::interpolate::WeightMethod;
 
 /// What it says of itself.
 pub(super) const EXTENDED: InterpolationRegistration = InterpolationRegistration {
@@ -46,11 +46,17 @@ pub fn extended(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let choice = (strength.as_ref(), splitting);
-    weighted(Method::Extended, a, choice, truncation, |row, level, i| {
-        row.add_neighbours(level, i);
-        row.add_distant(level);
-        row.weigh(level, i);
-    })
+    weighted(
+        WeightMethod::Extended,
+        a,
+        choice,
+        truncation,
+        |row, level, i| {
+            row.add_neighbours(level, i);
+            row.add_distant(level);
+            row.weigh(level, i);
+        },
+    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
-use crate::operations::interpolate::Method;
+use crate::operations::interpolate::WeightMethod;
 
 /// What it says of itself.
 pub(super) const EXTENDED_I: InterpolationRegistration = InterpolationRegistration {
@@ -51,7 +51,13 @@ pub fn extended_i(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let choice = (strength.as_ref(), splitting);
-    weighted(Method::ExtendedI, a, choice, truncation, extended_i_row)
+    weighted(
+        WeightMethod::ExtendedI,
+        a,
+        choice,
+        truncation,
+        extended_i_row,
+    )
 }
 
 /// The weights of one fine unknown.

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::linop::Size;
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
-use crate::operations::interpolate::{self as operations, Coarse, Method};
+use crate::operations::interpolate::{self as operations, Coarse, WeightMethod};
 
 /// The strong couplings and the coarse unknowns.
 type Choice<'a> = (&'a Pattern, &'a Splitting);
@@ -15,7 +15,7 @@ type Choice<'a> = (&'a Pattern, &'a Splitting);
 /// The prolongation to all unknowns: by the device that has the matrix, else by the host, where
 /// `fine(row, level, i)` makes the entries of a fine unknown.
 pub(super) fn weighted(
-    method: Method,
+    method: WeightMethod,
     a: &Csr<f64>,
     choice: Choice<'_>,
     truncation: &Truncation,
@@ -42,7 +42,7 @@ pub(super) fn weighted_by_host(
 /// The same for the coarse unknowns of another choice alone.
 pub(super) fn weighted_to(
     points: &Splitting,
-    method: Method,
+    method: WeightMethod,
     a: &Csr<f64>,
     choice: Choice<'_>,
     truncation: &Truncation,
@@ -101,7 +101,7 @@ fn rows(
 /// The prolongation made by a device; none for a matrix of the host.
 fn on_device(
     points: Option<&Splitting>,
-    method: Method,
+    method: WeightMethod,
     a: &Csr<f64>,
     (strength, splitting): Choice<'_>,
     truncation: &Truncation,

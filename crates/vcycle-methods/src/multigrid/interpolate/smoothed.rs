@@ -121,7 +121,7 @@ pub fn smoothed(
         let bound = filter.map(|_| matrix.bound());
         return matrix.smoothed(tentative, damping(omega, radius, bound)?);
     }
-    let kept = Kept::new(a, filter.map(Arc::as_ref))?;
+    let kept = FilteredMatrix::new(a, filter.map(Arc::as_ref))?;
     let factor = damping(omega, radius, filter.map(|_| kept.bound))?;
     let blocks = match filter {
         None => in_blocks(a, tentative, block),
@@ -159,7 +159,7 @@ struct Pivot {
 }
 
 /// `A_F`, whose entries but those of the diagonal are entries of `A`.
-struct Kept<'a> {
+struct FilteredMatrix<'a> {
     a: &'a Csr<f64>,
     filter: Option<&'a Pattern>,
     pivots: Vec<Pivot>,
@@ -167,7 +167,7 @@ struct Kept<'a> {
     bound: f64,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> FilteredMatrix<'a> {
     fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Result<Self> {
         if let Some(filter) = filter {
             check_size("strength of couplings", a.size(), filter.size())?;

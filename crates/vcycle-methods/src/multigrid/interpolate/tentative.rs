@@ -67,7 +67,7 @@ pub fn tentative(
         let t = constants(aggregates, block_size, executor)?;
         return Ok((t, Vec::new()));
     }
-    let groups = Groups::new(aggregates, near_nullspace.len(), block_size);
+    let groups = GroupFactors::new(aggregates, near_nullspace.len(), block_size);
     let mut factors = zeroed(executor, groups.offsets[aggregates.count])?;
     fill_rows(executor, &groups.offsets, &mut factors, |group, out| {
         groups.factorise(group, near_nullspace, out);
@@ -125,7 +125,7 @@ fn constants(aggregates: &Aggregates, block_size: usize, executor: &Executor) ->
 }
 
 /// The nodes of each aggregate, and where its factors `Q` (row by row) and then `R` lie.
-struct Groups<'a> {
+struct GroupFactors<'a> {
     aggregates: &'a Aggregates,
     vectors: usize,
     block_size: usize,
@@ -139,7 +139,7 @@ struct Groups<'a> {
     offsets: Vec<usize>,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> GroupFactors<'a> {
     fn new(aggregates: &'a Aggregates, vectors: usize, block_size: usize) -> Self {
         let mut starts = vec![0; aggregates.count + 1];
         let mut places = vec![0; aggregates.aggregate.len()];

@@ -8,7 +8,7 @@ use super::truncation::{Truncation, truncate};
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
-use crate::operations::interpolate::Method;
+use crate::operations::interpolate::WeightMethod;
 
 /// Two-stage interpolation for aggressive coarsening (Yang 2010), `P = P_1 P_2`.
 ///
@@ -46,7 +46,7 @@ pub fn two_stage(
     let choice = (strength.as_ref(), second);
     let far = weighted_to(
         first,
-        Method::ExtendedI,
+        WeightMethod::ExtendedI,
         a,
         choice,
         truncation,

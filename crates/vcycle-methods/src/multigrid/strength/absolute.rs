@@ -36,8 +36,8 @@ impl Measure for Absolute {
         self.connections
     }
 
-    fn on_device(&self) -> Option<operations::Measure> {
-        Some(operations::Measure::Absolute)
+    fn on_device(&self) -> Option<operations::DeviceMeasure> {
+        Some(operations::DeviceMeasure::Absolute)
     }
 
     fn reference(&self, a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {

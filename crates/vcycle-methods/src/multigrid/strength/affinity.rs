@@ -141,7 +141,7 @@ impl Affinity {
         for sweep in 0..self.sweeps {
             self.each_piece(a, lanes, &mut next, |rows, part| {
                 part.copy_from_slice(&x[rows.start * lanes..rows.end * lanes]);
-                let piece = Piece {
+                let piece = RelaxedRows {
                     a: a.at_hand(),
                     lanes,
                     rows,
@@ -173,7 +173,7 @@ impl Affinity {
 }
 
 /// Rows that are relaxed one after the other.
-struct Piece<'a> {
+struct RelaxedRows<'a> {
     a: CsrArrays<'a, f64>,
     lanes: usize,
     rows: Range<usize>,
@@ -181,7 +181,7 @@ struct Piece<'a> {
     others: &'a [Lane],
 }
 
-impl Piece<'_> {
+impl RelaxedRows<'_> {
     fn relax(&self, forwards: bool, own: &mut [Lane]) {
         for step in 0..self.rows.len() {
             let row = match forwards {

@@ -44,8 +44,8 @@ impl Measure for Classical {
         self.connections
     }
 
-    fn on_device(&self) -> Option<operations::Measure> {
-        Some(operations::Measure::Classical {
+    fn on_device(&self) -> Option<operations::DeviceMeasure> {
+        Some(operations::DeviceMeasure::Classical {
             max_row_sum: self.max_row_sum,
         })
     }

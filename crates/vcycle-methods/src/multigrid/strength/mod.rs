@@ -107,7 +107,7 @@ trait Measure: Sync {
     fn connections(&self) -> Option<f64>;
 
     /// The same for a device; none where that has no kernels.
-    fn on_device(&self) -> Option<operations::Measure> {
+    fn on_device(&self) -> Option<operations::DeviceMeasure> {
         None
     }
 

@@ -47,8 +47,8 @@ impl Measure for Mutual {
         self.connections
     }
 
-    fn on_device(&self) -> Option<operations::Measure> {
-        Some(operations::Measure::Mutual)
+    fn on_device(&self) -> Option<operations::DeviceMeasure> {
+        Some(operations::DeviceMeasure::Mutual)
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {

@@ -44,8 +44,8 @@ impl Measure for Symmetric {
         self.connections
     }
 
-    fn on_device(&self) -> Option<operations::Measure> {
-        Some(operations::Measure::Symmetric)
+    fn on_device(&self) -> Option<operations::DeviceMeasure> {
+        Some(operations::DeviceMeasure::Symmetric)
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {

@@ -3,22 +3,22 @@
 use super::number;
 use super::text::Text;
 use crate::error::{Fault, Place, Problem};
-use crate::io::triplets::Symmetry;
+use crate::io::triplets::EntrySymmetry;
 use crate::linop::Size;
 
 /// What a Matrix Market file says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub(super) layout: Layout,
-    pub(super) field: Values,
-    pub(super) symmetry: Symmetry,
+    pub(super) layout: FileLayout,
+    pub(super) field: ValueKind,
+    pub(super) symmetry: EntrySymmetry,
     pub(super) size: Size,
     /// Stored values; one triangle of a symmetric matrix.
     pub(super) entries: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum FileLayout {
     /// `row column value` on each line.
     Coordinate,
     /// All values, column by column.
@@ -27,7 +27,7 @@ pub(super) enum Layout {
 
 /// What values an entry has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Values {
+pub(super) enum ValueKind {
     Real,
     Integer,
     Complex,
@@ -45,15 +45,19 @@ impl Header {
         };
         let wrong = |reason: &str| Problem::SizeLine(reason.to_owned()).at(place);
         let (size, entries) = match (layout, numbers(&line)?.as_slice()) {
-            (Layout::Coordinate, &[rows, cols, entries]) => (Size::new(rows, cols), Some(entries)),
-            (Layout::Array, &[rows, cols]) => {
+            (FileLayout::Coordinate, &[rows, cols, entries]) => {
+                (Size::new(rows, cols), Some(entries))
+            }
+            (FileLayout::Array, &[rows, cols]) => {
                 let size = Size::new(rows, cols);
                 (size, stored(size, symmetry))
             }
-            (Layout::Coordinate, _) => return Err(wrong("rows, columns and entries are needed")),
-            (Layout::Array, _) => return Err(wrong("rows and columns are needed")),
+            (FileLayout::Coordinate, _) => {
+                return Err(wrong("rows, columns and entries are needed"));
+            }
+            (FileLayout::Array, _) => return Err(wrong("rows and columns are needed")),
         };
-        if symmetry != Symmetry::General && size.rows != size.cols {
+        if symmetry != EntrySymmetry::General && size.rows != size.cols {
             return Err(wrong("only a square matrix can be symmetric"));
         }
         if size.rows.max(size.cols) > u32::MAX as usize {
@@ -71,13 +75,13 @@ impl Header {
     /// Fails if `bytes` of text are too short for the entries announced.
     pub(super) fn check_length(&self, bytes: u64) -> Result<(), Problem> {
         let value = match self.field {
-            Values::Real | Values::Integer => 2,
-            Values::Complex => 4,
-            Values::Pattern => 0,
+            ValueKind::Real | ValueKind::Integer => 2,
+            ValueKind::Complex => 4,
+            ValueKind::Pattern => 0,
         };
         let shortest = match self.layout {
-            Layout::Coordinate => 4 + value,
-            Layout::Array => value,
+            FileLayout::Coordinate => 4 + value,
+            FileLayout::Array => value,
         };
         // The last line may lack its end.
         let most = usize::try_from((bytes + 1) / shortest).unwrap_or(usize::MAX);
@@ -91,7 +95,7 @@ impl Header {
     }
 }
 
-fn banner(text: &mut Text) -> Result<(Layout, Values, Symmetry), Fault> {
+fn banner(text: &mut Text) -> Result<(FileLayout, ValueKind, EntrySymmetry), Fault> {
     let place = Place { line: 1, column: 1 };
     let wrong = |reason: String| Problem::Banner(reason).at(place);
     let line = text
@@ -106,27 +110,27 @@ fn banner(text: &mut Text) -> Result<(Layout, Values, Symmetry), Fault> {
         )));
     };
     let layout = match layout {
-        "coordinate" => Layout::Coordinate,
-        "array" => Layout::Array,
+        "coordinate" => FileLayout::Coordinate,
+        "array" => FileLayout::Array,
         other => return Err(wrong(format!("unknown format `{other}`"))),
     };
     let field = match field {
-        "real" | "double" => Values::Real,
-        "integer" => Values::Integer,
-        "complex" => Values::Complex,
-        "pattern" => Values::Pattern,
+        "real" | "double" => ValueKind::Real,
+        "integer" => ValueKind::Integer,
+        "complex" => ValueKind::Complex,
+        "pattern" => ValueKind::Pattern,
         other => return Err(wrong(format!("unknown field `{other}`"))),
     };
     let symmetry = match symmetry {
-        "general" => Symmetry::General,
-        "symmetric" => Symmetry::Symmetric,
-        "skew-symmetric" => Symmetry::Skew,
-        "hermitian" => Symmetry::Hermitian,
+        "general" => EntrySymmetry::General,
+        "symmetric" => EntrySymmetry::Symmetric,
+        "skew-symmetric" => EntrySymmetry::Skew,
+        "hermitian" => EntrySymmetry::Hermitian,
         other => return Err(wrong(format!("unknown symmetry `{other}`"))),
     };
-    let valued = layout == Layout::Array || symmetry == Symmetry::Skew;
-    let meaningless = (field == Values::Pattern && valued)
-        || (field != Values::Complex && symmetry == Symmetry::Hermitian);
+    let valued = layout == FileLayout::Array || symmetry == EntrySymmetry::Skew;
+    let meaningless = (field == ValueKind::Pattern && valued)
+        || (field != ValueKind::Complex && symmetry == EntrySymmetry::Hermitian);
     match meaningless {
         true => Err(wrong(format!("`{}` has no meaning", words[2..].join(" ")))),
         false => Ok((layout, field, symmetry)),
@@ -159,11 +163,11 @@ fn numbers(line: &[u8]) -> Result<Vec<usize>, Fault> {
 }
 
 /// How many values an array has; `None` if too many to count.
-fn stored(size: Size, symmetry: Symmetry) -> Option<usize> {
+fn stored(size: Size, symmetry: EntrySymmetry) -> Option<usize> {
     match symmetry {
-        Symmetry::General => size.rows.checked_mul(size.cols),
-        Symmetry::Skew => Some(size.rows.checked_mul(size.rows.saturating_sub(1))? / 2),
-        Symmetry::Symmetric | Symmetry::Hermitian => {
+        EntrySymmetry::General => size.rows.checked_mul(size.cols),
+        EntrySymmetry::Skew => Some(size.rows.checked_mul(size.rows.saturating_sub(1))? / 2),
+        EntrySymmetry::Symmetric | EntrySymmetry::Hermitian => {
             Some(size.rows.checked_mul(size.rows.checked_add(1)?)? / 2)
         }
     }
@@ -185,9 +189,12 @@ mod tests {
         let header = header.unwrap();
         assert_eq!(
             (header.layout, header.field),
-            (Layout::Array, Values::Complex)
+            (FileLayout::Array, ValueKind::Complex)
         );
-        assert_eq!((header.symmetry, header.entries), (Symmetry::Hermitian, 6));
+        assert_eq!(
+            (header.symmetry, header.entries),
+            (EntrySymmetry::Hermitian, 6)
+        );
         let header = read("%%MatrixMarket matrix array real skew-symmetric\n3 3\n").unwrap();
         assert_eq!(header.entries, 3);
     }

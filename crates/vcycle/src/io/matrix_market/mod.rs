@@ -11,14 +11,14 @@ mod write;
 
 use std::path::Path;
 
-use header::{Header, Layout, Values};
-use parse::{Piece, Value};
+use header::{FileLayout, Header, ValueKind};
+use parse::{ParsedPiece, ParsedValue};
 use text::Text;
 pub(super) use write::{write_matrix, write_vector};
 
 use super::compression::{self, Compression, Meter};
 use super::memory::{filled, reserve};
-use super::triplets::{self, Symmetry, Triplets, check_plausible};
+use super::triplets::{self, EntrySymmetry, Triplets, check_plausible};
 use super::{AnyMatrix, AnyVector, Progress};
 use crate::error::{Fault, Problem};
 use crate::executor::Executor;
@@ -36,7 +36,7 @@ pub(super) fn read_matrix(
 ) -> Result<AnyMatrix, Fault> {
     let mut file = MatrixFile::open(path, compression, executor, progress)?;
     Ok(match file.header.field {
-        Values::Complex => AnyMatrix::Complex(file.matrix(duplicates)?),
+        ValueKind::Complex => AnyMatrix::Complex(file.matrix(duplicates)?),
         _ => AnyMatrix::Real(file.matrix(duplicates)?),
     })
 }
@@ -50,7 +50,7 @@ pub(super) fn read_vector(
     let mut unseen = |_: Progress| {};
     let mut file = MatrixFile::open(path, compression, executor, &mut unseen)?;
     Ok(match file.header.field {
-        Values::Complex => AnyVector::Complex(file.vector()?),
+        ValueKind::Complex => AnyVector::Complex(file.vector()?),
         _ => AnyVector::Real(file.vector()?),
     })
 }
@@ -86,19 +86,19 @@ impl<'a> MatrixFile<'a> {
         })
     }
 
-    fn matrix<T: Value>(&mut self, duplicates: Duplicates) -> Result<Csr<T>, Fault> {
+    fn matrix<T: ParsedValue>(&mut self, duplicates: Duplicates) -> Result<Csr<T>, Fault> {
         let Header { size, symmetry, .. } = self.header;
         let pieces = match self.header.layout {
-            Layout::Coordinate => self.pieces()?,
-            Layout::Array => vec![self.array_entries()?],
+            FileLayout::Coordinate => self.pieces()?,
+            FileLayout::Array => vec![self.array_entries()?],
         };
         let matrix = triplets::assemble(self.executor, size, pieces, symmetry, duplicates)?;
         Ok(matrix)
     }
 
-    fn vector<T: Value>(&mut self) -> Result<Vector<T>, Fault> {
+    fn vector<T: ParsedValue>(&mut self) -> Result<Vector<T>, Fault> {
         let Header { size, symmetry, .. } = self.header;
-        if self.header.layout == Layout::Coordinate || symmetry != Symmetry::General {
+        if self.header.layout == FileLayout::Coordinate || symmetry != EntrySymmetry::General {
             let matrix = self.matrix::<T>(Duplicates::Refuse)?;
             return Ok(dense(self.executor, &matrix)?);
         }
@@ -111,7 +111,7 @@ impl<'a> MatrixFile<'a> {
     }
 
     /// The values of an array as entries.
-    fn array_entries<T: Value>(&mut self) -> Result<Triplets<T>, Fault> {
+    fn array_entries<T: ParsedValue>(&mut self) -> Result<Triplets<T>, Fault> {
         let Header { size, symmetry, .. } = self.header;
         let values = self.pieces::<Vec<T>>()?.concat();
         let positions = || array_positions(size, symmetry);
@@ -125,7 +125,7 @@ impl<'a> MatrixFile<'a> {
     }
 
     /// Parses the rest of the file, reading one block ahead.
-    fn pieces<P: Piece>(&mut self) -> Result<Vec<P>, Fault> {
+    fn pieces<P: ParsedPiece>(&mut self) -> Result<Vec<P>, Fault> {
         let expected = self.header.entries;
         let mut all = Vec::new();
         let mut found = 0;
@@ -143,7 +143,7 @@ impl<'a> MatrixFile<'a> {
             };
             let (pieces, block_lines) = parsed?;
             let missing = expected - found;
-            found += pieces.iter().map(Piece::len).sum::<usize>();
+            found += pieces.iter().map(ParsedPiece::len).sum::<usize>();
             if found > expected {
                 let place = parse::line_of_entry(&block, lines, missing);
                 return Err(Problem::TooManyEntries { expected, found }.at(place));
@@ -164,19 +164,19 @@ impl<'a> MatrixFile<'a> {
 }
 
 /// Row and column of the values of an array, column by column.
-fn array_positions(size: Size, symmetry: Symmetry) -> impl Iterator<Item = (usize, usize)> {
+fn array_positions(size: Size, symmetry: EntrySymmetry) -> impl Iterator<Item = (usize, usize)> {
     (0..size.cols).flat_map(move |col| {
         let first = match symmetry {
-            Symmetry::General => 0,
-            Symmetry::Skew => col + 1,
-            Symmetry::Symmetric | Symmetry::Hermitian => col,
+            EntrySymmetry::General => 0,
+            EntrySymmetry::Skew => col + 1,
+            EntrySymmetry::Symmetric | EntrySymmetry::Hermitian => col,
         };
         (first..size.rows).map(move |row| (row, col))
     })
 }
 
 /// A sparse matrix as a dense block.
-fn dense<T: Value>(executor: &Executor, matrix: &Csr<T>) -> Result<Vector<T>, Problem> {
+fn dense<T: ParsedValue>(executor: &Executor, matrix: &Csr<T>) -> Result<Vector<T>, Problem> {
     let Size { rows, cols } = matrix.size();
     let length = rows.saturating_mul(cols);
     check_plausible(

@@ -1,50 +1,50 @@
 //! Lines of entries, parsed by all threads at once.
 
-use super::header::{Header, Values};
+use super::header::{Header, ValueKind};
 use super::number;
 use super::text::{line_ends, pieces};
 use crate::error::{Fault, Place, Problem};
 use crate::executor::Executor;
 use crate::io::memory::reserve;
-use crate::io::triplets::{Symmetry, Triplets};
+use crate::io::triplets::{EntrySymmetry, Triplets};
 use crate::scalar::{Field, c64};
 
 /// Bytes of text that one thread parses at a time.
 const PIECE: usize = 1 << 20;
 
 /// A type that entries of a file are read into.
-pub(super) trait Value: Field {
+pub(super) trait ParsedValue: Field {
     /// Reads the words of one value.
-    fn read(cursor: &mut Cursor<'_>, field: Values) -> Result<Self, Problem>;
+    fn read(cursor: &mut Cursor<'_>, field: ValueKind) -> Result<Self, Problem>;
 }
 
-impl Value for f64 {
+impl ParsedValue for f64 {
     #[inline(always)]
-    fn read(cursor: &mut Cursor<'_>, field: Values) -> Result<f64, Problem> {
+    fn read(cursor: &mut Cursor<'_>, field: ValueKind) -> Result<f64, Problem> {
         match field {
-            Values::Pattern => Ok(1.0),
-            Values::Integer => cursor.whole_number(),
-            Values::Real | Values::Complex => cursor.number(),
+            ValueKind::Pattern => Ok(1.0),
+            ValueKind::Integer => cursor.whole_number(),
+            ValueKind::Real | ValueKind::Complex => cursor.number(),
         }
     }
 }
 
-impl Value for c64 {
+impl ParsedValue for c64 {
     #[inline(always)]
-    fn read(cursor: &mut Cursor<'_>, _: Values) -> Result<c64, Problem> {
+    fn read(cursor: &mut Cursor<'_>, _: ValueKind) -> Result<c64, Problem> {
         Ok(c64::new(cursor.number()?, cursor.number()?))
     }
 }
 
 /// What a piece of text is parsed to.
-pub(super) trait Piece: Sized + Send {
+pub(super) trait ParsedPiece: Sized + Send {
     /// Parses whole lines.
     fn parse(text: &[u8], lines: usize, header: &Header) -> Result<Self, (usize, Problem)>;
     /// Entries in it.
     fn len(&self) -> usize;
 }
 
-impl<T: Value> Piece for Triplets<T> {
+impl<T: ParsedValue> ParsedPiece for Triplets<T> {
     fn parse(text: &[u8], lines: usize, header: &Header) -> Result<Self, (usize, Problem)> {
         let nowhere = |problem| (0, problem);
         let mut rows = reserve(lines).map_err(nowhere)?;
@@ -66,7 +66,7 @@ impl<T: Value> Piece for Triplets<T> {
 }
 
 /// The values of an array.
-impl<T: Value> Piece for Vec<T> {
+impl<T: ParsedValue> ParsedPiece for Vec<T> {
     fn parse(text: &[u8], lines: usize, header: &Header) -> Result<Self, (usize, Problem)> {
         let mut values = reserve(lines).map_err(|problem| (0, problem))?;
         each_line(text, |cursor| {
@@ -88,7 +88,7 @@ impl<T: Value> Piece for Vec<T> {
 }
 
 /// Parses a block of whole lines; `before` lines precede it. Returns the number of its lines.
-pub(super) fn block<P: Piece>(
+pub(super) fn block<P: ParsedPiece>(
     executor: &Executor,
     text: &[u8],
     header: &Header,
@@ -159,7 +159,10 @@ fn each_line(
 
 /// One line of a coordinate file; indices from 0.
 #[inline(always)]
-fn entry<T: Value>(cursor: &mut Cursor<'_>, header: &Header) -> Result<(u32, u32, T), Problem> {
+fn entry<T: ParsedValue>(
+    cursor: &mut Cursor<'_>,
+    header: &Header,
+) -> Result<(u32, u32, T), Problem> {
     let start = cursor.at;
     let row = cursor.index("row", header.size.rows)?;
     let column = cursor.index("column", header.size.cols)?;
@@ -184,19 +187,19 @@ fn entry<T: Value>(cursor: &mut Cursor<'_>, header: &Header) -> Result<(u32, u32
 /// What is wrong with an entry in view of the symmetry announced; indices from 1.
 #[inline(always)]
 pub(super) fn symmetry_problem<T: Field>(
-    symmetry: Symmetry,
+    symmetry: EntrySymmetry,
     row: u32,
     column: u32,
     value: T,
 ) -> Option<Problem> {
     let reason = match symmetry {
-        Symmetry::General => return None,
+        EntrySymmetry::General => return None,
         _ if row > column => return None,
         _ if row < column => "is above the diagonal",
-        Symmetry::Symmetric => return None,
-        Symmetry::Skew => "is on the diagonal",
-        Symmetry::Hermitian if value.conj() != value => "is on the diagonal and not real",
-        Symmetry::Hermitian => return None,
+        EntrySymmetry::Symmetric => return None,
+        EntrySymmetry::Skew => "is on the diagonal",
+        EntrySymmetry::Hermitian if value.conj() != value => "is on the diagonal and not real",
+        EntrySymmetry::Hermitian => return None,
     };
     Some(Problem::Symmetry {
         row: row as usize,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::super::triplets::Symmetry;
+use super::super::triplets::EntrySymmetry;
 use crate::error::Problem;
 use crate::executor::Executor;
 use crate::matrix::Csr;
@@ -18,7 +18,8 @@ pub(in crate::io) fn write_matrix<T: Scalar>(
     matrix: &Csr<T>,
 ) -> Result<(), Problem> {
     let symmetry = symmetry_of(matrix);
-    let kept = |row: usize, column: u32| symmetry == Symmetry::General || column as usize <= row;
+    let kept =
+        |row: usize, column: u32| symmetry == EntrySymmetry::General || column as usize <= row;
     let count_row = |row: usize| {
         let (columns, _) = matrix.row(row);
         columns.iter().filter(|&&column| kept(row, column)).count()
@@ -52,7 +53,7 @@ pub(in crate::io) fn write_vector<T: Scalar>(
     vector: &Vector<T>,
 ) -> Result<(), Problem> {
     let values = &vector.to_vec()[..];
-    banner::<T>(out, "array", Symmetry::General)?;
+    banner::<T>(out, "array", EntrySymmetry::General)?;
     writeln!(out, "{} {}", vector.rows(), vector.cols())?;
     let positions = 0..values.len();
     let parts = positions.clone().step_by(ENTRIES);
@@ -88,7 +89,11 @@ fn in_order(
     Ok(())
 }
 
-fn banner<T: Scalar>(out: &mut dyn Write, layout: &str, symmetry: Symmetry) -> Result<(), Problem> {
+fn banner<T: Scalar>(
+    out: &mut dyn Write,
+    layout: &str,
+    symmetry: EntrySymmetry,
+) -> Result<(), Problem> {
     let field = match T::KIND.is_complex() {
         true => "complex",
         false => "real",
@@ -125,23 +130,23 @@ fn row_ranges(offsets: &[usize]) -> Vec<Range> {
     ranges
 }
 
-fn symmetry_of<T: Scalar>(matrix: &Csr<T>) -> Symmetry {
-    let candidates: &[Symmetry] = match T::KIND.is_complex() {
-        true => &[Symmetry::Hermitian, Symmetry::Symmetric],
-        false => &[Symmetry::Symmetric],
+fn symmetry_of<T: Scalar>(matrix: &Csr<T>) -> EntrySymmetry {
+    let candidates: &[EntrySymmetry] = match T::KIND.is_complex() {
+        true => &[EntrySymmetry::Hermitian, EntrySymmetry::Symmetric],
+        false => &[EntrySymmetry::Symmetric],
     };
     let found = candidates.iter().find(|&&symmetry| has(matrix, symmetry));
-    found.copied().unwrap_or(Symmetry::General)
+    found.copied().unwrap_or(EntrySymmetry::General)
 }
 
 /// Whether every entry has its mirror image, bit for bit.
-fn has<T: Scalar>(matrix: &Csr<T>, symmetry: Symmetry) -> bool {
+fn has<T: Scalar>(matrix: &Csr<T>, symmetry: EntrySymmetry) -> bool {
     let size = matrix.size();
     let bits = |value: c64| (value.re.to_bits(), value.im.to_bits());
     let mirrored = |row: usize, column: u32, value: T| {
         let own = value.to_c64();
         if column as usize == row {
-            return symmetry != Symmetry::Hermitian || own.im == 0.0;
+            return symmetry != EntrySymmetry::Hermitian || own.im == 0.0;
         }
         let other = matrix.entry(column as usize, row);
         other.is_some_and(|other| bits(symmetry.mirror(other.to_c64())) == bits(own))

@@ -54,8 +54,8 @@ fn names_decide() {
         assert!(error.to_string().contains(expected), "{error}");
     }
     assert!(matches!(
-        Format::of(Path::new("A.MTX.GZ")),
-        Ok(Format::MatrixMarket(Compression::Gzip))
+        FileFormat::of(Path::new("A.MTX.GZ")),
+        Ok(FileFormat::MatrixMarket(Compression::Gzip))
     ));
 }
 

@@ -132,7 +132,7 @@ pub fn bamg(
     parameters: &Bamg,
 ) -> Result<(Csr<f64>, Splitting)> {
     parameters.check()?;
-    let level = Level {
+    let level = FittedLevel {
         strength,
         coarse: &splitting.coarse_index,
         vectors,
@@ -149,7 +149,7 @@ pub fn bamg(
         executor,
         &bounds,
         bytes,
-        Scratch::default,
+        FitScratch::default,
         |scratch, i, out: &mut Rows<f64>| {
             let promoted = !level.weigh(scratch, i);
             out.reserve(executor, scratch.entries.len() + 1)?;
@@ -192,7 +192,7 @@ fn renumbered(by_unknown: &Csr<f64>, chosen: &Splitting) -> Result<Csr<f64>> {
     Ok(arrays.into_csr(executor, size))
 }
 
-struct Level<'a> {
+struct FittedLevel<'a> {
     strength: &'a Pattern,
     coarse: &'a [u32],
     vectors: &'a [Vec<f64>],
@@ -200,14 +200,14 @@ struct Level<'a> {
 }
 
 #[derive(Default)]
-struct Scratch {
+struct FitScratch {
     neighbours: Neighbours,
     basis: Basis,
     /// Unknowns, not yet their coarse numbers, and weights; sorted.
     entries: Vec<(u32, f64)>,
 }
 
-impl Level<'_> {
+impl FittedLevel<'_> {
     fn check(&self) -> Result<()> {
         let rows = Size::new(self.strength.size().rows, 1);
         let found = Size::new(self.coarse.len(), 1);
@@ -233,7 +233,7 @@ impl Level<'_> {
     }
 
     /// Finds the entries of a row; says whether that worked. Coarse unknowns have none here.
-    fn weigh(&self, scratch: &mut Scratch, i: usize) -> bool {
+    fn weigh(&self, scratch: &mut FitScratch, i: usize) -> bool {
         scratch.entries.clear();
         let target = self.row(i);
         if self.coarse[i] != NONE || target.iter().all(|&value| value == 0.0) {
@@ -257,8 +257,8 @@ impl Level<'_> {
     }
 
     /// Weighs what is there; says whether that is good enough.
-    fn fits(&self, scratch: &mut Scratch, target: &[f64]) -> bool {
-        let Scratch {
+    fn fits(&self, scratch: &mut FitScratch, target: &[f64]) -> bool {
+        let FitScratch {
             neighbours,
             basis,
             entries,
