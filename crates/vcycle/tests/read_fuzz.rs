@@ -209,6 +209,30 @@ fn damaged_archives() {
     read_damaged("archive.npz", &bytes, 15, 3000);
 }
 
+/// A header of 4 GiB, and an array of 8 TiB, in files of a hundred bytes.
+#[test]
+fn arrays_that_claim_more_than_there_is() {
+    let _turn = TURN.lock();
+    LARGEST_REQUEST.store(0, Ordering::Relaxed);
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,), }";
+    let length = (header.len() as u16).to_le_bytes();
+    let array = [
+        b"\x93NUMPY\x01\x00".as_slice(),
+        &length,
+        header.as_bytes(),
+        &[0; 16],
+    ];
+    let long_header = [b"\x93NUMPY\x02\x00".as_slice(), &[0xff; 4], &[b' '; 80]];
+    let path = path("claims.npy");
+    for bytes in [array.concat(), long_header.concat()] {
+        std::fs::write(&path, bytes).unwrap();
+        let result = io::read_vector(&path, &Executor::reference());
+        assert!(matches!(result, Err(Error::File(_))));
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(LARGEST_REQUEST.load(Ordering::Relaxed) < LARGEST);
+}
+
 #[test]
 fn damaged_arrays() {
     let path = path("original.npy");

@@ -1,7 +1,9 @@
 //! NumPy arrays.
 //!
-//! The format: NumPy enhancement proposal 1, "A simple file format for NumPy arrays". Written here because the crate
-//! `npyz` (0.9) takes the memory that the length of a header claims, up to 4 GiB, before it reads the header.
+//! The format: NumPy enhancement proposal 1, "A simple file format for NumPy arrays". Written here because crates take
+//! the memory that a file claims before they read it: `npyz` (0.9.1, `header.rs`, `read_header`) and `ndarray-npy`
+//! (0.10.0, `npy/header.rs`) up to 4 GiB for the header, the latter also any length that the shape has
+//! (`npy/elements/num.rs`). `tests/read_fuzz.rs` has such files (`arrays_that_claim_more_than_there_is`).
 
 use std::io::{Read, Write};
 use std::path::Path;
