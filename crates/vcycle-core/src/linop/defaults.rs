@@ -1,6 +1,8 @@
 //! What [`LinOp`] does by default. The operator is behind closures, so that this is compiled for the types of
 //! vectors and not once more for every operator.
 
+use vcycle_kernels::compiled_fn;
+
 use std::fmt::Debug;
 
 use super::LinOp;
@@ -9,37 +11,41 @@ use crate::scalar::Scalar;
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
 
-/// `y = alpha A x + beta y`, where `apply` makes `A x`.
-pub(super) fn apply_advanced<Y: Scalar>(
-    apply: &dyn Fn(&mut Vector<Y>) -> Result<()>,
-    alpha: Coefficient<'_, Y>,
-    beta: Coefficient<'_, Y>,
-    y: &mut Vector<Y>,
-    ws: &Workspace,
-) -> Result<()> {
-    let mut product = ws.vector_like::<Y, Y>(y)?;
-    apply(&mut product)?;
-    y.axpby(alpha, &product, beta)
+compiled_fn! {
+    /// `y = alpha A x + beta y`, where `apply` makes `A x`.
+    pub(super) fn apply_advanced[any Y: Scalar](
+        apply: &dyn Fn(&mut Vector<Y>) -> Result<()>,
+        alpha: Coefficient<'_, Y>,
+        beta: Coefficient<'_, Y>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut product = ws.vector_like::<Y, Y>(y)?;
+        apply(&mut product)?;
+        y.axpby(alpha, &product, beta)
+    }
 }
 
 /// Adds the product with the first vector to the second.
 type Add<'a, X, Y> = &'a dyn Fn(&Vector<X>, &mut Vector<Y>) -> Result<()>;
 
-/// `sweeps` times `x += M (b - A x)`, where `add` adds `M r` to `x`.
-pub(super) fn improve<X: Scalar, Y: Scalar>(
-    add: Add<'_, X, Y>,
-    sweeps: usize,
-    a: &dyn LinOp<Y, X>,
-    b: &Vector<X>,
-    x: &mut Vector<Y>,
-    ws: &Workspace,
-) -> Result<()> {
-    let mut r = ws.vector_like::<X, X>(b)?;
-    for _ in 0..sweeps {
-        a.residual(b, x, &mut r, ws)?;
-        add(&r, x)?;
+compiled_fn! {
+    /// `sweeps` times `x += M (b - A x)`, where `add` adds `M r` to `x`.
+    pub(super) fn improve[any X: Scalar, Y: Scalar](
+        add: Add<'_, X, Y>,
+        sweeps: usize,
+        a: &dyn LinOp<Y, X>,
+        b: &Vector<X>,
+        x: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let mut r = ws.vector_like::<X, X>(b)?;
+        for _ in 0..sweeps {
+            a.residual(b, x, &mut r, ws)?;
+            add(&r, x)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The error of an operator that cannot be transposed.

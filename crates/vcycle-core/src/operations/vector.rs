@@ -60,12 +60,10 @@ compiled_fn! {
     }
 }
 
-compiled_fn! {
-    /// `y = x`, rounded.
-    pub(crate) fn copy[any S: Scalar, T: Scalar](x: &Vector<S>, y: &mut Vector<T>) -> Result<()> {
-        dispatch!(x.executor(), copy(x.host()?, y.host_mut()?), copy(x, y));
-        Ok(())
-    }
+/// `y = x`, rounded.
+pub(crate) fn copy<S: Scalar, T: Scalar>(x: &Vector<S>, y: &mut Vector<T>) -> Result<()> {
+    dispatch!(x.executor(), copy(x.host()?, y.host_mut()?), copy(x, y));
+    Ok(())
 }
 
 compiled_fn! {

@@ -9,6 +9,8 @@ mod kernel_tests;
 mod scalars;
 
 pub use crate::arrays::{Coefficient, Scalars, Vector};
+use vcycle_kernels::compiled;
+
 use num_traits::Zero;
 
 use crate::error::check_size;
@@ -33,14 +35,17 @@ impl<T: Scalar> Vector<T> {
 
     /// `self = x`, rounding where this type is narrower. Complex values cannot become real.
     pub fn copy_from<S: Scalar>(&mut self, x: &Vector<S>) -> Result<()> {
-        self.check("copy", x)?;
-        if S::KIND.is_complex() && !T::KIND.is_complex() {
-            return Err(Error::Conversion {
-                from: S::KIND,
-                to: T::KIND,
-            });
-        }
-        operations::copy(x, self)
+        compiled!(any S, T: fn(&Vector<S>, &mut Vector<T>) -> Result<()> = |x, y| {
+            y.check("copy", x)?;
+            // A constant: what cannot be copied is not compiled.
+            if const { S::KIND.is_complex() && !T::KIND.is_complex() } {
+                return Err(Error::Conversion {
+                    from: S::KIND,
+                    to: T::KIND,
+                });
+            }
+            operations::copy(x, y)
+        })(x, self)
     }
 
     /// `self += alpha x`.
@@ -158,26 +163,27 @@ impl<T: Scalar> Vector<T> {
     }
 
     fn check<S: Scalar>(&self, operation: &'static str, other: &Vector<S>) -> Result<()> {
-        if self.size() != other.size() {
-            return Err(Error::SizeMismatch {
-                operation,
-                expected: self.size(),
-                found: other.size(),
-            });
-        }
-        self.executor().check_same(other.executor(), operation)
+        let place = (self.executor(), other.executor());
+        check_alike(operation, (self.size(), other.size()), place)
     }
 
     fn check_scalars(&self, operation: &'static str, scalars: &Scalars<T>) -> Result<()> {
-        if scalars.len() == self.cols {
-            return Ok(());
-        }
-        Err(Error::SizeMismatch {
+        check_size(
             operation,
-            expected: Size::new(1, self.cols),
-            found: Size::new(1, scalars.len()),
-        })
+            Size::new(1, self.cols),
+            Size::new(1, scalars.len()),
+        )
     }
+}
+
+/// Whether vectors are of the same size and in the same place; without their types, so that it is compiled once.
+fn check_alike(
+    operation: &'static str,
+    (expected, found): (Size, Size),
+    (here, there): (&Executor, &Executor),
+) -> Result<()> {
+    check_size(operation, expected, found)?;
+    here.check_same(there, operation)
 }
 
 #[cfg(test)]
