@@ -4,7 +4,6 @@
 //! Methods name no backend. They call operations of vectors and matrices, and the executor of these decides where
 //! an operation runs. The library `vcycle` is the interface for users; this crate may change with every version.
 
-pub mod components;
 pub mod eigen;
 pub mod gallery;
 mod host_stages;

@@ -3,6 +3,11 @@
 //! Configuration files, the options of the program and their help, `vcycle config` and the reference
 //! of all options are made of these.
 
+use std::sync::Arc;
+
+use crate::linop::Factory;
+use crate::scalar::Mixes;
+
 /// A solver or preconditioner in words; the parameters, their keys and defaults are those of the struct
 /// it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,3 +90,25 @@ pub trait Component {
     /// What kind of operator it makes of a symmetric matrix.
     fn symmetry(&self) -> Symmetry;
 }
+
+/// A component that makes preconditioners.
+pub trait PreconditionerComponent: Component {
+    /// What makes the operator on vectors of `T`; compiled once, with this crate.
+    fn factory<T: Mixes<T, T>>(&self) -> Arc<dyn Factory<T>>;
+}
+
+/// Registers parameters that are a [`Factory`] as a preconditioner; stands in their own file.
+macro_rules! preconditioner {
+    ($parameters:ident) => {
+        impl crate::registration::PreconditionerComponent for $parameters {
+            fn factory<T: crate::scalar::Mixes<T, T>>(&self) -> std::sync::Arc<dyn crate::linop::Factory<T>> {
+                vcycle_kernels::compiled!(
+                    working T: fn(&$parameters) -> std::sync::Arc<dyn crate::linop::Factory<T>> = |own| {
+                        std::sync::Arc::new(own.to_owned())
+                    }
+                )(self)
+            }
+        }
+    };
+}
+pub(crate) use preconditioner;

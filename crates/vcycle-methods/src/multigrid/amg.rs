@@ -16,7 +16,7 @@ use super::test_space::TestSpaceSearch;
 use crate::error::{Error, Result};
 use crate::matrix::Facts;
 use crate::precision::Unit;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 
 /// The weakest of strong couplings, and the entries of a row of FSAI, where the near-nullspace has to
 /// be found: nearly all couplings count, and few unknowns are coarse.
@@ -399,3 +399,5 @@ impl Component for Amg {
         }
     }
 }
+
+preconditioner!(Amg);

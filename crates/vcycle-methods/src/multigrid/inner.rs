@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use super::coarsest::SolveCoarsest;
-use crate::components::{PreconditionerComponent, SolverComponent};
 use crate::linop::{AnyFactory, Factory, InPrecision};
 use crate::precond::{
     BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs,
     ParIlu, Polynomial, Sor, Ssor,
 };
-use crate::registration::{Component, Symmetry};
+use crate::registration::{Component, PreconditionerComponent, Symmetry};
 use crate::scalar::{bf16, f16};
 use crate::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Minres, PipeCg,
-    SolverFactory,
+    SolverComponent, SolverFactory,
 };
 use crate::stop::Stop;
 

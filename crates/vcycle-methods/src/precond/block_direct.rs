@@ -6,7 +6,7 @@ use super::square_entries;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::Mixes;
 
 /// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
@@ -57,6 +57,8 @@ impl Component for BlockDirect {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(BlockDirect);
 
 impl<T: Mixes<T, T>> Factory<T> for BlockDirect {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

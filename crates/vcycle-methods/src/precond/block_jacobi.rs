@@ -13,7 +13,7 @@ use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_app
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
 
@@ -83,6 +83,8 @@ impl Component for BlockJacobi {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(BlockJacobi);
 
 impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

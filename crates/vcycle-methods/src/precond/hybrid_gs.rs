@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// Gauss-Seidel within blocks of consecutive rows, Jacobi between them, from a zero guess: l1
@@ -77,6 +77,8 @@ impl Component for HybridGs {
         }
     }
 }
+
+preconditioner!(HybridGs);
 
 impl<T: Mixes<T, T>> Factory<T> for HybridGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -13,7 +13,7 @@ use crate::host_stages::IC0;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::on_host;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// The first shift tried after a breakdown; it doubles until the factorisation exists.
@@ -61,6 +61,8 @@ impl Component for Ic0 {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(Ic0);
 
 impl<T: Mixes<T, T>> Factory<T> for Ic0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -11,7 +11,7 @@ use crate::host_stages::ILU0;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Mixes, Scalar};
 
 /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
@@ -59,6 +59,8 @@ impl Component for Ilu0 {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(Ilu0);
 
 impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

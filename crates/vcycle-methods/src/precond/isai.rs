@@ -12,7 +12,7 @@ use crate::host_stages::ISAI;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::on_host;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
@@ -84,6 +84,8 @@ impl Component for Isai {
         }
     }
 }
+
+preconditioner!(Isai);
 
 impl<T: Mixes<T, T>> Factory<T> for Isai {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
 use crate::operations::entries::inverted;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -56,6 +56,8 @@ impl Component for Jacobi {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(Jacobi);
 
 impl<T: Mixes<T, T>> Factory<T> for Jacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

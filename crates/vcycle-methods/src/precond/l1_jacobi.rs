@@ -11,7 +11,7 @@ use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::entries::inverted;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
@@ -63,6 +63,8 @@ impl Component for L1Jacobi {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(L1Jacobi);
 
 impl<T: Mixes<T, T>> Factory<T> for L1Jacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -13,7 +13,7 @@ use crate::host_stages::COLOURS;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Mixes, Scalar};
 
 /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
@@ -78,6 +78,8 @@ impl Component for MulticolourGs {
         }
     }
 }
+
+preconditioner!(MulticolourGs);
 
 impl<T: Mixes<T, T>> Factory<T> for MulticolourGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -10,7 +10,7 @@ use crate::host_stages::PARILU;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::on_host;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
@@ -64,6 +64,8 @@ impl Component for ParIlu {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(ParIlu);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIlu {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

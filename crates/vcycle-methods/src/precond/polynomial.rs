@@ -6,7 +6,7 @@ use super::{ChebyshevBase, ChebyshevPolynomial};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::Mixes;
 
 /// The Chebyshev polynomial of a high degree `m` in the matrix, which needs its products alone
@@ -65,6 +65,8 @@ impl Component for Polynomial {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(Polynomial);
 
 impl<T: Mixes<T, T>> Factory<T> for Polynomial {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
@@ -69,6 +69,8 @@ impl Component for Sor {
         Symmetry::OneSided
     }
 }
+
+preconditioner!(Sor);
 
 impl<T: Mixes<T, T>> Factory<T> for Sor {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

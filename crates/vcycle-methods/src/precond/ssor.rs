@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
@@ -70,6 +70,8 @@ impl Component for Ssor {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(Ssor);
 
 impl<T: Mixes<T, T>> Factory<T> for Ssor {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -1,7 +1,7 @@
 //! Biconjugate gradients.
 
 use super::per_column::PerColumn;
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
 use crate::registration::{Component, Need, Registration, Symmetry};
@@ -45,6 +45,8 @@ impl Component for Bicg {
         Symmetry::Varying
     }
 }
+
+solver!(Bicg);
 
 impl<T: Scalar> Method<T> for Bicg {
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Stabilised biconjugate gradients.
 
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
@@ -42,6 +42,8 @@ impl Component for Bicgstab {
         Symmetry::Varying
     }
 }
+
+solver!(Bicgstab);
 
 impl<T: Scalar> Method<T> for Bicgstab {
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Conjugate gradients.
 
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
@@ -49,6 +49,8 @@ impl Component for Cg {
         Symmetry::Varying
     }
 }
+
+solver!(Cg);
 
 impl<T: Scalar> Method<T> for Cg {
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Conjugate gradients squared.
 
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
@@ -42,6 +42,8 @@ impl Component for Cgs {
         Symmetry::Varying
     }
 }
+
+solver!(Cgs);
 
 impl<T: Scalar> Method<T> for Cgs {
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Chebyshev iteration.
 
-use super::{Method, Run, spectrum};
+use super::{Method, Run, solver, spectrum};
 use crate::error::{Error, Result};
 use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
@@ -91,6 +91,8 @@ impl Component for Chebyshev {
         Symmetry::Symmetric
     }
 }
+
+solver!(Chebyshev);
 
 impl<T: Scalar> Method<T> for Chebyshev {
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Flexible conjugate gradients.
 
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Scalar;
@@ -45,6 +45,8 @@ impl Component for Fcg {
         Symmetry::Varying
     }
 }
+
+solver!(Fcg);
 
 impl<T: Scalar> Method<T> for Fcg {
     fn name(&self) -> &'static str {

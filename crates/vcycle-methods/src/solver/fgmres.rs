@@ -1,6 +1,6 @@
 //! Flexible generalised minimal residuals.
 
-use super::{Method, Run, gmres};
+use super::{Method, Run, gmres, solver};
 use crate::error::Result;
 use crate::registration::{Component, Registration, Symmetry};
 use crate::scalar::Scalar;
@@ -49,6 +49,8 @@ impl Component for Fgmres {
         Symmetry::Varying
     }
 }
+
+solver!(Fgmres);
 
 impl<T: Scalar> Method<T> for Fgmres {
     fn name(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! Generalised conjugate residuals.
 
 use super::basis::Basis;
-use super::{Method, Run, check_restart};
+use super::{Method, Run, check_restart, solver};
 use crate::error::Result;
 use crate::registration::{Component, Registration, Symmetry};
 use crate::scalar::Scalar;
@@ -52,6 +52,8 @@ impl Component for Gcr {
         Symmetry::Varying
     }
 }
+
+solver!(Gcr);
 
 impl<T: Scalar> Method<T> for Gcr {
     fn name(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use super::basis::Basis;
 use super::least_squares::LeastSquares;
 use super::per_column::PerColumn;
-use super::{Method, Run, check_restart};
+use super::{Method, Run, check_restart, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
 use crate::registration::{Component, Need, Registration, Symmetry};
@@ -59,6 +59,8 @@ impl Component for Gmres {
         Symmetry::Varying
     }
 }
+
+solver!(Gmres);
 
 impl<T: Scalar> Method<T> for Gmres {
     fn name(&self) -> &'static str {

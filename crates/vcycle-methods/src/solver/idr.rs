@@ -5,7 +5,7 @@ use num_traits::{Float, Zero};
 use super::basis::Basis;
 use super::per_column::PerColumn;
 use super::random::RandomVectors;
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
 use crate::registration::{Component, Need, Registration, Symmetry};
@@ -63,6 +63,8 @@ impl Component for Idr {
         Symmetry::Varying
     }
 }
+
+solver!(Idr);
 
 impl<T: Scalar> Method<T> for Idr {
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Iterative refinement.
 
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::registration::{Component, Registration, Symmetry};
 use crate::scalar::Scalar;
@@ -57,6 +57,8 @@ impl Component for Ir {
         Symmetry::Symmetric
     }
 }
+
+solver!(Ir);
 
 impl<T: Scalar> Method<T> for Ir {
     fn name(&self) -> &'static str {

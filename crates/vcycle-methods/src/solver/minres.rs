@@ -3,7 +3,7 @@
 use num_traits::Float;
 
 use super::per_column::PerColumn;
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
 use crate::registration::{Component, Need, Registration, Symmetry};
@@ -116,6 +116,8 @@ impl Component for Minres {
         Symmetry::Varying
     }
 }
+
+solver!(Minres);
 
 impl<T: Scalar> Method<T> for Minres {
     fn name(&self) -> &'static str {

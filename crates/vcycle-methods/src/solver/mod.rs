@@ -74,6 +74,7 @@ use crate::executor::{Executor, Workspace};
 use crate::linop::{
     Factory, Footprint, Identity, LinOp, Size, check_apply, check_size, check_square,
 };
+use crate::registration::Component;
 use crate::scalar::{Field, Real, Scalar};
 use crate::stop::{ColumnOutcome, Monitor, Outcome, Status, Stop};
 use crate::vector::{Coefficient, Scalars, Vector};
@@ -94,6 +95,28 @@ pub trait Method<T: Scalar>: Debug + Send + Sync {
     /// Only for what is no outcome of an iteration: a failing operator or executor.
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()>;
 }
+
+/// A component that is an iteration.
+pub trait SolverComponent: Component {
+    /// The iteration for vectors of `T`; compiled once, with this crate.
+    fn method<T: Scalar>(&self) -> Arc<dyn Method<T>>;
+}
+
+/// Registers parameters that are a [`Method`] as a solver; stands in their own file.
+macro_rules! solver {
+    ($parameters:ident) => {
+        impl crate::solver::SolverComponent for $parameters {
+            fn method<T: Scalar>(&self) -> std::sync::Arc<dyn Method<T>> {
+                vcycle_kernels::compiled!(
+                    working T: fn(&$parameters) -> std::sync::Arc<dyn Method<T>> = |own| {
+                        std::sync::Arc::new(own.to_owned())
+                    }
+                )(self)
+            }
+        }
+    };
+}
+use solver;
 
 /// A [`Method`] bound to a matrix, a preconditioner and a stopping criterion.
 ///

@@ -3,7 +3,7 @@
 use num_traits::Zero;
 
 use super::per_column::PerColumn;
-use super::{Method, Run};
+use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Scalar};
@@ -77,6 +77,8 @@ impl Component for PipeCg {
         Symmetry::Varying
     }
 }
+
+solver!(PipeCg);
 
 impl<T: Scalar> Method<T> for PipeCg {
     fn name(&self) -> &'static str {

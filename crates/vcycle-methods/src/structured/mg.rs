@@ -19,7 +19,7 @@ use crate::matrix::Csr;
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, Report, seen_as};
 use crate::operations::on_host;
 use crate::precision::{Precision, Unit};
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Kind, Mixes, Scalar};
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
@@ -233,6 +233,8 @@ impl Component for StructMg {
         self.cycle.symmetry()
     }
 }
+
+preconditioner!(StructMg);
 
 impl<T: Mixes<T, T>> Factory<T> for StructMg {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

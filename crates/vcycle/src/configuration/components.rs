@@ -15,15 +15,16 @@ use crate::precond::{
     BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs,
     ParIlu, Polynomial, Sor, Ssor,
 };
+use crate::registration::PreconditionerComponent;
 use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
 use crate::solver::Direct;
+use crate::solver::SolverComponent;
 use crate::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
 };
 use crate::structured::StructMg;
-use vcycle_methods::components::{PreconditionerComponent, SolverComponent};
 
 /// Stands in where the library is built without the direct solver.
 #[cfg(not(feature = "direct"))]

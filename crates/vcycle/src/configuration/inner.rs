@@ -9,12 +9,12 @@ use super::components::{PreconditionerConfig, SolverConfig};
 use super::value::{Table, parameters};
 use crate::error::ConfigError;
 use crate::linop::Factory;
+#[cfg(feature = "direct")]
+use crate::registration::PreconditionerComponent;
 use crate::registration::{Registration, Symmetry};
 use crate::scalar::Mixes;
 use crate::solver::SolverFactory;
 use crate::stop::Stop;
-#[cfg(feature = "direct")]
-use vcycle_methods::components::PreconditionerComponent;
 
 /// Iterations of an inner solver unless they are given.
 const ITERATIONS: usize = 10;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 #[cfg(feature = "direct")]
-use vcycle_methods::components::PreconditionerComponent;
+use crate::registration::PreconditionerComponent;
 
 use crate::configuration::{Config, ConfigError, NoParameters, PreconditionerConfig, SolverConfig};
 use crate::linop::Factory;

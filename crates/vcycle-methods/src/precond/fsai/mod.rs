@@ -19,7 +19,7 @@ use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::{Csr, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Kind, Mixes, RealOf, Scalar, c32, c64};
 
 /// Work of a row for each of its entries, in units of that of a product.
@@ -116,6 +116,8 @@ impl Component for Fsai {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(Fsai);
 
 impl<T: Mixes<T, T>> Factory<T> for Fsai {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -16,7 +16,7 @@ use crate::linop::{
     Factory, Footprint, LinOp, Size, Transpose, check_apply, check_square, entries,
 };
 use crate::matrix::Csr;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Kind, Real, RealOf, Scalar, c64, convert};
 use crate::vector::Vector;
 
@@ -60,6 +60,8 @@ impl Component for Direct {
         Symmetry::Symmetric
     }
 }
+
+preconditioner!(Direct);
 
 impl<T: Scalar> Factory<T> for Direct {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
