@@ -39,7 +39,7 @@ struct AtLeastSingle {
 }
 
 impl AtLeastSingle {
-    fn new(double: Arc<dyn Factory<f64>>, single: Arc<dyn Factory<f32>>) -> Arc<dyn AnyFactory> {
+    fn shared(double: Arc<dyn Factory<f64>>, single: Arc<dyn Factory<f32>>) -> Arc<dyn AnyFactory> {
         Arc::new(Self {
             half: InPrecision::new(Arc::clone(&single)),
             double,
@@ -49,7 +49,7 @@ impl AtLeastSingle {
 
     /// An iteration without a preconditioner.
     fn iterated(method: &impl SolverComponent, stop: &Stop) -> Arc<dyn AnyFactory> {
-        Self::new(
+        Self::shared(
             SolverFactory::unpreconditioned(method.method(), stop).shared(),
             SolverFactory::unpreconditioned(method.method(), stop).shared(),
         )
@@ -85,7 +85,7 @@ macro_rules! table {
                 symmetry: || $preconditioner::default().symmetry(),
                 factory: |_| {
                     let own = $preconditioner::default();
-                    AtLeastSingle::new(own.factory(), own.factory())
+                    AtLeastSingle::shared(own.factory(), own.factory())
                 },
                 iterates: false,
             },)*
