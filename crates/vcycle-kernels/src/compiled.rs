@@ -1,7 +1,7 @@
 //! Generic functions that are compiled once.
 //!
 //! A generic function is compiled again by every crate that calls it, whatever its own crate has compiled already.
-//! For a solver that is most of the program, several times over. [`compiled!`](crate::compiled) has it compiled where
+//! For a solver that is most of the program, several times over. [`compiled!`](macro@crate::compiled) has it compiled where
 //! it is written, for the types it is called with, and gives callers a pointer.
 
 use std::any::Any;
@@ -237,7 +237,7 @@ macro_rules! compiled {
     };
 }
 
-/// A generic function that is compiled by the crate that writes it, for the types of [`compiled!`](crate::compiled).
+/// A generic function that is compiled by the crate that writes it, for the types of [`compiled!`](macro@crate::compiled).
 ///
 /// ```
 /// use vcycle_kernels::{compiled_fn, scalar::Scalar};
