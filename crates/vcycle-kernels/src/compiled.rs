@@ -9,7 +9,7 @@ use std::any::Any;
 use crate::scalar::Kind;
 
 /// A function of a table: it knows its own types.
-pub type Entry = &'static (dyn Any + Send + Sync);
+pub type TableEntry = &'static (dyn Any + Send + Sync);
 
 /// The types that functions are compiled for, and where they stand in a table of one type.
 pub const ANY: [[Kind; 1]; 6] = [
@@ -92,7 +92,7 @@ const fn are_same<const TYPES: usize>(a: [Kind; TYPES], b: [Kind; TYPES]) -> boo
 ///
 /// # Panics
 /// When it is another one: the table is wrong.
-pub fn entry<F: Copy + 'static>(table: &[Entry], place: usize) -> F {
+pub fn entry<F: Copy + 'static>(table: &[TableEntry], place: usize) -> F {
     let found = table[place].downcast_ref();
     *found.expect("a table has the functions of all its types in their order")
 }
@@ -119,7 +119,7 @@ pub fn entry<F: Copy + 'static>(table: &[Entry], place: usize) -> F {
 macro_rules! compiled {
     (any $t:ident: $signature:ty = $function:expr) => {{
         type Signature<$t> = $signature;
-        static TABLE: [$crate::compiled::Entry; 6] = [
+        static TABLE: [$crate::compiled::TableEntry; 6] = [
             $crate::compiled!(@entry $function, $t = f64),
             $crate::compiled!(@entry $function, $t = f32),
             $crate::compiled!(@entry $function, $t = $crate::scalar::f16),
@@ -131,7 +131,7 @@ macro_rules! compiled {
     }};
     (working $t:ident: $signature:ty = $function:expr) => {{
         type Signature<$t> = $signature;
-        static TABLE: [$crate::compiled::Entry; 4] = [
+        static TABLE: [$crate::compiled::TableEntry; 4] = [
             $crate::compiled!(@entry $function, $t = f64),
             $crate::compiled!(@entry $function, $t = f32),
             $crate::compiled!(@entry $function, $t = $crate::scalar::c64),
@@ -141,7 +141,7 @@ macro_rules! compiled {
     }};
     (any $s:ident, $t:ident: $signature:ty = $function:expr) => {{
         type Signature<$s, $t> = $signature;
-        static TABLES: [[$crate::compiled::Entry; 6]; 6] = [
+        static TABLES: [[$crate::compiled::TableEntry; 6]; 6] = [
             $crate::compiled!(@row $function, $s = f64, $t),
             $crate::compiled!(@row $function, $s = f32, $t),
             $crate::compiled!(@row $function, $s = $crate::scalar::f16, $t),
@@ -156,7 +156,7 @@ macro_rules! compiled {
     }};
     (products $m:ident, $x:ident, $y:ident: $signature:ty = $function:expr) => {{
         type Signature<$m, $x, $y> = $signature;
-        static TABLE: [$crate::compiled::Entry; $crate::compiled::PRODUCTS.len()] = [
+        static TABLE: [$crate::compiled::TableEntry; $crate::compiled::PRODUCTS.len()] = [
             $crate::compiled!(@entry $function, $m = f64, $x = f64, $y = f64),
             $crate::compiled!(@entry $function, $m = f32, $x = f64, $y = f64),
             $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f64, $y = f64),
@@ -190,7 +190,7 @@ macro_rules! compiled {
     }};
     (stencils $m:ident, $v:ident: $signature:ty = $function:expr) => {{
         type Signature<$m, $v> = $signature;
-        static TABLE: [$crate::compiled::Entry; $crate::compiled::STENCILS.len()] = [
+        static TABLE: [$crate::compiled::TableEntry; $crate::compiled::STENCILS.len()] = [
             $crate::compiled!(@entry $function, $m = f64, $v = f64),
             $crate::compiled!(@entry $function, $m = f32, $v = f64),
             $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $v = f64),
@@ -265,4 +265,55 @@ macro_rules! compiled_fn {
             )
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+
+    use super::*;
+    use crate::scalar::{Scalar, bf16, c32, c64, f16};
+
+    fn one<T: Scalar>() -> [Kind; 1] {
+        compiled!(working T: fn(PhantomData<T>) -> [Kind; 1] = |_| [T::KIND])(PhantomData)
+    }
+
+    fn pair<S: Scalar, T: Scalar>() -> [Kind; 2] {
+        compiled!(any S, T: fn(PhantomData<(S, T)>) -> [Kind; 2] = |_| [S::KIND, T::KIND])(
+            PhantomData,
+        )
+    }
+
+    fn product<M: Scalar, X: Scalar, Y: Scalar>() -> [Kind; 3] {
+        compiled!(products M, X, Y: fn(PhantomData<(M, X, Y)>) -> [Kind; 3] =
+            |_| [M::KIND, X::KIND, Y::KIND])(PhantomData)
+    }
+
+    fn stencil<M: Scalar, V: Scalar>() -> [Kind; 2] {
+        compiled!(stencils M, V: fn(PhantomData<(M, V)>) -> [Kind; 2] = |_| [M::KIND, V::KIND])(
+            PhantomData,
+        )
+    }
+
+    #[test]
+    fn every_type_gets_its_own_function_whether_it_is_in_a_table_or_not() {
+        fn check<S: Scalar>() {
+            assert_eq!(one::<S>(), [S::KIND]);
+            assert_eq!(pair::<S, f64>(), [S::KIND, Kind::F64]);
+            assert_eq!(pair::<c32, S>(), [Kind::C32, S::KIND]);
+            assert_eq!(stencil::<S, f64>(), [S::KIND, Kind::F64]);
+            assert_eq!(stencil::<S, f32>(), [S::KIND, Kind::F32]);
+            assert_eq!(product::<S, S, S>(), [S::KIND; 3]);
+            assert_eq!(product::<S, f64, f32>(), [S::KIND, Kind::F64, Kind::F32]);
+            assert_eq!(product::<bf16, S, f64>(), [Kind::Bf16, S::KIND, Kind::F64]);
+            assert_eq!(product::<c64, c32, S>(), [Kind::C64, Kind::C32, S::KIND]);
+            assert_eq!(product::<f16, f32, S>(), [Kind::F16, Kind::F32, S::KIND]);
+        }
+        check::<f64>();
+        check::<f32>();
+        check::<f16>();
+        check::<bf16>();
+        check::<c64>();
+        check::<c32>();
+    }
 }

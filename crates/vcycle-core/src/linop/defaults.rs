@@ -1,9 +1,9 @@
 //! What [`LinOp`] does by default. The operator is behind closures, so that this is compiled for the types of
 //! vectors and not once more for every operator.
 
-use vcycle_kernels::compiled_fn;
-
 use std::fmt::Debug;
+
+use vcycle_kernels::compiled_fn;
 
 use super::LinOp;
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use super::sellp::slice_offsets;
 use super::{Csr, Ell, Hybrid, HybridSplit, Pattern, SellP};
 use crate::error::Result;
 use crate::linop::LinOp;
-use crate::scalar::Mixes;
+use crate::scalar::{Mixes, Scalar};
 
 /// The formats sparse matrices are multiplied in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,8 +88,16 @@ fn hybrid_bytes(pattern: &Pattern) -> usize {
 /// When the format would need [too much padding](crate::Error::TooMuchPadding) or memory; never
 /// for the one [`choose_format`] names, unless memory is short.
 pub fn convert_to<T: Mixes<T, T>>(a: &Csr<T>, format: Format) -> Result<Arc<dyn LinOp<T>>> {
+    arranged(&Arc::new(a.clone()), format)
+}
+
+/// The same for vectors of another type; the matrix is shared where its format stays.
+pub(super) fn arranged<M: Mixes<W, W>, W: Scalar>(
+    a: &Arc<Csr<M>>,
+    format: Format,
+) -> Result<Arc<dyn LinOp<W>>> {
     Ok(match format {
-        Format::Csr => Arc::new(a.clone()),
+        Format::Csr => Arc::clone(a) as _,
         Format::Ell => Arc::new(Ell::from_csr(a)?),
         Format::SellP => Arc::new(SellP::from_csr(a)?),
         Format::Hybrid => Arc::new(Hybrid::from_csr(a)?),

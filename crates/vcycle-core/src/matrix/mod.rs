@@ -32,4 +32,4 @@ pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};
 pub use hybrid::{Hybrid, HybridSplit};
 pub use sellp::SellP;
-pub use stored::{Layout, StoredMatrix, Working};
+pub use stored::{Arrangement, StoredMatrix, WorkingScalar};

@@ -3,14 +3,15 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::{Bsr, Csr, Ell, Format, Hybrid, SellP, choose_format};
+use super::format::arranged;
+use super::{Bsr, Csr, Format, choose_format};
 use crate::error::{ConfigError, Error, Result};
 use crate::linop::{LinOp, Size};
 use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
 
-/// How the entries of a matrix are laid out for products.
+/// How the entries of a matrix are arranged for products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum Arrangement {
     /// As [`choose_format`] says.
     Auto,
     /// In one format.
@@ -26,16 +27,16 @@ pub struct StoredMatrix<W: Scalar> {
     pub operator: Arc<dyn LinOp<W>>,
     /// Its entries in rows, for the set-up of preconditioners.
     pub entries: Arc<dyn LinOp<W>>,
-    /// How the operator is laid out; not `Auto`.
-    pub layout: Layout,
+    /// How the operator is arranged; not `Auto`.
+    pub arrangement: Arrangement,
 }
 
 /// A type solvers work in, with the matrix stored in any precision.
-pub trait Working: Mixes<Self, Self> {
+pub trait WorkingScalar: Mixes<Self, Self> {
     /// The type systems are given in.
     type Wide: Scalar;
 
-    /// `a` for vectors of this type, stored in `kind` and `layout`; shared where it is already. Being no generic
+    /// `a` for vectors of this type, stored in `kind` and `arrangement`; shared where it is already. Being no generic
     /// function it is compiled with this crate, for all formats.
     ///
     /// # Errors
@@ -43,22 +44,22 @@ pub trait Working: Mixes<Self, Self> {
     fn store_matrix(
         a: &Arc<Csr<Self::Wide>>,
         kind: Kind,
-        layout: Layout,
+        arrangement: Arrangement,
     ) -> Result<StoredMatrix<Self>>;
 }
 
 macro_rules! working {
     ($($working:ty, $wide:ty: [$($kind:ident $m:ty),*];)*) => {$(
-        impl Working for $working {
+        impl WorkingScalar for $working {
             type Wide = $wide;
 
             fn store_matrix(
                 a: &Arc<Csr<$wide>>,
                 kind: Kind,
-                layout: Layout,
+                arrangement: Arrangement,
             ) -> Result<StoredMatrix<Self>> {
                 match kind {
-                    $(Kind::$kind => arranged(rounded::<$wide, $m>(a)?, layout),)*
+                    $(Kind::$kind => stored(rounded::<$wide, $m>(a)?, arrangement),)*
                     other => Err(Error::Conversion { from: <$wide>::KIND, to: other }),
                 }
             }
@@ -91,27 +92,25 @@ fn rounded<S: Scalar, M: Scalar>(a: &Arc<Csr<S>>) -> Result<Arc<Csr<M>>> {
     }
 }
 
-/// The entries in a layout.
-fn arranged<M, W>(entries: Arc<Csr<M>>, layout: Layout) -> Result<StoredMatrix<W>>
+/// The entries as they are to be arranged.
+fn stored<M, W>(entries: Arc<Csr<M>>, arrangement: Arrangement) -> Result<StoredMatrix<W>>
 where
     M: Mixes<W, W>,
     W: Scalar,
 {
-    let layout = match layout {
-        Layout::Auto => Layout::As(choose_format(entries.pattern())),
+    let arrangement = match arrangement {
+        Arrangement::Auto => Arrangement::As(choose_format(entries.pattern())),
         given => given,
     };
-    let operator: Arc<dyn LinOp<W>> = match layout {
-        Layout::Auto | Layout::As(Format::Csr) => Arc::clone(&entries) as _,
-        Layout::As(Format::Ell) => Arc::new(Ell::from_csr(&entries)?),
-        Layout::As(Format::SellP) => Arc::new(SellP::from_csr(&entries)?),
-        Layout::As(Format::Hybrid) => Arc::new(Hybrid::from_csr(&entries)?),
-        Layout::Blocks(size) => Arc::new(Bsr::from_csr(&entries, Size::square(size))?),
+    let operator: Arc<dyn LinOp<W>> = match arrangement {
+        Arrangement::Auto => unreachable!("decided above"),
+        Arrangement::As(format) => arranged(&entries, format)?,
+        Arrangement::Blocks(size) => Arc::new(Bsr::from_csr(&entries, Size::square(size))?),
     };
     Ok(StoredMatrix {
         operator,
         entries,
-        layout,
+        arrangement,
     })
 }
 
@@ -123,7 +122,8 @@ mod tests {
     #[test]
     fn overflow_is_named_and_equal_storage_is_shared() {
         let a = Arc::new(Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 1e6]));
-        let store = |kind| <f64 as Working>::store_matrix(&a, kind, Layout::As(Format::Csr));
+        let store =
+            |kind| <f64 as WorkingScalar>::store_matrix(&a, kind, Arrangement::As(Format::Csr));
         let error = store(Kind::F16).err().unwrap().to_string();
         assert!(error.starts_with("entry (1, 1) overflows in f16"));
         assert!(store(Kind::Bf16).is_ok());
@@ -134,7 +134,8 @@ mod tests {
     #[test]
     fn auto_is_decided() {
         let a = Arc::new(Csr::<f64>::identity(&Executor::reference(), 100));
-        let stored = <f32 as Working>::store_matrix(&a, Kind::F16, Layout::Auto).unwrap();
-        assert_eq!(stored.layout, Layout::As(Format::Ell));
+        let stored =
+            <f32 as WorkingScalar>::store_matrix(&a, Kind::F16, Arrangement::Auto).unwrap();
+        assert_eq!(stored.arrangement, Arrangement::As(Format::Ell));
     }
 }

@@ -1,8 +1,6 @@
 //! Block-diagonal matrices: inverted where the matrix is, and multiplied with there.
 
-use vcycle_kernels::compiled_fn;
-
-use vcycle_kernels::Transpose;
+use vcycle_kernels::{Transpose, compiled_fn};
 
 use super::on_device;
 use crate::arrays::{Csr, Vector};

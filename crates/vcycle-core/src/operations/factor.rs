@@ -1,8 +1,8 @@
 //! Set-ups of preconditioners: colours, incomplete factors, approximate and dense inverses.
 
-use vcycle_kernels::compiled_fn;
-
 use std::sync::Arc;
+
+use vcycle_kernels::compiled_fn;
 
 use super::{on_device, on_real_device};
 use crate::arrays::{Csr, Pattern};

@@ -1,8 +1,8 @@
 //! Matrices made of matrices: transposes, products, unions of patterns.
 
-use vcycle_kernels::compiled_fn;
-
 use std::sync::OnceLock;
+
+use vcycle_kernels::compiled_fn;
 
 use super::{on_device, on_real_device};
 use crate::arrays::{Csr, Pattern};

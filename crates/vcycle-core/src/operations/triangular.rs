@@ -1,8 +1,8 @@
 //! Triangular solves, step after step or many steps at once.
 
-use vcycle_kernels::compiled_fn;
-
 use std::sync::OnceLock;
+
+use vcycle_kernels::compiled_fn;
 
 use crate::arrays::{Csr, Vector};
 use crate::cpu;

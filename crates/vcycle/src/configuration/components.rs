@@ -329,24 +329,26 @@ fn named<S: Serializer>(name: &str, parameters: &Value, to: S) -> Result<S::Ok, 
     let mut table = to.serialize_map(None)?;
     table.serialize_entry("name", name)?;
     for (key, value) in parameters.as_object().into_iter().flatten() {
-        table.serialize_entry(key, &Plain(value))?;
+        table.serialize_entry(key, &ParameterValue(value))?;
     }
     table.end()
 }
 
 /// A value of a parameter. Parameters are serialised in two steps, to a [`Value`] and from there, so that each struct
 /// is compiled for one format only.
-struct Plain<'v>(&'v Value);
+struct ParameterValue<'v>(&'v Value);
 
-impl Serialize for Plain<'_> {
+impl Serialize for ParameterValue<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             // TOML leaves out what is not given, but knows no null.
             Value::Null => to.serialize_none(),
-            Value::Array(values) => to.collect_seq(values.iter().map(Plain)),
-            Value::Object(table) => {
-                to.collect_map(table.iter().map(|(key, value)| (key, Plain(value))))
-            }
+            Value::Array(values) => to.collect_seq(values.iter().map(ParameterValue)),
+            Value::Object(table) => to.collect_map(
+                table
+                    .iter()
+                    .map(|(key, value)| (key, ParameterValue(value))),
+            ),
             other => other.serialize(to),
         }
     }

@@ -189,6 +189,11 @@ mod tests {
             assert!(solution.outcome.converged() && solution.outcome.iterations < 20);
             assert_eq!(solution.multigrid.unwrap().coarsest, coarsest);
         }
+        // Levels of half precision: solver and preconditioner compute in single precision.
+        let halves = solved(&format!(
+            "{multigrid} precision = \"hp\", smoother = \"cg:2\", coarsest = \"ilu0\" }}"
+        ));
+        assert!(halves.unwrap().outcome.converged());
         let fixed = solved(&format!(
             "solver = \"cg\"\n{multigrid} smoother = \"cg:2\" }}"
         ));

@@ -13,7 +13,7 @@ use crate::scalar::{Field, Real};
 use crate::solver::Solver;
 use crate::stop::{ColumnOutcome, Outcome, Status, Stop};
 use crate::vector::{Coefficient, Scalars, Vector};
-use vcycle_core::matrix::Working;
+use vcycle_core::matrix::WorkingScalar;
 
 /// Refinement steps at most; each gains a digit or it ends.
 const STEPS: usize = 40;
@@ -35,7 +35,7 @@ struct Refinement<'r, T: Wide> {
 /// matrix and vectors may be rounded (Wilkinson 1963; Carson and Higham 2018).
 ///
 /// `accuracy` is what one inner solve can be expected to reach.
-pub(super) fn refine<T: Wide, W: Working>(
+pub(super) fn refine<T: Wide, W: WorkingScalar>(
     a: &Csr<T>,
     inner: &Solver<W>,
     b: &Vector<T>,

@@ -11,11 +11,11 @@ use crate::executor::Workspace;
 use crate::matrix::{Csr, Format};
 use crate::scalar::{c32, c64};
 use crate::vector::Vector;
-use vcycle_core::matrix::{Layout, StoredMatrix, Working};
+use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
 use vcycle_methods::precision::{Unit, bad_precision};
 
 /// A type systems are given in: `f64` or [`c64`].
-pub trait Wide: Working<Wide = Self> {
+pub trait Wide: WorkingScalar<Wide = Self> {
     /// [`solve_system`](super::solve_system) for this type, perhaps with what was kept of an earlier
     /// solve. Being no generic function it is compiled here once, with all solvers, and not again
     /// by every crate that calls it.
@@ -56,7 +56,7 @@ wide! { f64, f32; c64, c32; }
 ///
 /// # Errors
 /// For an entry that does not fit, a format that would need too much padding, and complex matrices in half precision.
-pub(super) fn store_matrix<W: Working>(
+pub(super) fn store_matrix<W: WorkingScalar>(
     a: &Arc<Csr<W::Wide>>,
     unit: Unit,
     format: MatrixFormat,
@@ -66,29 +66,29 @@ pub(super) fn store_matrix<W: Working>(
         let reason = "complex matrices are stored in dp or sp";
         return Err(bad_precision(unit.name(), reason).into());
     };
-    W::store_matrix(a, kind, layout(format, block_size)?)
+    W::store_matrix(a, kind, arrangement(format, block_size)?)
 }
 
-fn layout(format: MatrixFormat, block_size: usize) -> Result<Layout, ConfigError> {
+fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, ConfigError> {
     Ok(match format {
-        MatrixFormat::Auto => Layout::Auto,
-        MatrixFormat::Csr => Layout::As(Format::Csr),
-        MatrixFormat::Ell => Layout::As(Format::Ell),
-        MatrixFormat::Sellp => Layout::As(Format::SellP),
-        MatrixFormat::Hybrid => Layout::As(Format::Hybrid),
+        MatrixFormat::Auto => Arrangement::Auto,
+        MatrixFormat::Csr => Arrangement::As(Format::Csr),
+        MatrixFormat::Ell => Arrangement::As(Format::Ell),
+        MatrixFormat::Sellp => Arrangement::As(Format::SellP),
+        MatrixFormat::Hybrid => Arrangement::As(Format::Hybrid),
         MatrixFormat::Bsr if block_size == 1 => {
             let reason = "format: `bsr` is for several unknowns a node; tell how many (block size)";
             return Err(ConfigError::Conflict(reason.to_owned()));
         }
-        MatrixFormat::Bsr => Layout::Blocks(block_size),
+        MatrixFormat::Bsr => Arrangement::Blocks(block_size),
     })
 }
 
-/// The format that stands for a layout in reports.
-pub(super) fn format_of(layout: Layout) -> MatrixFormat {
-    match layout {
-        Layout::Auto => MatrixFormat::Auto,
-        Layout::As(format) => format.into(),
-        Layout::Blocks(_) => MatrixFormat::Bsr,
+/// The format that stands for a arrangement in reports.
+pub(super) fn format_of(arrangement: Arrangement) -> MatrixFormat {
+    match arrangement {
+        Arrangement::Auto => MatrixFormat::Auto,
+        Arrangement::As(format) => format.into(),
+        Arrangement::Blocks(_) => MatrixFormat::Bsr,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use vcycle_core::matrix::{StoredMatrix, Working};
+use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 use vcycle_core::operations::HostStages;
 
 use super::auto::{Attempt, attempts};
@@ -31,7 +31,7 @@ const MULTIGRID_TRIAL: usize = 200;
 const TRIAL: usize = 1000;
 
 /// Tries one attempt after the other with vectors of `W`.
-pub(super) struct Tries<'d, T: Wide, W: Working<Wide = T>> {
+pub(super) struct Tries<'d, T: Wide, W: WorkingScalar<Wide = T>> {
     config: &'d Config,
     a: &'d Arc<Csr<T>>,
     near_nullspace: Option<&'d NearNullspace>,
@@ -54,7 +54,7 @@ pub(super) struct Tries<'d, T: Wide, W: Working<Wide = T>> {
     start: Option<Arc<dyn LinOp<W>>>,
 }
 
-impl<'d, T: Wide, W: Working<Wide = T>> Tries<'d, T, W> {
+impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
     pub(super) fn new(
         config: &'d Config,
         system: &'d System<T>,
@@ -361,7 +361,7 @@ impl<'d, T: Wide, W: Working<Wide = T>> Tries<'d, T, W> {
         let given = || attempt.preconditioner.clone();
         config.preconditioner = self.decided.unwrap_or_else(given);
         config.precision = Some(config.precision.unwrap_or_default());
-        config.format = format_of(self.matrix.layout);
+        config.format = format_of(self.matrix.arrangement);
         config.run = RunConfig::of(self.a.executor());
         Solution {
             x,
@@ -391,7 +391,11 @@ fn stencil_of<T: Wide>(config: &Config, a: &Csr<T>) -> Option<Arc<StencilMatrix<
 }
 
 /// Where an infinity or NaN comes from, if the preconditioner can tell.
-fn origin<T: Wide, W: Working>(solver: &Solver<W>, b: &Vector<T>, x: &Vector<T>) -> Option<String> {
+fn origin<T: Wide, W: WorkingScalar>(
+    solver: &Solver<W>,
+    b: &Vector<T>,
+    x: &Vector<T>,
+) -> Option<String> {
     let any: &dyn std::any::Any = solver;
     let solver = any.downcast_ref::<Solver<T>>()?;
     let ws = Workspace::watchful();

@@ -1,13 +1,12 @@
 //! Restriction of residuals and prolongation of corrections, plane by plane, so that intermediate results stay in the
 //! cache.
 
-use crate::compiled_fn;
-
 use std::ops::Range;
 
 use super::residual::Residual;
 use super::transfer::{Term, TransferSum, of_line, prolong_along, restrict_along, weights};
 use super::{Vectors, dispatch};
+use crate::compiled_fn;
 use crate::cpu::{Shared, Threads};
 use crate::grid::Grid;
 use crate::reference::stencil::TransferArrays;

@@ -1,11 +1,10 @@
 //! Products, residuals and relaxations.
 
-use crate::compiled_fn;
-
 use num_traits::Zero;
 
 use super::line::prefetch;
 use super::{FinishSums, LineKernel, Part, Streams, Vectors, dispatch, has_kernels, store};
+use crate::compiled_fn;
 use crate::cpu::{Shared, Threads};
 use crate::reference;
 use crate::reference::stencil::{Form, StencilArrays};

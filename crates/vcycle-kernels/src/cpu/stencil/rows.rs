@@ -1,11 +1,10 @@
 //! Products for solvers, in whose vectors the unknowns of a cell lie side by side.
 
-use crate::compiled_fn;
-
 use std::ops::Range;
 
 use super::product::Line;
 use super::{Part, Streams, Vectors, dispatch};
+use crate::compiled_fn;
 use crate::cpu::vector::dot_column;
 use crate::cpu::{Shared, Threads, stream};
 use crate::fields::{interleave, separate};

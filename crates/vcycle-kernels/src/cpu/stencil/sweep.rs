@@ -6,13 +6,12 @@
 //! as soon as those on both sides are: the results are the same, and its neighbours are still in the
 //! cache. The unknowns of a cell change together: their block is solved with.
 
-use crate::compiled_fn;
-
 use std::ops::Range;
 
 use super::own::{OwnLine, OwnTask, Sides};
 use super::product::Line;
 use super::{Part, Streams, Vectors, dispatch, has_kernels};
+use crate::compiled_fn;
 use crate::cpu::{Shared, Threads};
 use crate::grid::Grid;
 use crate::reference;

@@ -1,10 +1,9 @@
 //! Restriction and prolongation along one axis.
 
-use crate::compiled_fn;
-
 use std::ops::Range;
 
 use super::{LineKernel, Vectors, dispatch, has_kernels, store};
+use crate::compiled_fn;
 use crate::cpu::{Shared, Threads};
 use crate::grid::Grid;
 use crate::multiversion;
