@@ -34,6 +34,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use common::Result;
+use vcycle::memory::LargePages;
+
+// The same as in the program `vcycle`, whose times these are to be.
+#[global_allocator]
+static ALLOCATOR: LargePages = LargePages;
 
 /// The exit status of bad input.
 const BAD_INPUT: u8 = 2;

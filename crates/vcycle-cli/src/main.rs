@@ -5,7 +5,6 @@ mod commands;
 mod error;
 mod input;
 mod known;
-mod memory;
 mod names;
 mod output;
 mod place;
@@ -17,6 +16,10 @@ use clap::{CommandFactory, Parser};
 use error::{CliError, Result};
 use output::print;
 use output::style::{Colour, Style};
+use vcycle::memory::LargePages;
+
+#[global_allocator]
+static ALLOCATOR: LargePages = LargePages;
 
 /// The exit status of bad input.
 const BAD_INPUT: u8 = 2;

@@ -28,6 +28,7 @@ pub mod io;
 pub mod linop;
 pub mod log;
 pub mod matrix;
+pub mod memory;
 pub mod scalar;
 mod solve;
 pub mod stop;

@@ -1,17 +1,21 @@
 //! Large arrays in large pages.
 //!
-//! A solve waits for memory, and with pages of 4 KiB for the tables of pages, too.
+//! A solve waits for memory, and with pages of 4 KiB for the tables of pages, too. A program gets large ones by its
+//! allocator, which a library cannot choose for it:
+//!
+//! ```
+//! #[global_allocator]
+//! static ALLOCATOR: vcycle::memory::LargePages = vcycle::memory::LargePages;
+//! ```
 
 use std::alloc::{GlobalAlloc, Layout, System};
-
-#[global_allocator]
-static ALLOCATOR: LargePages = LargePages;
 
 /// From this many bytes on an array is worth it.
 const LARGE: usize = 4 * 1024 * 1024;
 
 /// The allocator of the system, which is asked for large pages where arrays are large.
-struct LargePages;
+#[derive(Clone, Copy, Debug)]
+pub struct LargePages;
 
 // SAFETY: every call is passed on to `System`; the advice about pages changes neither addresses nor contents.
 unsafe impl GlobalAlloc for LargePages {
