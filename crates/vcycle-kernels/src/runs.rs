@@ -62,10 +62,12 @@ struct PieceRows<'a> {
 }
 
 impl PieceRows<'_> {
+    #[inline]
     fn length(&self, row: usize) -> usize {
         self.offsets[row + 1] - self.offsets[row]
     }
 
+    #[inline]
     fn columns(&self, row: usize) -> &[u32] {
         &self.columns[self.offsets[row]..self.offsets[row + 1]]
     }

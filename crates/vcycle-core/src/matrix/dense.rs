@@ -109,7 +109,7 @@ impl<T: Scalar> Dense<T> {
     /// # Panics
     /// When a device fails, from which values are copied to the host.
     pub fn values(&self) -> &[T] {
-        self.values.host().expect("the device still answers")
+        self.values.on_host()
     }
 
     /// The entries, row after row, to be changed.

@@ -49,7 +49,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
             offsets: self.offsets,
             unknowns: self.unknowns,
             base: self.base,
-            values: self.values.host().expect("the device still answers"),
+            values: self.values.on_host(),
         }
     }
 

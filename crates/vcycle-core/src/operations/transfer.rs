@@ -44,7 +44,7 @@ impl<'a, W: Scalar> TransferWeights<'a, W> {
         TransferArrays {
             fine: self.fine,
             axis: self.axis,
-            weights: self.weights.host().expect("the device still answers"),
+            weights: self.weights.on_host(),
         }
     }
 

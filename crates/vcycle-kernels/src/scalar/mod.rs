@@ -134,6 +134,7 @@ pub trait Field:
 /// A real field: `f64` or `f32`.
 pub trait Real: Field<Real = Self> + Float {
     /// The value as a double; exact.
+    #[inline]
     fn to_f64(self) -> f64 {
         self.to_c64().re
     }

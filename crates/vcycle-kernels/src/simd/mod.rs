@@ -35,6 +35,7 @@ pub fn level() -> Level {
 
 /// The highest level of this host; asked of the processor once.
 #[cfg(target_arch = "x86_64")]
+#[inline]
 fn host_level() -> Level {
     use std::sync::OnceLock;
     static LEVEL: OnceLock<Level> = OnceLock::new();

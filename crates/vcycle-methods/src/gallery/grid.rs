@@ -20,6 +20,7 @@ impl Grid {
         self.size.iter().product()
     }
 
+    #[inline]
     pub(super) fn point(self, index: usize) -> [usize; 3] {
         let [nx, ny, _] = self.size;
         [index % nx, index / nx % ny, index / (nx * ny)]
@@ -36,6 +37,7 @@ impl Grid {
     }
 
     /// The point `shift` away, if it is in the grid.
+    #[inline]
     pub(super) fn shifted(self, point: [usize; 3], shift: [isize; 3]) -> Option<[usize; 3]> {
         let mut moved = point;
         for axis in 0..3 {

@@ -76,6 +76,7 @@ impl Decoder {
     }
 
     /// Which places of [`ALL`] lead from a cell to another.
+    #[inline]
     fn there(&self, cell: [usize; 3]) -> u32 {
         let bits = (0..27).map(|place| u32::from(inside(self.grid, cell, ALL[place])) << place);
         bits.sum()
@@ -205,6 +206,7 @@ multiversion! {
     }
 }
 
+#[inline]
 fn inside(grid: Grid, cell: [usize; 3], offset: Offset) -> bool {
     (0..3).all(|axis| {
         let there = cell[axis].checked_add_signed(offset[axis].into());

@@ -32,6 +32,7 @@ impl<V> Default for Accumulator<V> {
 
 impl<V: Value> Accumulator<V> {
     /// Forgets the last row; the next one has `cols` columns and at most `entries` entries.
+    #[inline]
     pub fn start(&mut self, executor: &Executor, cols: usize, entries: usize) -> Result<()> {
         if self.places.is_empty() {
             self.places = zeroed(executor, cols)?;
@@ -73,6 +74,7 @@ impl<V: Value> Accumulator<V> {
     }
 
     /// The columns met so far and their sums, in the order they were met.
+    #[inline]
     pub fn entries(&self) -> (&[u32], &[V]) {
         (&self.columns[..self.len], &self.values[..self.len])
     }

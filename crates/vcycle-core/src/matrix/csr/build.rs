@@ -57,6 +57,7 @@ impl<V: Value> Rows<V> {
     }
 
     /// Makes room for more entries of the current row.
+    #[inline]
     pub fn reserve(&mut self, executor: &Executor, entries: usize) -> Result<()> {
         let columns = self.columns.try_reserve(entries);
         columns

@@ -350,6 +350,7 @@ multiversion! {
 }
 
 impl Seen {
+    #[inline]
     fn length(&mut self, length: usize) {
         self.row_min = least(self.row_min, Some(length));
         self.row_max = self.row_max.max(length);

@@ -234,7 +234,7 @@ impl<T: Scalar> Csr<T> {
     /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn values(&self) -> &[T] {
-        self.values.host().expect("the device still answers")
+        self.values.on_host()
     }
 
     /// The value of every entry, to be changed.
@@ -254,6 +254,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// One entry, if it is stored.
+    #[inline]
     pub fn entry(&self, row: usize, column: usize) -> Option<T> {
         let (columns, values) = self.row(row);
         let place = columns.binary_search(&u32::try_from(column).ok()?).ok()?;

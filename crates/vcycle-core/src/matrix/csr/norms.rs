@@ -11,6 +11,7 @@ const DOMINANT: f64 = 2.001;
 const JUMP: f64 = 1e3;
 
 /// The absolute value of a stored number.
+#[inline]
 pub(super) fn modulus<T: Scalar>(value: T) -> f64 {
     value.load().modulus().to_f64()
 }

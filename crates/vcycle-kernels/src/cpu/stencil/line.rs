@@ -34,6 +34,7 @@ pub(super) enum Part {
 impl Part {
     /// Whether the neighbours `offset` away from a line take part; `second` says whether its plane, and
     /// it in its plane, have the parity that comes second.
+    #[inline]
     fn includes(self, offset: [i8; 3], flat: bool, second: [bool; 2]) -> bool {
         // In two dimensions every line is a plane.
         let [_, y, z] = offset;

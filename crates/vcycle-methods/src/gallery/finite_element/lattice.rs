@@ -22,6 +22,7 @@ impl Lattice {
     }
 
     /// The cells around a node, along one axis: two at a face between cells.
+    #[inline]
     fn cells_at(&self, axis: usize, node: usize) -> Range<usize> {
         match self.order[axis] {
             0 => 0..1,

@@ -90,6 +90,7 @@ impl<'a> GreedyGroups<'a> {
         }
     }
 
+    #[inline]
     fn neighbours(&self, node: usize) -> &'a [u32] {
         &self.columns[self.offsets[node]..self.offsets[node + 1]]
     }

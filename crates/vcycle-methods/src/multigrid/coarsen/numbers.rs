@@ -76,6 +76,7 @@ impl FromIterator<u32> for Numbers {
 impl Deref for Numbers {
     type Target = [u32];
 
+    #[inline]
     fn deref(&self) -> &[u32] {
         self.numbers.host().expect("the device still answers")
     }

@@ -75,12 +75,14 @@ pub(super) fn map_rows<V: Send>(
 }
 
 /// The columns of one row.
+#[inline]
 pub(super) fn neighbours(graph: &Pattern, row: usize) -> impl Iterator<Item = usize> {
     let columns = &graph.columns()[graph.range(row)];
     columns.iter().map(|&column| column as usize)
 }
 
 /// A number without any relation to the index, another one for every index of a seed.
+#[inline]
 pub(super) fn scramble(index: usize, seed: u64) -> u32 {
     let seed = mix64(seed);
     mix32(mix32(index as u32 ^ seed as u32) ^ (seed >> 32) as u32)

@@ -51,6 +51,7 @@ impl<'a> Couplings<'a> {
     }
 
     /// The coarse unknowns among what the fine unknown `k` strongly depends on.
+    #[inline]
     pub(super) fn strong_coarse(&self, k: u32) -> &[u32] {
         &self.strong_coarse.columns()[self.strong_coarse.range(k as usize)]
     }

@@ -44,6 +44,7 @@ impl Row {
     }
 
     /// Adds a point to interpolate from, unless it is known.
+    #[inline]
     pub(super) fn add(&mut self, point: u32) {
         let mark = &mut self.marks[point as usize];
         if *mark == 0 {
