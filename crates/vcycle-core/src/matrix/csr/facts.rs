@@ -276,15 +276,14 @@ fn mirrored<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, place: usize, column: u
 }
 
 /// What assembly may have rounded off at (`row`, `column`), as the diagonal has it.
-#[cold]
 fn rounding<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, column: usize) -> f64 {
     let own = |row: usize| {
         let (columns, values) = a.row(row);
         let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
         Some(modulus(values[place]))
     };
-    let sizes = [row, column].map(|row| own(row).unwrap_or(0.0).sqrt());
-    CANCELLED * sizes[0] * sizes[1]
+    let size = |row| own(row).unwrap_or(0.0).sqrt();
+    CANCELLED * size(row) * size(column)
 }
 
 /// What is smaller rounds to less than the smallest normal number of half precision, `2^-14`.

@@ -161,7 +161,7 @@ impl<'a, M: Scalar> Streams<'a, M> {
         let length = grid.length();
         let first = (line * r + unknown) * self.matrix.offsets.len() * r * length;
         let row = (line * length).cast_signed();
-        let [low, high] = self.reach.map(|way| row + way);
+        let (low, high) = (row + self.reach[0], row + self.reach[1]);
         let first_readable = self.readable.start.cast_signed();
         let last_readable = self.readable.end.cast_signed() - length.cast_signed();
         Sums {

@@ -131,9 +131,9 @@ impl<M: Scalar, const R: usize> OwnEntries<M, R> {
         let (length, count) = (matrix.grid.length(), matrix.offsets.len());
         let unknown = count * R * length;
         let values = &matrix.values[line * R * unknown..][..R * unknown];
-        let first = |point: usize| values[point * R * length..].as_ptr();
+        let first = |point: Option<usize>| point.map(|point| values[point * R * length..].as_ptr());
         Self {
-            sides: points.map(|point| point.map(first)),
+            sides: [first(points[0]), first(points[1]), first(points[2])],
             base: matrix.base,
             unknown,
             length,
