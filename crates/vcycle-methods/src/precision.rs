@@ -57,12 +57,9 @@ impl Unit {
 
     /// The largest relative error of rounding to it.
     pub fn roundoff(self) -> f64 {
-        match self {
-            Unit::Double => f64::EPSILON / 2.0,
-            Unit::Single => f64::from(f32::EPSILON) / 2.0,
-            Unit::Half => 2f64.powi(-11),
-            Unit::Bfloat => 2f64.powi(-8),
-        }
+        let kind = self.kind(false);
+        kind.expect("there are real numbers of every unit")
+            .roundoff()
     }
 
     /// The storage type for real or complex numbers; `None` for the complex halves.

@@ -20,11 +20,13 @@ pub fn solution<T>(solution: &Solution<T>) -> String {
 pub fn outcome(outcome: &Outcome, config: &Config) -> Value {
     json!({
         "status": outcome.status.name(),
-        "explanation": outcome.status.explanation(),
+        "explanation": outcome.explanation(),
         "text": outcome.to_string(),
         "iterations": outcome.iterations,
         "relative_residual": outcome.relative_residual,
         "recurrence_residual": outcome.recurrence_residual,
+        "backward_error": outcome.backward_error,
+        "condition": outcome.condition,
         "columns": outcome.columns.iter().map(column).collect::<Vec<_>>(),
         "history": outcome.history,
         "setup_seconds": 0.0,
@@ -41,6 +43,7 @@ fn column(column: &ColumnOutcome) -> Value {
         "status": column.status.name(),
         "iterations": column.iterations,
         "relative_residual": column.relative_residual,
+        "backward_error": column.backward_error,
     })
 }
 

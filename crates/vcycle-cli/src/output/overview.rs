@@ -77,7 +77,7 @@ fn memory(summary: &Summary) -> String {
 pub fn verdict(summary: &Summary, style: Style) -> String {
     let colour = match summary.status {
         "converged" => Colour::Green,
-        "iteration-limit" | "time-limit" => Colour::Yellow,
+        "accuracy-limit" | "iteration-limit" | "time-limit" => Colour::Yellow,
         _ => Colour::Red,
     };
     let recurrence = match summary.relative_residual > 2.0 * summary.recurrence_residual {

@@ -50,7 +50,7 @@ impl HtmlReport<'_> {
         let summary = self.summary;
         let (class, advice) = match summary.status {
             "converged" => ("good", String::new()),
-            _ => ("bad", format!("<p>{}</p>", escape(summary.explanation))),
+            _ => ("bad", format!("<p>{}</p>", escape(&summary.explanation))),
         };
         let plural = if summary.iterations == 1 { "" } else { "s" };
         format!(

@@ -17,6 +17,8 @@ pub struct Summary {
     /// True, in double precision; `null` where it is not a number.
     pub relative_residual: f64,
     pub recurrence_residual: f64,
+    /// Normwise, or more.
+    pub backward_error: f64,
     pub read_seconds: f64,
     pub setup_seconds: f64,
     pub solve_seconds: f64,
@@ -33,7 +35,7 @@ pub struct Summary {
     pub config: Config,
     pub messages: Vec<String>,
     /// The status in a sentence, with what to try.
-    pub explanation: &'static str,
+    pub explanation: String,
     /// Of further matrices that were solved for in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub then: Vec<Summary>,
@@ -74,6 +76,7 @@ impl Summary {
             iterations: outcome.iterations,
             relative_residual: outcome.relative_residual,
             recurrence_residual: outcome.recurrence_residual,
+            backward_error: outcome.backward_error,
             read_seconds: reading.as_secs_f64(),
             setup_seconds: solution.setup.as_secs_f64(),
             solve_seconds: solution.solving.as_secs_f64(),
@@ -91,7 +94,7 @@ impl Summary {
             threads: executor.threads(),
             config: solution.config.clone(),
             messages: solution.messages.clone(),
-            explanation: outcome.status.explanation(),
+            explanation: outcome.explanation(),
             then: Vec::new(),
             history: outcome.history.clone(),
             multigrid: solution.multigrid.clone(),

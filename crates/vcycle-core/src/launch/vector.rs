@@ -46,6 +46,14 @@ pub(crate) fn copy<S: Scalar, T: Scalar>(
     elementwise(gpu, &kernel, y, &arguments)
 }
 
+/// `y = s x` with a sign `s` per row that looks random.
+pub(crate) fn flip_signs<T: Scalar>(gpu: &Gpu, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+    let kernel = kernel::<T>(gpu, "vector_flip_signs")?;
+    let cols = Argument::U32(y.cols() as u32);
+    let arguments = [values(y), cols, read(x)?, write(y)?];
+    elementwise(gpu, &kernel, y, &arguments)
+}
+
 /// `y = alpha x + beta y`, column by column.
 pub(crate) fn axpby<T: Scalar>(
     gpu: &Gpu,

@@ -67,6 +67,21 @@ pub(crate) fn copy<S: Scalar, T: Scalar>(x: &Vector<S>, y: &mut Vector<T>) -> Re
 }
 
 compiled_fn! {
+    /// Row by row `y = s x` with signs `s` that look random, the same on every executor.
+    pub(crate) fn flip_signs[any T: Scalar](x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        let cols = y.cols();
+        match x.executor() {
+            Executor::Reference => reference::vector::flip_signs(0, x.host()?, y.host_mut()?, cols),
+            Executor::Cpu(threads) => {
+                cpu::vector::flip_signs(threads, x.host()?, y.host_mut()?, cols);
+            }
+            Executor::Gpu(gpu) => return launch::vector::flip_signs(gpu, x, y),
+        }
+        Ok(())
+    }
+}
+
+compiled_fn! {
     /// `y = alpha x + beta y`.
     pub(crate) fn axpby[any T: Scalar](
         alpha: Coefficient<'_, T>,

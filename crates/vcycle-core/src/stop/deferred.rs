@@ -13,7 +13,7 @@ use crate::scalar::{Field, Scalar};
 use crate::vector::Scalars;
 
 /// How the kernels write a status: 0 goes on, then by place in this list.
-const STATUSES: [Status; 8] = [
+const STATUSES: [Status; 9] = [
     Status::Converged,
     Status::IterationLimit,
     Status::Stagnated,
@@ -22,6 +22,7 @@ const STATUSES: [Status; 8] = [
     Status::Indefinite(Part::Operator),
     Status::Indefinite(Part::Preconditioner),
     Status::Breakdown,
+    Status::AccuracyLimit,
 ];
 
 /// The device's part of a [`Monitor`].
@@ -59,7 +60,9 @@ impl<T: Scalar> Monitor<T> {
         self.activate()
     }
 
-    pub(super) fn is_deferred(&self) -> bool {
+    /// Whether a device judges now.
+    #[doc(hidden)]
+    pub fn is_deferred(&self) -> bool {
         self.deferred.as_ref().is_some_and(|deferred| deferred.on)
     }
 
@@ -130,6 +133,7 @@ impl<T: Scalar> Monitor<T> {
                 let norm = snapshot.norm(iteration, index);
                 let column = &mut self.columns[index];
                 (column.before, column.norm) = (column.norm, norm);
+                column.note_halving(iteration);
                 self.residuals[index] = column.relative(norm);
             }
             self.announce(log);
@@ -137,6 +141,9 @@ impl<T: Scalar> Monitor<T> {
         let out_of_time = self.is_out_of_time();
         for (column, state) in self.columns.iter_mut().zip(&snapshot.columns) {
             column.adopt(state, out_of_time);
+            if column.is_hopeless(&self.stop) {
+                column.end(Status::IterationLimit, snapshot.iteration);
+            }
         }
         self.heed(log);
     }

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 pub use criterion::{Criterion, Progress};
 pub use monitor::Monitor;
+#[doc(hidden)]
+pub use monitor::is_rounding;
 pub use outcome::{ColumnOutcome, Outcome, Part, Status};
 
 /// When to stop: the first criterion that holds ends the iteration.
@@ -41,6 +43,9 @@ pub struct Stop {
     pub divergence: f64,
     /// Stagnated when the best residual has not fallen by a tenth in this many iterations.
     pub stagnation: Option<usize>,
+    /// Every so many iterations: given up, as at the limit of iterations, if that would be passed twice over at the
+    /// speed so far.
+    pub forecast: Option<usize>,
     /// Converged when one of these holds, whatever the residual.
     pub criteria: Vec<Criterion>,
 }
@@ -56,6 +61,7 @@ impl Default for Stop {
             time: None,
             divergence: 1e10,
             stagnation: Some(2_000),
+            forecast: None,
             criteria: Vec::new(),
         }
     }
@@ -144,6 +150,13 @@ impl Stop {
     #[must_use]
     pub fn stagnating_after(mut self, window: usize) -> Self {
         self.stagnation = Some(window);
+        self
+    }
+
+    /// Gives up, as at the limit of iterations, where that would be passed twice over; looks every `iterations`.
+    #[must_use]
+    pub fn giving_up_hopeless(mut self, iterations: usize) -> Self {
+        self.forecast = Some(iterations);
         self
     }
 

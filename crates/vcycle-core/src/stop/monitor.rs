@@ -13,6 +13,14 @@ use crate::scalar::{Field, Real, Scalar};
 use crate::vector::Scalars;
 use crate::workspace::Pooled;
 
+/// A residual of at most so many roundoffs of its terms is made of rounding: the exact solution, rounded, has half
+/// a roundoff, computing it adds one or two, and a recurrence is wrong about it by some more.
+const ROUNDING: f64 = 20.0;
+/// A residual that has not halved in so many iterations may have reached its limit.
+const STALLED: usize = 8;
+/// Every so many iterations the limit is looked for in any case.
+const LOOKS: usize = 64;
+
 /// Most residuals kept without growing the history.
 const HISTORY_RESERVED: usize = 4096;
 
@@ -33,6 +41,10 @@ pub struct Monitor<T: Scalar> {
     pub(super) iteration: usize,
     start: Instant,
     announced: bool,
+    /// Iterations without halving after which the limit of accuracy is looked for.
+    stalled: usize,
+    /// The iteration before which it is not looked for again.
+    next_look: usize,
     pub(super) deferred: Option<Deferred>,
 }
 
@@ -51,6 +63,8 @@ pub(super) struct Column {
     pub before: f64,
     pub best: f64,
     pub best_iteration: usize,
+    /// The norm when it had halved last, and the iteration of that.
+    halved: (f64, usize),
     pub iterations: usize,
     /// Whether a criterion of the user has ended it.
     accepted: bool,
@@ -64,6 +78,7 @@ impl<T: Scalar> Monitor<T> {
         self.announced = announced;
         self.stop.clone_from(stop);
         self.iteration = 0;
+        (self.stalled, self.next_look) = (STALLED, 0);
         self.history.clear();
         self.start = Instant::now();
         rhs_norms.read(&mut self.norms)?;
@@ -200,6 +215,38 @@ impl<T: Scalar> Monitor<T> {
         self.iteration
     }
 
+    /// Looks for the limit of accuracy after each iteration that has not halved the residual: for methods that gain
+    /// digits in every one.
+    pub fn expect_digits(&mut self) {
+        self.stalled = 1;
+    }
+
+    /// Whether the solve may have reached the limit of accuracy, as far as its residuals show.
+    #[doc(hidden)]
+    pub fn may_be_at_limit(&self) -> bool {
+        let going = |column: &&Column| column.status.is_none() && column.target.is_some();
+        let is_stalled = |column: &Column| self.iteration - column.halved.1 >= self.stalled;
+        self.announced
+            && self.iteration >= self.next_look
+            && (self.iteration % LOOKS == 0 && self.iteration > 0
+                || self.columns.iter().filter(going).any(is_stalled))
+    }
+
+    /// Ends the columns whose residual is made of rounding, given the `levels` that it comes from; says whether all
+    /// have ended. The limit is looked for less and less often.
+    #[doc(hidden)]
+    pub fn end_at_limit(&mut self, levels: &[f64]) -> Result<bool> {
+        let iteration = self.iteration;
+        self.next_look = iteration + self.stalled.max(iteration).min(LOOKS);
+        for (column, &level) in self.columns.iter_mut().zip(levels) {
+            if column.target.is_some() && is_rounding::<T>(column.norm, level) {
+                column.end(Status::AccuracyLimit, iteration);
+            }
+        }
+        self.activate()?;
+        Ok(self.all_ended())
+    }
+
     /// Iterations that are left.
     pub fn iterations_left(&self) -> usize {
         self.stop.iterations.saturating_sub(self.iteration)
@@ -229,38 +276,44 @@ impl<T: Scalar> Monitor<T> {
         self.columns[column].relative(norm)
     }
 
-    /// How a column has ended, judged by its true residual norm.
+    /// How a column has ended, judged by its true residual norm and the level that rounding comes from.
     #[doc(hidden)]
-    pub fn verdict(&self, column: usize, norm: f64) -> Status {
+    pub fn verdict(&self, column: usize, norm: f64, level: f64) -> Status {
         let state = &self.columns[column];
+        let claims = matches!(
+            state.status,
+            Some(Status::Converged | Status::AccuracyLimit)
+        );
         match state.status {
             _ if !norm.is_finite() => Status::NonFinite,
             _ if state.accepted || state.reached(norm) => Status::Converged,
             Some(Status::Converged) if self.stop.trust_recurrence => Status::Converged,
-            Some(Status::Converged) if state.target.is_some() => Status::Stagnated,
+            _ if state.target.is_some() && is_rounding::<T>(norm, level) => Status::AccuracyLimit,
+            _ if claims && state.target.is_some() => Status::Stagnated,
             Some(status) => status,
             None => Status::Breakdown,
         }
     }
 
     /// Whether another start from the true residual may help a column: its recurrence broke
-    /// down, or converged where the residual did not.
+    /// down, or converged where the residual did not, which is not made of rounding alone.
     #[doc(hidden)]
-    pub fn restartable(&self, column: usize, norm: f64) -> bool {
+    pub fn restartable(&self, column: usize, norm: f64, level: f64) -> bool {
         let state = &self.columns[column];
         let claims = match state.status {
             Some(Status::Converged) => !self.stop.trust_recurrence,
-            status => status == Some(Status::Breakdown),
+            Some(Status::Breakdown | Status::AccuracyLimit) => true,
+            _ => false,
         };
         let falls_short = state.target.is_some() && !state.accepted && !state.reached(norm);
-        claims && norm.is_finite() && falls_short
+        claims && norm.is_finite() && falls_short && !is_rounding::<T>(norm, level)
     }
 
     /// Lets the restartable columns go on.
     #[doc(hidden)]
-    pub fn reopen(&mut self, norms: &[f64]) -> Result<()> {
-        for (column, &norm) in norms.iter().enumerate() {
-            if self.restartable(column, norm) {
+    pub fn reopen(&mut self, norms: &[f64], levels: &[f64]) -> Result<()> {
+        for (column, (&norm, &level)) in norms.iter().zip(levels).enumerate() {
+            if self.restartable(column, norm, level) {
                 self.columns[column].reopen();
             }
         }
@@ -342,9 +395,16 @@ impl<T: Scalar> Monitor<T> {
     }
 }
 
+/// Whether a residual is made of rounding, given the level that comes from.
+#[doc(hidden)]
+pub fn is_rounding<T: Scalar>(norm: f64, level: f64) -> bool {
+    norm <= ROUNDING * T::KIND.roundoff() * level
+}
+
 impl Column {
     fn begin(&mut self, norm: f64, iteration: usize, stop: &Stop) {
         (self.best, self.best_iteration) = (norm, iteration);
+        self.halved = (norm, iteration);
         (self.before, self.norm) = (norm, norm);
         if !self.begun {
             self.begun = true;
@@ -369,6 +429,7 @@ impl Column {
         if norm < 0.9 * self.best {
             (self.best, self.best_iteration) = (norm, iteration);
         }
+        self.note_halving(iteration);
         let waited = iteration - self.best_iteration;
         let ending = if !norm.is_finite() {
             Some(Status::NonFinite)
@@ -376,7 +437,7 @@ impl Column {
             Some(Status::Converged)
         } else if norm > stop.divergence * self.initial.max(self.scale) {
             Some(Status::Diverged)
-        } else if iteration >= stop.iterations {
+        } else if iteration >= stop.iterations || self.is_hopeless(stop) {
             Some(Status::IterationLimit)
         } else if out_of_time {
             Some(Status::TimeLimit)
@@ -386,6 +447,25 @@ impl Column {
             None
         };
         self.status = ending;
+    }
+
+    /// Whether, at the speed so far, the limit of iterations would be passed twice over.
+    pub fn is_hopeless(&self, stop: &Stop) -> bool {
+        let is_due =
+            |every: usize| self.iterations > 0 && self.iterations.is_multiple_of(every.max(1));
+        let (Some(goal), true) = (self.goal, stop.forecast.is_some_and(is_due)) else {
+            return false;
+        };
+        let (needed, done) = ((self.initial / goal).ln(), (self.initial / self.norm).ln());
+        // Written so that a residual that has not fallen, or is no number, is hopeless.
+        !(done * 2.0 * stop.iterations as f64 > needed * self.iterations as f64)
+    }
+
+    /// Remembers this iteration if it has halved the norm.
+    pub fn note_halving(&mut self, iteration: usize) {
+        if self.norm < 0.5 * self.halved.0 {
+            self.halved = (self.norm, iteration);
+        }
     }
 
     /// Ends it, if it has not ended yet, because a criterion of the user holds.
@@ -423,6 +503,8 @@ impl<T: Scalar> Pooled for Monitor<T> {
             iteration: 0,
             start: Instant::now(),
             announced: true,
+            stalled: STALLED,
+            next_look: 0,
             deferred: None,
         })
     }

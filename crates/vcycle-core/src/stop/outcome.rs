@@ -16,7 +16,9 @@ pub enum Status {
     TimeLimit,
     /// An observer wanted it to end.
     Interrupted,
-    /// The residual no longer falls; rounding or the method's reach is exhausted.
+    /// The residual is that of rounding: no method gets further with numbers of this precision.
+    AccuracyLimit,
+    /// The residual no longer falls; the method's reach is exhausted.
     Stagnated,
     /// The residual grew beyond bounds.
     Diverged,
@@ -39,13 +41,14 @@ pub enum Part {
 
 impl Status {
     /// The word scripts rely on: `converged`, `iteration-limit`, `time-limit`, `interrupted`,
-    /// `stagnated`, `diverged`, `non-finite`, `indefinite`, `breakdown`.
+    /// `accuracy-limit`, `stagnated`, `diverged`, `non-finite`, `indefinite`, `breakdown`.
     pub fn name(self) -> &'static str {
         match self {
             Status::Converged => "converged",
             Status::IterationLimit => "iteration-limit",
             Status::TimeLimit => "time-limit",
             Status::Interrupted => "interrupted",
+            Status::AccuracyLimit => "accuracy-limit",
             Status::Stagnated => "stagnated",
             Status::Diverged => "diverged",
             Status::NonFinite => "non-finite",
@@ -63,6 +66,9 @@ impl Status {
             }
             Status::TimeLimit => "the time allowed is used up",
             Status::Interrupted => "it was asked to end",
+            Status::AccuracyLimit => {
+                "the residual is that of rounding, and the tolerance is below it; no method gets further in this precision"
+            }
             Status::Stagnated => {
                 "the residual no longer falls; ask for a looser tolerance, a stronger preconditioner or the direct solver"
             }
@@ -100,6 +106,11 @@ pub struct ColumnOutcome {
     pub relative_residual: f64,
     /// The same as the method's recurrence believed it.
     pub recurrence_residual: f64,
+    /// The normwise backward error, or more: `x` solves a system whose matrix and right-hand side differ by this part of
+    /// their norms.
+    pub backward_error: f64,
+    /// What rounding makes of `A x` over what it does of the right-hand side: the condition number is at least so large.
+    pub condition: f64,
 }
 
 /// The outcome of a solve.
@@ -114,6 +125,10 @@ pub struct Outcome {
     pub relative_residual: f64,
     /// The largest relative residual as the recurrence believed it.
     pub recurrence_residual: f64,
+    /// The largest [backward error](ColumnOutcome::backward_error) of the columns.
+    pub backward_error: f64,
+    /// The largest [bound of the condition number](ColumnOutcome::condition) of the columns.
+    pub condition: f64,
     /// Every column on its own.
     pub columns: Vec<ColumnOutcome>,
     /// Largest relative residual after 0, 1, 2... iterations, as the recurrence knows it.
@@ -131,6 +146,18 @@ impl Outcome {
     /// Whether the recurrence believed less than half of the true residual: both are to be told.
     pub fn recurrence_differs(&self) -> bool {
         self.relative_residual > 2.0 * self.recurrence_residual
+    }
+
+    /// What happened and what to try, in a sentence.
+    pub fn explanation(&self) -> String {
+        let told = self.status.explanation();
+        match self.status {
+            Status::AccuracyLimit => format!(
+                "{told} (backward error {:.1e}, condition number at least {:.0e})",
+                self.backward_error, self.condition
+            ),
+            _ => told.to_owned(),
+        }
     }
 
     /// The outcome of a solve from those of its columns: the first that failed, the largest residuals.
@@ -152,6 +179,8 @@ impl Outcome {
             iterations: columns.iter().map(|c| c.iterations).max().unwrap_or(0),
             relative_residual: largest(|c| c.relative_residual),
             recurrence_residual: largest(|c| c.recurrence_residual),
+            backward_error: largest(|c| c.backward_error),
+            condition: largest(|c| c.condition),
             columns,
             history,
             elapsed,
@@ -171,7 +200,7 @@ impl Display for Outcome {
             self.status,
             self.iterations,
             self.relative_residual,
-            self.status.explanation()
+            self.explanation()
         )
     }
 }

@@ -25,6 +25,8 @@ fn run<T: Scalar>(executor: &Executor, rows: usize, cols: usize) -> (Vec<T>, Vec
     y.axpby(Coefficient::real(0.25), &x, Coefficient::of(&coefficients))
         .unwrap();
     y.scale(Coefficient::real(0.5)).unwrap();
+    let half = y.clone();
+    y.flip_signs(&half).unwrap();
     y.axpy_norm(Coefficient::real(0.125), &x, &mut norm)
         .unwrap();
     x.dot2(&y, &x, &mut dot, &mut other).unwrap();

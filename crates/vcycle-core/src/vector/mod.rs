@@ -69,6 +69,13 @@ impl<T: Scalar> Vector<T> {
         operations::scale(alpha, self)
     }
 
+    /// Row by row `self = s x` with signs `s` that look random: of `A s x` every sum is as long as its terms are,
+    /// which tells how far rounding reaches in `A x`. The signs are the same on every executor.
+    pub fn flip_signs(&mut self, x: &Self) -> Result<()> {
+        self.check("flip_signs", x)?;
+        operations::flip_signs(x, self)
+    }
+
     /// Row by row `self = d x` with one number `d` a row, conjugated where asked: the action of a
     /// diagonal matrix or of its adjoint.
     pub fn scale_rows<D: Mixes<T, T>>(

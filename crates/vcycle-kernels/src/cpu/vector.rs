@@ -28,6 +28,14 @@ pub fn copy<S: Scalar, T: Scalar>(threads: &Threads, x: &[S], y: &mut [T]) {
     });
 }
 
+/// `y = s x` with a sign `s` per row that looks random.
+pub fn flip_signs<T: Scalar>(threads: &Threads, x: &[T], y: &mut [T], cols: usize) {
+    threads.for_pieces(y, piece(cols), |start, y| {
+        let x = &x[start..start + y.len()];
+        reference::vector::flip_signs(start / cols, x, y, cols);
+    });
+}
+
 /// Whole rows in a piece.
 fn piece(cols: usize) -> usize {
     (PIECE / cols.max(1)).max(1) * cols.max(1)

@@ -55,6 +55,25 @@ pub fn scale<T: Scalar>(alpha: Factor<'_, T>, y: &mut [T], cols: usize) {
     }
 }
 
+/// `y = s x` with a sign `s` per row that looks random, from row number `first` on.
+pub fn flip_signs<T: Scalar>(first: usize, x: &[T], y: &mut [T], cols: usize) {
+    for (place, (y, x)) in y.iter_mut().zip(x).enumerate() {
+        *y = match is_flipped(first + place / cols) {
+            true => T::store(-x.load()),
+            false => *x,
+        };
+    }
+}
+
+/// Whether the sign of a row is minus: a bit of a hash of its number, the same on every device.
+#[inline]
+fn is_flipped(row: usize) -> bool {
+    let mut bits = row as u32;
+    bits = (bits ^ (bits >> 16)).wrapping_mul(0x7feb_352d);
+    bits = (bits ^ (bits >> 15)).wrapping_mul(0x846c_a68b);
+    (bits ^ (bits >> 16)) & 1 == 1
+}
+
 /// `y = d x` with one `d` per row, conjugated where asked.
 pub fn scale_rows<D: Mixes<T, T>, T: Scalar>(
     d: &[D],

@@ -68,6 +68,16 @@ impl Kind {
         }
     }
 
+    /// The largest relative error of rounding to it.
+    pub fn roundoff(self) -> f64 {
+        match self {
+            Kind::F64 | Kind::C64 => f64::EPSILON / 2.0,
+            Kind::F32 | Kind::C32 => f64::from(f32::EPSILON) / 2.0,
+            Kind::F16 => 2f64.powi(-11),
+            Kind::Bf16 => 2f64.powi(-8),
+        }
+    }
+
     /// Whether values have an imaginary part.
     pub const fn is_complex(self) -> bool {
         matches!(self, Kind::C64 | Kind::C32)

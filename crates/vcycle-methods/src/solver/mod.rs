@@ -35,6 +35,7 @@ mod gmres;
 mod idr;
 mod ir;
 mod least_squares;
+mod limit;
 mod minres;
 mod per_column;
 mod pipecg;
@@ -63,6 +64,7 @@ pub use gcr::Gcr;
 pub use gmres::Gmres;
 pub use idr::Idr;
 pub use ir::Ir;
+pub use limit::rounding_levels;
 pub use minres::Minres;
 use num_traits::{One, Zero};
 pub use pipecg::PipeCg;
@@ -227,16 +229,16 @@ impl<T: Scalar> Solver<T> {
         monitor.reset(stop, &norms, true)?;
         clear_solved(x, &mut norms)?;
         self.run(b, x, zero_guess, &mut monitor, ws)?;
-        let residual_norms = self.verify(b, x, &mut monitor, ws)?;
+        let (norms, levels) = self.verify(b, x, &mut monitor, ws)?;
         let history = monitor.take_history();
         let columns = (0..b.cols())
-            .map(|column| column_outcome(&monitor, column, residual_norms[column]))
+            .map(|column| column_outcome(&monitor, column, norms[column], levels[column]))
             .collect();
         Ok(Outcome::from_columns(columns, history, start.elapsed()))
     }
 
     /// Corrects the solution while recurrences were wrong about the residual and that helps;
-    /// returns the true residual norms.
+    /// returns the true residual norms and the levels that rounding comes from.
     ///
     /// The correction is found from zero and added in one step: added piece by piece to a large
     /// solution it would lose its last digits to rounding.
@@ -246,27 +248,29 @@ impl<T: Scalar> Solver<T> {
         x: &mut Vector<T>,
         monitor: &mut Monitor<T>,
         ws: &Workspace,
-    ) -> Result<Vec<f64>> {
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
         let mut r = ws.vector_like::<T, T>(b)?;
         let mut norms = self.true_residual(b, x, &mut r, ws)?;
+        let mut levels = rounding_levels(self.a.as_ref(), b, x, ws)?;
         let mut previous = f64::INFINITY;
         for _ in 0..RESTARTS {
             let worst = (0..norms.len())
-                .filter(|&column| monitor.restartable(column, norms[column]))
+                .filter(|&column| monitor.restartable(column, norms[column], levels[column]))
                 .map(|column| monitor.relative(column, norms[column]))
                 .fold(0.0, f64::max);
             if worst == 0.0 || worst > WORTH_A_RESTART * previous {
                 break;
             }
             previous = worst;
-            monitor.reopen(&norms)?;
+            monitor.reopen(&norms, &levels)?;
             let mut correction = ws.vector_like::<T, T>(b)?;
             correction.fill(T::default())?;
             self.run(&r, &mut correction, true, monitor, ws)?;
             x.axpy(Coefficient::one(), &correction)?;
             norms = self.true_residual(b, x, &mut r, ws)?;
+            levels = rounding_levels(self.a.as_ref(), b, x, ws)?;
         }
-        Ok(norms)
+        Ok((norms, levels))
     }
 
     /// The matrix.
@@ -370,12 +374,19 @@ fn check_finite<T: Scalar>(what: &'static str, v: &Vector<T>, norms: &Scalars<T>
     }
 }
 
-fn column_outcome<T: Scalar>(monitor: &Monitor<T>, column: usize, norm: f64) -> ColumnOutcome {
+fn column_outcome<T: Scalar>(
+    monitor: &Monitor<T>,
+    column: usize,
+    norm: f64,
+    level: f64,
+) -> ColumnOutcome {
     ColumnOutcome {
-        status: monitor.verdict(column, norm),
+        status: monitor.verdict(column, norm, level),
         iterations: monitor.column_iterations(column),
         relative_residual: monitor.relative(column, norm),
         recurrence_residual: monitor.recurrence_residual(column),
+        backward_error: if norm > 0.0 { norm / level } else { norm },
+        condition: monitor.relative(column, level),
     }
 }
 

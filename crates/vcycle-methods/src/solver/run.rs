@@ -1,5 +1,6 @@
 //! The state of a running solve that a method works on: operators, vectors, monitor and scratch.
 
+use super::limit::rounding_levels;
 use crate::error::Result;
 use crate::executor::{Scratch, Workspace};
 use crate::linop::{LinOp, Transpose};
@@ -76,10 +77,20 @@ impl<'r, T: Scalar> Run<'r, T> {
                 Some(recording) => recording.replay()?,
                 None => drop(body(self)?),
             }
-            if self.monitor.look(self.ws.log())? {
+            if self.monitor.look(self.ws.log())? || self.is_at_limit()? {
                 return Ok(());
             }
         }
+    }
+
+    /// Ends the columns that rounding keeps from going on, where their residuals let one suspect it; says whether
+    /// all have ended.
+    fn is_at_limit(&mut self) -> Result<bool> {
+        if !self.monitor.may_be_at_limit() {
+            return Ok(false);
+        }
+        let levels = rounding_levels(self.a, self.b, self.x, self.ws)?;
+        self.monitor.end_at_limit(&levels)
     }
 
     /// Forms `r = b - A x` of the guess, without a product when that is zero, and announces its
@@ -209,7 +220,8 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// # Errors
     /// When the executor fails.
     pub fn done(&mut self, norms: &Scalars<T>) -> Result<bool> {
-        self.monitor.done(norms, self.ws.log())
+        let ended = self.monitor.done(norms, self.ws.log())?;
+        Ok(ended || !self.monitor.is_deferred() && self.is_at_limit()?)
     }
 
     /// Ends the columns whose divisor is zero; says whether all have ended.

@@ -15,12 +15,13 @@ from . import gallery
 from ._core import DeviceError, VcycleError, __version__, devices
 from ._hierarchy import Hierarchy, Level, amg
 from ._options import options
-from ._outcome import Column, NotConverged, Outcome
+from ._outcome import AccuracyLimit, Column, NotConverged, Outcome
 from ._preconditioner import preconditioner
 from ._solve import solve
 from ._summary import LevelSummary
 
 __all__ = [
+    "AccuracyLimit",
     "Column",
     "DeviceError",
     "Hierarchy",

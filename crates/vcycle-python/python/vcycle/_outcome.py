@@ -23,6 +23,7 @@ class Column:
     status: str
     iterations: int
     relative_residual: float
+    backward_error: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Outcome:
     x: NDArray[Any] = field(repr=False)
     """The solution, or the best guess where it did not converge."""
     status: str
-    """`converged`, `iteration-limit`, `time-limit`, `stagnated`, `diverged`, `non-finite`,
+    """`converged`, `accuracy-limit`, `iteration-limit`, `time-limit`, `stagnated`, `diverged`, `non-finite`,
     `indefinite` or `breakdown`."""
     explanation: str = field(repr=False)
     """The status in a sentence, with what to try."""
@@ -50,6 +51,10 @@ class Outcome:
     """The true one, the largest of all right-hand sides."""
     recurrence_residual: float = field(repr=False)
     """What the recurrence of the method believed."""
+    backward_error: float = field(repr=False)
+    """At most: by so small a part of their norms matrix and right-hand side would have to change for `x` to be exact."""
+    condition: float = field(repr=False)
+    """The condition number is at least this."""
     history: NDArray[np.float64] = field(repr=False)
     """Largest relative residual after 0, 1, 2... iterations."""
     columns: tuple[Column, ...] = field(repr=False)
@@ -80,6 +85,19 @@ class Outcome:
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Axes:
         """The residual after every iteration, with matplotlib."""
         return _plots.residuals(self.history, self.config["stop"]["rtol"], self.status, ax, **kwargs)
+
+
+class AccuracyLimit(UserWarning):
+    """The tolerance is below what rounding allows: `x` is as good as this precision gets.
+
+    >>> import warnings, vcycle
+    >>> problem = vcycle.gallery.build("poisson5:60")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     x, outcome = vcycle.solve(problem.A, problem.b, rtol=1e-17, return_outcome=True)
+    >>> outcome.status, outcome.backward_error < 1e-14, caught[0].category.__name__
+    ('accuracy-limit', True, 'AccuracyLimit')
+    """
 
 
 class NotConverged(RuntimeError):
@@ -118,9 +136,11 @@ def outcome_of(x: NDArray[Any], text: str) -> Outcome:
         iterations=data["iterations"],
         relative_residual=number(data["relative_residual"]),
         recurrence_residual=number(data["recurrence_residual"]),
+        backward_error=number(data["backward_error"]),
+        condition=number(data["condition"]),
         history=np.array([number(value) for value in data["history"]]),
         columns=tuple(
-            Column(c["status"], c["iterations"], number(c["relative_residual"]))
+            Column(c["status"], c["iterations"], number(c["relative_residual"]), number(c["backward_error"]))
             for c in data["columns"]
         ),
         messages=tuple(data["messages"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
@@ -12,7 +13,7 @@ from . import _core
 from ._arrays import like, native_matrix, on_host, vector_for
 from ._device import device_matrix, dtype_of, settle
 from ._options import as_json, configuration
-from ._outcome import NotConverged, Outcome, outcome_of
+from ._outcome import AccuracyLimit, NotConverged, Outcome, outcome_of
 
 Callback = Callable[[int, float], object]
 
@@ -89,7 +90,8 @@ def solve(
     callback : function of the iteration and the largest relative residual, optional
         Called after every iteration, and before the first. An exception it raises ends the solve.
     check : bool
-        Whether not converging is an exception, `NotConverged`.
+        Whether not converging is an exception, `NotConverged`, and a tolerance below the limit of accuracy a
+        warning, `AccuracyLimit` (``warnings.simplefilter("error", vcycle.AccuracyLimit)`` makes it an exception).
     return_outcome : bool
         Whether ``(x, outcome)`` is returned.
     **options
@@ -167,6 +169,9 @@ def returned(x: Any, b: Any, dtype: np.dtype[Any]) -> Any:
 def finished(solution: Any, text: str, check: bool, return_outcome: bool) -> Any:
     """What a solve returns or raises."""
     outcome = outcome_of(solution, text)
-    if check and not outcome.converged:
+    if check and outcome.status == "accuracy-limit":
+        # The level of the caller of `solve`.
+        warnings.warn(str(outcome), AccuracyLimit, stacklevel=3)
+    elif check and not outcome.converged:
         raise NotConverged(outcome)
     return (solution, outcome) if return_outcome else solution

@@ -214,7 +214,7 @@ components! {
         Gcr(Gcr) = Gcr::REGISTRATION;
         Ir(Ir) = Ir::REGISTRATION;
         Chebyshev(Chebyshev) = Chebyshev::REGISTRATION;
-        Direct(Direct) = DIRECT, as Ok(Some(Ir::default().method()));
+        Direct(Direct) = DIRECT, as Ok(Some(Ir::of_factors().method()));
     }
 }
 

@@ -5,28 +5,17 @@ use std::sync::Arc;
 #[cfg(feature = "direct")]
 use crate::registration::PreconditionerComponent;
 
-use crate::configuration::{Config, ConfigError, NoParameters, PreconditionerConfig, SolverConfig};
+use super::rules::{self, Case, Chosen};
+use crate::configuration::{Config, ConfigError, PreconditionerConfig, SolverConfig};
 use crate::linop::Factory;
 use crate::matrix::Facts;
-use crate::multigrid::{Amg, NearNullspace};
+use crate::multigrid::NearNullspace;
 use crate::registration::{Need, Symmetry};
 use crate::scalar::Mixes;
 use crate::solver::Fgmres;
 
-/// This part of the rows has to be diagonally dominant for multigrid without symmetry.
-const DOMINANT: f64 = 0.9;
-/// Up to this many rows a factorisation is quicker than thinking about it.
-const DIRECT_FIRST: usize = 2_000;
-/// Up to this many rows a factorisation is worth its memory when the first choice has failed.
-const DIRECT_SECOND: usize = 50_000;
 /// Vectors that GMRES keeps where a cycle of its preconditioner takes less time than making one of fifty orthogonal.
 const SHORT_RESTART: usize = 20;
-
-/// Presets for what multigrid fails on without knowing more of it: for several unknowns a node, for
-/// one where rows are diagonally dominant, and for any other matrix.
-const MECHANICS: &str = "mechanics";
-const FLOW: &str = "flow";
-const THOROUGH: &str = "bamg-fsai";
 
 /// One combination to try.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +44,19 @@ impl Attempt {
         )))
     }
 
+    /// Whether it is a factorisation.
+    pub(super) fn is_direct(&self) -> bool {
+        matches!(self.solver, SolverConfig::Direct(_))
+    }
+
+    /// Its solver and preconditioner, in words.
+    pub(super) fn name(&self) -> String {
+        match self.preconditioner.name() {
+            "none" => self.solver.name().to_owned(),
+            preconditioner => format!("{} with {preconditioner}", self.solver.name()),
+        }
+    }
+
     /// What makes the preconditioner; for the direct solver that is the factorisation.
     pub(super) fn preconditioner_factory<T: Mixes<T, T>>(
         &self,
@@ -77,68 +79,92 @@ impl Attempt {
     }
 }
 
+/// What is known of a matrix when a method is chosen for it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Findings {
+    /// Its facts.
+    pub facts: Facts,
+    /// Whether it is a stencil on a grid.
+    pub stencil: bool,
+    /// Whether it is singular, with a nullspace that is known.
+    pub singular: bool,
+}
+
+impl From<Facts> for Findings {
+    fn from(facts: Facts) -> Self {
+        Self {
+            facts,
+            stencil: false,
+            singular: false,
+        }
+    }
+}
+
 /// What a configuration means for a matrix: the combinations to try, best first.
 ///
-/// Solvers, by what the matrix looks like:
+/// Where both are `auto`, they are those of the table in `driver/rules.rs`. Where one is given, the other is what the
+/// table has beside it. A solver for a preconditioner that was given:
 ///
 /// | matrix | solvers |
 /// |---|---|
 /// | Hermitian, positive diagonal | `cg`, `minres`, `gmres` |
 /// | Hermitian otherwise | `minres`, `gmres` |
-/// | any other | `gmres`, with `struct-mg` `fgmres` with 20 vectors; `bicgstab` |
+/// | any other | `gmres`, `bicgstab`; with multigrid `fgmres`, with `struct-mg` of 20 vectors |
 ///
 /// A preconditioner that varies, such as multigrid with K-cycles, takes `fcg` in place of `cg` and `fgmres` in place
 /// of all others.
 ///
-/// Preconditioners, by what the solver bears: `amg`, `amg` as [presets](crate::config::Preset) have it, `ic0`,
-/// `ssor`, `jacobi` for `cg` and its kin;
-/// `l1-jacobi`, none for `minres`; `amg` if nearly all rows are diagonally dominant, `ilu0`,
-/// `jacobi`, none for all others; none of those that divide by the diagonal where it has zeros, or,
-/// for `cg` and its kin, negative entries. A preconditioner whose set-up fails gives way to the
-/// next one, and so does multigrid that has not converged after 200 iterations, or what comes before
-/// `direct` after 1000.
+/// A preconditioner whose set-up fails gives way to the next one, and so does multigrid that has not converged after
+/// 200 iterations, or what comes before `direct` after 1000.
 ///
-/// The first multigrid is that of the preset `mechanics` where all motions of a rigid body are known
-/// (coordinates, or a near-nullspace of as many vectors). Where several unknowns a node are all that
-/// is known, `mechanics` comes second; for one unknown a node `flow` if nearly all rows are diagonally
-/// dominant, then `bamg-fsai`.
-///
-/// Where solver and preconditioner are free, `direct` comes first up to 2000 rows and second up to
-/// 50,000.
-///
-/// Without `auto` there is exactly one attempt, and the facts are not asked for.
-pub fn attempts(
+/// Without `auto` there is exactly one attempt, and nothing is asked of the matrix.
+pub fn attempts<F: Into<Findings>>(
     config: &Config,
     known: Option<&NearNullspace>,
-    facts: impl FnOnce() -> Facts,
+    find: impl FnOnce() -> F,
 ) -> Vec<Attempt> {
     let (solver, preconditioner) = (&config.solver, &config.preconditioner);
     if !solver.is_auto() && !preconditioner.is_auto() {
         return vec![chosen(solver, preconditioner)];
     }
-    let facts = facts();
-    let solvers = match solver.is_auto() {
-        true => solver_chain(&facts, preconditioner),
-        false => vec![solver.clone()],
+    let found = &find().into();
+    let case = Case {
+        config,
+        known,
+        found,
     };
-    let pairs = solvers.into_iter().flat_map(|solver| {
-        let chain = preconditioner_chain(&solver, config, known, &facts);
-        chain
+    let all = match (solver.is_auto(), preconditioner.is_auto()) {
+        (true, true) => rules::combinations(&case),
+        (false, _) => rules::preconditioners(&case, solver),
+        (true, false) => solver_chain(&found.facts, preconditioner)
             .into_iter()
-            .map(move |choice| (solver.clone(), choice))
-    });
-    let mut pairs: Vec<_> = pairs.collect();
-    if solver.is_auto() && preconditioner.is_auto() && cfg!(feature = "direct") {
-        insert_direct(facts.rows, &mut pairs);
-    }
-    pairs
-        .into_iter()
-        .map(|(solver, choice)| Attempt {
-            reason: reason(&facts, &solver, &choice),
-            solver,
-            preconditioner: choice.preconditioner,
+            .map(|solver| Chosen {
+                solver,
+                preconditioner: decided(preconditioner, &found.facts),
+                because: "",
+                preset: None,
+            })
+            .collect(),
+    };
+    all.into_iter()
+        .map(|chosen| Attempt {
+            reason: reason(&found.facts, &chosen),
+            solver: chosen.solver,
+            preconditioner: chosen.preconditioner,
         })
         .collect()
+}
+
+/// A preconditioner that was given, with what it leaves open. What is open of a test space depends on
+/// the near-nullspace, too.
+fn decided(given: &PreconditionerConfig, facts: &Facts) -> PreconditionerConfig {
+    match given {
+        PreconditionerConfig::Amg(amg) if amg.test_space.is_none() => {
+            PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
+        }
+        given => given.clone(),
+    }
 }
 
 /// What the user chose, with a solver that bears it.
@@ -185,7 +211,11 @@ fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<Sol
         flexible.restart = SHORT_RESTART;
         return vec![SolverConfig::Fgmres(flexible), named_solver("bicgstab")];
     }
-    let names: &[&str] = if one_sided || !facts.hermitian {
+    let is_multigrid = matches!(preconditioner, PreconditionerConfig::Amg(_));
+    let names: &[&str] = if is_multigrid && !one_sided && !facts.hermitian {
+        // For the same reason.
+        &["fgmres", "bicgstab"]
+    } else if one_sided || !facts.hermitian {
         &["gmres", "bicgstab"]
     } else if definite {
         &["cg", "minres", "gmres"]
@@ -195,121 +225,11 @@ fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<Sol
     names.iter().map(|name| named_solver(name)).collect()
 }
 
-/// A preconditioner, and the preset it is from.
-#[derive(Clone)]
-struct Choice {
-    preconditioner: PreconditionerConfig,
-    preset: Option<&'static str>,
-}
-
-impl Choice {
-    fn of(preconditioner: PreconditionerConfig) -> Self {
-        Self {
-            preconditioner,
-            preset: None,
-        }
-    }
-}
-
-fn insert_direct(rows: usize, pairs: &mut Vec<(SolverConfig, Choice)>) {
-    if rows > DIRECT_SECOND {
-        return;
-    }
-    let place = usize::from(rows > DIRECT_FIRST);
-    let none = Choice::of(named_preconditioner("none"));
-    pairs.insert(place, (named_solver("direct"), none));
-}
-
-fn preconditioner_chain(
-    solver: &SolverConfig,
-    config: &Config,
-    known: Option<&NearNullspace>,
-    facts: &Facts,
-) -> Vec<Choice> {
-    match &config.preconditioner {
-        PreconditionerConfig::Auto(_) => {}
-        // What is open depends on the near-nullspace, too.
-        PreconditionerConfig::Amg(amg) if amg.test_space.is_none() => {
-            let decided = amg.decided(|| facts.clone());
-            return vec![Choice::of(PreconditionerConfig::Amg(decided))];
-        }
-        given => return vec![Choice::of(given.clone())],
-    }
-    let names: &[&str] = match solver.name() {
-        "direct" => &["none"],
-        "cg" | "fcg" | "pipecg" if facts.positive_diagonal() && !facts.complex => {
-            let multigrids = multigrids(config, known, facts).into_iter();
-            let others = ["ic0", "ssor", "jacobi"].map(named_preconditioner);
-            return multigrids.chain(others.map(Choice::of)).collect();
-        }
-        "cg" | "fcg" | "pipecg" if facts.positive_diagonal() => &["ic0", "ssor", "jacobi"],
-        "minres" => &["l1-jacobi", "none"],
-        "cg" | "fcg" | "pipecg" => &["none"],
-        "chebyshev" => &["jacobi", "none"],
-        _ if facts.full_diagonal() && is_dominant(facts) => &["amg", "ilu0", "jacobi", "none"],
-        _ if facts.full_diagonal() => &["ilu0", "jacobi", "none"],
-        _ => &["none"],
-    };
-    let choice = |name: &&str| match *name {
-        "amg" => multigrid(config, facts),
-        other => named_preconditioner(other),
-    };
-    names.iter().map(choice).map(Choice::of).collect()
-}
-
-fn is_dominant(facts: &Facts) -> bool {
-    !facts.complex && facts.symmetric_pattern && facts.dominant_rows >= DOMINANT
-}
-
-/// Multigrid for positive definite matrices, by what is known of their unknowns.
-fn multigrids(config: &Config, known: Option<&NearNullspace>, facts: &Facts) -> Vec<Choice> {
-    let first = |preset| Choice {
-        preconditioner: multigrid(config, facts),
-        preset,
-    };
-    let of_preset = |name| preset(config, name);
-    match known {
-        Some(known) if known.has_rigid_bodies() => {
-            vec![first(Some(MECHANICS)), of_preset(THOROUGH)]
-        }
-        Some(known) if known.block_size() > 1 => vec![first(None), of_preset(MECHANICS)],
-        _ if is_dominant(facts) => vec![first(None), of_preset(FLOW), of_preset(THOROUGH)],
-        _ => vec![first(None), of_preset(THOROUGH)],
-    }
-}
-
-fn multigrid(config: &Config, facts: &Facts) -> PreconditionerConfig {
-    let mut amg = Amg::default();
-    amg.precision = config.precision.map_or_else(Default::default, Into::into);
-    PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
-}
-
-fn preset(config: &Config, name: &'static str) -> Choice {
-    let preset = Config::preset(name).expect("the preset can be read");
-    let mut preconditioner = preset.preconditioner;
-    if let (PreconditionerConfig::Amg(amg), Some(precision)) =
-        (&mut preconditioner, config.precision)
-    {
-        amg.precision = precision.into();
-    }
-    Choice {
-        preconditioner,
-        preset: Some(name),
-    }
-}
-
 fn named_solver(name: &str) -> SolverConfig {
     name.parse().expect("auto names solvers that exist")
 }
 
-fn named_preconditioner(name: &str) -> PreconditionerConfig {
-    match name {
-        "none" => PreconditionerConfig::None(NoParameters {}),
-        _ => name.parse().expect("auto names preconditioners that exist"),
-    }
-}
-
-fn reason(facts: &Facts, solver: &SolverConfig, choice: &Choice) -> String {
+fn reason(facts: &Facts, chosen: &Chosen) -> String {
     let symmetry = match (facts.hermitian, facts.complex, facts.symmetric) {
         (true, true, _) => "Hermitian",
         (true, false, _) => "symmetric",
@@ -323,7 +243,7 @@ fn reason(facts: &Facts, solver: &SolverConfig, choice: &Choice) -> String {
     } else {
         "negative entries on the diagonal"
     };
-    let with = match &choice.preconditioner {
+    let with = match &chosen.preconditioner {
         PreconditionerConfig::None(_) => String::new(),
         PreconditionerConfig::Amg(amg) => format!(
             " with amg: {} coarsening, {} smoother, cycles in {}",
@@ -331,12 +251,16 @@ fn reason(facts: &Facts, solver: &SolverConfig, choice: &Choice) -> String {
         ),
         other => format!(" with {}", other.name()),
     };
-    let preset = choice.preset;
+    let preset = chosen.preset;
     let preset = preset.map_or(String::new(), |name| format!(" (preset {name})"));
+    let because = match chosen.because {
+        "" => String::new(),
+        because => format!(", {because}"),
+    };
     format!(
-        "auto: {} rows, {symmetry}, {diagonal} → {}{with}{preset}",
+        "auto: {} rows, {symmetry}, {diagonal}{because} → {}{with}{preset}",
         facts.rows,
-        solver.name()
+        chosen.solver.name()
     )
 }
 
@@ -366,7 +290,7 @@ mod tests {
         let indefinite = chain(&auto, |facts| facts.negative_diagonal = 1);
         assert_eq!(indefinite[0], "minres+l1-jacobi");
         let general = chain(&auto, |facts| facts.hermitian = false);
-        assert_eq!(general[..2], ["gmres+amg", "gmres+ilu0"]);
+        assert_eq!(general[..2], ["fgmres+amg", "gmres+ilu0"]);
         let loose = chain(&auto, |facts| {
             (facts.hermitian, facts.dominant_rows) = (false, 0.5);
         });

@@ -8,13 +8,14 @@ mod auto;
 mod modes;
 mod projection;
 mod refine;
+mod rules;
 mod sequence;
 mod solve;
 mod storage;
 mod system;
 mod tries;
 
-pub use auto::{Attempt, attempts};
+pub use auto::{Attempt, Findings, attempts};
 pub use projection::Projection;
 pub use sequence::Sequence;
 pub use solve::{Solution, solve, solve_system};

@@ -26,6 +26,11 @@ impl VanishingSum {
         self.moduli += value.modulus();
     }
 
+    /// The real part of the sum, relative to the sum of its moduli.
+    pub fn share(&self) -> f64 {
+        self.sum.re / self.moduli
+    }
+
     /// A sum is zero if it is less than this, relative to the sum of its moduli.
     pub fn vanishes(&self, tolerance: f64) -> bool {
         self.sum.modulus() <= tolerance * self.moduli

@@ -10,6 +10,8 @@ use crate::vector::Vector;
 
 /// A row or column sums to zero if its sum is less than this, relative to the sum of its moduli.
 const ZERO_SUM: f64 = 1e-11;
+/// Sums larger than this part of their moduli, all with one sign, are not made of rounding.
+const SHIFT: f64 = 1e-15;
 /// What is left of a right-hand side is rounding errors below this, relative to all of it.
 const NOTHING_LEFT: f64 = 1e-13;
 
@@ -56,7 +58,7 @@ impl Projection {
     ) -> Result<Option<Self>> {
         let constants = match nullspace {
             Nullspace::Constant => true,
-            Nullspace::Auto => all_rows_sum_to_zero(a),
+            Nullspace::Auto => all_rows_sum_to_zero(a) && !is_shifted(a),
             Nullspace::None | Nullspace::NearNullspace => false,
         };
         let mut found = match constants {
@@ -208,6 +210,18 @@ fn all_rows_sum_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
     square && first_row_sums_to_zero(a) && (1..size.rows).all(vanishes)
 }
 
+/// Whether sums are small and all of one sign: not made of rounding, but a diagonal that was added on purpose to a
+/// singular matrix, which is regular by that.
+fn is_shifted<T: Scalar>(a: &Csr<T>) -> bool {
+    let share = |row: usize| {
+        let mut sum = VanishingSum::default();
+        a.row(row).1.iter().for_each(|value| sum.add(value, 1.0));
+        sum.share()
+    };
+    let rows = a.size().rows;
+    (0..rows).all(|row| share(row) > SHIFT) || (0..rows).all(|row| share(row) < -SHIFT)
+}
+
 /// Looked at by itself, so that the others stay on their device where that is enough.
 fn first_row_sums_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
     let answers = "the device still answers";
@@ -300,6 +314,20 @@ mod tests {
         let told = Projection::new(Nullspace::Constant, &diagonal, None);
         let error = told.err().unwrap().to_string();
         assert!(error.starts_with("nullspace: `constant`, but"), "{error}");
+    }
+
+    #[test]
+    fn a_small_diagonal_that_was_added_makes_a_matrix_regular() {
+        let host = Executor::reference();
+        let ends = |diagonal: f64| {
+            let values = vec![diagonal, -1.0, -1.0, diagonal];
+            let (offsets, columns) = (vec![0, 2, 4], vec![0, 1, 0, 1]);
+            let size = Size::square(2);
+            Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+        };
+        let found = |a: Csr<f64>| Projection::new(Nullspace::Auto, &a, None).unwrap();
+        assert!(found(ends(1.0)).is_some());
+        assert!(found(ends(1.0 + 1e-12)).is_none());
     }
 
     #[test]

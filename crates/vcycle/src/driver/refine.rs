@@ -10,10 +10,11 @@ use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::matrix::Csr;
 use crate::scalar::{Field, Real};
-use crate::solver::Solver;
+use crate::solver::{Solver, rounding_levels};
 use crate::stop::{ColumnOutcome, Outcome, Status, Stop};
 use crate::vector::{Coefficient, Scalars, Vector};
 use vcycle_core::matrix::WorkingScalar;
+use vcycle_core::stop::is_rounding;
 
 /// Refinement steps at most; each gains a digit or it ends.
 const STEPS: usize = 40;
@@ -59,7 +60,7 @@ pub(super) fn refine<T: Wide, W: WorkingScalar>(
     for _ in 0..STEPS {
         let before = state.worst(&host(&norms)?);
         if let Some(status) = state.ended(&host(&norms)?) {
-            return Ok(state.outcome(status, &host(&norms)?));
+            return state.outcome(status, &host(&norms)?, x);
         }
         // Unit residuals keep the low precision within its range.
         r.scale(Coefficient::one().over(&norms))?;
@@ -69,7 +70,7 @@ pub(super) fn refine<T: Wide, W: WorkingScalar>(
         let outcome = inner.solve_in(&low_r, &mut low_d, &inner_stop, ws)?;
         state.count(&outcome, before);
         if !usable(outcome.status) {
-            return Ok(state.outcome(outcome.status, &host(&norms)?));
+            return state.outcome(outcome.status, &host(&norms)?, x);
         }
         d.copy_from(&low_d)?;
         x.axpy(Coefficient::of(&norms), &d)?;
@@ -77,19 +78,23 @@ pub(super) fn refine<T: Wide, W: WorkingScalar>(
         r.norm(&mut norms)?;
         let after = state.worst(&host(&norms)?);
         if after > 0.5 * before && !state.satisfied(&host(&norms)?) {
-            return Ok(state.outcome(Status::Stagnated, &host(&norms)?));
+            return state.outcome(Status::Stagnated, &host(&norms)?, x);
         }
     }
     let norms = host(&norms)?;
     let status = state.ended(&norms).unwrap_or(Status::Stagnated);
-    Ok(state.outcome(status, &norms))
+    state.outcome(status, &norms, x)
 }
 
 /// Whether an inner solve that ended so has still improved its guess.
 fn usable(status: Status) -> bool {
     matches!(
         status,
-        Status::Converged | Status::Stagnated | Status::IterationLimit | Status::TimeLimit
+        Status::Converged
+            | Status::AccuracyLimit
+            | Status::Stagnated
+            | Status::IterationLimit
+            | Status::TimeLimit
     )
 }
 
@@ -184,14 +189,25 @@ impl<'r, T: Wide> Refinement<'r, T> {
             .extend(later.map(|relative| relative * residual));
     }
 
-    fn outcome(self, status: Status, norms: &[f64]) -> Outcome {
-        let column = |(index, &norm): (usize, &f64)| ColumnOutcome {
-            status,
+    fn outcome(self, status: Status, norms: &[f64], x: &Vector<T>) -> Result<Outcome> {
+        let levels = rounding_levels::<T>(self.a, self.b, x, self.ws)?;
+        let column = |(index, (&norm, &level)): (usize, (&f64, &f64))| ColumnOutcome {
+            status: match status {
+                Status::Stagnated if is_rounding::<T>(norm, level) => Status::AccuracyLimit,
+                _ => status,
+            },
             iterations: self.iterations,
             relative_residual: self.relative(index, norm),
             recurrence_residual: self.history.last().copied().unwrap_or(1.0),
+            backward_error: if norm > 0.0 { norm / level } else { norm },
+            condition: self.relative(index, level),
         };
-        let columns = norms.iter().enumerate().map(column).collect();
-        Outcome::from_columns(columns, self.history.clone(), self.start.elapsed())
+        let columns = norms.iter().zip(&levels).enumerate().map(column).collect();
+        let history = self.history.clone();
+        Ok(Outcome::from_columns(
+            columns,
+            history,
+            self.start.elapsed(),
+        ))
     }
 }

@@ -1,12 +1,13 @@
 //! Tries one combination of solver and preconditioner after the other.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 use vcycle_core::operations::HostStages;
 
-use super::auto::{Attempt, attempts};
+use super::auto::{Attempt, Findings, attempts};
 use super::projection::Projection;
 use super::refine::refine;
 use super::sequence::Kept;
@@ -30,6 +31,15 @@ const MULTIGRID_TRIAL: usize = 200;
 /// Iterations after which anything else is given up if a factorisation can be tried.
 const TRIAL: usize = 1000;
 
+/// Every so many iterations a trial is looked at: whether it has a chance to end in time.
+const FORECAST: usize = 50;
+/// A relative residual from which the next attempt starts, in place of the first guess.
+const WORTH_GOING_ON: f64 = 0.1;
+/// From this condition number on a residual tells little: rows may be wrong that it does not show.
+const ILL_CONDITIONED: f64 = 1e7;
+/// Up to this many rows an ill-conditioned matrix is factorised as well, for an answer that is accurate in every row.
+const FACTORISED_FOR_ACCURACY: usize = 20_000;
+
 /// Tries one attempt after the other with vectors of `W`.
 pub(super) struct Tries<'d, T: Wide, W: WorkingScalar<Wide = T>> {
     config: &'d Config,
@@ -52,6 +62,8 @@ pub(super) struct Tries<'d, T: Wide, W: WorkingScalar<Wide = T>> {
     decided: Option<PreconditionerConfig>,
     /// What finds the initial guess, if that is not zero.
     start: Option<Arc<dyn LinOp<W>>>,
+    /// The best of what was tried.
+    best: Option<Tried<T>>,
 }
 
 impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
@@ -70,11 +82,19 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let unit = config.precision.unwrap_or_default().matrix;
         let matrix = store_matrix(a, unit, config.format, block_size)?;
         let stencil = stencil_of(config, a.as_ref());
-        let attempts = attempts(config, near_nullspace, || match &stencil {
-            Some(stencil) if stencil.is_symmetric_and_positive() => system.definite_facts(),
-            _ => system.facts(),
-        });
         let nullspace = Projection::new(config.nullspace, a, near_nullspace)?;
+        // What else is to be known of a matrix takes time, and matters where a factorisation is a choice.
+        let is_large = a.size().rows > FACTORISED_FOR_ACCURACY;
+        let attempts = attempts(config, near_nullspace, || Findings {
+            facts: match &stencil {
+                Some(stencil) if is_large && stencil.is_symmetric_and_positive() => {
+                    system.definite_facts()
+                }
+                _ => system.facts(),
+            },
+            stencil: stencil.is_some(),
+            singular: nullspace.is_some(),
+        });
         drop(stage);
         Ok(Self {
             config,
@@ -94,6 +114,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             multigrid: None,
             decided: None,
             start: None,
+            best: None,
         })
     }
 
@@ -106,50 +127,66 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         }
         let consistent = self.consistent(b)?;
         let b = consistent.as_ref().unwrap_or(b);
-        let mut place = 0;
-        loop {
-            let attempt = self.attempts[place].clone();
+        let mut place = Some(0);
+        let mut failure = None;
+        while let Some(tried) = place {
+            let attempt = self.attempts[tried].clone();
             if !attempt.reason.is_empty() {
                 self.messages.push(attempt.reason.clone());
             }
-            let solver = match self.set_up(&attempt) {
-                Ok(solver) => solver,
-                Err(error) if place + 1 < self.attempts.len() => {
+            place = match self.set_up(&attempt) {
+                Ok(solver) => self.run(tried, &attempt, &solver, b)?,
+                Err(error) => {
                     self.messages.push(format!("set-up failed: {error}"));
-                    place += 1;
-                    continue;
+                    failure = Some(error);
+                    Some(tried + 1).filter(|&next| next < self.attempts.len())
                 }
-                Err(error) => return Err(error),
             };
-            let mut x = self.guess(b)?;
-            let outcome = self.iterate(place, &solver, b, &mut x)?;
-            if let (Some(_), Some(first)) = (&self.start, outcome.history.first()) {
-                let told = format!("full multigrid start: relative residual {first:.1e}");
-                self.messages.push(told);
-            }
-            if let Some(nullspace) = &self.nullspace {
-                nullspace.project(&mut x)?;
-            }
-            if outcome.status == Status::NonFinite {
-                self.messages.extend(origin(&solver, b, &x));
-            }
-            match self.next(place, outcome.status) {
-                Some(next) => {
-                    let name = attempt.solver.name();
-                    let why = outcome.status.explanation();
-                    let (count, residual) = (outcome.iterations, outcome.relative_residual);
-                    self.messages.push(format!(
-                        "{name}: {} after {count} iterations, residual {residual:.1e}: {why}",
-                        outcome.status
-                    ));
-                    place = next;
-                }
-                None => {
-                    self.explain(&attempt, outcome.status);
-                    return Ok(self.finish(&attempt, &solver, x, outcome));
-                }
-            }
         }
+        match self.best.take() {
+            Some(best) => Ok(self.finish(best)),
+            None => Err(failure.expect("there is at least one attempt")),
+        }
+    }
+
+    /// Iterates as one attempt says; names the attempt to go on with.
+    fn run(
+        &mut self,
+        place: usize,
+        attempt: &Attempt,
+        solver: &Solver<W>,
+        b: &Vector<T>,
+    ) -> Result<Option<usize>> {
+        let mut x = self.guess(b)?;
+        let outcome = self.iterate(place, solver, b, &mut x)?;
+        if let (Some(_), Some(first)) = (&self.start, outcome.history.first()) {
+            let told = format!("full multigrid start: relative residual {first:.1e}");
+            self.messages.push(told);
+        }
+        if let Some(nullspace) = &self.nullspace {
+            nullspace.project(&mut x)?;
+        }
+        if outcome.status == Status::NonFinite {
+            self.messages.extend(origin(solver, b, &x));
+        }
+        let next = self.next(place, &outcome);
+        match next {
+            Some(_) => self.messages.push(ending(attempt, &outcome)),
+            None => self.explain(attempt, outcome.status),
+        }
+        let tried = Tried {
+            place,
+            is_direct: attempt.is_direct(),
+            x,
+            outcome,
+            bytes: solver.footprint().held,
+            multigrid: self.multigrid.take(),
+            decided: self.decided.take(),
+        };
+        if self.best.as_ref().is_none_or(|best| tried.is_better(best)) {
+            self.best = Some(tried);
+        }
+        Ok(next)
     }
 
     /// Of a singular system the part of `b` that has a solution.
@@ -162,8 +199,18 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         Ok(Some(consistent))
     }
 
-    /// What was given, or zero, or what full multigrid finds.
+    /// What an earlier attempt has reached, or was given, or zero, or what full multigrid finds.
     fn guess(&mut self, b: &Vector<T>) -> Result<Vector<T>> {
+        // What is relative to the residual of the guess must not get another guess.
+        let may_go_on = self.stop.initial_tolerance.is_none();
+        if let Some(best) = self
+            .best
+            .as_ref()
+            .filter(|best| may_go_on && best.is_worth_going_on())
+        {
+            self.start = None;
+            return Ok(best.x.clone());
+        }
         if let Some(guess) = self.given {
             self.start = None;
             return Ok(guess.clone());
@@ -288,7 +335,9 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
     fn trial(&self, place: usize) -> Option<usize> {
         let next = self.attempts.get(place + 1)?;
         match (&self.attempts[place].preconditioner, &next.solver) {
-            (PreconditionerConfig::Amg(_), _) => Some(MULTIGRID_TRIAL),
+            (PreconditionerConfig::Amg(_) | PreconditionerConfig::StructMg(_), _) => {
+                Some(MULTIGRID_TRIAL)
+            }
             (_, SolverConfig::Direct(_)) => Some(TRIAL),
             _ => None,
         }
@@ -304,6 +353,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let mut stop = self.stop.clone();
         if let Some(trial) = self.trial(place) {
             stop.iterations = stop.iterations.min(trial);
+            stop.forecast = Some(FORECAST);
         }
         let solving = self.begin.elapsed().saturating_sub(self.setup);
         stop.time = stop.time.map(|time| time.saturating_sub(solving));
@@ -319,17 +369,23 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
     }
 
     /// The attempt to go on with after one that ended so; `None` if that was the end.
-    fn next(&self, place: usize, status: Status) -> Option<usize> {
+    fn next(&self, place: usize, outcome: &Outcome) -> Option<usize> {
         let tried = &self.attempts[place];
-        let another_solver = match status {
-            Status::Converged | Status::TimeLimit | Status::Interrupted => return None,
+        let mut later = place + 1..self.attempts.len();
+        let another_solver = match outcome.status {
+            Status::Converged | Status::AccuracyLimit => {
+                let is_doubtful = outcome.condition > ILL_CONDITIONED
+                    && self.a.size().rows <= FACTORISED_FOR_ACCURACY
+                    && !tried.is_direct();
+                return later.find(|&next| is_doubtful && self.attempts[next].is_direct());
+            }
+            Status::TimeLimit | Status::Interrupted => return None,
             Status::IterationLimit if self.trial(place).is_none() => return None,
             Status::Indefinite(Part::Operator) => true,
             Status::Indefinite(Part::Preconditioner) => false,
             _ => self.trial(place).is_none(),
         };
-        (place + 1..self.attempts.len())
-            .find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
+        later.find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
     }
 
     /// Says what is wrong with the choice of the solver where the matrix shows it.
@@ -349,38 +405,111 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         }
     }
 
-    fn finish(
-        self,
-        attempt: &Attempt,
-        solver: &Solver<W>,
-        x: Vector<T>,
-        outcome: Outcome,
-    ) -> Solution<T> {
+    fn finish(mut self, best: Tried<T>) -> Solution<T> {
+        let attempt = &self.attempts[best.place];
+        if self
+            .messages
+            .iter()
+            .filter(|m| m.starts_with("auto:"))
+            .count()
+            > 1
+        {
+            let outcome = &best.outcome;
+            self.messages.push(format!(
+                "the best answer is that of {}: {}, residual {:.1e}",
+                attempt.name(),
+                outcome.status,
+                outcome.relative_residual
+            ));
+        }
         let mut config = self.config.clone();
         config.solver = attempt.solver.clone();
         let given = || attempt.preconditioner.clone();
-        config.preconditioner = self.decided.unwrap_or_else(given);
+        config.preconditioner = best.decided.unwrap_or_else(given);
         config.precision = Some(config.precision.unwrap_or_default());
         config.format = format_of(self.matrix.arrangement);
         config.run = RunConfig::of(self.a.executor());
         Solution {
-            x,
-            outcome,
+            x: best.x,
+            outcome: best.outcome,
             config,
             messages: self.messages,
             setup: self.setup,
             solving: self.begin.elapsed().saturating_sub(self.setup),
-            bytes: solver.footprint().held,
-            multigrid: self.multigrid,
+            bytes: best.bytes,
+            multigrid: best.multigrid,
         }
+    }
+}
+
+/// How an attempt ended that is not the last, in a sentence.
+fn ending(attempt: &Attempt, outcome: &Outcome) -> String {
+    let (count, residual) = (outcome.iterations, outcome.relative_residual);
+    let why = match outcome.status {
+        Status::Converged => format!(
+            "but the condition number is at least {:.0e}, so that rows may be wrong that the residual does not show",
+            outcome.condition
+        ),
+        _ => outcome.explanation(),
+    };
+    format!(
+        "{}: {} after {count} iterations, residual {residual:.1e}: {why}",
+        attempt.name(),
+        outcome.status
+    )
+}
+
+/// What an attempt has reached.
+struct Tried<T> {
+    place: usize,
+    is_direct: bool,
+    x: Vector<T>,
+    outcome: Outcome,
+    bytes: usize,
+    multigrid: Option<Report>,
+    decided: Option<PreconditionerConfig>,
+}
+
+impl<T> Tried<T> {
+    /// Converged is best, then the limit of accuracy, then the smallest residual.
+    fn rank(&self) -> u8 {
+        match self.outcome.status {
+            Status::Converged => 0,
+            Status::AccuracyLimit => 1,
+            _ => 2,
+        }
+    }
+
+    fn is_better(&self, other: &Self) -> bool {
+        let (mine, others) = (&self.outcome, &other.outcome);
+        if self.is_direct && self.rank() < 2 && others.condition > ILL_CONDITIONED {
+            return true;
+        }
+        match self.rank().cmp(&other.rank()) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            // Written so that any number is better than none.
+            Ordering::Equal => {
+                !mine.relative_residual.is_nan()
+                    && !(mine.relative_residual >= others.relative_residual)
+            }
+        }
+    }
+
+    /// Whether the next attempt starts from it. A factorisation that is to be more accurate starts anew: it would
+    /// find nothing to do.
+    fn is_worth_going_on(&self) -> bool {
+        self.rank() == 2 && self.outcome.relative_residual < WORTH_GOING_ON
     }
 }
 
 /// The matrix as a stencil, if the solver is to be chosen for structured multigrid on the host: whether it is
 /// symmetric is seen sooner so. What is wrong with other matrices is told where they are set up.
 fn stencil_of<T: Wide>(config: &Config, a: &Csr<T>) -> Option<Arc<StencilMatrix<f64>>> {
-    let PreconditionerConfig::StructMg(parameters) = &config.preconditioner else {
-        return None;
+    let parameters = match &config.preconditioner {
+        PreconditionerConfig::StructMg(parameters) => parameters,
+        PreconditionerConfig::Auto(_) => &StructMg::default(),
+        _ => return None,
     };
     let is_asked_for = config.solver.is_auto() && T::KIND == Kind::F64;
     if !is_asked_for || a.executor().is_device() {

@@ -19,7 +19,7 @@ pub struct Advice {
 }
 
 /// Commands for the matrix `name`, the most promising first; none where nothing can be solved.
-pub fn advise(name: &str, facts: &Facts, hierarchy: Option<&Report>) -> Vec<Advice> {
+pub fn advise(name: &str, facts: &Facts, stencil: bool, hierarchy: Option<&Report>) -> Vec<Advice> {
     if facts.rows != facts.columns || facts.rows == 0 || facts.non_finite > 0 {
         return Vec::new();
     }
@@ -30,6 +30,11 @@ pub fn advise(name: &str, facts: &Facts, hierarchy: Option<&Report>) -> Vec<Advi
     if facts.rows <= FACTORISED {
         let reason = format!("{} rows: a factorisation needs no iterations", facts.rows);
         advice.push("--solver direct", reason);
+    }
+    if stencil && facts.full_diagonal() && !facts.complex {
+        let reason =
+            "a stencil on a grid: structured multigrid knows the neighbours without looking";
+        advice.push("--precond struct-mg", reason.to_owned());
     }
     match (facts.hermitian, facts.positive_diagonal()) {
         (true, true) => definite(&mut advice, facts, hierarchy),
@@ -113,7 +118,7 @@ fn unsymmetric(advice: &mut List<'_>, facts: &Facts, hierarchy: Option<&Report>)
     let coarsens = hierarchy.is_some_and(|report| report.stalled.is_none());
     if coarsens && facts.dominant_rows >= DOMINANT {
         advice.push(
-            "--solver gmres:50 --precond amg",
+            "--solver fgmres:50 --precond amg",
             format!(
                 "{:.0} % of the rows are diagonally dominant, which suits multigrid",
                 100.0 * facts.dominant_rows

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use vcycle::config::{AnySystem, Attempt, Config, PreconditionerConfig, System, Wide, attempts};
+use vcycle::config::{
+    AnySystem, Attempt, Config, Findings, PreconditionerConfig, System, Wide, attempts,
+};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
@@ -62,23 +64,26 @@ fn tell<T: Wide>(
         picture::write(path, amg, source, a)?;
     }
     let facts = a.facts();
+    let stencil = find_stencil(a);
     let hierarchy = (!args.no_hierarchy).then(|| set_up(amg, a, progress));
     progress.end();
     let square = facts.rows == facts.columns;
     let tries = match square {
         true => {
             let known = system.near_nullspace.as_ref();
-            attempts(&Config::default(), known, || facts.clone())
+            let mut found = Findings::from(facts.clone());
+            found.stencil = stencil.is_ok();
+            attempts(&Config::default(), known, || found)
         }
         false => Vec::new(),
     };
     let found = hierarchy.as_ref().and_then(|made| made.as_ref().ok());
-    let advice = advise(&source.name, &facts, found);
+    let advice = advise(&source.name, &facts, stencil.is_ok(), found);
     if args.json {
         let object = json!({
             "problem": source.name,
             "facts": facts,
-            "structure": structure(a),
+            "structure": structure(&stencil),
             "hierarchy": hierarchy.map(|made| made.map_or_else(|why| json!({"error": why}), levels)),
             "try": tries.iter().map(attempt).collect::<Vec<_>>(),
             "advice": advice,
@@ -88,7 +93,7 @@ fn tell<T: Wide>(
     }
     print(&source.name);
     let mut rows = facts::rows(&facts);
-    rows.push(("structure", structure_in_words(a)));
+    rows.push(("structure", structure_in_words(&stencil)));
     print(&table::facts(rows));
     match hierarchy {
         None => {}
@@ -99,8 +104,8 @@ fn tell<T: Wide>(
     Ok(())
 }
 
-fn structure<T: Wide>(a: &Csr<T>) -> Value {
-    match find_stencil(a) {
+fn structure(found: &vcycle::Result<Structure>) -> Value {
+    match found {
         Ok(found) => json!({
             "grid": found.grid.size(),
             "stencil": found.stencil.to_string(),
@@ -110,8 +115,8 @@ fn structure<T: Wide>(a: &Csr<T>) -> Value {
     }
 }
 
-fn structure_in_words<T: Wide>(a: &Csr<T>) -> String {
-    match find_stencil(a) {
+fn structure_in_words(found: &vcycle::Result<Structure>) -> String {
+    match found {
         Ok(found) => {
             let unknowns = match found.unknowns {
                 1 => String::new(),

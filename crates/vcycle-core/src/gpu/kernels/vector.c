@@ -22,6 +22,22 @@ KERNEL vector_identity(u64 rows, GLOBAL T *RESTRICT y) {
     FOR_ITEMS(i, rows * rows) STORE(A, T, y, i, (A)(i % (rows + 1) == 0));
 }
 
+// Whether the sign of a row is minus: a bit of a hash of its number, as on the host.
+FUNCTION int is_flipped(u64 row) {
+    u32 bits = (u32)row;
+    bits = (bits ^ (bits >> 16)) * 0x7feb352du;
+    bits = (bits ^ (bits >> 15)) * 0x846ca68bu;
+    return (int)((bits ^ (bits >> 16)) & 1u);
+}
+
+// y = s x with a sign s per row that looks random.
+KERNEL vector_flip_signs(u64 n, u32 cols, GLOBAL const T *RESTRICT x, GLOBAL T *RESTRICT y) {
+    FOR_ITEMS(i, n) {
+        A value = LOAD(T, x, i);
+        STORE(A, T, y, i, is_flipped(i / cols) ? -value : value);
+    }
+}
+
 FUNCTION void combine_one(A a, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
     A left = a != 0 ? a * LOAD(T, x, i) : 0;
     A right = b != 0 ? b * LOAD(T, y, i) : 0;

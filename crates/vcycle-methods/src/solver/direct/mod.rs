@@ -128,15 +128,19 @@ impl<F: Field + Number> Factorised<F> {
     /// Fails if the factors cannot solve: a pivot was zero but for rounding.
     fn check_regular<T: Scalar>(&self, a: &Csr<T>, ws: &Workspace) -> Result<()> {
         let mut numbers = Numbers(1);
-        let b: Vec<F> = (0..self.n).map(|_| F::from_f64(numbers.next())).collect();
+        // As large as the rows are: how they are scaled does not count.
+        let number = |row| F::from_f64(row_norm(a, row, |_| 1.0) * numbers.next());
+        let b: Vec<F> = (0..self.n).map(number).collect();
         let b = Vector::from_column(&self.executor, b);
         let mut x = Vector::<F>::zeros_like(&b)?;
         self.solve(System::Plain, &b, &mut x, ws)?;
-        let (length, bound) = (norm(x.host()?), norm(b.host()?));
-        let scale = norm(&a.values().iter().map(|v| convert(*v)).collect::<Vec<F>>());
+        let (solution, bound) = (x.host()?, norm(b.host()?));
+        let term = |column: usize| solution[column].modulus().to_f64();
+        let terms = (0..self.n).map(|row| row_norm(a, row, term).powi(2));
         let unit = <RealOf<F> as Float>::epsilon().to_f64();
-        // Any solution is at most |A^-1| long: this one proves the condition to be at least that.
-        let condition = scale * length / bound;
+        // Terms of A x so much larger than b prove a condition of at least that, and of all right-hand sides
+        // one of random numbers shows the part of one in the root of their number.
+        let condition = (terms.sum::<f64>() * self.n as f64).sqrt() / bound;
         if self.n == 0 || condition < 0.1 / unit {
             return Ok(());
         }
@@ -282,6 +286,16 @@ fn is_hermitian<T: Scalar>(a: &Csr<T>) -> bool {
                 .is_some_and(|mirrored| mirrored.load() == value.load().conj())
         })
     })
+}
+
+/// The norm of the terms of `A x` in a row.
+fn row_norm<T: Scalar>(a: &Csr<T>, row: usize, x: impl Fn(usize) -> f64) -> f64 {
+    let (columns, values) = a.row(row);
+    let terms = columns.iter().zip(values);
+    let square = |(&column, value): (&u32, &T)| {
+        (value.load().modulus().to_f64() * x(column as usize)).powi(2)
+    };
+    terms.map(square).sum::<f64>().sqrt()
 }
 
 fn norm<F: Field>(values: &[F]) -> f64 {
