@@ -301,6 +301,26 @@ mod tests {
         assert_eq!(saddle[0], "gmres+none");
     }
 
+    #[cfg(feature = "direct")]
+    #[test]
+    fn what_looks_ill_conditioned_is_factorised_up_to_some_rows() {
+        let auto = Config::default();
+        let first = |rows: usize, alter: fn(&mut Facts)| {
+            let all = chain(&auto, |facts| {
+                facts.rows = rows;
+                alter(facts);
+            });
+            all[0].clone()
+        };
+        assert_eq!(
+            first(9_000, |facts| facts.dominant_rows = 0.5),
+            "direct+none"
+        );
+        assert_eq!(first(9_000, |facts| facts.smallest = 1e-9), "direct+none");
+        assert_eq!(first(9_000, |_| {}), "cg+amg");
+        assert_eq!(first(30_000, |facts| facts.dominant_rows = 0.5), "cg+amg");
+    }
+
     #[test]
     fn structured_multigrid_has_a_flexible_solver_of_few_vectors() {
         let config = Config::from_toml(r#"preconditioner = "struct-mg""#).unwrap();
@@ -375,7 +395,7 @@ mod tests {
             assert_eq!(general, [format!("fgmres+{name}")]);
             let check = |solver, cycle| {
                 let config = read(solver, cycle);
-                attempts(&config, None, || unreachable!("all is chosen"))[0].check()
+                attempts(&config, None, || -> Facts { unreachable!("all is chosen") })[0].check()
             };
             assert!(check("cg", "v").is_ok() && check("fcg", "k").is_ok());
             let error = check("cg", "k").unwrap_err().to_string();
@@ -392,7 +412,7 @@ mod tests {
             assert_eq!(chain(&config, |_| {})[0], format!("{expected}+amg"));
         }
         let config = Config::from_toml(&format!("solver = \"cg\"\n{multigrid}")).unwrap();
-        let reason = attempts(&config, None, || unreachable!("all is chosen"))[0]
+        let reason = attempts(&config, None, || -> Facts { unreachable!("all is chosen") })[0]
             .reason
             .clone();
         assert!(reason.ends_with("gmres in place of cg"), "{reason}");

@@ -124,6 +124,57 @@ mod tests {
     }
 
     #[test]
+    fn the_best_of_all_tries_is_handed_over() {
+        // Inconsistent: nothing solves it, and some methods make it worse.
+        let host = Executor::reference();
+        let n = 24;
+        let columns = (0..n as u32).map(|row| (row + 1) % n as u32).collect();
+        let mut values: Vec<f64> = (1..=n).map(|row| row as f64).collect();
+        values[7] = 0.0;
+        let (offsets, size) = ((0..=n).collect(), Size::square(n));
+        let a = Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse);
+        let b = Vector::filled(&host, n, 1, 1.0).unwrap();
+        let config = Config::default();
+        let solution = solve(&config, &Arc::new(a.unwrap()), &b, &Workspace::new()).unwrap();
+        assert!(!solution.outcome.converged());
+        let told = &solution.messages;
+        let residual = |told: &String| -> Option<f64> {
+            let (_, rest) = told.split_once("iterations, residual ")?;
+            rest.split(':').next()?.parse().ok()
+        };
+        let tried: Vec<f64> = told.iter().filter_map(residual).collect();
+        assert!(!tried.is_empty(), "{told:?}");
+        let best = solution.outcome.relative_residual;
+        assert!(
+            tried.iter().all(|&other| best <= 1.1 * other),
+            "{best}: {told:?}"
+        );
+        assert!(
+            told.last()
+                .unwrap()
+                .starts_with("the best answer is that of"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn a_stencil_is_solved_by_structured_multigrid() {
+        for (problem, solver) in [("poisson5:60", "cg"), ("convdiff7:16,20", "fgmres")] {
+            let a = crate::gallery::build(problem, &Executor::cpu()).unwrap();
+            let b = Vector::from_column(a.matrix.executor(), a.rhs);
+            let a = Arc::new(a.matrix);
+            let solution = solve(&Config::default(), &a, &b, &Workspace::new()).unwrap();
+            let config = &solution.config;
+            assert_eq!(
+                (config.solver.name(), config.preconditioner.name()),
+                (solver, "struct-mg")
+            );
+            assert!(solution.outcome.converged() && solution.outcome.iterations < 20);
+            assert!(solution.messages[0].contains("a stencil on a grid"));
+        }
+    }
+
+    #[test]
     fn a_guess_is_where_it_starts() {
         let (a, b) = blocks(0.5, 8);
         for config in ["precision = \"dp\"", "precision = \"sp\""] {
