@@ -239,7 +239,7 @@ impl<T: Scalar> Monitor<T> {
         let iteration = self.iteration;
         self.next_look = iteration + self.stalled.max(iteration).min(LOOKS);
         for (column, &level) in self.columns.iter_mut().zip(levels) {
-            if column.target.is_some() && is_rounding::<T>(column.norm, level) {
+            if column.target.is_some() && column.is_rounding::<T>(column.norm, level) {
                 column.end(Status::AccuracyLimit, iteration);
             }
         }
@@ -288,7 +288,9 @@ impl<T: Scalar> Monitor<T> {
             _ if !norm.is_finite() => Status::NonFinite,
             _ if state.accepted || state.reached(norm) => Status::Converged,
             Some(Status::Converged) if self.stop.trust_recurrence => Status::Converged,
-            _ if state.target.is_some() && is_rounding::<T>(norm, level) => Status::AccuracyLimit,
+            _ if state.target.is_some() && state.is_rounding::<T>(norm, level) => {
+                Status::AccuracyLimit
+            }
             _ if claims && state.target.is_some() => Status::Stagnated,
             Some(status) => status,
             None => Status::Breakdown,
@@ -306,7 +308,7 @@ impl<T: Scalar> Monitor<T> {
             _ => false,
         };
         let falls_short = state.target.is_some() && !state.accepted && !state.reached(norm);
-        claims && norm.is_finite() && falls_short && !is_rounding::<T>(norm, level)
+        claims && norm.is_finite() && falls_short && !state.is_rounding::<T>(norm, level)
     }
 
     /// Lets the restartable columns go on.
@@ -395,10 +397,11 @@ impl<T: Scalar> Monitor<T> {
     }
 }
 
-/// Whether a residual is made of rounding, given the level that comes from.
+/// Whether a residual is made of rounding, given the level that comes from and the norm of the right-hand side. Where
+/// rounding is as large as that, as for singular matrices, nothing is solved.
 #[doc(hidden)]
-pub fn is_rounding<T: Scalar>(norm: f64, level: f64) -> bool {
-    norm <= ROUNDING * T::KIND.roundoff() * level
+pub fn is_rounding<T: Scalar>(norm: f64, level: f64, rhs_norm: f64) -> bool {
+    norm < rhs_norm && norm <= ROUNDING * T::KIND.roundoff() * level
 }
 
 impl Column {
@@ -447,6 +450,10 @@ impl Column {
             None
         };
         self.status = ending;
+    }
+
+    fn is_rounding<T: Scalar>(&self, norm: f64, level: f64) -> bool {
+        is_rounding::<T>(norm, level, self.scale)
     }
 
     /// Whether, at the speed so far, the limit of iterations would be passed twice over.

@@ -391,6 +391,7 @@ fn a_tolerance_out_of_reach_ends_at_the_limit_of_accuracy() {
 }
 
 /// `D A D` with `D` between 1 and 1e5, for the Laplacian in two dimensions.
+#[cfg(feature = "direct")]
 fn badly_scaled(executor: &Executor) -> Arc<Csr<f64>> {
     let a = testing::laplacian_2d::<f64>(executor, 10);
     let scale = |i: usize| 10f64.powf((i * 37 % 100) as f64 / 20.0);

@@ -193,7 +193,9 @@ impl<'r, T: Wide> Refinement<'r, T> {
         let levels = rounding_levels::<T>(self.a, self.b, x, self.ws)?;
         let column = |(index, (&norm, &level)): (usize, (&f64, &f64))| ColumnOutcome {
             status: match status {
-                Status::Stagnated if is_rounding::<T>(norm, level) => Status::AccuracyLimit,
+                Status::Stagnated if is_rounding::<T>(norm, level, self.scales[index].0) => {
+                    Status::AccuracyLimit
+                }
                 _ => status,
             },
             iterations: self.iterations,

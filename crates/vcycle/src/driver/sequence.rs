@@ -71,7 +71,7 @@ impl Sequence {
             self.kept.iterations = iterations;
         } else if !matches!(
             status,
-            Status::Converged | Status::TimeLimit | Status::Interrupted
+            Status::Converged | Status::AccuracyLimit | Status::TimeLimit | Status::Interrupted
         ) {
             self.kept = Kept::default();
             let first = solution;

@@ -139,8 +139,8 @@ mod tests {
         assert!(!solution.outcome.converged());
         let told = &solution.messages;
         let residual = |told: &String| -> Option<f64> {
-            let (_, rest) = told.split_once("iterations, residual ")?;
-            rest.split(':').next()?.parse().ok()
+            let (_, residual) = told.split_once("iterations, residual ")?;
+            residual.parse().ok()
         };
         let tried: Vec<f64> = told.iter().filter_map(residual).collect();
         assert!(!tried.is_empty(), "{told:?}");

@@ -87,6 +87,8 @@ impl<T: Scalar> System<T> {
         let mut facts = Csr::<T>::identity(&Executor::reference(), 1).facts();
         (facts.rows, facts.columns) = (a.size().rows, a.size().cols);
         facts.nonzeros = a.nonzeros();
+        // Nobody has looked.
+        facts.strongly_dominant_rows = 0.0;
         facts.on_device = a.executor().is_device();
         facts
     }

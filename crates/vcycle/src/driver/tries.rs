@@ -445,15 +445,15 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
 /// How an attempt ended that is not the last, in a sentence.
 fn ending(attempt: &Attempt, outcome: &Outcome) -> String {
     let (count, residual) = (outcome.iterations, outcome.relative_residual);
-    let why = match outcome.status {
-        Status::Converged => format!(
-            "but the condition number is at least {:.0e}, so that rows may be wrong that the residual does not show",
+    let doubt = match outcome.status {
+        Status::Converged | Status::AccuracyLimit => format!(
+            ", but the condition number is at least {:.0e}: rows may be wrong that the residual does not show",
             outcome.condition
         ),
-        _ => outcome.explanation(),
+        _ => String::new(),
     };
     format!(
-        "{}: {} after {count} iterations, residual {residual:.1e}: {why}",
+        "{}: {} after {count} iterations, residual {residual:.1e}{doubt}",
         attempt.name(),
         outcome.status
     )

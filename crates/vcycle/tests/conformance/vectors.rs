@@ -106,6 +106,8 @@ fn dots<T: Scalar>(executor: &Executor) {
             let mut y = vector::<T>(executor, rows, cols, 5);
             let scalars = || Scalars::<T>::filled(executor, cols, T::default().load()).unwrap();
             let [mut dot, mut with_y, mut with_x, mut norm] = std::array::from_fn(|_| scalars());
+            let plain = y.clone();
+            y.flip_signs(&plain).unwrap();
             x.dot(&y, &mut dot).unwrap();
             x.dot2(&y, &x, &mut with_y, &mut with_x).unwrap();
             y.axpy_norm(-Coefficient::one(), &x, &mut norm).unwrap();

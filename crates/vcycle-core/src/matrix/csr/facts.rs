@@ -18,6 +18,9 @@ const SYMMETRY_TOLERANCE: f64 = 1e-10;
 /// each other in assembly, all of what is left may be rounding.
 const CANCELLED: f64 = 1e-12;
 
+/// Beside a strongly dominant diagonal entry is at most this part of it.
+const STRONG: f64 = 0.8;
+
 /// What [`Csr::facts`] finds out: which method suits a matrix, and in which precision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -58,6 +61,8 @@ pub struct Facts {
     pub negative_diagonal: usize,
     /// Share of rows whose diagonal is at least the sum of the absolute values beside it.
     pub dominant_rows: f64,
+    /// Share of rows in which the sum of the absolute values beside the diagonal is at most 0.8 of it.
+    pub strongly_dominant_rows: f64,
     /// Smallest absolute value that is not zero; 0 without any.
     pub smallest: f64,
     /// Largest absolute value.
@@ -188,6 +193,7 @@ impl<T: Scalar> Csr<T> {
             zero_diagonal: seen.zero_diagonal,
             negative_diagonal: seen.negative_diagonal,
             dominant_rows: seen.dominant as f64 / size.rows.max(1) as f64,
+            strongly_dominant_rows: seen.strongly_dominant as f64 / size.rows.max(1) as f64,
             smallest: seen.smallest.unwrap_or(0.0),
             largest: seen.largest,
             bandwidth: self.pattern.bandwidth(),
@@ -238,7 +244,9 @@ impl<T: Scalar> Csr<T> {
             if row < size.cols {
                 seen.diagonal(diagonal);
             }
-            seen.dominant += usize::from(diagonal.map_or(0.0, |(_, modulus)| modulus) >= beside);
+            let diagonal = diagonal.map_or(0.0, |(_, modulus)| modulus);
+            seen.dominant += usize::from(diagonal >= beside);
+            seen.strongly_dominant += usize::from(STRONG * diagonal >= beside);
         }
         seen
     }
@@ -304,6 +312,7 @@ struct Seen {
     zero_diagonal: usize,
     negative_diagonal: usize,
     dominant: usize,
+    strongly_dominant: usize,
     /// Entries not above the diagonal.
     below: usize,
     /// Entries not below the diagonal with one at the mirrored position.
@@ -405,6 +414,7 @@ impl Seen {
             zero_diagonal: self.zero_diagonal + other.zero_diagonal,
             negative_diagonal: self.negative_diagonal + other.negative_diagonal,
             dominant: self.dominant + other.dominant,
+            strongly_dominant: self.strongly_dominant + other.strongly_dominant,
             below: self.below + other.below,
             matched: self.matched + other.matched,
             alone: self.alone + other.alone,
@@ -453,6 +463,7 @@ mod tests {
         );
         assert_eq!((facts.row_min, facts.row_max, facts.row_mean), (3, 5, 4.6));
         assert_eq!(facts.dominant_rows, 1.0);
+        assert!(facts.strongly_dominant_rows < 1.0);
         assert_eq!((facts.smallest, facts.largest), (1.0, 4.0));
         assert!(facts.symmetric_pattern && facts.symmetric && facts.hermitian);
         assert_eq!(a.pattern().components().unwrap(), 1);
