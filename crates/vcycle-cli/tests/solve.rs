@@ -219,7 +219,7 @@ fn auto_tells_what_it_chose() {
     for (problem, solver) in [
         ("poisson5:60", "cg"),
         ("poisson5:10", "direct"),
-        ("convdiff7:14,10", "gmres"),
+        ("convdiff7:14,10", "fgmres"),
     ] {
         let run = vcycle(&format!("solve {problem} --json"));
         assert_eq!(run.status, 0, "{problem}: {}", run.stdout);
