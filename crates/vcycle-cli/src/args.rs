@@ -13,6 +13,7 @@ Examples:
   vcycle solve matrix.mtx.gz              choose everything, solve for a right-hand side of ones
   vcycle solve poisson7:64 --solver cg --precond jacobi
   vcycle info matrix.mtx                  what kind of matrix it is and what to try
+  zcat matrix.mtx.gz | vcycle solve -     a matrix from standard input
   vcycle problems                         problems that can be made on the spot";
 
 /// Solves large sparse linear systems.
@@ -64,6 +65,8 @@ const SOLVE_EXAMPLES: &str = "\
 Examples:
   vcycle solve matrix.mtx
   vcycle solve matrix.mtx.xz --rhs b.mtx --output x.mtx
+  vcycle solve matrix.mtx --rhs b.mtx --x0 x.mtx --rtol 0 --atol 1e-6
+  zcat matrix.mtx.gz | vcycle solve -
   vcycle solve poisson7:64 --solver cg --precond jacobi --rtol 1e-10
   vcycle solve convdiff7:40,100 --solver gmres:50 --precond ilu0 --report report.html
   vcycle solve poisson7:64 --solver cg --precond amg --smoother chebyshev:2
@@ -93,6 +96,10 @@ pub struct SolveArgs {
     /// Right-hand side: a file, `ones` or `random:SEED` [default: the problem's own; ones for files]
     #[arg(long, value_name = "FILE|ones|random:SEED")]
     pub rhs: Option<String>,
+    /// Where iterations start: a file with one column, or with as many as the right-hand side
+    /// [default: zero]
+    #[arg(long, value_name = "FILE")]
+    pub x0: Option<PathBuf>,
     /// Configuration, TOML or JSON; options override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -136,9 +143,16 @@ pub struct SolveArgs {
     pub known: KnownArgs,
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Residual to reach, relative to the right-hand side [default: 1e-8]
+    /// Residual to reach, relative to the right-hand side; the first tolerance that is reached counts, so
+    /// `--rtol 0` leaves the others alone [default: 1e-8]
     #[arg(long, value_name = "TOLERANCE", allow_hyphen_values = true)]
     pub rtol: Option<f64>,
+    /// Or residual norm to reach
+    #[arg(long, value_name = "NORM", allow_hyphen_values = true)]
+    pub atol: Option<f64>,
+    /// Or residual to reach, relative to the initial one
+    #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
+    pub reduction: Option<f64>,
     /// Iterations to allow [default: 10000]
     #[arg(long, value_name = "N")]
     pub max_iters: Option<usize>,
@@ -167,7 +181,8 @@ pub struct SolveArgs {
 
 #[derive(Debug, Args)]
 pub struct InputArgs {
-    /// A Matrix Market file (.mtx, .gz, .xz, .zst), an .npz file, or a problem like poisson7:64
+    /// A Matrix Market file (.mtx, .gz, .xz, .zst), an .npz file, a problem like poisson7:64, or - for
+    /// standard input
     #[arg(value_name = "FILE|PROBLEM")]
     pub source: String,
     /// Sum entries that a file gives more than once, instead of refusing them

@@ -21,6 +21,8 @@ pub enum CliError {
         option: &'static str,
         reason: String,
     },
+    /// Standard input is asked for, and nobody has put a matrix there.
+    Terminal,
     /// The program of the benchmarks does not start.
     Benchmarks(std::io::Error),
 }
@@ -35,6 +37,7 @@ impl CliError {
                 "`cargo build --release -p vcycle-bench` builds it, `cargo install --path crates/vcycle-bench` installs it"
                     .to_owned(),
             ),
+            CliError::Terminal => Some("`zcat matrix.mtx.gz | vcycle solve -` reads a matrix from there".to_owned()),
             CliError::Write { .. } | CliError::Option { .. } => None,
         }
     }
@@ -92,6 +95,9 @@ impl std::fmt::Display for CliError {
                 write!(f, "{}: cannot be written: {source}", path.display())
             }
             CliError::Option { option, reason } => write!(f, "{option}: {reason}"),
+            CliError::Terminal => {
+                f.write_str("standard input: it is a terminal, a matrix is needed")
+            }
             CliError::Benchmarks(source) if source.kind() == ErrorKind::NotFound => {
                 let program = "the program `vcycle-bench`, which has the benchmarks,";
                 write!(f, "{program} is neither beside this program nor on PATH")

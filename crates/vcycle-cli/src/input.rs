@@ -1,5 +1,6 @@
 //! Systems from files and from the gallery.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use vcycle::config::{AnySystem, Wide};
@@ -21,7 +22,8 @@ pub struct Source {
     rhs: Option<Vec<f64>>,
 }
 
-/// Reads a file if there is one of that name or it looks like one, else makes a problem of the gallery.
+/// Reads standard input for `-`, a file if there is one of that name or it looks like one, else makes a problem of
+/// the gallery.
 pub fn read(
     args: &InputArgs,
     executor: &Executor,
@@ -29,17 +31,16 @@ pub fn read(
 ) -> Result<(Source, AnySystem)> {
     let source = args.source.as_str();
     let path = Path::new(source);
+    let mut reader = MatrixReader::default();
+    if args.sum_duplicates {
+        reader.duplicates = Duplicates::Sum;
+    }
+    if source == "-" {
+        return read_standard_input(&reader, executor, progress);
+    }
     if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
-        let mut reader = MatrixReader::default();
-        if args.sum_duplicates {
-            reader.duplicates = Duplicates::Sum;
-        }
-        let file = Source {
-            name: source.to_owned(),
-            plane: None,
-            rhs: None,
-        };
-        return Ok((file, reader.read(path, executor, progress)?.into()));
+        let matrix = reader.read(path, executor, progress)?;
+        return Ok((Source::unknown(source), matrix.into()));
     }
     let mut problem = gallery::build(source, executor)?;
     let made = Source {
@@ -50,11 +51,34 @@ pub fn read(
     Ok((made, AnySystem::Real(problem.into())))
 }
 
+fn read_standard_input(
+    reader: &MatrixReader,
+    executor: &Executor,
+    progress: &mut dyn FnMut(io::Progress),
+) -> Result<(Source, AnySystem)> {
+    const NAME: &str = "standard input";
+    let stream = std::io::stdin();
+    if stream.is_terminal() {
+        return Err(CliError::Terminal);
+    }
+    let matrix = reader.read_stream(NAME, Box::new(stream), executor, progress)?;
+    Ok((Source::unknown(NAME), matrix.into()))
+}
+
 fn looks_like_file(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1
 }
 
 impl Source {
+    /// Of a matrix of which nothing more is known.
+    fn unknown(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            plane: None,
+            rhs: None,
+        }
+    }
+
     /// The right-hand side of a system asked for, or its own, or ones. Takes its own.
     pub fn right_hand_side<T: Wide>(
         &mut self,
@@ -73,7 +97,7 @@ impl Source {
                     let seed = seed(rest.trim_start_matches(':'))?;
                     Ok(Vector::from_column(executor, random(rows, seed)))
                 }
-                _ => from_file(spec, executor, rows),
+                _ => right_hand_side_file(spec, executor, rows),
             },
         }
     }
@@ -101,26 +125,66 @@ fn random<T: Scalar>(rows: usize, seed: u64) -> Vec<T> {
         .collect()
 }
 
-fn from_file<T: Scalar>(spec: &str, executor: &Executor, rows: usize) -> Result<Vector<T>> {
-    let unusable = |reason: String| CliError::Option {
-        option: "--rhs",
-        reason: format!("`{spec}` {reason}"),
-    };
-    if !looks_like_file(Path::new(spec)) && !Path::new(spec).exists() {
+fn right_hand_side_file<T: Scalar>(
+    spec: &str,
+    executor: &Executor,
+    rows: usize,
+) -> Result<Vector<T>> {
+    let (option, path) = ("--rhs", Path::new(spec));
+    if !looks_like_file(path) && !path.exists() {
         let reason = "is neither a file nor `ones` or `random:SEED`";
-        return Err(unusable(reason.to_owned()));
+        return Err(unusable(option, path, reason.to_owned()));
     }
-    let b = io::read_vector(spec, executor)?;
-    if b.size().rows != rows {
-        let found = b.size().rows;
-        return Err(unusable(format!("has {found} rows, the matrix has {rows}")));
-    }
-    match b {
-        AnyVector::Complex(_) if !T::KIND.is_complex() => {
-            Err(unusable("is complex, the matrix is real".to_owned()))
+    columns_of(option, path, executor, rows)
+}
+
+/// The initial guess of a file, for every column of `b`: one for all of them, or as many as it has.
+pub fn guess<T: Scalar>(path: &Path, b: &Vector<T>) -> Result<Vector<T>> {
+    const OPTION: &str = "--x0";
+    let guess: Vector<T> = columns_of(OPTION, path, b.executor(), b.rows())?;
+    match (guess.cols(), b.cols()) {
+        (found, wanted) if found == wanted => Ok(guess),
+        (1, wanted) => {
+            let repeated = |value: T| std::iter::repeat_n(value, wanted);
+            let rows = guess.to_vec().into_iter().flat_map(repeated).collect();
+            Ok(Vector::from_rows(b.executor(), wanted, rows)?)
         }
-        AnyVector::Complex(b) => Ok(converted(&b)?),
-        AnyVector::Real(b) => Ok(converted(&b)?),
+        (found, wanted) => {
+            let reason = format!(
+                "has {found} columns; 1 or {wanted} are needed, as the right-hand side has"
+            );
+            Err(unusable(OPTION, path, reason))
+        }
+    }
+}
+
+fn unusable(option: &'static str, path: &Path, reason: String) -> CliError {
+    CliError::Option {
+        option,
+        reason: format!("`{}` {reason}", path.display()),
+    }
+}
+
+/// The columns of a file, as long as the matrix.
+fn columns_of<T: Scalar>(
+    option: &'static str,
+    path: &Path,
+    executor: &Executor,
+    rows: usize,
+) -> Result<Vector<T>> {
+    let columns = io::read_vector(path, executor)?;
+    let found = columns.size().rows;
+    if found != rows {
+        let reason = format!("has {found} rows, the matrix has {rows}");
+        return Err(unusable(option, path, reason));
+    }
+    match columns {
+        AnyVector::Complex(_) if !T::KIND.is_complex() => {
+            let reason = "is complex, the matrix is real";
+            Err(unusable(option, path, reason.to_owned()))
+        }
+        AnyVector::Complex(columns) => Ok(converted(&columns)?),
+        AnyVector::Real(columns) => Ok(converted(&columns)?),
     }
 }
 

@@ -35,6 +35,9 @@ pub enum Problem {
     /// There is no such file.
     #[error("no such file")]
     NotFound,
+    /// There is nothing to read.
+    #[error("it is empty")]
+    Empty,
     /// The name does not tell the format.
     #[error(
         "unknown file name extension; \

@@ -1,6 +1,6 @@
 //! Matrices and vectors in files.
 //!
-//! The extension tells the format:
+//! The extension tells the format, or the first bytes of a stream ([`MatrixReader::read_stream`]):
 //!
 //! | extension | contents | read | written |
 //! |---|---|---|---|
@@ -31,6 +31,7 @@ mod matrix_market;
 mod memory;
 mod npy;
 mod npz;
+mod stream;
 mod triplets;
 mod zip;
 
@@ -146,10 +147,14 @@ impl MatrixReader {
     ) -> Result<AnyMatrix, Fault> {
         match FileFormat::of(path)? {
             FileFormat::MatrixMarket(compression) => {
-                matrix_market::read_matrix(path, compression, executor, self.duplicates, progress)
+                let opened = compression::open(path, compression)?;
+                matrix_market::read_matrix(opened, executor, self.duplicates, progress)
             }
-            FileFormat::Npz => npz::read_matrix(path, executor, self.duplicates, progress),
-            FileFormat::Npy => npy::read_matrix(path, executor, progress),
+            FileFormat::Npz => {
+                let archive = zip::Archive::open(path)?;
+                npz::read_matrix(archive, executor, self.duplicates, progress)
+            }
+            FileFormat::Npy => npy::read_matrix(&npy::read_file(path)?, executor, progress),
         }
     }
 }
@@ -182,7 +187,7 @@ pub fn read_vector(path: impl AsRef<Path>, executor: &Executor) -> Result<AnyVec
     let path = path.as_ref();
     let read = || match FileFormat::of(path)? {
         FileFormat::MatrixMarket(compression) => {
-            matrix_market::read_vector(path, compression, executor)
+            matrix_market::read_vector(compression::open(path, compression)?, executor)
         }
         FileFormat::Npy => npy::read_vector(path, executor),
         FileFormat::Npz => Err(unsuited(".npz", "a dense vector").into()),

@@ -18,7 +18,7 @@ use crate::matrix::{Csr, Duplicates};
 use crate::scalar::{Field, Kind, Scalar, bf16, c32, c64, convert, f16};
 use crate::vector::Vector;
 
-const MAGIC: &[u8] = b"\x93NUMPY";
+pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy pads headers to a multiple of this.
 const ALIGNMENT: usize = 64;
 
@@ -248,7 +248,8 @@ fn shape(text: &str) -> Result<Vec<usize>, Problem> {
         .collect()
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
+/// The bytes of a file.
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
     let (mut stream, meter) = compression::open(path, compression::Compression::None)?;
     let mut bytes = reserve(usize::try_from(meter.length).unwrap_or(usize::MAX))?;
     stream.read_to_end(&mut bytes)?;
@@ -257,17 +258,16 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
 
 /// Reads a dense matrix; its zeros are dropped.
 pub(super) fn read_matrix(
-    path: &Path,
+    bytes: &[u8],
     executor: &Executor,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<AnyMatrix, Fault> {
-    let bytes = read_file(path)?;
     let total_bytes = bytes.len() as u64;
     progress(Progress {
         bytes: total_bytes,
         total_bytes,
     });
-    let array = Array::parse(&bytes)?;
+    let array = Array::parse(bytes)?;
     Ok(match array.is_complex() {
         true => AnyMatrix::Complex(matrix(executor, &array)?),
         false => AnyMatrix::Real(matrix(executor, &array)?),

@@ -1,7 +1,6 @@
 //! Sparse matrices as SciPy's `save_npz` writes them.
 
 use std::io::Write;
-use std::path::Path;
 
 use super::memory::reserve;
 use super::npy::{self, Array, NpyElement};
@@ -20,19 +19,18 @@ fn wrong(reason: impl Into<String>) -> Problem {
 
 /// Reads a matrix of SciPy's formats csr, csc, coo, bsr or dia.
 pub(super) fn read_matrix(
-    path: &Path,
+    mut archive: Archive,
     executor: &Executor,
     duplicates: Duplicates,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<AnyMatrix, Fault> {
-    let mut archive = Archive::open(path)?;
     let data = member(&mut archive, "data")?;
     let data = Array::parse(&data)?;
     let matrix = match data.is_complex() {
         true => AnyMatrix::Complex(matrix(&mut archive, &data, executor, duplicates)?),
         false => AnyMatrix::Real(matrix(&mut archive, &data, executor, duplicates)?),
     };
-    let total_bytes = std::fs::metadata(path)?.len();
+    let total_bytes = archive.length();
     progress(Progress {
         bytes: total_bytes,
         total_bytes,

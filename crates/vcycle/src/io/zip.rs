@@ -9,7 +9,7 @@
 //! others that the library has with its default features, for the two methods that NumPy uses.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crc32fast::Hasher;
@@ -17,7 +17,7 @@ use crc32fast::Hasher;
 use super::memory::reserve;
 use crate::error::Problem;
 
-const LOCAL: u32 = 0x0403_4b50;
+pub(super) const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;
 const END: u32 = 0x0605_4b50;
 const END_64: u32 = 0x0606_4b50;
@@ -44,10 +44,15 @@ fn wrong(reason: &str) -> Problem {
 
 /// An archive opened for reading.
 pub(super) struct Archive {
-    file: File,
+    file: Box<dyn Source>,
     length: u64,
     members: Vec<Member>,
 }
+
+/// What an archive is read from.
+trait Source: Read + Seek {}
+
+impl<S: Read + Seek> Source for S {}
 
 struct Member {
     name: Vec<u8>,
@@ -62,6 +67,21 @@ impl Archive {
     pub(super) fn open(path: &Path) -> Result<Self, Problem> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
+        Self::read(Box::new(file), length)
+    }
+
+    /// An archive in memory.
+    pub(super) fn of_bytes(bytes: Vec<u8>) -> Result<Self, Problem> {
+        let length = bytes.len() as u64;
+        Self::read(Box::new(Cursor::new(bytes)), length)
+    }
+
+    /// Bytes of the archive.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read(file: Box<dyn Source>, length: u64) -> Result<Self, Problem> {
         let members = Vec::new();
         let mut archive = Self {
             file,

@@ -33,8 +33,11 @@ pub fn configuration(args: &SolveArgs) -> Result<Config> {
         config.format = text.parse()?;
     }
     if args.rtol.is_some() {
+        // The tolerance of a preset would be reached before this one.
         (config.stop.rtol, config.stop.reduction) = (args.rtol, None);
     }
+    config.stop.atol = args.atol.or(config.stop.atol);
+    config.stop.reduction = args.reduction.or(config.stop.reduction);
     config.stop.max_iterations = args.max_iters.unwrap_or(config.stop.max_iterations);
     config.stop.time_limit = args.time_limit.or(config.stop.time_limit);
     place(&args.place, &mut config);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use vcycle::config::{self, AnySystem, Config, Sequence, System, Wide};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::write_vector;
+use vcycle::vector::Vector;
 
 use super::files::{numbered, write_files};
 use super::records::Records;
@@ -94,7 +95,7 @@ impl Task<'_> {
             .right_hand_side(a, self.args.rhs.as_deref())?;
         let records = Records::default();
         let ws = Workspace::with_log(records.log(self.args, &reading.progress));
-        let known = self.known(&system)?;
+        let known = self.known(&system, &b)?;
         let solution = match kept {
             None => config::solve_system(&self.config, &known, &b, &ws),
             Some(steps) => steps.solve(&known, &b, &ws),
@@ -116,10 +117,13 @@ impl Task<'_> {
     }
 
     /// The matrix and what the options or else the problem tell of it.
-    fn known<T: Wide>(&self, system: &System<T>) -> Result<System<T>> {
+    fn known<T: Wide>(&self, system: &System<T>, b: &Vector<T>) -> Result<System<T>> {
         let told = near_nullspace(&self.args.known, &self.executor)?;
         let mut known = system.clone();
         known.near_nullspace = told.or(known.near_nullspace);
+        if let Some(path) = &self.args.x0 {
+            known.guess = Some(input::guess(path, b)?);
+        }
         Ok(known)
     }
 

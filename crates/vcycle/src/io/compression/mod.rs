@@ -1,4 +1,4 @@
-//! Compressed streams, told by the extension of the file name. Each format is a feature of the crate; one that
+//! Compressed streams, told by the extension of the file name or by their first bytes. Each format is a feature of the crate; one that
 //! was left out is an error that names the feature.
 
 #[cfg(feature = "gzip")]
@@ -25,7 +25,7 @@ pub(super) enum Compression {
     Zstd,
 }
 
-type Reader = Box<dyn Read + Send>;
+pub(super) type Reader = Box<dyn Read + Send>;
 /// Writes the contents of a file.
 type Fill<'f> = Box<dyn FnOnce(&mut dyn Write) -> Result<(), Problem> + 'f>;
 
@@ -43,6 +43,17 @@ impl Compression {
             .iter()
             .find_map(|&(extension, kind)| Some((kind, name.strip_suffix(extension)?)))
             .unwrap_or((Self::None, name))
+    }
+
+    /// By the first bytes of a stream.
+    pub(super) fn of_bytes(head: &[u8]) -> Self {
+        let known: [(&[u8], Self); 3] = [
+            (b"\x1f\x8b", Self::Gzip),
+            (b"\xfd7zXZ\0", Self::Xz),
+            (b"\x28\xb5\x2f\xfd", Self::Zstd),
+        ];
+        let found = known.iter().find(|(magic, _)| head.starts_with(magic));
+        found.map_or(Self::None, |&(_, kind)| kind)
     }
 
     fn codec(self) -> Result<Codec, Problem> {
@@ -74,21 +85,36 @@ fn left_out(format: &'static str, feature: &'static str) -> Problem {
 
 /// A file opened for reading, decompressed.
 pub(super) fn open(path: &Path, compression: Compression) -> Result<(Reader, Meter), Problem> {
-    let codec = compression.codec()?;
     let file = File::open(path)?;
     let facts = file.metadata()?;
+    let known = (facts.is_file() && compression == Compression::None).then_some(facts.len());
+    decoded(Box::new(file), compression, facts.len(), known)
+}
+
+/// A stream whose length nobody knows, decompressed.
+pub(super) fn decode(stream: Reader, compression: Compression) -> Result<(Reader, Meter), Problem> {
+    decoded(stream, compression, 0, None)
+}
+
+fn decoded(
+    stream: Reader,
+    compression: Compression,
+    length: u64,
+    text_length: Option<u64>,
+) -> Result<(Reader, Meter), Problem> {
     let meter = Meter {
-        length: facts.len(),
-        text_length: (facts.is_file() && compression == Compression::None).then_some(facts.len()),
+        length,
+        text_length,
         taken: Arc::default(),
     };
     let taken = Arc::clone(&meter.taken);
-    Ok(((codec.decode)(Counted { file, taken })?, meter))
+    let decode = compression.codec()?.decode;
+    Ok((decode(Counted { stream, taken })?, meter))
 }
 
-/// How much of a file has been read.
+/// How much of a file or stream has been read.
 pub(super) struct Meter {
-    /// Bytes of the file, compressed.
+    /// Bytes of the file, compressed; 0 where nobody knows.
     pub(super) length: u64,
     /// Bytes of its contents, where they are known before reading.
     pub(super) text_length: Option<u64>,
@@ -102,15 +128,15 @@ impl Meter {
     }
 }
 
-/// A file that counts the bytes read from it.
+/// A stream that counts the bytes read from it.
 struct Counted {
-    file: File,
+    stream: Reader,
     taken: Arc<AtomicU64>,
 }
 
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.file.read(buffer)?;
+        let count = self.stream.read(buffer)?;
         self.taken.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }

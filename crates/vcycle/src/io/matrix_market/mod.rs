@@ -9,14 +9,12 @@ mod parse;
 mod text;
 mod write;
 
-use std::path::Path;
-
 use header::{FileLayout, Header, ValueKind};
 use parse::{ParsedPiece, ParsedValue};
 use text::Text;
 pub(super) use write::{write_matrix, write_vector};
 
-use super::compression::{self, Compression, Meter};
+use super::compression::{Meter, Reader};
 use super::memory::{filled, reserve};
 use super::triplets::{self, EntrySymmetry, Triplets, check_plausible};
 use super::{AnyMatrix, AnyVector, Progress};
@@ -28,13 +26,12 @@ use crate::vector::Vector;
 
 /// Reads a sparse matrix; of an array the zeros are dropped.
 pub(super) fn read_matrix(
-    path: &Path,
-    compression: Compression,
+    opened: (Reader, Meter),
     executor: &Executor,
     duplicates: Duplicates,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<AnyMatrix, Fault> {
-    let mut file = MatrixFile::open(path, compression, executor, progress)?;
+    let mut file = MatrixFile::begin(opened, executor, progress)?;
     Ok(match file.header.field {
         ValueKind::Complex => AnyMatrix::Complex(file.matrix(duplicates)?),
         _ => AnyMatrix::Real(file.matrix(duplicates)?),
@@ -43,12 +40,11 @@ pub(super) fn read_matrix(
 
 /// Reads a dense block of columns.
 pub(super) fn read_vector(
-    path: &Path,
-    compression: Compression,
+    opened: (Reader, Meter),
     executor: &Executor,
 ) -> Result<AnyVector, Fault> {
     let mut unseen = |_: Progress| {};
-    let mut file = MatrixFile::open(path, compression, executor, &mut unseen)?;
+    let mut file = MatrixFile::begin(opened, executor, &mut unseen)?;
     Ok(match file.header.field {
         ValueKind::Complex => AnyVector::Complex(file.vector()?),
         _ => AnyVector::Real(file.vector()?),
@@ -65,13 +61,11 @@ struct MatrixFile<'a> {
 }
 
 impl<'a> MatrixFile<'a> {
-    fn open(
-        path: &Path,
-        compression: Compression,
+    fn begin(
+        (stream, meter): (Reader, Meter),
         executor: &'a Executor,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Result<Self, Fault> {
-        let (stream, meter) = compression::open(path, compression)?;
         let mut text = Text::new(stream);
         let header = Header::read(&mut text)?;
         if let Some(length) = meter.text_length {
