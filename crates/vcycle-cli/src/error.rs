@@ -70,7 +70,14 @@ fn config_hint(error: &ConfigError) -> Option<String> {
 }
 
 fn library_hint(error: &vcycle::Error) -> Option<String> {
-    use vcycle::Error::{BadPivot, File, NonFiniteEntry, NonFiniteVector, NotSquare, ZeroDiagonal};
+    use vcycle::Error::{
+        BadPivot, File, NonFiniteEntry, NonFiniteVector, NotEnoughMemory, NotSquare, ZeroDiagonal,
+    };
+    if let File(file) = error
+        && let Problem::Matrix(inner) = &file.problem
+    {
+        return library_hint(inner);
+    }
     let hint = match error {
         File(file) if matches!(file.problem, Problem::Duplicate { .. }) => {
             "--sum-duplicates adds such entries up"
@@ -81,6 +88,9 @@ fn library_hint(error: &vcycle::Error) -> Option<String> {
         NotSquare { .. } => "only square systems are solved; for least squares form A^H A first",
         NonFiniteEntry { .. } | NonFiniteVector { .. } => {
             "the data is damaged: look at how it was written"
+        }
+        NotEnoughMemory { .. } => {
+            "`--precond jacobi` and `--solver cg` need the least; VCYCLE_MEMORY=unlimited tries it all the same"
         }
         _ => return None,
     };

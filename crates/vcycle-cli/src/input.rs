@@ -2,17 +2,22 @@
 
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 
-use vcycle::config::{AnySystem, Wide};
+use vcycle::config::{AnySystem, MemoryNeed, Wide};
 use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::io::{self, AnyVector, MatrixReader};
-use vcycle::matrix::{Csr, Duplicates};
+use vcycle::matrix::{Csr, Duplicates, Extent};
 use vcycle::scalar::{Scalar, c64, convert};
 use vcycle::vector::Vector;
 
 use crate::args::InputArgs;
 use crate::error::{CliError, Result};
+
+/// The memory that what is to be done with a matrix of some size needs: more than there is refuses it before it is
+/// read or made.
+pub type Need = Arc<dyn Fn(Extent) -> MemoryNeed + Send + Sync>;
 
 /// What the source of a system tells beside the system.
 pub struct Source {
@@ -27,11 +32,14 @@ pub struct Source {
 pub fn read(
     args: &InputArgs,
     executor: &Executor,
+    need: Need,
     progress: &mut dyn FnMut(io::Progress),
 ) -> Result<(Source, AnySystem)> {
     let source = args.source.as_str();
     let path = Path::new(source);
-    let mut reader = MatrixReader::default();
+    let admit = (executor.clone(), source.to_owned());
+    let admit = move |extent| need(extent).check(&admit.0, &format!("`{}`", admit.1));
+    let mut reader = MatrixReader::default().asking(admit.clone());
     if args.sum_duplicates {
         reader.duplicates = Duplicates::Sum;
     }
@@ -41,6 +49,9 @@ pub fn read(
     if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
         let matrix = reader.read(path, executor, progress)?;
         return Ok((Source::unknown(source), matrix.into()));
+    }
+    if let Some(extent) = gallery::extent(source)? {
+        admit(extent)?;
     }
     let mut problem = gallery::build(source, executor)?;
     let made = Source {

@@ -29,6 +29,8 @@ pub struct Rows<'a, F> {
     pub values: &'a [F],
     /// Whether the matrix is its own adjoint.
     pub hermitian: bool,
+    /// Bytes of memory there are for the factors, where somebody knows.
+    pub memory: Option<usize>,
 }
 
 /// Which system is solved with the factors of `A`.
@@ -47,7 +49,10 @@ pub enum System {
 pub enum Failure {
     /// The factors do not fit in memory.
     #[error("the factors do not fit in memory")]
-    OutOfMemory,
+    OutOfMemory {
+        /// What they need, where that is known before they are made.
+        bytes: Option<usize>,
+    },
     /// The pattern of the matrix is singular.
     #[error("its pattern allows no pivot at step {index}")]
     NoPivot {
@@ -56,10 +61,12 @@ pub enum Failure {
     },
 }
 
+const NO_MEMORY: Failure = Failure::OutOfMemory { bytes: None };
+
 impl From<FaerError> for Failure {
     fn from(_: FaerError) -> Self {
         // Indices of the machine's width overflow only where memory ends.
-        Failure::OutOfMemory
+        NO_MEMORY
     }
 }
 
@@ -148,7 +155,7 @@ fn factorise<F: ComplexField + 'static>(
     let b = SparseColMatRef::new(pattern, a.values);
     let parallel = parallelism(threads);
     if a.hermitian
-        && let Some(factors) = cholesky(b, parallel)?
+        && let Some(factors) = cholesky(b, a.memory, parallel)?
     {
         return Ok(Box::new(factors));
     }
@@ -158,18 +165,24 @@ fn factorise<F: ComplexField + 'static>(
 /// `None` if the matrix is not positive definite.
 fn cholesky<F: ComplexField>(
     b: Matrix<'_, F>,
+    available: Option<usize>,
     parallel: Par,
 ) -> Result<Option<Factorised<F>>, Failure> {
     let (side, ordering) = (Side::Lower, SymmetricOrdering::Amd);
     let symbolic = factorize_symbolic_cholesky(b.symbolic(), side, ordering, Default::default())?;
+    let parameters: Spec<LltParams, F> = Default::default();
+    let need = symbolic.factorize_numeric_llt_scratch::<F>(parallel, parameters);
+    let bytes = symbolic.len_val().saturating_mul(size_of::<F>());
+    let bytes = bytes.saturating_add(need.unaligned_bytes_required());
+    if available.is_some_and(|available| bytes > available) {
+        return Err(Failure::OutOfMemory { bytes: Some(bytes) });
+    }
     let mut values = Vec::new();
     values
         .try_reserve_exact(symbolic.len_val())
-        .map_err(|_| Failure::OutOfMemory)?;
+        .map_err(|_| NO_MEMORY)?;
     values.resize(symbolic.len_val(), F::zero_impl());
-    let parameters: Spec<LltParams, F> = Default::default();
-    let need = symbolic.factorize_numeric_llt_scratch::<F>(parallel, parameters);
-    let mut memory = MemBuffer::try_new(need).map_err(|_| Failure::OutOfMemory)?;
+    let mut memory = MemBuffer::try_new(need).map_err(|_| NO_MEMORY)?;
     let stack = MemStack::new(&mut memory);
     let regularisation = Default::default();
     let result = symbolic.factorize_numeric_llt(
@@ -190,7 +203,7 @@ fn lu<F: ComplexField>(b: Matrix<'_, F>, parallel: Par) -> Result<Factorised<F>,
     let symbolic = factorize_symbolic_lu(b.symbolic(), Default::default())?;
     let mut numeric = NumericLu::new();
     let need = symbolic.factorize_numeric_lu_scratch::<F>(parallel, Default::default());
-    let mut memory = MemBuffer::try_new(need).map_err(|_| Failure::OutOfMemory)?;
+    let mut memory = MemBuffer::try_new(need).map_err(|_| NO_MEMORY)?;
     let stack = MemStack::new(&mut memory);
     let result =
         symbolic.factorize_numeric_lu(&mut numeric, b, parallel, stack, Default::default());
@@ -283,6 +296,7 @@ mod tests {
             columns: &[0, 1, 0, 1],
             values: &[4.0, 1.0, s, 3.0],
             hermitian: s == 1.0,
+            memory: None,
         };
         let factors = f64::factorise(a, 1).unwrap();
         let mut memory = Memory::new(factors.memory(1, 1)).unwrap();
@@ -313,6 +327,7 @@ mod tests {
             columns: &[0, 0],
             values: &[1.0, 2.0],
             hermitian: false,
+            memory: None,
         };
         let failure = f64::factorise(a, 1).err();
         assert!(

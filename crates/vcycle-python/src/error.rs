@@ -26,9 +26,9 @@ create_exception!(
 pub fn raised(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
     match error {
-        Error::OutOfMemory { .. } | Error::Device(vcycle_gpu::Error::OutOfMemory { .. }) => {
-            PyMemoryError::new_err(text)
-        }
+        Error::OutOfMemory { .. }
+        | Error::NotEnoughMemory { .. }
+        | Error::Device(vcycle_gpu::Error::OutOfMemory { .. }) => PyMemoryError::new_err(text),
         Error::Device(vcycle_gpu::Error::Elsewhere { .. }) => PyValueError::new_err(text),
         Error::Device(_) => DeviceError::new_err(text),
         Error::Unsupported { .. } => PyNotImplementedError::new_err(text),

@@ -20,3 +20,5 @@ pub use vcycle_core::matrix::{
     HybridSplit, Pattern, Permutation, Scaling, SellP, SpGemm, choose_format, convert_to, galerkin,
     reverse_cuthill_mckee,
 };
+#[doc(inline)]
+pub use vcycle_core::size::Extent;

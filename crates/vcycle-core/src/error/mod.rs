@@ -61,6 +61,22 @@ pub enum Error {
         /// Where.
         executor: String,
     },
+    /// What is about to begin needs more memory than there is.
+    #[error(
+        "{what} needs about {} of memory, and {} are available on `{executor}`",
+        bytes(*.needed),
+        bytes(*.available)
+    )]
+    NotEnoughMemory {
+        /// What was about to begin.
+        what: String,
+        /// Bytes it is estimated to need.
+        needed: usize,
+        /// Bytes there are.
+        available: usize,
+        /// Where.
+        executor: String,
+    },
     /// A GPU, its driver or its compiler refuses.
     #[error(transparent)]
     Device(vcycle_gpu::Error),
@@ -290,6 +306,16 @@ impl From<vcycle_kernels::Refusal> for Error {
             Refusal::Threads { threads, reason } => Error::Threads { threads, reason },
         }
     }
+}
+
+/// Bytes in the unit that leaves one to three digits before the point.
+pub fn bytes(value: usize) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    let (mut scaled, mut unit) = (value as f64 / 1e3, 0);
+    while scaled >= 1e3 && unit + 1 < UNITS.len() {
+        (scaled, unit) = (scaled / 1e3, unit + 1);
+    }
+    format!("{scaled:.1} {}", UNITS[unit])
 }
 
 /// Fails unless `found` is the size `expected`.

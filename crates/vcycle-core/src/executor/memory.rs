@@ -1,6 +1,6 @@
 //! Checks, before a large allocation, whether the system has the memory.
 
-use super::Executor;
+use super::{Executor, available_memory};
 use crate::error::{Error, Result};
 
 /// Requests up to this many bytes are not compared with what is free.
@@ -12,7 +12,7 @@ const SMALL: usize = 64 << 20;
 /// request is compared with what is free.
 pub fn fits(bytes: usize) -> bool {
     let promised = Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
-    promised && (bytes <= SMALL || available().is_none_or(|free| bytes <= free))
+    promised && (bytes <= SMALL || available_memory().is_none_or(|free| bytes <= free))
 }
 
 /// Fails unless there is memory for `count` values of `bytes_each`.
@@ -27,14 +27,30 @@ pub fn check_memory(executor: &Executor, count: usize, bytes_each: usize) -> Res
     })
 }
 
-/// Bytes of memory that can be used without swapping, where the system says.
-fn available() -> Option<usize> {
-    let facts = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = facts
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kibibytes.checked_mul(1024)
+impl Executor {
+    /// Bytes of memory that are free here: those of a device, or of the host. `None` where nobody says.
+    pub fn available_memory(&self) -> Option<usize> {
+        match self.device() {
+            Some(device) => device.free_memory().ok(),
+            None => available_memory(),
+        }
+    }
+
+    /// Fails, with both numbers, where what is about to begin needs more memory than is free.
+    ///
+    /// # Errors
+    /// [`Error::NotEnoughMemory`].
+    pub fn check_need(&self, what: impl FnOnce() -> String, needed: usize) -> Result<()> {
+        match self.available_memory() {
+            Some(available) if needed > available => Err(Error::NotEnoughMemory {
+                what: what(),
+                needed,
+                available,
+                executor: self.name().to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -45,9 +61,25 @@ mod tests {
     fn more_than_there_is_gets_refused() {
         let refused = check_memory(&Executor::reference(), usize::MAX, 12);
         assert!(matches!(refused, Err(Error::OutOfMemory { .. })));
-        if let Some(free) = available() {
+        if let Some(free) = available_memory() {
             assert!(!fits(2 * free));
         }
         assert!(fits(1000));
+    }
+
+    #[test]
+    fn a_refusal_has_both_numbers() {
+        let host = Executor::reference();
+        assert!(host.check_need(|| "nothing".to_owned(), 0).is_ok());
+        let Some(free) = host.available_memory() else {
+            return;
+        };
+        let refused = host.check_need(|| "this".to_owned(), free.saturating_mul(4));
+        match refused.unwrap_err() {
+            Error::NotEnoughMemory {
+                needed, available, ..
+            } => assert!(needed > available),
+            other => panic!("{other}"),
+        }
     }
 }

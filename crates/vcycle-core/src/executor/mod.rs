@@ -4,6 +4,7 @@
 //! on, and operations run where their operands live. Algorithms never ask which executor they
 //! have: they call vector and operator methods, and those pick the backend's kernel.
 
+mod available;
 mod borrowed;
 mod buffer;
 mod device;
@@ -16,6 +17,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use crate::scalar::Element;
+pub use available::available_memory;
 pub use buffer::Buffer;
 pub use device::{Moment, Recording};
 pub use events::{Listening, MemoryEvent};

@@ -21,6 +21,7 @@ mod anisotropic;
 mod assemble;
 mod convection;
 mod elasticity;
+mod extent;
 mod finite_element;
 mod grid;
 mod jump;
@@ -43,6 +44,7 @@ use crate::executor::Executor;
 use crate::matrix::Csr;
 use crate::multigrid::NearNullspace;
 use crate::structured::StencilMatrix;
+use vcycle_core::size::Extent;
 
 /// A linear system, with what is known of where it comes from.
 #[derive(Clone, Debug)]
@@ -164,12 +166,33 @@ pub fn is_problem(spec: &str) -> bool {
 ///
 /// # Errors
 /// [`Error::UnknownProblem`] for a name that is not in the [`catalogue`], [`Error::BadProblem`]
-/// naming the part of the specification that is wrong, [`Error::OutOfMemory`] before more is
+/// naming the part of the specification that is wrong, [`Error::NotEnoughMemory`] before more is
 /// taken than the machine has.
 pub fn build(spec: &str, executor: &Executor) -> Result<Problem> {
     let parsed = Spec::parse(spec);
     let entry = find(parsed.name)?;
+    if let Some(extent) = extent(spec)? {
+        let what = || format!("the matrix of `{spec}`");
+        executor.on_host().check_need(what, extent.bytes())?;
+    }
     (entry.build)(&parsed, executor).map_err(|error| in_spec(error, spec, entry))
+}
+
+/// How large the matrix of the problem that `spec` names will be; `None` where that shows only when it is made.
+/// Where blocks of several unknowns are not full it says more entries than there are.
+///
+/// ```
+/// let extent = vcycle::gallery::extent("poisson7:1000")?.unwrap();
+/// assert_eq!((extent.rows, extent.entries), (1_000_000_000, 6_994_000_000));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`build`], as far as the size shows it.
+pub fn extent(spec: &str) -> Result<Option<Extent>> {
+    let parsed = Spec::parse(spec);
+    let entry = find(parsed.name)?;
+    extent::extent(&parsed).map_err(|error| in_spec(error, spec, entry))
 }
 
 /// The matrix of a problem on a box of cells as a stencil matrix; those that are made so take no more

@@ -5,6 +5,7 @@
 //! [`config`](crate::config).
 
 mod auto;
+mod memory;
 mod modes;
 mod projection;
 mod refine;
@@ -16,6 +17,7 @@ mod system;
 mod tries;
 
 pub use auto::{Attempt, Findings, attempts};
+pub use memory::MemoryNeed;
 pub use projection::Projection;
 pub use sequence::Sequence;
 pub use solve::{Solution, solve, solve_system};

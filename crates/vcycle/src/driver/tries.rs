@@ -8,6 +8,7 @@ use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 use vcycle_core::operations::HostStages;
 
 use super::auto::{Attempt, Findings, attempts};
+use super::memory::check_attempt;
 use super::projection::Projection;
 use super::refine::refine;
 use super::sequence::Kept;
@@ -125,6 +126,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             b.executor().check_same(guess.executor(), "initial guess")?;
             check_size("initial guess", fitting, guess.size())?;
         }
+        check_attempt(&self.attempts[0], self.a, self.near_nullspace, b)?;
         let consistent = self.consistent(b)?;
         let b = consistent.as_ref().unwrap_or(b);
         let mut place = Some(0);

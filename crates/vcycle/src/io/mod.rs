@@ -26,6 +26,7 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
+mod admission;
 mod compression;
 mod matrix_market;
 mod memory;
@@ -36,15 +37,17 @@ mod triplets;
 mod zip;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Fault, in_file};
 pub use crate::error::{FileError, Place, Problem};
+use admission::Admission;
 use compression::Compression;
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::Size;
-use crate::matrix::{Csr, Duplicates};
+use crate::matrix::{Csr, Duplicates, Extent};
 use crate::scalar::{Field, Scalar, c64};
 use crate::vector::Vector;
 
@@ -123,9 +126,30 @@ pub struct Progress {
 pub struct MatrixReader {
     /// What to do with an entry that is given more than once; the default is to refuse.
     pub duplicates: Duplicates,
+    admission: Admission,
 }
 
 impl MatrixReader {
+    /// Asks, once the size of a matrix is known and before its entries are read, whether that is not too much: an
+    /// error ends the reading.
+    ///
+    /// ```
+    /// use vcycle::{Error, executor::Executor, io::MatrixReader};
+    /// let reader = MatrixReader::default().asking(|extent| match extent.rows {
+    ///     0..1000 => Ok(()),
+    ///     rows => Err(Error::bad_parameter("rows", format!("{rows} are too many"))),
+    /// });
+    /// let text = "%%MatrixMarket matrix coordinate real general\n5000 5000 1\n1 1 1.0\n";
+    /// let stream = Box::new(text.as_bytes());
+    /// let refused = reader.read_stream("text", stream, &Executor::cpu(), &mut |_| {});
+    /// assert_eq!(refused.unwrap_err().to_string(), "text: rows: 5000 are too many");
+    /// ```
+    #[must_use]
+    pub fn asking(mut self, admit: impl Fn(Extent) -> Result<()> + Send + Sync + 'static) -> Self {
+        self.admission = Admission(Some(Arc::new(admit)));
+        self
+    }
+
     /// Reads a matrix into the memory of an executor, whose threads do the parsing.
     ///
     /// # Errors
@@ -148,11 +172,11 @@ impl MatrixReader {
         match FileFormat::of(path)? {
             FileFormat::MatrixMarket(compression) => {
                 let opened = compression::open(path, compression)?;
-                matrix_market::read_matrix(opened, executor, self.duplicates, progress)
+                matrix_market::read_matrix(opened, executor, self, progress)
             }
             FileFormat::Npz => {
                 let archive = zip::Archive::open(path)?;
-                npz::read_matrix(archive, executor, self.duplicates, progress)
+                npz::read_matrix(archive, executor, self, progress)
             }
             FileFormat::Npy => npy::read_matrix(&npy::read_file(path)?, executor, progress),
         }

@@ -6,11 +6,11 @@ use super::memory::reserve;
 use super::npy::{self, Array, NpyElement};
 use super::triplets::{self, EntrySymmetry, Triplets};
 use super::zip::{Archive, Writer};
-use super::{AnyMatrix, Progress};
+use super::{AnyMatrix, MatrixReader, Progress};
 use crate::error::{Fault, Problem};
 use crate::executor::Executor;
 use crate::linop::Size;
-use crate::matrix::{Csr, Duplicates};
+use crate::matrix::{Csr, Duplicates, Extent};
 use crate::scalar::Scalar;
 
 fn wrong(reason: impl Into<String>) -> Problem {
@@ -21,9 +21,12 @@ fn wrong(reason: impl Into<String>) -> Problem {
 pub(super) fn read_matrix(
     mut archive: Archive,
     executor: &Executor,
-    duplicates: Duplicates,
+    reader: &MatrixReader,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<AnyMatrix, Fault> {
+    let (extent, unpacked) = extent(&mut archive)?;
+    reader.admission.check(extent, unpacked, executor)?;
+    let duplicates = reader.duplicates;
     let data = member(&mut archive, "data")?;
     let data = Array::parse(&data)?;
     let matrix = match data.is_complex() {
@@ -36,6 +39,27 @@ pub(super) fn read_matrix(
         total_bytes,
     });
     Ok(matrix)
+}
+
+/// How large the matrix will be, as far as the sizes of the arrays tell, and their bytes in memory.
+fn extent(archive: &mut Archive) -> Result<(Extent, usize), Problem> {
+    let size = shape(archive)?;
+    let value_bytes = size_of::<f64>();
+    let values = archive.size_of("data.npy").unwrap_or(0);
+    let extent = Extent {
+        rows: size.rows,
+        entries: values / value_bytes,
+        value_bytes,
+    };
+    // As bytes and as numbers, while indices are as wide as the system's.
+    Ok((extent, values.saturating_mul(2)))
+}
+
+fn shape(archive: &mut Archive) -> Result<Size, Problem> {
+    match *integers(archive, "shape")?.as_slice() {
+        [rows, cols] if rows >= 0 && cols >= 0 => Ok(Size::new(rows as usize, cols as usize)),
+        ref other => Err(wrong(format!("a shape of {other:?} is no matrix"))),
+    }
 }
 
 fn member(archive: &mut Archive, name: &str) -> Result<Vec<u8>, Problem> {
@@ -54,10 +78,7 @@ fn matrix<T: NpyElement>(
     duplicates: Duplicates,
 ) -> Result<Csr<T>, Problem> {
     let format = Array::parse(&member(archive, "format")?)?.text()?;
-    let size = match *integers(archive, "shape")?.as_slice() {
-        [rows, cols] if rows >= 0 && cols >= 0 => Size::new(rows as usize, cols as usize),
-        ref other => return Err(wrong(format!("a shape of {other:?} is no matrix"))),
-    };
+    let size = shape(archive)?;
     let values = T::of(data)?;
     let general = EntrySymmetry::General;
     let entries = match format.as_str() {

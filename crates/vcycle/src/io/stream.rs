@@ -56,7 +56,7 @@ impl MatrixReader {
         let mut stream = Cursor::new(head).chain(stream);
         if !is_archive && !is_array {
             let opened = compression::decode(Box::new(stream), compression)?;
-            return matrix_market::read_matrix(opened, executor, self.duplicates, progress);
+            return matrix_market::read_matrix(opened, executor, self, progress);
         }
         // The directory of an archive is at its end.
         let mut bytes = Vec::new();
@@ -64,7 +64,7 @@ impl MatrixReader {
         match is_archive {
             true => {
                 let archive = Archive::of_bytes(bytes)?;
-                npz::read_matrix(archive, executor, self.duplicates, progress)
+                npz::read_matrix(archive, executor, self, progress)
             }
             false => npy::read_matrix(&bytes, executor, progress),
         }

@@ -76,6 +76,12 @@ impl Archive {
         Self::read(Box::new(Cursor::new(bytes)), length)
     }
 
+    /// Bytes that a member says it has, unpacked.
+    pub(super) fn size_of(&self, name: &str) -> Option<usize> {
+        let found = self.members.iter().find(|m| m.name == name.as_bytes());
+        found.and_then(|member| usize::try_from(member.size).ok())
+    }
+
     /// Bytes of the archive.
     pub(super) fn length(&self) -> u64 {
         self.length

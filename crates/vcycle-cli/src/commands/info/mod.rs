@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vcycle::config::{
-    AnySystem, Attempt, Config, Findings, PreconditionerConfig, System, Wide, attempts,
+    AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig, System, Wide, attempts,
 };
-use vcycle::executor::Workspace;
+use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
-use vcycle::matrix::Csr;
+use vcycle::matrix::{Csr, Extent};
 use vcycle::multigrid::{Amg, Report};
 use vcycle::structured::{Structure, find_stencil};
 
@@ -20,6 +20,7 @@ use self::advice::{Advice, advise};
 use crate::args::InfoArgs;
 use crate::error::{CliError, Result};
 use crate::input::{self, Source};
+use crate::output::format::bytes;
 use crate::output::progress::Progress;
 use crate::output::summary::LevelSummary;
 use crate::output::{facts, picture, print, table};
@@ -33,12 +34,20 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json, "reading");
     let read = &mut |read| progress.reading(read);
-    let (source, system) = input::read(&args.input, &executor, read)?;
+    let need = Arc::new(|extent| MemoryNeed::expected(&looked_at(), extent, 0));
+    let (source, system) = input::read(&args.input, &executor, need, read)?;
     match system {
         AnySystem::Real(system) => tell(args, &amg, &source, &system, &progress)?,
         AnySystem::Complex(system) => tell(args, &amg, &source, &system, &progress)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What `info` itself does with a matrix takes little beside it: it may tell of a solve that would not fit.
+fn looked_at() -> Config {
+    let mut config = Config::default();
+    config.preconditioner = PreconditionerConfig::None(Default::default());
+    config
 }
 
 fn multigrid(args: &InfoArgs) -> Result<Amg> {
@@ -77,6 +86,9 @@ fn tell<T: Wide>(
         }
         false => Vec::new(),
     };
+    let known = system.near_nullspace.as_ref();
+    let first = tries.first();
+    let need = first.map(|attempt| MemoryNeed::of(attempt, extent(a), 1, known));
     let found = hierarchy.as_ref().and_then(|made| made.as_ref().ok());
     let advice = advise(&source.name, &facts, stencil.is_ok(), found);
     if args.json {
@@ -85,6 +97,7 @@ fn tell<T: Wide>(
             "facts": facts,
             "structure": structure(&stencil),
             "hierarchy": hierarchy.map(|made| made.map_or_else(|why| json!({"error": why}), levels)),
+            "memory": need.as_ref().map(memory),
             "try": tries.iter().map(attempt).collect::<Vec<_>>(),
             "advice": advice,
         });
@@ -94,6 +107,7 @@ fn tell<T: Wide>(
     print(&source.name);
     let mut rows = facts::rows(&facts);
     rows.push(("structure", structure_in_words(&stencil)));
+    rows.extend(need.map(|need| ("memory of a solve", memory_in_words(&need, a.executor()))));
     print(&table::facts(rows));
     match hierarchy {
         None => {}
@@ -139,11 +153,49 @@ fn set_up<T: Wide>(
         true => Log::new().with(progress.clone()),
         false => Log::new(),
     };
+    check_memory(amg, a).map_err(|error| error.to_string())?;
     let a: Arc<dyn LinOp<T>> = Arc::clone(a) as _;
     match amg.hierarchy(&a, &Workspace::with_log(log)) {
         Ok(hierarchy) => Ok(hierarchy.report().clone()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn check_memory<T: Wide>(amg: &Amg, a: &Csr<T>) -> vcycle::Result<()> {
+    let mut config = Config::default();
+    config.preconditioner = PreconditionerConfig::Amg(amg.clone());
+    let need = MemoryNeed::expected(&config, extent(a), 0);
+    let what = || "the set-up of multigrid".to_owned();
+    a.executor().check_need(what, need.preconditioner)
+}
+
+fn extent<T: Wide>(a: &Csr<T>) -> Extent {
+    Extent {
+        rows: a.size().rows,
+        entries: a.nonzeros(),
+        value_bytes: size_of::<T>(),
+    }
+}
+
+fn memory(need: &MemoryNeed) -> Value {
+    json!({
+        "matrix": need.matrix,
+        "preconditioner": need.preconditioner,
+        "vectors": need.vectors,
+        "total": need.total(),
+    })
+}
+
+fn memory_in_words(need: &MemoryNeed, executor: &Executor) -> String {
+    let available = executor.available_memory();
+    let available = available.map_or(String::new(), |free| format!(", {} available", bytes(free)));
+    format!(
+        "about {}: matrix {}, preconditioner and set-up {}, vectors {}{available}",
+        bytes(need.total()),
+        bytes(need.matrix),
+        bytes(need.preconditioner),
+        bytes(need.vectors),
+    )
 }
 
 fn levels(report: Report) -> Value {

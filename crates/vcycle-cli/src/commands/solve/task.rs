@@ -1,9 +1,10 @@
 //! Solves, one matrix after the other.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use vcycle::config::{self, AnySystem, Config, Sequence, System, Wide};
+use vcycle::config::{self, AnySystem, Config, MemoryNeed, Sequence, System, Wide};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::write_vector;
 use vcycle::vector::Vector;
@@ -44,7 +45,9 @@ impl Task<'_> {
             ..self.args.input
         };
         let read = &mut |read| progress.reading(read);
-        let (source, system) = input::read(&input, &self.executor, read)?;
+        let config = self.config.clone();
+        let need = Arc::new(move |extent| MemoryNeed::expected(&config, extent, 1));
+        let (source, system) = input::read(&input, &self.executor, need, read)?;
         let reading = Reading {
             source,
             time: begin.elapsed(),

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::executor::{Executor, check_memory};
 use crate::gallery::assemble::{Rows, assemble};
 use crate::matrix::Csr;
+use vcycle_core::size::Extent;
 
 /// A domain of squares or cubes.
 pub(super) struct Domain {
@@ -27,6 +28,31 @@ impl Domain {
                 .map(|axis| self.blocks[axis] << if in_domain(axis) { levels } else { 0 }),
             order: [0, 1, 2].map(|axis| if in_domain(axis) { order } else { 0 }),
         }
+    }
+}
+
+impl Domain {
+    /// Rows and entries: nodes by inclusion and exclusion of the one corner that the box may have too many, entries
+    /// by the share of the box that the domain fills.
+    pub(super) fn extent(&self, lattice: &Lattice) -> Extent {
+        let missing = self.coefficients.iter().filter(|&&c| c == 0.0).count();
+        let nodes = lattice.nodes().size;
+        let cut: usize = match missing {
+            0 => 0,
+            _ => (0..self.dimension).map(|axis| nodes[axis] / 2).product(),
+        };
+        let entries = (0..3).map(|axis| {
+            let (cells, order) = (lattice.cells[axis], lattice.order[axis]);
+            match order {
+                0 => 1,
+                // Nodes inside a cell meet those of one cell, nodes between two those of both.
+                _ => (cells * (order - 1) + 2) * (order + 1) + (cells - 1) * (2 * order + 1),
+            }
+        });
+        let entries: usize = entries.product();
+        let blocks = self.coefficients.len();
+        let rows = lattice.nodes().points() - cut;
+        Extent::real(rows, entries / blocks * (blocks - missing))
     }
 }
 

@@ -17,6 +17,7 @@ use super::spec::{Spec, check_range};
 use super::{Entry, Problem};
 use crate::error::Result;
 use crate::executor::Executor;
+use vcycle_core::size::Extent;
 
 /// The mesh `beam-hex.mesh` of MFEM: eight unit cubes in a row, of two materials.
 const BEAM_DOMAIN: Domain = Domain {
@@ -97,6 +98,25 @@ fn order_and_levels(spec: &Spec<'_>) -> Result<[usize; 2]> {
     ])
 }
 
+/// Rows and entries of a problem of this folder.
+pub(super) fn extent(spec: &Spec<'_>) -> Result<Extent> {
+    let [order, levels] = order_and_levels(spec)?;
+    let domain = match spec.name {
+        "beam" => &BEAM_DOMAIN,
+        _ => &LSHAPE_DOMAIN,
+    };
+    let lattice = checked_lattice(domain, order, levels)?;
+    Ok(domain.extent(&lattice))
+}
+
+fn checked_lattice(domain: &Domain, order: usize, levels: usize) -> Result<Lattice> {
+    check_range("order", order, 1..=8)?;
+    check_range("levels", levels, 0..=24)?;
+    let lattice = domain.lattice(order, levels);
+    check_rows("levels", lattice.nodes().size, 1)?;
+    Ok(lattice)
+}
+
 fn problem(
     name: &str,
     domain: &Domain,
@@ -104,10 +124,7 @@ fn problem(
     levels: usize,
     executor: &Executor,
 ) -> Result<Problem> {
-    check_range("order", order, 1..=8)?;
-    check_range("levels", levels, 0..=24)?;
-    let lattice = domain.lattice(order, levels);
-    check_rows("levels", lattice.nodes().size, 1)?;
+    let lattice = checked_lattice(domain, order, levels)?;
     let diffusion = Diffusion::new(domain, lattice, levels, executor)?;
     Ok(Problem {
         name: format!("{name}:o{order},l{levels}"),

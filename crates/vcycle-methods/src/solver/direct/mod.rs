@@ -112,6 +112,7 @@ impl<F: Field + Number> Factorised<F> {
             columns: &columns,
             values: &values,
             hermitian: is_hermitian(a),
+            memory: a.executor().available_memory(),
         };
         let factors = on_threads(a.executor(), |threads| F::factorise(rows, threads))
             .map_err(|failure| told(failure, a))?;
@@ -214,8 +215,10 @@ fn told<T: Scalar>(failure: Failure, a: &Csr<T>) -> Error {
             component: "direct",
             reason: failure.to_string(),
         },
-        Failure::OutOfMemory => Error::OutOfMemory {
-            bytes: a.bytes(),
+        Failure::OutOfMemory { bytes } => Error::NotEnoughMemory {
+            what: "the factorisation of solver `direct`".to_owned(),
+            needed: bytes.unwrap_or_else(|| a.bytes()),
+            available: a.executor().available_memory().unwrap_or(0),
             executor: a.executor().name().to_owned(),
         },
     }

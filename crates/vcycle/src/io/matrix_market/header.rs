@@ -5,6 +5,8 @@ use super::text::Text;
 use crate::error::{Fault, Place, Problem};
 use crate::io::triplets::EntrySymmetry;
 use crate::linop::Size;
+use crate::matrix::Extent;
+use crate::scalar::c64;
 
 /// What a Matrix Market file says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,25 @@ impl Header {
             size,
             entries: entries.ok_or_else(|| wrong("too many values"))?,
         })
+    }
+
+    /// How large the matrix will be, as far as one can know, and the bytes of its entries as they are read.
+    pub(super) fn extent(&self) -> (Extent, usize) {
+        let entries = match self.symmetry {
+            EntrySymmetry::General => self.entries,
+            _ => self.entries.saturating_mul(2),
+        };
+        let value_bytes = match self.field {
+            ValueKind::Complex => size_of::<c64>(),
+            _ => size_of::<f64>(),
+        };
+        let extent = Extent {
+            rows: self.size.rows,
+            entries,
+            value_bytes,
+        };
+        let triplet = 2 * size_of::<u32>() + value_bytes;
+        (extent, self.entries.saturating_mul(triplet))
     }
 
     /// Fails if `bytes` of text are too short for the entries announced.

@@ -17,7 +17,7 @@ pub(super) use write::{write_matrix, write_vector};
 use super::compression::{Meter, Reader};
 use super::memory::{filled, reserve};
 use super::triplets::{self, EntrySymmetry, Triplets, check_plausible};
-use super::{AnyMatrix, AnyVector, Progress};
+use super::{AnyMatrix, AnyVector, MatrixReader, Progress};
 use crate::error::{Fault, Problem};
 use crate::executor::Executor;
 use crate::linop::Size;
@@ -28,10 +28,13 @@ use crate::vector::Vector;
 pub(super) fn read_matrix(
     opened: (Reader, Meter),
     executor: &Executor,
-    duplicates: Duplicates,
+    reader: &MatrixReader,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<AnyMatrix, Fault> {
     let mut file = MatrixFile::begin(opened, executor, progress)?;
+    let (extent, triplets) = file.header.extent();
+    reader.admission.check(extent, triplets, executor)?;
+    let duplicates = reader.duplicates;
     Ok(match file.header.field {
         ValueKind::Complex => AnyMatrix::Complex(file.matrix(duplicates)?),
         _ => AnyMatrix::Real(file.matrix(duplicates)?),
