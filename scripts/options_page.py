@@ -16,6 +16,25 @@ short, `"gmres:50"` or `"gmres:restart=50"`, or as a table, `{ name = "gmres", r
 
 In Python the keys of the sections `stop`, `run` and of multigrid are keywords by themselves:
 `vcycle.solve(A, b, rtol=1e-10, threads=2, coarsening="pmis")`.
+
+A column has converged when its residual norm is at most *any* of the tolerances: `rtol` times the norm of the
+right-hand side, `reduction` times the norm of the initial residual, `atol`. `rtol` has a default; to leave the others
+alone, make it zero: `--rtol 0 --atol 1e-6`, `rtol=0, atol=1e-6`. On the command line `--rtol` replaces the `reduction` of a
+preset or a configuration file, unless `--reduction` is given as well.
+
+What belongs to one system and not to the configuration are arguments of the solve:
+
+| program | Python | |
+|---|---|---|
+| `FILE`, `PROBLEM` or `-` | `A` | The matrix; `-` is standard input: Matrix Market text, also compressed, or the bytes of an `.npz` or `.npy` file. |
+| `--rhs FILE` | `b` | One or many right-hand sides. |
+| `--x0 FILE` | `x0` | Where iterations start, zero unless given: as many columns as right-hand sides. The program takes one column for all of them, too. |
+| `--near-nullspace`, `--coordinates`, `--block-size` | the same | What is known of the matrix. |
+
+A solve that needs more memory than there is, is refused before its matrix is read or made, with what it needs and what is
+available: what the system has free, or what the control groups of the process (containers, batch systems) leave, or what is
+free on a device. `vcycle info` tells the estimate, which is within 30 % for the problems it was measured with. The variable
+`VCYCLE_MEMORY` sets what is available on the host (`8G`); `VCYCLE_MEMORY=unlimited` refuses nothing.
 """
 
 # The crates that have parameter structs.

@@ -5,6 +5,7 @@
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     HYPRE_Init();
+    double start = now();
     System s = read_system(argv[1]);
     HYPRE_Solver fsai;
     HYPRE_FSAICreate(&fsai);
@@ -15,7 +16,8 @@ int main(int argc, char **argv) {
     HYPRE_FSAISetTolerance(fsai, 0.0);
     HYPRE_FSAISetZeroGuess(fsai, 1);
     HYPRE_FSAISetOmega(fsai, 1.0);
-    solve(&s, (HYPRE_PtrToSolverFcn)HYPRE_FSAISolve, (HYPRE_PtrToSolverFcn)HYPRE_FSAISetup, fsai);
+    solve(&s, start, argv[2], (HYPRE_PtrToSolverFcn)HYPRE_FSAISolve,
+          (HYPRE_PtrToSolverFcn)HYPRE_FSAISetup, fsai);
     HYPRE_Finalize();
     MPI_Finalize();
 }

@@ -6,13 +6,14 @@
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     HYPRE_Init();
+    double start = now();
     System s = read_system(argv[1]);
     HYPRE_Solver amg;
     HYPRE_BoomerAMGCreate(&amg);
     HYPRE_BoomerAMGSetTol(amg, 0.0);
     HYPRE_BoomerAMGSetMaxIter(amg, 1);
     if (s.block > 1) HYPRE_BoomerAMGSetNumFunctions(amg, s.block);
-    solve(&s, (HYPRE_PtrToSolverFcn)HYPRE_BoomerAMGSolve,
+    solve(&s, start, argv[2], (HYPRE_PtrToSolverFcn)HYPRE_BoomerAMGSolve,
           (HYPRE_PtrToSolverFcn)HYPRE_BoomerAMGSetup, amg);
     HYPRE_Finalize();
     MPI_Finalize();

@@ -72,14 +72,24 @@ static double now(void) {
     return MPI_Wtime();
 }
 
-/* The complexity is 0 where it is not known. */
-static void answer(double setup, double solve, int iterations, double residual,
-                   double complexity) {
+/* Writes the rows of this process to their place in a file that is there. */
+static void write_solution(const System *s, const char *path, const double *x) {
+    FILE *file = fopen(path, "r+b");
+    if (!file || fseek(file, 8 * (long)s->first, SEEK_SET) ||
+        fwrite(x, 8, s->local, file) != (size_t)s->local || fclose(file)) {
+        perror(path);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+/* Seconds until the matrix is that of the library, of its set-up, of its solve. The complexity is 0 where it is not
+   known. Who runs this computes the residual of what was written. */
+static void answer(double read, double setup, double solve, int iterations, double complexity) {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank != 0) return;
-    printf("{\"setup\": %.6e, \"solve\": %.6e, \"iterations\": %d, \"residual\": %.6e, ", setup,
-           solve, iterations, residual);
+    printf("{\"read\": %.6e, \"setup\": %.6e, \"solve\": %.6e, \"iterations\": %d, ", read, setup, solve,
+           iterations);
     if (complexity > 0)
         printf("\"complexity\": %.6e}\n", complexity);
     else

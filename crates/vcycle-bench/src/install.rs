@@ -1,4 +1,4 @@
-//! Installing what benchmarks compare with: Python packages, Debian packages, small C programs.
+//! Installing what benchmarks compare with: Python packages, Debian packages, small programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,6 +62,60 @@ pub(crate) fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathB
             .arg(&program)
             .args(flags)
             .arg("-lm"),
+    )?;
+    Ok(program)
+}
+
+/// The source of a package of PyPI, unpacked below a folder; returns its own.
+pub(crate) fn python_source(python: &Path, folder: &Path, package: &str) -> Result<PathBuf> {
+    let source = folder.join(package);
+    if source.is_dir() {
+        return Ok(source);
+    }
+    eprintln!("downloading from PyPI: the source of {package}");
+    let archives = folder.join(format!("{package}-archive"));
+    let options = [
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-binary",
+        ":all:",
+    ];
+    output(
+        Command::new(python)
+            .args(["-m", "pip", "download"])
+            .args(options)
+            .arg("--dest")
+            .arg(&archives)
+            .arg(package),
+    )?;
+    let found = std::fs::read_dir(&archives)?.next();
+    let archive = found.ok_or_else(|| format!("PyPI has no source of {package}"))??;
+    // Unpacked elsewhere first, so that what was cut short is not taken for all of it.
+    let unpacked = folder.join(format!("{package}-unpacked"));
+    std::fs::create_dir_all(&unpacked)?;
+    output(
+        Command::new("tar")
+            .args(["--strip-components=1", "-xzf"])
+            .arg(archive.path())
+            .arg("-C")
+            .arg(&unpacked),
+    )?;
+    std::fs::rename(&unpacked, &source)?;
+    Ok(source)
+}
+
+/// Compiles `NAME.cpp` of a folder with OpenMP for this machine; returns the program.
+pub(crate) fn compile_threads(folder: &Path, name: &str, headers: &Path) -> Result<PathBuf> {
+    eprintln!("compiling {name}.cpp");
+    let program = folder.join(name);
+    output(
+        Command::new("c++")
+            .args(["-O3", "-march=native", "-fopenmp", "-w", "-I"])
+            .arg(headers)
+            .arg(folder.join(format!("{name}.cpp")))
+            .arg("-o")
+            .arg(&program),
     )?;
     Ok(program)
 }

@@ -90,7 +90,7 @@ fn library_hint(error: &vcycle::Error) -> Option<String> {
             "the data is damaged: look at how it was written"
         }
         NotEnoughMemory { .. } => {
-            "`--precond jacobi` and `--solver cg` need the least; VCYCLE_MEMORY=unlimited tries it all the same"
+            "`--solver cg --precond jacobi` needs the least; VCYCLE_MEMORY=unlimited tries it all the same"
         }
         _ => return None,
     };

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use vcycle::config::{AnySystem, MemoryNeed, Wide};
+use vcycle::config::{AnySystem, Wide};
 use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::io::{self, AnyVector, MatrixReader};
@@ -15,9 +15,8 @@ use vcycle::vector::Vector;
 use crate::args::InputArgs;
 use crate::error::{CliError, Result};
 
-/// The memory that what is to be done with a matrix of some size needs: more than there is refuses it before it is
-/// read or made.
-pub type Need = Arc<dyn Fn(Extent) -> MemoryNeed + Send + Sync>;
+/// Says whether a matrix of some size may be read or made: what needs more memory than there is, is refused before.
+pub type Admit = Arc<dyn Fn(Extent) -> vcycle::Result<()> + Send + Sync>;
 
 /// What the source of a system tells beside the system.
 pub struct Source {
@@ -32,14 +31,13 @@ pub struct Source {
 pub fn read(
     args: &InputArgs,
     executor: &Executor,
-    need: Need,
+    admit: Admit,
     progress: &mut dyn FnMut(io::Progress),
 ) -> Result<(Source, AnySystem)> {
     let source = args.source.as_str();
     let path = Path::new(source);
-    let admit = (executor.clone(), source.to_owned());
-    let admit = move |extent| need(extent).check(&admit.0, &format!("`{}`", admit.1));
-    let mut reader = MatrixReader::default().asking(admit.clone());
+    let asked = Arc::clone(&admit);
+    let mut reader = MatrixReader::default().asking(move |extent| asked(extent));
     if args.sum_duplicates {
         reader.duplicates = Duplicates::Sum;
     }

@@ -30,6 +30,18 @@ def test_every_type_is_solved(poisson, residual, index, value):
     assert residual(poisson.A, x, poisson.b) < (1e-3 if value in (np.float32, np.complex64) else 1e-8)
 
 
+def test_any_tolerance_ends_the_solve(poisson, residual):
+    def reached(**tolerances):
+        x = vcycle.solve(poisson.A, poisson.b, solver="cg", preconditioner="jacobi", **tolerances)
+        return residual(poisson.A, x, poisson.b)
+
+    norm = np.linalg.norm(poisson.b)
+    assert 1e-8 < reached(rtol=0, atol=1e-3 * norm) <= 1e-3
+    assert 1e-8 < reached(rtol=0, reduction=1e-3) <= 1e-3
+    assert 1e-8 < reached(rtol=1e-3, atol=1e-12, reduction=1e-12) <= 1e-3
+    assert reached(atol=1e-12) <= 1e-8
+
+
 def test_starts_from_a_guess(poisson, residual):
     options = {"solver": "cg", "preconditioner": "amg", "return_outcome": True}
     x, outcome = vcycle.solve(poisson.A, poisson.b, **options)

@@ -10,16 +10,24 @@ pub(crate) const TOLERANCE: f64 = 1e-8;
 /// One solve; also what the programs of the peers print as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Measurement {
+    /// Seconds until the matrix is in memory, which do not count.
+    #[serde(default)]
+    pub(crate) read: f64,
     /// Seconds until the first iteration can begin.
     pub(crate) setup: f64,
     /// Seconds of the iterations.
     pub(crate) solve: f64,
     pub(crate) iterations: usize,
-    /// True relative residual, in double precision.
+    /// True relative residual, in double precision; computed from the solution, not told by a peer.
+    #[serde(default = "unknown")]
     pub(crate) residual: f64,
     /// Entries of all levels over those of the finest, where it is known.
     #[serde(default)]
     pub(crate) complexity: Option<f64>,
+}
+
+fn unknown() -> f64 {
+    f64::NAN
 }
 
 impl Measurement {
@@ -62,6 +70,7 @@ mod tests {
 
     fn taking(setup: f64, solve: f64) -> Measurement {
         Measurement {
+            read: 0.0,
             setup,
             solve,
             iterations: 1,

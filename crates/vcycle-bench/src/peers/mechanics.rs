@@ -5,11 +5,11 @@ use vcycle::executor::Executor;
 
 use super::measurement::{Measurement, TOLERANCE};
 use super::program::{Library, ProgramPlaces};
+use super::race::Race;
 use super::report::{OURS, PeerGroup};
-use super::{Race, install, strengths};
+use super::{install, strengths};
 use crate::common::{Result, table, threads};
-use crate::folder::Folder;
-use crate::{problem, system_file};
+use crate::problem;
 
 /// Whom the ratios are to.
 const BASE: Library = Library::Gamg;
@@ -109,18 +109,14 @@ impl MechanicsArgs {
         let mut groups = Vec::new();
         for name in self.problems(usual) {
             let system = problem::system(&Executor::cpu(), name)?;
-            let folder = Folder::new()?;
-            let file = folder.path().join("system");
-            system_file::write(&file, &system)?;
             let race = Race {
                 name,
                 threads,
                 rounds: self.rounds,
                 configs: configs.clone(),
-                on_grid: None,
                 peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
             };
-            groups.push(race.run(&system, &file)?);
+            groups.push(race.run(&system)?);
         }
         say!(
             "{}\n\nThe fastest set-up and solve of {} rounds, in turns, threads {threads}; true \
@@ -206,6 +202,7 @@ mod tests {
     #[test]
     fn ratios_are_to_gamg_where_both_converged() {
         let measured = |solve: f64, residual: f64| Measurement {
+            read: 0.0,
             setup: 1.0,
             solve,
             iterations: 9,

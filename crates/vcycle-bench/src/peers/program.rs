@@ -1,8 +1,10 @@
 //! The peers: how each is installed and run.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::files::Files;
 use super::measurement::{Attempt, Measurement};
 use crate::common::Result;
 use crate::install;
@@ -11,8 +13,9 @@ const SCRIPT: &str = concat!(
     include_str!("../../peers/system.py"),
     include_str!("../../peers/amg.py")
 );
-/// The C programs and what they share.
-const SOURCES: [(&str, &str); 6] = [
+/// The programs and what they share.
+const SOURCES: [(&str, &str); 7] = [
+    ("amgcl.cpp", include_str!("../../peers/amgcl.cpp")),
     ("system.h", include_str!("../../peers/system.h")),
     ("hypre.h", include_str!("../../peers/hypre.h")),
     ("fsai.c", include_str!("../../peers/fsai.c")),
@@ -29,7 +32,7 @@ pub(crate) struct ProgramPlaces {
     /// Where Python packages are installed
     #[arg(long, default_value = "target/bench-venv")]
     venv: PathBuf,
-    /// Where the programs of hypre and PETSc are compiled
+    /// Where the programs of hypre, PETSc and AMGCL are compiled
     #[arg(long, default_value = "target/bench-peers")]
     build: PathBuf,
 }
@@ -45,7 +48,7 @@ pub(crate) enum Library {
     Pfmg,
     /// GAMG, of PETSc
     Gamg,
-    /// AMGCL, by its Python module
+    /// AMGCL
     Amgcl,
     /// PyAMG
     Pyamg,
@@ -85,13 +88,13 @@ impl Library {
                 compiled(&places.build, "petsc", &flags)
             }
             Library::Amgcl => {
-                // It is compiled on the spot, and does not say what it needs for that.
                 install::debian(&["libboost-dev"])?;
-                let tools = ["numpy", "scipy", "setuptools", "wheel", "pybind11<3"];
-                install::python(&places.venv, &tools)?;
-                let python = install::python(&places.venv, &["--no-build-isolation", "pyamgcl"])?;
-                let library = "amgcl";
-                Ok(PeerProgram::Script { python, library })
+                // What its source needs to tell its own name and version.
+                let tools = ["numpy", "setuptools", "wheel", "pybind11<3"];
+                let python = install::python(&places.venv, &tools)?;
+                let headers = install::python_source(&python, &places.build, "pyamgcl")?;
+                written_sources(&places.build)?;
+                install::compile_threads(&places.build, "amgcl", &headers).map(PeerProgram::Threads)
             }
             Library::Pyamg => {
                 let python = install::python(&places.venv, &["numpy", "scipy", "pyamg"])?;
@@ -106,17 +109,24 @@ impl Library {
 enum PeerProgram {
     /// With a process for each thread.
     Processes(PathBuf),
+    /// With threads of OpenMP.
+    Threads(PathBuf),
     Script {
         python: PathBuf,
         library: &'static str,
     },
 }
 
-fn compiled(folder: &Path, name: &str, flags: &[&str]) -> Result<PeerProgram> {
+fn written_sources(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     for (file, text) in SOURCES {
         std::fs::write(folder.join(file), text)?;
     }
+    Ok(())
+}
+
+fn compiled(folder: &Path, name: &str, flags: &[&str]) -> Result<PeerProgram> {
+    written_sources(folder)?;
     install::compile(folder, name, flags).map(PeerProgram::Processes)
 }
 
@@ -145,13 +155,17 @@ impl Peer {
         threads == 1 || self.library != Library::Pyamg
     }
 
-    /// Solves the system of a file.
-    pub(crate) fn solve(&self, system: &Path, threads: usize) -> Attempt {
+    /// Solves a system in a new process; the residual is that of the solution it leaves.
+    pub(super) fn solve(&self, files: &Files<'_>, threads: usize) -> Attempt {
         let program = self.program.as_ref().map_err(String::clone)?;
-        let printed = install::output(program.command(threads).arg(system));
-        printed
-            .and_then(|printed| Measurement::parse(&printed))
-            .map_err(|error| format!("failed: {error}"))
+        let solved = || -> Result<Measurement> {
+            let files_of = [files.raw(), files.raw_solution()?].map(OsString::from);
+            let printed = install::output(program.command(threads).args(files_of))?;
+            let mut measured = Measurement::parse(&printed)?;
+            measured.residual = files.raw_residual()?;
+            Ok(measured)
+        };
+        solved().map_err(|error| format!("failed: {error}"))
     }
 }
 
@@ -168,6 +182,11 @@ impl PeerProgram {
                     .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
                 command
             }
+            PeerProgram::Threads(program) => {
+                let mut command = Command::new(program);
+                command.env("OMP_NUM_THREADS", threads.to_string());
+                command
+            }
             PeerProgram::Script { python, library } => {
                 let mut command = Command::new(python);
                 command
@@ -181,7 +200,10 @@ impl PeerProgram {
 
 #[cfg(test)]
 mod tests {
+    use vcycle::executor::Executor;
+
     use super::*;
+    use crate::problem;
 
     #[test]
     fn a_peer_that_is_not_installed_says_why() {
@@ -189,7 +211,8 @@ mod tests {
             library: Library::Hypre,
             program: Err("not installed: no network".to_owned()),
         };
-        let attempt = peer.solve(Path::new("system"), 1);
+        let system = problem::system(&Executor::reference(), "poisson5:2").unwrap();
+        let attempt = peer.solve(&Files::new(&system).unwrap(), 1);
         assert_eq!(attempt, Err("not installed: no network".to_owned()));
     }
 
@@ -201,7 +224,8 @@ mod tests {
             library: Library::Pyamg,
             program: Ok(PeerProgram::Script { python, library }),
         };
-        let why = peer.solve(Path::new("system"), 1).unwrap_err();
+        let system = problem::system(&Executor::reference(), "poisson5:2").unwrap();
+        let why = peer.solve(&Files::new(&system).unwrap(), 1).unwrap_err();
         assert!(why.starts_with("failed: no-such-python"), "{why}");
         assert!(peer.uses(1) && !peer.uses(2));
     }

@@ -1,29 +1,24 @@
-//! The table.
+//! The tables.
 
 use serde_json::{Value, json};
 
 use super::measurement::{Attempt, Measurement};
 use crate::common::table;
 
-/// vcycle as configured.
+/// vcycle as it chooses by itself.
 pub(crate) const OURS: &str = "vcycle";
-/// vcycle in double precision, where it is configured otherwise.
-pub(crate) const DOUBLE: &str = "vcycle, dp";
-
-/// vcycle with the matrix assembled as a stencil before the clock starts, as PFMG has it.
-pub(crate) const STENCIL: &str = "vcycle, from a stencil";
 
 /// All solves of one problem with one number of threads, by name.
 pub(crate) struct PeerGroup {
     pub(crate) problem: String,
     pub(crate) threads: usize,
-    pub(crate) solves: Vec<(&'static str, Attempt)>,
+    pub(crate) solves: Vec<(String, Attempt)>,
 }
 
 impl PeerGroup {
     /// The solve of that name, if it came to an end.
     pub(crate) fn ended(&self, name: &str) -> Option<&Measurement> {
-        let (_, attempt) = self.solves.iter().find(|(who, _)| *who == name)?;
+        let (_, attempt) = self.solves.iter().find(|(who, _)| who == name)?;
         attempt.as_ref().ok()
     }
 
@@ -32,53 +27,46 @@ impl PeerGroup {
         self.ended(name).filter(|m| m.converged())
     }
 
-    /// Our total time as a part of theirs; only between solves that both succeeded.
-    fn ratio(&self, theirs: &Measurement) -> Option<f64> {
-        let ours = self.measured(OURS).filter(|_| theirs.converged())?;
-        Some(ours.total() / theirs.total())
+    /// Those of our solves, or of the peers', that succeeded.
+    fn succeeded(&self, ours: bool) -> impl Iterator<Item = (&str, &Measurement)> {
+        let of = self.solves.iter();
+        let of = of.filter(move |(name, _)| name.starts_with(OURS) == ours);
+        of.filter_map(|(name, attempt)| {
+            let m = attempt.as_ref().ok().filter(|m| m.converged())?;
+            Some((name.as_str(), m))
+        })
     }
 
-    /// What mixed precision gains in the solve phase.
-    fn gain(&self) -> Option<f64> {
-        Some(self.measured(DOUBLE)?.solve / self.measured(OURS)?.solve)
-    }
-
-    /// The total from a stencil on as part of that of each peer, in words.
-    fn with_a_stencil(&self) -> Option<String> {
-        let (ours, mut parts) = (self.measured(STENCIL)?, Vec::new());
-        for (name, attempt) in self
-            .solves
-            .iter()
-            .filter(|(name, _)| !name.starts_with(OURS))
-        {
-            if let Some(theirs) = attempt.as_ref().ok().filter(|m| m.converged()) {
-                parts.push(format!("{:.2} of {name}'s", ours.total() / theirs.total()));
-            }
-        }
-        let (problem, threads) = (&self.problem, self.threads);
-        let parts = parts.join(", ");
-        (!parts.is_empty())
-            .then(|| format!("\n{problem}, threads {threads}: from a stencil the total is {parts}"))
+    /// The peer with the smallest total.
+    fn best_peer(&self) -> Option<(&str, &Measurement)> {
+        let peers = self.succeeded(false);
+        peers.min_by(|one, other| one.1.total().total_cmp(&other.1.total()))
     }
 
     fn json(&self) -> Value {
+        let best = self.best_peer();
+        let ratio = |m: &Measurement| {
+            let best = best.filter(|_| m.converged())?;
+            Some(m.total() / best.1.total())
+        };
         let solves = self.solves.iter().map(|(name, attempt)| match attempt {
             Ok(m) => json!({
                 "name": name,
+                "read_seconds": m.read,
                 "setup_seconds": m.setup,
                 "solve_seconds": m.solve,
                 "iterations": m.iterations,
                 "relative_residual": m.residual,
                 "operator_complexity": m.complexity,
-                "ratio": self.ratio(m),
+                "ratio_to_best_peer": ratio(m),
             }),
             Err(why) => json!({"name": name, "error": why}),
         });
         json!({
             "problem": self.problem,
             "threads": self.threads,
+            "best_peer": best.map(|(name, _)| name),
             "solves": solves.collect::<Vec<_>>(),
-            "mixed_precision_gain": self.gain(),
         })
     }
 }
@@ -88,51 +76,69 @@ pub(crate) fn json(groups: &[PeerGroup]) -> String {
     Value::from_iter(groups.iter().map(PeerGroup::json)).to_string()
 }
 
-/// As a table with the gains of mixed precision below.
+/// All solves in a table, and our rows beside the best peer in another.
 pub(crate) fn text(groups: &[PeerGroup]) -> String {
-    let header = [
+    let mut all = table(&[
         "problem",
         "threads",
         "who",
+        "read s",
         "set-up s",
         "solve s",
         "total s",
         "iterations",
         "residual",
-        "vcycle / this",
         "note",
-    ];
-    let mut table = table(&header);
+    ]);
     for group in groups {
         for (name, attempt) in &group.solves {
             let threads = group.threads.to_string();
-            let whose = [group.problem.clone(), threads, name.to_string()];
-            table.add_row(whose.into_iter().chain(cells(group, attempt)));
+            let whose = [group.problem.clone(), threads, name.clone()];
+            all.add_row(whose.into_iter().chain(cells(attempt)));
         }
     }
-    let gains = groups.iter().filter_map(|group| {
-        let (problem, threads) = (&group.problem, group.threads);
-        let gain = group.gain()?;
-        Some(format!(
-            "\n{problem}, threads {threads}: mixed precision solves {gain:.2} times as fast as dp"
-        ))
-    });
-    let from_stencil = groups.iter().filter_map(PeerGroup::with_a_stencil);
-    let lines: String = gains.chain(from_stencil).collect();
-    format!("{table}{lines}")
+    format!("{all}\n\n{}", beside_the_best(groups))
 }
 
-fn cells(group: &PeerGroup, attempt: &Attempt) -> [String; 7] {
+fn beside_the_best(groups: &[PeerGroup]) -> String {
+    let mut ratios = table(&[
+        "problem",
+        "threads",
+        "who",
+        "total s",
+        "best peer",
+        "its total s",
+        "ratio",
+    ]);
+    for group in groups {
+        let best = group.best_peer();
+        for (name, m) in group.succeeded(true) {
+            let of_best = match best {
+                None => ["none".to_owned(), String::new(), String::new()],
+                Some((best, theirs)) => [
+                    best.to_owned(),
+                    format!("{:.3}", theirs.total()),
+                    format!("{:.2}", m.total() / theirs.total()),
+                ],
+            };
+            let threads = group.threads.to_string();
+            let total = format!("{:.3}", m.total());
+            let whose = [group.problem.clone(), threads, name.to_owned(), total];
+            ratios.add_row(whose.into_iter().chain(of_best));
+        }
+    }
+    ratios.to_string()
+}
+
+fn cells(attempt: &Attempt) -> [String; 7] {
     match attempt {
         Ok(m) => [
+            format!("{:.3}", m.read),
             format!("{:.3}", m.setup),
             format!("{:.3}", m.solve),
             format!("{:.3}", m.total()),
             m.iterations.to_string(),
             format!("{:.1e}", m.residual),
-            group
-                .ratio(m)
-                .map_or(String::new(), |ratio| format!("{ratio:.2}")),
             String::from(if m.converged() { "" } else { "not converged" }),
         ],
         Err(why) => {
@@ -149,6 +155,7 @@ mod tests {
 
     fn measured(setup: f64, solve: f64, residual: f64) -> Attempt {
         Ok(Measurement {
+            read: 0.5,
             setup,
             solve,
             iterations: 10,
@@ -158,16 +165,20 @@ mod tests {
     }
 
     fn group() -> PeerGroup {
+        let solves = [
+            (OURS, measured(1.0, 2.0, 1e-9)),
+            ("vcycle --precond amg", measured(1.0, 3.0, 1e-9)),
+            ("slow", measured(5.0, 1.0, 1e-9)),
+            ("fast", measured(1.0, 1.0, 1e-9)),
+            ("wrong", measured(0.5, 0.5, 1e-3)),
+            ("absent", Err("not installed: no network".to_owned())),
+        ];
         PeerGroup {
             problem: "poisson7:8".to_owned(),
             threads: 2,
-            solves: vec![
-                (OURS, measured(1.0, 2.0, 1e-9)),
-                (DOUBLE, measured(1.0, 3.0, 1e-9)),
-                ("fast", measured(1.0, 1.0, 1e-9)),
-                ("wrong", measured(1.0, 1.0, 1e-3)),
-                ("absent", Err("not installed: no network".to_owned())),
-            ],
+            solves: solves
+                .map(|(name, attempt)| (name.to_owned(), attempt))
+                .into(),
         }
     }
 
@@ -177,42 +188,36 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_of_totals_and_between_solutions() {
-        let text = text(&[group()]);
-        assert!(line(&text, "vcycle, dp").ends_with("| 4.000 | 10 | 1.0e-9 | 0.75 | |"));
-        assert!(line(&text, "fast |").ends_with("| 2.000 | 10 | 1.0e-9 | 1.50 | |"));
-        assert!(line(&text, "wrong").ends_with("| 1.0e-3 | | not converged |"));
-        assert!(line(&text, "absent").ends_with("| | not installed: no network |"));
-        assert!(text.ends_with("mixed precision solves 1.50 times as fast as dp"));
-    }
-
-    #[test]
-    fn totals_from_a_stencil_are_compared_with_peers() {
-        let mut group = group();
-        group.solves.push((STENCIL, measured(0.5, 1.0, 1e-9)));
-        let text = text(&[group]);
-        assert!(
-            text.ends_with("poisson7:8, threads 2: from a stencil the total is 0.75 of fast's")
-        );
+    fn ratios_are_of_totals_and_to_the_best_that_solved_it() {
+        let both = text(&[group()]);
+        assert!(line(&both, "slow").ends_with("| 0.500 | 5.000 | 1.000 | 6.000 | 10 | 1.0e-9 | |"));
+        assert!(line(&both, "wrong").ends_with("| 1.0e-3 | not converged |"));
+        assert!(line(&both, "absent").ends_with("| | not installed: no network |"));
+        let ratios = beside_the_best(&[group()]);
+        assert!(line(&ratios, "| vcycle |").ends_with("| 3.000 | fast | 2.000 | 1.50 |"));
+        assert!(line(&ratios, "amg").ends_with("| 4.000 | fast | 2.000 | 2.00 |"));
     }
 
     #[test]
     fn json_has_the_same() {
         let value: Value = serde_json::from_str(&json(&[group()])).unwrap();
         let solves = &value[0]["solves"];
+        assert_eq!(value[0]["best_peer"], "fast");
         assert_eq!(solves[0]["name"], "vcycle");
-        assert_eq!(solves[2]["ratio"], 1.5);
-        assert_eq!(solves[3]["ratio"], Value::Null);
-        assert_eq!(solves[4]["error"], "not installed: no network");
-        assert_eq!(value[0]["mixed_precision_gain"], 1.5);
+        assert_eq!(solves[0]["ratio_to_best_peer"], 1.5);
+        assert_eq!(solves[2]["read_seconds"], 0.5);
+        assert_eq!(solves[4]["ratio_to_best_peer"], Value::Null);
+        assert_eq!(solves[5]["error"], "not installed: no network");
     }
 
     #[test]
-    fn nothing_is_compared_with_a_failure_of_ours() {
-        let mut group = group();
-        group.solves[0].1 = Err("failed".to_owned());
-        let text = text(&[group]);
-        assert!(line(&text, "fast |").ends_with("| 1.0e-9 | | |"));
-        assert!(!text.contains("times as fast"));
+    fn nothing_is_compared_with_a_failure() {
+        let mut failed = group();
+        failed.solves[0].1 = Err("failed".to_owned());
+        let ratios = beside_the_best(&[failed]);
+        assert_eq!(ratios.lines().count(), 3, "{ratios}");
+        let mut alone = group();
+        alone.solves.truncate(1);
+        assert!(line(&beside_the_best(&[alone]), "| vcycle |").contains("| none |"));
     }
 }

@@ -2,11 +2,10 @@
 
 use vcycle::config::Config;
 
-use super::Race;
 use super::measurement::{Measurement, TOLERANCE};
+use super::race::Race;
 use super::report::PeerGroup;
 use crate::common::{Result, table};
-use crate::folder::Folder;
 use crate::problem;
 use vcycle::executor::Executor;
 
@@ -26,20 +25,15 @@ const AFFINITY: [&str; 2] = ["affinity", "affinity, all levels"];
 pub(super) fn run(problems: &[&str], threads: usize, rounds: usize) -> Result<()> {
     for name in problems {
         let system = problem::system(&Executor::cpu(), name)?;
-        let folder = Folder::new()?;
         for stages in STAGES {
             let race = Race {
                 name,
                 threads,
                 rounds,
                 configs: configs(stages)?,
-                on_grid: None,
                 peers: Vec::new(),
             };
-            say!(
-                "{name}, {stages}\n\n{}\n",
-                text(&race.run(&system, folder.path())?)
-            );
+            say!("{name}, {stages}\n\n{}\n", text(&race.run(&system)?));
         }
     }
     say!(
@@ -84,7 +78,7 @@ fn text(group: &PeerGroup) -> String {
             Ok(m) => cells(m, base),
             Err(why) => std::array::from_fn(|k| if k == 0 { why.clone() } else { String::new() }),
         };
-        table.add_row([(*name).to_owned()].into_iter().chain(cells));
+        table.add_row([name.clone()].into_iter().chain(cells));
     }
     table.to_string()
 }
@@ -113,10 +107,9 @@ mod tests {
             threads: 1,
             rounds: 1,
             configs: configs(STAGES[0]).unwrap(),
-            on_grid: None,
             peers: Vec::new(),
         };
-        let group = race.run(&system, std::path::Path::new("")).unwrap();
+        let group = race.run(&system).unwrap();
         assert!(AFFINITY.iter().all(|name| group.measured(name).is_some()));
         let text = text(&group);
         assert_eq!(text.lines().count(), 6, "{text}");

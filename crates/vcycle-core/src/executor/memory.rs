@@ -6,6 +6,9 @@ use crate::error::{Error, Result};
 /// Requests up to this many bytes are not compared with what is free.
 const SMALL: usize = 64 << 20;
 
+/// Nobody is asked for so little: asking takes longer than many a small solve.
+const NEGLIGIBLE: usize = 1 << 20;
+
 /// Whether the system can give this much memory.
 ///
 /// It may promise more than it has and end the process when the memory is used, so a large
@@ -41,6 +44,9 @@ impl Executor {
     /// # Errors
     /// [`Error::NotEnoughMemory`].
     pub fn check_need(&self, what: impl FnOnce() -> String, needed: usize) -> Result<()> {
+        if needed <= NEGLIGIBLE {
+            return Ok(());
+        }
         match self.available_memory() {
             Some(available) if needed > available => Err(Error::NotEnoughMemory {
                 what: what(),

@@ -208,7 +208,10 @@ fn of_solver(solver: &SolverConfig) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::executor::Workspace;
     use crate::gallery;
 
     fn attempt(solver: &str, preconditioner: &str) -> Attempt {
@@ -248,6 +251,20 @@ mod tests {
                 (0.7..1.3).contains(&ratio),
                 "{problem} {preconditioner}: {ratio}"
             );
+        }
+    }
+
+    #[test]
+    fn a_solve_that_cannot_fit_is_refused_with_both_numbers() {
+        let a = gallery::build("poisson5:4", &Executor::reference()).unwrap();
+        let b = Vector::from_column(&Executor::reference(), a.rhs);
+        let config = Config::from_toml("solver = \"gmres:1000000000000\"").unwrap();
+        let solved = super::super::solve(&config, &Arc::new(a.matrix), &b, &Workspace::new());
+        if Executor::reference().available_memory().is_some() {
+            let refused = solved.unwrap_err().to_string();
+            let expected = "solver `gmres` with preconditioner";
+            assert!(refused.starts_with(expected), "{refused}");
+            assert!(refused.contains("needs about 128.0 TB"), "{refused}");
         }
     }
 

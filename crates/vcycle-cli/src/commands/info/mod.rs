@@ -19,7 +19,7 @@ use vcycle::structured::{Structure, find_stencil};
 use self::advice::{Advice, advise};
 use crate::args::InfoArgs;
 use crate::error::{CliError, Result};
-use crate::input::{self, Source};
+use crate::input::{self, Admit, Source};
 use crate::output::format::bytes;
 use crate::output::progress::Progress;
 use crate::output::summary::LevelSummary;
@@ -34,8 +34,8 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json, "reading");
     let read = &mut |read| progress.reading(read);
-    let need = Arc::new(|extent| MemoryNeed::expected(&looked_at(), extent, 0));
-    let (source, system) = input::read(&args.input, &executor, need, read)?;
+    let admit = admit(&args.input.source, &executor);
+    let (source, system) = input::read(&args.input, &executor, admit, read)?;
     match system {
         AnySystem::Real(system) => tell(args, &amg, &source, &system, &progress)?,
         AnySystem::Complex(system) => tell(args, &amg, &source, &system, &progress)?,
@@ -43,11 +43,14 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `info` itself does with a matrix takes little beside it: it may tell of a solve that would not fit.
-fn looked_at() -> Config {
-    let mut config = Config::default();
-    config.preconditioner = PreconditionerConfig::None(Default::default());
-    config
+/// Refuses a matrix that there is no memory for; one that fits alone is looked at, whatever a solve would need.
+fn admit(source: &str, executor: &Executor) -> Admit {
+    let (source, executor) = (source.to_owned(), executor.clone());
+    Arc::new(move |extent| {
+        let solve = MemoryNeed::expected(&Config::default(), extent, 1).total();
+        let what = || format!("`{source}` (a solve: about {})", bytes(solve));
+        executor.on_host().check_need(what, extent.bytes())
+    })
 }
 
 fn multigrid(args: &InfoArgs) -> Result<Amg> {
@@ -190,7 +193,7 @@ fn memory_in_words(need: &MemoryNeed, executor: &Executor) -> String {
     let available = executor.available_memory();
     let available = available.map_or(String::new(), |free| format!(", {} available", bytes(free)));
     format!(
-        "about {}: matrix {}, preconditioner and set-up {}, vectors {}{available}",
+        "about {}{available}; matrix {}, set-up {}, vectors {}",
         bytes(need.total()),
         bytes(need.matrix),
         bytes(need.preconditioner),

@@ -13,7 +13,7 @@ use super::files::{numbered, write_files};
 use super::records::Records;
 use crate::args::{InputArgs, SolveArgs};
 use crate::error::{CliError, Result};
-use crate::input::{self, Source};
+use crate::input::{self, Admit, Source};
 use crate::known::near_nullspace;
 use crate::output::overview::{overview, verdict};
 use crate::output::progress::Progress;
@@ -45,15 +45,20 @@ impl Task<'_> {
             ..self.args.input
         };
         let read = &mut |read| progress.reading(read);
-        let config = self.config.clone();
-        let need = Arc::new(move |extent| MemoryNeed::expected(&config, extent, 1));
-        let (source, system) = input::read(&input, &self.executor, need, read)?;
+        let (source, system) = input::read(&input, &self.executor, self.admit(source), read)?;
         let reading = Reading {
             source,
             time: begin.elapsed(),
             progress,
         };
         Ok((system, reading))
+    }
+
+    /// Refuses a matrix that a solve has no memory for.
+    fn admit(&self, source: &str) -> Admit {
+        let (config, executor) = (self.config.clone(), self.executor.clone());
+        let what = format!("`{source}`");
+        Arc::new(move |extent| MemoryNeed::expected(&config, extent, 1).check(&executor, &what))
     }
 
     /// Solves for all matrices; success only if all converged.

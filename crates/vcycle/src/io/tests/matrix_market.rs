@@ -217,6 +217,7 @@ fn duplicates_are_refused_or_summed() {
     let file = Temporary::holding(".mtx", text);
     let reader = MatrixReader {
         duplicates: Duplicates::Sum,
+        ..MatrixReader::default()
     };
     let sum = reader
         .read(&file.0, &Executor::reference(), &mut |_| {})
