@@ -35,7 +35,7 @@ fn a_problem_that_cannot_fit_is_refused_at_once() {
         &run,
         &["`poisson7:1000` (a solve: about 246.9 GB) needs about 91.9 GB"],
     );
-    let run = with_memory("1G", "solve poisson7:120 --json");
+    let run = with_memory("1G", "solve poisson7:10 --json");
     assert_eq!(run.status, 0, "{}", run.stderr);
 }
 

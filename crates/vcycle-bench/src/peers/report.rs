@@ -183,8 +183,9 @@ mod tests {
     }
 
     fn line(text: &str, name: &str) -> String {
-        let line = text.lines().find(|line| line.contains(name)).unwrap();
-        line.split_whitespace().collect::<Vec<_>>().join(" ")
+        let plain = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut lines = text.lines().map(plain);
+        lines.find(|line| line.contains(name)).unwrap()
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub(super) fn read_matrix(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<AnyMatrix, Fault> {
     let mut file = MatrixFile::begin(opened, executor, progress)?;
+    check_plausible(file.header.size, file.header.entries)?;
     let (extent, triplets) = file.header.extent();
     reader.admission.check(extent, triplets, executor)?;
     let duplicates = reader.duplicates;
