@@ -262,6 +262,15 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// Whether the host has the values without copying them from a device.
+    #[doc(hidden)]
+    pub fn is_at_hand(&self) -> bool {
+        match &self.memory {
+            Memory::Device(memory) => memory.is_at_hand(),
+            _ => true,
+        }
+    }
+
     /// One value, copied to the host by itself.
     #[doc(hidden)]
     pub fn get(&self, place: usize) -> Result<T> {

@@ -113,6 +113,11 @@ impl<T: Element> Mirrored<T> {
         }
     }
 
+    /// Whether the host has the newest values.
+    pub fn is_at_hand(&self) -> bool {
+        self.host.get().is_some()
+    }
+
     /// One value; the others stay where they are.
     pub fn get(&self, place: usize) -> Result<T> {
         if let Some(values) = self.host.get() {

@@ -24,8 +24,8 @@ pub use csr::{
     ranges, zeroed,
 };
 pub use csr::{
-    Csr, Duplicates, Equilibrated, Facts, Galerkin, Pattern, Permutation, Scaling, SpGemm,
-    galerkin, reverse_cuthill_mckee,
+    Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Nodes, Numbering,
+    Pattern, Permutation, Scaling, SpGemm, galerkin, reverse_cuthill_mckee,
 };
 pub use dense::Dense;
 pub use ell::Ell;

@@ -4,7 +4,9 @@
 //! iterated until one converges; what happened is told in [`Solution::messages`]. These names are also in
 //! [`config`](crate::config).
 
+mod analysis;
 mod auto;
+mod implied;
 mod memory;
 mod modes;
 mod projection;
@@ -16,6 +18,7 @@ mod storage;
 mod system;
 mod tries;
 
+pub use analysis::Analysis;
 pub use auto::{Attempt, Findings, attempts};
 pub use memory::MemoryNeed;
 pub use projection::Projection;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::analysis::Analysis;
 use super::sequence::Kept;
 use super::tries::Tries;
 use super::{Solution, System};
@@ -41,10 +42,13 @@ macro_rules! wide {
                 kept: Option<&mut Kept>,
                 ws: &Workspace,
             ) -> Result<Solution<Self>> {
-                match config.precision.unwrap_or_default().working {
+                let analysis = Analysis::new(config, system)?;
+                let (system, b) = (analysis.system(), &*analysis.right_hand_side(b)?);
+                let solution = match config.precision.unwrap_or_default().working {
                     Unit::Double => Tries::<Self, Self>::new(config, system, kept, ws)?.solve(b),
                     _ => Tries::<Self, $narrow>::new(config, system, kept, ws)?.solve(b),
-                }
+                };
+                analysis.undo(solution?)
             }
         }
     )*};

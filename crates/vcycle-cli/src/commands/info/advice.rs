@@ -38,6 +38,10 @@ pub fn advise(name: &str, facts: &Facts, stencil: bool, hierarchy: Option<&Repor
     }
     match (facts.hermitian, facts.positive_diagonal()) {
         (true, true) => definite(&mut advice, facts, hierarchy),
+        (true, false) if facts.negative_diagonal == facts.rows => {
+            let reason = "symmetric with a negative diagonal: `auto` solves -A x = -b";
+            advice.push("--precond amg", reason.to_owned());
+        }
         (true, false) => indefinite(&mut advice, facts),
         _ => unsymmetric(&mut advice, facts, hierarchy),
     }

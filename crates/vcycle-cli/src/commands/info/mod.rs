@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vcycle::config::{
-    AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig, System, Wide, attempts,
+    Analysis, AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig, System, Wide,
+    attempts,
 };
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
@@ -79,19 +80,26 @@ fn tell<T: Wide>(
     let stencil = find_stencil(a);
     let hierarchy = (!args.no_hierarchy).then(|| set_up(amg, a, progress));
     progress.end();
-    let square = facts.rows == facts.columns;
+    let (config, square) = (Config::default(), facts.rows == facts.columns);
+    let analysis = Analysis::new(&config, system)?;
     let tries = match square {
         true => {
-            let known = system.near_nullspace.as_ref();
-            let mut found = Findings::from(facts.clone());
-            found.stencil = stencil.is_ok();
-            attempts(&Config::default(), known, || found)
+            let solved = analysis.system();
+            let mut found = Findings::from(solved.matrix.facts());
+            found.stencil = find_stencil(&solved.matrix).is_ok();
+            attempts(&config, solved.near_nullspace.as_ref(), || found)
         }
         false => Vec::new(),
     };
     let known = system.near_nullspace.as_ref();
     let first = tries.first();
     let need = first.map(|attempt| MemoryNeed::of(attempt, extent(a), 1, known));
+    let mut findings = analysis.messages().to_vec();
+    for sentence in a.defects().sentences() {
+        if !findings.contains(&sentence) {
+            findings.push(sentence);
+        }
+    }
     let found = hierarchy.as_ref().and_then(|made| made.as_ref().ok());
     let advice = advise(&source.name, &facts, stencil.is_ok(), found);
     if args.json {
@@ -99,6 +107,7 @@ fn tell<T: Wide>(
             "problem": source.name,
             "facts": facts,
             "structure": structure(&stencil),
+            "findings": findings,
             "hierarchy": hierarchy.map(|made| made.map_or_else(|why| json!({"error": why}), levels)),
             "memory": need.as_ref().map(memory),
             "try": tries.iter().map(attempt).collect::<Vec<_>>(),
@@ -112,6 +121,9 @@ fn tell<T: Wide>(
     rows.push(("structure", structure_in_words(&stencil)));
     rows.extend(need.map(|need| ("memory of a solve", memory_in_words(&need, a.executor()))));
     print(&table::facts(rows));
+    for sentence in &findings {
+        print(sentence);
+    }
     match hierarchy {
         None => {}
         Some(Ok(report)) => print(&format!("\n{report}")),

@@ -33,6 +33,13 @@ impl<T: Scalar> Csr<T> {
         self.arrays().expect("the device still answers")
     }
 
+    /// Whether the host has the arrays without copying them from a device.
+    #[doc(hidden)]
+    pub fn is_at_hand(&self) -> bool {
+        let (offsets, columns) = self.pattern.buffers();
+        offsets.is_at_hand() && columns.is_at_hand() && self.values.is_at_hand()
+    }
+
     /// Makes what products with it take on its device, so that the first one does not wait for it.
     ///
     /// # Errors

@@ -4,11 +4,13 @@ mod accumulator;
 mod add;
 mod apply;
 mod build;
+mod defects;
 mod equilibrate;
 mod facts;
 mod galerkin;
 #[cfg(test)]
 mod kernel_tests;
+mod nodes;
 mod norms;
 #[cfg(test)]
 mod on_devices;
@@ -31,9 +33,11 @@ pub use crate::arrays::{Csr, Pattern};
 pub use crate::cut::balance;
 pub use accumulator::{Accumulator, ShortRow};
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
+pub use defects::{Defects, DiagonalSigns};
 pub use equilibrate::{Equilibrated, Scaling};
 pub use facts::Facts;
 pub use galerkin::{Galerkin, galerkin};
+pub use nodes::{Nodes, Numbering};
 pub use permute::Permutation;
 pub use rcm::reverse_cuthill_mckee;
 pub use spgemm::SpGemm;

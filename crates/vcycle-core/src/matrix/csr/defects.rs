@@ -1,0 +1,240 @@
+//! What makes a matrix singular or a saddle point, as far as single rows show it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::Serialize;
+
+use super::Csr;
+use super::norms::modulus;
+use crate::scalar::Scalar;
+
+/// How many diagonal entries have a positive and a negative real part; the others are zero or not stored.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiagonalSigns {
+    pub positive: usize,
+    pub negative: usize,
+    pub neither: usize,
+}
+
+/// What [`Csr::defects`] finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Defects {
+    /// Rows without an entry other than zero: such a matrix is singular.
+    pub zero_rows: usize,
+    /// Columns without an entry other than zero.
+    pub zero_columns: usize,
+    /// Rows that are equal to an earlier one, and not zero.
+    pub repeated_rows: usize,
+    /// Other rows with a zero on the diagonal, where no two of them are coupled: the zero block of a saddle point.
+    pub zero_block: usize,
+}
+
+impl Defects {
+    /// A sentence for each.
+    pub fn sentences(&self) -> Vec<String> {
+        let rows = |count: usize| if count == 1 { "row" } else { "rows" };
+        let mut told = Vec::new();
+        let mut say = |count: usize, sentence: String| {
+            if count > 0 {
+                told.push(sentence);
+            }
+        };
+        let (zero, columns) = (self.zero_rows, self.zero_columns);
+        let (repeated, block) = (self.repeated_rows, self.zero_block);
+        say(zero, format!("singular: {zero} {} of zeros", rows(zero)));
+        let plural = if columns == 1 { "" } else { "s" };
+        say(
+            columns,
+            format!("singular: {columns} column{plural} of zeros"),
+        );
+        let equal = format!(
+            "singular: {repeated} {} equal to earlier ones",
+            rows(repeated)
+        );
+        say(repeated, equal);
+        let saddle = format!(
+            "saddle point: {block} unknowns, such as pressures or Lagrange multipliers, have zeros on the diagonal \
+             and no couplings with each other"
+        );
+        say(block, saddle);
+        told
+    }
+}
+
+impl<T: Scalar> Csr<T> {
+    /// The signs of the diagonal.
+    #[doc(hidden)]
+    pub fn diagonal_signs(&self) -> DiagonalSigns {
+        let arrays = self.at_hand();
+        let parts = self.map_pieces(|rows| {
+            let mut signs = DiagonalSigns::default();
+            for row in rows {
+                let (columns, values) = arrays.row(row);
+                let place = columns.partition_point(|&column| (column as usize) < row);
+                let stored = columns
+                    .get(place)
+                    .is_some_and(|&column| column as usize == row);
+                let real = if stored {
+                    values[place].to_c64().re
+                } else {
+                    0.0
+                };
+                signs.positive += usize::from(real > 0.0);
+                signs.negative += usize::from(real < 0.0);
+                signs.neither += usize::from(real.is_nan() || real == 0.0);
+            }
+            signs
+        });
+        parts
+            .into_iter()
+            .fold(DiagonalSigns::default(), |a, b| DiagonalSigns {
+                positive: a.positive + b.positive,
+                negative: a.negative + b.negative,
+                neither: a.neither + b.neither,
+            })
+    }
+
+    /// Rows and columns of zeros, equal rows, and the zero block of a saddle point.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates}};
+    /// // One multiplier sets the sum of two unknowns.
+    /// let a = Csr::from_triplets(
+    ///     &Executor::cpu(), Size::square(3), vec![0, 0, 1, 1, 2, 2], vec![0, 2, 1, 2, 0, 1],
+    ///     vec![2.0, 1.0, 2.0, 1.0, 1.0, 1.0], Duplicates::Refuse,
+    /// )?;
+    /// let defects = a.defects();
+    /// assert_eq!((defects.zero_block, defects.zero_rows), (1, 0));
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub fn defects(&self) -> Defects {
+        let rows = self.size().rows;
+        let mut seen = vec![false; self.size().cols];
+        let mut without = vec![false; rows];
+        let mut defects = Defects::default();
+        for row in 0..rows {
+            let (mut diagonal, mut all) = (0.0, 0.0);
+            for (&column, &value) in self.entries_of(row) {
+                let size = modulus(value);
+                seen[column as usize] |= size != 0.0;
+                all += size;
+                diagonal += if column as usize == row { size } else { 0.0 };
+            }
+            defects.zero_rows += usize::from(all == 0.0);
+            without[row] = diagonal == 0.0 && all != 0.0;
+        }
+        defects.zero_columns = seen.iter().filter(|seen| !**seen).count();
+        defects.repeated_rows = self.repeated_rows();
+        if self.size().rows == self.size().cols {
+            defects.zero_block = self.zero_block(&without);
+        }
+        defects
+    }
+
+    fn entries_of(&self, row: usize) -> impl Iterator<Item = (&u32, &T)> {
+        let (columns, values) = self.row(row);
+        columns.iter().zip(values)
+    }
+
+    /// How many rows there are, unless two of them are coupled.
+    fn zero_block(&self, without: &[bool]) -> usize {
+        let is_coupled = |row: usize| {
+            let mut entries = self.entries_of(row);
+            entries.any(|(&column, &value)| without[column as usize] && modulus(value) != 0.0)
+        };
+        let chosen = || (0..without.len()).filter(|&row| without[row]);
+        if chosen().any(is_coupled) {
+            0
+        } else {
+            chosen().count()
+        }
+    }
+
+    fn repeated_rows(&self) -> usize {
+        let bits = |value: &T| {
+            let value = value.to_c64();
+            [value.re.to_bits(), value.im.to_bits()]
+        };
+        let hash = |row: usize| {
+            let mut hasher = DefaultHasher::new();
+            self.entries_of(row)
+                .for_each(|(column, value)| (column, bits(value)).hash(&mut hasher));
+            hasher.finish()
+        };
+        let is_zero = |row: usize| self.row(row).1.iter().all(|&value| modulus(value) == 0.0);
+        let hashes = self
+            .map_pieces(|rows| rows.map(hash).collect::<Vec<u64>>())
+            .concat();
+        let mut order: Vec<usize> = (0..hashes.len()).collect();
+        order.sort_unstable_by_key(|&row| (hashes[row], row));
+        let equal = |pair: &&[usize]| {
+            hashes[pair[0]] == hashes[pair[1]]
+                && self.row(pair[0]) == self.row(pair[1])
+                && !is_zero(pair[0])
+        };
+        order.windows(2).filter(equal).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::linop::Size;
+    use crate::matrix::Duplicates;
+
+    fn matrix(n: usize, values: &[f64]) -> Csr<f64> {
+        let kept = || (0..n * n).filter(|&p| !values[p].is_nan());
+        let rows = kept().map(|p| (p / n) as u32).collect();
+        let columns = kept().map(|p| (p % n) as u32).collect();
+        let values = kept().map(|p| values[p]).collect();
+        let (host, size) = (Executor::reference(), Size::square(n));
+        Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Refuse).unwrap()
+    }
+
+    const NONE: f64 = f64::NAN;
+
+    #[test]
+    fn signs_of_the_diagonal_are_counted() {
+        let a = matrix(
+            4,
+            &[
+                1.0, NONE, NONE, NONE, NONE, -1.0, 2.0, NONE, NONE, 2.0, NONE, NONE, NONE, NONE,
+                NONE, 0.0,
+            ],
+        );
+        let expected = DiagonalSigns {
+            positive: 1,
+            negative: 1,
+            neither: 2,
+        };
+        assert_eq!(a.diagonal_signs(), expected);
+    }
+
+    #[test]
+    fn zero_and_repeated_rows_and_zero_columns_are_counted() {
+        let a = matrix(
+            4,
+            &[
+                1.0, 2.0, NONE, NONE, 1.0, 2.0, NONE, NONE, 0.0, NONE, NONE, NONE, NONE, NONE,
+                NONE, 3.0,
+            ],
+        );
+        let defects = a.defects();
+        assert_eq!((defects.zero_rows, defects.zero_columns), (1, 1));
+        assert_eq!((defects.repeated_rows, defects.zero_block), (1, 0));
+        let told = defects.sentences();
+        assert_eq!(told[0], "singular: 1 row of zeros");
+        assert_eq!(told.len(), 3);
+    }
+
+    #[test]
+    fn a_zero_block_is_a_saddle_point_and_coupled_zeros_are_none() {
+        let saddle = matrix(3, &[2.0, NONE, 1.0, NONE, 2.0, 1.0, 1.0, 1.0, NONE]);
+        assert_eq!(saddle.defects().zero_block, 1);
+        let coupled = matrix(2, &[NONE, 1.0, 1.0, 0.0]);
+        assert_eq!(coupled.defects(), Defects::default());
+    }
+}

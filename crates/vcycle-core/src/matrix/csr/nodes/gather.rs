@@ -1,0 +1,139 @@
+//! Matrices and vectors numbered node by node, and back.
+
+use super::super::build::build;
+use super::super::norms::modulus;
+use super::super::{Csr, balance};
+use super::{NO_ROW, Nodes};
+use crate::error::Result;
+use crate::linop::{Size, check_size};
+use crate::scalar::{Field, Scalar};
+use crate::vector::Vector;
+
+impl Nodes {
+    /// The matrix numbered node by node. Unknowns that a node lacks are added with a diagonal entry of the
+    /// size of their neighbours and nothing else, so that they are zero if the right-hand side is.
+    ///
+    /// # Errors
+    /// For a matrix of another size, and when memory is short.
+    pub fn gather_matrix<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
+        check_size("unknowns of nodes", Size::square(self.given), a.size())?;
+        let executor = a.executor();
+        let (places, rows) = (self.places(), self.rows.len());
+        let length = |new: usize| match self.rows[new] {
+            NO_ROW => 1,
+            old => a.pattern().range(old as usize).len(),
+        };
+        let mut offsets = Vec::with_capacity(rows + 1);
+        offsets.push(0);
+        (0..rows).for_each(|row| offsets.push(offsets[row] + length(row)));
+        let bounds = balance(rows, |row| offsets[row] + row);
+        let fill = |entries: &mut Vec<(u32, T)>, row: usize, out: &mut super::super::Rows<T>| {
+            out.reserve(executor, length(row))?;
+            if self.rows[row] == NO_ROW {
+                out.push(row as u32, self.substitute(a, row));
+                return Ok(());
+            }
+            let (columns, values) = a.row(self.rows[row] as usize);
+            let places = columns.iter().map(|&column| places[column as usize]);
+            entries.clear();
+            entries.extend(places.zip(values.iter().copied()));
+            entries.sort_unstable_by_key(|entry| entry.0);
+            entries
+                .iter()
+                .for_each(|&(column, value)| out.push(column, value));
+            Ok(())
+        };
+        let arrays = build(executor, &bounds, a.bytes(), Vec::new, fill)?;
+        Ok(arrays.into_csr(executor, Size::square(rows)))
+    }
+
+    /// The diagonal entry of an unknown that its node lacks: that of another one.
+    fn substitute<T: Scalar>(&self, a: &Csr<T>, place: usize) -> T {
+        let first = place / self.block_size * self.block_size;
+        let others = &self.rows[first..first + self.block_size];
+        let other = others.iter().find(|row| **row != NO_ROW);
+        let diagonal = other.and_then(|&row| a.entry(row as usize, row as usize));
+        let size = diagonal.map_or(0.0, modulus);
+        let size = if size > 0.0 && size.is_finite() {
+            size
+        } else {
+            1.0
+        };
+        T::store(T::Arith::from_f64(size))
+    }
+
+    /// The rows of a vector in the same order, zero where a node lacks an unknown.
+    ///
+    /// # Errors
+    /// For a vector of another length, and when memory is short or a device fails.
+    pub fn gather<T: Scalar>(&self, x: &Vector<T>) -> Result<Vector<T>> {
+        let cols = x.cols();
+        check_size("unknowns of nodes", Size::new(self.given, cols), x.size())?;
+        let gathered = self.gather_rows(x.host()?, cols);
+        Vector::from_rows(x.executor(), cols, gathered)
+    }
+
+    /// The same for the rows of an array.
+    pub fn gather_rows<N: Copy + Default>(&self, values: &[N], cols: usize) -> Vec<N> {
+        let mut gathered = vec![N::default(); self.rows.len() * cols];
+        for (place, &row) in self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| **row != NO_ROW)
+        {
+            let row = row as usize * cols;
+            gathered[place * cols..][..cols].copy_from_slice(&values[row..row + cols]);
+        }
+        gathered
+    }
+
+    /// Undoes [`gather`](Self::gather).
+    ///
+    /// # Errors
+    /// As [`gather`](Self::gather).
+    pub fn scatter<T: Scalar>(&self, y: &Vector<T>) -> Result<Vector<T>> {
+        let cols = y.cols();
+        check_size(
+            "unknowns of nodes",
+            Size::new(self.rows.len(), cols),
+            y.size(),
+        )?;
+        let values = y.host()?;
+        let mut scattered = vec![T::default(); self.given * cols];
+        for (place, &row) in self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| **row != NO_ROW)
+        {
+            let row = row as usize * cols;
+            scattered[row..row + cols].copy_from_slice(&values[place * cols..][..cols]);
+        }
+        Vector::from_rows(y.executor(), cols, scattered)
+    }
+
+    /// The constant of one component, zero where a node lacks it.
+    pub fn constant(&self, component: usize) -> Vec<f64> {
+        let value = |(place, row): (usize, &u32)| {
+            f64::from(u8::from(
+                place % self.block_size == component && *row != NO_ROW,
+            ))
+        };
+        self.rows.iter().enumerate().map(value).collect()
+    }
+
+    /// Where each row goes.
+    pub(super) fn places(&self) -> Vec<u32> {
+        let mut places = vec![0; self.given];
+        for (place, &row) in self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| **row != NO_ROW)
+        {
+            places[row as usize] = place as u32;
+        }
+        places
+    }
+}

@@ -1,0 +1,260 @@
+//! What the entries of a matrix tell that nobody has told, and the system that is solved for it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::implied;
+use super::storage::Wide;
+use super::{Solution, System};
+use crate::configuration::{Config, PreconditionerConfig};
+use crate::error::Result;
+use crate::linop::{Size, check_size};
+use crate::matrix::{Csr, Nodes, Numbering};
+use crate::multigrid::NearNullspace;
+use crate::scalar::{Field, Scalar};
+use crate::stop::Status;
+use crate::vector::{Coefficient, Vector};
+
+/// A system as the automatic choice solves it.
+///
+/// Where the solver or the preconditioner is `auto`:
+/// - `A x = b` with a negative definite matrix is solved as `-A x = -b`.
+/// - The unknowns of a node are [found](Nodes::find), or taken from the vectors of the near-nullspace, and
+///   numbered node by node.
+///
+/// What was found is told in [`messages`](Self::messages). Solution, residuals and history are those of the
+/// system that was given.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{config::{Analysis, Config, System}, executor::Executor, gallery};
+/// let a = gallery::build("poisson5:8", &Executor::cpu())?.matrix.scale(-1.0)?;
+/// let analysis = Analysis::new(&Config::default(), &System::new(Arc::new(a)))?;
+/// assert!(analysis.messages()[0].starts_with("negative definite"));
+/// assert_eq!(analysis.system().matrix.entry(0, 0), Some(4.0));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Analysis<'s, T> {
+    given: &'s System<T>,
+    /// What takes its place.
+    better: Option<System<T>>,
+    automatic: bool,
+    negated: bool,
+    /// How the unknowns are numbered anew.
+    nodes: Option<Nodes>,
+    messages: Vec<String>,
+    time: Duration,
+}
+
+impl<'s, T: Wide> Analysis<'s, T> {
+    /// Looks at a system that is solved as `config` says.
+    ///
+    /// # Errors
+    /// When memory is short or a device fails.
+    pub fn new(config: &Config, given: &'s System<T>) -> Result<Self> {
+        let begin = Instant::now();
+        let mut analysis = Self {
+            given,
+            better: None,
+            automatic: config.solver.is_auto() || config.preconditioner.is_auto(),
+            negated: false,
+            nodes: None,
+            messages: Vec::new(),
+            time: Duration::ZERO,
+        };
+        let size = given.matrix.size();
+        if analysis.automatic && size.rows == size.cols {
+            analysis.look_for_signs()?;
+            if takes_nodes(config) {
+                analysis.look_for_nodes()?;
+            }
+        }
+        analysis.time = begin.elapsed();
+        Ok(analysis)
+    }
+
+    /// The system to solve.
+    pub fn system(&self) -> &System<T> {
+        self.better.as_ref().unwrap_or(self.given)
+    }
+
+    /// What was found, a sentence each.
+    pub fn messages(&self) -> &[String] {
+        &self.messages
+    }
+
+    fn look_for_signs(&mut self) -> Result<()> {
+        let a = &self.given.matrix;
+        if is_negative_definite(a)? {
+            let minus = System {
+                matrix: Arc::new(a.scale(T::Arith::from_f64(-1.0))?),
+                ..self.given.clone()
+            };
+            (self.better, self.negated) = (Some(minus), true);
+            let told = "negative definite, if definite at all: solved as -A x = -b";
+            self.messages.push(told.to_owned());
+        } else if a.is_at_hand() && a.diagonal_signs().neither > 0 {
+            self.messages.extend(a.defects().sentences());
+        }
+        Ok(())
+    }
+
+    fn look_for_nodes(&mut self) -> Result<()> {
+        let system = self.system();
+        let near = system.near_nullspace.as_ref();
+        let told = near.map_or(1, NearNullspace::block_size);
+        let by_matrix = || {
+            system
+                .matrix
+                .is_at_hand()
+                .then(|| Nodes::find(&system.matrix))?
+        };
+        let fitting = |near: &&NearNullspace| fits(near, &system.matrix);
+        let vectors = near
+            .filter(|near| !near.vectors().is_empty())
+            .filter(fitting);
+        let (found, source) = match (by_matrix(), vectors) {
+            (Some(nodes), _) => (nodes, "as the entries of the matrix show".to_owned()),
+            (None, Some(near)) if told == 1 => {
+                let Some(nodes) = implied::nodes(near) else {
+                    return Ok(());
+                };
+                let count = near.vectors().len();
+                (
+                    nodes,
+                    format!("as {count} vectors of the near-nullspace show"),
+                )
+            }
+            _ => return Ok(()),
+        };
+        // What was told is kept, but for the order of the rows.
+        if told > 1 && (told != found.block_size() || found.numbering() == Numbering::NodeByNode) {
+            return Ok(());
+        }
+        let better = numbered(system, &found, vectors)?;
+        let (size, numbering) = (found.block_size(), found.numbering());
+        let added = match found.missing() {
+            0 => String::new(),
+            missing => format!("; {missing} unknowns that nodes lack are added"),
+        };
+        let told = format!("{size} unknowns a node, numbered {numbering}, {source}{added}");
+        self.messages.push(told);
+        self.better = Some(better);
+        self.nodes = (numbering != Numbering::NodeByNode).then_some(found);
+        Ok(())
+    }
+
+    /// The right-hand side of that system.
+    ///
+    /// # Errors
+    /// For one of another length, and when memory is short or a device fails.
+    pub fn right_hand_side<'b>(&self, b: &'b Vector<T>) -> Result<Cow<'b, Vector<T>>> {
+        let fitting = Size::new(self.given.matrix.size().rows, b.cols());
+        check_size("right-hand side", fitting, b.size())?;
+        let mut b = match &self.nodes {
+            None => Cow::Borrowed(b),
+            Some(nodes) => Cow::Owned(nodes.gather(b)?),
+        };
+        if self.negated {
+            b.to_mut().scale(-Coefficient::one())?;
+        }
+        Ok(b)
+    }
+
+    /// The solution of the system that was given.
+    pub(super) fn undo(self, mut solution: Solution<T>) -> Result<Solution<T>> {
+        if let Some(nodes) = &self.nodes {
+            solution.x = nodes.scatter(&solution.x)?;
+        }
+        let indefinite = matches!(solution.outcome.status, Status::Indefinite(_));
+        if !self.automatic && indefinite && is_negative_definite(&self.given.matrix)? {
+            let why = "every diagonal entry of the matrix is negative: solve -A x = -b, as is done where solver or \
+                       preconditioner is `auto`";
+            solution.messages.push(why.to_owned());
+        }
+        solution.messages.splice(..0, self.messages);
+        solution.setup += self.time;
+        Ok(solution)
+    }
+}
+
+/// Whether the preconditioner may be multigrid for nodes.
+fn takes_nodes(config: &Config) -> bool {
+    match &config.preconditioner {
+        PreconditionerConfig::Auto(_) => true,
+        PreconditionerConfig::Amg(amg) => amg.block_size == 1,
+        _ => false,
+    }
+}
+
+/// Whether a matrix is Hermitian and each of its diagonal entries negative.
+fn is_negative_definite<T: Scalar>(a: &Csr<T>) -> Result<bool> {
+    if !begins_negative(a)? {
+        return Ok(false);
+    }
+    if a.is_at_hand() {
+        let all = a.diagonal_signs().negative == a.size().rows;
+        return Ok(all && a.facts().hermitian);
+    }
+    let minus = a.scale(T::Arith::from_f64(-1.0))?;
+    Ok(minus.symmetric_and_positive()? == [true, true])
+}
+
+/// Whether the first diagonal entry is negative; of a matrix on a device nothing else is copied.
+fn begins_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
+    let (offsets, columns) = a.pattern().buffers();
+    if a.size().rows == 0 || offsets.get(1)? == 0 || columns.get(0)? != 0 {
+        return Ok(false);
+    }
+    Ok(a.values_buffer().get(0)?.to_c64().re < 0.0)
+}
+
+/// Whether vectors are as long as the matrix; otherwise the set-up says so.
+fn fits<T: Scalar>(near: &NearNullspace, a: &Csr<T>) -> bool {
+    near.vectors()
+        .iter()
+        .all(|vector| vector.len() == a.size().rows)
+}
+
+/// The system with its rows numbered node by node.
+fn numbered<T: Scalar>(
+    system: &System<T>,
+    nodes: &Nodes,
+    vectors: Option<&NearNullspace>,
+) -> Result<System<T>> {
+    let size = nodes.block_size();
+    let renumbered = nodes.numbering() != Numbering::NodeByNode;
+    let vectors = match vectors {
+        None if nodes.missing() == 0 => Vec::new(),
+        None => (0..size)
+            .map(|component| nodes.constant(component))
+            .collect(),
+        // Modes made from coordinates are numbered node by node, whatever the matrix.
+        Some(near)
+            if !renumbered || implied::numbering(near, size) == Some(Numbering::NodeByNode) =>
+        {
+            near.vectors().to_vec()
+        }
+        Some(near) => {
+            let vectors = near.vectors().iter();
+            vectors.map(|vector| nodes.gather_rows(vector, 1)).collect()
+        }
+    };
+    let near = NearNullspace::new(size, vectors)?;
+    if !renumbered {
+        return Ok(system.clone().with_near_nullspace(near));
+    }
+    Ok(System {
+        matrix: Arc::new(nodes.gather_matrix(&system.matrix)?),
+        near_nullspace: Some(near),
+        guess: match &system.guess {
+            None => None,
+            Some(guess) => Some(nodes.gather(guess)?),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;
