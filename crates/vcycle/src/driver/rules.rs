@@ -255,11 +255,12 @@ impl Case<'_> {
         !facts.complex && facts.symmetric_pattern && facts.dominant_rows >= DOMINANT
     }
 
-    /// Whether rows are not dominated by their diagonal, as those of plates, shells and high order, or entries are of
-    /// very different size.
+    /// Whether entries are of very different size, or rows are not dominated by their diagonal, as those of plates, shells and
+    /// high order; of elasticity and of stencils that is known to be harmless.
     fn looks_ill_conditioned(&self) -> bool {
         let facts = self.facts();
-        facts.dominant_rows < DOMINANT || facts.largest > RANGE * facts.smallest
+        let is_familiar = self.has_rigid_bodies() || self.has_stencil();
+        facts.dominant_rows < DOMINANT && !is_familiar || facts.largest > RANGE * facts.smallest
     }
 
     /// Whether that holds but for a few rows, which cost a few iterations more.
