@@ -52,18 +52,45 @@ pub(crate) fn debian(packages: &[&str]) -> Result<()> {
 
 /// Compiles `NAME.c` of a folder with MPI; returns the program.
 pub(crate) fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf> {
-    eprintln!("compiling {name}.c");
-    let program = folder.join(name);
+    let (program, source) = (folder.join(name), format!("{name}.c"));
+    if is_up_to_date(&program, folder)? {
+        return Ok(program);
+    }
+    eprintln!("compiling {source}");
     output(
         Command::new("mpicc")
             .arg("-O3")
-            .arg(folder.join(format!("{name}.c")))
+            .arg(folder.join(source))
             .arg("-o")
             .arg(&program)
             .args(flags)
             .arg("-lm"),
     )?;
     Ok(program)
+}
+
+/// Writes a source unless it is there as it is: programs that are newer need not be compiled again.
+pub(crate) fn write_source(path: &Path, text: &str) -> Result<()> {
+    match std::fs::read_to_string(path) {
+        Ok(old) if old == text => Ok(()),
+        _ => Ok(std::fs::write(path, text)?),
+    }
+}
+
+/// Whether a program is newer than all sources beside it.
+fn is_up_to_date(program: &Path, folder: &Path) -> Result<bool> {
+    let Ok(made) = program.metadata().and_then(|facts| facts.modified()) else {
+        return Ok(false);
+    };
+    for file in std::fs::read_dir(folder)? {
+        let file = file?;
+        let path = file.path();
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        if ["c", "cpp", "h"].contains(&&*ending) && file.metadata()?.modified()? > made {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The source of a package of PyPI, unpacked below a folder; returns its own.
@@ -107,13 +134,16 @@ pub(crate) fn python_source(python: &Path, folder: &Path, package: &str) -> Resu
 
 /// Compiles `NAME.cpp` of a folder with OpenMP for this machine; returns the program.
 pub(crate) fn compile_threads(folder: &Path, name: &str, headers: &Path) -> Result<PathBuf> {
-    eprintln!("compiling {name}.cpp");
-    let program = folder.join(name);
+    let (program, source) = (folder.join(name), format!("{name}.cpp"));
+    if is_up_to_date(&program, folder)? {
+        return Ok(program);
+    }
+    eprintln!("compiling {source}");
     output(
         Command::new("c++")
             .args(["-O3", "-march=native", "-fopenmp", "-w", "-I"])
             .arg(headers)
-            .arg(folder.join(format!("{name}.cpp")))
+            .arg(folder.join(source))
             .arg("-o")
             .arg(&program),
     )?;
@@ -143,6 +173,22 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
+
+    #[test]
+    fn programs_are_compiled_again_when_a_source_is_written() {
+        let folder = Folder::new().unwrap();
+        let (source, program) = (folder.path().join("a.h"), folder.path().join("a"));
+        write_source(&source, "one").unwrap();
+        assert!(!is_up_to_date(&program, folder.path()).unwrap());
+        std::fs::write(&program, "").unwrap();
+        write_source(&source, "one").unwrap();
+        assert!(is_up_to_date(&program, folder.path()).unwrap());
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(9);
+        let file = std::fs::File::options().append(true).open(&source).unwrap();
+        file.set_modified(later).unwrap();
+        assert!(!is_up_to_date(&program, folder.path()).unwrap());
+    }
 
     #[test]
     fn a_failing_command_tells_its_last_line() {

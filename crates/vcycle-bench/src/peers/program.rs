@@ -120,7 +120,7 @@ enum PeerProgram {
 fn written_sources(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     for (file, text) in SOURCES {
-        std::fs::write(folder.join(file), text)?;
+        install::write_source(&folder.join(file), text)?;
     }
     Ok(())
 }

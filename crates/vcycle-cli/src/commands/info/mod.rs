@@ -48,7 +48,7 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
 fn admit(source: &str, executor: &Executor) -> Admit {
     let (source, executor) = (source.to_owned(), executor.clone());
     Arc::new(move |extent| {
-        let solve = MemoryNeed::expected(&Config::default(), extent, 1).total();
+        let solve = MemoryNeed::expected(&Config::default(), extent, 1, &executor).total();
         let what = || format!("`{source}` (a solve: about {})", bytes(solve));
         executor.on_host().check_need(what, extent.bytes())
     })
@@ -93,13 +93,13 @@ fn tell<T: Wide>(
     };
     let known = system.near_nullspace.as_ref();
     let first = tries.first();
-    let need = first.map(|attempt| MemoryNeed::of(attempt, extent(a), 1, known));
     let mut findings = analysis.messages().to_vec();
     for sentence in a.defects().sentences() {
         if !findings.contains(&sentence) {
             findings.push(sentence);
         }
     }
+    let need = first.map(|attempt| MemoryNeed::of(attempt, extent(a), 1, known, a.executor()));
     let found = hierarchy.as_ref().and_then(|made| made.as_ref().ok());
     let advice = advise(&source.name, &facts, stencil.is_ok(), found);
     if args.json {
@@ -179,7 +179,7 @@ fn set_up<T: Wide>(
 fn check_memory<T: Wide>(amg: &Amg, a: &Csr<T>) -> vcycle::Result<()> {
     let mut config = Config::default();
     config.preconditioner = PreconditionerConfig::Amg(amg.clone());
-    let need = MemoryNeed::expected(&config, extent(a), 0);
+    let need = MemoryNeed::expected(&config, extent(a), 0, a.executor());
     let what = || "the set-up of multigrid".to_owned();
     a.executor().check_need(what, need.preconditioner)
 }

@@ -58,7 +58,9 @@ impl Task<'_> {
     fn admit(&self, source: &str) -> Admit {
         let (config, executor) = (self.config.clone(), self.executor.clone());
         let what = format!("`{source}`");
-        Arc::new(move |extent| MemoryNeed::expected(&config, extent, 1).check(&executor, &what))
+        Arc::new(move |extent| {
+            MemoryNeed::expected(&config, extent, 1, &executor).check(&executor, &what)
+        })
     }
 
     /// Solves for all matrices; success only if all converged.
