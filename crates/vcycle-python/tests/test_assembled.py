@@ -183,3 +183,33 @@ def test_convection_and_neumann_boundaries_are_scalar(pressure):
         b = fem.asm(fem.LinearForm(lambda v, w: np.cos(3 * w.x[0]) * v), basis)
         _, told = iterations(A, b - b.mean())
         assert "singular" in told and "unknowns a node" not in told
+
+
+def _table():
+    """Iterations with what is known, for the documentation."""
+    problems = {
+        "scikit-fem, plane, triangles": (*skfem_elasticity(2, 5), 2),
+        "scikit-fem, space, cubes": (*skfem_elasticity(3, 3), 3),
+        "MFEM, plane, node by node": (*mfem_elasticity(2, by_nodes=False), 2),
+        "MFEM, plane, component by component": (*mfem_elasticity(2, by_nodes=True), 2),
+        "MFEM, space, node by node": (*mfem_elasticity(3, by_nodes=False), 3),
+        "MFEM, space, component by component": (*mfem_elasticity(3, by_nodes=True), 3),
+        "MFEM, space, stiffness 1 and 100": (*mfem_elasticity(3, by_nodes=True, jump=100.0), 3),
+    }
+    print("| problem | rows | told nothing | scalar | modes alone | modes and nodes |\n|---|---:|---:|---:|---:|---:|")
+    for name, (A, b, places, dimension) in problems.items():
+        places = places[::dimension] if len(places) == len(b) else places
+        known = {"near_nullspace": rigid_body_modes(places)}
+        if "component" in name or "100" in name:
+            modes = known["near_nullspace"]
+            turned = modes.reshape(len(places), dimension, -1).transpose(1, 0, 2).reshape(modes.shape)
+            known = {"near_nullspace": turned}
+        chosen = {"solver": "cg", "check": False}
+        x, scalar = vcycle.solve(A, b, preconditioner="amg", return_outcome=True, **chosen)
+        counts = [iterations(A, b)[0], scalar.iterations, iterations(A, b, **known)[0]]
+        counts.append(iterations(A, b, coordinates=places)[0])
+        print(f"| {name} | {len(b)} | " + " | ".join(map(str, counts)) + " |")
+
+
+if __name__ == "__main__":
+    _table()
