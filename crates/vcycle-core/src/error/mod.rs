@@ -218,6 +218,29 @@ pub enum Error {
         /// `zero`, `not positive`, `not finite`.
         problem: &'static str,
     },
+    /// An incomplete factorisation of a multigrid level met a pivot it cannot use.
+    #[error(
+        "multigrid level {level}: the pivot of row {row} vanishes in the incomplete factorisation; choose another smoother"
+    )]
+    LostPivot {
+        /// The level; 0 is the finest.
+        level: usize,
+        /// Row, from 0.
+        row: usize,
+    },
+    /// A matrix that is not Hermitian was given to a component that reads one half of it.
+    #[error(
+        "{component} needs a symmetric (Hermitian) matrix, and entries of this one differ from those opposite by \
+         up to {asymmetry:.1e}; use {instead} instead"
+    )]
+    NotHermitian {
+        /// Who refuses.
+        component: &'static str,
+        /// The largest absolute value of an entry of `A - A^H`.
+        asymmetry: f64,
+        /// What does not need it.
+        instead: &'static str,
+    },
     /// A matrix without an inverse was given to a component that needs one.
     #[error("{component}: the matrix is singular: {reason}")]
     Singular {

@@ -1,8 +1,6 @@
 //! What [`LinOp`] does by default. The operator is behind closures, so that this is compiled for the types of
 //! vectors and not once more for every operator.
 
-use std::fmt::Debug;
-
 use vcycle_kernels::compiled_fn;
 
 use super::LinOp;
@@ -50,9 +48,15 @@ compiled_fn! {
 
 /// The error of an operator that cannot be transposed.
 #[cold]
-pub(super) fn no_transpose(operator: &dyn Debug) -> Error {
+pub(super) fn no_transpose(label: &str) -> Error {
     Error::Unsupported {
-        component: format!("{operator:?}"),
+        component: label.to_owned(),
         operation: "transposed application".to_owned(),
     }
+}
+
+/// The name of a type without its modules and parameters.
+pub(super) fn type_name(path: &'static str) -> &'static str {
+    let plain = path.split('<').next().unwrap_or(path);
+    plain.rsplit("::").next().unwrap_or(plain)
 }

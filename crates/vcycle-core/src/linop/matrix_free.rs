@@ -1,7 +1,8 @@
 //! An operator given by closures.
 
+use super::defaults::no_transpose;
 use super::{LinOp, Size, Transpose, check_apply};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Executor;
 use crate::scalar::Scalar;
 use crate::vector::Vector;
@@ -101,10 +102,11 @@ impl<X: Scalar, Y: Scalar> LinOp<X, Y> for MatrixFree<X, Y> {
         check_apply("matrix-free product", size, &self.executor, x, y)?;
         match &self.transposed {
             Some(transposed) => transposed(mode, x, y, ws),
-            None => Err(Error::Unsupported {
-                component: format!("{self:?}"),
-                operation: "transposed application".to_owned(),
-            }),
+            None => Err(no_transpose(self.label())),
         }
+    }
+
+    fn label(&self) -> &'static str {
+        "a matrix-free operator"
     }
 }

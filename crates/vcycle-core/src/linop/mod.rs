@@ -161,7 +161,12 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
         _y: &mut Vector<X>,
         _ws: &Workspace,
     ) -> Result<()> {
-        Err(defaults::no_transpose(&self))
+        Err(defaults::no_transpose(self.label()))
+    }
+
+    /// What messages call the operator: a name a user has met. That of its type unless given.
+    fn label(&self) -> &'static str {
+        defaults::type_name(std::any::type_name::<Self>())
     }
 
     /// The entries, for components that need them; `None` for matrix-free operators.

@@ -64,7 +64,7 @@ impl<X: Scalar, Y: Scalar> LinOp<Y, X> for Transposed<X, Y> {
             return self.a.apply(x, y, ws);
         }
         Err(Error::Unsupported {
-            component: format!("{self:?}"),
+            component: format!("the transpose of {}", self.a.label()),
             operation: "application of the conjugated, untransposed operator".to_owned(),
         })
     }

@@ -113,6 +113,10 @@ impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
         self.check(0, "smoothing after the correction", x, ws)
     }
 
+    fn label(&self) -> &'static str {
+        "amg"
+    }
+
     fn footprint(&self) -> Footprint {
         [self.operations.footprint(), self.coarse.footprint()]
             .into_iter()

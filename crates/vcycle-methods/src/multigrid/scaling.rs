@@ -218,6 +218,10 @@ impl<T: Scalar> LinOp<T> for Normalised<T> {
         y.scale(Coefficient::of(&norms))
     }
 
+    fn label(&self) -> &'static str {
+        self.inner.label()
+    }
+
     fn footprint(&self) -> Footprint {
         self.inner.footprint()
     }

@@ -256,6 +256,10 @@ impl<T: Mixes<T, T>> LinOp<T> for Polynomial<T> {
         Ok(())
     }
 
+    fn label(&self) -> &'static str {
+        "polynomial"
+    }
+
     fn footprint(&self) -> Footprint {
         let (a, inverse) = (self.a.footprint(), self.inverse.footprint());
         Footprint {

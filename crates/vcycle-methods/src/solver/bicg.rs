@@ -2,7 +2,7 @@
 
 use super::per_column::PerColumn;
 use super::{Method, Run, solver};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::Scratch;
 use crate::registration::{Component, Need, Registration, Symmetry};
 use crate::scalar::{Field, Scalar};
@@ -67,7 +67,7 @@ impl<T: Scalar> Method<T> for Bicg {
         old_rho.assign(Coefficient::zero())?;
         loop {
             let z = run.preconditioned(&r, &mut z)?;
-            let sz = run.preconditioned_adjoint(&sr, &mut sz)?;
+            let sz = run.preconditioned_adjoint(&sr, &mut sz).map_err(advised)?;
             sr.dot(z, &mut rho)?;
             if run.require_nonzero(&rho)? {
                 return Ok(());
@@ -76,7 +76,7 @@ impl<T: Scalar> Method<T> for Bicg {
             p.axpby(Coefficient::one(), z, factor.plain())?;
             sp.axpby(Coefficient::one(), sz, factor.conjugate())?;
             run.multiply(&p, &mut q)?;
-            run.multiply_adjoint(&sp, &mut sq)?;
+            run.multiply_adjoint(&sp, &mut sq).map_err(advised)?;
             sp.dot(&q, &mut sigma)?;
             if run.require_nonzero(&sigma)? {
                 return Ok(());
@@ -88,6 +88,20 @@ impl<T: Scalar> Method<T> for Bicg {
             }
             std::mem::swap(&mut rho, &mut old_rho);
         }
+    }
+}
+
+/// Says what to use where there is no adjoint.
+fn advised(error: Error) -> Error {
+    match error {
+        Error::Unsupported {
+            component,
+            operation,
+        } => Error::Unsupported {
+            component,
+            operation: format!("{operation}, which bicg needs; use bicgstab, idr or gmres instead"),
+        },
+        other => other,
     }
 }
 
@@ -130,11 +144,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::error::Error;
     use crate::executor::Executor;
-    use crate::linop::LinOp;
+    use crate::linop::{Factory, LinOp};
+    use crate::multigrid::Amg;
+    use crate::precond::Polynomial;
     use crate::solver::Solver;
     use crate::solver::testing::{self, NoTranspose};
+    use crate::structured::StructMg;
     use crate::vector::Vector;
 
     #[test]
@@ -148,5 +164,34 @@ mod tests {
             solver.solve(&b, &mut x),
             Err(Error::Unsupported { .. })
         ));
+    }
+
+    /// The message of a solve with a preconditioner that has no adjoint.
+    fn refused(preconditioner: &dyn Factory<f64>) -> String {
+        let host = Executor::reference();
+        let a = Arc::new(crate::gallery::build("poisson7:8", &host).unwrap().matrix);
+        let b = Vector::filled(&host, 512, 1, 1.0).unwrap();
+        let solver = Solver::<f64>::new(Bicg::default(), a).unwrap();
+        let solver = solver.preconditioned_by(preconditioner).unwrap();
+        let error = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+        error.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_preconditioner_without_adjoint_is_named_in_one_line() {
+        let multigrid: [(&str, &dyn Factory<f64>); 3] = [
+            ("amg", &Amg::default()),
+            ("polynomial", &Polynomial::default()),
+            ("struct-mg", &StructMg::default()),
+        ];
+        for (name, preconditioner) in multigrid {
+            assert_eq!(
+                refused(preconditioner),
+                format!(
+                    "{name} does not support transposed application, which bicg needs; use bicgstab, \
+                     idr or gmres instead"
+                )
+            );
+        }
     }
 }

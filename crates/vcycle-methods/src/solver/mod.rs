@@ -68,6 +68,7 @@ pub use limit::rounding_levels;
 pub use minres::Minres;
 use num_traits::{One, Zero};
 pub use pipecg::PipeCg;
+pub(crate) use random::Numbers;
 pub use run::Run;
 use vcycle_kernels::compiled;
 
@@ -426,6 +427,10 @@ impl<T: Scalar> LinOp<T> for Solver<T> {
         x.fill(T::default())?;
         self.run(b, x, true, &mut monitor, ws)?;
         spread_non_finite(&monitor, x, ws)
+    }
+
+    fn label(&self) -> &'static str {
+        self.method.name()
     }
 
     fn footprint(&self) -> Footprint {

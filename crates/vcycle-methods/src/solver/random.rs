@@ -75,10 +75,10 @@ impl<T: Scalar> Pooled for RandomVectors<T> {
 }
 
 /// Numbers spread evenly over -1 to 1 (splitmix64, Steele, Lea and Flood 2014).
-pub(super) struct Numbers(pub(super) u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    pub(super) fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

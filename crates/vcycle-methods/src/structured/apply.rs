@@ -144,7 +144,11 @@ macro_rules! operator {
                 self.to_csr().convert().ok().map(Cow::Owned)
             }
 
-            fn footprint(&self) -> Footprint {
+            fn label(&self) -> &'static str {
+        "a stencil matrix"
+    }
+
+    fn footprint(&self) -> Footprint {
                 Footprint {
                     held: self.bytes(),
                     moved: self.bytes(),

@@ -53,6 +53,10 @@ impl<V: Vectors + Mixes<V, V>> LinOp<V> for Entrance<V> {
         })
     }
 
+    fn label(&self) -> &'static str {
+        "struct-mg"
+    }
+
     fn footprint(&self) -> Footprint {
         self.cycle.footprint()
     }

@@ -69,6 +69,10 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Outer<V, T> {
         })
     }
 
+    fn label(&self) -> &'static str {
+        "struct-mg"
+    }
+
     fn footprint(&self) -> Footprint {
         self.cycle.footprint()
     }

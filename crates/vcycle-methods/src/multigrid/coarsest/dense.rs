@@ -191,6 +191,10 @@ impl<T: Mixes<T, T>> LinOp<T> for DenseLu {
         Ok(())
     }
 
+    fn label(&self) -> &'static str {
+        "dense"
+    }
+
     fn footprint(&self) -> Footprint {
         let bytes = std::mem::size_of_val(self.factors.as_slice());
         Footprint {

@@ -44,6 +44,10 @@ impl<T: Scalar> LinOp<T> for Smoothed<T> {
         self.post.improve(self.a.as_ref(), b, x, ws)
     }
 
+    fn label(&self) -> &'static str {
+        "smoother"
+    }
+
     fn footprint(&self) -> Footprint {
         let products = self.pre.sweeps + self.post.sweeps;
         let (pre, post) = (self.pre.footprint(), self.post.footprint());
