@@ -83,7 +83,7 @@ impl Status {
                 "the preconditioner is not positive definite; use another one, or gmres or bicgstab"
             }
             Status::Breakdown => {
-                "the recurrence broke down (division by zero); choose another method, gmres for example"
+                "the recurrence broke down (division by zero): the matrix may be singular; choose another method or preconditioner, or the direct solver"
             }
         }
     }

@@ -145,9 +145,15 @@ impl<F: Field + Number> Factorised<F> {
         if self.n == 0 || condition < 0.1 / unit {
             return Ok(());
         }
+        let reason = match condition.is_finite() {
+            true => {
+                format!("to working precision: its condition number is at least {condition:.0e}")
+            }
+            false => "a pivot of its factors is zero".to_owned(),
+        };
         Err(Error::Singular {
             component: "direct",
-            reason: format!("its condition number is at least {condition:.0e}"),
+            reason,
         })
     }
 

@@ -117,7 +117,7 @@ fn singular_matrices_are_named() {
     for (name, a) in singular {
         let result = factorise(&a);
         assert!(
-            matches!(result, Err(Error::Singular { .. })),
+            matches!(&result, Err(error @ Error::Singular { .. }) if !error.to_string().contains("NaN")),
             "{name}: {result:?}"
         );
     }
