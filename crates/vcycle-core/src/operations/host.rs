@@ -1,7 +1,8 @@
-//! Stages that run on the host although their operands are on a device, and who is told of them.
+//! Stages that run on the host although their operands are on a device, or otherwise than was asked for, and who is
+//! told of them.
 //!
-//! A stage without kernels calls [`on_host`] before its algorithm of the host begins. Whoever runs a set-up watches
-//! with [`HostStages`] and says what was seen. What is seen belongs to the thread that runs the set-up: stages begin
+//! A stage without kernels calls [`on_host`] before its algorithm of the host begins, one that does something else
+//! than was asked for calls [`remark`]. Whoever runs a set-up watches with [`HostStages`] and says what was seen. What is seen belongs to the thread that runs the set-up: stages begin
 //! on it, however many threads they use then.
 
 use std::cell::RefCell;
@@ -28,26 +29,31 @@ impl std::fmt::Display for HostStage {
 }
 
 thread_local! {
-    /// The stages seen by the innermost watch of this thread; none where nobody watches.
-    static SEEN: RefCell<Option<Vec<HostStage>>> = const { RefCell::new(None) };
+    /// What the innermost watch of this thread has seen, in words; none where nobody watches.
+    static SEEN: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
 /// Says that a stage runs on the host now, if its operands are on a device.
 pub fn on_host(executor: &Executor, stage: HostStage) {
-    if !executor.is_device() {
-        return;
+    if executor.is_device() {
+        remark(stage.to_string());
     }
+}
+
+/// Says that a stage does something else than was asked for, and why.
+pub fn remark(text: String) {
     SEEN.with_borrow_mut(|seen| match seen {
-        Some(seen) if !seen.contains(&stage) => seen.push(stage),
+        Some(seen) if !seen.contains(&text) => seen.push(text),
         _ => {}
     });
 }
 
-/// Sees the stages that run on the host from its making on, those alone that no watch made later sees.
+/// Sees the stages that run on the host and the remarks of others from its making on, those alone that no watch made
+/// later sees.
 #[derive(Debug)]
 #[must_use = "it watches until it is dropped"]
 pub struct HostStages {
-    outer: Option<Vec<HostStage>>,
+    outer: Option<Vec<String>>,
     _of_this_thread: PhantomData<*const ()>,
 }
 
@@ -60,10 +66,9 @@ impl HostStages {
         }
     }
 
-    /// What was seen, every stage once; told to the observers of a run, too.
+    /// What was seen, everything once; told to the observers of a run, too.
     pub fn tell(self, log: &Log) -> Vec<String> {
-        let seen = SEEN.take().unwrap_or_default();
-        let notes: Vec<String> = seen.iter().map(HostStage::to_string).collect();
+        let notes = SEEN.take().unwrap_or_default();
         notes.iter().for_each(|note| log.note(note));
         notes
     }
@@ -87,6 +92,14 @@ mod tests {
         let watch = HostStages::watch();
         on_host(&Executor::cpu(), SOME);
         assert!(watch.tell(&Log::new()).is_empty());
+    }
+
+    #[test]
+    fn remarks_are_told_of_any_place() {
+        let watch = HostStages::watch();
+        remark("something else".to_owned());
+        remark("something else".to_owned());
+        assert_eq!(watch.tell(&Log::new()), ["something else"]);
     }
 
     #[test]

@@ -35,7 +35,7 @@ use crate::executor::{Buffer, Executor};
 use crate::launch::setup::Queue;
 use crate::scalar::Scalar;
 
-pub use self::host::{HostStage, HostStages, on_host};
+pub use self::host::{HostStage, HostStages, on_host, remark};
 pub use crate::launch::rows::Finish;
 
 /// What the kernels of a device make; nothing on the host.

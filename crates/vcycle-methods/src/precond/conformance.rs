@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, LinOp, Size, Transpose};
 use crate::matrix::{Csr, Duplicates};
-use crate::scalar::{Mixes, bf16, c32, c64, f16};
+use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use crate::solver::{Cg, Solver};
 use crate::vector::Vector;
 
@@ -161,9 +161,15 @@ fn symmetric_ones_are_hermitian_and_positive() {
     }
 }
 
+/// Rows of two colours, so that triangles have two levels.
+fn symmetric_red_black<T: Scalar>(executor: &Executor) -> Csr<T> {
+    let a = red_black::<f64>(executor, 60);
+    let both = a.add(0.5, 0.5, &a.transpose().unwrap()).unwrap();
+    both.convert().unwrap()
+}
+
 fn product<T: Mixes<T, T>>(factory: &dyn Factory<T>, executor: &Executor, cols: usize) -> Vec<T> {
-    let a = red_black(executor, 60);
-    let m = generate(factory, a).unwrap();
+    let m = generate(factory, symmetric_red_black(executor)).unwrap();
     let x = Vector::from_rows(executor, cols, values_for(3600 * cols)).unwrap();
     let mut y = Vector::zeros_like(&x).unwrap();
     m.apply(&x, &mut y, &Workspace::new()).unwrap();
@@ -189,7 +195,7 @@ fn many_columns_are_each_alone() {
     let cpu = Executor::cpu_with_threads(2).unwrap();
     for factory in all::<f64>() {
         let together = product(factory.as_ref(), &cpu, 3);
-        let m = generate(factory.as_ref(), red_black(&cpu, 60)).unwrap();
+        let m = generate(factory.as_ref(), symmetric_red_black(&cpu)).unwrap();
         for column in 0..3 {
             let of_column = |all: Vec<f64>| all.into_iter().skip(column).step_by(3).collect();
             let x = Vector::from_column(&cpu, of_column(values_for(3 * 3600)));

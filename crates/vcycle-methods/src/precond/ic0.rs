@@ -6,7 +6,7 @@ use num_traits::{Float, One};
 
 use super::order::Side;
 use super::triangular::{Factors, Triangle};
-use super::{bad_pivot, diagonal_places, square_entries};
+use super::{bad_pivot, check_hermitian, diagonal_places, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::IC0;
@@ -76,6 +76,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ic0 {
         let entries = square_entries(a.as_ref(), "ic0")?;
         let diagonal = diagonal_places(&entries, "ic0")?;
         check_positive(&entries, &diagonal)?;
+        check_hermitian(&entries, "ic0", "ilu0")?;
         on_host(entries.executor(), IC0);
         let (values, shift) = factorise_shifted(&entries, &diagonal, self.shift)?;
         let pivots = diagonal.iter().map(|&place| values[place]).collect();
@@ -220,6 +221,23 @@ mod tests {
         assert!(matches!(huge, Err(Error::BadPivot { row: 1, .. })));
         let missing = generate(2, &[0.0, 0.5, 0.5, 1.0]);
         assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 0, .. })));
+    }
+
+    #[test]
+    fn a_matrix_that_is_not_symmetric_is_refused() {
+        let error = generate(2, &[2.0, 1.0, 0.5, 2.0]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "ic0 needs a symmetric (Hermitian) matrix, and entries of this one differ from those opposite by up to \
+             5.0e-1; use ilu0 instead"
+        );
+        // What two orders of summation make of the same number in a narrow precision.
+        let rounded = [2.0, 1.0, 1.0 + f32::EPSILON, 2.0];
+        let rounded = from_dense(&Executor::reference(), 2, &rounded.map(f64::from));
+        let rounded: Arc<dyn LinOp<f32>> = Arc::new(rounded.convert::<f32>().unwrap());
+        Ic0::default()
+            .generate(&rounded, &Workspace::new())
+            .unwrap();
     }
 
     #[test]

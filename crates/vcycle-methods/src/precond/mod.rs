@@ -82,7 +82,7 @@ pub use ssor::Ssor;
 use crate::error::{Error, Result};
 use crate::linop::{LinOp, check_square, entries};
 use crate::matrix::Csr;
-use crate::scalar::Scalar;
+use crate::scalar::{Kind, Scalar};
 
 /// The entries of a square matrix, all of them finite.
 fn square_entries<'a, T: Scalar>(
@@ -93,6 +93,27 @@ fn square_entries<'a, T: Scalar>(
     let entries = entries(a, component)?;
     entries.check_finite()?;
     Ok(entries)
+}
+
+/// Fails, naming what to use `instead`, unless a matrix is its own adjoint but for rounding: that of its assembly, or
+/// that of a precision it was converted to.
+fn check_hermitian<T: Scalar>(
+    a: &Csr<T>,
+    component: &'static str,
+    instead: &'static str,
+) -> Result<()> {
+    if a.executor().is_device() && !T::KIND.is_complex() && a.symmetric_and_positive()?[0] {
+        return Ok(()); // without a copy to the host
+    }
+    let facts = a.facts();
+    if facts.hermitian || facts.asymmetry <= 8.0 * rounding(T::KIND) * facts.largest {
+        return Ok(());
+    }
+    Err(Error::NotHermitian {
+        component,
+        asymmetry: facts.asymmetry,
+        instead,
+    })
 }
 
 /// The diagonal, or an error that names its first zero.
@@ -131,4 +152,14 @@ fn check_omega(omega: f64) -> Result<()> {
         parameter: "omega",
         reason: format!("must lie between 0 and 2, not {omega}"),
     })
+}
+
+/// The distance from one to the next number.
+fn rounding(kind: Kind) -> f64 {
+    match kind {
+        Kind::F64 | Kind::C64 => f64::EPSILON,
+        Kind::F32 | Kind::C32 => f64::from(f32::EPSILON),
+        Kind::F16 => 2f64.powi(-10),
+        Kind::Bf16 => 2f64.powi(-7),
+    }
 }

@@ -2,25 +2,31 @@
 
 use std::sync::Arc;
 
+use num_traits::{One, Zero};
+
+use super::ilu0::factorise;
 use super::triangular::Factors;
-use super::{diagonal_places, nonzero_diagonal, square_entries};
+use super::{diagonal_places, nonzero_diagonal, rounding, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::PARILU;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern, fill_rows};
-use crate::operations::on_host;
+use crate::operations::{on_host, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Field, Mixes, Real, Scalar};
 
 /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
 /// (Chow and Patel 2015).
 ///
-/// A sweep sets, on the pattern of `A` and from the values before it,
-/// `l_ij = (a_ij - sum_k<j l_ik u_kj) / u_jj` and `u_ij = a_ij - sum_k<i l_ik u_kj`. It starts from
-/// `l_ij = a_ij / a_jj` and `u_ij = a_ij`, which is the matrix scaled to a unit diagonal. The result
-/// is the same on any number of threads, and the exact factors once there are as many sweeps as
-/// the longest chain of dependencies.
+/// With `F = (L - I) D + U` and the diagonal `D` of `U`, a sweep sets, on the pattern of `A` and from the values
+/// before it, `f_ij = a_ij - sum_k<min(i,j) f_ik f_kj / f_kk`, and starts from `F = A`. Of a symmetric matrix `F` stays
+/// symmetric. The result is the same on any number of threads, and the exact factors once there are as many sweeps
+/// as the longest chain of dependencies.
+///
+/// On the way there values can grow beyond all bounds, for matrices far from diagonally dominant. Where a sweep would
+/// enlarge the residual `A - L U` on the pattern, the factors are those of `Ilu0`, row after row, and a message says
+/// so.
 ///
 /// **Choose it** where the serial set-up of `Ilu0` takes too long; a few sweeps are as good for a
 /// preconditioner.
@@ -74,42 +80,75 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
         nonzero_diagonal(&entries, "parilu")?;
         let diagonal = diagonal_places(&entries, "parilu")?;
         on_host(entries.executor(), PARILU);
-        let values = fixed_point(&entries, &diagonal, self.sweeps);
+        let values = fixed_point(&entries, &diagonal, self.sweeps).unwrap_or_else(|| {
+            remark("parilu: the sweeps diverge; the factors are those of ilu0".to_owned());
+            factorise(&entries, &diagonal)
+        });
         Factors::unit_lower("parilu", entries.pattern(), &values, &diagonal)
     }
 }
 
-/// Both factors on the pattern of `a` after `sweeps` sweeps.
-fn fixed_point<T: Scalar>(a: &Csr<T>, diagonal: &[usize], sweeps: usize) -> Vec<T::Arith> {
-    let pattern = a.pattern();
-    let columns = Columns::new(pattern);
-    let mut old = initial(a, diagonal);
-    let mut new = old.clone();
-    for _ in 0..sweeps {
-        fill_rows(a.executor(), a.offsets(), &mut new, |row, new| {
-            for (place, value) in pattern.range(row).zip(new) {
-                let column = a.columns()[place] as usize;
-                let rest = a.values()[place].load() - columns.product(pattern, row, column, &old);
-                *value = match column < row {
-                    true => rest / old[diagonal[column]],
-                    false => rest,
-                };
-            }
-        });
-        std::mem::swap(&mut old, &mut new);
-    }
-    old
-}
-
-fn initial<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
+/// Both factors on the pattern of `a` after `sweeps` sweeps; none where one of them enlarges the residual.
+fn fixed_point<T: Scalar>(a: &Csr<T>, diagonal: &[usize], sweeps: usize) -> Option<Vec<T::Arith>> {
+    let columns = Columns::new(a.pattern());
     let mut values: Vec<T::Arith> = a.values().iter().map(|value| value.load()).collect();
+    let mut next = vec![T::Arith::zero(); values.len()];
+    // What is smaller is rounding, which may grow.
+    let exact = 64.0 * rounding(T::KIND) * distance(a, diagonal, &values, &next);
+    let mut least = f64::INFINITY;
+    // What a sweep changes is the residual of what it starts from: one more is made to see that of the last.
+    for done in 0..=sweeps {
+        sweep(a, &columns, diagonal, &values, &mut next);
+        let residual = distance(a, diagonal, &values, &next);
+        if !(residual < least || residual <= exact) {
+            return None;
+        }
+        if done < sweeps {
+            std::mem::swap(&mut values, &mut next);
+        }
+        least = residual;
+    }
     for row in 0..diagonal.len() {
         for place in a.pattern().range(row).start..diagonal[row] {
-            let pivot = a.values()[diagonal[a.columns()[place] as usize]].load();
+            let pivot = values[diagonal[a.columns()[place] as usize]];
             values[place] /= pivot;
         }
     }
-    values
+    Some(values)
+}
+
+/// One sweep, from `old` to `new`.
+fn sweep<T: Scalar>(
+    a: &Csr<T>,
+    columns: &Columns,
+    diagonal: &[usize],
+    old: &[T::Arith],
+    new: &mut [T::Arith],
+) {
+    let pattern = a.pattern();
+    let invert = |&place: &usize| T::Arith::one() / old[place];
+    let inverse: Vec<T::Arith> = diagonal.iter().map(invert).collect();
+    fill_rows(a.executor(), a.offsets(), new, |row, new| {
+        for (place, value) in pattern.range(row).zip(new) {
+            let column = a.columns()[place] as usize;
+            let product = columns.product(pattern, (row, column), old, &inverse);
+            *value = a.values()[place].load() - product;
+        }
+    });
+}
+
+/// The norm of a difference of values on the pattern of `a`, which is scaled to a unit diagonal for that.
+fn distance<T: Scalar>(a: &Csr<T>, diagonal: &[usize], x: &[T::Arith], y: &[T::Arith]) -> f64 {
+    let size = |&place: &usize| a.values()[place].load().modulus_squared().to_f64().sqrt();
+    let scale: Vec<f64> = diagonal.iter().map(size).collect();
+    let mut sum = 0.0;
+    for row in 0..diagonal.len() {
+        for place in a.pattern().range(row) {
+            let part = (x[place] - y[place]).modulus_squared().to_f64();
+            sum += part / (scale[row] * scale[a.columns()[place] as usize]);
+        }
+    }
+    sum.sqrt()
 }
 
 /// The entries of a pattern, column by column.
@@ -141,8 +180,14 @@ impl Columns {
         Self { offsets, entries }
     }
 
-    /// The sum over `k < min(row, column)` of `l_(row, k) u_(k, column)`.
-    fn product<A: Field>(&self, pattern: &Pattern, row: usize, column: usize, lu: &[A]) -> A {
+    /// The sum over `k < min(row, column)` of `f_(row, k) f_(k, column) / f_(k, k)`.
+    fn product<A: Field>(
+        &self,
+        pattern: &Pattern,
+        (row, column): (usize, usize),
+        f: &[A],
+        inverse: &[A],
+    ) -> A {
         let limit = row.min(column) as u32;
         let of_row = pattern
             .range(row)
@@ -153,7 +198,7 @@ impl Columns {
         for &(k, above) in of_column.iter().take_while(|entry| entry.0 < limit) {
             while of_row.next_if(|left| left.0 < k).is_some() {}
             if let Some((_, left)) = of_row.next_if(|left| left.0 == k) {
-                sum += lu[left] * lu[above];
+                sum += f[left] * inverse[k as usize] * f[above];
             }
         }
         sum
@@ -165,13 +210,15 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::executor::Executor;
-    use crate::precond::ilu0::factorise;
-    use crate::precond::testing::{convection, from_dense, red_black};
+    use crate::operations::HostStages;
+    use crate::precond::testing::{
+        assemble, convection, from_dense, identity_error, multiply, red_black,
+    };
 
     fn distance(a: &Csr<f64>, sweeps: usize) -> f64 {
         let diagonal = diagonal_places(a, "test").unwrap();
         let exact = factorise(a, &diagonal);
-        let values = fixed_point(a, &diagonal, sweeps);
+        let values = fixed_point(a, &diagonal, sweeps).unwrap();
         let differences = values.iter().zip(exact).map(|(v, e)| (v - e).abs());
         differences.fold(0.0, f64::max)
     }
@@ -184,10 +231,45 @@ mod tests {
     }
 
     #[test]
+    fn sweeps_of_a_symmetric_matrix_are_symmetric() {
+        let n = 25;
+        let a = crate::gallery::build("poisson5:5", &Executor::reference()).unwrap();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
+        let m = ParIlu { sweeps: 2 }
+            .generate(&a, &Workspace::new())
+            .unwrap();
+        let m = assemble(m.as_ref());
+        for (i, j) in (0..n * n).map(|k| (k / n, k % n)) {
+            assert!((m[i * n + j] - m[j * n + i]).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn sweeps_that_diverge_give_way_to_ilu0() {
+        // Positive definite, but far from dominant: all couplings are 0.9.
+        let n = 20;
+        let value = |i: usize| if i / n == i % n { 1.0 } else { 0.9 };
+        let dense: Vec<f64> = (0..n * n).map(value).collect();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, &dense));
+        for sweeps in [1, 5, 10] {
+            let watch = HostStages::watch();
+            let m = ParIlu { sweeps }.generate(&a, &Workspace::new()).unwrap();
+            let told = watch.tell(Workspace::new().log()).concat();
+            assert!(
+                told.contains("parilu: the sweeps diverge"),
+                "{sweeps}: {told}"
+            );
+            // Without fill that is the inverse.
+            let product = multiply(n, &assemble(m.as_ref()), &dense);
+            assert!(identity_error(n, &product) < 1e-12);
+        }
+    }
+
+    #[test]
     fn threads_do_not_change_a_bit() {
         let factors = |executor: &Executor| {
             let a = red_black::<f64>(executor, 60);
-            fixed_point(&a, &diagonal_places(&a, "test").unwrap(), 3)
+            fixed_point(&a, &diagonal_places(&a, "test").unwrap(), 3).unwrap()
         };
         let expected = factors(&Executor::reference());
         let cpu = Executor::cpu_with_threads(3).unwrap();

@@ -6,21 +6,23 @@ mod device_tests;
 mod row;
 #[cfg(test)]
 mod tests;
+mod text;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use num_traits::Zero;
 
 use self::row::{Problem, Row};
 use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
-use super::{bad_pivot, nonzero_diagonal, square_entries};
+use super::{bad_pivot, check_hermitian, nonzero_diagonal, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product};
 use crate::matrix::{Csr, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
-use crate::scalar::{Field, Kind, Mixes, RealOf, Scalar, c32, c64};
+use crate::scalar::{Field, Mixes, RealOf, Scalar, c32, c64};
 
 /// Work of a row for each of its entries, in units of that of a product.
 const WORK_PER_ENTRY: usize = 64;
@@ -92,15 +94,7 @@ pub enum FsaiSetup {
 
 impl Default for Fsai {
     fn default() -> Self {
-        Self {
-            steps: 10,
-            step_size: 1,
-            tolerance: 1e-3,
-            power: 0,
-            threshold: 0.0,
-            filter: 0.0,
-            setup: FsaiSetup::Double,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -122,21 +116,53 @@ preconditioner!(Fsai);
 impl<T: Mixes<T, T>> Factory<T> for Fsai {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("fsai set-up", 0);
+        let entries = self.sound(a.as_ref())?;
+        check_hermitian(&entries, "fsai", "isai")?;
+        self.product(&entries)
+    }
+}
+
+impl Fsai {
+    /// The same of a matrix that is known to be Hermitian, but for what was filtered out of it: only the lower
+    /// triangle is read.
+    pub(crate) fn unchecked<T: Mixes<T, T>>(
+        &self,
+        a: &dyn LinOp<T>,
+        ws: &Workspace,
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("fsai set-up", 0);
+        self.product(&*self.sound(a)?)
+    }
+
+    /// The entries, once they and the parameters are in order.
+    fn sound<'a, T: Scalar>(&self, a: &'a dyn LinOp<T>) -> Result<Cow<'a, Csr<T>>> {
         self.check()?;
-        let entries = square_entries(a.as_ref(), "fsai")?;
+        let entries = square_entries(a, "fsai")?;
         if !entries.executor().has_kernels_for(T::KIND) {
             nonzero_diagonal(&entries, "fsai")?;
         }
-        let g = self.factor(&entries)?;
+        Ok(entries)
+    }
+
+    fn product<T: Mixes<T, T>>(&self, entries: &Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
+        let g = self.factor(entries)?;
         let adjoint = g.adjoint()?;
         Ok(Arc::new(Product::new(vec![
             Arc::new(adjoint),
             Arc::new(g),
         ])?))
     }
-}
 
-impl Fsai {
+    pub(crate) const DEFAULT: Self = Self {
+        steps: 10,
+        step_size: 1,
+        tolerance: 1e-3,
+        power: 0,
+        threshold: 0.0,
+        filter: 0.0,
+        setup: FsaiSetup::Double,
+    };
+
     /// On the pattern of the matrix to a power, without growth.
     pub(super) fn of_power(power: usize) -> Self {
         Self {
@@ -285,15 +311,5 @@ fn positive_diagonal<A: Field>(a: &Csr<A>) -> Result<Vec<RealOf<A>>> {
     match diagonal.iter().position(unusable) {
         Some(row) => Err(bad_pivot("fsai", row, NOT_POSITIVE)),
         None => Ok(diagonal),
-    }
-}
-
-/// The distance from one to the next number.
-fn rounding(kind: Kind) -> f64 {
-    match kind {
-        Kind::F64 | Kind::C64 => f64::EPSILON,
-        Kind::F32 | Kind::C32 => f64::from(f32::EPSILON),
-        Kind::F16 => 2f64.powi(-10),
-        Kind::Bf16 => 2f64.powi(-7),
     }
 }
