@@ -88,11 +88,7 @@ pub(crate) fn run(arguments: &PrecisionArgs) -> Result<()> {
         for row in &ROWS {
             let cells = cells(row, &a, &b)?;
             eprintln!("{name} {}", cells.join(" "));
-            let paper = match name.split(':').next() {
-                Some("beam") => row.beam,
-                Some("lshape") => row.lshape,
-                _ => "",
-            };
+            let paper = row.paper(name);
             let [options, numbers @ ..] = cells;
             table.add_row([options, paper.to_owned()].into_iter().chain(numbers));
         }
@@ -130,6 +126,15 @@ fn numbers(outcome: &Outcome) -> [String; 4] {
 }
 
 impl PrecisionRow {
+    /// The iterations of the tables, for the problems they are of.
+    fn paper(&self, problem: &str) -> &'static str {
+        match problem {
+            "beam:o3,l3" => self.beam,
+            "lshape:o3,l7" => self.lshape,
+            _ => "",
+        }
+    }
+
     /// Whether the coarse matrices are those of the first row.
     pub(crate) fn shares_coarsening(&self) -> bool {
         self.restriction == 1.0
@@ -157,5 +162,17 @@ impl PrecisionRow {
             options += &format!(" --restriction-scaling {}", self.restriction);
         }
         options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_have_iterations_for_their_own_problems_alone() {
+        let problems = ["beam:o3,l3", "lshape:o3,l7", "beam:o3,l1", "poisson5:8"];
+        let told = problems.map(|name| ROWS[0].paper(name));
+        assert_eq!(told, ["44", "160", "", ""]);
     }
 }

@@ -9,7 +9,7 @@ use crate::executor::Buffer;
 use crate::launch::setup::{Queue, aggressive, mis2 as device_mis2, pgm as device_pgm};
 use crate::launch::setup::{pmis as device_pmis, strength};
 
-pub use crate::launch::setup::pgm::Found as Matched;
+pub use crate::launch::setup::pgm::{Found as Matched, Pairs};
 pub use crate::launch::setup::strength::DeviceMeasure;
 
 /// For every unknown its number, or that of its group, on the next level; and how many there are.
@@ -48,16 +48,16 @@ pub fn mis2(
     })
 }
 
-/// Pairs, `times` over, in so many `rounds` each; `collapsed` makes the matrix of the pairs. None, too, where a
+/// `pairs`, `times` over, in so many `rounds` each; `collapsed` makes the matrix of the pairs. None, too, where a
 /// device does not come to an end.
 pub fn pgm(
     a: &Csr<f64>,
     (times, rounds): (usize, usize),
-    seed: u64,
+    (pairs, seed): (Pairs, u64),
     collapsed: impl Fn(&Csr<f64>, &Csr<f64>) -> Result<Csr<f64>>,
 ) -> Result<Option<Matched>> {
     match Queue::of(a.executor()) {
-        Some(queue) => device_pgm::pgm(queue, a, (times, rounds), seed, collapsed),
+        Some(queue) => device_pgm::pgm(queue, a, (times, rounds), (pairs, seed), collapsed),
         None => Ok(None),
     }
 }

@@ -9,7 +9,7 @@ use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::restriction::Restriction;
 use super::scaling::LevelScaling;
-use super::smooth::Smoother;
+use super::smooth::{Smoother, Smoothing};
 use super::strength::{Classical, Mutual, Strength, Symmetric};
 use super::systems::Systems;
 use super::test_space::TestSpaceSearch;
@@ -18,10 +18,10 @@ use crate::matrix::Facts;
 use crate::precision::Unit;
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 
-/// The weakest of strong couplings, and the entries of a row of FSAI, where the near-nullspace has to
+/// The weakest of strong couplings, and the steps of FSAI with the entries of each, where the near-nullspace has to
 /// be found: nearly all couplings count, and few unknowns are coarse.
 const SEARCHED_THRESHOLD: f64 = 0.01;
-const SEARCHED_FSAI_STEPS: usize = 20;
+const SEARCHED_FSAI: [usize; 2] = [4, 5];
 
 /// Algebraic multigrid: every stage, by name and parameters.
 ///
@@ -57,6 +57,9 @@ pub struct Amg {
     pub coarsening: Coarsening,
     /// Members of a group of the coarsenings `pgm`, 2, 4 or 8, and `uniform`.
     pub aggregate_size: usize,
+    /// Whether the coarsening `pgm` pairs unknowns with couplings far weaker than their strongest, too, as the papers
+    /// do. Otherwise what finds no strong partner joins a group.
+    pub weak_pairs: bool,
     /// How the prolongation is made.
     pub interpolation: Interpolation,
     /// How many entries a row of the prolongation keeps.
@@ -122,6 +125,7 @@ impl Default for Amg {
             strength: Strength::default(),
             coarsening: Coarsening::default(),
             aggregate_size: 8,
+            weak_pairs: false,
             interpolation: Interpolation::default(),
             truncation: Truncation::default(),
             bamg: Bamg::default(),
@@ -215,8 +219,7 @@ impl Amg {
             });
         }
         if self.smoother == Smoother::Auto {
-            let steps = SEARCHED_FSAI_STEPS;
-            amg.smoother = Smoother::Fsai { steps };
+            amg.smoother = Smoother::fsai(SEARCHED_FSAI[0], SEARCHED_FSAI[1]);
         }
         if self.precision == LevelPrecisions::default() {
             amg.precision = LevelPrecisions::uniform(Unit::Double);
@@ -365,6 +368,16 @@ impl Amg {
             || self.smoothers().any(|smoother| varies(smoother.symmetry()))
     }
 
+    /// Whether the same sweeps are made before and after the correction, on levels with options of their own, too.
+    fn is_mirrored(&self) -> bool {
+        let of_levels = self.levels.iter().map(|one| (one.from, 0));
+        let mut levels = of_levels.chain([(0, usize::MAX)]);
+        levels.all(|(level, rows)| {
+            let Smoothing { pre, post, sweeps } = self.smoothing(level, rows);
+            pre == post && sweeps[0] == sweeps[1]
+        })
+    }
+
     /// The smoothers of all levels, on both sides.
     fn smoothers(&self) -> impl Iterator<Item = Smoother> + '_ {
         let of_levels = self
@@ -392,7 +405,7 @@ impl Component for Amg {
     };
 
     fn symmetry(&self) -> Symmetry {
-        match self.coarse_filter < 1.0 {
+        match self.coarse_filter < 1.0 || !self.is_mirrored() {
             _ if self.varies() => Symmetry::Varying,
             true => Symmetry::OneSided,
             false => self.cycle.symmetry(),

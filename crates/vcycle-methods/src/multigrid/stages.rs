@@ -27,6 +27,7 @@ impl Coarsened {
             a,
             strength,
             aggregate_size: amg.aggregate_size,
+            weak_pairs: amg.weak_pairs,
             seed: amg.seed,
         })?;
         Ok(match found {

@@ -181,7 +181,7 @@ impl Default for TestSpaceSearch {
             vectors: 1,
             steps: 10,
             refine: false,
-            smoother: Smoother::Fsai { steps: 10 },
+            smoother: Smoother::fsai(10, 1),
         }
     }
 }

@@ -19,6 +19,15 @@ const LOOK: usize = 4;
 /// Every second round has half the threads, but not more often than this.
 const LEAST_LEFT: usize = 5;
 
+/// Which unknowns may be a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// Those with a coupling of at least a quarter of the heaviest one of either.
+    Strong,
+    /// Any that are coupled.
+    Any,
+}
+
 /// Groups that matching found.
 pub struct Found {
     /// For every unknown its group or `NONE`.
@@ -29,16 +38,17 @@ pub struct Found {
     pub is_complete: bool,
 }
 
-/// Pairs, and pairs of these, so many `times`; `collapsed` makes the matrix `P^T A P` between two of them. `rounds`
+/// `pairs`, and pairs of these, so many `times`; `collapsed` makes the matrix `P^T A P` between two of them. `rounds`
 /// of a matching are side by side. None unless the pattern is symmetric.
 pub fn pgm(
     queue: Queue<'_>,
     a: &Csr<f64>,
     (times, rounds): (usize, usize),
-    seed: u64,
+    (pairs, seed): (Pairs, u64),
     collapsed: impl Fn(&Csr<f64>, &Csr<f64>) -> Result<Csr<f64>>,
 ) -> Result<Option<Found>> {
-    let (matching, mut weights) = first(queue, a, times > 1, seed)?;
+    let (mut matching, mut weights) = first(queue, a, times > 1, seed)?;
+    matching.allow(pairs)?;
     let Some(mut all) = matching.groups(rounds, false)? else {
         return Ok(None);
     };
@@ -46,7 +56,8 @@ pub fn pgm(
     for _ in 1..times {
         let p = constants(queue, &step, (all.count, 1), is_complete)?;
         weights = collapsed(&weights, &p)?;
-        let matching = Matching::new(queue, &weights, seed)?;
+        let mut matching = Matching::new(queue, &weights, seed)?;
+        matching.allow(pairs)?;
         let next = matching.groups(rounds, true)?.expect("symmetric as before");
         all.groups = composed(queue, &all.groups, &next.groups)?;
         all.count = next.count;
@@ -127,6 +138,14 @@ impl<'a> Matching<'a> {
         let arguments = [&[number(shape.0)], &matrix(a)?[..], &results].concat();
         queue.rows(FILE, "pgm_weights", &[], shape, &arguments)?;
         Ok(matching)
+    }
+
+    /// Beside nothing, no coupling is weak.
+    fn allow(&mut self, pairs: Pairs) -> Result<()> {
+        if pairs == Pairs::Any {
+            self.heaviest = self.queue.zeros(self.pattern.size().rows)?;
+        }
+        Ok(())
     }
 
     /// What `COUPLINGS` and the seed stand for.

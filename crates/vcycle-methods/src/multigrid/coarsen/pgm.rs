@@ -11,6 +11,7 @@ use crate::host_stages::MATCHING;
 use crate::linop::Size;
 use crate::matrix::{Csr, galerkin};
 use crate::operations;
+use crate::operations::coarsen::Pairs;
 
 /// Rounds side by side; what is left after them is matched one after the other.
 const ROUNDS: usize = 20;
@@ -24,7 +25,11 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     groups: true,
     weighs: true,
     coarsen: |graph| {
-        let groups = pgm(graph.a, graph.aggregate_size, graph.seed)?;
+        let pairs = match graph.weak_pairs {
+            true => Pairs::Any,
+            false => Pairs::Strong,
+        };
+        let groups = matched(graph.a, graph.aggregate_size, pairs, graph.seed)?;
         Ok(CoarseUnknowns::Grouped(groups))
     },
 };
@@ -40,7 +45,8 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
 /// - Equal weights are told apart by a hash of the pair, the same from both ends, and not by the
 ///   index: on a uniform stencil all would point the same way, and one pair a row be found.
 /// - A coupling below a quarter of the heaviest ones at both its ends makes no pair: where the
-///   strong neighbours are taken, joining one of their groups is better than a weak partner.
+///   strong neighbours are taken, joining one of their groups is better than a weak partner. Algorithm 17 has
+///   no such bound: [`weak_pairs`](crate::multigrid::Amg::weak_pairs) leaves it out.
 /// - Couplings stored as zero do not count, nor does an unknown whose row has no other entry (a
 ///   Dirichlet condition), although others may depend on it.
 /// - An unknown without any coupling is left out of all groups: relaxation solves it.
@@ -58,6 +64,11 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
 /// # Errors
 /// For a matrix that is not square, a size that is not 2, 4 or 8, and when memory is short.
 pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
+    matched(a, size, Pairs::Strong, seed)
+}
+
+/// [`pgm`] with pairs of one kind or the other.
+pub(super) fn matched(a: &Csr<f64>, size: usize, pairs: Pairs, seed: u64) -> Result<Aggregates> {
     check_square("pgm", a.size())?;
     if ![2, 4, 8].contains(&size) {
         let (parameter, reason) = ("size", format!("{size} is not 2, 4 or 8"));
@@ -65,7 +76,7 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
     }
     let matchings = (size.ilog2() as usize, ROUNDS);
     let collapsed = |a: &Csr<f64>, p: &Csr<f64>| galerkin(&p.transpose()?, a, p);
-    if let Some(found) = operations::coarsen::pgm(a, matchings, seed, collapsed)? {
+    if let Some(found) = operations::coarsen::pgm(a, matchings, (pairs, seed), collapsed)? {
         let aggregate = Numbers::of_buffer(found.groups).complete(found.is_complete);
         return Ok(Aggregates {
             aggregate,
@@ -73,7 +84,7 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
         });
     }
     operations::on_host(a.executor(), MATCHING);
-    let mut graph = MatchingGraph::of_matrix(a, seed)?;
+    let mut graph = MatchingGraph::of_matrix(a, pairs, seed)?;
     let mut step = graph.match_all(false);
     let mut aggregates = step.clone();
     for _ in 1..size.ilog2() {
@@ -99,13 +110,14 @@ impl Aggregates {
 struct MatchingGraph {
     weights: Csr<f64>,
     diagonal: Vec<f64>,
-    /// For every row the weight of its heaviest coupling.
+    /// For every row the weight of its heaviest coupling, where that counts.
     heaviest: Vec<f32>,
+    pairs: Pairs,
     seed: u64,
 }
 
 impl MatchingGraph {
-    fn of_matrix(a: &Csr<f64>, seed: u64) -> Result<Self> {
+    fn of_matrix(a: &Csr<f64>, pairs: Pairs, seed: u64) -> Result<Self> {
         let coupled = map_rows(a.pattern(), |row| {
             let (columns, values) = a.row(row);
             let mut entries = columns.iter().zip(values);
@@ -119,19 +131,24 @@ impl MatchingGraph {
             }
         })?;
         let weights = modulus.add(0.5, 0.5, &modulus.transpose()?)?;
-        Ok(Self::new(weights, seed))
+        Ok(Self::new(weights, pairs, seed))
     }
 
-    fn new(weights: Csr<f64>, seed: u64) -> Self {
+    fn new(weights: Csr<f64>, pairs: Pairs, seed: u64) -> Self {
         let mut graph = Self {
             diagonal: weights.diagonal(),
             heaviest: Vec::new(),
             weights,
+            pairs,
             seed,
         };
         graph.heaviest = map_rows(graph.weights.pattern(), |row| {
             let weights = graph.couplings(row).map(|(_, weight)| weight);
-            weights.fold(0.0, f32::max)
+            match pairs {
+                Pairs::Strong => weights.fold(0.0, f32::max),
+                // Beside nothing, no coupling is weak.
+                Pairs::Any => 0.0,
+            }
         });
         graph
     }
@@ -164,7 +181,7 @@ impl MatchingGraph {
         let ones = vec![1.0; columns.len()];
         let p = Csr::from_canonical(executor, size, offsets, columns, ones);
         let weights = galerkin(&p.transpose()?, &self.weights, &p)?;
-        Ok(Self::new(weights, self.seed))
+        Ok(Self::new(weights, self.pairs, self.seed))
     }
 
     /// Matches all; `keep_alone` makes groups of those without any coupling.

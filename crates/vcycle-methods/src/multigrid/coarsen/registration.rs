@@ -18,6 +18,8 @@ pub struct Graph<'g> {
     pub strength: &'g Arc<Pattern>,
     /// Members of a group, where that can be chosen.
     pub aggregate_size: usize,
+    /// Whether weak couplings make pairs, too, where groups are made of pairs.
+    pub weak_pairs: bool,
     /// Of random numbers that break ties.
     pub seed: u64,
 }

@@ -6,6 +6,7 @@ use crate::executor::Executor;
 use crate::gallery;
 use crate::matrix::{Csr, Duplicates, Pattern};
 use crate::multigrid::strength::{Strength, Symmetric};
+use crate::operations::coarsen::Pairs;
 
 fn matrix(spec: &str) -> Csr<f64> {
     gallery::build(spec, &Executor::reference()).unwrap().matrix
@@ -288,4 +289,27 @@ fn wrong_parameters_are_refused() {
         aggressive(&graph, 1, 0),
         Err(Error::BadParameter { .. })
     ));
+}
+
+#[test]
+fn weak_pairs_are_made_where_they_are_asked_for() {
+    // A chain whose ends are pairs; of the two in the middle each has its strong neighbour taken.
+    let couplings = [1.0, 0.9, 0.1, 0.9, 1.0];
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..6_usize {
+        let near = [row.checked_sub(1), Some(row), (row < 5).then_some(row + 1)];
+        for column in near.into_iter().flatten() {
+            columns.push(column as u32);
+            values.push(match column == row {
+                true => 2.0,
+                false => -couplings[row.min(column)],
+            });
+        }
+        offsets.push(columns.len());
+    }
+    let (host, size) = (Executor::reference(), crate::linop::Size::square(6));
+    let a = Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap();
+    assert_eq!(pgm::matched(&a, 2, Pairs::Strong, 1).unwrap().count, 2);
+    assert_eq!(pgm(&a, 2, 1).unwrap().count, 2);
+    assert_eq!(pgm::matched(&a, 2, Pairs::Any, 1).unwrap().count, 3);
 }

@@ -13,6 +13,7 @@ use crate::executor::Workspace;
 use crate::linop::{AnyFactory, Factory, LinOp, RealScalar};
 use crate::multigrid::inner::Inner;
 use crate::multigrid::own::{Own, Register, named_stage};
+use crate::precond::Fsai as FsaiParameters;
 use crate::registration::Symmetry;
 use crate::text;
 
@@ -175,7 +176,7 @@ smoothers! {
     MulticolourSgs { omega: f64 } = multicolour_gs::MULTICOLOUR_SGS,
     Ilu0 { sweeps: usize } = ilu0::ILU0,
     BlockJacobi { block_size: usize } = block_jacobi::BLOCK_JACOBI,
-    Fsai { steps: usize } = fsai::FSAI,
+    Fsai { parameters: FsaiParameters } = fsai::FSAI,
 }
 
 const AUTO: SmootherEntry = SmootherEntry {
@@ -208,6 +209,16 @@ impl Smoother {
         Self::L1Jacobi {
             weight: l1_jacobi::L1_JACOBI.default,
         }
+    }
+
+    /// `fsai` with so many steps of so many entries.
+    pub(in crate::multigrid) fn fsai(steps: usize, step_size: usize) -> Self {
+        let parameters = FsaiParameters {
+            steps,
+            step_size,
+            ..FsaiParameters::DEFAULT
+        };
+        Self::Fsai { parameters }
     }
 
     /// One's own, without a name in options and files.
