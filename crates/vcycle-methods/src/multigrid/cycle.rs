@@ -30,7 +30,7 @@ pub enum Cycle {
     V,
     /// Two visits, each a W-cycle.
     W,
-    /// Two visits: an F-cycle, then a V-cycle.
+    /// Two visits: an F-cycle, then a V-cycle. Not symmetric: choose it for GMRES.
     F,
     /// Two iterations of flexible conjugate gradients preconditioned by a K-cycle (Notay and
     /// Vassilevski 2008). No fixed linear operator: choose a flexible solver.
@@ -57,13 +57,13 @@ impl Cycle {
         }
     }
 
-    /// What kind of operator it is where sweeps and coarsest solver are symmetric. That an F-cycle visits in one
-    /// order only, conjugate gradients bear.
+    /// What kind of operator it is where sweeps and coarsest solver are symmetric. An F-cycle visits in one order
+    /// only: its adjoint would make the V-cycle first.
     pub(crate) fn symmetry(self) -> Symmetry {
         match self {
-            Self::V | Self::W | Self::F => Symmetry::Symmetric,
+            Self::V | Self::W => Symmetry::Symmetric,
             Self::K => Symmetry::Varying,
-            Self::Full => Symmetry::OneSided,
+            Self::F | Self::Full => Symmetry::OneSided,
         }
     }
 }
@@ -217,6 +217,10 @@ impl<T: Scalar> LinOp<T> for Twice<T> {
         self.a.residual(b, x, &mut r, ws)?;
         self.second.apply(&r, &mut correction, ws)?;
         x.axpy(Coefficient::one(), &correction)
+    }
+
+    fn label(&self) -> &'static str {
+        "amg"
     }
 
     fn footprint(&self) -> Footprint {

@@ -84,7 +84,11 @@ impl Component for Chebyshev {
         name: "chebyshev",
         summary: "Chebyshev iteration.",
         after_colon: &["lower", "upper"],
-        needs: &[Need::SymmetricMatrix, Need::FixedPreconditioner],
+        needs: &[
+            Need::SymmetricMatrix,
+            Need::SymmetricPreconditioner,
+            Need::FixedPreconditioner,
+        ],
     };
 
     fn symmetry(&self) -> Symmetry {

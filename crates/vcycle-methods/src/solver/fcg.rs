@@ -38,7 +38,7 @@ impl Component for Fcg {
         name: "fcg",
         summary: "Flexible conjugate gradients.",
         after_colon: &[],
-        needs: &[Need::SymmetricMatrix],
+        needs: &[Need::SymmetricMatrix, Need::SymmetricPreconditioner],
     };
 
     fn symmetry(&self) -> Symmetry {

@@ -230,7 +230,14 @@ impl Component for StructMg {
     };
 
     fn symmetry(&self) -> Symmetry {
-        self.cycle.symmetry()
+        let sweeps = |one: &GridLevelOptions| {
+            one.pre_sweeps.unwrap_or(self.pre_sweeps) == one.post_sweeps.unwrap_or(self.post_sweeps)
+        };
+        let mirrored = self.pre_sweeps == self.post_sweeps && self.levels.iter().all(sweeps);
+        match self.cycle.symmetry() {
+            Symmetry::Symmetric if !mirrored => Symmetry::OneSided,
+            of_cycle => of_cycle,
+        }
     }
 }
 

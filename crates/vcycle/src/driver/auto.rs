@@ -5,6 +5,7 @@ use std::sync::Arc;
 #[cfg(feature = "direct")]
 use crate::registration::PreconditionerComponent;
 
+use super::fitting;
 use super::rules::{self, Case, Chosen};
 use crate::configuration::{Config, ConfigError, PreconditionerConfig, SolverConfig};
 use crate::linop::Factory;
@@ -167,30 +168,21 @@ fn decided(given: &PreconditionerConfig, facts: &Facts) -> PreconditionerConfig 
     }
 }
 
-/// What the user chose, with a solver that bears it.
+/// What the user chose, and what to say of it where solver and preconditioner do not fit each other.
 fn chosen(solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> Attempt {
-    let symmetric = solver.has_need(Need::SymmetricPreconditioner);
-    let changed = symmetric && loses_symmetry(preconditioner);
     Attempt {
-        solver: if changed {
-            named_solver("gmres")
-        } else {
-            solver.clone()
-        },
+        solver: solver.clone(),
         preconditioner: preconditioner.clone(),
-        reason: match changed {
-            false => String::new(),
-            true => format!(
-                "filtered coarse matrices are not symmetric: gmres in place of {}",
-                solver.name()
-            ),
-        },
+        reason: fitting::warning(solver, preconditioner),
     }
 }
 
-/// Whether the filtering of coarse matrices costs multigrid its symmetry.
+/// Whether it is multigrid whose parameters cost it its symmetry. Its cycles are rounded to single precision: other
+/// than GMRES expects, they are no operator.
 fn loses_symmetry(preconditioner: &PreconditionerConfig) -> bool {
-    matches!(preconditioner, PreconditionerConfig::Amg(amg) if amg.coarse_filter < 1.0)
+    use PreconditionerConfig::{Amg, StructMg};
+    matches!(preconditioner, Amg(_) | StructMg(_))
+        && preconditioner.symmetry() == Symmetry::OneSided
 }
 
 fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<SolverConfig> {
@@ -212,8 +204,8 @@ fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<Sol
         return vec![SolverConfig::Fgmres(flexible), named_solver("bicgstab")];
     }
     let is_multigrid = matches!(preconditioner, PreconditionerConfig::Amg(_));
-    let names: &[&str] = if is_multigrid && !one_sided && !facts.hermitian {
-        // For the same reason.
+    let is_rounded = is_multigrid && !one_sided && !facts.hermitian;
+    let names: &[&str] = if is_rounded || loses_symmetry(preconditioner) {
         &["fgmres", "bicgstab"]
     } else if one_sided || !facts.hermitian {
         &["gmres", "bicgstab"]
@@ -388,7 +380,13 @@ mod tests {
                 .unwrap()
             };
             let first = |cycle| chain(&read("auto", cycle), |_| {})[0].clone();
-            for (cycle, solver) in [("v", "cg"), ("w", "cg"), ("k", "fcg"), ("full", "gmres")] {
+            for (cycle, solver) in [
+                ("v", "cg"),
+                ("w", "cg"),
+                ("f", "gmres"),
+                ("k", "fcg"),
+                ("full", "gmres"),
+            ] {
                 assert_eq!(first(cycle), format!("{solver}+{name}"), "{cycle}");
             }
             let general = chain(&read("auto", "k"), |facts| facts.hermitian = false);
@@ -406,7 +404,7 @@ mod tests {
     #[test]
     fn filtered_coarse_matrices_take_a_solver_without_symmetry() {
         let multigrid = "preconditioner = {name = \"amg\", coarse-filter = 0.9}";
-        for (solver, expected) in [("cg", "gmres"), ("fcg", "fcg"), ("auto", "gmres")] {
+        for (solver, expected) in [("cg", "cg"), ("fcg", "fcg"), ("auto", "fgmres")] {
             let config = format!("solver = \"{solver}\"\n{multigrid}");
             let config = Config::from_toml(&config).unwrap();
             assert_eq!(chain(&config, |_| {})[0], format!("{expected}+amg"));
@@ -415,6 +413,6 @@ mod tests {
         let reason = attempts(&config, None, || -> Facts { unreachable!("all is chosen") })[0]
             .reason
             .clone();
-        assert!(reason.ends_with("gmres in place of cg"), "{reason}");
+        assert!(reason.starts_with("warning: cg needs"), "{reason}");
     }
 }

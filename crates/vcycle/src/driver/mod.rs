@@ -6,6 +6,7 @@
 
 mod analysis;
 mod auto;
+mod fitting;
 mod implied;
 mod memory;
 mod modes;

@@ -1,0 +1,83 @@
+//! Whether the solver that a user chose bears the preconditioner chosen with it.
+
+use crate::configuration::{PreconditionerConfig, SolverConfig};
+use crate::multigrid::Cycle;
+use crate::registration::{Need, Symmetry};
+
+/// What to tell where a solver needs a symmetric preconditioner and gets one that is not; empty where they fit.
+pub(super) fn warning(solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> String {
+    let one_sided = preconditioner.symmetry() == Symmetry::OneSided;
+    if !one_sided || !solver.has_need(Need::SymmetricPreconditioner) {
+        return String::new();
+    }
+    format!(
+        "warning: {} needs a symmetric preconditioner, which {}{} is not, and may not converge; fgmres and gmres do \
+         not need one",
+        solver.name(),
+        preconditioner.name(),
+        cause(preconditioner)
+    )
+}
+
+/// What costs multigrid its symmetry.
+fn cause(preconditioner: &PreconditionerConfig) -> &'static str {
+    let of_cycle = |cycle: Cycle| match cycle {
+        Cycle::F => " with F-cycles",
+        Cycle::Full => " with full multigrid cycles",
+        _ => " with other sweeps before the correction than after it",
+    };
+    match preconditioner {
+        PreconditionerConfig::Amg(amg) if amg.coarse_filter < 1.0 => {
+            " with filtered coarse matrices"
+        }
+        PreconditionerConfig::Amg(amg) => of_cycle(amg.cycle),
+        PreconditionerConfig::StructMg(structured) => of_cycle(structured.cycle),
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preconditioner_without_symmetry_is_told_of() {
+        let told = |solver: &str, preconditioner: &str| {
+            warning(&solver.parse().unwrap(), &preconditioner.parse().unwrap())
+        };
+        for solver in ["cg", "fcg", "pipecg", "minres", "chebyshev"] {
+            for preconditioner in [
+                "sor",
+                "isai",
+                "multicolour-gs",
+                "amg:cycle=f",
+                "amg:cycle=full",
+                "amg:coarse-filter=0.9",
+                "amg:post-sweeps=2",
+                "amg:post-smoother=jacobi",
+                "struct-mg:cycle=f",
+                "struct-mg:pre-sweeps=1",
+            ] {
+                let told = told(solver, preconditioner);
+                let begin = format!("warning: {solver} needs a symmetric preconditioner");
+                assert!(told.starts_with(&begin), "{preconditioner}: {told}");
+            }
+            for preconditioner in [
+                "ssor",
+                "ilu0",
+                "isai:spd",
+                "amg",
+                "amg:smoother=gs",
+                "struct-mg",
+            ] {
+                assert_eq!(told(solver, preconditioner), "", "{preconditioner}");
+            }
+        }
+        assert_eq!(told("gmres", "sor"), "");
+        let filtered = told("cg", "amg:coarse-filter=0.9");
+        assert!(
+            filtered.contains("amg with filtered coarse matrices"),
+            "{filtered}"
+        );
+    }
+}
