@@ -288,6 +288,8 @@ fn matrices_of_structures_have_nodes_and_others_have_none() {
         ("bcsstk14", 6),
         ("bcsstk15", 6),
         ("bcsstk16", 3),
+        // A beam: deflection and rotation.
+        ("LF10", 2),
         ("nos3", 2),
         ("pyamg_bar", 3),
     ];
