@@ -105,6 +105,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Whether nothing is kept that takes memory already.
+    pub(super) fn is_empty(&self) -> bool {
+        self.setup.is_none() && self.structured.is_none()
+    }
+
     /// A hierarchy from the set-up that is kept, or else from a new one; and what is to be said.
     pub(super) fn hierarchy<W: Scalar>(
         &mut self,

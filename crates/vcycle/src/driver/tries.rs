@@ -126,7 +126,9 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             b.executor().check_same(guess.executor(), "initial guess")?;
             check_size("initial guess", fitting, guess.size())?;
         }
-        check_attempt(&self.attempts[0], self.a, self.near_nullspace, b)?;
+        if self.kept.as_ref().is_none_or(|kept| kept.is_empty()) {
+            check_attempt(&self.attempts[0], self.a, self.near_nullspace, b)?;
+        }
         let consistent = self.consistent(b)?;
         let b = consistent.as_ref().unwrap_or(b);
         let mut place = Some(0);
