@@ -86,7 +86,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
             StencilSmoother::Dilu => false,
             StencilSmoother::Ilu0 => true,
         };
-        let factor = factorised(a, full)?;
+        let factor = factorised(a, full, number)?;
         let factor = stored(&factor, number, &Survey::new(&factor, M::KIND))?;
         factor.check_diagonal("struct-mg (incomplete factorisation)")?;
         Factor::new(factor, executor).map(Self::Factor)
