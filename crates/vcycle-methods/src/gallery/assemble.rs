@@ -17,6 +17,13 @@ pub(super) trait Rows: Sync {
 
     /// Calls `visit(column, value)` for the entries of `row`, their columns increasing.
     fn each_entry(&self, row: usize, visit: impl FnMut(u32, f64));
+
+    /// How many entries `row` has.
+    fn count(&self, row: usize) -> usize {
+        let mut count = 0;
+        self.each_entry(row, |_, _| count += 1);
+        count
+    }
 }
 
 /// Goes over the rows twice: to count their entries, then to write them.
@@ -44,7 +51,7 @@ fn offsets(executor: &Executor, matrix: &impl Rows) -> Vec<usize> {
     let bytes = matrix.rows() * ENTRY_BYTES;
     executor.run(bytes, tasks, |(task, counts): (usize, &mut [usize])| {
         for (row, count) in counts.iter_mut().enumerate() {
-            matrix.each_entry(task * ROWS_PER_TASK + row, |_, _| *count += 1);
+            *count = matrix.count(task * ROWS_PER_TASK + row);
         }
     });
     let mut total = 0;

@@ -3,7 +3,8 @@
 //! A problem is named by a specification `name:size[,parameter...]`, where the size is `N` or
 //! `NxM` in two dimensions and `N` or `NxMxK` in three. [`catalogue`] lists the names, [`build`]
 //! makes the matrix. Each family is a file here that also has its plain functions
-//! ([`poisson7`], [`elasticity`], ...). Rows are numbered with x fastest, then y, then z.
+//! ([`poisson7`], [`elasticity`], ...). Rows are numbered with x fastest, then y, then z, but those of
+//! [`tet`], which is on no grid.
 //!
 //! ```
 //! use vcycle::{executor::Executor, gallery};
@@ -29,6 +30,7 @@ mod poisson;
 mod spec;
 mod stencil;
 mod structured;
+mod tetrahedra;
 
 pub use anisotropic::{aniso5, aniso7};
 pub use convection::convdiff7;
@@ -36,6 +38,7 @@ pub use elasticity::{Material, elasticity, elasticity_of};
 pub use finite_element::{beam, lshape};
 pub use jump::jump7;
 pub use poisson::{poisson5, poisson7, poisson9, poisson27};
+pub use tetrahedra::tet;
 
 use self::grid::Grid;
 use self::spec::Spec;
@@ -119,7 +122,7 @@ pub struct Entry {
     build: fn(&Spec<'_>, &Executor) -> Result<Problem>,
 }
 
-static CATALOGUE: [Entry; 19] = [
+static CATALOGUE: [Entry; 20] = [
     poisson::POISSON5,
     poisson::POISSON9,
     poisson::POISSON7,
@@ -133,6 +136,7 @@ static CATALOGUE: [Entry; 19] = [
     elasticity::ENTRY,
     finite_element::BEAM,
     finite_element::LSHAPE,
+    tetrahedra::ENTRY,
     structured::RHD,
     structured::OIL,
     structured::WEATHER,
@@ -282,7 +286,12 @@ mod tests {
     #[test]
     fn any_number_of_threads_makes_the_same_matrix() {
         let threads = Executor::cpu_with_threads(3).unwrap();
-        for spec in ["poisson27:17x13x11", "jump7:17x13x11,100", "beam:o2,l1"] {
+        for spec in [
+            "poisson27:17x13x11",
+            "jump7:17x13x11,100",
+            "beam:o2,l1",
+            "tet:16",
+        ] {
             let serial = build(spec, &Executor::reference()).unwrap().matrix;
             let parallel = build(spec, &threads).unwrap().matrix;
             assert_eq!(parallel.offsets(), serial.offsets());
@@ -356,5 +365,8 @@ mod tests {
         assert_eq!(part_of_error("lshape:o3,l99"), "levels");
         assert_eq!(part_of_error("poisson7:4,5"), "parameters");
         assert_eq!(part_of_error("lshape:o1,l1,l2"), "parameters");
+        assert_eq!(part_of_error("tet:1"), "size");
+        assert_eq!(part_of_error("tet:4x4x4"), "size");
+        assert_eq!(part_of_error("tet:4,0"), "contrast");
     }
 }
