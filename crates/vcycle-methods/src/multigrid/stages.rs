@@ -208,8 +208,7 @@ fn aggregated(
     ) {
         return Ok((tentative, None));
     }
-    let radius = interpolate::spectral_radius(a)?;
-    let p = interpolate::smoothed(a, &tentative, (SMOOTHING, radius), filter, block)?;
+    let (p, radius) = interpolate::smoothed_by_radius(a, &tentative, SMOOTHING, filter, block)?;
     Ok((p, Some(radius)))
 }
 

@@ -1,14 +1,16 @@
 //! One row of a sparse product under construction.
 
+use std::ops::Range;
+
 use super::build::{Value, zeroed};
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::scalar::Scalar;
 
 /// Columns in the order they were met, each with a sum.
 ///
 /// A table as wide as the row says where a column stands. It is never cleared: `base` grows by
-/// the length of every row, and places below it are those of earlier rows. Whether a column is new
-/// is as good as random, so that [`sum`](Self::sum) does without a branch on it.
+/// the length of every row, and places below it are those of earlier rows.
 pub struct Accumulator<V> {
     columns: Vec<u32>,
     values: Vec<V>,
@@ -54,23 +56,36 @@ impl<V: Value> Accumulator<V> {
     /// The sum of `column`, zero where it is met for the first time.
     #[inline(always)]
     pub fn sum(&mut self, column: u32) -> &mut V {
-        let index = self.with(|open| open.place(column));
+        let place = &mut self.places[column as usize];
+        let mut index = place.wrapping_sub(self.base) as usize;
+        if index >= self.len {
+            index = self.len;
+            *place = self.base + index as u32;
+            self.columns[index] = column;
+            self.values[index] = V::default();
+            self.len += 1;
+        }
         &mut self.values[index]
     }
 
-    /// What `work` returns, which has the row in registers.
+    /// Adds `factor` times a row of another matrix.
     #[inline(always)]
-    pub(super) fn with<R>(&mut self, work: impl FnOnce(&mut Open<'_, V>) -> R) -> R {
-        let mut open = Open {
-            columns: &mut self.columns,
-            values: &mut self.values,
-            places: &mut self.places,
-            base: self.base,
-            len: self.len,
-        };
-        let result = work(&mut open);
-        self.len = open.len;
-        result
+    pub(super) fn add_row(&mut self, row: &[u32], numbers: impl Numbers<V>, factor: V) {
+        let (columns, values) = (&mut self.columns[..], &mut self.values[..]);
+        let (places, base, mut len) = (&mut self.places[..], self.base, self.len);
+        for (at, &column) in row.iter().enumerate() {
+            let place = &mut places[column as usize];
+            let mut index = place.wrapping_sub(base) as usize;
+            if index >= len {
+                index = len;
+                *place = base + index as u32;
+                columns[index] = column;
+                values[index] = V::default();
+                len += 1;
+            }
+            numbers.add_to(&mut values[index], factor, at);
+        }
+        self.len = len;
     }
 
     /// The columns met so far and their sums, in the order they were met.
@@ -79,46 +94,63 @@ impl<V: Value> Accumulator<V> {
         (&self.columns[..self.len], &self.values[..self.len])
     }
 
-    /// The entries by increasing column; nothing may be added to the row any more.
-    pub fn sorted(&mut self) -> impl Iterator<Item = (u32, V)> {
+    /// The columns in order and the sum of each; nothing may be added to the row any more.
+    #[inline(always)]
+    pub fn sorted(&mut self) -> (&[u32], impl Fn(u32) -> V) {
         self.columns[..self.len].sort_unstable();
-        self.columns[..self.len].iter().map(|&column| {
-            let place = (self.places[column as usize] - self.base) as usize;
-            (column, self.values[place])
-        })
+        let (places, values, base) = (&self.places[..], &self.values[..], self.base);
+        let sum = move |column: u32| values[(places[column as usize] - base) as usize];
+        (&self.columns[..self.len], sum)
     }
 }
 
-/// An [`Accumulator`] at work.
-pub(super) struct Open<'a, V> {
-    columns: &'a mut [u32],
-    values: &'a mut [V],
-    places: &'a mut [u32],
-    base: u32,
-    len: usize,
+/// The numbers of a factor of a product. Functions of a trait, which are inlined by their mark: closures that are
+/// passed on are not, and then a call a multiplication is what most of the time goes into.
+pub(super) trait Numbers<V>: Copy + Sync + Send {
+    /// Some of them.
+    fn part(self, places: Range<usize>) -> Self;
+    /// The number at a place.
+    fn at(self, place: usize) -> V;
+    /// Adds `factor` times the number at a place.
+    fn add_to(self, sum: &mut V, factor: V, place: usize);
 }
 
-impl<V: Value> Open<'_, V> {
-    /// The sum of `column`, zero where it is met for the first time.
+/// Those of a matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a, T>(pub &'a [T]);
+
+impl<T: Scalar> Numbers<T::Arith> for Values<'_, T> {
     #[inline(always)]
-    pub(super) fn sum(&mut self, column: u32) -> &mut V {
-        let index = self.place(column);
-        &mut self.values[index]
+    fn part(self, places: Range<usize>) -> Self {
+        Self(&self.0[places])
     }
 
     #[inline(always)]
-    fn place(&mut self, column: u32) -> usize {
-        let place = &mut self.places[column as usize];
-        let known = place.wrapping_sub(self.base) as usize;
-        let new = known >= self.len;
-        let index = if new { self.len } else { known };
-        *place = self.base + index as u32;
-        self.len += usize::from(new);
-        self.columns[index] = column;
-        let value = &mut self.values[index];
-        *value = if new { V::default() } else { *value };
-        index
+    fn at(self, place: usize) -> T::Arith {
+        self.0[place].load()
     }
+
+    #[inline(always)]
+    fn add_to(self, sum: &mut T::Arith, factor: T::Arith, place: usize) {
+        *sum += factor * self.0[place].load();
+    }
+}
+
+/// None, where only positions matter.
+#[derive(Clone, Copy)]
+pub(super) struct Positions;
+
+impl Numbers<()> for Positions {
+    #[inline(always)]
+    fn part(self, _places: Range<usize>) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn at(self, _place: usize) {}
+
+    #[inline(always)]
+    fn add_to(self, _sum: &mut (), _factor: (), _place: usize) {}
 }
 
 /// A row of few columns with their sums, always in order: a search from the end is quicker than a
@@ -201,7 +233,9 @@ mod tests {
             }
             assert_eq!(row.entries().0, [4, 0]);
             let sums = [2.0, 4.0].map(|sum| sum * f64::from(round));
-            assert!(row.sorted().eq([(0, sums[0]), (4, sums[1])]));
+            let (columns, sum) = row.sorted();
+            assert_eq!(columns, [0, 4]);
+            assert_eq!([sum(0), sum(4)], sums);
         }
     }
 
@@ -215,7 +249,8 @@ mod tests {
             row.start(&host, 3, 3).unwrap();
             *row.sum(2) += 1.0;
             *row.sum(1) += 1.0;
-            assert!(row.sorted().eq([(1, 1.0), (2, 1.0)]));
+            let (columns, sum) = row.sorted();
+            assert_eq!((columns, sum(1), sum(2)), (&[1, 2][..], 1.0, 1.0));
         }
     }
 }

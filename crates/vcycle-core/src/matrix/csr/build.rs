@@ -57,8 +57,17 @@ impl<V: Value> Rows<V> {
     }
 
     /// Makes room for more entries of the current row.
-    #[inline]
+    #[inline(always)]
     pub fn reserve(&mut self, executor: &Executor, entries: usize) -> Result<()> {
+        let room = self.columns.capacity() - self.columns.len();
+        match entries <= room.min(self.values.capacity() - self.values.len()) {
+            true => Ok(()),
+            false => self.grow(executor, entries),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, executor: &Executor, entries: usize) -> Result<()> {
         let columns = self.columns.try_reserve(entries);
         columns
             .and_then(|()| self.values.try_reserve(entries))
@@ -66,27 +75,40 @@ impl<V: Value> Rows<V> {
     }
 
     /// Appends entries to the current row.
+    #[inline(always)]
     pub fn append(&mut self, executor: &Executor, (columns, values): (&[u32], &[V])) -> Result<()> {
-        self.reserve(executor, columns.len())?;
-        self.columns.extend_from_slice(columns);
-        self.values.extend_from_slice(values);
-        Ok(())
+        let count = columns.len().min(values.len());
+        self.append_kept(executor, count, |at| (true, columns[at], values[at]))
     }
 
-    /// Appends those of at most so many entries that are to be kept.
-    /// Which these are is as good as random, so that there is no branch on it.
+    /// Appends the entries in some columns.
+    #[inline(always)]
+    pub fn append_by(
+        &mut self,
+        executor: &Executor,
+        columns: &[u32],
+        value: impl Fn(u32) -> V,
+    ) -> Result<()> {
+        let entry = |at: usize| (true, columns[at], value(columns[at]));
+        self.append_kept(executor, columns.len(), entry)
+    }
+
+    /// Appends those of `count` entries that are to be kept: `entry(at)` says whether it is, its column and
+    /// its value. Which these are is as good as random, so that there is no branch on it.
+    #[inline(always)]
     pub fn append_kept(
         &mut self,
         executor: &Executor,
-        most: usize,
-        entries: impl Iterator<Item = (bool, u32, V)>,
+        count: usize,
+        entry: impl Fn(usize) -> (bool, u32, V),
     ) -> Result<()> {
         let first = self.columns.len();
-        self.reserve(executor, most + 1)?;
-        let columns = self.columns.spare_capacity_mut();
-        let values = self.values.spare_capacity_mut();
+        self.reserve(executor, count + 1)?;
+        let columns = &mut self.columns.spare_capacity_mut()[..count + 1];
+        let values = &mut self.values.spare_capacity_mut()[..count + 1];
         let mut kept = 0;
-        for (keep, column, value) in entries {
+        for at in 0..count {
+            let (keep, column, value) = entry(at);
             columns[kept].write(column);
             values[kept].write(value);
             kept += usize::from(keep);
@@ -100,11 +122,13 @@ impl<V: Value> Rows<V> {
     }
 
     /// An entry more of the row that is being made; columns increase.
+    #[inline]
     pub fn push(&mut self, column: u32, value: V) {
         self.columns.push(column);
         self.values.push(value);
     }
 
+    #[inline]
     fn end_row(&mut self) {
         self.ends.push(self.columns.len());
     }
@@ -208,12 +232,8 @@ impl<V: Value> Rows<V> {
         for (offset, end) in offsets.iter_mut().zip(&self.ends) {
             offset.write(start + end);
         }
-        for (to, &column) in columns.iter_mut().zip(&self.columns) {
-            to.write(column);
-        }
-        for (to, &value) in values.iter_mut().zip(&self.values) {
-            to.write(value);
-        }
+        columns.write_copy_of_slice(&self.columns);
+        values.write_copy_of_slice(&self.values);
     }
 }
 

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use super::accumulator::Accumulator;
+use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
-use super::spgemm::{balance_by_flops, check_pattern, check_product, row_flops};
+use super::spgemm::{balance_products, check_pattern, check_product, longest_row};
 use super::{Csr, Pattern, SpGemm};
 use crate::error::Result;
 use crate::linop::Size;
@@ -59,8 +59,8 @@ impl Galerkin {
         if let Some(single) = products::has_single_entries(p)? {
             return Self::on_device(single, r, a, p);
         }
-        let pieces = balance_by_flops(r, a)?;
-        let nothing = (|(): &mut (), _, _| (), |(): &mut (), (), _| ());
+        let pieces = balance_products(r, a);
+        let nothing = (Positions, Positions, Positions);
         let arrays = rows_of_product((r, a, p), &pieces, nothing, |()| ())?;
         Ok(Self {
             coarse: arrays.into_pattern(r.executor(), size),
@@ -142,7 +142,8 @@ impl Galerkin {
             return Ok(());
         }
         self.check_factors(r, a, p)?;
-        let (left, right) = arithmetic(r, a, p);
+        let values = numbers(r, a, p);
+        let longest = longest_row(&self.a);
         fill_rows_with(
             self.coarse.executor(),
             self.coarse.offsets(),
@@ -150,9 +151,9 @@ impl Galerkin {
             coarse.values_mut(),
             ProductRows::new,
             |scratch, row, out| {
-                scratch.multiply_left((&self.r, &self.a), row, &left)?;
+                scratch.multiply_left((&self.r, &self.a), row, longest, (values.0, values.1))?;
                 scratch.row.follow(&self.coarse, row)?;
-                scratch.multiply_right(&self.p, &right);
+                scratch.multiply_right(&self.p, values.2);
                 for (out, &sum) in out.iter_mut().zip(scratch.row.entries().1) {
                     *out = T::store(sum);
                 }
@@ -178,8 +179,8 @@ pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>>
     if let Some(product) = products::galerkin(r, a, p)? {
         return Ok(product);
     }
-    let pieces = balance_by_flops(patterns.0, patterns.1)?;
-    let arrays = rows_of_product(patterns, &pieces, arithmetic(r, a, p), T::store)?;
+    let pieces = balance_products(patterns.0, patterns.1);
+    let arrays = rows_of_product(patterns, &pieces, numbers(r, a, p), T::store)?;
     Ok(arrays.into_csr(r.executor(), size))
 }
 
@@ -189,45 +190,31 @@ fn check(r: &Pattern, a: &Pattern, p: &Pattern) -> Result<Size> {
     Ok(Size::new(r.size().rows, p.size().cols))
 }
 
-/// What is added to a sum of `R A` at places of `R` and `A`, and to one of `(R A) P` for a sum of
-/// `R A` and a place of `P`.
-#[allow(clippy::type_complexity)] // opaque types have no other name
-fn arithmetic<T: Scalar>(
-    r: &Csr<T>,
-    a: &Csr<T>,
-    p: &Csr<T>,
-) -> (
-    impl Fn(&mut T::Arith, usize, usize) + Sync + Send,
-    impl Fn(&mut T::Arith, T::Arith, usize) + Sync + Send,
-) {
-    let (r, a, p) = (r.values(), a.values(), p.values());
-    (
-        |sum: &mut T::Arith, i, k| *sum += r[i].load() * a[k].load(),
-        |sum: &mut T::Arith, left, k| *sum += left * p[k].load(),
-    )
+/// The values of the factors.
+fn numbers<'a, T: Scalar>(
+    r: &'a Csr<T>,
+    a: &'a Csr<T>,
+    p: &'a Csr<T>,
+) -> (Values<'a, T>, Values<'a, T>, Values<'a, T>) {
+    (Values(r.values()), Values(a.values()), Values(p.values()))
 }
 
 /// The rows of `R A P`, each sum turned into an entry by `finish`.
 fn rows_of_product<V: Value, W: Value>(
     (r, a, p): (&Pattern, &Pattern, &Pattern),
     pieces: &[usize],
-    (left, right): (
-        impl Fn(&mut V, usize, usize) + Sync + Send,
-        impl Fn(&mut V, V, usize) + Sync + Send,
-    ),
+    (of_r, of_a, of_p): (impl Numbers<V>, impl Numbers<V>, impl Numbers<V>),
     finish: impl Fn(V) -> W + Sync + Send,
 ) -> Result<Arrays<W>> {
-    let executor = r.executor();
+    let (executor, cols) = (r.executor(), p.size().cols);
+    let (longest, longest_right) = (longest_row(a), longest_row(p));
     let fill = |scratch: &mut ProductRows<V>, row: usize, rows: &mut Rows<W>| {
-        scratch.multiply_left((r, a), row, &left)?;
-        let most = scratch.right_flops(p);
-        scratch.row.start(executor, p.size().cols, most)?;
-        scratch.multiply_right(p, &right);
-        rows.reserve(executor, scratch.row.entries().0.len())?;
-        for (column, value) in scratch.row.sorted() {
-            rows.push(column, finish(value));
-        }
-        Ok(())
+        scratch.multiply_left((r, a), row, longest, (of_r, of_a))?;
+        let most = scratch.left.entries().0.len().saturating_mul(longest_right);
+        scratch.row.start(executor, cols, most)?;
+        scratch.multiply_right(p, of_p);
+        let (columns, sum) = scratch.row.sorted();
+        rows.append_by(executor, columns, |column| finish(sum(column)))
     };
     let bytes = r.bytes() + a.bytes() + p.bytes();
     build(executor, pieces, bytes, ProductRows::new, fill)
@@ -247,38 +234,31 @@ impl<V: Value> ProductRows<V> {
         }
     }
 
-    /// Row `row` of `R A`.
+    /// Row `row` of `R A`; `longest` is the length of the longest row of `A`.
+    #[inline(always)]
     fn multiply_left(
         &mut self,
         (r, a): (&Pattern, &Pattern),
         row: usize,
-        combine: impl Fn(&mut V, usize, usize),
+        longest: usize,
+        numbers: (impl Numbers<V>, impl Numbers<V>),
     ) -> Result<()> {
-        let most = row_flops(r, a, row);
+        let most = r.range(row).len().saturating_mul(longest);
         self.left.start(r.executor(), a.size().cols, most)?;
-        self.left.multiply_row((r, a), row, combine);
+        self.left.multiply_row((r, a), row, numbers);
         Ok(())
     }
 
-    /// Multiplications of that row with `P`.
-    fn right_flops(&self, p: &Pattern) -> usize {
-        let (columns, offsets) = (self.left.entries().0, p.offsets());
-        let length = |&k: &u32| offsets[k as usize + 1] - offsets[k as usize];
-        columns.iter().map(length).sum()
-    }
-
     /// Adds that row times `P`.
-    fn multiply_right(&mut self, p: &Pattern, combine: impl Fn(&mut V, V, usize)) {
+    #[inline(always)]
+    fn multiply_right(&mut self, p: &Pattern, numbers: impl Numbers<V>) {
         let (offsets, outer) = (p.offsets(), p.columns());
         let (columns, sums) = self.left.entries();
-        self.row.with(|row| {
-            for (&k, &sum) in columns.iter().zip(sums) {
-                let places = offsets[k as usize]..offsets[k as usize + 1];
-                for (place, &column) in places.clone().zip(&outer[places]) {
-                    combine(row.sum(column), sum, place);
-                }
-            }
-        });
+        for (at, &k) in columns.iter().enumerate() {
+            let places = offsets[k as usize]..offsets[k as usize + 1];
+            let row = &outer[places.clone()];
+            self.row.add_row(row, numbers.part(places), sums[at]);
+        }
     }
 }
 

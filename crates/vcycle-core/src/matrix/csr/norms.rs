@@ -17,6 +17,7 @@ pub(super) fn modulus<T: Scalar>(value: T) -> f64 {
 }
 
 /// The larger one, or NaN if one of them is.
+#[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
 }
@@ -36,12 +37,8 @@ fn largest<T: Scalar>(values: &[T]) -> f64 {
 
 /// The absolute value of the diagonal entry among those of a row; zero where there is none.
 fn pivot<T: Scalar>((columns, values): (&[u32], &[T]), row: usize) -> f64 {
-    let entries = columns.iter().zip(values);
-    let of_entry = |(&column, &value): (&u32, &T)| match column as usize == row {
-        true => modulus(value),
-        false => 0.0,
-    };
-    entries.map(of_entry).fold(0.0, larger)
+    let at = columns.iter().position(|&column| column as usize == row);
+    at.map_or(0.0, |at| modulus(values[at]))
 }
 
 impl<T: Scalar> Csr<T> {

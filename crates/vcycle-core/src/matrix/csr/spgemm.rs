@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::accumulator::Accumulator;
+use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::{Csr, Pattern};
 use crate::cut::balance;
@@ -37,14 +37,9 @@ impl<T: Scalar> Csr<T> {
         if let Some(product) = products::multiply(self, b)? {
             return Ok(product);
         }
-        let pieces = balance_by_flops(&self.pattern, &b.pattern)?;
-        let (left, right) = (self.values(), b.values());
-        let arrays = rows_of_product(
-            (&self.pattern, &b.pattern),
-            &pieces,
-            |sum: &mut T::Arith, l, r| *sum += left[l].load() * right[r].load(),
-            T::store,
-        )?;
+        let pieces = balance_products(&self.pattern, &b.pattern);
+        let values = (Values(self.values()), Values(b.values()));
+        let arrays = rows_of_product((&self.pattern, &b.pattern), &pieces, values, T::store)?;
         Ok(arrays.into_csr(self.executor(), size))
     }
 }
@@ -85,8 +80,8 @@ impl SpGemm {
                 pieces: Vec::new(),
             });
         }
-        let pieces = balance_by_flops(a, b)?;
-        let arrays = rows_of_product((a, b), &pieces, |(): &mut (), _, _| (), |()| ())?;
+        let pieces = balance_products(a, b);
+        let arrays = rows_of_product((a, b), &pieces, (Positions, Positions), |()| ())?;
         Ok(Self {
             c: arrays.into_pattern(a.executor(), size),
             a: Arc::clone(a),
@@ -129,7 +124,7 @@ impl SpGemm {
             return Ok(());
         }
         self.check_factors(a, b)?;
-        let (left, right) = (a.values(), b.values());
+        let values = (Values(a.values()), Values(b.values()));
         fill_rows_with(
             self.c.executor(),
             self.c.offsets(),
@@ -138,9 +133,7 @@ impl SpGemm {
             Accumulator::<T::Arith>::default,
             |sums, row, out| {
                 sums.follow(&self.c, row)?;
-                sums.multiply_row((&self.a, &self.b), row, |sum, l, r| {
-                    *sum += left[l].load() * right[r].load();
-                });
+                sums.multiply_row((&self.a, &self.b), row, values);
                 for (out, &sum) in out.iter_mut().zip(sums.entries().1) {
                     *out = T::store(sum);
                 }
@@ -177,54 +170,43 @@ pub(super) fn check_pattern(which: &str, expected: &Pattern, found: &Pattern) ->
     })
 }
 
-/// Multiplications for row `row` of `A B`.
-pub(super) fn row_flops(a: &Pattern, b: &Pattern, row: usize) -> usize {
-    let (columns, offsets) = (&a.columns()[a.range(row)], b.offsets());
-    let length = |&k: &u32| offsets[k as usize + 1] - offsets[k as usize];
-    columns.iter().map(length).sum()
+/// Bounds of row ranges of `A B` with about equal numbers of multiplications, if the rows of `B` are about
+/// equal.
+pub(super) fn balance_products(a: &Pattern, b: &Pattern) -> Vec<usize> {
+    let mean = b.nonzeros().div_ceil(b.size().rows.max(1)).max(1);
+    let offsets = a.offsets();
+    balance(a.size().rows, |row| {
+        offsets[row].saturating_mul(mean).saturating_add(row)
+    })
 }
 
-/// Bounds of row ranges with about equal numbers of multiplications.
-pub(super) fn balance_by_flops(a: &Pattern, b: &Pattern) -> Result<Vec<usize>> {
-    let executor = a.executor();
-    let mut flops = zeroed::<usize>(executor, a.size().rows + 1)?;
-    let ranges = super::build::ranges(a.pieces());
-    let lengths = ranges.iter().map(|rows| rows.len());
-    let parts = crate::executor::cut(&mut flops[1..], lengths);
-    let tasks = ranges.iter().cloned().zip(parts).collect();
-    executor.run(
-        a.bytes(),
-        tasks,
-        |(rows, out): (std::ops::Range<usize>, &mut [usize])| {
-            for (row, out) in rows.zip(out) {
-                *out = row_flops(a, b, row);
-            }
-        },
-    );
-    for row in 0..a.size().rows {
-        flops[row + 1] = flops[row + 1].saturating_add(flops[row]);
-    }
-    Ok(balance(a.size().rows, |row| flops[row].saturating_add(row)))
+/// The most entries that a row has.
+pub(super) fn longest_row(pattern: &Pattern) -> usize {
+    let offsets = pattern.offsets();
+    let longest = |rows: std::ops::Range<usize>| {
+        rows.fold(0, |most, row| most.max(offsets[row + 1] - offsets[row]))
+    };
+    let ranges = super::build::ranges(pattern.pieces());
+    let parts = pattern
+        .executor()
+        .run(size_of_val(offsets), ranges, longest);
+    parts.into_iter().max().unwrap_or(0)
 }
 
-/// The rows of `A B`: `combine(sum, place in A, place in B)` for every product, `finish(sum)` for
-/// every entry.
+/// The rows of `A B`, each sum turned into an entry by `finish`.
 fn rows_of_product<V: Value, W: Value>(
     (a, b): (&Pattern, &Pattern),
     pieces: &[usize],
-    combine: impl Fn(&mut V, usize, usize) + Sync + Send,
+    (left, right): (impl Numbers<V>, impl Numbers<V>),
     finish: impl Fn(V) -> W + Sync + Send,
 ) -> Result<Arrays<W>> {
-    let executor = a.executor();
+    let (executor, longest) = (a.executor(), longest_row(b));
     let row_of = |sums: &mut Accumulator<V>, row: usize, rows: &mut Rows<W>| {
-        let most = row_flops(a, b, row);
+        let most = a.range(row).len().saturating_mul(longest);
         sums.start(executor, b.size().cols, most)?;
-        sums.multiply_row((a, b), row, &combine);
-        rows.reserve(executor, sums.entries().0.len())?;
-        for (column, value) in sums.sorted() {
-            rows.push(column, finish(value));
-        }
-        Ok(())
+        sums.multiply_row((a, b), row, (left, right));
+        let (columns, sum) = sums.sorted();
+        rows.append_by(executor, columns, |column| finish(sum(column)))
     };
     let bytes = a.bytes() + b.bytes();
     build(executor, pieces, bytes, Accumulator::default, row_of)
@@ -240,22 +222,19 @@ impl<V: Value> Accumulator<V> {
     }
 
     /// Adds row `row` of `A B`.
+    #[inline(always)]
     pub(super) fn multiply_row(
         &mut self,
         (a, b): (&Pattern, &Pattern),
         row: usize,
-        combine: impl Fn(&mut V, usize, usize),
+        (left, right): (impl Numbers<V>, impl Numbers<V>),
     ) {
         let (inner, outer, offsets) = (a.columns(), b.columns(), b.offsets());
-        self.with(|sums| {
-            for left in a.range(row) {
-                let k = inner[left] as usize;
-                let places = offsets[k]..offsets[k + 1];
-                for (right, &column) in places.clone().zip(&outer[places]) {
-                    combine(sums.sum(column), left, right);
-                }
-            }
-        });
+        for at in a.range(row) {
+            let k = inner[at] as usize;
+            let places = offsets[k]..offsets[k + 1];
+            self.add_row(&outer[places.clone()], right.part(places), left.at(at));
+        }
     }
 }
 

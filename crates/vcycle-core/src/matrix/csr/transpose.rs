@@ -114,60 +114,56 @@ fn transposed<V: Value>(
     };
     arrays.offsets[size.cols] = pattern.nonzeros();
     if executor.threads() == 1 || pattern.nonzeros() < SERIAL_ENTRIES {
-        let Arrays {
-            offsets,
-            columns,
-            values: out,
-        } = &mut arrays;
-        let entries = entries(pattern, values, 0..size.rows, &map);
-        sort_by_column(entries, 0, 0, &mut offsets[..size.cols], columns, out);
+        sort_by_column(pattern, values, map, &mut arrays);
     } else {
         sort_in_buckets(executor, pattern, values, map, &mut arrays);
     }
     Ok(arrays)
 }
 
-fn entries<V: Value>(
-    pattern: &Pattern,
-    values: &[V],
-    rows: Range<usize>,
-    map: &(impl Fn(V) -> V + Sync),
-) -> impl Iterator<Item = Coordinates<V>> + Clone {
-    let columns = pattern.columns();
-    rows.flat_map(move |row| {
-        pattern.range(row).map(move |place| Coordinates {
-            column: columns[place],
-            row: row as u32,
-            value: map(values[place]),
-        })
-    })
+/// `visit(row, place)` for the entries of some rows, one after the other. Loops over places: what goes over several
+/// slices at once, or is made of iterators within iterators, takes several times as long.
+#[inline(always)]
+fn for_each_entry(pattern: &Pattern, rows: Range<usize>, mut visit: impl FnMut(u32, usize)) {
+    let offsets = pattern.offsets();
+    for row in rows {
+        for place in offsets[row]..offsets[row + 1] {
+            visit(row as u32, place);
+        }
+    }
 }
 
-/// Counting sort of entries with columns `first..first + offsets.len()` that come with increasing
-/// rows. `base` is the place of the first of them in the whole matrix.
+/// Counting sort of all entries.
 fn sort_by_column<V: Value>(
-    entries: impl Iterator<Item = Coordinates<V>> + Clone,
-    first: usize,
-    base: usize,
-    offsets: &mut [usize],
-    rows: &mut [u32],
-    values: &mut [V],
+    pattern: &Pattern,
+    values: &[V],
+    map: impl Fn(V) -> V,
+    out: &mut Arrays<V>,
 ) {
-    // `for_each`: a `for` loop over nested ranges is several times slower.
-    entries
-        .clone()
-        .for_each(|entry| offsets[entry.column as usize - first] += 1);
-    let mut next = 0;
-    for offset in offsets.iter_mut() {
-        next += std::mem::replace(offset, next);
-    }
-    entries.for_each(|entry| {
-        let place = &mut offsets[entry.column as usize - first];
-        rows[*place] = entry.row;
-        values[*place] = entry.value;
-        *place += 1;
+    let (size, columns) = (pattern.size(), pattern.columns());
+    let offsets = &mut out.offsets[..size.cols];
+    columns.iter().for_each(|&c| offsets[c as usize] += 1);
+    begin_columns(offsets);
+    for_each_entry(pattern, 0..size.rows, |row, place| {
+        let next = &mut offsets[columns[place] as usize];
+        out.columns[*next] = row;
+        out.values[*next] = map(values[place]);
+        *next += 1;
     });
-    // Every offset has moved to the end of its column, the start of the next.
+    end_columns(offsets, 0);
+}
+
+/// Turns the number of entries of every column into the place of its first.
+fn begin_columns(counts: &mut [usize]) {
+    let mut next = 0;
+    for count in counts {
+        next += std::mem::replace(count, next);
+    }
+}
+
+/// Every offset has moved to the end of its column, the start of the next; `base` is the place of the first column in
+/// the whole matrix.
+fn end_columns(offsets: &mut [usize], base: usize) {
     let mut start = base;
     for offset in offsets {
         start = std::mem::replace(offset, start) + base;
@@ -183,29 +179,30 @@ struct Bucketed<V> {
 
 impl<V: Value> Bucketed<V> {
     fn new(
-        entries: impl Iterator<Item = Coordinates<V>> + Clone,
-        len: usize,
-        shift: u32,
-        buckets: usize,
+        pattern: &Pattern,
+        values: &[V],
+        rows: Range<usize>,
+        map: impl Fn(V) -> V,
+        (shift, buckets): (u32, usize),
     ) -> Self {
+        let columns = pattern.columns();
+        let places = pattern.offsets()[rows.start]..pattern.offsets()[rows.end];
         let mut next = vec![0; buckets + 1];
-        entries
-            .clone()
-            .for_each(|entry| next[(entry.column >> shift) as usize + 1] += 1);
+        for &column in &columns[places.clone()] {
+            next[(column >> shift) as usize + 1] += 1;
+        }
         for bucket in 0..buckets {
             next[bucket + 1] += next[bucket];
         }
         let starts = next.clone();
-        let mut grouped = vec![Coordinates::default(); len];
-        entries.for_each(|entry| {
-            let place = &mut next[(entry.column >> shift) as usize];
-            grouped[*place] = entry;
-            *place += 1;
+        let mut entries = vec![Coordinates::default(); places.len()];
+        for_each_entry(pattern, rows, |row, place| {
+            let (column, value) = (columns[place], map(values[place]));
+            let to = &mut next[(column >> shift) as usize];
+            entries[*to] = Coordinates { column, row, value };
+            *to += 1;
         });
-        Self {
-            entries: grouped,
-            starts,
-        }
+        Self { entries, starts }
     }
 
     fn bucket(&self, bucket: usize) -> &[Coordinates<V>] {
@@ -228,8 +225,7 @@ fn sort_in_buckets<V: Value>(
     let shift = width.next_power_of_two().ilog2();
     let buckets = cols.div_ceil(1 << shift);
     let blocks = executor.run(bytes, row_blocks(pattern), |rows| {
-        let len = pattern.offsets()[rows.end] - pattern.offsets()[rows.start];
-        Bucketed::new(entries(pattern, values, rows, &map), len, shift, buckets)
+        Bucketed::new(pattern, values, rows, &map, (shift, buckets))
     });
     let lengths: Vec<usize> = (0..buckets)
         .map(|bucket| blocks.iter().map(|block| block.bucket(bucket).len()).sum())
@@ -250,8 +246,21 @@ fn sort_in_buckets<V: Value>(
         bytes,
         tasks,
         |((((bucket, base), offsets), rows), values): (_, &mut [V])| {
-            let entries = blocks.iter().flat_map(|b| b.bucket(bucket)).copied();
-            sort_by_column(entries, bucket << shift, base, offsets, rows, values);
+            let first = bucket << shift;
+            for block in &blocks {
+                let entries = block.bucket(bucket).iter();
+                entries.for_each(|entry| offsets[entry.column as usize - first] += 1);
+            }
+            begin_columns(offsets);
+            for block in &blocks {
+                for entry in block.bucket(bucket) {
+                    let next = &mut offsets[entry.column as usize - first];
+                    rows[*next] = entry.row;
+                    values[*next] = entry.value;
+                    *next += 1;
+                }
+            }
+            end_columns(offsets, base);
         },
     );
 }

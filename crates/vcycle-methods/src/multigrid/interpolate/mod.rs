@@ -53,6 +53,7 @@ pub use hybrid::hybrid;
 pub use kind::Interpolation;
 pub(in crate::multigrid) use registration::InterpolationMethod;
 pub use registration::{CoarseLevel, Interpolate, InterpolationRegistration};
+pub(in crate::multigrid) use smoothed::smoothed_by_radius;
 pub use smoothed::{smoothed, spectral_radius};
 pub use tentative::tentative;
 pub use truncation::{Truncation, truncate};

@@ -33,11 +33,7 @@ pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
         }
         return radius_by(|steps| matrix.power_method(steps), matrix.bound());
     }
-    let mut inverse = nonzero_diagonal(a)?;
-    inverse.iter_mut().for_each(|entry| *entry = 1.0 / *entry);
-    let inverse = Vector::from_column(a.executor(), inverse);
-    let bound = row_sum_bound(a)?;
-    radius_of::<f64>(a, &inverse, bound, &Workspace::new())
+    FilteredMatrix::new(a, None)?.radius()
 }
 
 /// The same for a matrix of a device with a layout for products, which take less time than rows do.
@@ -121,22 +117,28 @@ pub fn smoothed(
         let bound = filter.map(|_| matrix.bound());
         return matrix.smoothed(tentative, damping(omega, radius, bound)?);
     }
-    let kept = FilteredMatrix::new(a, filter.map(Arc::as_ref))?;
-    let factor = damping(omega, radius, filter.map(|_| kept.bound))?;
-    let blocks = match filter {
-        None => in_blocks(a, tentative, block),
-        Some(_) => None,
-    };
-    let Some((blocks, wide)) = blocks else {
-        return kept.product(tentative, factor);
-    };
-    let factors: Vec<f64> = kept
-        .pivots
-        .iter()
-        .map(|pivot| -factor / pivot.own)
-        .collect();
-    let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
-    tentative.add(1.0, 1.0, &correction)
+    FilteredMatrix::new(a, filter.map(Arc::as_ref))?.smoothed(tentative, (omega, radius), block)
+}
+
+/// [`smoothed`] with the [`spectral_radius`], which comes with it: without a filter both take what one pass over
+/// the matrix finds.
+pub(in crate::multigrid) fn smoothed_by_radius(
+    a: &Csr<f64>,
+    tentative: &Csr<f64>,
+    omega: f64,
+    filter: Option<&Arc<Pattern>>,
+    block: Size,
+) -> Result<(Csr<f64>, f64)> {
+    check_square(a as &dyn LinOp<f64>, COMPONENT)?;
+    check_product(a.pattern(), tentative.pattern())?;
+    if filter.is_some() || a.executor().is_device() {
+        let radius = spectral_radius(a)?;
+        let p = smoothed(a, tentative, (omega, radius), filter, block)?;
+        return Ok((p, radius));
+    }
+    let kept = FilteredMatrix::new(a, None)?;
+    let radius = kept.radius()?;
+    Ok((kept.smoothed(tentative, (omega, radius), block)?, radius))
 }
 
 /// `omega` over the spectral radius, which a bound may be less than.
@@ -193,6 +195,34 @@ impl<'a> FilteredMatrix<'a> {
         }
     }
 
+    /// The estimate of the spectral radius of `D^-1 A`; without a filter.
+    fn radius(&self) -> Result<f64> {
+        let inverse = self.a.map_rows(|| (), |(), row| 1.0 / self.pivots[row].own);
+        let inverse = Vector::from_column(self.a.executor(), inverse);
+        radius_of::<f64>(self.a, &inverse, self.bound, &Workspace::new())
+    }
+
+    /// `(I - omega/radius D^-1 A_F) T`, formed by blocks if they are larger than an entry.
+    fn smoothed(
+        &self,
+        tentative: &Csr<f64>,
+        (omega, radius): (f64, f64),
+        block: Size,
+    ) -> Result<Csr<f64>> {
+        let factor = damping(omega, radius, self.filter.map(|_| self.bound))?;
+        let blocks = match self.filter {
+            None => in_blocks(self.a, tentative, block),
+            Some(_) => None,
+        };
+        let Some((blocks, wide)) = blocks else {
+            return self.product(tentative, factor);
+        };
+        let pivots = self.pivots.iter();
+        let factors: Vec<f64> = pivots.map(|pivot| -factor / pivot.own).collect();
+        let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
+        tentative.add(1.0, 1.0, &correction)
+    }
+
     /// `(I - factor D^-1 A_F) T`.
     fn product(&self, tentative: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
         let size = check_product(self.a.pattern(), tentative.pattern())?;
@@ -223,9 +253,8 @@ impl<'a> FilteredMatrix<'a> {
                     *sums.sum(column) += weight * value;
                 }
             });
-            out.reserve(executor, sums.entries().0.len())?;
-            sums.sorted().for_each(|(c, v)| out.push(c, v));
-            Ok(())
+            let (columns, sum) = sums.sorted();
+            out.append_by(executor, columns, sum)
         };
         let pieces = self.a.pattern().pieces();
         let arrays = build(executor, pieces, self.a.bytes(), Default::default, fill)?;
@@ -253,26 +282,27 @@ impl<'a> KeptRows<'a> {
     #[inline(always)]
     fn for_each(&self, row: usize, mut visit: impl FnMut(usize, f64)) -> f64 {
         let (columns, values) = self.a.row(row);
-        let entries = columns.iter().zip(values);
-        let Some((offsets, strong)) = self.filter else {
-            entries.for_each(|(&column, &value)| visit(column as usize, value));
-            return 0.0;
-        };
-        let mut strong = &strong[offsets[row]..offsets[row + 1]];
-        let mut left_out = 0.0;
-        for (&column, &value) in entries {
-            while strong.first().is_some_and(|&next| next < column) {
-                strong = &strong[1..];
+        // One place that visits: a function that is called in two is not inlined.
+        let all = self.filter.is_none();
+        let strong = self.filter.map_or(&[][..], |(offsets, columns)| {
+            &columns[offsets[row]..offsets[row + 1]]
+        });
+        let (mut next, mut left_out) = (0, 0.0);
+        for (at, &column) in columns.iter().enumerate() {
+            while next < strong.len() && strong[next] < column {
+                next += 1;
             }
-            if column as usize == row || strong.first() == Some(&column) {
-                visit(column as usize, value);
+            let is_strong = all || (next < strong.len() && strong[next] == column);
+            if is_strong || column as usize == row {
+                visit(column as usize, values[at]);
             } else {
-                left_out += value;
+                left_out += values[at];
             }
         }
         left_out
     }
 
+    #[inline(always)]
     fn pivot(&self, row: usize) -> Pivot {
         let (mut own, mut beside) = (0.0, 0.0);
         let left_out = self.for_each(row, |column, value| match column == row {

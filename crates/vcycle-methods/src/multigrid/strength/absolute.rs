@@ -40,10 +40,12 @@ impl Measure for Absolute {
         Some(operations::DeviceMeasure::Absolute)
     }
 
+    #[inline(always)]
     fn reference(&self, a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {
         largest(a, scales, self, row)
     }
 
+    #[inline(always)]
     fn coupling(&self, _scales: &[f64], _row: usize, _column: usize, value: f64) -> f64 {
         value.abs()
     }

@@ -50,6 +50,7 @@ impl Measure for Classical {
         })
     }
 
+    #[inline(always)]
     fn reference(&self, a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {
         let sum = || a.row(row).1.iter().sum::<f64>();
         if self.max_row_sum < 1.0 && sum().abs() > self.max_row_sum * scales[row].abs() {
@@ -58,6 +59,7 @@ impl Measure for Classical {
         largest(a, scales, self, row)
     }
 
+    #[inline(always)]
     fn coupling(&self, scales: &[f64], row: usize, _column: usize, value: f64) -> f64 {
         if scales[row] < 0.0 { value } else { -value }
     }

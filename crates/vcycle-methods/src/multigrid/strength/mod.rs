@@ -156,12 +156,12 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
         let (columns, values) = arrays.row(row);
         let strong = threshold * measure.reference(&arrays, &scales, row);
-        let couplings = columns.iter().zip(values).map(|(&column, &value)| {
-            let coupling = measure.coupling(&scales, row, column as usize, value);
-            let keep = column as usize != row && coupling > 0.0 && coupling >= strong;
+        rows.append_kept(a.executor(), columns.len(), |at| {
+            let column = columns[at];
+            let coupling = measure.coupling(&scales, row, column as usize, values[at]);
+            let keep = (column as usize != row) & (coupling > 0.0) & (coupling >= strong);
             (keep, column, ())
-        });
-        rows.append_kept(a.executor(), columns.len(), couplings)
+        })
     };
     let pieces = a.pattern().pieces();
     let arrays = build(a.executor(), pieces, a.bytes(), || (), fill)?;
@@ -177,6 +177,7 @@ fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
 }
 
 /// `visit(j, size)` for the couplings of row `i` that are not weak in any case.
+#[inline(always)]
 fn for_each_coupling(
     a: &CsrArrays<'_, f64>,
     scales: &[f64],
@@ -185,8 +186,8 @@ fn for_each_coupling(
     mut visit: impl FnMut(u32, f64),
 ) {
     let (columns, values) = a.row(row);
-    for (&column, &value) in columns.iter().zip(values) {
-        let coupling = measure.coupling(scales, row, column as usize, value);
+    for (at, &column) in columns.iter().enumerate() {
+        let coupling = measure.coupling(scales, row, column as usize, values[at]);
         if column as usize != row && coupling > 0.0 {
             visit(column, coupling);
         }
@@ -219,6 +220,7 @@ fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> 
 }
 
 /// The largest coupling of a row.
+#[inline(always)]
 fn largest(a: &CsrArrays<'_, f64>, scales: &[f64], measure: &impl Measure, row: usize) -> f64 {
     let mut largest = 0.0_f64;
     for_each_coupling(a, scales, measure, row, |_, coupling| {

@@ -57,10 +57,12 @@ impl Measure for Mutual {
         Ok(a.map_rows(|| (), scale))
     }
 
+    #[inline(always)]
     fn reference(&self, _a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {
         1.0 / scales[row]
     }
 
+    #[inline(always)]
     fn coupling(&self, scales: &[f64], _row: usize, column: usize, value: f64) -> f64 {
         value.abs() * scales[column]
     }

@@ -53,10 +53,12 @@ impl Measure for Symmetric {
         Ok(diagonal.map(|entry| entry.abs().sqrt()).collect())
     }
 
+    #[inline(always)]
     fn reference(&self, _a: &CsrArrays<'_, f64>, scales: &[f64], row: usize) -> f64 {
         scales[row]
     }
 
+    #[inline(always)]
     fn coupling(&self, scales: &[f64], _row: usize, column: usize, value: f64) -> f64 {
         value.abs() / scales[column]
     }
