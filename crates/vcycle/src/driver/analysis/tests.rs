@@ -292,6 +292,7 @@ fn matrices_of_structures_have_nodes_and_others_have_none() {
         ("LF10", 2),
         ("nos3", 2),
         ("pyamg_bar", 3),
+        ("trilinos_beam", 2),
     ];
     for file in files {
         let path = file.unwrap().path();
