@@ -256,11 +256,11 @@ impl Case<'_> {
     }
 
     /// Whether entries are of very different size, or rows are not dominated by their diagonal, as those of plates, shells and
-    /// high order; of elasticity and of stencils that is known to be harmless.
+    /// high order; of elasticity that is known to be harmless.
     fn looks_ill_conditioned(&self) -> bool {
         let facts = self.facts();
-        let is_familiar = self.has_rigid_bodies() || self.has_stencil();
-        facts.dominant_rows < DOMINANT && !is_familiar || facts.largest > RANGE * facts.smallest
+        facts.dominant_rows < DOMINANT && !self.has_rigid_bodies()
+            || facts.largest > RANGE * facts.smallest
     }
 
     /// Whether that holds but for a few rows, which cost a few iterations more.
