@@ -97,7 +97,7 @@ fn where_too_few_vectors_are_given_they_are_found_and_interpolated() {
     assert_eq!(chosen(&modes), cheap);
     let found = (
         Coarsening::Pmis,
-        "fsai:20".parse().unwrap(),
+        "fsai:4:5".parse().unwrap(),
         "dp".to_owned(),
     );
     assert_eq!(chosen(&NearNullspace::components(3).unwrap()), found);
