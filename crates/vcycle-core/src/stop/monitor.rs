@@ -228,7 +228,7 @@ impl<T: Scalar> Monitor<T> {
         let is_stalled = |column: &Column| self.iteration - column.halved.1 >= self.stalled;
         self.announced
             && self.iteration >= self.next_look
-            && (self.iteration % LOOKS == 0 && self.iteration > 0
+            && (self.iteration.is_multiple_of(LOOKS) && self.iteration > 0
                 || self.columns.iter().filter(going).any(is_stalled))
     }
 
@@ -464,8 +464,8 @@ impl Column {
             return false;
         };
         let (needed, done) = ((self.initial / goal).ln(), (self.initial / self.norm).ln());
-        // Written so that a residual that has not fallen, or is no number, is hopeless.
-        !(done * 2.0 * stop.iterations as f64 > needed * self.iterations as f64)
+        let (most, so_far) = (2.0 * stop.iterations as f64, self.iterations as f64);
+        done.is_nan() || done * most <= needed * so_far
     }
 
     /// Remembers this iteration if it has halved the norm.

@@ -492,10 +492,10 @@ impl<T> Tried<T> {
         match self.rank().cmp(&other.rank()) {
             Ordering::Less => true,
             Ordering::Greater => false,
-            // Written so that any number is better than none.
+            // NaN is larger than any number.
             Ordering::Equal => {
-                !mine.relative_residual.is_nan()
-                    && !(mine.relative_residual >= others.relative_residual)
+                let (mine, others) = (mine.relative_residual.abs(), others.relative_residual.abs());
+                mine.total_cmp(&others) == Ordering::Less
             }
         }
     }

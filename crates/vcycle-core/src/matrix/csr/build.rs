@@ -232,8 +232,12 @@ impl<V: Value> Rows<V> {
         for (offset, end) in offsets.iter_mut().zip(&self.ends) {
             offset.write(start + end);
         }
-        columns.write_copy_of_slice(&self.columns);
-        values.write_copy_of_slice(&self.values);
+        for (place, column) in columns.iter_mut().zip(&self.columns) {
+            place.write(*column);
+        }
+        for (place, value) in values.iter_mut().zip(&self.values) {
+            place.write(*value);
+        }
     }
 }
 

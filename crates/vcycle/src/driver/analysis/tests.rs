@@ -221,11 +221,12 @@ fn nodes_that_lack_unknowns_are_completed() {
     for (a, removed) in [
         (
             a,
-            Box::new(|row: usize| row % 3 == 1 && row / 3 % 5 == 0) as Box<dyn Fn(usize) -> bool>,
+            Box::new(|row: usize| row % 3 == 1 && (row / 3).is_multiple_of(5))
+                as Box<dyn Fn(usize) -> bool>,
         ),
         (
             turned,
-            Box::new(move |row: usize| row / nodes == 1 && row % nodes % 5 == 0),
+            Box::new(move |row: usize| row / nodes == 1 && (row % nodes).is_multiple_of(5)),
         ),
     ] {
         let (a, _) = without(&a, removed);
