@@ -139,31 +139,37 @@ impl Mesh {
         }
     }
 
-    /// `visit` for the tetrahedra of a cell.
-    fn each_element(&self, cell: [usize; 3], mut visit: impl FnMut(Element)) {
-        for path in PATHS {
-            let mut corner = cell;
-            let mut corners = [self.vertices.index(cell); 4];
-            for (step, axis) in path.into_iter().enumerate() {
-                corner[axis] += 1;
-                corners[step + 1] = self.vertices.index(corner);
-            }
-            let [a, b, c, d] = corners.map(|vertex| self.points[vertex]);
-            let (ab, ac, ad) = (minus(b, a), minus(c, a), minus(d, a));
-            let six_volumes = dot(ab, cross(ac, ad));
-            let gradient = |normal: [f64; 3]| normal.map(|along| along / six_volumes);
-            let (b, c, d) = (
-                gradient(cross(ac, ad)),
-                gradient(cross(ad, ab)),
-                gradient(cross(ab, ac)),
-            );
-            let a = [0, 1, 2].map(|axis| -(b[axis] + c[axis] + d[axis]));
-            visit(Element {
-                corners,
-                gradients: [a, b, c, d],
-                volume: six_volumes.abs() / 6.0,
-                coefficient: coefficient(cell, self.contrast),
-            });
+    /// The corners of a tetrahedron of a cell.
+    fn corners(&self, cell: [usize; 3], path: [usize; 3]) -> [usize; 4] {
+        let mut corner = cell;
+        let mut corners = [self.vertices.index(cell); 4];
+        for (step, axis) in path.into_iter().enumerate() {
+            corner[axis] += 1;
+            corners[step + 1] = self.vertices.index(corner);
+        }
+        corners
+    }
+
+    fn element(&self, cell: [usize; 3], corners: [usize; 4]) -> Element {
+        let [a, b, c, d] = corners.map(|vertex| self.points[vertex]);
+        let (ab, ac, ad) = (minus(b, a), minus(c, a), minus(d, a));
+        let six_volumes = dot(ab, cross(ac, ad));
+        let over = |[x, y, z]: [f64; 3]| [x / six_volumes, y / six_volumes, z / six_volumes];
+        let (b, c, d) = (
+            over(cross(ac, ad)),
+            over(cross(ad, ab)),
+            over(cross(ab, ac)),
+        );
+        let a = [
+            -(b[0] + c[0] + d[0]),
+            -(b[1] + c[1] + d[1]),
+            -(b[2] + c[2] + d[2]),
+        ];
+        Element {
+            corners,
+            gradients: [a, b, c, d],
+            volume: six_volumes.abs() / 6.0,
+            coefficient: coefficient(cell, self.contrast),
         }
     }
 
@@ -175,12 +181,12 @@ impl Mesh {
         for k in along(z) {
             for j in along(y) {
                 for i in along(x) {
-                    self.each_element([i, j, k], |element| {
-                        let corner = element.corners.iter().position(|&v| v == vertex);
-                        if let Some(corner) = corner {
-                            visit(&element, corner);
+                    for path in PATHS {
+                        let corners = self.corners([i, j, k], path);
+                        if let Some(corner) = corners.iter().position(|&v| v == vertex) {
+                            visit(&self.element([i, j, k], corners), corner);
                         }
-                    });
+                    }
                 }
             }
         }
@@ -316,11 +322,12 @@ mod tests {
         let mesh = Mesh::new(9, 1.0);
         let (mut volume, mut least) = (0.0, f64::INFINITY);
         let cells = Grid { size: [9; 3] };
-        for cell in 0..cells.points() {
-            mesh.each_element(cells.point(cell), |element| {
+        for cell in (0..cells.points()).map(|cell| cells.point(cell)) {
+            for path in PATHS {
+                let element = mesh.element(cell, mesh.corners(cell, path));
                 volume += element.volume;
                 least = element.volume.min(least);
-            });
+            }
         }
         // One turned over would count twice what it takes from its neighbours.
         assert!((volume - 1.0).abs() < 1e-12);
