@@ -33,7 +33,7 @@ def skfem_elasticity(dimension, refinements, element=None, held=lambda mesh: Non
     element = element or (fem.ElementTriP1() if dimension == 2 else fem.ElementHex1())
     basis = fem.Basis(mesh, fem.ElementVector(element))
     K = fem.asm(linear_elasticity(*lame_parameters(1.0, 0.3)), basis)
-    load = fem.asm(fem.LinearForm(lambda v, w: -v.value[1]), basis)
+    load = fem.asm(fem.LinearForm(lambda v, w: -v[1]), basis)
     removed = basis.get_dofs("left").all()
     sliding = held(basis)
     if sliding is not None:
@@ -80,7 +80,7 @@ def mfem_elasticity(dimension, by_nodes, jump=1.0):
     if dimension == 2:
         mesh = mfem.Mesh.MakeCartesian2D(32, 16, mfem.Element.TRIANGLE, True, 2.0, 1.0)
     else:
-        mesh = mfem.Mesh.MakeCartesian3D(16, 6, 6, mfem.Element.HEXAHEDRON, 2.0, 1.0, 1.0)
+        mesh = mfem.Mesh.MakeCartesian3D(12, 5, 5, mfem.Element.HEXAHEDRON, 2.0, 1.0, 1.0)
     ordering = mfem.Ordering.byNODES if by_nodes else mfem.Ordering.byVDIM
     collection = mfem.H1_FECollection(1, dimension)
     space = mfem.FiniteElementSpace(mesh, collection, dimension, ordering)
@@ -161,7 +161,7 @@ def test_a_pressure_of_either_sign(pressure):
     positive, told = iterations(A, b)
     negative, why = iterations(-A, -b)
     assert positive == negative
-    assert "negative definite" in why and "negative definite" not in told
+    assert "-A x = -b" in why and "-A x = -b" not in told
     assert "unknowns a node" not in told + why
 
 

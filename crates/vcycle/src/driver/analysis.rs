@@ -19,7 +19,7 @@ use crate::vector::{Coefficient, Vector};
 /// A system as the automatic choice solves it.
 ///
 /// Where the solver or the preconditioner is `auto`:
-/// - `A x = b` with a negative definite matrix is solved as `-A x = -b`.
+/// - `A x = b` is solved as `-A x = -b` where every diagonal entry is negative, as those of a negative definite matrix are.
 /// - The unknowns of a node are [found](Nodes::find), or taken from the vectors of the near-nullspace, and
 ///   numbered node by node.
 ///
@@ -31,7 +31,7 @@ use crate::vector::{Coefficient, Vector};
 /// use vcycle::{config::{Analysis, Config, System}, executor::Executor, gallery};
 /// let a = gallery::build("poisson5:8", &Executor::cpu())?.matrix.scale(-1.0)?;
 /// let analysis = Analysis::new(&Config::default(), &System::new(Arc::new(a)))?;
-/// assert!(analysis.messages()[0].starts_with("negative definite"));
+/// assert!(analysis.messages()[0].starts_with("every diagonal entry is negative"));
 /// assert_eq!(analysis.system().matrix.entry(0, 0), Some(4.0));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
@@ -87,13 +87,13 @@ impl<'s, T: Wide> Analysis<'s, T> {
 
     fn look_for_signs(&mut self) -> Result<()> {
         let a = &self.given.matrix;
-        if is_negative_definite(a)? {
+        if is_negative(a)? {
             let minus = System {
                 matrix: Arc::new(a.scale(T::Arith::from_f64(-1.0))?),
                 ..self.given.clone()
             };
             (self.better, self.negated) = (Some(minus), true);
-            let told = "negative definite, if definite at all: solved as -A x = -b";
+            let told = "every diagonal entry is negative: solved as -A x = -b";
             self.messages.push(told.to_owned());
         } else if a.is_at_hand() && a.diagonal_signs().neither > 0 {
             self.messages.extend(a.defects().sentences());
@@ -169,7 +169,7 @@ impl<'s, T: Wide> Analysis<'s, T> {
             solution.x = nodes.scatter(&solution.x)?;
         }
         let indefinite = matches!(solution.outcome.status, Status::Indefinite(_));
-        if !self.automatic && indefinite && is_negative_definite(&self.given.matrix)? {
+        if !self.automatic && indefinite && is_negative(&self.given.matrix)? {
             let why = "every diagonal entry of the matrix is negative: solve -A x = -b, as is done where solver or \
                        preconditioner is `auto`";
             solution.messages.push(why.to_owned());
@@ -189,17 +189,16 @@ fn takes_nodes(config: &Config) -> bool {
     }
 }
 
-/// Whether a matrix is Hermitian and each of its diagonal entries negative.
-fn is_negative_definite<T: Scalar>(a: &Csr<T>) -> Result<bool> {
+/// Whether every diagonal entry is negative.
+fn is_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
     if !begins_negative(a)? {
         return Ok(false);
     }
     if a.is_at_hand() {
-        let all = a.diagonal_signs().negative == a.size().rows;
-        return Ok(all && a.facts().hermitian);
+        return Ok(a.diagonal_signs().negative == a.size().rows);
     }
     let minus = a.scale(T::Arith::from_f64(-1.0))?;
-    Ok(minus.symmetric_and_positive()? == [true, true])
+    Ok(minus.symmetric_and_positive()?[1])
 }
 
 /// Whether the first diagonal entry is negative; of a matrix on a device nothing else is copied.
