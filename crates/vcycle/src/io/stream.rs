@@ -27,7 +27,7 @@ impl MatrixReader {
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File) has the name, the place in the text and the
-    /// [`Problem`](super::Problem); an empty stream is one.
+    /// [`Problem`]; an empty stream is one.
     pub fn read_stream(
         &self,
         name: &str,
