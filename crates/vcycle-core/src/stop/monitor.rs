@@ -239,7 +239,9 @@ impl<T: Scalar> Monitor<T> {
         let iteration = self.iteration;
         self.next_look = iteration + self.stalled.max(iteration).min(LOOKS);
         for (column, &level) in self.columns.iter_mut().zip(levels) {
-            if column.target.is_some() && column.is_rounding::<T>(column.norm, level) {
+            let is_stalled = iteration - column.halved.1 >= self.stalled;
+            let is_over = is_stalled || column.asks_too_much::<T>(level);
+            if is_over && column.is_rounding::<T>(column.norm, level) {
                 column.end(Status::AccuracyLimit, iteration);
             }
         }
@@ -288,9 +290,7 @@ impl<T: Scalar> Monitor<T> {
             _ if !norm.is_finite() => Status::NonFinite,
             _ if state.accepted || state.reached(norm) => Status::Converged,
             Some(Status::Converged) if self.stop.trust_recurrence => Status::Converged,
-            _ if state.target.is_some() && state.is_rounding::<T>(norm, level) => {
-                Status::AccuracyLimit
-            }
+            _ if state.is_rounding::<T>(norm, level) => Status::AccuracyLimit,
             _ if claims && state.target.is_some() => Status::Stagnated,
             Some(status) => status,
             None => Status::Breakdown,
@@ -298,7 +298,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// Whether another start from the true residual may help a column: its recurrence broke
-    /// down, or converged where the residual did not, which is not made of rounding alone.
+    /// down, or converged where the residual did not, unless rounding forbids what is asked for.
     #[doc(hidden)]
     pub fn restartable(&self, column: usize, norm: f64, level: f64) -> bool {
         let state = &self.columns[column];
@@ -308,7 +308,8 @@ impl<T: Scalar> Monitor<T> {
             _ => false,
         };
         let falls_short = state.target.is_some() && !state.accepted && !state.reached(norm);
-        claims && norm.is_finite() && falls_short && !state.is_rounding::<T>(norm, level)
+        let is_over = state.asks_too_much::<T>(level) && state.is_rounding::<T>(norm, level);
+        claims && norm.is_finite() && falls_short && !is_over
     }
 
     /// Lets the restartable columns go on.
@@ -452,8 +453,15 @@ impl Column {
         self.status = ending;
     }
 
+    /// Whether a residual that is to fall is made of rounding, given the level that comes from.
     fn is_rounding<T: Scalar>(&self, norm: f64, level: f64) -> bool {
-        is_rounding::<T>(norm, level, self.scale)
+        self.target.is_some() && is_rounding::<T>(norm, level, self.scale)
+    }
+
+    /// Whether the target is below what the exact solution has, once it is rounded.
+    fn asks_too_much<T: Scalar>(&self, level: f64) -> bool {
+        let least = T::KIND.roundoff() * level;
+        self.target.is_some_and(|target| target < least)
     }
 
     /// Whether, at the speed so far, the limit of iterations would be passed twice over.

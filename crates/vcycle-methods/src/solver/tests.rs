@@ -448,7 +448,7 @@ fn factors_of_an_ill_conditioned_matrix_end_after_few_corrections_with_every_row
     let outcome = solver.solve(&b, &mut x).unwrap();
     assert_eq!(outcome.status, Status::AccuracyLimit, "{outcome}");
     assert!(outcome.iterations <= 3, "{outcome}");
-    assert!(outcome.condition > 1e5, "{outcome}");
+    assert!(outcome.condition > 1e4, "{outcome}");
     let told = outcome.to_string();
     assert!(
         told.contains("backward error") && told.contains("condition number at least"),
