@@ -30,7 +30,8 @@ use crate::vector::{Coefficient, Vector};
 /// use std::sync::Arc;
 /// use vcycle::{config::{Analysis, Config, System}, executor::Executor, gallery};
 /// let a = gallery::build("poisson5:8", &Executor::cpu())?.matrix.scale(-1.0)?;
-/// let analysis = Analysis::new(&Config::default(), &System::new(Arc::new(a)))?;
+/// let system = System::new(Arc::new(a));
+/// let analysis = Analysis::new(&Config::default(), &system)?;
 /// assert!(analysis.messages()[0].starts_with("every diagonal entry is negative"));
 /// assert_eq!(analysis.system().matrix.entry(0, 0), Some(4.0));
 /// # Ok::<(), vcycle::Error>(())
