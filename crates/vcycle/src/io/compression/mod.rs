@@ -85,20 +85,22 @@ fn left_out(format: &'static str, feature: &'static str) -> Problem {
 
 /// A file opened for reading, decompressed.
 pub(super) fn open(path: &Path, compression: Compression) -> Result<(Reader, Meter), Problem> {
+    // A format that was left out is told before a file that is missing.
+    let codec = compression.codec()?;
     let file = File::open(path)?;
     let facts = file.metadata()?;
     let known = (facts.is_file() && compression == Compression::None).then_some(facts.len());
-    decoded(Box::new(file), compression, facts.len(), known)
+    decoded(Box::new(file), &codec, facts.len(), known)
 }
 
 /// A stream whose length nobody knows, decompressed.
 pub(super) fn decode(stream: Reader, compression: Compression) -> Result<(Reader, Meter), Problem> {
-    decoded(stream, compression, 0, None)
+    decoded(stream, &compression.codec()?, 0, None)
 }
 
 fn decoded(
     stream: Reader,
-    compression: Compression,
+    codec: &Codec,
     length: u64,
     text_length: Option<u64>,
 ) -> Result<(Reader, Meter), Problem> {
@@ -108,8 +110,7 @@ fn decoded(
         taken: Arc::default(),
     };
     let taken = Arc::clone(&meter.taken);
-    let decode = compression.codec()?.decode;
-    Ok((decode(Counted { stream, taken })?, meter))
+    Ok(((codec.decode)(Counted { stream, taken })?, meter))
 }
 
 /// How much of a file or stream has been read.
