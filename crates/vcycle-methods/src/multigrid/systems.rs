@@ -144,6 +144,7 @@ impl<'a> View<'a> {
             Systems::Scalar | Systems::Auto => (Cow::Borrowed(a), strength),
         };
         let strength = match strength {
+            Some(measure) if coarsening == Coarsening::Greedy => measure.graph_or_all(&seen)?,
             Some(measure) => measure.graph(&seen)?,
             None => Arc::clone(seen.pattern()),
         };

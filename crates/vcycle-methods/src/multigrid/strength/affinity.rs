@@ -108,12 +108,12 @@ impl Affinity {
             return Err(Error::BadParameter { parameter, reason });
         }
         on_host(a.executor(), AFFINITY);
-        let large = graph(a, &LARGE)?;
+        let large = graph(a, &LARGE, false)?;
         let has_choice = |row: usize| large.range(row).len() > ALONG_A_LINE;
         if self.connections.is_none() && !(0..a.size().rows).any(has_choice) {
             return Ok(large);
         }
-        graph(&self.closeness(a, &large)?, self)
+        graph(&self.closeness(a, &large)?, self, false)
     }
 
     /// `1 / (1 - c_ij)` for the couplings of a graph.

@@ -77,22 +77,31 @@ impl Strength {
     /// not a number, and when memory is short.
     pub fn graph(&self, a: &Csr<f64>) -> Result<Arc<Pattern>> {
         match self {
-            Strength::Auto => graph(a, &Classical::default()),
-            Strength::Classical(measure) => graph(a, measure),
-            Strength::Symmetric(measure) => graph(a, measure),
-            Strength::Absolute(measure) => graph(a, measure),
-            Strength::Mutual(measure) => graph(a, measure),
+            Strength::Auto => graph(a, &Classical::default(), false),
+            Strength::Classical(measure) => graph(a, measure, false),
+            Strength::Symmetric(measure) => graph(a, measure, false),
+            Strength::Absolute(measure) => graph(a, measure, false),
+            Strength::Mutual(measure) => graph(a, measure, false),
             Strength::Affinity(measure) => measure.strong(a),
         }
     }
 }
 
 impl Strength {
+    /// The [`graph`](Self::graph) for coarsenings that pass over the diagonal: the pattern of the matrix itself,
+    /// where every coupling is strong. To write it once more takes as long as to find that out.
+    pub(super) fn graph_or_all(&self, a: &Csr<f64>) -> Result<Arc<Pattern>> {
+        match self {
+            Strength::Mutual(measure) => graph(a, measure, true),
+            other => other.graph(a),
+        }
+    }
+
     /// The couplings for weights that are made of entries: where the strong ones were not told by
     /// theirs, all large ones, of which those are a part.
     pub(super) fn for_weights(&self, a: &Csr<f64>, strong: &Arc<Pattern>) -> Result<Arc<Pattern>> {
         match self {
-            Strength::Affinity(_) => graph(a, &affinity::LARGE),
+            Strength::Affinity(_) => graph(a, &affinity::LARGE, false),
             _ => Ok(Arc::clone(strong)),
         }
     }
@@ -135,7 +144,8 @@ fn check(a: &Csr<f64>, measure: &impl Measure) -> Result<()> {
     not_negative("connections", measure.connections().unwrap_or(0.0))
 }
 
-fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
+/// The strong couplings; or, if the diagonal `may_stay` and all couplings are strong, all entries.
+fn graph(a: &Csr<f64>, measure: &impl Measure, may_stay: bool) -> Result<Arc<Pattern>> {
     check(a, measure)?;
     if let (Some(known), None) = (measure.on_device(), measure.connections()) {
         let threshold = AT_THRESHOLD * measure.threshold();
@@ -152,6 +162,9 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
             Some(mean) => quantile(a, &scales, measure, mean),
             None => measure.threshold(),
         };
+    if may_stay && all_strong(a, measure, &scales, threshold) {
+        return Ok(Arc::clone(a.pattern()));
+    }
     let arrays = a.at_hand();
     let fill = |(): &mut (), row: usize, rows: &mut Rows<()>| {
         let (columns, values) = arrays.row(row);
@@ -166,6 +179,24 @@ fn graph(a: &Csr<f64>, measure: &impl Measure) -> Result<Arc<Pattern>> {
     let pieces = a.pattern().pieces();
     let arrays = build(a.executor(), pieces, a.bytes(), || (), fill)?;
     Ok(arrays.into_pattern(a.executor(), a.size()))
+}
+
+/// Whether every stored coupling is at least `threshold`. Ends at the first one that is weak.
+fn all_strong(a: &Csr<f64>, measure: &impl Measure, scales: &[f64], threshold: f64) -> bool {
+    let arrays = a.at_hand();
+    let is_strong = |row: usize| {
+        let (columns, values) = arrays.row(row);
+        let least = threshold * measure.reference(&arrays, scales, row);
+        let mut weak = 0_u32;
+        for (&column, &value) in columns.iter().zip(values) {
+            let coupling = measure.coupling(scales, row, column as usize, value);
+            let strong = (coupling > 0.0) & (coupling >= least);
+            weak += u32::from(!strong & (column as usize != row));
+        }
+        weak == 0
+    };
+    let parts = a.map_pieces(|mut rows| rows.all(is_strong));
+    parts.into_iter().all(|all| all)
 }
 
 fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
