@@ -3,6 +3,7 @@
 mod components;
 mod format;
 mod inner;
+mod line;
 mod nullspace;
 mod presets;
 mod value;

@@ -128,7 +128,7 @@ fn one_too_many(place: &str, part: &str, positional: &[&str]) -> ConfigError {
 }
 
 /// A number or truth value if the text is one, else the text itself.
-fn literal(text: &str) -> Value {
+pub(super) fn literal(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
         _ => match text

@@ -42,11 +42,49 @@ pub struct Analysis<'s, T> {
     /// What takes its place.
     better: Option<System<T>>,
     automatic: bool,
+    pose: Pose,
+    messages: Vec<String>,
+    time: Duration,
+}
+
+/// How vectors become those of the system that takes the place of the one that was given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pose {
     negated: bool,
     /// How the unknowns are numbered anew.
     nodes: Option<Nodes>,
-    messages: Vec<String>,
-    time: Duration,
+}
+
+impl Pose {
+    /// Whether the unknowns are numbered anew.
+    pub fn renumbers(&self) -> bool {
+        self.nodes.is_some()
+    }
+
+    /// A right-hand side.
+    pub fn right_hand_side<'b, T: Wide>(&self, b: &'b Vector<T>) -> Result<Cow<'b, Vector<T>>> {
+        let mut b = self.guess(b)?;
+        if self.negated {
+            b.to_mut().scale(-Coefficient::one())?;
+        }
+        Ok(b)
+    }
+
+    /// An initial guess.
+    pub fn guess<'x, T: Wide>(&self, x: &'x Vector<T>) -> Result<Cow<'x, Vector<T>>> {
+        Ok(match &self.nodes {
+            None => Cow::Borrowed(x),
+            Some(nodes) => Cow::Owned(nodes.gather(x)?),
+        })
+    }
+
+    /// The solution of the system that was given.
+    pub fn solution<T: Wide>(&self, x: Vector<T>) -> Result<Vector<T>> {
+        match &self.nodes {
+            None => Ok(x),
+            Some(nodes) => nodes.scatter(&x),
+        }
+    }
 }
 
 impl<'s, T: Wide> Analysis<'s, T> {
@@ -60,8 +98,7 @@ impl<'s, T: Wide> Analysis<'s, T> {
             given,
             better: None,
             automatic: config.solver.is_auto() || config.preconditioner.is_auto(),
-            negated: false,
-            nodes: None,
+            pose: Pose::default(),
             messages: Vec::new(),
             time: Duration::ZERO,
         };
@@ -93,7 +130,7 @@ impl<'s, T: Wide> Analysis<'s, T> {
                 matrix: Arc::new(a.scale(T::Arith::from_f64(-1.0))?),
                 ..self.given.clone()
             };
-            (self.better, self.negated) = (Some(minus), true);
+            (self.better, self.pose.negated) = (Some(minus), true);
             let told = "every diagonal entry is negative: solved as -A x = -b";
             self.messages.push(told.to_owned());
         } else if a.is_at_hand() && a.diagonal_signs().neither > 0 {
@@ -143,7 +180,7 @@ impl<'s, T: Wide> Analysis<'s, T> {
         let told = format!("{size} unknowns a node, numbered {numbering}, {source}{added}");
         self.messages.push(told);
         self.better = Some(better);
-        self.nodes = (numbering != Numbering::NodeByNode).then_some(found);
+        self.pose.nodes = (numbering != Numbering::NodeByNode).then_some(found);
         Ok(())
     }
 
@@ -154,21 +191,22 @@ impl<'s, T: Wide> Analysis<'s, T> {
     pub fn right_hand_side<'b>(&self, b: &'b Vector<T>) -> Result<Cow<'b, Vector<T>>> {
         let fitting = Size::new(self.given.matrix.size().rows, b.cols());
         check_size("right-hand side", fitting, b.size())?;
-        let mut b = match &self.nodes {
-            None => Cow::Borrowed(b),
-            Some(nodes) => Cow::Owned(nodes.gather(b)?),
-        };
-        if self.negated {
-            b.to_mut().scale(-Coefficient::one())?;
-        }
-        Ok(b)
+        self.pose.right_hand_side(b)
+    }
+
+    /// How vectors become those of that system.
+    pub(super) fn pose(&self) -> &Pose {
+        &self.pose
+    }
+
+    /// The time it took.
+    pub(super) fn time(&self) -> Duration {
+        self.time
     }
 
     /// The solution of the system that was given.
     pub(super) fn undo(self, mut solution: Solution<T>) -> Result<Solution<T>> {
-        if let Some(nodes) = &self.nodes {
-            solution.x = nodes.scatter(&solution.x)?;
-        }
+        solution.x = self.pose.solution(solution.x)?;
         let indefinite = matches!(solution.outcome.status, Status::Indefinite(_));
         if !self.automatic && indefinite && is_negative(&self.given.matrix)? {
             let why = "every diagonal entry of the matrix is negative: solve -A x = -b, as is done where solver or \

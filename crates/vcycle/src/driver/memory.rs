@@ -12,7 +12,6 @@ use crate::multigrid::{Amg, Coarsening, NearNullspace};
 use crate::registration::Need as Wants;
 use crate::scalar::Scalar;
 use crate::structured::StructMg;
-use crate::vector::Vector;
 
 /// Bytes of the program itself, with what a solve of nothing takes.
 const PROGRAM: usize = 10_000_000;
@@ -180,21 +179,21 @@ pub(super) fn check_attempt<T: Scalar>(
     attempt: &Attempt,
     a: &Csr<T>,
     known: Option<&NearNullspace>,
-    b: &Vector<T>,
+    columns: usize,
 ) -> Result<()> {
     let extent = Extent {
         rows: a.size().rows,
         entries: a.nonzeros(),
         value_bytes: size_of::<T>(),
     };
-    let need = MemoryNeed::of(attempt, extent, b.cols(), known, a.executor());
+    let need = MemoryNeed::of(attempt, extent, columns, known, a.executor());
     let (solver, preconditioner) = (attempt.solver.name(), attempt.preconditioner.name());
     let what = || match preconditioner {
         "none" => format!("solver `{solver}`"),
         _ => format!("solver `{solver}` with preconditioner `{preconditioner}`"),
     };
     // The right-hand side is there.
-    let there = size_of::<T>() * b.size().rows * b.cols();
+    let there = size_of::<T>() * a.size().rows * columns;
     let needed = need.beside_matrix().saturating_sub(there);
     a.executor().check_need(what, needed)
 }
@@ -262,6 +261,7 @@ mod tests {
     use super::*;
     use crate::executor::Workspace;
     use crate::gallery;
+    use crate::vector::Vector;
 
     fn attempt(solver: &str, preconditioner: &str) -> Attempt {
         Attempt {

@@ -6,11 +6,14 @@
 
 mod analysis;
 mod auto;
+mod chain;
 mod fitting;
 mod implied;
 mod memory;
 mod modes;
+mod prepared;
 mod projection;
+mod ready;
 mod refine;
 mod rules;
 mod sequence;
@@ -22,6 +25,7 @@ mod tries;
 pub use analysis::Analysis;
 pub use auto::{Attempt, Findings, attempts};
 pub use memory::MemoryNeed;
+pub use prepared::Prepared;
 pub use projection::Projection;
 pub use sequence::Sequence;
 pub use solve::{Solution, solve, solve_system};

@@ -15,7 +15,7 @@ use crate::structured::{Generated, GridSetup, StructMg};
 use crate::vector::Vector;
 
 /// A set-up is given up when it needs this many times the iterations of its own matrix.
-const TIRED: usize = 2;
+pub(super) const TIRED: usize = 2;
 
 /// Solves for matrices of the same pattern in turn, as time steps and Newton iterations have them:
 /// the multigrid set-up of the first is [reused](Setup::update_values) for the others.
@@ -108,6 +108,11 @@ impl Kept {
     /// Whether nothing is kept that takes memory already.
     pub(super) fn is_empty(&self) -> bool {
         self.setup.is_none() && self.structured.is_none()
+    }
+
+    /// Whether the last hierarchy came from an earlier set-up.
+    pub(super) fn reused(&self) -> bool {
+        self.reused
     }
 
     /// A hierarchy from the set-up that is kept, or else from a new one; and what is to be said.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::analysis::Analysis;
+use super::ready::Ready;
 use super::sequence::Kept;
 use super::tries::Tries;
 use super::{Solution, System};
@@ -30,6 +31,15 @@ pub trait Wide: WorkingScalar<Wide = Self> {
         kept: Option<&mut Kept>,
         ws: &Workspace,
     ) -> Result<Solution<Self>>;
+
+    /// The set-up of a system that was [analysed](Analysis), for [`Prepared`](super::Prepared).
+    #[doc(hidden)]
+    fn prepare(
+        config: &Config,
+        system: &System<Self>,
+        kept: &mut Kept,
+        ws: &Workspace,
+    ) -> Result<Ready<Self>>;
 }
 
 macro_rules! wide {
@@ -49,6 +59,19 @@ macro_rules! wide {
                     _ => Tries::<Self, $narrow>::new(config, system, kept, ws)?.solve(b),
                 };
                 analysis.undo(solution?)
+            }
+
+            fn prepare(
+                config: &Config,
+                system: &System<Self>,
+                kept: &mut Kept,
+                ws: &Workspace,
+            ) -> Result<Ready<Self>> {
+                let kept = Some(kept);
+                match config.precision.unwrap_or_default().working {
+                    Unit::Double => Tries::<Self, Self>::new(config, system, kept, ws)?.prepare(),
+                    _ => Tries::<Self, $narrow>::new(config, system, kept, ws)?.prepare(),
+                }
             }
         }
     )*};

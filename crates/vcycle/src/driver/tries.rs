@@ -1,6 +1,5 @@
 //! Tries one combination of solver and preconditioner after the other.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,13 +7,14 @@ use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 use vcycle_core::operations::HostStages;
 
 use super::auto::{Attempt, Findings, attempts};
+use super::chain::{Chain, FACTORISED_FOR_ACCURACY, is_better, rank};
 use super::memory::check_attempt;
 use super::projection::Projection;
-use super::refine::refine;
+use super::ready::{Ready, iterate, start};
 use super::sequence::Kept;
 use super::storage::{Wide, format_of, store_matrix};
 use super::{Solution, System};
-use crate::configuration::{Config, PreconditionerConfig, RunConfig, SolverConfig, Unit};
+use crate::configuration::{Config, PreconditionerConfig, RunConfig, Unit};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
@@ -23,27 +23,12 @@ use crate::multigrid::{Amg, Hierarchy, LevelPrecisions, NearNullspace, Report};
 use crate::registration::Need;
 use crate::scalar::{Kind, Real};
 use crate::solver::{Solver, SolverFactory};
-use crate::stop::{Outcome, Part, Status, Stop};
+use crate::stop::{Outcome, Status, Stop};
 use crate::structured::{StencilMatrix, StructMg};
 use crate::vector::Vector;
 
-/// Iterations after which multigrid that has not converged is given up, if there is a choice.
-const MULTIGRID_TRIAL: usize = 200;
-/// Iterations after which anything else is given up if a factorisation can be tried.
-const TRIAL: usize = 1000;
-/// The same for methods whose residuals go up and down and foretell nothing. c-62 of the collection converges in
-/// 1,062, a sixth of the time that its factors take.
-const ERRATIC_TRIAL: usize = 2000;
-
-/// So many times a trial is looked at: whether it has a chance to end in time.
-const LOOKS: usize = 4;
 /// A relative residual from which the next attempt starts, in place of the first guess.
 const WORTH_GOING_ON: f64 = 0.1;
-/// From this condition number on a residual tells little: rows may be wrong that it does not show.
-const ILL_CONDITIONED: f64 = 1e7;
-/// Up to this many rows an ill-conditioned matrix is factorised as well, for an answer that is accurate in every row.
-const FACTORISED_FOR_ACCURACY: usize = 20_000;
-
 /// Tries one attempt after the other with vectors of `W`.
 pub(super) struct Tries<'d, T: Wide, W: WorkingScalar<Wide = T>> {
     config: &'d Config,
@@ -56,7 +41,7 @@ pub(super) struct Tries<'d, T: Wide, W: WorkingScalar<Wide = T>> {
     /// The matrix as a stencil, where that had to be known to choose a solver.
     stencil: Option<Arc<StencilMatrix<f64>>>,
     stop: Stop,
-    attempts: Vec<Attempt>,
+    chain: Chain,
     ws: &'d Workspace,
     messages: Vec<String>,
     begin: Instant,
@@ -110,7 +95,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             matrix,
             stencil,
             stop,
-            attempts,
+            chain: Chain::new(attempts, a.size().rows),
             ws,
             messages: Vec::new(),
             begin,
@@ -130,14 +115,19 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             check_size("initial guess", fitting, guess.size())?;
         }
         if self.kept.as_ref().is_none_or(|kept| kept.is_empty()) {
-            check_attempt(&self.attempts[0], self.a, self.near_nullspace, b)?;
+            check_attempt(
+                &self.chain.attempts[0],
+                self.a,
+                self.near_nullspace,
+                b.cols(),
+            )?;
         }
         let consistent = self.consistent(b)?;
         let b = consistent.as_ref().unwrap_or(b);
         let mut place = Some(0);
         let mut failure = None;
         while let Some(tried) = place {
-            let attempt = self.attempts[tried].clone();
+            let attempt = self.chain.attempts[tried].clone();
             if !attempt.reason.is_empty() {
                 self.messages.push(attempt.reason.clone());
             }
@@ -146,7 +136,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
                 Err(error) => {
                     self.messages.push(format!("set-up failed: {error}"));
                     failure = Some(error);
-                    Some(tried + 1).filter(|&next| next < self.attempts.len())
+                    Some(tried + 1).filter(|&next| next < self.chain.attempts.len())
                 }
             };
         }
@@ -154,6 +144,57 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             Some(best) => Ok(self.finish(best)),
             None => Err(failure.expect("there is at least one attempt")),
         }
+    }
+
+    /// Sets up the first attempt that can be, and nothing more.
+    pub(super) fn prepare(mut self) -> Result<Ready<T>> {
+        if self.kept.as_ref().is_none_or(|kept| kept.is_empty()) {
+            let first = &self.chain.attempts[0];
+            check_attempt(first, self.a, self.near_nullspace, 1)?;
+        }
+        let mut failure = None;
+        for place in 0..self.chain.attempts.len() {
+            let attempt = self.chain.attempts[place].clone();
+            if !attempt.reason.is_empty() {
+                self.messages.push(attempt.reason.clone());
+            }
+            match self.set_up(&attempt) {
+                Ok(solver) => return Ok(self.ready(place, solver)),
+                Err(error) => {
+                    self.messages.push(format!("set-up failed: {error}"));
+                    failure = Some(error);
+                }
+            }
+        }
+        Err(failure.expect("there is at least one attempt"))
+    }
+
+    fn ready(mut self, place: usize, solver: Solver<W>) -> Ready<T> {
+        let attempt = &self.chain.attempts[place];
+        let decided = self.decided.take();
+        Ready {
+            config: self.decided_config(attempt, decided),
+            a: Arc::clone(self.a),
+            bytes: solver.footprint().held,
+            iteration: Box::new((solver, self.start)),
+            chain: self.chain,
+            place,
+            nullspace: self.nullspace,
+            messages: self.messages,
+            setup: self.setup,
+            multigrid: self.multigrid,
+        }
+    }
+
+    /// The configuration with every `auto` decided.
+    fn decided_config(&self, attempt: &Attempt, decided: Option<PreconditionerConfig>) -> Config {
+        let mut config = self.config.clone();
+        config.solver = attempt.solver.clone();
+        config.preconditioner = decided.unwrap_or_else(|| attempt.preconditioner.clone());
+        config.precision = Some(config.precision.unwrap_or_default());
+        config.format = format_of(self.matrix.arrangement);
+        config.run = RunConfig::of(self.a.executor());
+        config
     }
 
     /// Iterates as one attempt says; names the attempt to go on with.
@@ -176,7 +217,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         if outcome.status == Status::NonFinite {
             self.messages.extend(origin(solver, b, &x));
         }
-        let next = self.next(place, &outcome);
+        let next = self.chain.next(place, &outcome);
         match next {
             Some(_) => self.messages.push(ending(attempt, &outcome)),
             None => self.explain(attempt, outcome.status),
@@ -222,22 +263,17 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             self.start = None;
             return Ok(guess.clone());
         }
-        let mut x = Vector::<T>::zeros_like(b)?;
-        if let Some(start) = &self.start {
-            let moved = || start.footprint().moved;
-            let _stage = self.ws.stage_of("full multigrid start", moved);
-            let mut working_b = Vector::<W>::zeros_like(b)?;
-            let mut working_x = Vector::<W>::zeros_like(b)?;
-            working_b.copy_from(b)?;
-            start.apply(&working_b, &mut working_x, self.ws)?;
-            x.copy_from(&working_x)?;
+        if let Some(operator) = &self.start {
+            match start(operator.as_ref(), b, self.ws)? {
+                Some(x) => return Ok(x),
+                None => {
+                    let told = "full multigrid start: not finite, starting from zero";
+                    self.messages.push(told.to_owned());
+                }
+            }
         }
-        if !x.norms()?.iter().all(|norm| norm.to_f64().is_finite()) {
-            let told = "full multigrid start: not finite, starting from zero";
-            (self.start, x) = (None, Vector::zeros_like(b)?);
-            self.messages.push(told.to_owned());
-        }
-        Ok(x)
+        self.start = None;
+        Vector::zeros_like(b)
     }
 
     fn set_up(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
@@ -338,25 +374,6 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             .with_preconditioner(made.operator)
     }
 
-    /// How many iterations an attempt has before the next one is tried instead.
-    fn trial(&self, place: usize) -> Option<usize> {
-        let later = self.attempts.get(place + 1..)?;
-        match &self.attempts[place].preconditioner {
-            PreconditionerConfig::Amg(_) | PreconditionerConfig::StructMg(_)
-                if !later.is_empty() =>
-            {
-                Some(MULTIGRID_TRIAL)
-            }
-            _ if !later.iter().any(Attempt::is_direct) => None,
-            _ if self.is_erratic(place) => Some(ERRATIC_TRIAL),
-            _ => Some(TRIAL),
-        }
-    }
-
-    fn is_erratic(&self, place: usize) -> bool {
-        matches!(self.attempts[place].solver, SolverConfig::Bicgstab(_))
-    }
-
     fn iterate(
         &self,
         place: usize,
@@ -364,42 +381,11 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         b: &Vector<T>,
         x: &mut Vector<T>,
     ) -> Result<Outcome> {
-        let mut stop = self.stop.clone();
-        if let Some(trial) = self.trial(place) {
-            stop.iterations = stop.iterations.min(trial);
-            stop.forecast = (!self.is_erratic(place)).then_some(trial / LOOKS);
-        }
+        let mut stop = self.chain.stop(place, &self.stop);
         let solving = self.begin.elapsed().saturating_sub(self.setup);
         stop.time = stop.time.map(|time| time.saturating_sub(solving));
-        let any: &dyn std::any::Any = solver;
         let precision = self.config.precision.unwrap_or_default();
-        match any.downcast_ref::<Solver<T>>() {
-            Some(same) if precision.is_double() => same.solve_in(b, x, &stop, self.ws),
-            _ => {
-                let accuracy = 64.0 * precision.roundoff();
-                refine(self.a, solver, b, x, &stop, accuracy, self.ws)
-            }
-        }
-    }
-
-    /// The attempt to go on with after one that ended so; `None` if that was the end.
-    fn next(&self, place: usize, outcome: &Outcome) -> Option<usize> {
-        let tried = &self.attempts[place];
-        let mut later = place + 1..self.attempts.len();
-        let another_solver = match outcome.status {
-            Status::Converged | Status::AccuracyLimit => {
-                let is_doubtful = outcome.condition > ILL_CONDITIONED
-                    && self.a.size().rows <= FACTORISED_FOR_ACCURACY
-                    && !tried.is_direct();
-                return later.find(|&next| is_doubtful && self.attempts[next].is_direct());
-            }
-            Status::TimeLimit | Status::Interrupted => return None,
-            Status::IterationLimit if self.trial(place).is_none() => return None,
-            Status::Indefinite(Part::Operator) => true,
-            Status::Indefinite(Part::Preconditioner) => false,
-            _ => self.trial(place).is_none(),
-        };
-        later.find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
+        iterate(self.a, solver, precision, b, x, &stop, self.ws)
     }
 
     /// Says what is wrong with the choice of the solver where the matrix shows it.
@@ -420,7 +406,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
     }
 
     fn finish(mut self, best: Tried<T>) -> Solution<T> {
-        let attempt = &self.attempts[best.place];
+        let attempt = &self.chain.attempts[best.place];
         if self
             .messages
             .iter()
@@ -436,13 +422,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
                 outcome.relative_residual
             ));
         }
-        let mut config = self.config.clone();
-        config.solver = attempt.solver.clone();
-        let given = || attempt.preconditioner.clone();
-        config.preconditioner = best.decided.unwrap_or_else(given);
-        config.precision = Some(config.precision.unwrap_or_default());
-        config.format = format_of(self.matrix.arrangement);
-        config.run = RunConfig::of(self.a.executor());
+        let config = self.decided_config(attempt, best.decided);
         Solution {
             x: best.x,
             outcome: best.outcome,
@@ -485,35 +465,14 @@ struct Tried<T> {
 }
 
 impl<T> Tried<T> {
-    /// Converged is best, then the limit of accuracy, then the smallest residual.
-    fn rank(&self) -> u8 {
-        match self.outcome.status {
-            Status::Converged => 0,
-            Status::AccuracyLimit => 1,
-            _ => 2,
-        }
-    }
-
     fn is_better(&self, other: &Self) -> bool {
-        let (mine, others) = (&self.outcome, &other.outcome);
-        if self.is_direct && self.rank() < 2 && others.condition > ILL_CONDITIONED {
-            return true;
-        }
-        match self.rank().cmp(&other.rank()) {
-            Ordering::Less => true,
-            Ordering::Greater => false,
-            // NaN is larger than any number.
-            Ordering::Equal => {
-                let (mine, others) = (mine.relative_residual.abs(), others.relative_residual.abs());
-                mine.total_cmp(&others) == Ordering::Less
-            }
-        }
+        is_better(&self.outcome, self.is_direct, &other.outcome)
     }
 
     /// Whether the next attempt starts from it. A factorisation that is to be more accurate starts anew: it would
     /// find nothing to do.
     fn is_worth_going_on(&self) -> bool {
-        self.rank() == 2 && self.outcome.relative_residual < WORTH_GOING_ON
+        rank(&self.outcome) == 2 && self.outcome.relative_residual < WORTH_GOING_ON
     }
 }
 

@@ -1,0 +1,109 @@
+//! Which attempt follows one that did not succeed.
+
+use std::cmp::Ordering;
+
+use super::auto::Attempt;
+use crate::configuration::{PreconditionerConfig, SolverConfig};
+use crate::stop::{Outcome, Part, Status, Stop};
+
+/// Iterations after which multigrid that has not converged is given up, if there is a choice.
+const MULTIGRID_TRIAL: usize = 200;
+/// Iterations after which anything else is given up if a factorisation can be tried.
+const TRIAL: usize = 1000;
+/// The same for methods whose residuals go up and down and foretell nothing. c-62 of the collection converges in
+/// 1,062, a sixth of the time that its factors take.
+const ERRATIC_TRIAL: usize = 2000;
+
+/// So many times a trial is looked at: whether it has a chance to end in time.
+const LOOKS: usize = 4;
+/// From this condition number on a residual tells little: rows may be wrong that it does not show.
+const ILL_CONDITIONED: f64 = 1e7;
+/// Up to this many rows an ill-conditioned matrix is factorised as well, for an answer that is accurate in every row.
+pub(super) const FACTORISED_FOR_ACCURACY: usize = 20_000;
+
+/// All attempts, the best first, for a matrix of so many rows.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    pub attempts: Vec<Attempt>,
+    rows: usize,
+}
+
+impl Chain {
+    pub fn new(attempts: Vec<Attempt>, rows: usize) -> Self {
+        Self { attempts, rows }
+    }
+
+    /// When an attempt ends, if it is not to be longer than `stop` says.
+    pub fn stop(&self, place: usize, stop: &Stop) -> Stop {
+        let mut stop = stop.clone();
+        if let Some(trial) = self.trial(place) {
+            stop.iterations = stop.iterations.min(trial);
+            stop.forecast = (!self.is_erratic(place)).then_some(trial / LOOKS);
+        }
+        stop
+    }
+
+    /// How many iterations an attempt has before the next one is tried instead.
+    fn trial(&self, place: usize) -> Option<usize> {
+        let later = self.attempts.get(place + 1..)?;
+        match &self.attempts[place].preconditioner {
+            PreconditionerConfig::Amg(_) | PreconditionerConfig::StructMg(_)
+                if !later.is_empty() =>
+            {
+                Some(MULTIGRID_TRIAL)
+            }
+            _ if !later.iter().any(Attempt::is_direct) => None,
+            _ if self.is_erratic(place) => Some(ERRATIC_TRIAL),
+            _ => Some(TRIAL),
+        }
+    }
+
+    fn is_erratic(&self, place: usize) -> bool {
+        matches!(self.attempts[place].solver, SolverConfig::Bicgstab(_))
+    }
+
+    /// The attempt to go on with after one that ended so; `None` if that was the end.
+    pub fn next(&self, place: usize, outcome: &Outcome) -> Option<usize> {
+        let tried = &self.attempts[place];
+        let mut later = place + 1..self.attempts.len();
+        let another_solver = match outcome.status {
+            Status::Converged | Status::AccuracyLimit => {
+                let is_doubtful = outcome.condition > ILL_CONDITIONED
+                    && self.rows <= FACTORISED_FOR_ACCURACY
+                    && !tried.is_direct();
+                return later.find(|&next| is_doubtful && self.attempts[next].is_direct());
+            }
+            Status::TimeLimit | Status::Interrupted => return None,
+            Status::IterationLimit if self.trial(place).is_none() => return None,
+            Status::Indefinite(Part::Operator) => true,
+            Status::Indefinite(Part::Preconditioner) => false,
+            _ => self.trial(place).is_none(),
+        };
+        later.find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
+    }
+}
+
+/// Converged is best, then the limit of accuracy, then the smallest residual.
+pub(super) fn rank(outcome: &Outcome) -> u8 {
+    match outcome.status {
+        Status::Converged => 0,
+        Status::AccuracyLimit => 1,
+        _ => 2,
+    }
+}
+
+/// Whether an answer, that of a factorisation perhaps, is better than another one.
+pub(super) fn is_better(mine: &Outcome, is_direct: bool, others: &Outcome) -> bool {
+    if is_direct && rank(mine) < 2 && others.condition > ILL_CONDITIONED {
+        return true;
+    }
+    match rank(mine).cmp(&rank(others)) {
+        Ordering::Less => true,
+        Ordering::Greater => false,
+        // NaN is larger than any number.
+        Ordering::Equal => {
+            let (mine, others) = (mine.relative_residual.abs(), others.relative_residual.abs());
+            mine.total_cmp(&others) == Ordering::Less
+        }
+    }
+}
