@@ -1,0 +1,318 @@
+// vcycle: large sparse linear systems, solved by multigrid. Written by cbindgen from crates/vcycle-capi/src.
+//
+// Every function that returns int32_t returns VCYCLE_OK, which is 0, or a code of an error; vcycle_last_error() then
+// says in words what is wrong. Not to converge is no error: look at the status of the report. Nothing is printed,
+// no signal is touched and no call ends the process.
+//
+// A solver may be used by several threads at once for vcycle_solve and vcycle_apply. Calls that change it, while
+// another call uses it, fail with VCYCLE_ERROR_STATE.
+
+
+#ifndef VCYCLE_H
+#define VCYCLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The call has done what it is for.
+#define VCYCLE_OK 0
+
+// An argument that cannot be: a null pointer, a size, a type.
+#define VCYCLE_ERROR_ARGUMENT 1
+
+// A solver that was freed, or never made.
+#define VCYCLE_ERROR_HANDLE 2
+
+// An option that does not exist, or does not fit the matrix.
+#define VCYCLE_ERROR_OPTION 3
+
+// Arrays that are no matrix, or entries or vectors that are not finite.
+#define VCYCLE_ERROR_MATRIX 4
+
+// Not enough memory. The solver is as it was before the call.
+#define VCYCLE_ERROR_MEMORY 5
+
+// A GPU, its driver or its compiler refuses.
+#define VCYCLE_ERROR_DEVICE 6
+
+// A call that has to come after another one, or while no other call uses the solver.
+#define VCYCLE_ERROR_STATE 7
+
+// Something that there is no method for.
+#define VCYCLE_ERROR_UNSUPPORTED 8
+
+// A set-up that failed: a pivot that vanished, a singular matrix.
+#define VCYCLE_ERROR_SETUP 9
+
+// A mistake of the library. Please report it.
+#define VCYCLE_ERROR_INTERNAL 10
+
+// Numbers: double.
+#define VCYCLE_F64 0
+
+// Numbers: float. They are computed with in double precision unless the options say otherwise.
+#define VCYCLE_F32 1
+
+// Numbers: pairs of double, the real part first.
+#define VCYCLE_C64 2
+
+// Numbers: pairs of float, the real part first.
+#define VCYCLE_C32 3
+
+// Indices: int32_t.
+#define VCYCLE_I32 0
+
+// Indices: int64_t.
+#define VCYCLE_I64 1
+
+// The arrays of the matrix are used where they are, if they can be: columns int32_t from 0 that increase in every row,
+// and numbers double or pairs of double. They must not change or be freed before the next vcycle_setup,
+// vcycle_update_values or vcycle_free. Without this flag they are copied.
+#define VCYCLE_BORROW 1
+
+// The arrays of the matrix, and all vectors, are in the memory of the GPU that the options name. They are used there
+// and nothing is copied to the host; columns of every row increase, indices begin at 0, numbers are double.
+#define VCYCLE_DEVICE 2
+
+// Status: the true residual is below the tolerance.
+#define VCYCLE_CONVERGED 0
+
+// Status: the iterations allowed were used up.
+#define VCYCLE_ITERATION_LIMIT 1
+
+// Status: the time allowed was used up.
+#define VCYCLE_TIME_LIMIT 2
+
+// Status: the callback wanted it to end.
+#define VCYCLE_INTERRUPTED 3
+
+// Status: the residual is that of rounding, and the tolerance below it; no method gets further in this precision.
+#define VCYCLE_ACCURACY_LIMIT 4
+
+// Status: the residual no longer falls.
+#define VCYCLE_STAGNATED 5
+
+// Status: the residual grew beyond bounds.
+#define VCYCLE_DIVERGED 6
+
+// Status: an infinity or NaN appeared.
+#define VCYCLE_NON_FINITE 7
+
+// Status: the method needs a positive definite matrix or preconditioner, and one of them is not.
+#define VCYCLE_INDEFINITE 8
+
+// Status: the method divided by zero.
+#define VCYCLE_BREAKDOWN 9
+
+// A solver: options, a matrix and what was set up for it.
+typedef struct vcycle_solver vcycle_solver;
+
+// Is called with the number of the iteration, the largest relative residual of the columns, and the pointer that
+// vcycle_set_callback got. The solve ends where it does not return 0.
+typedef int32_t (*vcycle_callback)(int64_t iteration, double relative_residual, void *context);
+
+// A square matrix in compressed rows. Columns of a row may stand in any order and more than once: their values are
+// added. Zeros may be stored, and a matrix may have no rows.
+typedef struct vcycle_csr {
+    // sizeof(vcycle_csr)
+    size_t size;
+    // How many rows there are, and columns.
+    int64_t rows;
+    // Where the entries of each row begin, and of the last one end: rows + 1 indices.
+    const void *offsets;
+    // The column of every entry.
+    const void *columns;
+    // The value of every entry.
+    const void *values;
+    // VCYCLE_I32 or VCYCLE_I64.
+    int32_t offset_type;
+    // VCYCLE_I32 or VCYCLE_I64.
+    int32_t column_type;
+    // VCYCLE_F64, VCYCLE_F32, VCYCLE_C64 or VCYCLE_C32.
+    int32_t value_type;
+    // The number of the first row, column and entry: 0, or 1 as in Fortran.
+    int32_t base;
+    // 0, or VCYCLE_BORROW, VCYCLE_DEVICE or both.
+    int32_t flags;
+} vcycle_csr;
+
+// When a solve ends, and where it starts. What is negative is as the options say.
+typedef struct vcycle_limits {
+    // sizeof(vcycle_limits)
+    size_t size;
+    // Residual norm relative to that of the right-hand side.
+    double rtol;
+    // Or residual norm relative to that of the initial guess.
+    double reduction;
+    // Or residual norm. Of the tolerances that are given one has to be reached.
+    double atol;
+    // Iterations at most.
+    int64_t max_iterations;
+    // Whether x holds a guess to start from; 0: start from zero.
+    int32_t nonzero_guess;
+} vcycle_limits;
+
+// How a solve ended.
+typedef struct vcycle_report {
+    // sizeof(vcycle_report), set by the caller: no more than that is written.
+    size_t size;
+    // VCYCLE_CONVERGED only if every column converged in its true residual; else how the first ended that did not.
+    int32_t status;
+    // How many levels multigrid has; 0 without multigrid.
+    int32_t levels;
+    // Iterations of the column that took most.
+    int64_t iterations;
+    // The largest true residual of the columns, relative to the right-hand side.
+    double relative_residual;
+    // The largest backward error of the columns.
+    double backward_error;
+    // Time of the set-up.
+    double setup_seconds;
+    // Time of this solve.
+    double solve_seconds;
+    // Entries of all levels relative to those of the matrix; 0 without multigrid.
+    double operator_complexity;
+    // Rows of all levels relative to those of the matrix; 0 without multigrid.
+    double grid_complexity;
+    // Bytes of the stored matrix and the preconditioner.
+    uint64_t bytes;
+} vcycle_report;
+
+// A level of multigrid.
+typedef struct vcycle_level {
+    // sizeof(vcycle_level), set by the caller.
+    size_t size;
+    // Rows of its matrix.
+    int64_t rows;
+    // Entries of its matrix.
+    int64_t entries;
+    // Bytes of all that it holds.
+    uint64_t bytes;
+} vcycle_level;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The version, such as "0.1.0".
+const char *vcycle_version(void);
+
+// The name of a status: "converged", "iteration-limit" and so on; "unknown" for any other number.
+const char *vcycle_status_name(int32_t status);
+
+// What was wrong with the last call of this thread that failed; empty before one did. The text is valid until the next
+// call of this thread fails.
+const char *vcycle_last_error(void);
+
+// Makes a solver. Options are one line of pairs ("solver=cg preconditioner=amg rtol=1e-10 threads=4"), TOML or
+// JSON, with the names of vcycle's configuration files; NULL or "" leaves every choice to the library.
+//
+// # Safety
+// Options is NULL or a string, and solver points to a pointer. What is made is freed by vcycle_free.
+int32_t vcycle_create(const char *options,
+                      struct vcycle_solver **solver);
+
+// Frees a solver; NULL is allowed. A call of another thread that uses it goes on to its end.
+int32_t vcycle_free(struct vcycle_solver *solver);
+
+// Tells how many unknowns a node has, numbered node by node; for the next vcycle_setup.
+int32_t vcycle_set_block_size(struct vcycle_solver *solver, int32_t block_size);
+
+// Tells the vectors that the matrix nearly annihilates, for the next vcycle_setup: count columns of rows numbers, one
+// after the other. They are copied. No vectors: forgets those told before.
+//
+// # Safety
+// There are count * rows numbers at vectors.
+int32_t vcycle_set_near_nullspace(struct vcycle_solver *solver,
+                                  int32_t count,
+                                  int64_t rows,
+                                  const double *vectors);
+
+// Tells where the nodes are, for the next vcycle_setup: dimension numbers for each of nodes nodes, node by node. With as
+// many unknowns a node as there are dimensions, the motions of rigid bodies are what the matrix nearly annihilates. The
+// numbers are copied. No nodes: forgets those told before.
+//
+// # Safety
+// There are dimension * nodes numbers at coordinates.
+int32_t vcycle_set_coordinates(struct vcycle_solver *solver,
+                               int32_t dimension,
+                               int64_t nodes,
+                               const double *coordinates);
+
+// Has a function called after every iteration of a solve, by the thread that solves; NULL: none. It must not unwind
+// or jump out of the library.
+//
+// # Safety
+// Function may be called with context until it is replaced or the solver is freed.
+int32_t vcycle_set_callback(struct vcycle_solver *solver,
+                            vcycle_callback function,
+                            void *context);
+
+// Sets a solver up for a matrix; an earlier one is forgotten. If it fails the solver has the matrix it had.
+//
+// # Safety
+// The arrays of the matrix are there, for as long as its flags say.
+int32_t vcycle_setup(struct vcycle_solver *solver, const struct vcycle_csr *matrix);
+
+// Takes other values for the entries of the matrix, in the order in which vcycle_setup got them: the levels of
+// multigrid are kept and their values renewed. If it fails the solver keeps the old values.
+//
+// # Safety
+// There are as many numbers at values as the matrix has entries; if they were borrowed, so are these.
+int32_t vcycle_update_values(struct vcycle_solver *solver,
+                             const void *values);
+
+// Solves A x = b for so many columns, each a leading dimension after the one before (which one column does not need).
+// b and x have the numbers of the matrix, and may be the same. limits may be NULL: as the options say, from zero.
+// report may be NULL.
+//
+// # Safety
+// There are columns of as many numbers as the matrix has rows at b, and room for as many at x.
+int32_t vcycle_solve(const struct vcycle_solver *solver,
+                     int32_t columns,
+                     const void *b,
+                     int64_t leading_b,
+                     void *x,
+                     int64_t leading_x,
+                     const struct vcycle_limits *limits,
+                     struct vcycle_report *report);
+
+// Applies the preconditioner once, a multigrid cycle most often: z = M r, for the iterations of another program. It is a
+// fixed linear operator, and symmetric for a symmetric matrix. r and z may be the same.
+//
+// # Safety
+// There are columns of as many numbers as the matrix has rows at r, and room for as many at z.
+int32_t vcycle_apply(const struct vcycle_solver *solver,
+                     int32_t columns,
+                     const void *r,
+                     int64_t leading_r,
+                     void *z,
+                     int64_t leading_z);
+
+// Writes what the set-up and the last solve have to say, a sentence a line, to a buffer of that many bytes, ending with a
+// zero and cut where it is too long. written, which may be NULL, gets the bytes needed for all of it.
+//
+// # Safety
+// There is room for length bytes at buffer.
+int32_t vcycle_messages(const struct vcycle_solver *solver,
+                        char *buffer,
+                        size_t length,
+                        size_t *written);
+
+// Writes what was set up, with every choice made, and the levels of multigrid, as vcycle_messages writes.
+//
+// # Safety
+// There is room for length bytes at buffer.
+int32_t vcycle_summary(const struct vcycle_solver *solver, char *buffer, size_t length, size_t *written);
+
+// Tells the facts of a level of multigrid; level 0 is the finest. How many levels there are a report tells.
+//
+// # Safety
+// Facts points to a vcycle_level whose size is set.
+int32_t vcycle_get_level(const struct vcycle_solver *solver, int32_t level, struct vcycle_level *facts);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* VCYCLE_H */

@@ -1,0 +1,65 @@
+//! The preconditioner alone.
+
+use std::ffi::c_void;
+
+use vcycle::executor::Workspace;
+
+use crate::failure::Failure;
+use crate::guard::guarded;
+use crate::handle::{Matrix, matrix, solver, vcycle_solver};
+use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
+use crate::scratch;
+use crate::vectors::Shape;
+
+/// Applies the preconditioner once, a multigrid cycle most often: z = M r, for the iterations of another program. It is a
+/// fixed linear operator, and symmetric for a symmetric matrix. r and z may be the same.
+///
+/// # Safety
+/// There are columns of as many numbers as the matrix has rows at r, and room for as many at z.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vcycle_apply(
+    solver: *const vcycle_solver,
+    columns: i32,
+    r: *const c_void,
+    leading_r: i64,
+    z: *mut c_void,
+    leading_z: i64,
+) -> i32 {
+    guarded(|| {
+        let solver = self::solver(solver)?;
+        solver.with(|state| {
+            let matrix = matrix(state)?;
+            let from = Shape::new(matrix.rows, columns, leading_r, matrix.on_device)?;
+            let to = Shape::new(matrix.rows, columns, leading_z, matrix.on_device)?;
+            scratch::with(solver.id, |ws| {
+                // SAFETY: the vectors are there, a condition of this function.
+                unsafe { for_numbers!(matrix.numbers, apply_as(matrix, (r, from), (z, to), ws)) }
+            })
+        })
+    })
+}
+
+/// # Safety
+/// The vectors are there.
+unsafe fn apply_as<N: Number>(
+    matrix: &Matrix,
+    (r, from): (*const c_void, Shape),
+    (z, to): (*mut c_void, Shape),
+    ws: &Workspace,
+) -> Result<(), Failure> {
+    let none = matches!(matrix.prepared, AnyPrepared::Empty) || from.columns == 0;
+    let Some(prepared) = N::Wide::prepared(&matrix.prepared).filter(|_| !none) else {
+        return Ok(());
+    };
+    let executor = prepared.matrix().executor();
+    if let Some(device) = executor.device().filter(|_| matrix.on_device) {
+        device.synchronize_all()?;
+    }
+    // SAFETY: a condition of this function.
+    let r = unsafe { from.read::<N>(executor, r, "r") }?;
+    let mut inner = ws.vector_like::<N::Wide, N::Wide>(&r)?;
+    prepared.apply(&r, &mut inner, ws)?;
+    drop(r);
+    // SAFETY: a condition of this function.
+    unsafe { to.write::<N>(&inner, z, "z") }
+}

@@ -1,0 +1,184 @@
+//! What a solver is made of, for people.
+
+use std::ffi::c_char;
+use std::sync::PoisonError;
+
+use vcycle::config::{Config, Prepared, Wide};
+use vcycle::multigrid::Report;
+
+use crate::failure::Failure;
+use crate::guard::{check_pointer, guarded};
+use crate::handle::{matrix, solver, vcycle_solver};
+use crate::numbers::AnyPrepared;
+
+/// A level of multigrid.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct vcycle_level {
+    /// sizeof(vcycle_level), set by the caller.
+    pub size: usize,
+    /// Rows of its matrix.
+    pub rows: i64,
+    /// Entries of its matrix.
+    pub entries: i64,
+    /// Bytes of all that it holds.
+    pub bytes: u64,
+}
+
+/// Writes what the set-up and the last solve have to say, a sentence a line, to a buffer of that many bytes, ending with a
+/// zero and cut where it is too long. written, which may be NULL, gets the bytes needed for all of it.
+///
+/// # Safety
+/// There is room for length bytes at buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vcycle_messages(
+    solver: *const vcycle_solver,
+    buffer: *mut c_char,
+    length: usize,
+    written: *mut usize,
+) -> i32 {
+    guarded(|| {
+        let solver = self::solver(solver)?;
+        let mut lines = solver.with(|state| {
+            Ok(match state.matrix.as_ref().map(|matrix| &matrix.prepared) {
+                Some(AnyPrepared::Real(prepared)) => prepared.messages().to_vec(),
+                Some(AnyPrepared::Complex(prepared)) => prepared.messages().to_vec(),
+                _ => Vec::new(),
+            })
+        })?;
+        let told = solver.told.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.extend(told.iter().cloned());
+        drop(told);
+        // SAFETY: a condition of this function.
+        unsafe { write(&lines.join("\n"), buffer, length, written) }
+    })
+}
+
+/// Writes what was set up, with every choice made, and the levels of multigrid, as vcycle_messages writes.
+///
+/// # Safety
+/// There is room for length bytes at buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vcycle_summary(
+    solver: *const vcycle_solver,
+    buffer: *mut c_char,
+    length: usize,
+    written: *mut usize,
+) -> i32 {
+    guarded(|| {
+        let text = self::solver(solver)?.with(|state| {
+            Ok(match &matrix(state)?.prepared {
+                AnyPrepared::Empty => "no rows".to_owned(),
+                AnyPrepared::Real(prepared) => summary(prepared),
+                AnyPrepared::Complex(prepared) => summary(prepared),
+            })
+        })?;
+        // SAFETY: a condition of this function.
+        unsafe { write(&text, buffer, length, written) }
+    })
+}
+
+/// Tells the facts of a level of multigrid; level 0 is the finest. How many levels there are a report tells.
+///
+/// # Safety
+/// Facts points to a vcycle_level whose size is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vcycle_get_level(
+    solver: *const vcycle_solver,
+    level: i32,
+    facts: *mut vcycle_level,
+) -> i32 {
+    guarded(|| {
+        let solver = self::solver(solver)?;
+        check_pointer(facts, "facts")?;
+        // SAFETY: it is not null and points to a level of the caller.
+        if unsafe { (*facts).size } != size_of::<vcycle_level>() {
+            return Err(Failure::argument("`size` is not sizeof(vcycle_level)"));
+        }
+        let found = solver.with(|state| {
+            let report = match &matrix(state)?.prepared {
+                AnyPrepared::Empty => None,
+                AnyPrepared::Real(prepared) => prepared.report(),
+                AnyPrepared::Complex(prepared) => prepared.report(),
+            };
+            let level = usize::try_from(level).unwrap_or(usize::MAX);
+            let found = report.and_then(|report| report.levels.get(level));
+            let found = found.ok_or_else(|| Failure::argument("there is no such level"))?;
+            Ok(vcycle_level {
+                size: size_of::<vcycle_level>(),
+                rows: found.rows as i64,
+                entries: found.nonzeros as i64,
+                bytes: found.bytes as u64,
+            })
+        })?;
+        // SAFETY: as above.
+        unsafe { facts.write(found) };
+        Ok(())
+    })
+}
+
+/// Copies text to a buffer of the caller.
+///
+/// # Safety
+/// There is room for `length` bytes at `buffer`, and for a number at `written` unless that is null.
+unsafe fn write(
+    text: &str,
+    buffer: *mut c_char,
+    length: usize,
+    written: *mut usize,
+) -> Result<(), Failure> {
+    if !written.is_null() {
+        check_pointer(written, "written")?;
+        // SAFETY: a condition of this function.
+        unsafe { written.write(text.len() + 1) };
+    }
+    if length == 0 {
+        return Ok(());
+    }
+    check_pointer(buffer, "buffer")?;
+    let room = text.len().min(length - 1);
+    let is_whole = |count: &usize| text.is_char_boundary(*count);
+    let count = (0..=room).rev().find(is_whole).unwrap_or(0);
+    // SAFETY: there is room for so many bytes and one more, a condition of this function.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr().cast(), buffer, count);
+        buffer.add(count).write(0);
+    }
+    Ok(())
+}
+
+fn summary<T: Wide>(prepared: &Prepared<T>) -> String {
+    let mut lines = vec![chosen(prepared.config())];
+    lines.extend(prepared.report().into_iter().flat_map(levels));
+    lines.join("\n")
+}
+
+fn chosen(config: &Config) -> String {
+    let (solver, preconditioner) = (config.solver.name(), config.preconditioner.brief());
+    let run = &config.run;
+    let threads = run
+        .threads
+        .map_or(String::new(), |threads| format!(", {threads} threads"));
+    format!(
+        "solver {solver}, preconditioner {preconditioner}, on {}{threads}",
+        run.device
+    )
+}
+
+fn levels(report: &Report) -> Vec<String> {
+    let complexities = format!(
+        "{} levels, operator complexity {:.2}, grid complexity {:.2}, coarsest {}",
+        report.levels.len(),
+        report.operator_complexity(),
+        report.grid_complexity(),
+        report.coarsest
+    );
+    let line = |(level, facts): (usize, &vcycle::multigrid::LevelFacts)| {
+        format!(
+            "level {level}: {} rows, {} entries, {}, {}",
+            facts.rows, facts.nonzeros, facts.precision, facts.smoother
+        )
+    };
+    let all = report.levels.iter().enumerate().map(line);
+    std::iter::once(complexities).chain(all).collect()
+}

@@ -1,0 +1,344 @@
+//! Matrices as callers have them.
+
+use std::ffi::c_void;
+
+use vcycle::executor::{Buffer, Executor};
+use vcycle::linop::Size;
+use vcycle::matrix::{Csr, Duplicates};
+
+use crate::codes::{VCYCLE_BORROW, VCYCLE_DEVICE, VCYCLE_ERROR_MATRIX, VCYCLE_I32, VCYCLE_I64};
+use crate::failure::Failure;
+use crate::guard::{check_pointer, length, slice};
+use crate::numbers::{Number, Numbers};
+
+/// A square matrix in compressed rows. Columns of a row may stand in any order and more than once: their values are
+/// added. Zeros may be stored, and a matrix may have no rows.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct vcycle_csr {
+    /// sizeof(vcycle_csr)
+    pub size: usize,
+    /// How many rows there are, and columns.
+    pub rows: i64,
+    /// Where the entries of each row begin, and of the last one end: rows + 1 indices.
+    pub offsets: *const c_void,
+    /// The column of every entry.
+    pub columns: *const c_void,
+    /// The value of every entry.
+    pub values: *const c_void,
+    /// VCYCLE_I32 or VCYCLE_I64.
+    pub offset_type: i32,
+    /// VCYCLE_I32 or VCYCLE_I64.
+    pub column_type: i32,
+    /// VCYCLE_F64, VCYCLE_F32, VCYCLE_C64 or VCYCLE_C32.
+    pub value_type: i32,
+    /// The number of the first row, column and entry: 0, or 1 as in Fortran.
+    pub base: i32,
+    /// 0, or VCYCLE_BORROW, VCYCLE_DEVICE or both.
+    pub flags: i32,
+}
+
+/// Where the entries that a caller gives are in the matrix that was made of them.
+pub(crate) enum Places {
+    /// In the same places.
+    Same(usize),
+    /// There; several may be at one place.
+    At(Vec<usize>),
+}
+
+impl Places {
+    /// How many entries were given.
+    pub fn given(&self) -> usize {
+        match self {
+            Self::Same(count) => *count,
+            Self::At(places) => places.len(),
+        }
+    }
+}
+
+/// Whether they are 64 bits wide.
+#[derive(Clone, Copy)]
+struct Wide(bool);
+
+impl Wide {
+    fn of(code: i32) -> Result<Self, Failure> {
+        match code {
+            VCYCLE_I32 => Ok(Self(false)),
+            VCYCLE_I64 => Ok(Self(true)),
+            other => {
+                let message =
+                    format!("{other} is no type of indices: use VCYCLE_I32 or VCYCLE_I64");
+                Err(Failure::argument(message))
+            }
+        }
+    }
+}
+
+/// A description that was looked at.
+pub(crate) struct Given {
+    it: vcycle_csr,
+    pub rows: usize,
+    pub numbers: Numbers,
+    offsets: Wide,
+    columns: Wide,
+    base: i64,
+}
+
+impl Given {
+    /// Looks at what stands in the description.
+    pub fn new(it: vcycle_csr) -> Result<Self, Failure> {
+        if it.size != size_of::<vcycle_csr>() {
+            let message = "`size` is not sizeof(vcycle_csr): set it before all else";
+            return Err(Failure::argument(message));
+        }
+        let rows = length(it.rows, "rows")?;
+        if rows >= u32::MAX as usize {
+            return Err(Failure::argument(format!(
+                "{rows} rows are more than 32-bit columns can name"
+            )));
+        }
+        if !(0..=1).contains(&it.base) {
+            return Err(Failure::argument(format!(
+                "`base` is {}, not 0 or 1",
+                it.base
+            )));
+        }
+        if it.flags & !(VCYCLE_BORROW | VCYCLE_DEVICE) != 0 {
+            return Err(Failure::argument(format!("`flags` are {:#x}", it.flags)));
+        }
+        Ok(Self {
+            rows,
+            numbers: Numbers::of(it.value_type)?,
+            offsets: Wide::of(it.offset_type)?,
+            columns: Wide::of(it.column_type)?,
+            base: it.base.into(),
+            it,
+        })
+    }
+
+    pub fn is_on_device(&self) -> bool {
+        self.it.flags & VCYCLE_DEVICE != 0
+    }
+
+    fn may_be_borrowed(&self) -> bool {
+        self.it.flags & VCYCLE_BORROW != 0 && self.base == 0 && !self.columns.0
+    }
+
+    /// The matrix, and where the entries are in it.
+    ///
+    /// # Safety
+    /// The arrays are there, and stay as long as the caller has promised.
+    pub unsafe fn csr<N: Number>(
+        &self,
+        executor: &Executor,
+    ) -> Result<(Csr<N::Wide>, Places), Failure> {
+        if self.is_on_device() {
+            // SAFETY: a condition of this function.
+            return unsafe { self.on_device::<N>(executor) };
+        }
+        // SAFETY: a condition of this function, as below.
+        let offsets = unsafe { self.offsets() }?;
+        let entries = offsets.last().copied().unwrap_or(0);
+        // SAFETY: as above.
+        let values = unsafe { slice(self.it.values.cast::<N>(), entries, "values") }?;
+        if self.may_be_borrowed() && !executor.is_device() {
+            // SAFETY: the caller keeps the arrays, which is what borrowing means.
+            if let Some(a) = unsafe { self.borrowed::<N>(executor, &offsets, values) }? {
+                return Ok((a, Places::Same(entries)));
+            }
+        }
+        // SAFETY: as above.
+        let columns = unsafe { self.columns(entries) }?;
+        let is_canonical = is_canonical(&offsets, &columns);
+        let given = (!is_canonical).then(|| (offsets.clone(), columns.clone()));
+        let values = values.iter().map(|value| value.wide()).collect();
+        let size = Size::square(self.rows);
+        let a = Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Sum)?;
+        a.check_finite()?;
+        let places = match given {
+            None => Places::Same(entries),
+            Some((offsets, columns)) => Places::At(places(&a, &offsets, &columns)),
+        };
+        Ok((a, places))
+    }
+
+    /// The matrix of arrays that stay where they are; none where they are not in order.
+    ///
+    /// # Safety
+    /// Nobody changes or frees the arrays for as long as the matrix is used.
+    unsafe fn borrowed<N: Number>(
+        &self,
+        executor: &Executor,
+        offsets: &[usize],
+        values: &[N],
+    ) -> Result<Option<Csr<N::Wide>>, Failure> {
+        if std::any::TypeId::of::<N>() != std::any::TypeId::of::<N::Wide>() {
+            return Ok(None);
+        }
+        let entries = values.len();
+        check_pointer(self.it.columns.cast::<u32>(), "columns").or_else(
+            |failure| match entries {
+                0 => Ok(()),
+                _ => Err(failure),
+            },
+        )?;
+        if entries == 0 {
+            return Ok(None);
+        }
+        let (columns, values) = (self.it.columns as u64, self.it.values as u64);
+        // SAFETY: there are as many columns and values as the offsets say, of these types, which nobody changes or
+        // frees for as long as the matrix is used; a negative column is larger than any other.
+        let (columns, values) = unsafe {
+            (
+                Buffer::<u32>::borrowed(executor, columns, entries, Box::new(()))?,
+                Buffer::<N::Wide>::borrowed(executor, values, entries, Box::new(()))?,
+            )
+        };
+        let offsets = Buffer::from_vec(executor, offsets.to_vec());
+        let Ok(a) = Csr::from_buffers(Size::square(self.rows), offsets, columns, values) else {
+            return Ok(None);
+        };
+        a.check_finite()?;
+        Ok(Some(a))
+    }
+
+    /// The matrix of arrays on a device.
+    ///
+    /// # Safety
+    /// The arrays are there, and nobody changes or frees them for as long as the matrix is used.
+    unsafe fn on_device<N: Number>(
+        &self,
+        executor: &Executor,
+    ) -> Result<(Csr<N::Wide>, Places), Failure> {
+        if !executor.is_device() {
+            let message = "VCYCLE_DEVICE, but the options name no GPU: device=cuda:0, say";
+            return Err(Failure::argument(message));
+        }
+        if self.numbers != Numbers::F64 || self.base != 0 {
+            let message = "arrays of a GPU have numbers VCYCLE_F64 and base 0";
+            return Err(Failure::argument(message));
+        }
+        let it = &self.it;
+        for (pointer, name) in [
+            (it.offsets, "offsets"),
+            (it.columns, "columns"),
+            (it.values, "values"),
+        ] {
+            check_pointer(pointer, name)?;
+        }
+        if let Some(device) = executor.device() {
+            device.synchronize_all()?;
+        }
+        let owner = || Box::new(());
+        let count = self.rows + 1;
+        // SAFETY: the caller has these arrays there, a condition of this function.
+        let offsets: Buffer<usize> = unsafe {
+            match self.offsets.0 {
+                true => Buffer::borrowed(executor, it.offsets as u64, count, owner())?,
+                false => Buffer::<u32>::borrowed(executor, it.offsets as u64, count, owner())?
+                    .widened()?,
+            }
+        };
+        let entries = offsets.get(self.rows)?;
+        // SAFETY: as above.
+        let (columns, values) = unsafe {
+            let columns = match self.columns.0 {
+                false => Buffer::borrowed(executor, it.columns as u64, entries, owner())?,
+                true => Buffer::<usize>::borrowed(executor, it.columns as u64, entries, owner())?
+                    .narrowed()?,
+            };
+            let values = Buffer::<N::Wide>::borrowed(executor, it.values as u64, entries, owner())?;
+            (columns, values)
+        };
+        let a = Csr::from_buffers(Size::square(self.rows), offsets, columns, values)?;
+        a.check_finite()?;
+        Ok((a, Places::Same(entries)))
+    }
+
+    /// Offsets from 0, looked at.
+    ///
+    /// # Safety
+    /// The array is there.
+    unsafe fn offsets(&self) -> Result<Vec<usize>, Failure> {
+        let count = self.rows + 1;
+        let of = |index: i64| index.wrapping_sub(self.base);
+        let signed: Vec<i64> = match self.offsets.0 {
+            // SAFETY: a condition of this function.
+            false => unsafe { slice(self.it.offsets.cast::<i32>(), count, "offsets") }?
+                .iter()
+                .map(|&offset| of(offset.into()))
+                .collect(),
+            // SAFETY: as above.
+            true => unsafe { slice(self.it.offsets.cast::<i64>(), count, "offsets") }?
+                .iter()
+                .map(|&offset| of(offset))
+                .collect(),
+        };
+        if signed[0] != 0 {
+            let message = format!(
+                "offsets[0] is {}, not {}",
+                signed[0].wrapping_add(self.base),
+                self.base
+            );
+            return Err(Failure::new(VCYCLE_ERROR_MATRIX, message));
+        }
+        if let Some(row) = signed.windows(2).position(|pair| pair[0] > pair[1]) {
+            let message = format!("offsets[{}] is smaller than offsets[{row}]", row + 1);
+            return Err(Failure::new(VCYCLE_ERROR_MATRIX, message));
+        }
+        Ok(signed.iter().map(|&offset| offset as usize).collect())
+    }
+
+    /// Columns from 0, looked at.
+    ///
+    /// # Safety
+    /// The array is there.
+    unsafe fn columns(&self, entries: usize) -> Result<Vec<u32>, Failure> {
+        let of = |index: i64| {
+            let column = index.wrapping_sub(self.base);
+            let is_one = (0..self.rows as i64).contains(&column);
+            if is_one { column as u32 } else { u32::MAX }
+        };
+        let columns: Vec<u32> = match self.columns.0 {
+            // SAFETY: a condition of this function.
+            false => unsafe { slice(self.it.columns.cast::<i32>(), entries, "columns") }?
+                .iter()
+                .map(|&column| of(column.into()))
+                .collect(),
+            // SAFETY: as above.
+            true => unsafe { slice(self.it.columns.cast::<i64>(), entries, "columns") }?
+                .iter()
+                .map(|&column| of(column))
+                .collect(),
+        };
+        if let Some(place) = columns.iter().position(|&column| column == u32::MAX) {
+            let message = format!(
+                "columns[{place}] is no column of a matrix with {} rows",
+                self.rows
+            );
+            return Err(Failure::new(VCYCLE_ERROR_MATRIX, message));
+        }
+        Ok(columns)
+    }
+}
+
+fn is_canonical(offsets: &[usize], columns: &[u32]) -> bool {
+    let increases =
+        |range: &[usize]| columns[range[0]..range[1]].is_sorted_by(|one, next| one < next);
+    offsets.windows(2).all(increases)
+}
+
+/// The place of every entry that was given.
+fn places<T: vcycle::scalar::Scalar>(a: &Csr<T>, offsets: &[usize], columns: &[u32]) -> Vec<usize> {
+    let mut places = Vec::with_capacity(columns.len());
+    for (row, range) in offsets.windows(2).enumerate() {
+        let (there, _) = a.row(row);
+        for column in &columns[range[0]..range[1]] {
+            let found = there
+                .binary_search(column)
+                .expect("every entry is in the matrix");
+            places.push(a.offsets()[row] + found);
+        }
+    }
+    places
+}

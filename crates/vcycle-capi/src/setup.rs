@@ -1,0 +1,138 @@
+//! Set-ups, and other values for them.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use vcycle::config::{Prepared, System};
+use vcycle::executor::{Buffer, Executor, Workspace};
+use vcycle::matrix::Csr;
+
+use crate::failure::Failure;
+use crate::guard::{check_pointer, guarded, reference, slice};
+use crate::handle::{Matrix, State, solver, vcycle_solver};
+use crate::matrix::{Given, Places, vcycle_csr};
+use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
+use crate::scratch;
+
+/// Sets a solver up for a matrix; an earlier one is forgotten. If it fails the solver has the matrix it had.
+///
+/// # Safety
+/// The arrays of the matrix are there, for as long as its flags say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vcycle_setup(
+    solver: *mut vcycle_solver,
+    matrix: *const vcycle_csr,
+) -> i32 {
+    guarded(|| {
+        let solver = self::solver(solver)?;
+        // SAFETY: it is null or points to a description of the caller.
+        let given = Given::new(*unsafe { reference(matrix, "matrix") }?)?;
+        scratch::forget(solver.id);
+        solver.change(|state| {
+            // SAFETY: the arrays are there, a condition of this function.
+            let made = unsafe { for_numbers!(given.numbers, set_up(state, &given)) }?;
+            state.matrix = Some(made);
+            Ok(())
+        })
+    })
+}
+
+/// # Safety
+/// The arrays of the matrix are there.
+unsafe fn set_up<N: Number>(state: &State, given: &Given) -> Result<Matrix, Failure> {
+    let mut made = Matrix {
+        numbers: given.numbers,
+        rows: given.rows,
+        places: Places::Same(0),
+        on_device: given.is_on_device(),
+        prepared: AnyPrepared::Empty,
+    };
+    if given.rows == 0 {
+        return Ok(made);
+    }
+    let executor = state.config.run.executor()?;
+    // SAFETY: a condition of this function.
+    let (a, places) = unsafe { given.csr::<N>(&executor) }?;
+    let mut system = System::new(Arc::new(a));
+    system.near_nullspace = state.known.near_nullspace(given.rows)?;
+    let prepared = Prepared::new(state.config.clone(), system, &Workspace::new())?;
+    made.places = places;
+    made.prepared = N::Wide::any(prepared);
+    Ok(made)
+}
+
+/// Takes other values for the entries of the matrix, in the order in which vcycle_setup got them: the levels of
+/// multigrid are kept and their values renewed. If it fails the solver keeps the old values.
+///
+/// # Safety
+/// There are as many numbers at values as the matrix has entries; if they were borrowed, so are these.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vcycle_update_values(
+    solver: *mut vcycle_solver,
+    values: *const c_void,
+) -> i32 {
+    guarded(|| {
+        self::solver(solver)?.change(|state| {
+            crate::handle::matrix(state)?;
+            let Some(matrix) = state.matrix.as_mut() else {
+                return Ok(());
+            };
+            // SAFETY: the numbers are there, a condition of this function.
+            unsafe { for_numbers!(matrix.numbers, update(matrix, values)) }
+        })
+    })
+}
+
+/// # Safety
+/// There are as many numbers as the matrix has entries.
+unsafe fn update<N: Number>(matrix: &mut Matrix, values: *const c_void) -> Result<(), Failure> {
+    let Some(prepared) = N::Wide::prepared_mut(&mut matrix.prepared) else {
+        return Ok(());
+    };
+    let pattern = Arc::clone(prepared.matrix().pattern());
+    let executor = prepared.matrix().executor().clone();
+    let a = if matrix.on_device {
+        check_pointer(values, "values")?;
+        // SAFETY: the numbers are there, a condition of this function.
+        unsafe { on_device::<N>(&executor, values, prepared.matrix()) }?
+    } else {
+        // SAFETY: a condition of this function.
+        let given = unsafe { slice(values.cast::<N>(), matrix.places.given(), "values") }?;
+        Csr::with_pattern(&pattern, placed(given, &matrix.places, pattern.nonzeros()))?
+    };
+    a.check_finite()?;
+    prepared.update_values(Arc::new(a), &Workspace::new())?;
+    Ok(())
+}
+
+/// The matrix of the same pattern with values of the caller.
+///
+/// # Safety
+/// There are as many numbers as the matrix has entries.
+unsafe fn on_device<N: Number>(
+    executor: &Executor,
+    values: *const c_void,
+    before: &Csr<N::Wide>,
+) -> Result<Csr<N::Wide>, Failure> {
+    if let Some(device) = executor.device() {
+        device.synchronize_all()?;
+    }
+    let entries = before.nonzeros();
+    // SAFETY: the numbers are there, a condition of this function.
+    let values = unsafe { Buffer::borrowed(executor, values as u64, entries, Box::new(())) }?;
+    Ok(Csr::of_buffers(before.pattern(), values))
+}
+
+/// The values of the entries of a matrix.
+fn placed<N: Number>(given: &[N], places: &Places, entries: usize) -> Vec<N::Wide> {
+    match places {
+        Places::Same(_) => given.iter().map(|value| value.wide()).collect(),
+        Places::At(places) => {
+            let mut values = vec![N::Wide::default(); entries];
+            for (&place, value) in places.iter().zip(given) {
+                values[place] += value.wide();
+            }
+            values
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Matrices and calls that the tests share.
+
+#![allow(dead_code)]
+
+use std::ffi::{CStr, CString, c_void};
+use std::ptr;
+
+use vcycle_capi::*;
+
+/// A solver that is freed at the end.
+pub struct Handle(pub *mut vcycle_solver);
+
+impl Handle {
+    pub fn new(options: &str) -> Self {
+        let options = CString::new(options).unwrap();
+        let mut solver = ptr::null_mut();
+        // SAFETY: a string, and a pointer to a pointer.
+        let code = unsafe { vcycle_create(options.as_ptr(), &mut solver) };
+        assert_eq!(code, VCYCLE_OK, "{}", last_error());
+        Self(solver)
+    }
+
+    pub fn messages(&self) -> String {
+        let mut buffer = vec![0u8; 4096];
+        // SAFETY: the buffer has room for as many bytes as it says.
+        let code = unsafe {
+            vcycle_messages(
+                self.0,
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                ptr::null_mut(),
+            )
+        };
+        assert_eq!(code, VCYCLE_OK);
+        CStr::from_bytes_until_nul(&buffer)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        assert_eq!(vcycle_free(self.0), VCYCLE_OK);
+    }
+}
+
+pub fn last_error() -> String {
+    // SAFETY: the text is valid until the next call fails.
+    unsafe { CStr::from_ptr(vcycle_last_error()) }
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// The five-point Laplacian of a square with so many points a side.
+pub struct Laplacian {
+    pub offsets: Vec<i32>,
+    pub columns: Vec<i32>,
+    pub values: Vec<f64>,
+}
+
+impl Laplacian {
+    pub fn new(side: usize) -> Self {
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in 0..side * side {
+            let (i, j) = (row % side, row / side);
+            let neighbours = [
+                (j > 0, row.wrapping_sub(side), -1.0),
+                (i > 0, row.wrapping_sub(1), -1.0),
+                (true, row, 4.0),
+                (i + 1 < side, row + 1, -1.0),
+                (j + 1 < side, row + side, -1.0),
+            ];
+            for (_, column, value) in neighbours.into_iter().filter(|(is, _, _)| *is) {
+                columns.push(column as i32);
+                values.push(value);
+            }
+            offsets.push(columns.len() as i32);
+        }
+        Self {
+            offsets,
+            columns,
+            values,
+        }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    pub fn csr(&self) -> vcycle_csr {
+        csr(self.rows(), &self.offsets, &self.columns, &self.values)
+    }
+
+    /// The largest entry of `b - A x`.
+    pub fn residual(&self, b: &[f64], x: &[f64]) -> f64 {
+        let row = |row: usize| {
+            let range = self.offsets[row] as usize..self.offsets[row + 1] as usize;
+            let product: f64 = range
+                .map(|place| self.values[place] * x[self.columns[place] as usize])
+                .sum();
+            (b[row] - product).abs()
+        };
+        (0..self.rows()).map(row).fold(0.0, f64::max)
+    }
+}
+
+pub fn csr<T>(rows: usize, offsets: &[i32], columns: &[i32], values: &[T]) -> vcycle_csr {
+    vcycle_csr {
+        size: size_of::<vcycle_csr>(),
+        rows: rows as i64,
+        offsets: offsets.as_ptr().cast(),
+        columns: columns.as_ptr().cast(),
+        values: values.as_ptr().cast(),
+        offset_type: VCYCLE_I32,
+        column_type: VCYCLE_I32,
+        value_type: VCYCLE_F64,
+        base: 0,
+        flags: 0,
+    }
+}
+
+pub fn setup(solver: &Handle, a: &vcycle_csr) {
+    // SAFETY: the arrays are those of the tests.
+    let code = unsafe { vcycle_setup(solver.0, a) };
+    assert_eq!(code, VCYCLE_OK, "{}", last_error());
+}
+
+pub fn report() -> vcycle_report {
+    // SAFETY: all of its fields are numbers.
+    let mut report: vcycle_report = unsafe { std::mem::zeroed() };
+    report.size = size_of::<vcycle_report>();
+    report
+}
+
+/// Solves for one column.
+pub fn solve<T: Clone + Default>(solver: &Handle, b: &[T]) -> (Vec<T>, vcycle_report) {
+    let mut x = vec![T::default(); b.len()];
+    let mut told = report();
+    let (from, to): (*const c_void, *mut c_void) = (b.as_ptr().cast(), x.as_mut_ptr().cast());
+    // SAFETY: both vectors have as many rows as the matrix.
+    let code = unsafe { vcycle_solve(solver.0, 1, from, 0, to, 0, ptr::null(), &mut told) };
+    assert_eq!(code, VCYCLE_OK, "{}", last_error());
+    (x, told)
+}

@@ -1,0 +1,38 @@
+//! Compares `include/vcycle.h` with what the source says; `VCYCLE_BLESS=1 cargo test -p vcycle-capi --test header`
+//! writes it.
+
+use std::path::Path;
+
+#[test]
+fn the_header_is_that_of_the_source() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(here.join("cbindgen.toml")).unwrap();
+    let made = cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(here.join("src/version.rs"))
+        .with_src(here.join("src/codes.rs"))
+        .with_src(here.join("src/status.rs"))
+        .with_src(here.join("src/failure.rs"))
+        .with_src(here.join("src/handle.rs"))
+        .with_src(here.join("src/watch.rs"))
+        .with_src(here.join("src/tell.rs"))
+        .with_src(here.join("src/matrix.rs"))
+        .with_src(here.join("src/setup.rs"))
+        .with_src(here.join("src/solve.rs"))
+        .with_src(here.join("src/apply.rs"))
+        .with_src(here.join("src/describe.rs"))
+        .generate()
+        .unwrap();
+    let mut text = Vec::new();
+    made.write(&mut text);
+    let text = String::from_utf8(text).unwrap();
+    let path = here.join("include/vcycle.h");
+    if std::env::var_os("VCYCLE_BLESS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "include/vcycle.h is old: VCYCLE_BLESS=1 cargo test -p vcycle-capi --test header"
+    );
+}

@@ -1,0 +1,393 @@
+//! Calls that are wrong: each has its code, nothing is lost and the next call works.
+
+mod common;
+
+use std::ffi::{CString, c_void};
+use std::ptr;
+
+use common::{Handle, Laplacian, csr, last_error, setup, solve};
+use vcycle_capi::*;
+
+#[test]
+fn null_pointers_are_refused_everywhere() {
+    let a = Laplacian::new(8);
+    let (good, none) = (a.csr(), ptr::null_mut::<vcycle_solver>());
+    // SAFETY: null pointers are looked at, not read.
+    unsafe {
+        assert_eq!(
+            vcycle_create(ptr::null(), ptr::null_mut()),
+            VCYCLE_ERROR_ARGUMENT
+        );
+        assert_eq!(vcycle_setup(none, &good), VCYCLE_ERROR_HANDLE);
+        assert_eq!(vcycle_update_values(none, ptr::null()), VCYCLE_ERROR_HANDLE);
+        assert_eq!(
+            vcycle_set_near_nullspace(none, 0, 0, ptr::null()),
+            VCYCLE_ERROR_HANDLE
+        );
+        assert_eq!(vcycle_free(none), VCYCLE_OK);
+    }
+    let solver = Handle::new("");
+    let ones = vec![1.0; a.rows()];
+    let b: *const c_void = ones.as_ptr().cast();
+    // SAFETY: as above.
+    unsafe {
+        assert_eq!(vcycle_setup(solver.0, ptr::null()), VCYCLE_ERROR_ARGUMENT);
+        for field in 0..3 {
+            let mut bad = good;
+            *[&mut bad.offsets, &mut bad.columns, &mut bad.values][field] = ptr::null();
+            assert_eq!(
+                vcycle_setup(solver.0, &bad),
+                VCYCLE_ERROR_ARGUMENT,
+                "{}",
+                last_error()
+            );
+            bad.flags = VCYCLE_BORROW;
+            assert_eq!(
+                vcycle_setup(solver.0, &bad),
+                VCYCLE_ERROR_ARGUMENT,
+                "{}",
+                last_error()
+            );
+        }
+        let (limits, report) = (ptr::null(), ptr::null_mut());
+        let code = vcycle_solve(solver.0, 1, b, 0, ptr::null_mut(), 0, limits, report);
+        assert_eq!(code, VCYCLE_ERROR_STATE);
+        assert!(last_error().contains("vcycle_setup"));
+        setup(&solver, &good);
+        for (b, x) in [(ptr::null(), b.cast_mut()), (b, ptr::null_mut())] {
+            let code = vcycle_solve(solver.0, 1, b, 0, x, 0, limits, report);
+            assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
+            assert_eq!(vcycle_apply(solver.0, 1, b, 0, x, 0), VCYCLE_ERROR_ARGUMENT);
+        }
+        assert_eq!(
+            vcycle_update_values(solver.0, ptr::null()),
+            VCYCLE_ERROR_ARGUMENT
+        );
+        assert_eq!(
+            vcycle_get_level(solver.0, 0, ptr::null_mut()),
+            VCYCLE_ERROR_ARGUMENT
+        );
+        let code = vcycle_messages(solver.0, ptr::null_mut(), 9, ptr::null_mut());
+        assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
+        let code = vcycle_set_near_nullspace(solver.0, 1, 64, ptr::null());
+        assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
+        let code = vcycle_set_coordinates(solver.0, 2, 32, ptr::null());
+        assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
+    }
+    assert_eq!(solve(&solver, &ones).1.status, VCYCLE_CONVERGED);
+}
+
+#[test]
+fn freed_and_invented_solvers_are_known() {
+    let mut solver = ptr::null_mut();
+    // SAFETY: a pointer to a pointer.
+    let code = unsafe { vcycle_create(ptr::null(), &mut solver) };
+    assert_eq!(code, VCYCLE_OK);
+    assert_eq!(vcycle_free(solver), VCYCLE_OK);
+    assert_eq!(vcycle_free(solver), VCYCLE_ERROR_HANDLE);
+    assert_eq!(vcycle_set_block_size(solver, 2), VCYCLE_ERROR_HANDLE);
+    let invented = (&raw mut solver).cast::<vcycle_solver>();
+    assert_eq!(vcycle_set_block_size(invented, 2), VCYCLE_ERROR_HANDLE);
+    assert!(last_error().contains("freed"));
+}
+
+#[test]
+fn options_that_do_not_exist_are_named() {
+    for (options, word) in [
+        ("solvr=cg", "solver"),
+        ("{\"solver\": 3}", "solver"),
+        ("threads=0", "thread"),
+        ("device=cuda:99", "cuda"),
+    ] {
+        let text = CString::new(options).unwrap();
+        let mut solver = ptr::null_mut();
+        // SAFETY: a string, and a pointer to a pointer.
+        let mut code = unsafe { vcycle_create(text.as_ptr(), &mut solver) };
+        if code == VCYCLE_OK {
+            let a = Laplacian::new(4);
+            // SAFETY: the arrays are there.
+            code = unsafe { vcycle_setup(solver, &a.csr()) };
+            vcycle_free(solver);
+        } else {
+            assert!(solver.is_null());
+        }
+        assert_ne!(code, VCYCLE_OK, "{options}");
+        assert!(last_error().contains(word), "{options}: {}", last_error());
+    }
+    let not_text = [0xffu8, 0xfe, 0];
+    let mut solver = ptr::null_mut();
+    // SAFETY: it ends with a zero.
+    let code = unsafe { vcycle_create(not_text.as_ptr().cast(), &mut solver) };
+    assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
+}
+
+#[test]
+fn arrays_that_are_no_matrix_are_refused_by_their_place() {
+    let a = Laplacian::new(4);
+    let solver = Handle::new("");
+    let mut cases: Vec<(Laplacian, &str)> = Vec::new();
+    let mut add = |change: &dyn Fn(&mut Laplacian), word| {
+        let mut bad = Laplacian::new(4);
+        change(&mut bad);
+        cases.push((bad, word));
+    };
+    add(&|a| a.offsets[0] = 1, "offsets[0]");
+    add(&|a| a.offsets[3] = 1, "offsets[3]");
+    add(&|a| a.offsets[5] = -7, "offsets[5]");
+    add(&|a| a.columns[6] = 16, "columns[6]");
+    add(&|a| a.columns[7] = -1, "columns[7]");
+    add(&|a| a.values[2] = f64::NAN, "not finite");
+    add(&|a| a.values[2] = f64::INFINITY, "not finite");
+    for (bad, word) in &cases {
+        for flags in [0, VCYCLE_BORROW] {
+            let given = vcycle_csr { flags, ..bad.csr() };
+            // SAFETY: the arrays are as long as the last offset says.
+            let code = unsafe { vcycle_setup(solver.0, &given) };
+            assert_eq!(code, VCYCLE_ERROR_MATRIX);
+            assert!(last_error().contains(word), "{word}: {}", last_error());
+        }
+    }
+    let good = a.csr();
+    let wrong = [
+        vcycle_csr { size: 3, ..good },
+        vcycle_csr { rows: -1, ..good },
+        vcycle_csr {
+            rows: 1 << 40,
+            ..good
+        },
+        vcycle_csr { base: 2, ..good },
+        vcycle_csr {
+            offset_type: 7,
+            ..good
+        },
+        vcycle_csr {
+            column_type: -1,
+            ..good
+        },
+        vcycle_csr {
+            value_type: 9,
+            ..good
+        },
+        vcycle_csr { flags: 64, ..good },
+        vcycle_csr {
+            flags: VCYCLE_DEVICE,
+            ..good
+        },
+    ];
+    for given in &wrong {
+        // SAFETY: the arrays are there.
+        let code = unsafe { vcycle_setup(solver.0, given) };
+        assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
+    }
+    setup(&solver, &good);
+    let nan = vec![f64::NAN; a.values.len()];
+    // SAFETY: there are as many values as entries.
+    let code = unsafe { vcycle_update_values(solver.0, nan.as_ptr().cast()) };
+    assert_eq!(code, VCYCLE_ERROR_MATRIX);
+    assert_eq!(
+        solve(&solver, &vec![1.0; a.rows()]).1.status,
+        VCYCLE_CONVERGED
+    );
+}
+
+#[test]
+fn vectors_that_cannot_be_are_refused() {
+    let a = Laplacian::new(8);
+    let solver = Handle::new("");
+    setup(&solver, &a.csr());
+    let mut b = vec![1.0; a.rows()];
+    let mut x = vec![0.0; a.rows()];
+    let mut run = |columns: i32, leading: i64, b: &[f64], report: *mut vcycle_report| {
+        let (from, to) = (b.as_ptr().cast(), x.as_mut_ptr().cast());
+        // SAFETY: what is longer than the vectors is refused before it is read.
+        unsafe {
+            vcycle_solve(
+                solver.0,
+                columns,
+                from,
+                leading,
+                to,
+                leading,
+                ptr::null(),
+                report,
+            )
+        }
+    };
+    let none = ptr::null_mut();
+    assert_eq!(run(-1, 64, &b, none), VCYCLE_ERROR_ARGUMENT);
+    assert_eq!(run(2, 63, &b, none), VCYCLE_ERROR_ARGUMENT);
+    assert_eq!(run(2, -4, &b, none), VCYCLE_ERROR_ARGUMENT);
+    assert_eq!(run(0, 0, &b, none), VCYCLE_OK);
+    let mut report = common::report();
+    report.size = 0;
+    assert_eq!(run(1, 0, &b, &mut report), VCYCLE_ERROR_ARGUMENT);
+    // An older caller knows less of a report.
+    report.size = 16;
+    report.iterations = -5;
+    assert_eq!(run(1, 0, &b, &mut report), VCYCLE_OK);
+    assert_eq!((report.size, report.iterations), (16, -5));
+    b[3] = f64::NAN;
+    let mut report = common::report();
+    let code = run(1, 0, &b, &mut report);
+    assert!(code == VCYCLE_ERROR_MATRIX || report.status == VCYCLE_NON_FINITE);
+    let limits = vcycle_limits {
+        size: 1,
+        rtol: f64::NAN,
+        reduction: 0.0,
+        atol: 0.0,
+        max_iterations: 0,
+        nonzero_guess: 0,
+    };
+    for size in [1, size_of::<vcycle_limits>()] {
+        let limits = vcycle_limits { size, ..limits };
+        let mut room = b.clone();
+        let (from, to) = (b.as_ptr().cast(), room.as_mut_ptr().cast());
+        // SAFETY: both vectors have as many rows as the matrix.
+        let code = unsafe { vcycle_solve(solver.0, 1, from, 0, to, 0, &limits, ptr::null_mut()) };
+        assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
+    }
+}
+
+#[test]
+fn singular_matrices_and_zeros_end_with_a_word() {
+    let solver = Handle::new("");
+    let offsets = [0, 1, 2];
+    for values in [[0.0, 0.0], [1.0, 0.0]] {
+        let given = csr(2, &offsets, &[0, 1], &values);
+        // SAFETY: the arrays are there.
+        let code = unsafe { vcycle_setup(solver.0, &given) };
+        if code == VCYCLE_OK {
+            assert_ne!(solve(&solver, &[1.0, 1.0]).1.status, VCYCLE_CONVERGED);
+        } else {
+            assert!(!last_error().is_empty());
+        }
+    }
+}
+
+/// A pointer that threads share.
+#[derive(Clone, Copy)]
+struct Shared(*mut vcycle_solver);
+// SAFETY: a solver may be used by several threads.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn get(self) -> *mut vcycle_solver {
+        self.0
+    }
+}
+
+#[test]
+fn eight_threads_use_one_solver() {
+    let a = Laplacian::new(30);
+    let solver = Handle::new("threads=2");
+    setup(&solver, &a.csr());
+    let b = vec![1.0; a.rows()];
+    let (expected, _) = solve(&solver, &b);
+    let shared = Shared(solver.0);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (a, b, expected) = (&a, &b, &expected);
+            scope.spawn(move || {
+                let mut x = vec![0.0; b.len()];
+                for round in 0..6 {
+                    let (from, to): (*const c_void, *mut c_void) =
+                        (b.as_ptr().cast(), x.as_mut_ptr().cast());
+                    let solver = shared.get();
+                    // SAFETY: both vectors have as many rows as the matrix.
+                    let code = unsafe {
+                        match (thread + round) % 3 {
+                            0 => vcycle_apply(solver, 1, from, 0, to, 0),
+                            1 => vcycle_update_values(solver, a.values.as_ptr().cast()),
+                            _ => vcycle_solve(
+                                solver,
+                                1,
+                                from,
+                                0,
+                                to,
+                                0,
+                                ptr::null(),
+                                ptr::null_mut(),
+                            ),
+                        }
+                    };
+                    assert!(code == VCYCLE_OK || code == VCYCLE_ERROR_STATE);
+                    if (thread + round) % 3 == 2 && code == VCYCLE_OK {
+                        assert_eq!(&x, expected);
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn random_calls_do_no_harm() {
+    // A linear congruential generator: the same calls every time.
+    let mut seed = 12345u64;
+    let mut random = |limit: u64| {
+        seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (seed >> 33) % limit
+    };
+    let a = Laplacian::new(6);
+    let numbers = vec![1.0f64; 4 * a.rows()];
+    let mut solvers: Vec<*mut vcycle_solver> = vec![ptr::null_mut()];
+    let options = [
+        "",
+        "solver=cg",
+        "preconditioner=amg",
+        "nonsense",
+        "solver=direct",
+        "rtol=-1",
+    ];
+    for _ in 0..600 {
+        let solver = solvers[random(solvers.len() as u64) as usize];
+        let mut out = numbers.clone();
+        let (from, to): (*const c_void, *mut c_void) =
+            (numbers.as_ptr().cast(), out.as_mut_ptr().cast());
+        // SAFETY: pointers are null, or have as much behind them as the largest call reads.
+        unsafe {
+            match random(8) {
+                0 => {
+                    let text = CString::new(options[random(6) as usize]).unwrap();
+                    let mut made = ptr::null_mut();
+                    vcycle_create(text.as_ptr(), &mut made);
+                    solvers.push(made);
+                }
+                1 => drop(vcycle_free(solver)),
+                2 => {
+                    let mut given = a.csr();
+                    match random(6) {
+                        0 => given.base = random(3) as i32,
+                        1 => given.value_type = random(2) as i32,
+                        2 => given.flags = random(4) as i32,
+                        3 => given.rows = random(36) as i64,
+                        _ => {}
+                    }
+                    vcycle_setup(solver, &given);
+                }
+                3 => drop(vcycle_set_block_size(solver, random(4) as i32)),
+                4 => {
+                    let rows = random(37) as i64;
+                    vcycle_set_near_nullspace(solver, random(4) as i32, rows, numbers.as_ptr());
+                }
+                5 => {
+                    let columns = random(4) as i32;
+                    vcycle_apply(solver, columns, from, 36, to, 36);
+                }
+                6 => drop(vcycle_update_values(solver, a.values.as_ptr().cast())),
+                _ => {
+                    let mut report = common::report();
+                    let columns = random(4) as i32;
+                    vcycle_solve(solver, columns, from, 36, to, 36, ptr::null(), &mut report);
+                }
+            }
+        }
+    }
+    for solver in solvers {
+        vcycle_free(solver);
+    }
+}
