@@ -6,6 +6,7 @@
 //! with every version.
 
 pub mod arrays;
+pub mod communicator;
 pub mod error;
 pub mod executor;
 mod gpu;

@@ -80,6 +80,17 @@ pub enum Error {
     /// A GPU, its driver or its compiler refuses.
     #[error(transparent)]
     Device(vcycle_gpu::Error),
+    /// Another rank of the team has failed.
+    #[error("rank {rank}: {reason}")]
+    OtherRank {
+        /// Which one.
+        rank: usize,
+        /// Why.
+        reason: String,
+    },
+    /// Ranks do not get together, or MPI refuses.
+    #[error("{0}")]
+    Team(String),
     /// An operator that has no entries was given to a component that needs them.
     #[error("{component} needs the entries of a matrix, but this operator is matrix-free")]
     NeedsEntries {

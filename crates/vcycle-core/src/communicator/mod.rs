@@ -1,0 +1,194 @@
+//! Ranks that solve one system together: processes under MPI, or threads of one process.
+//!
+//! A [`Communicator`] is what a rank knows of its team. All ranks call its operations in the same order. Two kinds
+//! exist: [`threads`], for tests and for one machine, and [`mpi`], whose library is looked for when the program runs,
+//! so that a build needs none.
+//!
+//! ```
+//! use vcycle::communicator::{Communicator, threads};
+//! let sums = threads::run(3, |team| {
+//!     let mut sum = [team.rank() as f64];
+//!     team.sum(&mut sum)?;
+//!     Ok(sum[0])
+//! })?;
+//! assert_eq!(sums, [3.0; 3]);
+//! # Ok::<(), vcycle::Error>(())
+//! ```
+
+pub mod mpi;
+pub mod threads;
+mod traffic;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+pub use traffic::{Counters, Traffic};
+
+use crate::error::{Error, Result};
+
+/// What one rank knows of its team, and how it speaks to the others.
+pub trait Communicator: Debug + Send + Sync {
+    /// Which of the ranks this one is, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many ranks there are.
+    fn size(&self) -> usize;
+
+    /// Replaces every value by its sum over all ranks. Every rank gets the same bits: the values are added in the order
+    /// of the ranks.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    fn sum(&self, values: &mut [f64]) -> Result<()>;
+
+    /// Sends and receives messages, and calls `meanwhile` while they travel. What a rank sends to another, that one
+    /// has to receive in its call, with the same length.
+    ///
+    /// # Errors
+    /// When another rank has failed, and what `meanwhile` returns.
+    fn exchange(
+        &self,
+        messages: &mut Messages<'_>,
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()>;
+
+    /// Sends bytes to every rank, of any length, and returns what each has sent.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>>;
+
+    /// Cuts the team: ranks with the same colour form one of their own, in their order.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>>;
+
+    /// What this rank has sent and how long it has waited until now.
+    fn traffic(&self) -> Traffic;
+}
+
+/// The messages of one exchange, each with the rank it goes to or comes from.
+#[derive(Debug, Default)]
+pub struct Messages<'m> {
+    /// What is sent.
+    pub sent: Vec<(usize, &'m [u8])>,
+    /// Where what is received goes.
+    pub received: Vec<(usize, &'m mut [u8])>,
+}
+
+impl dyn Communicator + '_ {
+    /// Sends the same bytes to every rank, and returns those of all.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.all_to_all(vec![bytes.to_vec(); self.size()])
+    }
+
+    /// A number of every rank.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn all_numbers(&self, number: u64) -> Result<Vec<u64>> {
+        let all = self.all_gather(&number.to_ne_bytes())?;
+        let number = |bytes: Vec<u8>| bytes.try_into().map(u64::from_ne_bytes);
+        let numbers: std::result::Result<Vec<u64>, Vec<u8>> = all.into_iter().map(number).collect();
+        numbers.map_err(|_| Error::Team("ranks do not call the same operations".to_owned()))
+    }
+
+    /// The total of whole numbers, exact.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn total(&self, number: u64) -> Result<u64> {
+        Ok(self.all_numbers(number)?.iter().sum())
+    }
+
+    /// The largest number of all ranks.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn largest(&self, number: f64) -> Result<f64> {
+        let all = self.all_numbers(number.to_bits())?;
+        let larger = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
+        Ok(all.into_iter().map(f64::from_bits).fold(number, larger))
+    }
+
+    /// Whether it holds on any rank; every rank gets the same answer.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn any(&self, holds: bool) -> Result<bool> {
+        let mut count = [f64::from(u8::from(holds))];
+        self.sum(&mut count)?;
+        Ok(count[0] > 0.0)
+    }
+
+    /// Ends a stage that may have failed on some ranks: where it did, it fails on all of them. A rank that did not fail
+    /// itself is told by whom and why.
+    ///
+    /// # Errors
+    /// The error of this rank, or [`Error::OtherRank`].
+    pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
+        let told = match &result {
+            Ok(_) => Vec::new(),
+            Err(error) => error.to_string().into_bytes(),
+        };
+        if !self.any(!told.is_empty())? {
+            return result;
+        }
+        let all = self.all_gather(&told)?;
+        let first = all.iter().position(|told| !told.is_empty());
+        match (result, first) {
+            (Ok(_), Some(rank)) => Err(Error::OtherRank {
+                rank,
+                reason: String::from_utf8_lossy(&all[rank]).into_owned(),
+            }),
+            (result, _) => result,
+        }
+    }
+
+    /// Waits until all ranks are here.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn barrier(&self) -> Result<()> {
+        self.sum(&mut [0.0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_one_rank_is_known_to_all() {
+        let told = threads::run(3, |team| {
+            let result = match team.rank() {
+                1 => Err(Error::Team("no more paper".to_owned())),
+                _ => Ok(()),
+            };
+            Ok(team.agree(result).unwrap_err().to_string())
+        });
+        let told = told.unwrap();
+        assert_eq!(told[0], "rank 1: no more paper");
+        assert_eq!(told[1], "no more paper");
+        assert_eq!(told[2], told[0]);
+    }
+
+    #[test]
+    fn numbers_of_all_ranks_are_the_same_everywhere() {
+        let all = threads::run(4, |team| {
+            let rank = team.rank();
+            let largest = team.largest(-(rank as f64))?;
+            Ok((
+                team.total(rank as u64)?,
+                largest,
+                team.any(rank == 3)?,
+                team.any(false)?,
+            ))
+        });
+        assert_eq!(all.unwrap(), [(6, 0.0, true, false); 4]);
+    }
+}

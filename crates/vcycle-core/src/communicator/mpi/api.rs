@@ -1,0 +1,343 @@
+//! The functions of MPI that are used, and the two forms their handles have.
+//!
+//! Open MPI's handles are addresses of variables in its library, MPICH's are numbers of 32 bits. Both go into a register
+//! as 64 bits, of which MPICH reads the lower half; only arrays of requests differ.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+
+use libloading::Library;
+
+use crate::error::{Error, Result};
+
+/// A communicator as the library knows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Comm(usize);
+
+/// The tag of all messages: those between two ranks keep their order.
+const TAG: c_int = 21;
+/// Several threads may call, one at a time.
+const SERIALIZED: c_int = 2;
+
+/// Constants of MPICH's interface, which its many relatives share.
+const MPICH_WORLD: usize = 0x4400_0000;
+const MPICH_BYTE: usize = 0x4c00_010d;
+const MPICH_STATUSES_IGNORE: usize = 1;
+
+/// Bytes of the longest version text: `MPI_MAX_LIBRARY_VERSION_STRING` of MPICH.
+const VERSION_BYTES: usize = 8192;
+
+macro_rules! functions {
+    ($($field:ident $name:literal: fn($($argument:ty),*);)*) => {
+        /// The functions, by their names in lower case.
+        #[derive(Debug)]
+        struct Functions {
+            $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Functions {
+            fn load(library: &Library) -> Result<Self> {
+                Ok(Self {
+                    $($field: {
+                        // SAFETY: the types are those of the MPI standard, with handles as the module says.
+                        let symbol = unsafe { library.get(concat!($name, "\0").as_bytes()) };
+                        *symbol.map_err(|_| Error::Team(format!("MPI: the library has no {}", $name)))?
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    initialized "MPI_Initialized": fn(*mut c_int);
+    finalized "MPI_Finalized": fn(*mut c_int);
+    init_thread "MPI_Init_thread": fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
+    finalize "MPI_Finalize": fn();
+    abort "MPI_Abort": fn(usize, c_int);
+    comm_rank "MPI_Comm_rank": fn(usize, *mut c_int);
+    comm_size "MPI_Comm_size": fn(usize, *mut c_int);
+    comm_split "MPI_Comm_split": fn(usize, c_int, c_int, *mut usize);
+    isend "MPI_Isend": fn(*const c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
+    irecv "MPI_Irecv": fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
+    waitall "MPI_Waitall": fn(c_int, *mut c_void, usize);
+    allgather "MPI_Allgather": fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize);
+    alltoall "MPI_Alltoall": fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize);
+    version "MPI_Get_library_version": fn(*mut c_char, *mut c_int);
+}
+
+/// A library of MPI.
+#[derive(Debug)]
+pub(super) struct Api {
+    functions: Functions,
+    world: usize,
+    byte: usize,
+    statuses_ignore: usize,
+    /// Bytes of a request.
+    request: usize,
+    /// Its functions are there as long as it is.
+    _library: Library,
+}
+
+impl Api {
+    /// Loads the library that goes with the launcher, or any.
+    pub fn load() -> Result<Self> {
+        let library = open()?;
+        let address = |name: &[u8]| {
+            // SAFETY: an address is all that is asked for.
+            let address = unsafe { library.get::<*mut c_void>(name).ok()?.try_as_raw_ptr() };
+            address.map(|address| address as usize)
+        };
+        let open_mpi = (
+            address(b"ompi_mpi_comm_world\0"),
+            address(b"ompi_mpi_byte\0"),
+        );
+        let functions = Functions::load(&library)?;
+        Ok(match open_mpi {
+            (Some(world), Some(byte)) => Self {
+                functions,
+                world,
+                byte,
+                statuses_ignore: 0,
+                request: size_of::<usize>(),
+                _library: library,
+            },
+            _ => Self {
+                functions,
+                world: MPICH_WORLD,
+                byte: MPICH_BYTE,
+                statuses_ignore: MPICH_STATUSES_IGNORE,
+                request: size_of::<c_int>(),
+                _library: library,
+            },
+        })
+    }
+
+    pub fn version(&self) -> Result<String> {
+        let mut text = vec![0 as c_char; VERSION_BYTES];
+        let mut length = 0;
+        // SAFETY: the text has room for the longest version; it may be asked for before MPI starts.
+        check("MPI_Get_library_version", unsafe {
+            (self.functions.version)(text.as_mut_ptr(), &mut length)
+        })?;
+        // SAFETY: MPI ends it with a zero, and the last byte is one anyway.
+        let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
+        let first = text.lines().next().unwrap_or_default();
+        Ok(first
+            .split(',')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .replace('\t', " "))
+    }
+
+    /// Starts MPI unless somebody has.
+    pub fn start(&self) -> Result<()> {
+        let (mut begun, mut level) = (0, 0);
+        // SAFETY: all pointers are to variables, or null where MPI allows it.
+        unsafe {
+            check("MPI_Initialized", (self.functions.initialized)(&mut begun))?;
+            if begun == 0 {
+                let (none, nothing) = (std::ptr::null_mut(), std::ptr::null_mut());
+                let started = (self.functions.init_thread)(none, nothing, SERIALIZED, &mut level);
+                check("MPI_Init_thread", started)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn finish(&self) {
+        let (mut begun, mut ended) = (0, 0);
+        // SAFETY: pointers to variables; MPI is ended once, and only where it was begun.
+        unsafe {
+            (self.functions.initialized)(&mut begun);
+            (self.functions.finalized)(&mut ended);
+            if begun != 0 && ended == 0 {
+                (self.functions.finalize)();
+            }
+        }
+    }
+
+    pub fn abort(&self, status: u8) {
+        let mut begun = 0;
+        // SAFETY: MPI has begun where it is aborted.
+        unsafe {
+            (self.functions.initialized)(&mut begun);
+            if begun != 0 {
+                (self.functions.abort)(self.world, c_int::from(status));
+            }
+        }
+    }
+
+    pub fn world(&self) -> Comm {
+        Comm(self.world)
+    }
+
+    pub fn rank(&self, comm: Comm) -> Result<usize> {
+        let mut rank = 0;
+        // SAFETY: a communicator of this library, a pointer to a variable.
+        check("MPI_Comm_rank", unsafe {
+            (self.functions.comm_rank)(comm.0, &mut rank)
+        })?;
+        Ok(rank as usize)
+    }
+
+    pub fn size(&self, comm: Comm) -> Result<usize> {
+        let mut size = 0;
+        // SAFETY: as above.
+        check("MPI_Comm_size", unsafe {
+            (self.functions.comm_size)(comm.0, &mut size)
+        })?;
+        Ok(size as usize)
+    }
+
+    pub fn split(&self, comm: Comm, colour: usize, rank: usize) -> Result<Comm> {
+        // MPICH writes the lower half only.
+        let mut part = 0;
+        // SAFETY: as above.
+        check("MPI_Comm_split", unsafe {
+            (self.functions.comm_split)(comm.0, colour as c_int, rank as c_int, &mut part)
+        })?;
+        Ok(Comm(part))
+    }
+
+    /// The values of all ranks, one after the other; `all` has room for them.
+    pub fn all_gather(&self, comm: Comm, own: &[f64], all: &mut [f64]) -> Result<()> {
+        let bytes = size_of_val(own) as c_int;
+        let (own, all) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+        // SAFETY: `all` is as long as `own` times the number of ranks.
+        check("MPI_Allgather", unsafe {
+            (self.functions.allgather)(own, bytes, self.byte, all, bytes, self.byte, comm.0)
+        })
+    }
+
+    /// A number to every rank, and one from each.
+    pub fn all_to_all(&self, comm: Comm, sent: &[u64], received: &mut [u64]) -> Result<()> {
+        let bytes = size_of::<u64>() as c_int;
+        let (sent, received) = (sent.as_ptr().cast(), received.as_mut_ptr().cast());
+        // SAFETY: both have a number for every rank.
+        check("MPI_Alltoall", unsafe {
+            (self.functions.alltoall)(sent, bytes, self.byte, received, bytes, self.byte, comm.0)
+        })
+    }
+}
+
+/// Messages on their way.
+#[derive(Debug)]
+pub(super) struct Requests {
+    api: &'static Api,
+    /// The requests as the library stores them, in words that are aligned for both forms.
+    stored: Vec<usize>,
+    count: usize,
+}
+
+impl Requests {
+    pub fn new(api: &'static Api) -> Self {
+        Self {
+            api,
+            stored: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Room for one more request. MPI does not mind that requests move.
+    fn next(&mut self) -> *mut c_void {
+        let place = self.count * self.api.request;
+        self.count += 1;
+        let words = (self.count * self.api.request).div_ceil(size_of::<usize>());
+        self.stored.resize(words.max(self.stored.len()), 0);
+        // SAFETY: the words reach that far.
+        unsafe { self.stored.as_mut_ptr().byte_add(place).cast() }
+    }
+
+    /// Begins to send; the bytes stay where they are until [`wait`](Self::wait) has returned.
+    pub fn send(&mut self, comm: Comm, rank: usize, bytes: &[u8]) -> Result<()> {
+        let (request, api) = (self.next(), self.api);
+        let (count, rank) = (bytes.len() as c_int, rank as c_int);
+        // SAFETY: whoever sends waits before the bytes may change.
+        check("MPI_Isend", unsafe {
+            (api.functions.isend)(
+                bytes.as_ptr().cast(),
+                count,
+                api.byte,
+                rank,
+                TAG,
+                comm.0,
+                request,
+            )
+        })
+    }
+
+    /// Begins to receive; the bytes stay where they are until [`wait`](Self::wait) has returned.
+    pub fn receive(&mut self, comm: Comm, rank: usize, out: &mut [u8]) -> Result<()> {
+        let (request, api) = (self.next(), self.api);
+        let (count, rank) = (out.len() as c_int, rank as c_int);
+        // SAFETY: whoever receives waits before the bytes are read.
+        check("MPI_Irecv", unsafe {
+            (api.functions.irecv)(
+                out.as_mut_ptr().cast(),
+                count,
+                api.byte,
+                rank,
+                TAG,
+                comm.0,
+                request,
+            )
+        })
+    }
+
+    /// Waits until all have arrived.
+    pub fn wait(&mut self) -> Result<()> {
+        let (count, requests) = (self.count as c_int, self.stored.as_mut_ptr().cast());
+        self.count = 0;
+        // SAFETY: there are so many requests.
+        check("MPI_Waitall", unsafe {
+            (self.api.functions.waitall)(count, requests, self.api.statuses_ignore)
+        })
+    }
+}
+
+fn check(function: &str, code: c_int) -> Result<()> {
+    match code {
+        0 => Ok(()),
+        code => Err(Error::Team(format!("{function} failed with code {code}"))),
+    }
+}
+
+/// Opens the library that `VCYCLE_MPI` names, or the first of the usual ones, that of the launcher before others.
+fn open() -> Result<Library> {
+    const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.dylib"];
+    const MPICH: [&str; 3] = ["libmpich.so.12", "libmpi.so.12", "libmpich.so"];
+    let named = std::env::var_os("VCYCLE_MPI").map(PathBuf::from);
+    let mut names: Vec<PathBuf> = OPEN_MPI.iter().chain(&MPICH).map(PathBuf::from).collect();
+    let is_mpich = std::env::var_os("PMI_RANK").is_some() || std::env::var_os("PMI_SIZE").is_some();
+    if is_mpich && std::env::var_os("OMPI_COMM_WORLD_SIZE").is_none() {
+        names.rotate_left(OPEN_MPI.len());
+    }
+    let names = named.map_or(names, |name| vec![name]);
+    let mut reasons = Vec::new();
+    for name in names {
+        match load(&name) {
+            Ok(library) => return Ok(library),
+            Err(error) => reasons.push(error.to_string()),
+        }
+    }
+    Err(Error::Team(format!(
+        "no library of MPI was found; install Open MPI or MPICH, or name the file in VCYCLE_MPI ({})",
+        reasons.join("; ")
+    )))
+}
+
+/// Loads a library so that its own plug-ins find its symbols: those of Open MPI ask for that.
+#[cfg(unix)]
+fn load(name: &Path) -> std::result::Result<Library, libloading::Error> {
+    use libloading::os::unix::{self, RTLD_GLOBAL, RTLD_NOW};
+    // SAFETY: a library of MPI does nothing harmful when it is loaded.
+    unsafe { unix::Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map(Library::from)
+}
+
+#[cfg(not(unix))]
+fn load(name: &Path) -> std::result::Result<Library, libloading::Error> {
+    // SAFETY: a library of MPI does nothing harmful when it is loaded.
+    unsafe { Library::new(name) }
+}

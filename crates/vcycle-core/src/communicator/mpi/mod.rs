@@ -1,0 +1,176 @@
+//! Ranks that are processes under MPI.
+//!
+//! The library is loaded when the program runs: Open MPI, or MPICH and what shares its interface (Intel MPI, MVAPICH,
+//! Cray MPICH). `VCYCLE_MPI` names the file where it is not found by itself.
+
+mod api;
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::{Communicator, Counters, Messages, Traffic};
+use crate::error::{Error, Result};
+use api::{Api, Comm, Requests};
+
+/// Messages are cut into pieces of this many bytes: MPI counts in 32 bits.
+const PIECE: usize = 1 << 30;
+
+/// Variables that the launchers of MPI set in every process.
+const LAUNCHED: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"];
+
+/// Whether this process was started by a launcher of MPI.
+pub fn is_launched() -> bool {
+    LAUNCHED.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// What the library that was found calls itself, or why none can be used. MPI is not started.
+///
+/// # Errors
+/// When there is no library, or it has not what is needed.
+pub fn version() -> Result<String> {
+    api()?.version()
+}
+
+/// All processes that were started together. MPI is started by the first call, and [`finish`] ends it.
+///
+/// # Errors
+/// When there is no library of MPI, or it does not start.
+pub fn world() -> Result<Arc<dyn Communicator>> {
+    static WORLD: OnceLock<Arc<dyn Communicator>> = OnceLock::new();
+    if let Some(world) = WORLD.get() {
+        return Ok(Arc::clone(world));
+    }
+    let api = api()?;
+    api.start()?;
+    let world = Team::of(api, api.world())?;
+    Ok(Arc::clone(WORLD.get_or_init(|| world)))
+}
+
+/// Ends MPI where [`world`] has started it; all ranks have to do so at the end of the program.
+pub fn finish() {
+    if let Ok(api) = api() {
+        api.finish();
+    }
+}
+
+/// Ends all ranks at once, with a status.
+pub fn abort(status: u8) {
+    if let Ok(api) = api() {
+        api.abort(status);
+    }
+}
+
+fn api() -> Result<&'static Api> {
+    static API: OnceLock<std::result::Result<Api, String>> = OnceLock::new();
+    let api = API.get_or_init(|| Api::load().map_err(|error| error.to_string()));
+    api.as_ref().map_err(|reason| Error::Team(reason.clone()))
+}
+
+/// One process of a team.
+#[derive(Debug)]
+struct Team {
+    api: &'static Api,
+    comm: Comm,
+    rank: usize,
+    size: usize,
+    counters: Counters,
+    /// What all ranks bring to a sum.
+    brought: Mutex<Vec<f64>>,
+    requests: Mutex<Requests>,
+}
+
+impl Team {
+    fn of(api: &'static Api, comm: Comm) -> Result<Arc<dyn Communicator>> {
+        Ok(Arc::new(Self {
+            api,
+            rank: api.rank(comm)?,
+            size: api.size(comm)?,
+            comm,
+            counters: Counters::default(),
+            brought: Mutex::default(),
+            requests: Mutex::new(Requests::new(api)),
+        }))
+    }
+}
+
+impl Communicator for Team {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn sum(&self, values: &mut [f64]) -> Result<()> {
+        self.counters.summed();
+        if self.size == 1 {
+            return Ok(());
+        }
+        let brought = self.brought.lock();
+        let mut brought = brought.unwrap_or_else(PoisonError::into_inner);
+        brought.resize(values.len() * self.size, 0.0);
+        self.counters
+            .waits(|| self.api.all_gather(self.comm, values, &mut brought))?;
+        values.fill(0.0);
+        for one in brought.chunks_exact(values.len().max(1)) {
+            values
+                .iter_mut()
+                .zip(one)
+                .for_each(|(sum, value)| *sum += value);
+        }
+        Ok(())
+    }
+
+    fn exchange(
+        &self,
+        messages: &mut Messages<'_>,
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let requests = self.requests.lock();
+        let mut requests = requests.unwrap_or_else(PoisonError::into_inner);
+        for (rank, out) in &mut messages.received {
+            for piece in out.chunks_mut(PIECE) {
+                requests.receive(self.comm, *rank, piece)?;
+            }
+        }
+        for (rank, bytes) in &messages.sent {
+            self.counters.sent(bytes.len());
+            for piece in bytes.chunks(PIECE) {
+                requests.send(self.comm, *rank, piece)?;
+            }
+        }
+        let done = meanwhile();
+        // The buffers belong to MPI until it has finished with them, whatever happened meanwhile.
+        self.counters.waits(|| requests.wait())?;
+        done
+    }
+
+    fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        let lengths: Vec<u64> = bytes.iter().map(|message| message.len() as u64).collect();
+        let mut expected = vec![0; self.size];
+        self.counters
+            .waits(|| self.api.all_to_all(self.comm, &lengths, &mut expected))?;
+        let room = |&length: &u64| vec![0; length as usize];
+        let mut all: Vec<Vec<u8>> = expected.iter().map(room).collect();
+        all[self.rank].clone_from(&bytes[self.rank]);
+        let not_own = |rank: &usize, length: usize| *rank != self.rank && length > 0;
+        let sent = bytes.iter().map(Vec::as_slice).enumerate();
+        let received = all.iter_mut().map(Vec::as_mut_slice).enumerate();
+        let mut messages = Messages {
+            sent: sent.filter(|(rank, m)| not_own(rank, m.len())).collect(),
+            received: received
+                .filter(|(rank, m)| not_own(rank, m.len()))
+                .collect(),
+        };
+        self.exchange(&mut messages, &mut || Ok(()))?;
+        Ok(all)
+    }
+
+    fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>> {
+        Self::of(self.api, self.api.split(self.comm, colour, self.rank)?)
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.counters.read()
+    }
+}

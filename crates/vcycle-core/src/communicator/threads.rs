@@ -1,0 +1,426 @@
+//! Ranks that are threads of one process.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::{Communicator, Counters, Messages, Traffic};
+use crate::error::{Error, Result};
+
+/// Runs `work` on so many ranks, each a thread, and returns their results in order. Where ranks fail, the others stop
+/// at their next operation.
+///
+/// # Errors
+/// That of the first rank that failed by itself.
+pub fn run<R: Send>(
+    ranks: usize,
+    work: impl Fn(Arc<dyn Communicator>) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    if ranks == 0 {
+        return Err(Error::bad_parameter("ranks", "must be at least 1"));
+    }
+    let shared = Arc::new(Shared::new(ranks));
+    let one = |rank: usize| {
+        let end = End(rank, &shared);
+        let team = Rank::of(rank, &shared);
+        let result = work(team);
+        if let Err(error) = &result {
+            shared.fail(rank, &error.to_string());
+        }
+        std::mem::forget(end);
+        result
+    };
+    let results: Vec<Result<R>> = std::thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = (0..ranks)
+            .map(|rank| scope.spawn(move || one(rank)))
+            .collect();
+        let panicked = |_| Err(Error::Team("a rank has panicked".to_owned()));
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .map(|result| result.unwrap_or_else(panicked))
+            .collect()
+    });
+    first_cause(results)
+}
+
+/// All results, or the error that is not about another rank.
+fn first_cause<R>(results: Vec<Result<R>>) -> Result<Vec<R>> {
+    let mut found = None;
+    let mut all = Vec::with_capacity(results.len());
+    for result in results {
+        match result {
+            Ok(value) => all.push(value),
+            Err(error) => {
+                let is_told = matches!(error, Error::OtherRank { .. });
+                if found.is_none() || matches!((&found, is_told), (Some((true, _)), false)) {
+                    found = Some((is_told, error));
+                }
+            }
+        }
+    }
+    match found {
+        None => Ok(all),
+        Some((_, error)) => Err(error),
+    }
+}
+
+/// Tells the others where a rank panics.
+struct End<'s>(usize, &'s Arc<Shared>);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.1.fail(self.0, "panicked");
+    }
+}
+
+/// What the ranks of a team share.
+#[derive(Debug)]
+struct Shared {
+    /// Messages on their way to each rank.
+    boxes: Vec<Mailbox>,
+    meeting: Mutex<Meeting>,
+    met: Condvar,
+    /// Teams made of this one, by the number of the cut and the colour.
+    parts: Mutex<HashMap<(u64, usize), Weak<Shared>>>,
+}
+
+#[derive(Debug, Default)]
+struct Mailbox {
+    mail: Mutex<Mail>,
+    arrived: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Mail {
+    /// From each rank, in the order they were sent.
+    from: HashMap<usize, VecDeque<Vec<u8>>>,
+    /// Buffers of messages that were read.
+    spare: Vec<Vec<u8>>,
+    failed: Option<Failure>,
+}
+
+/// The rank that failed, and why.
+type Failure = (usize, String);
+
+#[derive(Debug, Default)]
+struct Meeting {
+    /// What each rank has brought.
+    brought: Vec<Vec<u8>>,
+    present: usize,
+    /// Ranks that still have to read what was brought.
+    leaving: usize,
+    number: u64,
+    failed: Option<Failure>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn check(failed: &Option<Failure>) -> Result<()> {
+    match failed {
+        None => Ok(()),
+        Some((rank, reason)) => Err(Error::OtherRank {
+            rank: *rank,
+            reason: reason.clone(),
+        }),
+    }
+}
+
+impl Shared {
+    fn new(ranks: usize) -> Self {
+        Self {
+            boxes: (0..ranks).map(|_| Mailbox::default()).collect(),
+            meeting: Mutex::new(Meeting {
+                brought: vec![Vec::new(); ranks],
+                ..Meeting::default()
+            }),
+            met: Condvar::new(),
+            parts: Mutex::default(),
+        }
+    }
+
+    /// Wakes all ranks, here and in the parts of the team, to an error.
+    fn fail(&self, rank: usize, reason: &str) {
+        let failure = || Some((rank, reason.to_owned()));
+        for one in &self.boxes {
+            lock(&one.mail)
+                .failed
+                .get_or_insert_with(|| failure().expect("made here"));
+            one.arrived.notify_all();
+        }
+        lock(&self.meeting).failed = failure();
+        self.met.notify_all();
+        let parts: Vec<_> = lock(&self.parts)
+            .values()
+            .filter_map(Weak::upgrade)
+            .collect();
+        parts.iter().for_each(|part| part.fail(rank, reason));
+    }
+
+    /// Everyone brings bytes, and reads those of all once they are there.
+    fn meet(&self, rank: usize, bring: &[u8], mut read: impl FnMut(usize, &[u8])) -> Result<()> {
+        let mut meeting = lock(&self.meeting);
+        // The last meeting is not over before all have left.
+        while meeting.leaving > 0 && meeting.failed.is_none() {
+            meeting = self.wait(meeting);
+        }
+        check(&meeting.failed)?;
+        let place = &mut meeting.brought[rank];
+        place.clear();
+        place.extend_from_slice(bring);
+        meeting.present += 1;
+        let number = meeting.number;
+        if meeting.present == self.boxes.len() {
+            meeting.number += 1;
+            (meeting.leaving, meeting.present) = (self.boxes.len(), 0);
+            self.met.notify_all();
+        }
+        while meeting.number == number && meeting.failed.is_none() {
+            meeting = self.wait(meeting);
+        }
+        if meeting.number == number {
+            check(&meeting.failed)?;
+        }
+        for (rank, bytes) in meeting.brought.iter().enumerate() {
+            read(rank, bytes);
+        }
+        meeting.leaving -= 1;
+        if meeting.leaving == 0 {
+            self.met.notify_all();
+        }
+        Ok(())
+    }
+
+    fn wait<'m>(&self, meeting: MutexGuard<'m, Meeting>) -> MutexGuard<'m, Meeting> {
+        let waited = self.met.wait(meeting);
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Mailbox {
+    fn put(&self, from: usize, bytes: &[u8]) {
+        let mut mail = lock(&self.mail);
+        let mut message = mail.spare.pop().unwrap_or_default();
+        message.clear();
+        message.extend_from_slice(bytes);
+        mail.from.entry(from).or_default().push_back(message);
+        self.arrived.notify_one();
+    }
+
+    fn take(&self, from: usize, out: &mut [u8]) -> Result<()> {
+        let mut mail = lock(&self.mail);
+        loop {
+            if let Some(message) = mail.from.get_mut(&from).and_then(VecDeque::pop_front) {
+                if message.len() != out.len() {
+                    let (sent, wanted) = (message.len(), out.len());
+                    let reason = format!("rank {from} sent {sent} bytes, {wanted} are expected");
+                    return Err(Error::Team(reason));
+                }
+                out.copy_from_slice(&message);
+                mail.spare.push(message);
+                return Ok(());
+            }
+            check(&mail.failed)?;
+            let waited = self.arrived.wait(mail);
+            mail = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// One thread of a team.
+#[derive(Debug)]
+struct Rank {
+    rank: usize,
+    shared: Arc<Shared>,
+    counters: Counters,
+    /// How often the team was cut.
+    cuts: Mutex<u64>,
+}
+
+impl Rank {
+    fn of(rank: usize, shared: &Arc<Shared>) -> Arc<dyn Communicator> {
+        Arc::new(Self {
+            rank,
+            shared: Arc::clone(shared),
+            counters: Counters::default(),
+            cuts: Mutex::default(),
+        })
+    }
+}
+
+impl Communicator for Rank {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.shared.boxes.len()
+    }
+
+    fn sum(&self, values: &mut [f64]) -> Result<()> {
+        self.counters.summed();
+        if self.size() == 1 {
+            return Ok(());
+        }
+        let brought: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_ne_bytes())
+            .collect();
+        values.fill(0.0);
+        self.counters.waits(|| {
+            self.shared.meet(self.rank, &brought, |_, bytes| {
+                for (sum, bytes) in values.iter_mut().zip(bytes.chunks_exact(8)) {
+                    *sum += f64::from_ne_bytes(bytes.try_into().expect("eight of them"));
+                }
+            })
+        })
+    }
+
+    fn exchange(
+        &self,
+        messages: &mut Messages<'_>,
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        for (rank, bytes) in &messages.sent {
+            self.counters.sent(bytes.len());
+            self.shared.boxes[*rank].put(self.rank, bytes);
+        }
+        meanwhile()?;
+        let mine = &self.shared.boxes[self.rank];
+        self.counters.waits(|| {
+            let mut received = messages.received.iter_mut();
+            received.try_for_each(|(rank, out)| mine.take(*rank, out))
+        })
+    }
+
+    fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        // Of every rank its messages one after another, each behind its length.
+        let mut brought = Vec::new();
+        for message in &bytes {
+            brought.extend_from_slice(&(message.len() as u64).to_ne_bytes());
+        }
+        bytes
+            .iter()
+            .for_each(|message| brought.extend_from_slice(message));
+        let mut all = vec![Vec::new(); self.size()];
+        self.counters.waits(|| {
+            self.shared.meet(self.rank, &brought, |from, bytes| {
+                let length = |to: usize| {
+                    let bytes = &bytes[8 * to..8 * to + 8];
+                    u64::from_ne_bytes(bytes.try_into().expect("eight of them")) as usize
+                };
+                let before: usize = (0..self.rank).map(length).sum();
+                let first = 8 * self.size() + before;
+                all[from] = bytes[first..first + length(self.rank)].to_vec();
+            })
+        })?;
+        Ok(all)
+    }
+
+    fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>> {
+        let team: &dyn Communicator = self;
+        let colours = team.all_numbers(colour as u64)?;
+        let is_same = |other: &&u64| **other == colour as u64;
+        let ranks = colours.iter().filter(is_same).count();
+        let rank = colours[..self.rank].iter().filter(is_same).count();
+        let number = {
+            let mut cuts = lock(&self.cuts);
+            *cuts += 1;
+            *cuts
+        };
+        let part = {
+            let mut parts = lock(&self.shared.parts);
+            let known = parts.get(&(number, colour)).and_then(Weak::upgrade);
+            let part = known.unwrap_or_else(|| Arc::new(Shared::new(ranks)));
+            parts.insert((number, colour), Arc::downgrade(&part));
+            part
+        };
+        // All have their part before the first one may be dropped.
+        team.barrier()?;
+        Ok(Rank::of(rank, &part))
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.counters.read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_arrive_in_order_and_work_goes_on_meanwhile() {
+        let received = run(4, |team| {
+            let (rank, size) = (team.rank(), team.size());
+            let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
+            let mut worked = 0;
+            let mut out = [0u8; 2];
+            for round in 0..10u8 {
+                let sent = [rank as u8, round];
+                let mut messages = Messages {
+                    sent: vec![(next, &sent)],
+                    received: vec![(last, &mut out)],
+                };
+                team.exchange(&mut messages, &mut || {
+                    worked += 1;
+                    Ok(())
+                })?;
+                assert_eq!(out, [last as u8, round]);
+            }
+            assert_eq!((worked, team.traffic().messages), (10, 10));
+            Ok(())
+        });
+        received.unwrap();
+    }
+
+    #[test]
+    fn bytes_of_any_length_go_to_every_rank() {
+        run(5, |team| {
+            let bytes = (0..5).map(|to| vec![team.rank() as u8; to]).collect();
+            let all = team.all_to_all(bytes)?;
+            for (from, bytes) in all.iter().enumerate() {
+                assert_eq!(bytes, &vec![from as u8; team.rank()]);
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn parts_of_a_team_are_teams() {
+        let sums = run(5, |team| {
+            let part = team.split(team.rank() % 2)?;
+            let mut sum = [team.rank() as f64];
+            part.sum(&mut sum)?;
+            let again = part.split(0)?;
+            assert_eq!((again.rank(), again.size()), (part.rank(), part.size()));
+            Ok((part.rank(), part.size(), sum[0]))
+        });
+        let odd = [(0, 2, 4.0), (1, 2, 4.0)];
+        let expected = [(0, 3, 6.0), odd[0], (1, 3, 6.0), odd[1], (2, 3, 6.0)];
+        assert_eq!(sums.unwrap(), expected);
+    }
+
+    #[test]
+    fn a_rank_that_fails_ends_all_of_them() {
+        let failed = run(3, |team| {
+            let part = team.split(0)?;
+            if team.rank() == 2 {
+                return Err(Error::Team("no more ink".to_owned()));
+            }
+            loop {
+                part.barrier()?;
+            }
+            #[allow(unreachable_code)]
+            Ok(())
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "no more ink");
+        let panicked = run(2, |team| {
+            assert!(team.rank() == 1);
+            team.barrier()
+        });
+        assert!(panicked.is_err());
+    }
+}
