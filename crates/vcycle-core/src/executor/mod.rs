@@ -12,6 +12,7 @@ mod events;
 mod memory;
 mod mirrored;
 mod tasks;
+mod team;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,6 +24,7 @@ pub use device::{Moment, Recording};
 pub use events::{Listening, MemoryEvent};
 pub use memory::{check_memory, fits};
 pub use tasks::cut;
+pub use team::Host;
 
 use crate::cpu::Threads;
 use crate::error::{Error, Result};
@@ -34,7 +36,7 @@ pub enum Executor {
     /// Plain serial loops.
     Reference,
     /// Threads and SIMD on the host.
-    Cpu(Arc<Threads>),
+    Cpu(Arc<Host>),
     /// A GPU. Set-ups that have no kernels run on all cores of the host.
     Gpu(Arc<Gpu>),
 }
@@ -50,14 +52,15 @@ impl Executor {
         Executor::Cpu(Arc::clone(Self::all_cores()))
     }
 
-    fn all_cores() -> &'static Arc<Threads> {
-        static ALL_CORES: OnceLock<Arc<Threads>> = OnceLock::new();
-        ALL_CORES.get_or_init(|| Arc::new(Threads::all_cores()))
+    fn all_cores() -> &'static Arc<Host> {
+        static ALL_CORES: OnceLock<Arc<Host>> = OnceLock::new();
+        ALL_CORES.get_or_init(|| Arc::new(Host::of(Arc::new(Threads::all_cores()))))
     }
 
     /// A given number of threads of the host, its own.
     pub fn cpu_with_threads(threads: usize) -> Result<Self> {
-        Ok(Executor::Cpu(Arc::new(Threads::new(threads)?)))
+        let threads = Arc::new(Threads::new(threads)?);
+        Ok(Executor::Cpu(Arc::new(Host::of(threads))))
     }
 
     /// A GPU by its name: `cuda:0`, `hip:0`, `opencl:0`. Every call returns the same executor.

@@ -59,8 +59,8 @@ impl Executor {
     ) -> Vec<R> {
         let threads = match self {
             Executor::Reference => None,
-            Executor::Cpu(threads) => Some(threads.as_ref()),
-            Executor::Gpu(_) => Some(Self::all_cores().as_ref()),
+            Executor::Cpu(threads) => Some(&***threads),
+            Executor::Gpu(_) => Some(&***Self::all_cores()),
         };
         cpu::tasks::map(threads, bytes, tasks, &work)
     }

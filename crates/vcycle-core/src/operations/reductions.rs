@@ -11,14 +11,52 @@ use crate::arrays::{Coefficient, Scalars, Vector};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::launch;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, c64};
 use crate::{cpu, reference};
+
+/// Columns whose sums travel together.
+const FEW: usize = 8;
 
 compiled_fn! {
     /// Takes sums, one a column, that another operation has formed over the rows of this process.
     pub fn take_sums[any T: Scalar](sums: &[<T as Scalar>::Arith], out: &mut Scalars<T>) -> Result<()> {
-        out.write(sums)
+        out.write(sums)?;
+        add_team(out)
     }
+}
+
+/// Adds the sums of all other ranks, where the executor is one of several.
+fn add_team<T: Scalar>(sums: &mut Scalars<T>) -> Result<()> {
+    let Some(team) = sums.executor().team().cloned() else {
+        return Ok(());
+    };
+    let mut doubles = [0.0; 2 * FEW];
+    for sums in sums.host_mut()?.chunks_mut(FEW) {
+        let parts = &mut doubles[..2 * sums.len()];
+        for (pair, sum) in parts.chunks_exact_mut(2).zip(&*sums) {
+            let sum = sum.to_c64();
+            pair.copy_from_slice(&[sum.re, sum.im]);
+        }
+        team.sum(parts)?;
+        for (pair, sum) in parts.chunks_exact(2).zip(sums) {
+            *sum = <T::Arith as Scalar>::from_c64(c64::new(pair[0], pair[1]));
+        }
+    }
+    Ok(())
+}
+
+/// As [`take_sums`] of two vectors, which travel together.
+fn take_both<T: Scalar>(sums: [T::Arith; 2], [first, second]: [&mut Scalars<T>; 2]) -> Result<()> {
+    let Some(team) = first.executor().team().cloned() else {
+        first.write(&sums[..1])?;
+        return second.write(&sums[1..]);
+    };
+    let [a, b] = sums.map(|sum| sum.to_c64());
+    let mut parts = [a.re, a.im, b.re, b.im];
+    team.sum(&mut parts)?;
+    let number = |re, im| <T::Arith as Scalar>::from_c64(c64::new(re, im));
+    first.write(&[number(parts[0], parts[1])])?;
+    second.write(&[number(parts[2], parts[3])])
 }
 
 compiled_fn! {
@@ -34,7 +72,7 @@ compiled_fn! {
             }
             Executor::Gpu(gpu) => launch::vector::dot(gpu, x, y, out)?,
         }
-        Ok(())
+        add_team(out)
     }
 }
 
@@ -49,8 +87,7 @@ compiled_fn! {
         match (x.executor(), x.cols()) {
             (Executor::Cpu(threads), 1) => {
                 let products = cpu::vector::dot2(threads, x.host()?, y.host()?, z.host()?);
-                take_sums(&products[..1], with_y)?;
-                take_sums(&products[1..], with_z)
+                take_both(products, [with_y, with_z])
             }
             (Executor::Gpu(gpu), 1) => launch::vector::dot2(gpu, x, (y, with_y), (z, with_z)),
             _ => {

@@ -105,7 +105,7 @@ impl<T: Scalar> Monitor<T> {
         self.judge_of_device().request()?;
         while self.judge_of_device().pending() > usize::from(self.is_far()) {
             let snapshot = self.judge_of_device().receive()?;
-            self.take(&snapshot, log);
+            self.take(&snapshot, log)?;
             if self.all_ended() {
                 return Ok(true);
             }
@@ -125,7 +125,7 @@ impl<T: Scalar> Monitor<T> {
         })
     }
 
-    fn take(&mut self, snapshot: &Snapshot, log: &Log) {
+    fn take(&mut self, snapshot: &Snapshot, log: &Log) -> Result<()> {
         let seen = self.iteration;
         for iteration in seen + 1..=snapshot.iteration {
             self.iteration = iteration;
@@ -138,14 +138,14 @@ impl<T: Scalar> Monitor<T> {
             }
             self.announce(log);
         }
-        let out_of_time = self.is_out_of_time();
+        let out_of_time = self.is_out_of_time()?;
         for (column, state) in self.columns.iter_mut().zip(&snapshot.columns) {
             column.adopt(state, out_of_time);
             if column.is_hopeless(&self.stop) {
                 column.end(Status::IterationLimit, snapshot.iteration);
             }
         }
-        self.heed(log);
+        self.heed(log)
     }
 
     fn state(&self, column: &Column) -> ColumnState {

@@ -330,7 +330,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     fn judge(&mut self, log: &Log) -> Result<bool> {
-        let out_of_time = self.is_out_of_time();
+        let out_of_time = self.is_out_of_time()?;
         for (index, column) in self.columns.iter_mut().enumerate() {
             if column.status.is_none() {
                 let norm = self.norms[index].real().to_f64();
@@ -339,7 +339,7 @@ impl<T: Scalar> Monitor<T> {
             self.residuals[index] = column.relative(column.norm);
         }
         self.announce(log);
-        self.heed(log);
+        self.heed(log)?;
         self.activate()?;
         Ok(self.all_ended())
     }
@@ -360,7 +360,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// Ends what goes on if a criterion of the user holds or an observer wants that.
-    pub(super) fn heed(&mut self, log: &Log) {
+    pub(super) fn heed(&mut self, log: &Log) -> Result<()> {
         if !self.stop.criteria.is_empty() {
             let progress = Progress {
                 iteration: self.iteration,
@@ -368,23 +368,27 @@ impl<T: Scalar> Monitor<T> {
                 elapsed: self.start.elapsed(),
             };
             let mut criteria = self.stop.criteria.iter();
-            if criteria.any(|criterion| criterion.holds(&progress)) {
+            let holds = criteria.any(|criterion| criterion.holds(&progress));
+            if self.active.executor().any(holds)? {
                 for column in &mut self.columns {
                     column.accept(self.iteration);
                 }
             }
         }
-        if log.wants_stop() {
+        if self.active.executor().any(log.wants_stop())? {
             for column in &mut self.columns {
                 column.end(Status::Interrupted, self.iteration);
             }
         }
+        Ok(())
     }
 
-    /// Whether the time allowed is used up.
-    pub(super) fn is_out_of_time(&self) -> bool {
-        let time = self.stop.time;
-        time.is_some_and(|time| self.start.elapsed() >= time)
+    /// Whether the time allowed is used up, on any rank of a team.
+    pub(super) fn is_out_of_time(&self) -> Result<bool> {
+        match self.stop.time {
+            Some(time) => self.active.executor().any(self.start.elapsed() >= time),
+            None => Ok(false),
+        }
     }
 
     pub(super) fn activate(&mut self) -> Result<()> {

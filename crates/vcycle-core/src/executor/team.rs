@@ -1,0 +1,161 @@
+//! Executors that are one rank of a team.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::Executor;
+use crate::communicator::Communicator;
+use crate::cpu::Threads;
+use crate::error::Result;
+
+/// The threads of an executor of the host, and the team it is a rank of, if any.
+#[derive(Debug)]
+pub struct Host {
+    threads: Arc<Threads>,
+    team: Option<Arc<dyn Communicator>>,
+    /// The executor of the same threads without a team.
+    alone: Option<Arc<Host>>,
+}
+
+impl Host {
+    pub(super) fn of(threads: Arc<Threads>) -> Self {
+        Self {
+            threads,
+            team: None,
+            alone: None,
+        }
+    }
+}
+
+impl Deref for Host {
+    type Target = Threads;
+    fn deref(&self) -> &Threads {
+        &self.threads
+    }
+}
+
+impl Executor {
+    /// The same executor as one rank of a team: its vectors are the rows of this rank, and their sums go over all ranks.
+    ///
+    /// ```
+    /// use vcycle::{communicator::threads, executor::Executor, vector::Vector};
+    /// let norms = threads::run(4, |team| {
+    ///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+    ///     Vector::<f64>::filled(&rank, 100, 1, 0.5)?.norms()
+    /// })?;
+    /// assert_eq!(norms, vec![vec![10.0]; 4]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For executors that cannot: the reference and devices.
+    pub fn with_team(&self, team: &Arc<dyn Communicator>) -> Result<Self> {
+        let Executor::Cpu(host) = self.alone() else {
+            return Err(self.lacks("a team of ranks", "its sums; use the executor cpu"));
+        };
+        Ok(Executor::Cpu(Arc::new(Host {
+            threads: Arc::clone(&host.threads),
+            team: Some(Arc::clone(team)),
+            alone: Some(host),
+        })))
+    }
+
+    /// The team this executor is a rank of, if it is.
+    pub fn team(&self) -> Option<&Arc<dyn Communicator>> {
+        match self {
+            Executor::Cpu(host) => host.team.as_ref(),
+            Executor::Reference | Executor::Gpu(_) => None,
+        }
+    }
+
+    /// The same executor without its team, for what a rank does by itself.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        match self {
+            Executor::Cpu(host) => Executor::Cpu(Arc::clone(host.alone.as_ref().unwrap_or(host))),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether it holds on this rank or on any other of the team; every rank gets the same answer.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn any(&self, holds: bool) -> Result<bool> {
+        match self.team() {
+            Some(team) => team.any(holds),
+            None => Ok(holds),
+        }
+    }
+
+    /// Ends a stage: where it has failed on one rank of the team, it fails on all.
+    ///
+    /// # Errors
+    /// That of the stage, or of another rank.
+    pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
+        match self.team() {
+            Some(team) => team.agree(result),
+            None => result,
+        }
+    }
+
+    /// The sum over all ranks of what each has counted.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn total(&self, count: usize) -> Result<u64> {
+        match self.team() {
+            Some(team) => team.total(count as u64),
+            None => Ok(count as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::communicator::threads;
+    use crate::vector::{Coefficient, Scalars, Vector};
+
+    #[test]
+    fn sums_over_rows_go_over_all_ranks() {
+        let own = |rank: usize| vec![1.0 + rank as f64; 3];
+        threads::run(3, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let x = Vector::from_column(&rank, own(team.rank()));
+            let mut sums = Scalars::filled(&rank, 1, 0.0)?;
+            let mut others = sums.clone();
+            x.dot(&x, &mut sums)?;
+            assert_eq!(sums.host()?, [42.0]);
+            x.dot2(&x, &x, &mut sums, &mut others)?;
+            assert_eq!((sums.get(0)?, others.get(0)?), (42.0, 42.0));
+            assert_eq!(x.norms()?, [42f64.sqrt()]);
+            let mut y = Vector::zeros_like(&x)?;
+            y.axpy_norm(Coefficient::one(), &x, &mut sums)?;
+            assert_eq!(sums.get(0)?, 42f64.sqrt());
+            let pairs = Vector::from_rows(&rank, 3, own(team.rank()))?;
+            assert_eq!(pairs.norms()?, [14f64.sqrt(); 3]);
+            let alone = Vector::from_column(&rank.alone(), own(team.rank()));
+            assert_eq!(
+                alone.norms()?[0],
+                (3.0 * (1.0 + team.rank() as f64).powi(2)).sqrt()
+            );
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_rank_and_the_same_executor_without_team_are_told_apart() {
+        threads::run(1, |team| {
+            let cpu = Executor::cpu();
+            let rank = cpu.with_team(&team)?;
+            assert!(rank.team().is_some() && rank.alone().team().is_none());
+            assert!(rank.alone().shares_memory_with(&cpu));
+            assert!(!rank.shares_memory_with(&cpu));
+            assert!(Executor::reference().with_team(&team).is_err());
+            Ok(())
+        })
+        .unwrap();
+    }
+}
