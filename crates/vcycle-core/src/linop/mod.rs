@@ -174,6 +174,12 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
         None
     }
 
+    /// The rows of this rank, and which of their columns is that of the first row: all rows and 0 where no ranks share
+    /// the matrix. `None` for matrix-free operators.
+    fn rows_here(&self) -> Option<(Cow<'_, Csr<X>>, usize)> {
+        self.csr().map(|entries| (entries, 0))
+    }
+
     /// Bytes held and moved.
     fn footprint(&self) -> Footprint {
         Footprint::default()
@@ -214,7 +220,26 @@ pub fn entries<'a, T: Scalar>(
     a: &'a dyn LinOp<T>,
     component: &'static str,
 ) -> Result<Cow<'a, Csr<T>>> {
-    a.csr().ok_or(Error::NeedsEntries { component })
+    a.csr().ok_or_else(|| lacking(a, component))
+}
+
+/// The rows of this rank and the column of the first, or an error that names who needs them.
+pub fn rows_here<'a, T: Scalar>(
+    a: &'a dyn LinOp<T>,
+    component: &'static str,
+) -> Result<(Cow<'a, Csr<T>>, usize)> {
+    a.rows_here().ok_or_else(|| lacking(a, component))
+}
+
+/// Why there are no entries.
+fn lacking<T: Scalar>(a: &dyn LinOp<T>, component: &'static str) -> Error {
+    match a.executor().team() {
+        None => Error::NeedsEntries { component },
+        Some(_) => Error::Unsupported {
+            component: component.to_owned(),
+            operation: "matrices whose rows several ranks share".to_owned(),
+        },
+    }
 }
 
 /// Fails, naming `component`, unless `a` is square.

@@ -7,6 +7,7 @@ mod bsr;
 mod coo;
 mod csr;
 mod dense;
+mod distributed;
 mod ell;
 mod format;
 mod hybrid;
@@ -28,6 +29,7 @@ pub use csr::{
     Pattern, Permutation, Scaling, SpGemm, galerkin, reverse_cuthill_mckee,
 };
 pub use dense::Dense;
+pub use distributed::{Distributed, Halo, LocalNumbers, Overlap, Partition, galerkin_shared};
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};
 pub use hybrid::{Hybrid, HybridSplit};

@@ -3,6 +3,7 @@
 use super::Csr;
 use super::build::build;
 use crate::error::Result;
+use crate::linop::Size;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
@@ -35,6 +36,26 @@ impl<T: Scalar> Csr<T> {
             },
         )?;
         Ok(arrays.into_csr(self.executor(), self.size()))
+    }
+
+    /// Some of the rows, one after the other.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn row_range(&self, rows: std::ops::Range<usize>) -> Result<Self> {
+        let places = self.offsets()[rows.start]..self.offsets()[rows.end];
+        let offsets = &self.offsets()[rows.start..=rows.end];
+        let offsets = offsets.iter().map(|place| place - places.start).collect();
+        let columns = self.columns()[places.clone()].to_vec();
+        let size = Size::new(rows.len(), self.size().cols);
+        let values = self.values()[places].to_vec();
+        Ok(Self::from_canonical(
+            self.executor(),
+            size,
+            offsets,
+            columns,
+            values,
+        ))
     }
 
     /// The entries on and below the diagonal.

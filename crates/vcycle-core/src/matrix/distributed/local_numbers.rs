@@ -1,0 +1,99 @@
+//! Local numbers of rows.
+
+use std::ops::Range;
+
+/// Own rows and some of other ranks, numbered in the order of their global numbers.
+///
+/// As local numbers keep that order, sums over the entries of a row are formed as they are without ranks.
+#[derive(Clone, Debug)]
+pub struct LocalNumbers {
+    own: Range<u64>,
+    /// Those of other ranks, by increasing number.
+    others: Vec<u64>,
+    /// How many of them come before the own ones.
+    before: usize,
+}
+
+impl LocalNumbers {
+    /// Own rows, and others in any order; own ones among them are left out.
+    pub fn new(own: Range<u64>, mut others: Vec<u64>) -> Self {
+        others.sort_unstable();
+        others.dedup();
+        others.retain(|row| !own.contains(row));
+        Self {
+            before: others.partition_point(|&row| row < own.start),
+            own,
+            others,
+        }
+    }
+
+    /// How many rows are numbered.
+    pub fn len(&self) -> usize {
+        self.own_count() + self.others.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Rows of this rank.
+    pub fn own_count(&self) -> usize {
+        (self.own.end - self.own.start) as usize
+    }
+
+    /// The local numbers of the own rows.
+    pub fn own(&self) -> Range<usize> {
+        self.before..self.before + self.own_count()
+    }
+
+    /// The global numbers of the own rows.
+    pub fn own_rows(&self) -> Range<u64> {
+        self.own.clone()
+    }
+
+    /// The rows of other ranks, by increasing number.
+    pub fn others(&self) -> &[u64] {
+        &self.others
+    }
+
+    /// How many of the others come before the own rows.
+    pub fn before(&self) -> usize {
+        self.before
+    }
+
+    /// The global number of a row.
+    #[inline]
+    pub fn global(&self, local: usize) -> u64 {
+        match local.checked_sub(self.before) {
+            None => self.others[local],
+            Some(own) if own < self.own_count() => self.own.start + own as u64,
+            Some(_) => self.others[local - self.own_count()],
+        }
+    }
+
+    /// The local number of a row, if it is numbered here.
+    #[inline]
+    pub fn local(&self, global: u64) -> Option<u32> {
+        if self.own.contains(&global) {
+            return Some((self.before as u64 + global - self.own.start) as u32);
+        }
+        let place = self.others.binary_search(&global).ok()?;
+        Some(self.of_other(place) as u32)
+    }
+
+    /// The local number of one of the [others](Self::others).
+    #[inline]
+    pub fn of_other(&self, place: usize) -> usize {
+        match place < self.before {
+            true => place,
+            false => place + self.own_count(),
+        }
+    }
+
+    /// For every row of another numbering its number in this one.
+    pub(super) fn of_all(&self, other: &LocalNumbers) -> Vec<Option<u32>> {
+        let local = |row| self.local(other.global(row));
+        (0..other.len()).map(local).collect()
+    }
+}

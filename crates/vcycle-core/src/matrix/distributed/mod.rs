@@ -1,0 +1,196 @@
+//! Matrices whose rows several ranks share.
+//!
+//! Every rank has consecutive rows, with columns in the local numbers of a [`Halo`], which keep the order of the global
+//! ones. So each row is the row of the whole matrix, in the same order, and what a set-up makes of it has the same bits
+//! on any number of ranks. In products the interior rows, which refer to own columns only, are computed while the values
+//! of other ranks travel.
+
+mod fetch;
+mod galerkin;
+mod halo;
+mod local_numbers;
+mod overlap;
+mod partition;
+mod product;
+mod split;
+mod spread;
+#[cfg(test)]
+mod tests;
+mod transpose;
+mod wire;
+
+use std::sync::{Arc, OnceLock};
+
+pub use galerkin::galerkin_shared;
+pub use halo::Halo;
+pub use local_numbers::LocalNumbers;
+pub use overlap::Overlap;
+pub use partition::Partition;
+
+use self::split::Split;
+use super::csr::{Csr, Duplicates};
+use crate::communicator::Communicator;
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::scalar::Scalar;
+use crate::size::Size;
+
+/// The rows that this rank has of a matrix that several ranks share.
+///
+/// ```
+/// use vcycle::communicator::threads;
+/// use vcycle::executor::Executor;
+/// use vcycle::matrix::{Distributed, Duplicates};
+/// threads::run(2, |team| {
+///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+///     // Rank 0 has the first row of a matrix of order 2, rank 1 the second.
+///     let a = Distributed::from_rows(&rank, vec![0, 2], vec![0, 1], vec![2.0, -1.0], Duplicates::Refuse)?;
+///     assert_eq!(a.rows().total(), 2);
+///     Ok(())
+/// })?;
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Distributed<T> {
+    executor: Executor,
+    rows: Arc<Partition>,
+    columns: Arc<Halo>,
+    /// Own rows, columns in local numbers; on the executor without its team.
+    local: Arc<Csr<T>>,
+    /// What products take.
+    split: OnceLock<Arc<Split<T>>>,
+}
+
+impl<T: Scalar> Distributed<T> {
+    /// A square matrix of the rows of every rank, given with global columns. All ranks call it together.
+    ///
+    /// # Errors
+    /// For an executor without a team, arrays that do not fit, columns that are out of range or stand twice (unless
+    /// summed); when another rank has failed.
+    pub fn from_rows(
+        executor: &Executor,
+        offsets: Vec<usize>,
+        columns: Vec<u64>,
+        values: Vec<T>,
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        let own = offsets.len().saturating_sub(1);
+        let rows = Arc::new(Partition::of_counts(team_of(executor)?.as_ref(), own)?);
+        let of = Arc::clone(&rows);
+        Self::of_columns(executor, &rows, &of, (offsets, columns, values), duplicates)
+    }
+
+    /// A matrix of the rows of every rank, whose columns have a partition of their own.
+    fn of_columns(
+        executor: &Executor,
+        rows: &Arc<Partition>,
+        of_columns: &Arc<Partition>,
+        (offsets, columns, values): (Vec<usize>, Vec<u64>, Vec<T>),
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        let team = team_of(executor)?;
+        let own = of_columns.range(team.rank());
+        let mut others: Vec<u64> = columns.clone();
+        others.retain(|column| !own.contains(column));
+        let halo = Arc::new(Halo::new(team, of_columns, others)?);
+        let local = |&column: &u64| halo.local(column).expect("every column is numbered");
+        let columns = columns.iter().map(local).collect();
+        let size = Size::new(offsets.len().saturating_sub(1), halo.len());
+        let local = Csr::from_arrays(
+            &executor.alone(),
+            size,
+            offsets,
+            columns,
+            values,
+            duplicates,
+        );
+        Ok(Self::of_local(
+            executor,
+            rows,
+            &halo,
+            Arc::new(team.agree(local)?),
+        ))
+    }
+
+    /// A matrix of local rows with the columns of a halo.
+    pub(super) fn of_local(
+        executor: &Executor,
+        rows: &Arc<Partition>,
+        columns: &Arc<Halo>,
+        local: Arc<Csr<T>>,
+    ) -> Self {
+        Self {
+            executor: executor.clone(),
+            rows: Arc::clone(rows),
+            columns: Arc::clone(columns),
+            local,
+            split: OnceLock::new(),
+        }
+    }
+
+    /// The rank that has it.
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    /// All ranks.
+    pub fn team(&self) -> &Arc<dyn Communicator> {
+        self.columns.team()
+    }
+
+    /// Which rank has which rows.
+    pub fn rows(&self) -> &Arc<Partition> {
+        &self.rows
+    }
+
+    /// The columns that own rows refer to.
+    pub fn columns(&self) -> &Arc<Halo> {
+        &self.columns
+    }
+
+    /// Own rows, with columns in the local numbers of [`columns`](Self::columns).
+    pub fn local(&self) -> &Arc<Csr<T>> {
+        &self.local
+    }
+
+    /// Own rows, and own columns: the size of the vectors of this rank.
+    pub fn size(&self) -> Size {
+        Size::new(self.local.size().rows, self.columns.own_count())
+    }
+
+    /// Entries of all ranks.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn total_nonzeros(&self) -> Result<u64> {
+        self.team().total(self.local.nonzeros() as u64)
+    }
+
+    /// Bytes held by this rank.
+    pub fn bytes(&self) -> usize {
+        let split = self.split.get().map_or(0, |split| split.bytes());
+        self.local.bytes() + split
+    }
+
+    /// The same matrix with values of another type.
+    ///
+    /// # Errors
+    /// When complex values would become real.
+    pub fn convert<S: Scalar>(&self) -> Result<Distributed<S>> {
+        let local = Arc::new(self.local.convert()?);
+        Ok(Distributed::of_local(
+            &self.executor,
+            &self.rows,
+            &self.columns,
+            local,
+        ))
+    }
+}
+
+/// The team of an executor, or an error that says that it has none.
+fn team_of(executor: &Executor) -> Result<&Arc<dyn Communicator>> {
+    executor.team().ok_or_else(|| {
+        let reason = "a distributed matrix needs an executor with a team, `Executor::with_team`";
+        Error::Team(reason.to_owned())
+    })
+}

@@ -1,0 +1,74 @@
+//! Which rank has which rows.
+
+use std::ops::Range;
+
+use crate::communicator::Communicator;
+use crate::error::Result;
+
+/// The rows of every rank: consecutive ones, in the order of the ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// For every rank its first row, and at the end the number of rows.
+    starts: Vec<u64>,
+}
+
+impl Partition {
+    /// About as many rows for every rank. Rows that belong to one node, `block` of them, stay together.
+    pub fn even(rows: u64, block: u64, ranks: usize) -> Self {
+        let nodes = u128::from(rows / block.max(1));
+        let first = |rank: usize| (nodes * rank as u128 / ranks as u128) as u64 * block.max(1);
+        let mut starts: Vec<u64> = (0..=ranks).map(first).collect();
+        starts[ranks] = rows;
+        Self { starts }
+    }
+
+    /// As many rows for every rank as it says it has.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn of_counts(team: &dyn Communicator, own: usize) -> Result<Self> {
+        let mut starts = vec![0];
+        for count in team.all_numbers(own as u64)? {
+            starts.push(starts[starts.len() - 1] + count);
+        }
+        Ok(Self { starts })
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// How many rows there are.
+    pub fn total(&self) -> u64 {
+        self.starts[self.ranks()]
+    }
+
+    /// The rows of a rank.
+    pub fn range(&self, rank: usize) -> Range<u64> {
+        self.starts[rank]..self.starts[rank + 1]
+    }
+
+    /// The rank that has a row.
+    pub fn rank_of(&self, row: u64) -> usize {
+        self.starts.partition_point(|&start| start <= row) - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_rank() {
+        for (rows, ranks) in [(0, 3), (2, 5), (100, 7), (10, 1)] {
+            let even = Partition::even(rows, 1, ranks);
+            assert_eq!((even.ranks(), even.total()), (ranks, rows));
+            for row in 0..rows {
+                assert!(even.range(even.rank_of(row)).contains(&row));
+            }
+        }
+        let nodes = Partition::even(30, 3, 4);
+        assert!((0..4).all(|rank| nodes.range(rank).start.is_multiple_of(3)));
+    }
+}

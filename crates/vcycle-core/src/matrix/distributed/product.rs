@@ -1,0 +1,246 @@
+//! Products with matrices that ranks share.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use vcycle_kernels::compiled;
+
+use super::Distributed;
+use super::split::Split;
+use crate::arrays::{Csr, Sweep};
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::operations::Finish;
+use crate::operations::csr as operations;
+use crate::scalar::{Mixes, Scalar};
+use crate::vector::{Coefficient, Vector};
+use crate::workspace::{Scratch, Workspace};
+
+impl<T: Scalar> Distributed<T> {
+    fn split(&self) -> &Split<T> {
+        self.split.get_or_init(|| Arc::new(Split::new(self)))
+    }
+
+    /// Makes what products take, so that the first one does not wait for it.
+    pub fn prepare(&self) {
+        self.split();
+    }
+
+    /// The product and what becomes of it.
+    fn multiply<X: Scalar, Y: Scalar>(
+        &self,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
+        compiled!(products T, X, Y: fn(&Distributed<T>, &Vector<X>, &Finish<'_, Y>, &mut Vector<Y>, &Workspace) -> Result<()>
+            = multiply_shared)(self, x, finish, y, ws)
+    }
+}
+
+/// The interior rows while the values of other ranks travel, then the boundary rows.
+fn multiply_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Distributed<M>,
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    let (split, halo, cols) = (a.split(), a.columns(), x.cols());
+    let alone = a.local().executor();
+    let mut near = ws.vector::<X>(alone, split.boundary.size().cols, cols)?;
+    let mut result = ws.vector::<Y>(alone, split.rows.len(), cols)?;
+    let parts = Parts::gather(split, finish, alone, cols, ws)?;
+    let (own, others) = near.host_mut()?.split_at_mut(split.gathered.len() * cols);
+    gather(&split.gathered, x.host()?, own, cols);
+    gather(&split.rows, y.host()?, result.host_mut()?, cols);
+    halo.exchange(cols, x.host()?, others, &mut || {
+        operations::multiply(&split.interior, x, finish, y)
+    })?;
+    if split.rows.is_empty() {
+        return Ok(());
+    }
+    let finish = parts.finish(finish);
+    operations::multiply(&split.boundary, &near, &finish, &mut result)?;
+    let (result, y) = (result.host()?, y.host_mut()?);
+    for (&row, values) in split.rows.iter().zip(result.chunks_exact(cols)) {
+        let first = row as usize * cols;
+        y[first..first + cols].copy_from_slice(values);
+    }
+    Ok(())
+}
+
+/// Copies rows of a vector one after the other.
+fn gather<T: Copy>(rows: &[u32], from: &[T], to: &mut [T], cols: usize) {
+    for (&row, values) in rows.iter().zip(to.chunks_exact_mut(cols)) {
+        let first = row as usize * cols;
+        values.copy_from_slice(&from[first..first + cols]);
+    }
+}
+
+/// What a product adds and multiplies by, at the rows of the boundary.
+struct Parts<'w, Y: Scalar> {
+    b: Option<Scratch<'w, Vector<Y>>>,
+    d: Option<Scratch<'w, Vector<Y>>>,
+}
+
+impl<'w, Y: Scalar> Parts<'w, Y> {
+    fn gather<T>(
+        split: &Split<T>,
+        finish: &Finish<'_, Y>,
+        executor: &Executor,
+        cols: usize,
+        ws: &'w Workspace,
+    ) -> Result<Self> {
+        let (b, d) = match finish {
+            Finish::Apply => (None, None),
+            Finish::Combine { z, .. } => (*z, None),
+            Finish::Relax(sweep) => (Some(sweep.b), Some(sweep.d)),
+        };
+        let taken = |v: Option<&Vector<Y>>, cols: usize| -> Result<_> {
+            match v {
+                None => Ok(None),
+                Some(v) => {
+                    let mut part = ws.vector::<Y>(executor, split.rows.len(), cols)?;
+                    gather(&split.rows, v.host()?, part.host_mut()?, cols);
+                    Ok(Some(part))
+                }
+            }
+        };
+        let (b, d) = (taken(b, cols)?, taken(d, 1)?);
+        Ok(Self { b, d })
+    }
+
+    /// The same end of a product, for the rows of the boundary.
+    fn finish<'a>(&'a self, finish: &Finish<'a, Y>) -> Finish<'a, Y> {
+        match (finish, &self.b, &self.d) {
+            (Finish::Combine { alpha, beta, z }, b, _) => Finish::Combine {
+                alpha: *alpha,
+                beta: *beta,
+                z: z.and(b.as_deref()),
+            },
+            (Finish::Relax(sweep), Some(b), Some(d)) => Finish::Relax(Sweep { b, d, ..*sweep }),
+            _ => Finish::Apply,
+        }
+    }
+}
+
+impl<M, X, Y> LinOp<X, Y> for Distributed<M>
+where
+    M: Mixes<X, Y> + Mixes<Y, X>,
+    X: Scalar,
+    Y: Scalar,
+{
+    fn size(&self) -> Size {
+        self.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.executor()
+    }
+
+    fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, ws: &Workspace) -> Result<()> {
+        check_apply("distributed product", self.size(), self.executor(), x, y)?;
+        self.multiply(x, &Finish::Apply, y, ws)
+    }
+
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, Y>,
+        x: &Vector<X>,
+        beta: Coefficient<'_, Y>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        check_apply("distributed product", self.size(), self.executor(), x, y)?;
+        let z = None;
+        self.multiply(x, &Finish::Combine { alpha, beta, z }, y, ws)
+    }
+
+    fn residual(
+        &self,
+        b: &Vector<Y>,
+        x: &Vector<X>,
+        r: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        check_apply("distributed residual", self.size(), self.executor(), x, r)?;
+        check_apply("distributed residual", self.size(), self.executor(), x, b)?;
+        self.multiply(x, &Finish::residual(b), r, ws)
+    }
+
+    fn relax(
+        &self,
+        sweep: Sweep<'_, Y>,
+        x: &Vector<X>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()>
+    where
+        Y: Mixes<Y, Y>,
+    {
+        sweep.check(self.size(), x, y)?;
+        self.multiply(x, &Finish::Relax(sweep), y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<Y>,
+        y: &mut Vector<X>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let size = self.size().transposed();
+        check_apply(
+            "transposed distributed product",
+            size,
+            self.executor(),
+            x,
+            y,
+        )?;
+        compiled!(products M, Y, X: fn(&Distributed<M>, Transpose, &Vector<Y>, &mut Vector<X>, &Workspace) -> Result<()>
+            = transposed_shared)(self, mode, x, y, ws)
+    }
+
+    fn rows_here(&self) -> Option<(Cow<'_, Csr<X>>, usize)> {
+        let first = self.columns().own().start;
+        if let Some(same) = (self.local().as_ref() as &dyn std::any::Any).downcast_ref::<Csr<X>>() {
+            return Some((Cow::Borrowed(same), first));
+        }
+        let converted = self.local().convert().ok()?;
+        Some((Cow::Owned(converted), first))
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint {
+            held: self.bytes(),
+            moved: self.local().bytes(),
+        }
+    }
+}
+
+/// `y = A^T x`: what own rows add to the columns of other ranks is sent there.
+fn transposed_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Distributed<M>,
+    mode: Transpose,
+    x: &Vector<X>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    let (halo, cols) = (a.columns(), x.cols());
+    let mut all = ws.vector::<Y>(a.local().executor(), halo.len(), cols)?;
+    operations::multiply_transposed(a.local(), mode, x, &mut all, ws)?;
+    let (all, y, own) = (all.host()?, y.host_mut()?, halo.own());
+    y.copy_from_slice(&all[own.start * cols..own.end * cols]);
+    let others = [&all[..own.start * cols], &all[own.end * cols..]].concat();
+    halo.collect(cols, &others, &mut |row, values| {
+        for (sum, &value) in y[row * cols..].iter_mut().zip(values) {
+            *sum = Y::store(sum.load() + value.load());
+        }
+    })
+}

@@ -1,0 +1,114 @@
+//! From a matrix of one rank to the rows of all, and back.
+
+use std::sync::Arc;
+
+use super::fetch::Rows;
+use super::partition::Partition;
+use super::wire::Writer;
+use super::{Distributed, team_of};
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::matrix::{Csr, Duplicates};
+use crate::scalar::Scalar;
+use crate::size::Size;
+
+impl<T: Scalar> Distributed<T> {
+    /// The own rows of a square matrix that every rank has as a whole.
+    ///
+    /// # Errors
+    /// For an executor without a team and a matrix that is not square, and when another rank has failed.
+    pub fn part_of(executor: &Executor, whole: &Csr<T>, rows: Partition) -> Result<Self> {
+        let own = rows.range(team_of(executor)?.rank());
+        let (first, last) = (own.start as usize, own.end as usize);
+        let begin = whole.offsets()[first];
+        let offsets = whole.offsets()[first..=last]
+            .iter()
+            .map(|place| place - begin);
+        let entries = begin..whole.offsets()[last];
+        let columns = whole.columns()[entries.clone()]
+            .iter()
+            .copied()
+            .map(u64::from);
+        let values = whole.values()[entries].to_vec();
+        let arrays = (offsets.collect(), columns.collect(), values);
+        let rows = Arc::new(rows);
+        Self::of_columns(executor, &rows, &rows, arrays, Duplicates::Refuse)
+    }
+
+    /// Spreads a square matrix that rank 0 has over all ranks, about as many rows for each; nodes of `block` rows stay
+    /// together.
+    ///
+    /// # Errors
+    /// For an executor without a team and a matrix that is not square, and when another rank has failed.
+    pub fn spread(executor: &Executor, whole: Option<&Csr<T>>, block: usize) -> Result<Self> {
+        let team = team_of(executor)?;
+        let size = whole.map_or(Size::square(0), Csr::size);
+        let square = match size.rows == size.cols {
+            true => Ok(()),
+            false => Err(Error::NotSquare {
+                component: "a distributed matrix",
+                size,
+            }),
+        };
+        team.agree(square)?;
+        let rows = team.all_numbers(size.rows as u64)?[0];
+        let rows = Arc::new(Partition::even(rows, block as u64, team.size()));
+        let mut sent = vec![Vec::new(); team.size()];
+        if let Some(whole) = whole {
+            for (rank, bytes) in sent.iter_mut().enumerate() {
+                let mut writer = Writer::default();
+                for row in rows.range(rank) {
+                    let (columns, values) = whole.row(row as usize);
+                    writer.put(&[columns.len() as u64]);
+                    columns
+                        .iter()
+                        .for_each(|&column| writer.put(&[u64::from(column)]));
+                    writer.put(values);
+                }
+                *bytes = writer.bytes;
+            }
+        }
+        let mut own = Rows::new();
+        own.read(&team.all_to_all(sent)?[0]);
+        let arrays = (own.offsets, own.columns, own.values);
+        Self::of_columns(executor, &rows, &rows, arrays, Duplicates::Refuse)
+    }
+
+    /// The whole matrix, on rank 0 and its executor without a team; none on the others.
+    ///
+    /// # Errors
+    /// When it is too large for one rank, or another rank has failed.
+    pub fn gathered(&self) -> Result<Option<Csr<T>>> {
+        let team = self.team();
+        let mut writer = Writer::default();
+        (0..self.local.size().rows).for_each(|row| self.write_row(row, &mut writer));
+        let mut sent = vec![Vec::new(); team.size()];
+        sent[0] = writer.bytes;
+        let received = team.all_to_all(sent)?;
+        if team.rank() != 0 {
+            team.agree(Ok(()))?;
+            return Ok(None);
+        }
+        let mut all = Rows::new();
+        received.iter().for_each(|bytes| all.read(bytes));
+        let columns: std::result::Result<Vec<u32>, _> = all
+            .columns
+            .iter()
+            .map(|&column| u32::try_from(column))
+            .collect();
+        let too_large = |_| Error::Team("too many columns for one rank".to_owned());
+        let columns = team.agree(columns.map_err(too_large))?;
+        let size = Size::new(
+            all.offsets.len() - 1,
+            self.columns.partition().total() as usize,
+        );
+        let alone = self.executor.alone();
+        Ok(Some(Csr::from_canonical(
+            &alone,
+            size,
+            all.offsets,
+            columns,
+            all.values,
+        )))
+    }
+}

@@ -1,0 +1,280 @@
+//! Matrices over ranks beside the same without.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::arrays::Sweep;
+use crate::communicator::threads;
+use crate::linop::{LinOp, Transpose};
+use crate::matrix::galerkin;
+use crate::scalar::f16;
+use crate::vector::{Coefficient, Vector};
+use crate::workspace::Workspace;
+
+const RANKS: [usize; 5] = [1, 2, 3, 7, 64];
+
+/// A grid of 9 x 9 with couplings of every size, and one to a row far away.
+fn matrix() -> Csr<f64> {
+    let n = 81;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..n {
+        let mut near = vec![(row * 7 + 3) % n, row];
+        near.extend((row % 9 > 0).then(|| row - 1));
+        near.extend((row % 9 < 8).then(|| row + 1));
+        near.extend((row >= 9).then(|| row - 9));
+        near.extend((row < 72).then(|| row + 9));
+        near.sort_unstable();
+        near.dedup();
+        for column in near {
+            columns.push(column as u32);
+            let value = 1.0 / (3 + row + 2 * column) as f64;
+            values.push(if column == row { 4.0 + value } else { -value });
+        }
+        offsets.push(columns.len());
+    }
+    let alone = Executor::cpu_with_threads(1).unwrap();
+    Csr::from_arrays(
+        &alone,
+        Size::square(n),
+        offsets,
+        columns,
+        values,
+        Duplicates::Refuse,
+    )
+    .unwrap()
+}
+
+/// A prolongation from every third row.
+fn prolongation(executor: &Executor) -> Csr<f64> {
+    let columns = (0..81).flat_map(|row: u32| [row / 3, (row / 3 + 1) % 27]);
+    let values = (0..162).map(|place| 1.0 / f64::from(place + 2)).collect();
+    let size = Size::new(81, 27);
+    let offsets = (0..=81).map(|row| 2 * row).collect();
+    Csr::from_arrays(
+        executor,
+        size,
+        offsets,
+        columns.collect(),
+        values,
+        Duplicates::Refuse,
+    )
+    .unwrap()
+}
+
+fn on_ranks(ranks: usize, work: impl Fn(&Executor, Distributed<f64>) -> Result<()> + Sync) {
+    let whole = matrix();
+    threads::run(ranks, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let even = Partition::even(81, 1, ranks);
+        work(&rank, Distributed::part_of(&rank, &whole, even)?)
+    })
+    .unwrap();
+}
+
+/// The own part of a vector of the whole matrix.
+fn own(a: &Distributed<f64>, whole: &[f64]) -> Vec<f64> {
+    let range = a.rows().range(a.team().rank());
+    whole[range.start as usize..range.end as usize].to_vec()
+}
+
+/// Kernels add the entries of rows that are alike in an order of their own.
+fn assert_close(found: &Vector<f64>, expected: &[f64]) {
+    assert_eq!(found.rows(), expected.len());
+    let mut pairs = found.to_vec().into_iter().zip(expected);
+    assert!(pairs.all(|(found, expected)| (found - expected).abs() < 1e-14));
+}
+
+fn sweep<'v>(b: &'v Vector<f64>, d: &'v Vector<f64>) -> Sweep<'v, f64> {
+    let (alpha, beta, gamma) = (0.7, 1.1, -0.2);
+    Sweep {
+        b,
+        d,
+        alpha,
+        beta,
+        gamma,
+    }
+}
+
+#[test]
+fn products_are_those_of_the_whole_matrix() {
+    let (whole, ws) = (matrix(), Workspace::new());
+    let numbers: Vec<f64> = (0..81).map(|row| 1.0 / f64::from(row + 1)).collect();
+    let x = Vector::from_column(whole.executor(), numbers.clone());
+    let d = Vector::<f64>::filled(whole.executor(), 81, 1, 0.3).unwrap();
+    let (mut product, mut residual, mut swept) = (x.clone(), x.clone(), x.clone());
+    whole.apply(&x, &mut product, &ws).unwrap();
+    whole.residual(&d, &x, &mut residual, &ws).unwrap();
+    whole.relax(sweep(&x, &d), &x, &mut swept, &ws).unwrap();
+    let mut transposed = x.clone();
+    whole
+        .apply_transposed(Transpose::Plain, &x, &mut transposed, &ws)
+        .unwrap();
+    let expected = [product, residual, swept].map(|v| v.to_vec());
+    let transposed = transposed.to_vec();
+    for ranks in RANKS {
+        on_ranks(ranks, |rank, a| {
+            let ws = Workspace::new();
+            let x = Vector::from_column(rank, own(&a, &numbers));
+            let d = Vector::<f64>::filled(rank, x.rows(), 1, 0.3)?;
+            let mut y = x.clone();
+            a.apply(&x, &mut y, &ws)?;
+            assert_close(&y, &own(&a, &expected[0]));
+            a.residual(&d, &x, &mut y, &ws)?;
+            assert_close(&y, &own(&a, &expected[1]));
+            let mut y = x.clone();
+            a.relax(sweep(&x, &d), &x, &mut y, &ws)?;
+            assert_close(&y, &own(&a, &expected[2]));
+            a.apply_transposed(Transpose::Plain, &x, &mut y, &ws)?;
+            assert_close(&y, &own(&a, &transposed));
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn several_columns_and_precisions_go_together() {
+    on_ranks(3, |rank, a| {
+        let ws = Workspace::new();
+        let half = a.convert::<f16>()?;
+        let rows = a.size().rows;
+        let x = Vector::<f32>::filled(rank, rows, 3, 1.0)?;
+        let mut y = Vector::<f64>::filled(rank, rows, 3, 1.0)?;
+        half.apply_advanced(Coefficient::real(2.0), &x, Coefficient::one(), &mut y, &ws)?;
+        let mut single = Vector::<f64>::zeros(rank, rows, 1)?;
+        let one = Vector::<f32>::filled(rank, rows, 1, 1.0)?;
+        half.apply(&one, &mut single, &ws)?;
+        let pairs = y.to_vec();
+        for (three, one) in pairs.chunks_exact(3).zip(single.to_vec()) {
+            assert!(
+                three
+                    .iter()
+                    .all(|value| (value - 1.0 - 2.0 * one).abs() < 1e-6)
+            );
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_overlap_is_the_principal_submatrix() {
+    let whole = matrix();
+    for ranks in RANKS {
+        on_ranks(ranks, |_, a| {
+            for (rings, block) in [(0, 1), (1, 1), (2, 3), (3, 1)] {
+                let near = a.overlapped(rings, block)?;
+                assert_eq!(near.matrix.size(), Size::square(near.halo.len()));
+                for row in 0..near.halo.len() {
+                    let global = near.halo.global(row) as usize;
+                    let (columns, values) = whole.row(global);
+                    let inside = columns.iter().zip(values).filter_map(|(&column, &value)| {
+                        near.halo
+                            .local(u64::from(column))
+                            .map(|local| (local, value))
+                    });
+                    let (columns, values) = near.matrix.row(row);
+                    let found = columns.iter().copied().zip(values.iter().copied());
+                    assert!(
+                        found.eq(inside),
+                        "{ranks} ranks, {rings} rings, row {global}"
+                    );
+                }
+            }
+            let own = a.overlapped(2, 1)?;
+            assert_eq!(own.own_rows(&own.matrix)?.size().rows, a.size().rows);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn transposed_and_triple_products_have_the_bits_of_the_whole_matrices() {
+    let whole = matrix();
+    let p = prolongation(whole.executor());
+    let r = p.transpose().unwrap();
+    let coarse = galerkin(&r, &whole, &p).unwrap();
+    for ranks in RANKS {
+        on_ranks(ranks, |rank, a| {
+            let all = (p.offsets(), p.columns(), p.values());
+            let own = a.rows().range(a.team().rank());
+            let (first, last) = (own.start as usize, own.end as usize);
+            let offsets = all.0[first..=last].iter().map(|place| place - all.0[first]);
+            let entries = all.0[first]..all.0[last];
+            let columns = all.1[entries.clone()]
+                .iter()
+                .map(|&column| u64::from(column));
+            let arrays = (
+                offsets.collect(),
+                columns.collect(),
+                all.2[entries].to_vec(),
+            );
+            let of_columns = Arc::new(Partition::even(27, 1, ranks));
+            let p =
+                Distributed::of_columns(rank, a.rows(), &of_columns, arrays, Duplicates::Refuse)?;
+            let r = p.transpose()?;
+            let made = galerkin_shared(&r, &a, &p, Size::square(1), galerkin)?;
+            for (shared, expected) in [(&r, &self::r()), (&made, &coarse)] {
+                if let Some(found) = shared.gathered()? {
+                    assert_eq!(found.size(), expected.size());
+                    assert_eq!(found.columns(), expected.columns());
+                    assert_eq!(found.values(), expected.values());
+                }
+            }
+            Ok(())
+        });
+    }
+    assert_eq!(r.values(), self::r().values());
+}
+
+fn r() -> Csr<f64> {
+    prolongation(matrix().executor()).transpose().unwrap()
+}
+
+#[test]
+fn a_matrix_is_spread_and_gathered() {
+    let whole = matrix();
+    for ranks in RANKS {
+        threads::run(ranks, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let mine = (team.rank() == 0).then_some(&whole);
+            let a = Distributed::spread(&rank, mine, 3)?;
+            assert_eq!(a.total_nonzeros()?, whole.nonzeros() as u64);
+            let again = a.gathered()?;
+            assert_eq!(again.is_some(), team.rank() == 0);
+            if let Some(again) = again {
+                assert_eq!(
+                    (again.columns(), again.values()),
+                    (whole.columns(), whole.values())
+                );
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn bad_rows_of_one_rank_are_refused_on_all() {
+    let told = threads::run(2, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let column = if team.rank() == 1 { 7 } else { 0 };
+        let made = Distributed::from_rows(
+            &rank,
+            vec![0, 1],
+            vec![column],
+            vec![1.0],
+            Duplicates::Refuse,
+        );
+        Ok(made.unwrap_err().to_string())
+    });
+    let told = told.unwrap();
+    assert_eq!(told[1], "distributed: column 7 is outside 0..2");
+    assert_eq!(told[0], format!("rank 1: {}", told[1]));
+    let alone = Distributed::from_rows(
+        &Executor::cpu(),
+        vec![0],
+        Vec::new(),
+        Vec::<f64>::new(),
+        Duplicates::Refuse,
+    );
+    assert!(alone.is_err());
+}
