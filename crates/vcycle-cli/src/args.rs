@@ -36,6 +36,11 @@ pub enum Command {
     Problems,
     /// List where solves can run, with the bandwidth measured
     Devices(DevicesArgs),
+    /// Compile the kernels of GPUs ahead, so that the first solve does not
+    Kernels {
+        #[command(subcommand)]
+        what: KernelsCommand,
+    },
     /// Measure the machine, the library and its peers, by the program `vcycle-bench`
     #[command(disable_help_flag = true)]
     Bench {
@@ -251,6 +256,28 @@ pub struct GenArgs {
     /// Also write the right-hand side
     #[arg(long, value_name = "FILE")]
     pub rhs_output: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KernelsCommand {
+    /// Write an archive of compiled kernels, which needs the vendors' compilers, but no GPU
+    #[command(
+        after_help = "Example:\n  vcycle kernels build --arch sm_80,sm_90,gfx90a -o vcycle.kernels\n\nAn archive is used that VCYCLE_KERNELS names, or that lies beside the program as vcycle.kernels."
+    )]
+    Build {
+        /// Architectures: sm_90 of NVIDIA's, gfx90a of AMD's
+        #[arg(long, value_name = "ARCH,...", value_delimiter = ',', required = true)]
+        arch: Vec<String>,
+        /// The archive to write
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// List the programs an archive has, or those that solves of the gallery need on a device
+    List {
+        /// Solve there, and list what was needed
+        #[arg(long, value_name = "DEVICE")]
+        device: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]

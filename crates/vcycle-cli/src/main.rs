@@ -40,6 +40,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Gen(args) => commands::generate::run(&args),
         Command::Problems => Ok(commands::problems::run()),
         Command::Devices(args) => commands::devices::run(&args),
+        Command::Kernels { what } => commands::kernels::run(&what),
         Command::Bench { arguments } => commands::bench::run(&arguments),
         Command::Presets { name } => commands::presets::run(name.as_deref()),
         Command::Config => Ok(commands::config::run()),

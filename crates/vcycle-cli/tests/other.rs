@@ -127,3 +127,19 @@ fn help_has_examples() {
         assert!(run.stdout.contains("Example"), "{command}");
     }
 }
+
+#[test]
+fn kernels_are_listed_without_a_device() {
+    let text = vcycle("kernels list").stdout;
+    assert!(text.lines().count() > 100, "{text}");
+    assert!(text.contains("vector.c 256 T=f64"), "{text}");
+}
+
+#[test]
+fn an_unknown_architecture_is_refused() {
+    let file = scratch("x86.kernels");
+    let run = vcycle(&format!("kernels build --arch x86 -o {}", file.display()));
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("sm_90 or gfx90a"), "{}", run.stderr);
+    assert!(!file.exists());
+}

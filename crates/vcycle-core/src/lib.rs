@@ -15,6 +15,7 @@ pub mod linop;
 pub mod log;
 pub mod matrix;
 pub mod operations;
+pub mod programs;
 pub mod size;
 pub mod stop;
 #[cfg(any(test, feature = "testing"))]

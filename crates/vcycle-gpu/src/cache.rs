@@ -11,9 +11,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::archive;
 use crate::driver::Driver;
 use crate::error::Result;
 use crate::handle::Handle;
+use crate::hash::Hash;
 use crate::kernel::Source;
 use crate::properties::Properties;
 use crate::sync::lock;
@@ -26,29 +28,43 @@ const HEADER: usize = MAGIC.len() + size_of::<u128>();
 pub struct Builds {
     /// Programs that had to be compiled.
     pub compiled: u64,
-    /// Programs that were loaded from the disk.
+    /// Programs that were loaded from an archive or from the disk.
     pub loaded: u64,
     /// Seconds spent with both.
     pub seconds: f64,
 }
 
-/// Loads a program, from the disk if it was compiled before for this device and driver.
-pub(crate) fn load(driver: &dyn Driver, source: &Source, builds: &Mutex<Builds>) -> Result<Handle> {
+/// How a program came to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Loaded,
+    Compiled,
+}
+
+/// Loads a program: from an archive, from the disk if it was compiled before for this device and driver, or compiled.
+pub(crate) fn load(
+    driver: &dyn Driver,
+    source: &Source,
+    builds: &Mutex<Builds>,
+) -> Result<(Handle, Origin)> {
     let begin = Instant::now();
     let path = folder().map(|folder| folder.join(file_name(driver.properties(), source)));
-    let kept = path.as_deref().and_then(read);
-    let loaded = kept.and_then(|code| driver.load(&code, source).ok());
-    let module = match loaded {
-        Some(module) => module,
-        None => compile(driver, source, path.as_deref())?,
+    let archived = archive::find(source, &driver.properties().architecture);
+    let usable = |code: Vec<u8>| driver.load(&code, source).ok();
+    let loaded = archived
+        .and_then(usable)
+        .or_else(|| path.as_deref().and_then(read).and_then(usable));
+    let (module, origin) = match loaded {
+        Some(module) => (module, Origin::Loaded),
+        None => (compile(driver, source, path.as_deref())?, Origin::Compiled),
     };
     let mut builds = lock(builds);
-    match loaded {
-        Some(_) => builds.loaded += 1,
-        None => builds.compiled += 1,
+    match origin {
+        Origin::Loaded => builds.loaded += 1,
+        Origin::Compiled => builds.compiled += 1,
     }
     builds.seconds += begin.elapsed().as_secs_f64();
-    Ok(module)
+    Ok((module, origin))
 }
 
 fn compile(driver: &dyn Driver, source: &Source, path: Option<&Path>) -> Result<Handle> {
@@ -83,7 +99,6 @@ fn folder_of(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 fn file_name(properties: &Properties, source: &Source) -> String {
-    let mut hash = Hash::default();
     let device = [
         &properties.model,
         &properties.architecture,
@@ -96,11 +111,7 @@ fn file_name(properties: &Properties, source: &Source) -> String {
             .chain(&source.defines)
             .map(String::as_str),
     );
-    for part in all {
-        hash.add(&part.len().to_le_bytes());
-        hash.add(part.as_bytes());
-    }
-    format!("{:032x}.kernel", hash.0)
+    format!("{:032x}.kernel", Hash::of_parts(all))
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
@@ -131,26 +142,7 @@ fn write(path: &Path, code: &[u8]) -> std::io::Result<()> {
 
 /// What a file with this code begins with.
 fn header(code: &[u8]) -> Vec<u8> {
-    let mut hash = Hash::default();
-    hash.add(code);
-    [MAGIC.as_slice(), &hash.0.to_le_bytes()].concat()
-}
-
-/// FNV-1a of 128 bits: the same everywhere and in every version.
-struct Hash(u128);
-
-impl Default for Hash {
-    fn default() -> Self {
-        Self(0x6c62272e07bb014262b821756295c58d)
-    }
-}
-
-impl Hash {
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000000001000000000000000000013b);
-        }
-    }
+    [MAGIC.as_slice(), &Hash::of(code).to_le_bytes()].concat()
 }
 
 #[cfg(test)]
@@ -186,13 +178,6 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("vcycle-gpu-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         folder
-    }
-
-    #[test]
-    fn hash_is_fnv_1a() {
-        let mut hash = Hash::default();
-        hash.add(b"a");
-        assert_eq!(hash.0, 0xd228cb696f1a8caf78912b704e4a8964);
     }
 
     #[test]

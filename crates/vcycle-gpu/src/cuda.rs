@@ -56,6 +56,11 @@ fn count(api: &CudaApi) -> Result<usize> {
     }
 }
 
+/// Name and version of a vendor's compiler.
+pub(crate) fn compiler(vendor: Vendor) -> Result<String> {
+    Compiler::of(vendor)?.version()
+}
+
 /// Compiles for NVIDIA (`sm_90`) or AMD (`gfx90a`) where no such device needs to be, to see that
 /// it compiles.
 ///

@@ -3,10 +3,11 @@
 //! What it does with memory, copies, graphs and events is in the files that have these: each adds
 //! its methods to [`Device`], which knows none of them.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use crate::cache::{self, Builds};
+use crate::ahead::Ahead;
+use crate::cache::{self, Builds, Origin};
 use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;
 use crate::driver::Driver;
@@ -25,6 +26,9 @@ use crate::sync::lock;
 #[derive(Debug)]
 pub struct Device {
     driver: Box<dyn Driver>,
+    /// Itself, for threads that compile ahead.
+    own: Weak<Self>,
+    ahead: Ahead,
     pub(crate) pool: Mutex<Pool>,
     modules: Mutex<HashMap<Source, ModuleSlot>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
@@ -50,14 +54,17 @@ impl Device {
         if let Some(device) = open.get(name) {
             return Ok(Arc::clone(device));
         }
-        let device = Arc::new(Self::new(discovery::driver(name)?));
+        let driver = discovery::driver(name)?;
+        let device = Arc::new_cyclic(|own| Self::new(driver, Weak::clone(own)));
         open.insert(name.to_owned(), Arc::clone(&device));
         Ok(device)
     }
 
-    fn new(driver: Box<dyn Driver>) -> Self {
+    fn new(driver: Box<dyn Driver>, own: Weak<Self>) -> Self {
         Self {
             driver,
+            own,
+            ahead: Ahead::default(),
             pool: Mutex::default(),
             modules: Mutex::default(),
             kernels: Mutex::default(),
@@ -84,10 +91,15 @@ impl Device {
         *lock(&self.builds)
     }
 
-    /// The sources of the programs it was given so far.
+    /// The sources of the programs whose kernels were asked for so far.
     pub fn programs(&self) -> Vec<Source> {
+        let kernels = lock(&self.kernels);
+        let asked: HashSet<Handle> = kernels.keys().map(|(module, _)| *module).collect();
+        drop(kernels);
         let modules = lock(&self.modules);
-        let there = modules.iter().filter(|(_, module)| lock(module).is_some());
+        let there = modules
+            .iter()
+            .filter(|(_, module)| lock(module).is_some_and(|module| asked.contains(&module)));
         there.map(|(source, _)| source.clone()).collect()
     }
 
@@ -146,6 +158,12 @@ impl Device {
         Ok(kernel)
     }
 
+    /// Says which programs the device is likely to be given, the likeliest first. Once one has to be compiled, all cores
+    /// compile them.
+    pub fn expect(&self, likely: fn(&Properties) -> Vec<Source>) {
+        self.ahead.expect(likely);
+    }
+
     /// Fails while this thread records: what cannot be replayed must not happen.
     pub(crate) fn check_recording(&self, what: &str) -> Result<()> {
         match is_recording() {
@@ -163,8 +181,15 @@ impl Device {
         if let Some(module) = *program {
             return Ok(module);
         }
-        let module = cache::load(self.driver.as_ref(), source, &self.builds)?;
+        let (module, origin) = cache::load(self.driver.as_ref(), source, &self.builds)?;
         *program = Some(module);
+        if origin == Origin::Compiled
+            && let Some(own) = self.own.upgrade()
+        {
+            // One that fails does so again when it is asked for, and is told then.
+            let compile = move |program: &Source| drop(own.module(program));
+            self.ahead.start(self.properties(), compile);
+        }
         Ok(module)
     }
 

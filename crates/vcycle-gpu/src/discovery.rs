@@ -3,10 +3,10 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 #[cfg(not(feature = "gpu"))]
-use crate::left_out::{devices, open};
+use crate::left_out::{self as vendors, devices, open};
 use crate::properties::Properties;
 #[cfg(feature = "gpu")]
-use crate::vendors::{devices, open};
+use crate::vendors::{self, devices, open};
 
 const DRIVERS: [&str; 3] = ["cuda", "hip", "opencl"];
 
@@ -35,6 +35,12 @@ pub fn discover() -> Vec<Found> {
         devices: devices(driver),
     });
     found.into()
+}
+
+/// Name and version of the compiler that a driver such as `cuda` needs where kernels are not in an archive, or why it cannot be
+/// used; none where devices bring their own.
+pub fn compiler(driver: &str) -> Option<Result<String>> {
+    vendors::compiler(driver)
 }
 
 /// The driver of a device by its name.

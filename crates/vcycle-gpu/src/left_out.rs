@@ -13,3 +13,8 @@ pub(crate) fn devices(driver: &'static str) -> Result<Vec<Properties>> {
 pub(crate) fn open(driver: &'static str, _index: usize) -> Result<Box<dyn Driver>> {
     Err(Error::LeftOut { driver })
 }
+
+/// There is none.
+pub(crate) fn compiler(_driver: &str) -> Option<Result<String>> {
+    None
+}

@@ -14,7 +14,9 @@
 //! # Ok::<(), vcycle_gpu::Error>(())
 //! ```
 
+mod ahead;
 mod allocation;
+mod archive;
 mod bandwidth;
 mod cache;
 mod counters;
@@ -26,6 +28,7 @@ mod driver;
 mod error;
 mod graph;
 mod handle;
+mod hash;
 mod kernel;
 #[cfg(not(feature = "gpu"))]
 mod left_out;
@@ -42,12 +45,13 @@ mod transfer;
 #[cfg(feature = "gpu")]
 mod vendors;
 
+pub use archive::{Compiled, add_archive, write_archive};
 pub use cache::Builds;
 pub use counters::Counts;
 #[cfg(feature = "gpu")]
 pub use cuda::compile_only;
 pub use device::Device;
-pub use discovery::{Found, discover};
+pub use discovery::{Found, compiler, discover};
 pub use error::{Error, Result};
 pub use graph::Graph;
 pub use handle::Address;

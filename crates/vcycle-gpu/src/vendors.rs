@@ -23,3 +23,12 @@ pub(crate) fn open(driver: &'static str, index: usize) -> Result<Box<dyn Driver>
         _ => opencl::open(index),
     }
 }
+
+/// The compiler of a driver; none for OpenCL, whose devices bring their own.
+pub(crate) fn compiler(driver: &str) -> Option<Result<String>> {
+    match driver {
+        "cuda" => Some(cuda::compiler(Vendor::Cuda)),
+        "hip" => Some(cuda::compiler(Vendor::Hip)),
+        _ => None,
+    }
+}

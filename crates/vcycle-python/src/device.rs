@@ -1,17 +1,18 @@
 //! Arrays of GPUs, shared with CuPy, PyTorch, JAX and whatever else speaks DLPack or has the CUDA
 //! array interface. Nothing is copied, and each side's stream waits for the other's.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::Complex64;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use vcycle::config::Wide;
 use vcycle::executor::{Buffer, Element, Executor};
 use vcycle::scalar::Scalar;
 use vcycle::vector::Vector;
-use vcycle_gpu::Device;
+use vcycle_gpu::{Device, add_archive};
 
 use crate::dlpack::{self, Described};
 use crate::error::raised;
@@ -316,4 +317,10 @@ impl Drop for DeviceArray {
 pub fn traffic(device: &str) -> PyResult<(u64, u64)> {
     let counts = checked(Device::open(device))?.counts();
     Ok((counts.uploaded, counts.downloaded))
+}
+
+/// Uses an archive of kernels that were compiled ahead (`vcycle kernels build`).
+#[pyfunction]
+pub fn use_kernels(path: PathBuf) -> PyResult<()> {
+    add_archive(&path).map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
 }

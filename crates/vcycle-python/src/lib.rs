@@ -35,5 +35,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(options::options, module)?)?;
     module.add_function(wrap_pyfunction!(options::preset, module)?)?;
     module.add_function(wrap_pyfunction!(options::read_config, module)?)?;
-    module.add_function(wrap_pyfunction!(options::devices, module)?)
+    module.add_function(wrap_pyfunction!(options::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(device::use_kernels, module)?)
 }

@@ -3,6 +3,7 @@
 import os
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,3 +139,12 @@ def test_tensors_of_the_host(poisson, monkeypatch):
     assert isinstance(x, Tensor) and np.array_equal(x.array, vcycle.solve(poisson.A, poisson.b))
     x = vcycle.solve(Tensor(poisson.A.astype(np.float32)), Tensor(poisson.b.astype(np.float32)))
     assert x.dtype == "torch.float32"
+
+
+def test_a_file_that_is_no_archive_of_kernels_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "some.kernels"
+    path.write_bytes(b"something else entirely")
+    with pytest.raises(OSError, match="no archive of kernels"):
+        vcycle.use_kernels(path)
+    with pytest.raises(OSError, match="missing.kernels"):
+        vcycle.use_kernels(tmp_path / "missing.kernels")

@@ -35,7 +35,7 @@ pub mod stop;
 pub mod vector;
 
 pub use solve::{Solution, solve};
-pub use vcycle_core::{Error, Result, communicator};
+pub use vcycle_core::{Error, Result, communicator, programs};
 // These modules keep what is not for users to themselves; the core, whose helpers the methods need, cannot.
 #[doc(inline)]
 pub use vcycle_methods::{

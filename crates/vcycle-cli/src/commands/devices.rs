@@ -7,7 +7,7 @@ use serde::Serialize;
 use vcycle::HOST_STAGES;
 use vcycle::executor::Executor;
 use vcycle::vector::Vector;
-use vcycle_gpu::{Found, Properties, discover};
+use vcycle_gpu::{Found, Properties, compiler, discover};
 
 use crate::args::DevicesArgs;
 use crate::error::Result;
@@ -183,6 +183,16 @@ fn one_line(driver: &str, error: &str) -> String {
     rest.map(str::to_owned).unwrap_or(words)
 }
 
+/// The driver, and the compiler that belongs to it.
+fn with_compiler(device: &Properties) -> String {
+    let driver = device.name.split(':').next().unwrap_or_default();
+    match compiler(driver) {
+        None => device.driver.clone(),
+        Some(Ok(compiler)) => format!("{}, {compiler}", device.driver),
+        Some(Err(_)) => format!("{}, no compiler", device.driver),
+    }
+}
+
 fn look_at_gpu(device: Properties) -> GpuEntry {
     let speed = vcycle_gpu::Device::open(&device.name).and_then(|open| open.copy_bandwidth());
     let (speed, problem) = match speed {
@@ -193,9 +203,9 @@ fn look_at_gpu(device: Properties) -> GpuEntry {
     let precisions = precisions.into_iter().filter(|(_, present)| *present);
     GpuEntry {
         precisions: precisions.map(|(name, _)| name).collect(),
+        driver: with_compiler(&device),
         name: device.name,
         model: device.model,
-        driver: device.driver,
         architecture: device.architecture,
         memory_bytes: device.memory,
         compute_units: device.compute_units,

@@ -5,6 +5,7 @@ pub mod config;
 pub mod devices;
 pub mod generate;
 pub mod info;
+pub mod kernels;
 pub mod presets;
 pub mod problems;
 pub mod solve;

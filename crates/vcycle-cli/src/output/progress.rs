@@ -54,6 +54,12 @@ impl Progress {
             .set_position(read.bytes * STEPS / read.total_bytes.max(1));
     }
 
+    /// So many of all parts are done.
+    pub fn part(&self, done: usize, all: usize) {
+        self.bar
+            .set_position((done as u64 * STEPS) / all.max(1) as u64);
+    }
+
     /// Wipes the bar.
     pub fn end(&self) {
         self.bar.finish_and_clear();

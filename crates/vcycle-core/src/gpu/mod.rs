@@ -123,7 +123,8 @@ impl Gpu {
             return Ok(kernel.clone());
         }
         // Other threads go on meanwhile.
-        let kernel = self.device.kernel(&self.source(file, defines), name)?;
+        let source = source(file, defines, self.width(), self.device.properties().is_cpu);
+        let kernel = self.device.kernel(&source, name)?;
         kernels().insert(key, kernel.clone());
         Ok(kernel)
     }
@@ -150,32 +151,6 @@ impl Gpu {
         Ok(self.device.launch(kernel, shape, arguments)?)
     }
 
-    fn source(&self, file: File, defines: &[Define]) -> Source {
-        let mut all = vec![
-            format!("WIDTH={}", self.width()),
-            format!("BLOCK={}", file.block),
-            // Compilers for processors take very long over many.
-            format!(
-                "IN_FLIGHT={}",
-                if self.device.properties().is_cpu {
-                    1
-                } else {
-                    4
-                }
-            ),
-        ];
-        all.extend(
-            defines
-                .iter()
-                .map(|(name, value)| format!("{name}={value}")),
-        );
-        Source {
-            file: file.name.to_owned(),
-            text: format!("{DIALECT}\n#line 1 \"{}\"\n{}", file.name, file.text),
-            defines: all,
-        }
-    }
-
     /// An error for what this backend has no kernel for.
     pub fn lacks(&self, component: &str, operation: &str) -> Error {
         Error::Unsupported {
@@ -190,6 +165,29 @@ impl Gpu {
             true => Err(self.lacks("arithmetic", "complex numbers")),
             false => Ok(kind.name()),
         }
+    }
+}
+
+/// What a device is given to compile, for sub-groups of a width.
+pub(crate) fn source<'a>(
+    file: File,
+    defines: impl IntoIterator<Item = &'a (&'a str, &'a str)>,
+    width: usize,
+    is_cpu: bool,
+) -> Source {
+    // Compilers for processors take very long over many.
+    let in_flight = if is_cpu { 1 } else { 4 };
+    let mut all = vec![
+        format!("WIDTH={width}"),
+        format!("BLOCK={}", file.block),
+        format!("IN_FLIGHT={in_flight}"),
+    ];
+    let own = defines.into_iter();
+    all.extend(own.map(|(name, value)| format!("{name}={value}")));
+    Source {
+        file: file.name.to_owned(),
+        text: format!("{DIALECT}\n#line 1 \"{}\"\n{}", file.name, file.text),
+        defines: all,
     }
 }
 

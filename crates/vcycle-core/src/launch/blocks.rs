@@ -8,7 +8,7 @@ use crate::executor::Buffer;
 use crate::gpu::{BLOCK, File, Gpu, kernel_file};
 use crate::scalar::{Scalar, f16};
 
-const FILE: File = kernel_file!("blocks.c");
+pub(super) const FILE: File = kernel_file!("blocks.c");
 
 /// The arrays of a block-diagonal matrix, on the device.
 #[derive(Debug)]

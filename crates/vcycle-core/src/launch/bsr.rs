@@ -6,7 +6,7 @@ use super::rows::{ByRows, product_file};
 use crate::gpu::{BLOCK, File};
 use crate::size::Size;
 
-const FILE: File = product_file!(BLOCK, "bsr.c", "by_rows.c");
+pub(super) const FILE: File = product_file!(BLOCK, "bsr.c", "by_rows.c");
 
 /// The arrays of a BSR matrix.
 pub(crate) struct Blocks {

@@ -13,7 +13,7 @@ use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
 
 /// With few threads in a block: it makes room for the next one sooner.
-const FILE: File = product_file!(64, "sliced.c");
+pub(super) const FILE: File = product_file!(64, "sliced.c");
 /// For slices with codes: neighbours of one block find more of `x` in the cache they share. For pairs
 /// of 16 bits, too.
 const WIDE: File = File { block: 128, ..FILE };

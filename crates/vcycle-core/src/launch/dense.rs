@@ -6,7 +6,7 @@ use super::rows::{ByRows, product_file};
 use crate::gpu::{BLOCK, File};
 use crate::size::Size;
 
-const FILE: File = product_file!(BLOCK, "dense.c", "by_rows.c");
+pub(super) const FILE: File = product_file!(BLOCK, "dense.c", "by_rows.c");
 
 /// A dense matrix as the kernel takes it.
 pub(crate) fn rows(size: Size, values: Address) -> ByRows {

@@ -6,7 +6,7 @@ use super::rows::{ByRows, product_file};
 use crate::gpu::{BLOCK, File};
 use crate::size::Size;
 
-const FILE: File = product_file!(BLOCK, "ell.c", "by_rows.c");
+pub(super) const FILE: File = product_file!(BLOCK, "ell.c", "by_rows.c");
 
 /// The arrays of an ELL or a SELL-P matrix.
 pub(crate) struct Slots {

@@ -18,3 +18,29 @@ pub mod strided;
 pub mod transfer;
 pub mod triangular;
 pub mod vector;
+
+use crate::gpu::File;
+
+/// The files of kernels that vectors and products launch.
+const FILES: [File; 14] = [
+    blocks::FILE,
+    bsr::FILE,
+    csr::FILE,
+    dense::FILE,
+    ell::FILE,
+    monitor::FILE,
+    scalars::FILE,
+    stencil::PRODUCT,
+    stencil::SWEEP,
+    strided::FILE,
+    transfer::FILE,
+    triangular::FILE,
+    vector::FILE,
+    vector::MIXED,
+];
+
+/// A file of kernels by its name.
+pub(crate) fn file(name: &str) -> Option<File> {
+    let mut files = FILES.into_iter().chain(setup::FILES);
+    files.find(|file| file.name == name)
+}

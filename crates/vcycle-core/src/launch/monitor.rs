@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::gpu::{File, Gpu, kernel_file};
 use crate::scalar::Kind;
 
-const FILE: File = kernel_file!("monitor.c");
+pub(super) const FILE: File = kernel_file!("monitor.c");
 
 /// Iterations whose norms are kept on the device: more than the host is ever behind.
 const RING: usize = 8;

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::gpu::{BLOCK, File, Gpu, kernel_file};
 use crate::scalar::{Field, Kind, Real, Scalar};
 
-const FILE: File = kernel_file!("scalars.c");
+pub(super) const FILE: File = kernel_file!("scalars.c");
 
 /// Every number the coefficient of its column.
 pub(crate) fn assign<T: Scalar>(

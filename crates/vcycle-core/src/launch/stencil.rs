@@ -12,8 +12,8 @@ use crate::scalar::{Kind, Real};
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
-const PRODUCT: File = product_file!(BLOCK, "stencil.h", "stencil.c");
-const SWEEP: File = kernel_file!("stencil_sweep.c", BLOCK, "stencil.h");
+pub(super) const PRODUCT: File = product_file!(BLOCK, "stencil.h", "stencil.c");
+pub(super) const SWEEP: File = kernel_file!("stencil_sweep.c", BLOCK, "stencil.h");
 
 const LINES: [&str; 9] = [
     "LINE_0", "LINE_1", "LINE_2", "LINE_3", "LINE_4", "LINE_5", "LINE_6", "LINE_7", "LINE_8",

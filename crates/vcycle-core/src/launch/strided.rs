@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::gpu::{BLOCK, File, Gpu, kernel_file};
 use crate::scalar::Scalar;
 
-const FILE: File = kernel_file!("strided.c");
+pub(super) const FILE: File = kernel_file!("strided.c");
 
 /// Where numbers are: at `first`, `first + stride`, ...
 #[derive(Clone, Copy, Debug)]

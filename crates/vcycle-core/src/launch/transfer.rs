@@ -9,7 +9,7 @@ use crate::gpu::{BLOCK, File, Gpu, kernel_file};
 use crate::grid::Grid;
 use crate::scalar::{Kind, Real};
 
-const FILE: File = kernel_file!("transfer.c");
+pub(super) const FILE: File = kernel_file!("transfer.c");
 
 /// Interpolation along some axes on the device: x first, then y, then z.
 #[derive(Clone, Copy, Debug)]

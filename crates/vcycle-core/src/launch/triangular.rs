@@ -9,7 +9,7 @@ use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, File, Gpu, kernel_file};
 use crate::scalar::Scalar;
 
-const FILE: File = kernel_file!("triangular.c");
+pub(super) const FILE: File = kernel_file!("triangular.c");
 
 /// Turns of one block that a level may need and still be narrow: a launch costs as much.
 const TURNS: usize = 4;

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::gpu::{BLOCK, File, Gpu, PARTIAL_SUMS, kernel_file};
 use crate::scalar::Scalar;
 
-const FILE: File = kernel_file!("vector.c");
-const MIXED: File = kernel_file!("mixed.c");
+pub(super) const FILE: File = kernel_file!("vector.c");
+pub(super) const MIXED: File = kernel_file!("mixed.c");
 
 /// Bytes of an operand that one block takes at a time, as in the kernels.
 const TILE: usize = 2 * 16 * BLOCK as usize;

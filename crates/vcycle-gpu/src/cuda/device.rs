@@ -34,7 +34,6 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct CudaGpu {
     api: &'static CudaApi,
-    compiler: &'static Compiler,
     properties: Properties,
     device: i32,
     context: Opaque,
@@ -59,10 +58,8 @@ macro_rules! on {
 
 impl CudaGpu {
     pub fn open(api: &'static CudaApi, index: usize) -> Result<Self> {
-        let compiler = Compiler::of(api.vendor)?;
         let mut gpu = Self {
             api,
-            compiler,
             properties: properties::read(api, index)?,
             device: properties::device(api, index)?,
             context: ptr::null_mut(),
@@ -268,7 +265,7 @@ impl Driver for CudaGpu {
     }
 
     fn compile(&self, source: &Source) -> Result<Vec<u8>> {
-        self.compiler.compile(&self.properties.architecture, source)
+        Compiler::of(self.api.vendor)?.compile(&self.properties.architecture, source)
     }
 
     fn load(&self, code: &[u8], _source: &Source) -> Result<Handle> {

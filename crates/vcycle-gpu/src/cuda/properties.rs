@@ -3,7 +3,6 @@
 use std::ffi::CStr;
 
 use crate::cuda::api::{CudaApi, Current, call};
-use crate::cuda::compiler::Compiler;
 use crate::cuda::vendor::Vendor;
 use crate::error::Result;
 use crate::properties::Properties;
@@ -69,16 +68,14 @@ pub(super) fn device(api: &CudaApi, index: usize) -> Result<i32> {
     Ok(device)
 }
 
-/// Versions of driver and compiler. Devices are listed even where the compiler is absent.
+/// The version of the driver. That of the compiler does not matter: it is loaded where something has to be compiled.
 fn driver(api: &CudaApi) -> Result<String> {
     let (major, minor) = api.version()?;
-    let (driver, none) = match api.vendor {
-        Vendor::Cuda => ("CUDA driver", "no NVRTC"),
-        Vendor::Hip => ("HIP", "no HIPRTC"),
+    let driver = match api.vendor {
+        Vendor::Cuda => "CUDA driver",
+        Vendor::Hip => "HIP",
     };
-    let compiler = Compiler::of(api.vendor).and_then(Compiler::version);
-    let compiler = compiler.unwrap_or_else(|_| none.into());
-    Ok(format!("{driver} {major}.{minor}, {compiler}"))
+    Ok(format!("{driver} {major}.{minor}"))
 }
 
 struct Asked<'a> {

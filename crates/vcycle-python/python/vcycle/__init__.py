@@ -11,8 +11,10 @@ True
 configuration files is a keyword, with underscores for dashes: see `options`.
 """
 
+from pathlib import Path as _Path
+
 from . import gallery
-from ._core import DeviceError, VcycleError, __version__, devices
+from ._core import DeviceError, VcycleError, __version__, devices, use_kernels
 from ._hierarchy import Hierarchy, Level, amg
 from ._options import options
 from ._outcome import AccuracyLimit, Column, NotConverged, Outcome
@@ -37,4 +39,10 @@ __all__ = [
     "options",
     "preconditioner",
     "solve",
+    "use_kernels",
 ]
+
+# A wheel may carry kernels of GPUs, compiled ahead (scripts/kernels-archive).
+_archive = _Path(__file__).parent / "vcycle.kernels"
+if _archive.exists():
+    use_kernels(_archive)

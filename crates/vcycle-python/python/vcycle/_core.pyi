@@ -96,3 +96,6 @@ def preset(name: str) -> str: ...
 def read_config(path: str | PathLike[str]) -> str: ...
 def devices() -> list[str]:
     """The names of the devices there are: "cpu", "reference", "cuda:0", ..."""
+
+def use_kernels(path: str | PathLike[str]) -> None:
+    """Use an archive of GPU kernels that were compiled ahead (`vcycle kernels build`)."""

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Nodes, Numbering};
 use crate::multigrid::NearNullspace;
+use crate::programs;
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Vector};
@@ -94,6 +95,7 @@ impl<'s, T: Wide> Analysis<'s, T> {
     /// When memory is short or a device fails.
     pub fn new(config: &Config, given: &'s System<T>) -> Result<Self> {
         let begin = Instant::now();
+        programs::expect(given.matrix.executor());
         let mut analysis = Self {
             given,
             better: None,

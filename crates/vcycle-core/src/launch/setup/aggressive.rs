@@ -11,7 +11,7 @@ use crate::executor::Buffer;
 use crate::gpu::File;
 use crate::size::Size;
 
-const FILE: File = tile_file!("aggressive.c", "tables.h");
+pub(super) const FILE: File = tile_file!("aggressive.c", "tables.h");
 
 /// The `count` unknowns that have a number, by their numbers.
 pub fn points(queue: Queue<'_>, coarse: &Buffer<u32>, count: usize) -> Result<Buffer<u32>> {

@@ -14,7 +14,7 @@ use crate::gpu::{Define, File};
 use crate::launch::rows::power;
 use crate::size::Size;
 
-const FILE: File = tile_file!("binned.c", "tables.h");
+pub(super) const FILE: File = tile_file!("binned.c", "tables.h");
 /// The definitions of kernels that look at bins and use no table.
 pub(super) const NO_TABLE: Define = ("SPACE", "GLOBAL");
 /// Blocks for every compute unit that have tables in global memory.

@@ -13,7 +13,7 @@ use crate::launch::blocks::DeviceBlocks;
 use crate::scalar::{Field, Scalar};
 
 /// Few threads: what blocks of 32 rows have in local memory together is 32 KiB then.
-const FILE: File = kernel_file!("block_inverses.c", 128);
+pub(super) const FILE: File = kernel_file!("block_inverses.c", 128);
 const NOWHERE: u32 = u32::MAX;
 
 /// The blocks of a matrix before they are stored.

@@ -12,7 +12,7 @@ use crate::launch::scalars;
 use crate::scalar::{Field, Scalar};
 use crate::size::Size;
 
-const FILE: File = kernel_file!("entries.c");
+pub(super) const FILE: File = kernel_file!("entries.c");
 /// Kernels without values are compiled with these.
 const PLAIN: [Define; 2] = [("T", "f64"), ("S", "f64")];
 /// Blocks of a reduction.

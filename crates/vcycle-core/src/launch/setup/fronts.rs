@@ -11,8 +11,8 @@ use crate::executor::Buffer;
 use crate::gpu::{Define, File};
 use crate::scalar::Scalar;
 
-const COLOURS: File = tile_file!("colours.c", "fronts.h");
-const ILU: File = tile_file!("ilu0.c", "fronts.h");
+pub(super) const COLOURS: File = tile_file!("colours.c", "fronts.h");
+pub(super) const ILU: File = tile_file!("ilu0.c", "fronts.h");
 /// Rows of a front that one block works on alone, at most.
 const WIDE: usize = 1024;
 /// Wide fronts between two looks at what is left.

@@ -16,7 +16,7 @@ use crate::launch::rows::{power, threads_for};
 use crate::launch::scalars;
 use crate::scalar::Field;
 
-const FILE: File = tile_file!("fsai.c");
+pub(super) const FILE: File = tile_file!("fsai.c");
 const NOWHERE: u32 = u32::MAX;
 /// Rows of more entries have their systems in memory of the device.
 const LOCAL_ENTRIES: usize = 64;

@@ -14,7 +14,7 @@ use crate::gpu::{Define, File, kernel_file};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-const FILE: File = kernel_file!("grouped.c", TEAM_BLOCK, "teams.h");
+pub(super) const FILE: File = kernel_file!("grouped.c", TEAM_BLOCK, "teams.h");
 /// Most entries of a class of rows, as in `kernels/grouped.c`, and the threads that share a row.
 const CLASSES: [(usize, usize); 6] = [
     (16, 1),

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, File, kernel_file};
 
-const GROUPS: File = kernel_file!("groups.c");
+pub(super) const GROUPS: File = kernel_file!("groups.c");
 /// Classes of sizes: up to 8, 16 and so on, 8192 and all others.
 const CLASSES: usize = 12;
 const SMALLEST: usize = 8;

@@ -13,7 +13,7 @@ use crate::executor::Buffer;
 use crate::gpu::{Define, File};
 use crate::size::Size;
 
-const FILE: File = tile_file!("interpolate.c", "tables.h");
+pub(super) const FILE: File = tile_file!("interpolate.c", "tables.h");
 
 /// The mark of strong couplings in the columns of `near`.
 const STRONG: usize = 1 << 31;

@@ -11,7 +11,7 @@ use crate::executor::Buffer;
 use crate::gpu::{Define, File, kernel_file};
 use crate::scalar::Scalar;
 
-const FILE: File = kernel_file!("invert.c");
+pub(super) const FILE: File = kernel_file!("invert.c");
 /// Columns of a panel, and the rows of so many columns that local memory has room for.
 const PANELS: [[usize; 2]; 3] = [[16, 256], [8, 512], [8, 0]];
 

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, File, kernel_file};
 
-const FILE: File = kernel_file!("merged.c", TEAM_BLOCK, "teams.h");
+pub(super) const FILE: File = kernel_file!("merged.c", TEAM_BLOCK, "teams.h");
 /// The most rows of `B` that a row of `A` may name.
 const MOST: usize = 128;
 /// Rows of `B` and products for a row, in the mean, up to which this is faster than tables, measured on

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::File;
 
-const FILE: File = tile_file!("mis2.c");
+pub(super) const FILE: File = tile_file!("mis2.c");
 /// Rounds between two looks at what is left.
 const ROUNDS: usize = 6;
 

@@ -59,6 +59,36 @@ pub(crate) use products::{Factors, Product};
 pub(crate) use slices::{CHUNK, LANES, Slices};
 
 const FILE: File = kernel_file!("arrays.c");
+
+/// The files of kernels that set-ups launch.
+pub(super) const FILES: [File; 25] = [
+    FILE,
+    aggressive::FILE,
+    binned::FILE,
+    blocks::FILE,
+    entries::FILE,
+    fronts::COLOURS,
+    fronts::ILU,
+    fsai::FILE,
+    grouped::FILE,
+    groups::GROUPS,
+    interpolate::FILE,
+    invert::FILE,
+    merged::FILE,
+    mis2::FILE,
+    pgm::FILE,
+    pmis::FILE,
+    products::FILE,
+    radius::FILE,
+    radius::SCATTERED,
+    slices::FILE,
+    smoothed::FILE,
+    strength::FILE,
+    tentative::FILE,
+    transpose::FILE,
+    union::FILE,
+];
+
 /// Blocks for every compute unit: enough to hide the latency of memory.
 const BLOCKS_PER_UNIT: usize = 32;
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::File;
 
-const FILE: File = tile_file!("pgm.c");
+pub(super) const FILE: File = tile_file!("pgm.c");
 /// Rounds before the first look at what is left, and between two.
 const FIRST_LOOK: usize = 8;
 const LOOK: usize = 4;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::File;
 
-const FILE: File = tile_file!("pmis.c");
+pub(super) const FILE: File = tile_file!("pmis.c");
 /// Rounds between two looks at what is left.
 const ROUNDS: usize = 6;
 

@@ -16,7 +16,7 @@ use crate::gpu::{Define, File, kernel_file};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h");
+pub(super) const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h");
 /// Kernels that have no teams are compiled with these.
 const PLAIN: [Define; 4] = [
     ("THREADS", "1"),

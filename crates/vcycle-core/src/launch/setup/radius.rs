@@ -8,8 +8,8 @@ use crate::executor::Buffer;
 use crate::gpu::File;
 use crate::scalar::Scalar;
 
-const FILE: File = tile_file!("radius.c");
-const SCATTERED: File = tile_file!("scattered.c");
+pub(super) const FILE: File = tile_file!("radius.c");
+pub(super) const SCATTERED: File = tile_file!("scattered.c");
 
 /// Numbers in -1..1 that look random.
 pub fn scattered<T: Scalar>(queue: Queue<'_>, rows: usize) -> Result<Buffer<T>> {

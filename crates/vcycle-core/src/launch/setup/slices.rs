@@ -10,7 +10,7 @@ use crate::executor::{Buffer, Element};
 use crate::gpu::{Define, File, kernel_file};
 use crate::launch::rows::power;
 
-const FILE: File = kernel_file!("slices.c");
+pub(super) const FILE: File = kernel_file!("slices.c");
 /// The same with a block for every slice.
 const BY_SLICES: File = File {
     block: LANES as u32,

@@ -14,7 +14,7 @@ use crate::executor::Buffer;
 use crate::gpu::{Define, File};
 use crate::size::Size;
 
-const FILE: File = tile_file!("smoothed.c", "tables.h");
+pub(super) const FILE: File = tile_file!("smoothed.c", "tables.h");
 /// The definitions of kernels that look at no matrix.
 const PLAIN: [Define; 2] = [NO_TABLE, ("FILTERED", "0")];
 

@@ -10,7 +10,7 @@ use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::gpu::File;
 
-const FILE: File = tile_file!("strength.c");
+pub(super) const FILE: File = tile_file!("strength.c");
 
 /// A measure of strength that has kernels.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use crate::executor::Buffer;
 use crate::gpu::File;
 use crate::size::Size;
 
-const FILE: File = tile_file!("tentative.c");
+pub(super) const FILE: File = tile_file!("tentative.c");
 
 /// Groups of nodes.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use crate::executor::{Buffer, Element};
 use crate::gpu::{Define, File, kernel_file};
 use crate::scalar::Scalar;
 
-const FILE: File = kernel_file!("transpose.c", TEAM_BLOCK, "teams.h");
+pub(super) const FILE: File = kernel_file!("transpose.c", TEAM_BLOCK, "teams.h");
 /// Lengths of rows that are sorted in local memory.
 const LOCAL: usize = 2048;
 /// Entries for every thread of a team, and most threads, measured on an H200.

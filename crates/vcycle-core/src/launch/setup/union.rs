@@ -5,7 +5,7 @@ use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::gpu::{File, kernel_file};
 
-const FILE: File = kernel_file!("union.c");
+pub(super) const FILE: File = kernel_file!("union.c");
 
 impl Queue<'_> {
     /// The positions of either of two patterns of equal size.

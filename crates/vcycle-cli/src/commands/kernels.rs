@@ -1,0 +1,158 @@
+//! `vcycle kernels`: kernels compiled ahead of time.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use vcycle::config::{self, Config};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::vector::Vector;
+use vcycle::{gallery, programs};
+use vcycle_gpu::{Compiled, Device, Source, compile_only, write_archive};
+
+use crate::args::KernelsCommand;
+use crate::error::{CliError, Result};
+use crate::output::print;
+use crate::output::progress::Progress;
+
+/// What is solved to see which programs are needed: problems of all kinds, the most usual first.
+const PROBLEMS: [&str; 21] = [
+    "poisson7:64",
+    "poisson7:128",
+    "poisson7:24",
+    "poisson7:8",
+    "poisson5:20",
+    "elasticity:8x4x4",
+    "poisson7:200",
+    "poisson27:80",
+    "poisson5:600",
+    "elasticity:30x10x10",
+    "elasticity:60x20x20",
+    "beam:o3,l3",
+    "beam:o2,l3",
+    "jump7:64,1e6",
+    "tet:40",
+    "tet:80",
+    "aniso7:64,0.01",
+    "laplace27:64",
+    "convdiff7:48,10",
+    "rhd:48",
+    "lshape:o2,l5",
+];
+
+/// How: by itself, with other coarsenings, smoothers and precisions, without multigrid, on a grid.
+const CONFIGS: [&str; 12] = [
+    "",
+    "preconditioner={name=\"amg\",coarsening=\"pmis\"}",
+    "preconditioner={name=\"amg\",coarsening=\"pgm\"}",
+    "preconditioner={name=\"amg\",coarsening=\"mis2\"}",
+    "preconditioner={name=\"amg\",coarsening=\"pmis-aggressive\"}",
+    "preconditioner={name=\"amg\",smoother=\"chebyshev\"}",
+    "preconditioner={name=\"amg\",precision=\"dp\"}",
+    "preconditioner={name=\"amg\",precision=\"dp-sp-hp\"}",
+    "solver=\"fgmres\"\npreconditioner=\"jacobi\"\nstop={max-iterations=20}",
+    "solver=\"bicgstab\"\npreconditioner=\"ilu0\"\nstop={max-iterations=20}",
+    "solver=\"cg\"\npreconditioner=\"fsai\"\nstop={max-iterations=20}",
+    "preconditioner=\"struct-mg\"",
+];
+
+/// Builds an archive, or lists what belongs into it.
+pub fn run(what: &KernelsCommand) -> Result<ExitCode> {
+    match what {
+        KernelsCommand::Build { arch, output } => build(arch, output)?,
+        KernelsCommand::List { device: None } => {
+            let lines = programs::programs("sm_90").into_iter();
+            lines
+                .filter_map(|it| programs::line(&it))
+                .for_each(|it| print(&it));
+        }
+        KernelsCommand::List {
+            device: Some(device),
+        } => list(device)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Compiles all listed programs on all cores.
+fn build(targets: &[String], output: &Path) -> Result<()> {
+    let of = |target: &String| {
+        let programs = programs::programs(target).into_iter();
+        let target = target.clone();
+        programs.map(move |program| (target.clone(), program))
+    };
+    let work: Vec<(String, Source)> = targets.iter().flat_map(of).collect();
+    let progress = Progress::begin(true, "compiling kernels");
+    let compiled = in_parallel(&work, &progress);
+    progress.end();
+    let compiled: vcycle_gpu::Result<Vec<Compiled>> = compiled.into_iter().collect();
+    let compiled = compiled.map_err(|error| CliError::Library(error.into()))?;
+    write_archive(output, &compiled).map_err(CliError::writing(output))?;
+    let bytes = std::fs::metadata(output).map_or(0, |facts| facts.len());
+    print(&format!(
+        "{}: {} programs for {}, {:.1} MB",
+        output.display(),
+        compiled.len(),
+        targets.join(", "),
+        bytes as f64 / 1e6
+    ));
+    Ok(())
+}
+
+fn in_parallel(
+    work: &[(String, Source)],
+    progress: &Progress,
+) -> Vec<vcycle_gpu::Result<Compiled>> {
+    let next = AtomicUsize::new(0);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let one = || {
+        let mut made = Vec::new();
+        while let Some((target, source)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+            progress.part(next.load(Ordering::Relaxed), work.len());
+            made.push(compile_only(target, source).map(|code| Compiled {
+                source: source.clone(),
+                target: target.clone(),
+                code,
+            }));
+        }
+        made
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(one)).collect();
+        let made = threads.into_iter().map(|thread| thread.join());
+        made.flat_map(|made| made.expect("compiling does not panic"))
+            .collect()
+    })
+}
+
+/// Solves the problems in all ways, and prints each program when it is needed first. What a problem or a device cannot do is
+/// left out.
+fn list(device: &str) -> Result<()> {
+    let executor = Executor::gpu(device)?;
+    let device = Device::open(device).map_err(|error| CliError::Library(error.into()))?;
+    let mut seen = HashSet::new();
+    for text in CONFIGS {
+        let config = Config::from_toml(text)?;
+        for problem in PROBLEMS {
+            if let Err(error) = solve(problem, &config, &executor) {
+                eprintln!("{problem}, {text}: {error}");
+            }
+            let lines = device.programs();
+            let mut lines: Vec<String> = lines.iter().filter_map(programs::line).collect();
+            lines.sort();
+            for line in lines {
+                if seen.insert(line.clone()) {
+                    print(&line);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn solve(problem: &str, config: &Config, executor: &Executor) -> vcycle::Result<()> {
+    let matrix = Arc::new(gallery::build(problem, executor)?.matrix);
+    let b = Vector::filled(executor, matrix.size().rows, 1, 1.0)?;
+    config::solve(config, &matrix, &b, &Workspace::new()).map(|_| ())
+}

@@ -1,0 +1,110 @@
+//! The programs that devices are likely to be given, known in advance.
+//!
+//! A program is a file of kernels with definitions: types, threads of a row, sizes of tables. `listed.txt` has those that
+//! solves of the gallery needed on a GPU, the most common first; `vcycle kernels list --device cuda:0` makes it. They
+//! are compiled into an archive ([`programs`]), or by all cores once the first one had to be compiled ([`expect`]).
+
+use vcycle_gpu::{Properties, Source};
+
+use crate::executor::Executor;
+use crate::gpu::{File, source};
+use crate::launch;
+
+const LISTED: &str = include_str!("listed.txt");
+
+/// The listed programs for an architecture such as `sm_90` or `gfx90a`.
+///
+/// ```
+/// let programs = vcycle::programs::programs("sm_90");
+/// assert!(programs.iter().any(|program| program.file == "vector.c"));
+/// ```
+pub fn programs(target: &str) -> Vec<Source> {
+    let lines = LISTED.lines().filter(|line| !line.starts_with('#'));
+    let programs = lines.filter_map(|line| parse(line, width(target)));
+    programs.collect()
+}
+
+/// Tells a device what it is likely to be given; nothing happens on processors.
+pub fn expect(executor: &Executor) {
+    if let Executor::Gpu(gpu) = executor {
+        gpu.device().expect(likely);
+    }
+}
+
+/// A line of the list for what a device was given; none for other files than those of this library.
+pub fn line(program: &Source) -> Option<String> {
+    let file = launch::file(&program.file)?;
+    let value = |name| {
+        let mut found = program.defines.iter();
+        found.find_map(|define| define.strip_prefix(name))
+    };
+    let block = value("BLOCK=")?;
+    let given = ["WIDTH=", "BLOCK=", "IN_FLIGHT="];
+    let own = program.defines.iter();
+    let own = own.filter(|define| !given.iter().any(|name| define.starts_with(name)));
+    let words = [file.name, block].into_iter();
+    let words: Vec<&str> = words.chain(own.map(String::as_str)).collect();
+    Some(words.join(" "))
+}
+
+fn likely(properties: &Properties) -> Vec<Source> {
+    match properties.is_cpu {
+        true => Vec::new(),
+        false => programs(&properties.architecture),
+    }
+}
+
+/// Threads of a sub-group: AMD's chips for computing have twice as many as all others.
+fn width(target: &str) -> usize {
+    match target.starts_with("gfx9") {
+        true => 64,
+        false => 32,
+    }
+}
+
+/// `products.c 128 THREADS=1 SIZE=0`: file, threads of a block, definitions.
+fn parse(line: &str, width: usize) -> Option<Source> {
+    let mut words = line.split(' ');
+    let file = launch::file(words.next()?)?;
+    let block = words.next()?.parse().ok()?;
+    let defines: Option<Vec<(&str, &str)>> = words.map(|word| word.split_once('=')).collect();
+    Some(source(File { block, ..file }, &defines?, width, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_program_and_comes_back() {
+        let lines: Vec<&str> = LISTED
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .collect();
+        assert!(lines.len() > 100);
+        for text in lines {
+            let program = parse(text, 32).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(line(&program).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn every_file_of_kernels_has_a_name() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gpu/kernels");
+        // Included by others: the loop over rows of three formats.
+        let parts = ["by_rows.c", "stencil.c"];
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let known = launch::file(&name).is_some() || parts.contains(&name.as_str());
+            assert!(known || name.ends_with(".h"), "{name}");
+        }
+    }
+
+    #[test]
+    fn sub_groups_are_those_of_the_chips() {
+        let define = |target| programs(target)[0].defines[0].clone();
+        assert_eq!(define("sm_90"), "WIDTH=32");
+        assert_eq!(define("gfx90a"), "WIDTH=64");
+        assert_eq!(define("gfx1100"), "WIDTH=32");
+    }
+}
