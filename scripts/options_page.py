@@ -51,6 +51,9 @@ CHOICES = {
     "scaling": "LevelScaling",
     "nullspace": "Nullspace",
     "format": "MatrixFormat",
+    "equilibrate": "Equilibration",
+    "match": "MatchingKind",
+    "reorder": "Reorder",
 }
 
 
@@ -194,7 +197,7 @@ def text(root: pathlib.Path) -> str:
     """The page."""
     sources, known = Sources(root), json.loads(_core.options())
     config = known["config"]
-    top = {key: vcycle.options()["general"][key] for key in ("solver", "preconditioner", "precision", "format", "nullspace")}
+    top = {key: vcycle.options()["general"][key] for key in vcycle.options()["general"]}
     parts = [
         INTRODUCTION.strip(),
         "## The configuration",

@@ -144,6 +144,15 @@ pub struct SolveArgs {
     /// Format of the stored matrix: csr, ell, sellp, hybrid, bsr or auto [default: csr]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
+    /// Before the preconditioner is made, move large entries to the diagonal: mc64, none or auto [default: auto]
+    #[arg(long = "match", value_name = "NAME")]
+    pub matching: Option<String>,
+    /// Before the preconditioner is made, number unknowns anew: rcm, nd, amd, none or auto [default: auto]
+    #[arg(long, value_name = "NAME")]
+    pub reorder: Option<String>,
+    /// Before the preconditioner is made, scale rows and columns: ruiz, none or auto [default: auto]
+    #[arg(long, value_name = "NAME")]
+    pub equilibrate: Option<String>,
     #[command(flatten)]
     pub known: KnownArgs,
     #[command(flatten)]

@@ -83,7 +83,8 @@ fn library_hint(error: &vcycle::Error) -> Option<String> {
             "--sum-duplicates adds such entries up"
         }
         ZeroDiagonal { .. } | BadPivot { .. } => {
-            "rows are counted from 0 here; choose another preconditioner: `auto` falls back by itself, `none` always works"
+            "rows are counted from 0 here; `--match mc64` moves large entries to the diagonal; or choose another \
+             preconditioner: `auto` falls back by itself, `none` always works"
         }
         NotSquare { .. } => "only square systems are solved; for least squares form A^H A first",
         NonFiniteEntry { .. } | NonFiniteVector { .. } => {

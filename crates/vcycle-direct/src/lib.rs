@@ -7,11 +7,11 @@ use std::fmt::Debug;
 
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::llt::factor::LltParams;
-use faer::sparse::linalg::LuError;
 use faer::sparse::linalg::cholesky::{
     LltRef, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
 };
 use faer::sparse::linalg::lu::{LuRef, NumericLu, SymbolicLu, factorize_symbolic_lu};
+use faer::sparse::linalg::{LuError, amd};
 use faer::sparse::{FaerError, SparseColMatRef, SymbolicSparseColMatRef};
 use faer::traits::ComplexField;
 use faer::{Conj, MatMut, Par, Side, Spec};
@@ -68,6 +68,24 @@ impl From<FaerError> for Failure {
         // Indices of the machine's width overflow only where memory ends.
         NO_MEMORY
     }
+}
+
+/// The approximate minimum degree order of the pattern of `A + A^T`: the old index at each new place.
+///
+/// # Errors
+/// When memory is short.
+///
+/// # Panics
+/// For arrays that are not those of a square matrix.
+pub fn minimum_degree(offsets: &[usize], columns: &[usize]) -> Result<Vec<usize>, Failure> {
+    let n = offsets.len() - 1;
+    let pattern = SymbolicSparseColMatRef::new_checked(n, n, offsets, None, columns);
+    let (mut order, mut inverse) = (vec![0; n], vec![0; n]);
+    let need = amd::order_scratch::<usize>(n, columns.len());
+    let mut memory = MemBuffer::try_new(need).map_err(|_| NO_MEMORY)?;
+    let stack = MemStack::new(&mut memory);
+    amd::order(&mut order, &mut inverse, pattern, Default::default(), stack)?;
+    Ok(order)
 }
 
 /// Memory that solves write to.
@@ -318,6 +336,16 @@ mod tests {
         assert!((4.0 * x[0] + x[1] - 6.0).abs() < 1e-14, "{x:?}");
         let (_, x) = solved(-1.0, System::Transposed);
         assert!((4.0 * x[0] - x[1] - 6.0).abs() < 1e-14, "{x:?}");
+    }
+
+    #[test]
+    fn the_middle_of_a_star_is_numbered_last() {
+        let offsets = [0, 5, 7, 9, 11, 13];
+        let columns = [0, 1, 2, 3, 4, 0, 1, 0, 2, 0, 3, 0, 4];
+        let mut order = minimum_degree(&offsets, &columns).unwrap();
+        assert!(order[3..].contains(&0), "{order:?}");
+        order.sort_unstable();
+        assert_eq!(order, [0, 1, 2, 3, 4]);
     }
 
     #[test]

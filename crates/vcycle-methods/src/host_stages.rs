@@ -33,7 +33,9 @@ host_stages! {
     COLOURS = "colours of rows that wait for each other";
     ILU0 = "ilu0 of rows that wait for each other";
     IC0 = "ic0 set-up";
+    ILUT = "ilut set-up";
     PARILU = "parilu set-up";
     ISAI = "isai set-up";
+    PREPROCESSING = "matching, scaling and reordering before a set-up";
     STRUCTURED = "struct-mg set-up";
 }

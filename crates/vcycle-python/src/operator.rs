@@ -32,8 +32,11 @@ impl Operator {
                 "preconditioners of complex matrices",
             ));
         };
-        let Attempt { preconditioner, .. } =
-            attempts(&config, system.near_nullspace.as_ref(), || system.facts()).swap_remove(0);
+        let Attempt {
+            preconditioner,
+            preprocessing,
+            ..
+        } = attempts(&config, system.near_nullspace.as_ref(), || system.facts()).swap_remove(0);
         let factory = preconditioner
             .factory::<f64>()
             .map_err(|error| wrong_option(&error))?;
@@ -43,7 +46,8 @@ impl Operator {
             ));
         };
         let a: Arc<dyn LinOp<f64>> = Arc::clone(&system.matrix) as _;
-        let operator = py.detach(|| factory.generate(&a, &Workspace::new()));
+        let operator =
+            py.detach(|| preprocessing.precondition(&a, factory.as_ref(), &Workspace::new()));
         Ok(Self {
             operator: operator.map_err(|error| raised(py, error))?,
             name: preconditioner.brief(),

@@ -30,12 +30,9 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    pub(crate) fn new(
-        executor: &Executor,
-        size: Size,
-        offsets: Vec<usize>,
-        columns: Vec<u32>,
-    ) -> Self {
+    /// A pattern whose rows are sorted.
+    #[doc(hidden)]
+    pub fn new(executor: &Executor, size: Size, offsets: Vec<usize>, columns: Vec<u32>) -> Self {
         let offsets = Buffer::from_vec(executor, offsets);
         Self::of_buffers(size, offsets, Buffer::from_vec(executor, columns))
     }

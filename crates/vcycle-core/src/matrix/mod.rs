@@ -25,8 +25,9 @@ pub use csr::{
     ranges, zeroed,
 };
 pub use csr::{
-    Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Nodes, Numbering,
-    Pattern, Permutation, Scaling, SpGemm, galerkin, reverse_cuthill_mckee,
+    Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching, Nodes,
+    Numbering, Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection,
+    reverse_cuthill_mckee,
 };
 pub use dense::Dense;
 pub use distributed::{Distributed, Halo, LocalNumbers, Overlap, Partition, galerkin_shared};

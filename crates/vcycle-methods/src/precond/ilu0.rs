@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use super::fixed_point::FixedPoint;
-use super::triangular::Factors;
+use super::incomplete::{Incomplete, Solves};
 use super::{diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::ILU0;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::operations::{self, remark};
+use crate::operations;
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Mixes, Scalar};
 
@@ -46,6 +45,9 @@ pub struct Ilu0 {
     /// so many leave more than 0.3 of the residual of a triangular solve, as for matrices far from diagonally
     /// dominant, it is substitution nevertheless, and a message says so.
     pub sweeps: usize,
+    /// Power of the pattern on which approximate inverses take the place of triangular solves (Anzt, Huckle, Bräckle and
+    /// Dongarra 2018); 0 for none.
+    pub isai: usize,
 }
 
 impl Component for Ilu0 {
@@ -57,8 +59,11 @@ impl Component for Ilu0 {
     };
 
     fn symmetry(&self) -> Symmetry {
-        // Of a symmetric matrix `U` is `D L^T`.
-        Symmetry::Symmetric
+        // Of a symmetric matrix `U` is `D L^T`; the pattern of an approximate inverse knows no such thing.
+        match self.isai {
+            0 => Symmetry::Symmetric,
+            _ => Symmetry::OneSided,
+        }
     }
 }
 
@@ -73,22 +78,14 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
             Some(values) => values,
             None => factorise(&entries, &diagonal),
         };
-        let pattern = entries.pattern();
-        match self.sweeps {
-            0 => Factors::unit_lower("ilu0", pattern, &values, &diagonal),
-            sweeps => {
-                let factors = (&values[..], &diagonal[..]);
-                if let Some(sweeping) =
-                    FixedPoint::unit_lower("ilu0", pattern, factors, sweeps, ws)?
-                {
-                    return Ok(sweeping);
-                }
-                remark(format!(
-                    "ilu0: {sweeps} sweeps are far from a triangular solve; it is done by substitution"
-                ));
-                Factors::unit_lower("ilu0", pattern, &values, &diagonal)
-            }
-        }
+        let factors = Incomplete::<T> {
+            component: "ilu0",
+            pattern: entries.pattern(),
+            values: &values,
+            diagonal: &diagonal,
+        };
+        let (sweeps, isai) = (self.sweeps, self.isai);
+        factors.operator(Solves { sweeps, isai }, ws)
     }
 }
 
@@ -154,7 +151,9 @@ mod tests {
         let dense = [2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 2.0];
         let error = |sweeps| {
             let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), 3, &dense));
-            let m = Ilu0 { sweeps }.generate(&a, &Workspace::new()).unwrap();
+            let m = Ilu0 { sweeps, isai: 0 }
+                .generate(&a, &Workspace::new())
+                .unwrap();
             identity_error(3, &multiply(3, &assemble(m.as_ref()), &dense))
         };
         assert!(error(1) > 0.1 && error(2) < 1e-14 && error(3) < 1e-14);
@@ -174,7 +173,9 @@ mod tests {
         let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, &dense));
         for sweeps in [1, 3, 10] {
             let watch = HostStages::watch();
-            let m = Ilu0 { sweeps }.generate(&a, &Workspace::new()).unwrap();
+            let m = Ilu0 { sweeps, isai: 0 }
+                .generate(&a, &Workspace::new())
+                .unwrap();
             let told = watch.tell(Workspace::new().log()).concat();
             assert!(told.contains("by substitution"), "{sweeps}: {told}");
             let mut exact = Vector::zeros(&Executor::reference(), n, 1).unwrap();

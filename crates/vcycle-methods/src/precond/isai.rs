@@ -108,7 +108,7 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
 }
 
 /// A matrix of the given pattern, each of its rows solved for alone.
-fn fill<T: Scalar>(a: &Csr<T>, (offsets, columns): Structure) -> Result<Csr<T>> {
+pub(super) fn fill<T: Scalar>(a: &Csr<T>, (offsets, columns): Structure) -> Result<Csr<T>> {
     check_lengths("isai", &offsets)?;
     let mut values = vec![T::default(); columns.len()];
     fill_rows(a.executor(), &offsets, &mut values, |row, values| {

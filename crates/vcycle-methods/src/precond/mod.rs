@@ -8,7 +8,8 @@
 //! | [`Sor`] | no | serial | a triangular solve |
 //! | [`MulticolourGs`], [`HybridGs`] | if asked for | serial | one or two parallel triangular solves |
 //! | [`Ssor`], [`Ic0`] | yes | serial | two triangular solves |
-//! | [`Ilu0`], [`ParIlu`] | no | serial, parallel | two triangular solves |
+//! | [`Ilu0`], [`Iluk`], [`Ilut`] | no | serial | two triangular solves |
+//! | [`ParIlu`] | no | parallel | two triangular solves |
 //! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
 //! | [`Fsai`] | yes | parallel | two sparse products |
 //! | [`Polynomial`] | yes | products | products with the matrix |
@@ -38,11 +39,15 @@ mod chebyshev;
 #[cfg(test)]
 mod conformance;
 mod dense;
+mod fill_levels;
 mod fixed_point;
 mod fsai;
 mod hybrid_gs;
 mod ic0;
 mod ilu0;
+mod iluk;
+mod ilut;
+mod incomplete;
 mod isai;
 mod jacobi;
 mod l1_jacobi;
@@ -51,6 +56,7 @@ mod order;
 mod par_ilu;
 mod pattern;
 mod polynomial;
+mod preprocessing;
 mod sor;
 mod ssor;
 mod sweeps;
@@ -68,6 +74,8 @@ pub use fsai::{Fsai, FsaiSetup};
 pub use hybrid_gs::HybridGs;
 pub use ic0::Ic0;
 pub use ilu0::Ilu0;
+pub use iluk::Iluk;
+pub use ilut::Ilut;
 pub use isai::{Isai, IsaiKind};
 pub(crate) use jacobi::Diagonal;
 pub use jacobi::Jacobi;
@@ -76,10 +84,12 @@ pub use multicolour::MulticolourGs;
 use num_traits::Zero;
 pub use par_ilu::ParIlu;
 pub use polynomial::Polynomial;
+pub use preprocessing::{Equilibration, MatchingKind, Preprocessed, Preprocessing, Reorder};
 pub use sor::Sor;
 pub use ssor::Ssor;
 
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::linop::{LinOp, check_square, entries};
 use crate::matrix::Csr;
 use crate::scalar::{Kind, Scalar};
@@ -133,6 +143,14 @@ fn diagonal_places<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec
         Ok(a.offsets()[row] + place)
     };
     (0..a.size().rows).map(place).collect()
+}
+
+/// Room for so many more in a list that grows row by row, or a typed error: factors have no size that is known before.
+fn make_room<V>(executor: &Executor, list: &mut Vec<V>, more: usize) -> Result<()> {
+    list.try_reserve(more).map_err(|_| Error::OutOfMemory {
+        bytes: (list.len() + more).saturating_mul(size_of::<V>()),
+        executor: executor.name().to_owned(),
+    })
 }
 
 fn bad_pivot(component: &'static str, row: usize, problem: &'static str) -> Error {

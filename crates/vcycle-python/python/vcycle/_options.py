@@ -11,7 +11,7 @@ from typing import Any
 from . import _core
 
 _KNOWN: dict[str, Any] = json.loads(_core.options())
-_TOP = ("solver", "preconditioner", "precision", "format", "nullspace")
+_TOP = ("solver", "preconditioner", "precision", "format", "nullspace", "equilibrate", "match", "reorder")
 _STOP = tuple(_KNOWN["config"]["stop"])
 _RUN = tuple(_KNOWN["config"]["run"])
 # The unknowns of a node belong to the matrix, not to the method.
@@ -72,7 +72,7 @@ def configuration(given: Mapping[str, Any], *, multigrid: bool = False) -> dict[
     if multigrid and _short_name(given.get("preconditioner", "amg")) not in _MULTIGRIDS:
         raise TypeError("`amg` is multigrid: its `preconditioner` is `amg` or `struct-mg`; use `vcycle.solve`")
     rest = {key.replace("_", "-"): (key, _plain(value)) for key, value in given.items()}
-    for key in ("solver", "preconditioner", "format", "nullspace", "precision"):
+    for key in _TOP:
         if key in rest:
             config[key] = rest.pop(key)[1]
     if multigrid and _short_name(config.get("preconditioner")) not in _MULTIGRIDS:

@@ -95,8 +95,8 @@ def solve(
     return_outcome : bool
         Whether ``(x, outcome)`` is returned.
     **options
-        `solver`, `preconditioner`, `precision`, `format`, `nullspace`; `rtol`, `reduction`, `atol`,
-        `max_iterations`, `time_limit` (`tol` and `maxiter` are understood as well); `device`,
+        `solver`, `preconditioner`, `precision`, `format`, `nullspace`; `equilibrate`, `match`, `reorder`; `rtol`,
+        `reduction`, `atol`, `max_iterations`, `time_limit` (`tol` and `maxiter` are understood as well); `device`,
         `threads`; all parameters of multigrid
         (`coarsening`, `smoother`, `cycle`...); `config`, the name of a configuration file or its
         content as a dictionary; `preset`. See `vcycle.options`.

@@ -12,8 +12,8 @@ use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{
-    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs,
-    ParIlu, Polynomial, Sor, Ssor,
+    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
+    MulticolourGs, ParIlu, Polynomial, Sor, Ssor,
 };
 use crate::registration::PreconditionerComponent;
 use crate::registration::{Component, Need, Registration, Symmetry};
@@ -233,6 +233,8 @@ components! {
         HybridGs(HybridGs) = HybridGs::REGISTRATION;
         Ic0(Ic0) = Ic0::REGISTRATION;
         Ilu0(Ilu0) = Ilu0::REGISTRATION;
+        Iluk(Iluk) = Iluk::REGISTRATION;
+        Ilut(Ilut) = Ilut::REGISTRATION;
         ParIlu(ParIlu) = ParIlu::REGISTRATION;
         Isai(Isai) = Isai::REGISTRATION;
         Fsai(Fsai) = Fsai::REGISTRATION;

@@ -9,6 +9,7 @@ mod presets;
 mod value;
 
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 pub use crate::error::ConfigError;
@@ -23,6 +24,7 @@ use value::{Table, parameters};
 pub use vcycle_methods::precision::{Precision, Unit};
 
 use crate::executor::Executor;
+pub use crate::precond::{Equilibration, MatchingKind, Preprocessing, Reorder};
 use crate::stop::Stop;
 
 /// Everything that can be chosen about a solve.
@@ -43,6 +45,13 @@ pub struct Config {
     pub format: MatrixFormat,
     /// What a singular matrix annihilates.
     pub nullspace: Nullspace,
+    /// How rows and columns are scaled before the preconditioner is made; without one that is chosen with it.
+    pub equilibrate: Option<Equilibration>,
+    /// Which entries are moved to the diagonal before; likewise.
+    #[serde(rename = "match")]
+    pub matching: Option<MatchingKind>,
+    /// In which order unknowns are numbered before; likewise.
+    pub reorder: Option<Reorder>,
     /// Where to run.
     pub run: RunConfig,
 }
@@ -189,6 +198,16 @@ fn is_gpu(name: &str) -> bool {
 }
 
 impl Config {
+    /// What is done to the matrix before a preconditioner is made: what is given here, else what is `chosen` with the
+    /// preconditioner.
+    pub fn preprocessing(&self, chosen: Preprocessing) -> Preprocessing {
+        let mut asked = chosen;
+        asked.equilibrate = self.equilibrate.unwrap_or(chosen.equilibrate);
+        asked.matching = self.matching.unwrap_or(chosen.matching);
+        asked.reorder = self.reorder.unwrap_or(chosen.reorder);
+        asked
+    }
+
     /// Reads TOML text.
     ///
     /// # Errors
@@ -254,6 +273,9 @@ impl Config {
         if let Some(value) = take("nullspace") {
             config.nullspace = Nullspace::from_value(value)?;
         }
+        config.equilibrate = word("equilibrate", take("equilibrate"))?;
+        config.matching = word("match", take("match"))?;
+        config.reorder = word("reorder", take("reorder"))?;
         config.stop = parameters("stop", section("stop", take("stop"))?)?;
         config.run = parameters("run", section("run", take("run"))?)?;
         match table.keys().next() {
@@ -264,6 +286,24 @@ impl Config {
                 value::keys::<Config>(),
             )),
         }
+    }
+}
+
+/// A choice in one word; none where it is open, `auto`.
+fn word<V: FromStr<Err = ConfigError>>(
+    key: &str,
+    value: Option<Value>,
+) -> Result<Option<V>, ConfigError> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text == "auto" => Ok(None),
+        Some(Value::String(text)) => text.parse().map(Some),
+        Some(other) => Err(ConfigError::BadValue {
+            place: "the configuration".to_owned(),
+            key: key.to_owned(),
+            value: other.to_string(),
+            reason: "a name is needed".to_owned(),
+        }),
     }
 }
 
@@ -313,6 +353,24 @@ mod tests {
         assert!(error("[stop]\nmax-iterations = -1").contains("`max-iterations` cannot be -1"));
         assert!(error("stop = 3").contains("a table is needed"));
         assert!(error("solver = ").starts_with("TOML: "));
+    }
+
+    #[test]
+    fn preprocessing_is_given_or_left_open() {
+        let config = Config::from_toml("reorder = \"rcm\"\nmatch = \"auto\"").unwrap();
+        assert_eq!(
+            (config.reorder, config.matching),
+            (Some(Reorder::Rcm), None)
+        );
+        let mut chosen = Preprocessing::default();
+        (chosen.matching, chosen.reorder) = (MatchingKind::Mc64, Reorder::Amd);
+        assert_eq!(config.preprocessing(chosen).to_string(), "mc64+rcm");
+        let error = Config::from_toml("match = \"mc46\"").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "unknown match `mc46`; did you mean `mc64`?"
+        );
+        assert!(Config::from_toml("reorder = 3").is_err());
     }
 
     #[test]

@@ -7,7 +7,9 @@ use crate::registration::PreconditionerComponent;
 
 use super::fitting;
 use super::rules::{self, Case, Chosen};
-use crate::configuration::{Config, ConfigError, PreconditionerConfig, SolverConfig};
+use crate::configuration::{
+    Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig,
+};
 use crate::linop::Factory;
 use crate::matrix::Facts;
 use crate::multigrid::NearNullspace;
@@ -26,6 +28,8 @@ pub struct Attempt {
     pub solver: SolverConfig,
     /// Its preconditioner.
     pub preconditioner: PreconditionerConfig,
+    /// What is done to the matrix before the preconditioner is made.
+    pub preprocessing: Preprocessing,
     /// Why, for a message; empty where the user chose both.
     pub reason: String,
 }
@@ -33,6 +37,7 @@ pub struct Attempt {
 impl Attempt {
     /// Fails where the preconditioner varies and the solver takes it for a fixed operator.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_preprocessing()?;
         let varies = self.preconditioner.symmetry() == Symmetry::Varying;
         if !varies || !self.solver.has_need(Need::FixedPreconditioner) {
             return Ok(());
@@ -45,16 +50,47 @@ impl Attempt {
         )))
     }
 
+    /// Fails where there is nothing that a changed matrix would be for, or something that needs it as it is.
+    fn check_preprocessing(&self) -> Result<(), ConfigError> {
+        let why = match (&self.solver, &self.preconditioner) {
+            _ if self.preprocessing.is_none() => return Ok(()),
+            (SolverConfig::Direct(_), _) => "`direct` orders and pivots by itself",
+            (_, PreconditionerConfig::None(_)) => {
+                "there is no preconditioner to make of the matrix"
+            }
+            (_, PreconditionerConfig::StructMg(_)) => "`struct-mg` needs the order of the grid",
+            (_, PreconditionerConfig::Solver(_)) => "a solver needs the matrix as it is",
+            _ => return Ok(()),
+        };
+        Err(ConfigError::Conflict(format!(
+            "equilibrate, match and reorder ({}) are for preconditioners: {why}",
+            self.preprocessing
+        )))
+    }
+
     /// Whether it is a factorisation.
     pub(super) fn is_direct(&self) -> bool {
         matches!(self.solver, SolverConfig::Direct(_))
+    }
+
+    /// How much of a factorisation it is: nothing, incomplete with much fill, or complete.
+    pub(super) fn strength(&self) -> u8 {
+        match self.preconditioner {
+            _ if self.is_direct() => 2,
+            PreconditionerConfig::Ilut(_) => 1,
+            _ => 0,
+        }
     }
 
     /// Its solver and preconditioner, in words.
     pub(super) fn name(&self) -> String {
         match self.preconditioner.name() {
             "none" => self.solver.name().to_owned(),
-            preconditioner => format!("{} with {preconditioner}", self.solver.name()),
+            preconditioner => format!(
+                "{} with {preconditioner}{}",
+                self.solver.name(),
+                after(self.preprocessing)
+            ),
         }
     }
 
@@ -117,7 +153,7 @@ impl From<Facts> for Findings {
 /// of all others.
 ///
 /// A preconditioner whose set-up fails gives way to the next one, and so does multigrid that has not converged after
-/// 200 iterations, or what comes before `direct` after 1000.
+/// 200 iterations, or what comes before `direct` or `ilut` after 1000.
 ///
 /// Without `auto` there is exactly one attempt, and nothing is asked of the matrix.
 pub fn attempts<F: Into<Findings>>(
@@ -127,7 +163,7 @@ pub fn attempts<F: Into<Findings>>(
 ) -> Vec<Attempt> {
     let (solver, preconditioner) = (&config.solver, &config.preconditioner);
     if !solver.is_auto() && !preconditioner.is_auto() {
-        return vec![chosen(solver, preconditioner)];
+        return vec![chosen(config)];
     }
     let found = &find().into();
     let case = Case {
@@ -138,11 +174,12 @@ pub fn attempts<F: Into<Findings>>(
     let all = match (solver.is_auto(), preconditioner.is_auto()) {
         (true, true) => rules::combinations(&case),
         (false, _) => rules::preconditioners(&case, solver),
-        (true, false) => solver_chain(&found.facts, preconditioner)
+        (true, false) => solver_chain(&found.facts, config)
             .into_iter()
             .map(|solver| Chosen {
                 solver,
                 preconditioner: decided(preconditioner, &found.facts),
+                preprocessing: config.preprocessing(Preprocessing::default()),
                 because: "",
                 preset: None,
             })
@@ -153,8 +190,17 @@ pub fn attempts<F: Into<Findings>>(
             reason: reason(&found.facts, &chosen),
             solver: chosen.solver,
             preconditioner: chosen.preconditioner,
+            preprocessing: chosen.preprocessing,
         })
         .collect()
+}
+
+/// What comes before a preconditioner, in words that follow its name.
+fn after(preprocessing: Preprocessing) -> String {
+    match preprocessing.is_none() {
+        true => String::new(),
+        false => format!(" after {preprocessing}"),
+    }
 }
 
 /// A preconditioner that was given, with what it leaves open. What is open of a test space depends on
@@ -169,11 +215,12 @@ fn decided(given: &PreconditionerConfig, facts: &Facts) -> PreconditionerConfig 
 }
 
 /// What the user chose, and what to say of it where solver and preconditioner do not fit each other.
-fn chosen(solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> Attempt {
+fn chosen(config: &Config) -> Attempt {
     Attempt {
-        solver: solver.clone(),
-        preconditioner: preconditioner.clone(),
-        reason: fitting::warning(solver, preconditioner),
+        solver: config.solver.clone(),
+        preconditioner: config.preconditioner.clone(),
+        preprocessing: config.preprocessing(Preprocessing::default()),
+        reason: fitting::warning(config),
     }
 }
 
@@ -185,10 +232,14 @@ fn loses_symmetry(preconditioner: &PreconditionerConfig) -> bool {
         && preconditioner.symmetry() == Symmetry::OneSided
 }
 
-fn solver_chain(facts: &Facts, preconditioner: &PreconditionerConfig) -> Vec<SolverConfig> {
+fn solver_chain(facts: &Facts, config: &Config) -> Vec<SolverConfig> {
+    let preconditioner = &config.preconditioner;
     let definite = facts.hermitian && facts.positive_diagonal();
     // The short recurrences need symmetry, which a one-sided sweep has not.
-    let one_sided = preconditioner.symmetry() == Symmetry::OneSided;
+    let one_sided = preconditioner.symmetry() == Symmetry::OneSided
+        || config
+            .matching
+            .is_some_and(|kind| kind != MatchingKind::None);
     if preconditioner.symmetry() == Symmetry::Varying {
         let names: &[&str] = if definite {
             &["fcg", "fgmres"]
@@ -242,6 +293,7 @@ fn reason(facts: &Facts, chosen: &Chosen) -> String {
         ),
         other => format!(" with {}", other.name()),
     };
+    let with = with + &after(chosen.preprocessing);
     let preset = chosen.preset;
     let preset = preset.map_or(String::new(), |name| format!(" (preset {name})"));
     let because = match chosen.because {
@@ -289,7 +341,7 @@ mod tests {
         let saddle = chain(&auto, |facts| {
             (facts.hermitian, facts.zero_diagonal) = (false, 3);
         });
-        assert_eq!(saddle[0], "gmres+none");
+        assert_eq!(saddle[..2], ["gmres+ilut", "gmres+none"]);
         let time_step = chain(&auto, |facts| facts.strongly_dominant_rows = 1.0);
         assert_eq!(time_step[..2], ["cg+jacobi", "cg+amg"]);
     }

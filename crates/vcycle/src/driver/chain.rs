@@ -8,7 +8,7 @@ use crate::stop::{Outcome, Part, Status, Stop};
 
 /// Iterations after which multigrid that has not converged is given up, if there is a choice.
 const MULTIGRID_TRIAL: usize = 200;
-/// Iterations after which anything else is given up if a factorisation can be tried.
+/// Iterations after which anything else is given up if a factorisation, or one with much fill, can be tried.
 const TRIAL: usize = 1000;
 /// The same for methods whose residuals go up and down and foretell nothing. c-62 of the collection converges in
 /// 1,062, a sixth of the time that its factors take.
@@ -45,14 +45,14 @@ impl Chain {
 
     /// How many iterations an attempt has before the next one is tried instead.
     fn trial(&self, place: usize) -> Option<usize> {
-        let later = self.attempts.get(place + 1..)?;
-        match &self.attempts[place].preconditioner {
+        let (tried, later) = (&self.attempts[place], self.attempts.get(place + 1..)?);
+        match &tried.preconditioner {
             PreconditionerConfig::Amg(_) | PreconditionerConfig::StructMg(_)
                 if !later.is_empty() =>
             {
                 Some(MULTIGRID_TRIAL)
             }
-            _ if !later.iter().any(Attempt::is_direct) => None,
+            _ if !later.iter().any(|next| next.strength() > tried.strength()) => None,
             _ if self.is_erratic(place) => Some(ERRATIC_TRIAL),
             _ => Some(TRIAL),
         }

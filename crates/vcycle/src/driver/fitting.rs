@@ -1,12 +1,16 @@
 //! Whether the solver that a user chose bears the preconditioner chosen with it.
 
-use crate::configuration::{PreconditionerConfig, SolverConfig};
+use crate::configuration::{Config, MatchingKind, PreconditionerConfig};
 use crate::multigrid::Cycle;
 use crate::registration::{Need, Symmetry};
 
 /// What to tell where a solver needs a symmetric preconditioner and gets one that is not; empty where they fit.
-pub(super) fn warning(solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> String {
-    let one_sided = preconditioner.symmetry() == Symmetry::OneSided;
+pub(super) fn warning(config: &Config) -> String {
+    let (solver, preconditioner) = (&config.solver, &config.preconditioner);
+    let is_matched = config
+        .matching
+        .is_some_and(|kind| kind != MatchingKind::None);
+    let one_sided = preconditioner.symmetry() == Symmetry::OneSided || is_matched;
     if !one_sided || !solver.has_need(Need::SymmetricPreconditioner) {
         return String::new();
     }
@@ -15,7 +19,10 @@ pub(super) fn warning(solver: &SolverConfig, preconditioner: &PreconditionerConf
          not need one",
         solver.name(),
         preconditioner.name(),
-        cause(preconditioner)
+        match is_matched {
+            true => " of a matched matrix",
+            false => cause(preconditioner),
+        }
     )
 }
 
@@ -43,7 +50,11 @@ mod tests {
     #[test]
     fn a_preconditioner_without_symmetry_is_told_of() {
         let told = |solver: &str, preconditioner: &str| {
-            warning(&solver.parse().unwrap(), &preconditioner.parse().unwrap())
+            warning(&Config {
+                solver: solver.parse().unwrap(),
+                preconditioner: preconditioner.parse().unwrap(),
+                ..Config::default()
+            })
         };
         for solver in ["cg", "fcg", "pipecg", "minres", "chebyshev"] {
             for preconditioner in [
@@ -74,6 +85,9 @@ mod tests {
             }
         }
         assert_eq!(told("gmres", "sor"), "");
+        let matched = "solver = \"cg\"\npreconditioner = \"ic0\"\nmatch = \"mc64\"";
+        let told_of = warning(&Config::from_toml(matched).unwrap());
+        assert!(told_of.contains("ic0 of a matched matrix"), "{told_of}");
         let filtered = told("cg", "amg:coarse-filter=0.9");
         assert!(
             filtered.contains("amg with filtered coarse matrices"),

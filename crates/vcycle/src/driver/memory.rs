@@ -95,6 +95,7 @@ impl MemoryNeed {
             let attempt = Attempt {
                 solver: solver.clone(),
                 preconditioner,
+                preprocessing: Default::default(),
                 reason,
             };
             Self::of(&attempt, extent, columns, None, executor)
@@ -216,6 +217,8 @@ fn of_preconditioner(attempt: &Attempt, nodes: bool) -> Factors {
         P::Ssor(_) | P::Sor(_) => factors(12, 58),
         P::Ilu0(_) => factors(12, 30),
         P::ParIlu(_) => factors(24, 30),
+        P::Ilut(ilut) => factors((24.0 * ilut.fill) as usize, 60),
+        P::Iluk(iluk) => factors(24_usize.saturating_mul(1 + iluk.level), 60),
         P::Isai(_) => factors(13, 0),
         P::Fsai(fsai) => factors(0, 52 * (1 + fsai.steps.saturating_mul(fsai.step_size))),
         P::BlockJacobi(blocks) => factors(0, 8 * blocks.block_size),
@@ -267,6 +270,7 @@ mod tests {
         Attempt {
             solver: solver.parse().unwrap(),
             preconditioner: preconditioner.parse().unwrap(),
+            preprocessing: Default::default(),
             reason: String::new(),
         }
     }

@@ -158,6 +158,42 @@ mod tests {
     }
 
     #[test]
+    fn zeros_on_the_diagonal_are_moved_away() {
+        let host = Executor::reference();
+        let n = 24;
+        let columns = (0..n as u32).map(|row| (row + 1) % n as u32).collect();
+        let values = (1..=n).map(|row| row as f64).collect();
+        let (offsets, size) = ((0..=n).collect(), Size::square(n));
+        let a = Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse);
+        let (a, b) = (
+            Arc::new(a.unwrap()),
+            Vector::filled(&host, n, 1, 1.0).unwrap(),
+        );
+        let solve = |text: &str| {
+            let config = Config::from_toml(text).unwrap();
+            solve(&config, &a, &b, &Workspace::new())
+        };
+        for text in [
+            "solver = \"gmres\"",
+            "preconditioner = \"ilu0\"\nmatch = \"mc64\"",
+            "preconditioner = \"amg\"\nmatch = \"mc64\"\nreorder = \"rcm\"",
+        ] {
+            let solution = solve(text).unwrap();
+            let told = solution.messages.join("\n");
+            assert!(solution.outcome.converged(), "{text}: {told}");
+            assert!(solution.outcome.iterations <= 2, "{text}: {told}");
+            assert!(told.contains("mc64: 24 rows moved"), "{told}");
+        }
+        for text in ["none", "struct-mg"]
+            .map(|name| format!("solver = \"gmres\"\npreconditioner = \"{name}\""))
+        {
+            let refused = solve(&format!("{text}\nmatch = \"mc64\"")).unwrap_err();
+            let told = refused.to_string();
+            assert!(told.contains("are for preconditioners"), "{told}");
+        }
+    }
+
+    #[test]
     fn a_stencil_is_solved_by_structured_multigrid() {
         for (problem, solver) in [("poisson5:60", "cg"), ("convdiff7:16,20", "fgmres")] {
             let a = crate::gallery::build(problem, &Executor::cpu()).unwrap();

@@ -15,11 +15,12 @@ use super::sequence::Kept;
 use super::storage::{Wide, format_of, store_matrix};
 use super::{Solution, System};
 use crate::configuration::{Config, PreconditionerConfig, RunConfig, Unit};
-use crate::error::Result;
+use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
 use crate::multigrid::{Amg, Hierarchy, LevelPrecisions, NearNullspace, Report};
+use crate::precond::Preprocessed;
 use crate::registration::Need;
 use crate::scalar::{Kind, Real};
 use crate::solver::{Solver, SolverFactory};
@@ -191,6 +192,9 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let mut config = self.config.clone();
         config.solver = attempt.solver.clone();
         config.preconditioner = decided.unwrap_or_else(|| attempt.preconditioner.clone());
+        config.equilibrate = Some(attempt.preprocessing.equilibrate);
+        config.matching = Some(attempt.preprocessing.matching);
+        config.reorder = Some(attempt.preprocessing.reorder);
         config.precision = Some(config.precision.unwrap_or_default());
         config.format = format_of(self.matrix.arrangement);
         config.run = RunConfig::of(self.a.executor());
@@ -311,16 +315,38 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         match (preconditioner, &attempt.preconditioner) {
             (None, _) => Ok(solver),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
-                let hierarchy = self.multigrid(amg.clone())?;
-                solver.with_preconditioner(hierarchy.shared())
+                let prepared = self.prepared(attempt)?;
+                let hierarchy = self.multigrid(amg.clone(), prepared.as_ref())?.shared();
+                solver.with_preconditioner(undone(prepared.as_ref(), hierarchy)?)
             }
             (Some(factory), _) => {
-                solver.with_preconditioner(factory.generate(&self.matrix.entries, self.ws)?)
+                let prepared = self.prepared(attempt)?;
+                let a = prepared
+                    .as_ref()
+                    .map_or(&self.matrix.entries, Preprocessed::matrix);
+                let made = factory.generate(a, self.ws)?;
+                solver.with_preconditioner(undone(prepared.as_ref(), made)?)
             }
         }
     }
 
-    fn multigrid(&mut self, mut amg: Amg) -> Result<Hierarchy<W>> {
+    /// What the preconditioner is made of, where that is not the matrix itself.
+    fn prepared(&mut self, attempt: &Attempt) -> Result<Option<Preprocessed<W>>> {
+        if attempt.preprocessing.is_none() {
+            return Ok(None);
+        }
+        let prepared = attempt
+            .preprocessing
+            .prepare(&self.matrix.entries, self.ws)?;
+        self.say(prepared.notes().to_vec());
+        Ok(Some(prepared))
+    }
+
+    fn multigrid(
+        &mut self,
+        mut amg: Amg,
+        prepared: Option<&Preprocessed<W>>,
+    ) -> Result<Hierarchy<W>> {
         let double = LevelPrecisions::uniform(Unit::Double);
         if self.nullspace.is_some() && amg.precision != double {
             let why = "singular: cycles in double precision, lest rounding adds what is taken out";
@@ -330,13 +356,19 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let components = NearNullspace::components(amg.block_size)?;
         let near = self.near_nullspace.unwrap_or(&components);
         let a = &self.matrix.entries;
-        let (hierarchy, reused) = match &mut self.kept {
-            None => (amg.hierarchy_with(a, near, self.ws)?, None),
-            Some(kept) => kept.hierarchy(&amg, a, near, self.ws)?,
+        let (hierarchy, reused) = match (&mut self.kept, prepared) {
+            (_, Some(prepared)) => {
+                let near = near_nullspace_of(prepared, near)?;
+                let made = amg.hierarchy_with(prepared.matrix(), &near, self.ws)?;
+                (made, None)
+            }
+            (None, None) => (amg.hierarchy_with(a, near, self.ws)?, None),
+            (Some(kept), None) => kept.hierarchy(&amg, a, near, self.ws)?,
         };
         self.messages.extend(reused);
         if amg.fmg_start {
-            self.start = Some(Arc::clone(hierarchy.full_multigrid()));
+            let start = Arc::clone(hierarchy.full_multigrid());
+            self.start = Some(undone(prepared, start)?);
         }
         self.decided = Some(PreconditionerConfig::Amg(hierarchy.amg().clone()));
         self.multigrid = Some(hierarchy.report().clone());
@@ -434,6 +466,36 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             multigrid: best.multigrid,
         }
     }
+}
+
+/// An approximate inverse of the matrix, from one of what was made of it.
+fn undone<W: WorkingScalar>(
+    prepared: Option<&Preprocessed<W>>,
+    inverse: Arc<dyn LinOp<W>>,
+) -> Result<Arc<dyn LinOp<W>>> {
+    match prepared {
+        None => Ok(inverse),
+        Some(prepared) => prepared.undo(inverse),
+    }
+}
+
+/// What the matrix that was made of the given one nearly annihilates.
+fn near_nullspace_of<W: WorkingScalar>(
+    prepared: &Preprocessed<W>,
+    near: &NearNullspace,
+) -> Result<NearNullspace> {
+    if near.block_size() > 1 {
+        let why = "equilibrate, match and reorder are for one unknown a node: those of a node would be torn apart";
+        return Err(ConfigError::Conflict(why.to_owned()).into());
+    }
+    let rows = prepared.matrix().size().rows;
+    let constant = [vec![1.0; rows]];
+    let vectors = match near.vectors() {
+        [] => &constant[..],
+        vectors => vectors,
+    };
+    let moved: Result<Vec<_>> = vectors.iter().map(|v| prepared.unknowns(v)).collect();
+    NearNullspace::new(1, moved?)
 }
 
 /// How an attempt ended that is not the last, in a sentence.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{Factory, LinOp, Transpose};
 use vcycle::precond::{
-    BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Isai, Jacobi, L1Jacobi, MulticolourGs, ParIlu, Sor,
-    Ssor,
+    BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi, MulticolourGs,
+    ParIlu, Sor, Ssor,
 };
 use vcycle::scalar::{Field, Mixes, c64};
 use vcycle::vector::Vector;
@@ -26,6 +26,8 @@ fn factories<T: Mixes<T, T>>() -> Vec<Arc<dyn Factory<T>>> {
         Arc::new(HybridGs::default()),
         Arc::new(Ilu0::default()),
         Arc::new(Ic0::default()),
+        Arc::new(Iluk::default()),
+        Arc::new(Ilut::default()),
         Arc::new(ParIlu::default()),
         Arc::new(Isai::default()),
         Arc::new(Fsai::default()),

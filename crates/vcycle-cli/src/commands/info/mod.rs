@@ -227,7 +227,11 @@ fn levels(report: Report) -> Value {
 }
 
 fn attempt(attempt: &Attempt) -> Value {
-    json!({"solver": attempt.solver, "preconditioner": attempt.preconditioner})
+    json!({
+        "solver": attempt.solver,
+        "preconditioner": attempt.preconditioner,
+        "preprocessing": attempt.preprocessing.to_string(),
+    })
 }
 
 fn print_advice(tries: &[Attempt], advice: &[Advice]) {
@@ -252,7 +256,12 @@ fn list(tries: &[Attempt]) -> String {
         .iter()
         .map(|t| match t.preconditioner.name() {
             "none" => t.solver.name().to_owned(),
-            preconditioner => format!("{}+{preconditioner}", t.solver.name()),
+            preconditioner if t.preprocessing.is_none() => {
+                format!("{}+{preconditioner}", t.solver.name())
+            }
+            preconditioner => {
+                format!("{}+{}+{preconditioner}", t.solver.name(), t.preprocessing)
+            }
         })
         .collect();
     options.join(", ")

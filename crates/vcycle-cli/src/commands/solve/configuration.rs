@@ -32,6 +32,9 @@ pub fn configuration(args: &SolveArgs) -> Result<Config> {
     if let Some(text) = &args.format {
         config.format = text.parse()?;
     }
+    open(args.equilibrate.as_deref(), &mut config.equilibrate)?;
+    open(args.matching.as_deref(), &mut config.matching)?;
+    open(args.reorder.as_deref(), &mut config.reorder)?;
     if args.rtol.is_some() {
         // The tolerance of a preset would be reached before this one.
         (config.stop.rtol, config.stop.reduction) = (args.rtol, None);
@@ -109,6 +112,16 @@ fn only_structured(args: &SolveArgs) -> bool {
     let more =
         args.plot_coarsening.is_some() || args.restriction_scaling.is_some() || args.fmg_start;
     !more && others.iter().all(|option| option.is_none())
+}
+
+/// Parses an option that was given and may be `auto`.
+fn open<V: FromStr<Err = ConfigError>>(option: Option<&str>, value: &mut Option<V>) -> Result<()> {
+    match option {
+        None => {}
+        Some("auto") => *value = None,
+        Some(text) => *value = Some(text.parse()?),
+    }
+    Ok(())
 }
 
 /// Parses an option that was given.

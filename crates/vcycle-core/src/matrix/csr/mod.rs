@@ -5,11 +5,13 @@ mod add;
 mod apply;
 mod build;
 mod defects;
+mod dissection;
 mod equilibrate;
 mod facts;
 mod galerkin;
 #[cfg(test)]
 mod kernel_tests;
+mod matching;
 mod nodes;
 mod norms;
 #[cfg(test)]
@@ -34,9 +36,11 @@ pub use crate::cut::balance;
 pub use accumulator::{Accumulator, ShortRow};
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
 pub use defects::{Defects, DiagonalSigns};
+pub use dissection::nested_dissection;
 pub use equilibrate::{Equilibrated, Scaling};
 pub use facts::Facts;
 pub use galerkin::{Galerkin, galerkin};
+pub use matching::Matching;
 pub use nodes::{Nodes, Numbering};
 pub use permute::Permutation;
 pub use rcm::reverse_cuthill_mckee;

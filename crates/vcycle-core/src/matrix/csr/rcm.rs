@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 /// # Errors
 /// When the pattern is not square or memory is short.
 pub fn reverse_cuthill_mckee(pattern: &Arc<Pattern>) -> Result<Permutation> {
-    let mut search = Search::new(symmetrised(pattern)?);
+    let mut search = Search::new(symmetrised(pattern, "reverse Cuthill-McKee")?);
     let n = pattern.size().rows;
     let mut order = Vec::with_capacity(n);
     let mut placed = vec![false; n];
@@ -45,13 +45,10 @@ pub fn reverse_cuthill_mckee(pattern: &Arc<Pattern>) -> Result<Permutation> {
 }
 
 /// The pattern of `A + A^T`.
-fn symmetrised(pattern: &Arc<Pattern>) -> Result<Arc<Pattern>> {
+pub(super) fn symmetrised(pattern: &Arc<Pattern>, component: &'static str) -> Result<Arc<Pattern>> {
     let size = pattern.size();
     if size.rows != size.cols {
-        return Err(Error::NotSquare {
-            component: "reverse Cuthill-McKee",
-            size,
-        });
+        return Err(Error::NotSquare { component, size });
     }
     let transposed = pattern.transpose()?;
     if pattern.same_as(&transposed) {

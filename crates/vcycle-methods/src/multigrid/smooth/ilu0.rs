@@ -16,5 +16,5 @@ pub(super) const ILU0: SmootherRegistration<usize> = SmootherRegistration {
     symmetry: Symmetry::Symmetric,
     multiplies_alone: false,
     needs: &[Need::Entries, Need::Diagonal],
-    factory: |sweeps, _| Arc::new(Ilu0 { sweeps }),
+    factory: |sweeps, _| Arc::new(Ilu0 { sweeps, isai: 0 }),
 };

@@ -1,0 +1,224 @@
+//! Nested dissection: numberings for factorisations with little fill.
+
+use std::sync::Arc;
+
+use super::rcm::symmetrised;
+use super::{Pattern, Permutation};
+use crate::error::Result;
+
+/// Parts of so few vertices are not cut any more.
+const LEAF: usize = 64;
+/// A part that has more than this of the vertices it was cut from is not worth the cut.
+const LOPSIDED: f64 = 0.9;
+
+/// Nested dissection of a square pattern by level structures (George and Liu 1978).
+///
+/// A part of the graph of `A + A^T` is searched breadth first from a vertex at its rim. The vertices of the middle
+/// distance that touch the next one separate the part; what is left on either side is cut again. Separators are numbered
+/// after both sides, and small parts breadth first.
+///
+/// **Choose it** before factorisations with much fill, and where triangular solves are to have few levels: the sides
+/// of a separator do not depend on each other.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery, matrix::nested_dissection};
+/// let a = gallery::build("poisson5:20", &Executor::cpu())?.matrix;
+/// let order = nested_dissection(a.pattern())?;
+/// assert_eq!(order.len(), 400);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// When the pattern is not square or memory is short.
+pub fn nested_dissection(pattern: &Arc<Pattern>) -> Result<Permutation> {
+    let graph = symmetrised(pattern, "nested dissection")?;
+    let n = graph.size().rows;
+    let mut parts = Parts {
+        graph,
+        part: vec![0; n],
+        last: 0,
+        seen: vec![false; n],
+    };
+    let mut order = Vec::with_capacity(n);
+    let mut left = vec![Task::Cut((0..n as u32).collect())];
+    while let Some(task) = left.pop() {
+        match task {
+            Task::Number(vertices) => order.extend(vertices),
+            Task::Cut(vertices) => parts.cut(vertices, &mut left),
+        }
+    }
+    Permutation::new(order)
+}
+
+/// What is still to be done, the last first.
+enum Task {
+    Cut(Vec<u32>),
+    Number(Vec<u32>),
+}
+
+struct Parts {
+    graph: Arc<Pattern>,
+    /// The part each vertex belongs to.
+    part: Vec<u32>,
+    last: u32,
+    seen: Vec<bool>,
+}
+
+impl Parts {
+    /// Cuts one part, whose vertices are of no other.
+    fn cut(&mut self, vertices: Vec<u32>, left: &mut Vec<Task>) {
+        if vertices.is_empty() {
+            return;
+        }
+        self.last += 1;
+        for &vertex in &vertices {
+            self.part[vertex as usize] = self.last;
+        }
+        let (connected, levels) = self.levels(vertices[0]);
+        if connected.len() < vertices.len() {
+            self.last += 1;
+            for &vertex in &connected {
+                self.part[vertex as usize] = self.last;
+            }
+            let others = vertices.into_iter();
+            let others = others.filter(|&vertex| self.part[vertex as usize] != self.last);
+            left.push(Task::Cut(others.collect()));
+            left.push(Task::Cut(connected));
+            return;
+        }
+        let separated = self.separated(&connected, &levels);
+        let size = connected.len() as f64;
+        let is_worth_it = |cut: &[Vec<u32>; 3]| {
+            let larger = cut[0].len().max(cut[1].len());
+            (larger as f64) < LOPSIDED * size
+        };
+        match separated.filter(is_worth_it) {
+            Some([before, after, separator]) if connected.len() > LEAF => {
+                left.push(Task::Number(separator));
+                left.push(Task::Cut(after));
+                left.push(Task::Cut(before));
+            }
+            _ => left.push(Task::Number(connected)),
+        }
+    }
+
+    /// The vertices that can be reached from one at the rim of its part, by distance, and where each distance begins.
+    fn levels(&mut self, start: u32) -> (Vec<u32>, Vec<usize>) {
+        let (mut found, mut levels) = self.search(start);
+        loop {
+            let rim = &found[levels[levels.len() - 2]..];
+            let far = rim.iter().min_by_key(|&&v| self.degree(v)).copied();
+            let (next, next_levels) = self.search(far.unwrap_or(start));
+            if next_levels.len() <= levels.len() {
+                return (found, levels);
+            }
+            (found, levels) = (next, next_levels);
+        }
+    }
+
+    fn degree(&self, vertex: u32) -> usize {
+        self.graph.range(vertex as usize).len()
+    }
+
+    fn search(&mut self, start: u32) -> (Vec<u32>, Vec<usize>) {
+        let part = self.part[start as usize];
+        let (mut found, mut levels) = (vec![start], vec![0]);
+        self.seen[start as usize] = true;
+        let mut next = 0;
+        while next < found.len() {
+            levels.push(found.len());
+            let end = found.len();
+            while next < end {
+                for &other in &self.graph.columns()[self.graph.range(found[next] as usize)] {
+                    let at = other as usize;
+                    if self.part[at] == part && !std::mem::replace(&mut self.seen[at], true) {
+                        found.push(other);
+                    }
+                }
+                next += 1;
+            }
+        }
+        for &vertex in &found {
+            self.seen[vertex as usize] = false;
+        }
+        (found, levels)
+    }
+
+    /// What is nearer than the middle distance, what is farther, and what separates the two; none where there is
+    /// no distance between the first and the last.
+    fn separated(&mut self, found: &[u32], levels: &[usize]) -> Option<[Vec<u32>; 3]> {
+        let inner = 1..levels.len().saturating_sub(2);
+        let larger_side = |&level: &usize| levels[level].max(found.len() - levels[level + 1]);
+        let middle = inner.min_by_key(larger_side)?;
+        let (begin, end) = (levels[middle], levels[middle + 1]);
+        let next = &found[end..levels[middle + 2]];
+        next.iter().for_each(|&v| self.seen[v as usize] = true);
+        let touches = |&vertex: &u32| {
+            let neighbours = &self.graph.columns()[self.graph.range(vertex as usize)];
+            neighbours.iter().any(|&other| self.seen[other as usize])
+        };
+        let (separator, rest): (Vec<u32>, Vec<u32>) =
+            found[begin..end].iter().copied().partition(touches);
+        next.iter().for_each(|&v| self.seen[v as usize] = false);
+        let before = found[..begin].iter().copied().chain(rest).collect();
+        Some([before, found[end..].to_vec(), separator])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::grid;
+    use super::*;
+    use crate::executor::Executor;
+
+    /// Entries of the Cholesky factor, by elimination of the graph.
+    fn fill(pattern: &Pattern, order: &Permutation) -> usize {
+        let n = order.len();
+        let place = order.inverse();
+        let neighbours = |old: u32| pattern.columns()[pattern.range(old as usize)].iter();
+        let mut later: Vec<Vec<u32>> = (0..n)
+            .map(|new| {
+                let places = neighbours(order.order()[new]).map(|&old| place.order()[old as usize]);
+                places.filter(|&other| other as usize > new).collect()
+            })
+            .collect();
+        for new in 0..n {
+            later[new].sort_unstable();
+            later[new].dedup();
+            if let Some((&first, rest)) = later[new].clone().split_first() {
+                later[first as usize].extend(rest);
+            }
+        }
+        later.iter().map(Vec::len).sum()
+    }
+
+    #[test]
+    fn separators_save_fill() {
+        let a = grid::<f64>(&Executor::reference(), 40);
+        let order = nested_dissection(a.pattern()).unwrap();
+        let natural = Permutation::identity(1600).unwrap();
+        let (cut, plain) = (fill(a.pattern(), &order), fill(a.pattern(), &natural));
+        assert!(2 * cut < plain, "{cut} {plain}");
+    }
+
+    #[test]
+    fn cliques_stars_and_single_vertices_are_numbered() {
+        let host = Executor::reference();
+        let n = 200;
+        let star: Vec<u32> = (0..n).flat_map(|row| [0, row]).skip(1).collect();
+        let offsets = (0..=n as usize).map(|row| (2 * row).saturating_sub(1));
+        let size = crate::linop::Size::square(n as usize);
+        let star = Pattern::new(&host, size, offsets.collect(), star);
+        let alone = super::super::Csr::<f64>::identity(&host, 100);
+        let clique = Pattern::new(
+            &host,
+            crate::linop::Size::square(80),
+            (0..=80).map(|row| 80 * row).collect(),
+            (0..80 * 80).map(|place| place % 80).collect(),
+        );
+        for pattern in [&Arc::new(star), alone.pattern(), &Arc::new(clique)] {
+            let order = nested_dissection(pattern).unwrap();
+            assert_eq!(order.len(), pattern.size().rows);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Incomplete LU factorisation with a threshold, row after row.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use super::incomplete::{Incomplete, Solves};
+use super::{make_room, rounding, square_entries};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::host_stages::ILUT;
+use crate::linop::{Factory, LinOp};
+use crate::matrix::{Csr, Pattern};
+use crate::operations::{on_host, remark};
+use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::scalar::{Field, Mixes, Real, Scalar};
+
+/// What takes the place of a pivot that vanishes, of the norm of its row; the threshold comes on top (Saad 1994).
+const LEAST_PIVOT: f64 = 1e-4;
+
+/// `M = (L U)^-1` with the entries of the factors that matter (Saad 1994: ILUT).
+///
+/// Row after row is eliminated. Entries smaller than `threshold` times the mean size of the row's entries are
+/// dropped, and of the rest so many are kept in either factor: the largest. A pivot that vanishes is replaced by a small
+/// one, and a message says how many were.
+///
+/// **Choose it** with GMRES for matrices that are far from diagonally dominant, after a
+/// [matching](super::Preprocessing) where the diagonal has zeros. The set-up is serial.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, precond::Ilut, solver::{Gmres, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let problem = gallery::build("convdiff7:6,20", &cpu)?;
+/// let a = Arc::new(problem.matrix);
+/// let solver = Solver::<f64>::new(Gmres::default(), a)?.preconditioned_by(&Ilut::default())?;
+/// let b = Vector::from_column(&cpu, problem.rhs);
+/// let mut x = Vector::zeros_like(&b)?;
+/// assert!(solver.solve(&b, &mut x)?.iterations < 10);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Ilut {
+    /// Entries of the factors, over those of the matrix, at most; rows of the matrix that are longer than others keep
+    /// as many as they have.
+    pub fill: f64,
+    /// What is smaller than this part of the mean entry of its row is dropped.
+    pub threshold: f64,
+    /// Steps of Jacobi's iteration in place of each triangular solve; 0 for substitution. Where so many are far from
+    /// it, it is substitution nevertheless.
+    pub sweeps: usize,
+    /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
+    pub isai: usize,
+}
+
+impl Default for Ilut {
+    fn default() -> Self {
+        Self {
+            fill: 2.0,
+            threshold: 1e-3,
+            sweeps: 0,
+            isai: 0,
+        }
+    }
+}
+
+impl Component for Ilut {
+    const REGISTRATION: Registration = Registration {
+        name: "ilut",
+        summary: "Incomplete LU factorisation with a threshold.",
+        after_colon: &["fill", "threshold"],
+        needs: &[Need::Entries],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::OneSided
+    }
+}
+
+preconditioner!(Ilut);
+
+impl<T: Mixes<T, T>> Factory<T> for Ilut {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("ilut set-up", 0);
+        check_fill(self.fill)?;
+        if self.threshold.is_nan() || self.threshold < 0.0 {
+            return Err(Error::BadParameter {
+                parameter: "threshold",
+                reason: format!("must be zero or positive, not {}", self.threshold),
+            });
+        }
+        let entries = square_entries(a.as_ref(), "ilut")?;
+        on_host(entries.executor(), ILUT);
+        let factors = self.factorise(&entries)?;
+        if factors.replaced > 0 {
+            let count = factors.replaced;
+            remark(format!("ilut: {count} pivots vanish and are replaced"));
+        }
+        let pattern = Pattern::new(
+            entries.executor(),
+            entries.size(),
+            factors.offsets,
+            factors.columns,
+        );
+        let factors = Incomplete::<T> {
+            component: "ilut",
+            pattern: &pattern,
+            values: &factors.values,
+            diagonal: &factors.diagonal,
+        };
+        let (sweeps, isai) = (self.sweeps, self.isai);
+        factors.operator(Solves { sweeps, isai }, ws)
+    }
+}
+
+/// Fails for fill that is no number of at least one.
+pub(super) fn check_fill(fill: f64) -> Result<()> {
+    match fill >= 1.0 && fill.is_finite() {
+        true => Ok(()),
+        false => Err(Error::BadParameter {
+            parameter: "fill",
+            reason: format!("must be at least 1, not {fill}"),
+        }),
+    }
+}
+
+/// Both factors on one pattern.
+struct Eliminated<A> {
+    offsets: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<A>,
+    diagonal: Vec<usize>,
+    /// Pivots that vanished.
+    replaced: usize,
+}
+
+impl Ilut {
+    fn factorise<T: Scalar>(&self, a: &Csr<T>) -> Result<Eliminated<T::Arith>> {
+        let n = a.size().rows;
+        let mean = a.nonzeros() as f64 / (2 * n.max(1)) as f64;
+        let at_least = (self.fill * mean).ceil() as usize;
+        let mut done = Eliminated::new(n);
+        let mut working = Row::new(n);
+        for row in 0..n {
+            let size = working.start(row, a);
+            let least = self.threshold * size;
+            done.eliminate(&mut working, least);
+            let columns = a.row(row).0;
+            let before = columns.partition_point(|&column| (column as usize) < row);
+            let rooms = [before, columns.len() - before].map(|own| own.max(at_least));
+            let kept = working.finish(rooms, least);
+            make_room(a.executor(), &mut done.columns, kept.len())?;
+            make_room(a.executor(), &mut done.values, kept.len())?;
+            let least_pivot = rounding(T::KIND) * size;
+            done.push(
+                row,
+                kept,
+                least_pivot,
+                (LEAST_PIVOT + self.threshold) * size,
+            );
+        }
+        Ok(done)
+    }
+}
+
+impl<A: Field> Eliminated<A> {
+    fn new(rows: usize) -> Self {
+        Self {
+            offsets: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+            diagonal: Vec::with_capacity(rows),
+            replaced: 0,
+        }
+    }
+
+    /// Eliminates what is before the diagonal of a row, but for entries of at most `least`.
+    fn eliminate(&self, working: &mut Row<A>, least: f64) {
+        while let Some(above) = working.next() {
+            let value = working.values[above];
+            if size(value) <= least {
+                working.values[above] = A::zero();
+                continue;
+            }
+            let pivot = self.diagonal[above];
+            let factor = value / self.values[pivot];
+            working.values[above] = factor;
+            for place in pivot + 1..self.offsets[above + 1] {
+                working.add(self.columns[place], -(factor * self.values[place]));
+            }
+        }
+    }
+
+    /// Appends a row whose pivot is replaced where it is too small.
+    fn push(&mut self, row: usize, entries: &[(u32, A)], least: f64, replacement: f64) {
+        for &(column, value) in entries {
+            let mut value = value;
+            if column as usize == row {
+                self.diagonal.push(self.columns.len());
+                if size(value) <= least {
+                    value = A::from_f64(replacement);
+                    self.replaced += 1;
+                }
+            }
+            self.columns.push(column);
+            self.values.push(value);
+        }
+        self.offsets.push(self.columns.len());
+    }
+}
+
+fn size<A: Field>(value: A) -> f64 {
+    value.modulus_squared().to_f64().sqrt()
+}
+
+/// A row while it is eliminated.
+struct Row<A> {
+    row: u32,
+    values: Vec<A>,
+    is_there: Vec<bool>,
+    found: Vec<u32>,
+    /// Columns before the diagonal that are still to be eliminated.
+    left: BinaryHeap<Reverse<u32>>,
+    kept: Vec<(u32, A)>,
+}
+
+impl<A: Field> Row<A> {
+    fn new(columns: usize) -> Self {
+        Self {
+            row: 0,
+            values: vec![A::zero(); columns],
+            is_there: vec![false; columns],
+            found: Vec::new(),
+            left: BinaryHeap::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Takes a row of `a`, with a diagonal entry in any case; says how large its entries are in the mean.
+    fn start<T: Scalar<Arith = A>>(&mut self, row: usize, a: &Csr<T>) -> f64 {
+        self.row = row as u32;
+        self.found.clear();
+        let (columns, values) = a.row(row);
+        self.add(row as u32, A::zero());
+        let mut sum = 0.0;
+        for (&column, value) in columns.iter().zip(values) {
+            self.add(column, value.load());
+            sum += size(value.load());
+        }
+        sum / columns.len().max(1) as f64
+    }
+
+    fn add(&mut self, column: u32, value: A) {
+        let at = column as usize;
+        if !std::mem::replace(&mut self.is_there[at], true) {
+            self.found.push(column);
+            if column < self.row {
+                self.left.push(Reverse(column));
+            }
+        }
+        self.values[at] += value;
+    }
+
+    fn next(&mut self) -> Option<usize> {
+        self.left.pop().map(|Reverse(column)| column as usize)
+    }
+
+    /// The entries larger than `least`, so many of the largest on either side of the diagonal, by column. The diagonal is
+    /// always there.
+    fn finish(&mut self, [before, behind]: [usize; 2], least: f64) -> &[(u32, A)] {
+        let row = self.row;
+        self.kept.clear();
+        for column in self.found.drain(..) {
+            let value = std::mem::take(&mut self.values[column as usize]);
+            self.is_there[column as usize] = false;
+            let large = if column < row { 0.0 } else { least };
+            if column == row || size(value) > large {
+                self.kept.push((column, value));
+            }
+        }
+        let side = |column: u32| (column >= row) as u8 + (column > row) as u8;
+        self.kept.sort_unstable_by(|x, y| {
+            let larger = size(y.1).total_cmp(&size(x.1));
+            side(x.0).cmp(&side(y.0)).then(larger).then(x.0.cmp(&y.0))
+        });
+        let [mut lower, mut upper] = [before, behind];
+        self.kept.retain(|&(column, _)| {
+            let room = match side(column) {
+                0 => &mut lower,
+                1 => return true,
+                _ => &mut upper,
+            };
+            let fits = *room > 0;
+            *room -= usize::from(fits);
+            fits
+        });
+        self.kept.sort_unstable_by_key(|entry| entry.0);
+        &self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::operations::HostStages;
+    use crate::precond::testing::{assemble, convection, from_dense, identity_error, multiply};
+
+    fn error(ilut: Ilut) -> f64 {
+        let n = 36;
+        let a = convection(&Executor::reference(), 6);
+        let entry = |k: usize| a.entry(k / n, k % n).unwrap_or(0.0);
+        let dense: Vec<f64> = (0..n * n).map(entry).collect();
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let m = ilut.generate(&a, &Workspace::new()).unwrap();
+        identity_error(n, &multiply(n, &assemble(m.as_ref()), &dense))
+    }
+
+    #[test]
+    fn everything_kept_is_the_inverse() {
+        let all = Ilut {
+            fill: 100.0,
+            threshold: 0.0,
+            ..Ilut::default()
+        };
+        assert!(error(all) < 1e-13);
+    }
+
+    #[test]
+    fn fill_and_threshold_make_it_better() {
+        let with = |fill, threshold| {
+            error(Ilut {
+                fill,
+                threshold,
+                ..Ilut::default()
+            })
+        };
+        assert!(with(2.0, 1e-4) < with(1.0, 1e-4));
+        assert!(with(100.0, 1e-3) < with(100.0, 1e-1));
+    }
+
+    #[test]
+    fn a_pivot_that_vanishes_is_replaced_and_told_of() {
+        let a = from_dense(&Executor::reference(), 2, &[0.0, 1.0, 1.0, 0.0]);
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let watch = HostStages::watch();
+        assert!(Ilut::default().generate(&a, &Workspace::new()).is_ok());
+        let told = watch.tell(Workspace::new().log()).concat();
+        assert!(told.contains("ilut: 1 pivots vanish"), "{told}");
+    }
+
+    #[test]
+    fn rows_without_entries_and_bad_parameters_are_refused() {
+        let host = Executor::reference();
+        let empty = from_dense(&host, 2, &[1.0, 0.0, 0.0, 0.0]);
+        let a: Arc<dyn LinOp<f64>> = Arc::new(empty);
+        let refused = Ilut::default().generate(&a, &Workspace::new());
+        assert!(matches!(refused, Err(Error::BadPivot { row: 1, .. })));
+        for (fill, threshold) in [(0.5, 0.0), (f64::NAN, 0.0), (1.0, -1.0)] {
+            let bad = Ilut {
+                fill,
+                threshold,
+                ..Ilut::default()
+            };
+            let refused = bad.generate(&a, &Workspace::new());
+            assert!(matches!(refused, Err(Error::BadParameter { .. })));
+        }
+    }
+}
