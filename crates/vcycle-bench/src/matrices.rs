@@ -1,8 +1,10 @@
 //! `vcycle-bench matrices`: every positive definite matrix of a folder, with every method that
-//! should solve it; or every matrix, with what `auto` chooses.
+//! should solve it; or every matrix, with what `auto` chooses; or those that are not, with matching and threshold
+//! factorisations.
 
 mod args;
 mod auto;
+mod general;
 mod manifest;
 
 use std::sync::Arc;
@@ -22,6 +24,9 @@ use crate::common::{Result, table};
 pub(crate) fn run(arguments: &MatricesArgs) -> Result<()> {
     if arguments.auto {
         return auto::run(arguments);
+    }
+    if arguments.general {
+        return general::run(arguments);
     }
     let mut header = vec!["matrix", "rows", "direct"];
     let names = arguments.preconditioners.iter();

@@ -35,6 +35,8 @@ host_stages! {
     IC0 = "ic0 set-up";
     ILUT = "ilut set-up";
     PARILU = "parilu set-up";
+    PARILUT = "parilut set-up";
+    PARIC = "paric and parict set-up";
     ISAI = "isai set-up";
     PREPROCESSING = "matching, scaling and reordering before a set-up";
     STRUCTURED = "struct-mg set-up";

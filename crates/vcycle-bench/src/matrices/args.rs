@@ -21,6 +21,9 @@ pub struct MatricesArgs {
     /// All matrices, without any option
     #[arg(long)]
     pub(super) auto: bool,
+    /// Matrices that are not positive definite: GMRES with incomplete factors, matched and reordered
+    #[arg(long, conflicts_with = "auto")]
+    pub(super) general: bool,
     /// Folder of the matrices, with a MANIFEST.tsv
     #[arg(long, default_value = "../shared/matrices")]
     pub(super) folder: PathBuf,

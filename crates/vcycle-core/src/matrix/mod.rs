@@ -22,7 +22,7 @@ pub use bsr::Bsr;
 pub use coo::Coo;
 pub use csr::{
     Accumulator, Rows, RowsOf, ShortRow, balance, build, check_product, cut_rows, fill_rows,
-    ranges, zeroed,
+    fill_rows_with, ranges, zeroed,
 };
 pub use csr::{
     Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching, Nodes,

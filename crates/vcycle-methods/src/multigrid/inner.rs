@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::coarsest::SolveCoarsest;
 use crate::linop::{AnyFactory, Factory, InPrecision};
 use crate::precond::{
-    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
-    MulticolourGs, ParIlu, Polynomial, Sor, Ssor,
+    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
+    MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
 };
 use crate::registration::{Component, PreconditionerComponent, Symmetry};
 use crate::scalar::{bf16, f16};
@@ -96,7 +96,7 @@ macro_rules! table {
 table! {
     solvers: Cg, Fcg, PipeCg, Minres, Bicg, Bicgstab, Cgs, Gmres, Fgmres, Idr, Gcr, Ir, Chebyshev;
     preconditioners: Jacobi, L1Jacobi, BlockJacobi, BlockDirect, Sor, Ssor, MulticolourGs, HybridGs, Ic0,
-        Ilu0, Iluk, Ilut, ParIlu, Isai, Fsai, Polynomial;
+        Ilu0, Iluk, Ilut, Ick, ParIlu, ParIlut, ParIc, ParIct, Isai, Fsai, Polynomial;
 }
 
 impl Inner {

@@ -7,8 +7,8 @@ use super::testing::{
     laplacian, largest_difference, red_black, values_for,
 };
 use super::{
-    BlockJacobi, Fsai, FsaiSetup, HybridGs, Ic0, Ilu0, Iluk, Ilut, Isai, IsaiKind, Jacobi,
-    L1Jacobi, MulticolourGs, ParIlu, Sor, Ssor,
+    BlockJacobi, Fsai, FsaiSetup, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai, IsaiKind, Jacobi,
+    L1Jacobi, MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Sor, Ssor,
 };
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -45,6 +45,9 @@ fn symmetric<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
             symmetric,
         }),
         Box::new(Ic0::default()),
+        Box::new(Ick::default()),
+        Box::new(ParIc::default()),
+        Box::new(ParIct::default()),
         Box::new(Isai { kind, power: 1 }),
         Box::new(Isai { kind, power: 2 }),
         Box::new(Fsai::default()),
@@ -85,6 +88,7 @@ fn general<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
         Box::new(Iluk::default()),
         Box::new(Ilut::default()),
         Box::new(ParIlu::default()),
+        Box::new(ParIlut::default()),
         Box::new(Isai::default()),
         Box::new(Isai { kind, power: 2 }),
     ]

@@ -50,7 +50,7 @@ pub(super) fn with_fill<T: Scalar>(a: &Csr<T>, level: usize) -> Result<Csr<T>> {
     Ok(spread(a, offsets, columns))
 }
 
-/// `a` on a larger pattern.
+/// `a` on another pattern: zero where it has no entry, and without those that are not on the pattern.
 pub(super) fn spread<T: Scalar>(a: &Csr<T>, offsets: Vec<usize>, columns: Vec<u32>) -> Csr<T> {
     let pattern = Pattern::new(a.executor(), a.size(), offsets, columns);
     let mut values = vec![T::store(T::Arith::zero()); pattern.nonzeros()];
@@ -59,6 +59,7 @@ pub(super) fn spread<T: Scalar>(a: &Csr<T>, offsets: Vec<usize>, columns: Vec<u3
         let mut given = given.iter().zip(of_row).peekable();
         for place in pattern.range(row) {
             let column = pattern.columns()[place];
+            while given.next_if(|entry| *entry.0 < column).is_some() {}
             if let Some((_, &value)) = given.next_if(|entry| *entry.0 == column) {
                 values[place] = value;
             }

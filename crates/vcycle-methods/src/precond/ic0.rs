@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::IC0;
 use crate::linop::{Factory, LinOp};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
@@ -75,40 +75,55 @@ impl<T: Mixes<T, T>> Factory<T> for Ic0 {
         }
         let entries = square_entries(a.as_ref(), "ic0")?;
         let diagonal = diagonal_places(&entries, "ic0")?;
-        check_positive(&entries, &diagonal)?;
+        check_positive("ic0", &entries, &diagonal)?;
         check_hermitian(&entries, "ic0", "ilu0")?;
         on_host(entries.executor(), IC0);
-        let (values, shift) = factorise_shifted(&entries, &diagonal, self.shift)?;
-        let pivots = diagonal.iter().map(|&place| values[place]).collect();
-        let value = |_, place: usize| values[place];
-        let lower = Triangle::new("ic0", Side::Lower, entries.pattern(), Some(pivots), value)?;
-        Ok(Arc::new(Factors {
-            label: format!("ic0 (shift {shift})"),
-            upper: lower.adjoint()?,
-            lower,
-        }))
+        let (values, shift) = factorise_shifted("ic0", &entries, &diagonal, self.shift)?;
+        let label = format!("ic0 (shift {shift})");
+        cholesky("ic0", label, entries.pattern(), &values, &diagonal)
     }
 }
 
+/// `(L L^H)^-1` from the values of `L` on the lower triangle of a pattern.
+pub(super) fn cholesky<T: Scalar>(
+    component: &'static str,
+    label: String,
+    pattern: &Pattern,
+    values: &[T::Arith],
+    diagonal: &[usize],
+) -> Result<Arc<dyn LinOp<T>>> {
+    let pivots = diagonal.iter().map(|&place| values[place]).collect();
+    let value = |_, place: usize| values[place];
+    let lower = Triangle::<T>::new(component, Side::Lower, pattern, Some(pivots), value)?;
+    let upper = lower.adjoint()?;
+    Ok(Arc::new(Factors {
+        label,
+        lower,
+        upper,
+    }))
+}
+
 /// No shift repairs a diagonal that is not positive.
-fn check_positive<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Result<()> {
+pub(super) fn check_positive<T: Scalar>(
+    component: &'static str,
+    a: &Csr<T>,
+    diagonal: &[usize],
+) -> Result<()> {
     let value = |place: usize| a.values()[place].load();
     for (row, &place) in diagonal.iter().enumerate() {
         if value(place) == T::Arith::default() {
-            return Err(Error::ZeroDiagonal {
-                component: "ic0",
-                row,
-            });
+            return Err(Error::ZeroDiagonal { component, row });
         }
         if value(place).real() < RealOf::<T>::default() {
-            return Err(bad_pivot("ic0", row, "not positive"));
+            return Err(bad_pivot(component, row, "not positive"));
         }
     }
     Ok(())
 }
 
 /// The factor and the shift it needed, at least `shift`.
-fn factorise_shifted<T: Scalar>(
+pub(super) fn factorise_shifted<T: Scalar>(
+    component: &'static str,
     a: &Csr<T>,
     diagonal: &[usize],
     mut shift: f64,
@@ -116,7 +131,9 @@ fn factorise_shifted<T: Scalar>(
     loop {
         match factorise(a, diagonal, shift) {
             Ok(values) => return Ok((values, shift)),
-            Err(row) if shift >= LAST_SHIFT => return Err(bad_pivot("ic0", row, "not positive")),
+            Err(row) if shift >= LAST_SHIFT => {
+                return Err(bad_pivot(component, row, "not positive"));
+            }
             Err(_) => shift = (2.0 * shift).max(FIRST_SHIFT),
         }
     }

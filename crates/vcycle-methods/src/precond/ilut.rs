@@ -25,7 +25,8 @@ const LEAST_PIVOT: f64 = 1e-4;
 /// one, and a message says how many were.
 ///
 /// **Choose it** with GMRES for matrices that are far from diagonally dominant, after a
-/// [matching](super::Preprocessing) where the diagonal has zeros. The set-up is serial.
+/// [matching](super::Preprocessing) where the diagonal has zeros. The set-up is serial;
+/// [`ParIlut`](super::ParIlut) is the parallel one.
 ///
 /// ```
 /// use std::sync::Arc;

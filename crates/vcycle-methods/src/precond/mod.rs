@@ -7,9 +7,10 @@
 //! | [`BlockDirect`] | yes | serial | two sparse triangular solves |
 //! | [`Sor`] | no | serial | a triangular solve |
 //! | [`MulticolourGs`], [`HybridGs`] | if asked for | serial | one or two parallel triangular solves |
-//! | [`Ssor`], [`Ic0`] | yes | serial | two triangular solves |
+//! | [`Ssor`], [`Ic0`], [`Ick`] | yes | serial | two triangular solves |
+//! | [`ParIc`], [`ParIct`] | yes | parallel | two triangular solves |
 //! | [`Ilu0`], [`Iluk`], [`Ilut`] | no | serial | two triangular solves |
-//! | [`ParIlu`] | no | parallel | two triangular solves |
+//! | [`ParIlu`], [`ParIlut`] | no | parallel | two triangular solves |
 //! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
 //! | [`Fsai`] | yes | parallel | two sparse products |
 //! | [`Polynomial`] | yes | products | products with the matrix |
@@ -44,6 +45,7 @@ mod fixed_point;
 mod fsai;
 mod hybrid_gs;
 mod ic0;
+mod ick;
 mod ilu0;
 mod iluk;
 mod ilut;
@@ -53,10 +55,14 @@ mod jacobi;
 mod l1_jacobi;
 mod multicolour;
 mod order;
+mod par_ic;
+mod par_ict;
 mod par_ilu;
+mod par_ilut;
 mod pattern;
 mod polynomial;
 mod preprocessing;
+mod select;
 mod sor;
 mod ssor;
 mod sweeps;
@@ -73,6 +79,7 @@ pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial};
 pub use fsai::{Fsai, FsaiSetup};
 pub use hybrid_gs::HybridGs;
 pub use ic0::Ic0;
+pub use ick::Ick;
 pub use ilu0::Ilu0;
 pub use iluk::Iluk;
 pub use ilut::Ilut;
@@ -82,7 +89,10 @@ pub use jacobi::Jacobi;
 pub use l1_jacobi::L1Jacobi;
 pub use multicolour::MulticolourGs;
 use num_traits::Zero;
+pub use par_ic::ParIc;
+pub use par_ict::ParIct;
 pub use par_ilu::ParIlu;
+pub use par_ilut::ParIlut;
 pub use polynomial::Polynomial;
 pub use preprocessing::{Equilibration, MatchingKind, Preprocessed, Preprocessing, Reorder};
 pub use sor::Sor;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use num_traits::{One, Zero};
+use num_traits::One;
 
 use super::ilu0::factorise;
 use super::triangular::Factors;
@@ -11,10 +11,13 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::PARILU;
 use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Pattern, fill_rows};
+use crate::matrix::{Csr, balance, fill_rows_with};
 use crate::operations::{on_host, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Real, Scalar};
+
+/// A column in which a row has no entry.
+const NOWHERE: usize = usize::MAX;
 
 /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
 /// (Chow and Patel 2015).
@@ -80,7 +83,8 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
         nonzero_diagonal(&entries, "parilu")?;
         let diagonal = diagonal_places(&entries, "parilu")?;
         on_host(entries.executor(), PARILU);
-        let values = fixed_point(&entries, &diagonal, self.sweeps).unwrap_or_else(|| {
+        let start = entries.values().iter().map(|value| value.load()).collect();
+        let values = fixed_point(&entries, &diagonal, start, self.sweeps).unwrap_or_else(|| {
             remark("parilu: the sweeps diverge; the factors are those of ilu0".to_owned());
             factorise(&entries, &diagonal)
         });
@@ -88,26 +92,16 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
     }
 }
 
-/// Both factors on the pattern of `a` after `sweeps` sweeps; none where one of them enlarges the residual.
-fn fixed_point<T: Scalar>(a: &Csr<T>, diagonal: &[usize], sweeps: usize) -> Option<Vec<T::Arith>> {
-    let columns = Columns::new(a.pattern());
-    let mut values: Vec<T::Arith> = a.values().iter().map(|value| value.load()).collect();
-    let mut next = vec![T::Arith::zero(); values.len()];
-    // What is smaller is rounding, which may grow.
-    let exact = 64.0 * rounding(T::KIND) * distance(a, diagonal, &values, &next);
-    let mut least = f64::INFINITY;
-    // What a sweep changes is the residual of what it starts from: one more is made to see that of the last.
-    for done in 0..=sweeps {
-        sweep(a, &columns, diagonal, &values, &mut next);
-        let residual = distance(a, diagonal, &values, &next);
-        if !(residual < least || residual <= exact) {
-            return None;
-        }
-        if done < sweeps {
-            std::mem::swap(&mut values, &mut next);
-        }
-        least = residual;
-    }
+/// Both factors on the pattern of `a` after `sweeps` sweeps from `start`; none where one of them enlarges the residual.
+pub(super) fn fixed_point<T: Scalar>(
+    a: &Csr<T>,
+    diagonal: &[usize],
+    start: Vec<T::Arith>,
+    sweeps: usize,
+) -> Option<Vec<T::Arith>> {
+    let sweep = |old: &[T::Arith], new: &mut [T::Arith]| sweep(a, diagonal, old, new);
+    let distance = |x: &[T::Arith], y: &[T::Arith]| distance(a, diagonal, x, y);
+    let mut values = guarded(start, sweeps, rounding(T::KIND), sweep, distance)?;
     for row in 0..diagonal.len() {
         for place in a.pattern().range(row).start..diagonal[row] {
             let pivot = values[diagonal[a.columns()[place] as usize]];
@@ -117,28 +111,75 @@ fn fixed_point<T: Scalar>(a: &Csr<T>, diagonal: &[usize], sweeps: usize) -> Opti
     Some(values)
 }
 
+/// `sweeps` sweeps from `values`; none where one of them enlarges the residual. What is not larger than rounding may grow.
+pub(super) fn guarded<A: Field>(
+    mut values: Vec<A>,
+    sweeps: usize,
+    rounding: f64,
+    sweep: impl Fn(&[A], &mut [A]),
+    distance: impl Fn(&[A], &[A]) -> f64,
+) -> Option<Vec<A>> {
+    let mut next = vec![A::zero(); values.len()];
+    let exact = 64.0 * rounding * distance(&values, &next);
+    let mut least = f64::INFINITY;
+    // What a sweep changes is the residual of what it starts from: one more is made to see that of the last.
+    for done in 0..=sweeps {
+        sweep(&values, &mut next);
+        let residual = distance(&values, &next);
+        if !(residual < least || residual <= exact) {
+            return None;
+        }
+        if done < sweeps {
+            std::mem::swap(&mut values, &mut next);
+        }
+        least = residual;
+    }
+    Some(values)
+}
+
 /// One sweep, from `old` to `new`.
-fn sweep<T: Scalar>(
+pub(super) fn sweep<T: Scalar>(
     a: &Csr<T>,
-    columns: &Columns,
     diagonal: &[usize],
     old: &[T::Arith],
     new: &mut [T::Arith],
 ) {
-    let pattern = a.pattern();
+    let (pattern, columns) = (a.pattern(), a.columns());
     let invert = |&place: &usize| T::Arith::one() / old[place];
     let inverse: Vec<T::Arith> = diagonal.iter().map(invert).collect();
-    fill_rows(a.executor(), a.offsets(), new, |row, new| {
-        for (place, value) in pattern.range(row).zip(new) {
-            let column = a.columns()[place] as usize;
-            let product = columns.product(pattern, (row, column), old, &inverse);
-            *value = a.values()[place].load() - product;
+    // Where the current row has its entry of each column.
+    let places = || vec![NOWHERE; diagonal.len()];
+    let of_row = |places: &mut Vec<usize>, row: usize, new: &mut [T::Arith]| {
+        let own = pattern.range(row);
+        for (at, place) in own.clone().enumerate() {
+            places[columns[place] as usize] = at;
+            new[at] = a.values()[place].load();
         }
-    });
+        for left in own.start..diagonal[row] {
+            let above = columns[left] as usize;
+            let factor = old[left] * inverse[above];
+            for other in diagonal[above] + 1..pattern.range(above).end {
+                let at = places[columns[other] as usize];
+                if at != NOWHERE {
+                    new[at] -= factor * old[other];
+                }
+            }
+        }
+        own.for_each(|place| places[columns[place] as usize] = NOWHERE);
+        Ok(())
+    };
+    let bounds = balance(diagonal.len(), |row| a.offsets()[row] + row);
+    fill_rows_with(a.executor(), a.offsets(), &bounds, new, places, of_row)
+        .expect("work that cannot fail");
 }
 
 /// The norm of a difference of values on the pattern of `a`, which is scaled to a unit diagonal for that.
-fn distance<T: Scalar>(a: &Csr<T>, diagonal: &[usize], x: &[T::Arith], y: &[T::Arith]) -> f64 {
+pub(super) fn distance<T: Scalar>(
+    a: &Csr<T>,
+    diagonal: &[usize],
+    x: &[T::Arith],
+    y: &[T::Arith],
+) -> f64 {
     let size = |&place: &usize| a.values()[place].load().modulus_squared().to_f64().sqrt();
     let scale: Vec<f64> = diagonal.iter().map(size).collect();
     let mut sum = 0.0;
@@ -149,60 +190,6 @@ fn distance<T: Scalar>(a: &Csr<T>, diagonal: &[usize], x: &[T::Arith], y: &[T::A
         }
     }
     sum.sqrt()
-}
-
-/// The entries of a pattern, column by column.
-struct Columns {
-    offsets: Vec<usize>,
-    /// Row of an entry and its place in the pattern.
-    entries: Vec<(u32, usize)>,
-}
-
-impl Columns {
-    fn new(pattern: &Pattern) -> Self {
-        let size = pattern.size();
-        let mut offsets = vec![0; size.cols + 1];
-        for &column in pattern.columns() {
-            offsets[column as usize + 1] += 1;
-        }
-        for column in 0..size.cols {
-            offsets[column + 1] += offsets[column];
-        }
-        let mut next = offsets.clone();
-        let mut entries = vec![(0, 0); pattern.nonzeros()];
-        for row in 0..size.rows {
-            for place in pattern.range(row) {
-                let slot = &mut next[pattern.columns()[place] as usize];
-                entries[*slot] = (row as u32, place);
-                *slot += 1;
-            }
-        }
-        Self { offsets, entries }
-    }
-
-    /// The sum over `k < min(row, column)` of `f_(row, k) f_(k, column) / f_(k, k)`.
-    fn product<A: Field>(
-        &self,
-        pattern: &Pattern,
-        (row, column): (usize, usize),
-        f: &[A],
-        inverse: &[A],
-    ) -> A {
-        let limit = row.min(column) as u32;
-        let of_row = pattern
-            .range(row)
-            .map(|place| (pattern.columns()[place], place));
-        let mut of_row = of_row.take_while(|entry| entry.0 < limit).peekable();
-        let of_column = &self.entries[self.offsets[column]..self.offsets[column + 1]];
-        let mut sum = A::zero();
-        for &(k, above) in of_column.iter().take_while(|entry| entry.0 < limit) {
-            while of_row.next_if(|left| left.0 < k).is_some() {}
-            if let Some((_, left)) = of_row.next_if(|left| left.0 == k) {
-                sum += f[left] * inverse[k as usize] * f[above];
-            }
-        }
-        sum
-    }
 }
 
 #[cfg(test)]
@@ -218,7 +205,7 @@ mod tests {
     fn distance(a: &Csr<f64>, sweeps: usize) -> f64 {
         let diagonal = diagonal_places(a, "test").unwrap();
         let exact = factorise(a, &diagonal);
-        let values = fixed_point(a, &diagonal, sweeps).unwrap();
+        let values = fixed_point(a, &diagonal, a.values().to_vec(), sweeps).unwrap();
         let differences = values.iter().zip(exact).map(|(v, e)| (v - e).abs());
         differences.fold(0.0, f64::max)
     }
@@ -269,7 +256,13 @@ mod tests {
     fn threads_do_not_change_a_bit() {
         let factors = |executor: &Executor| {
             let a = red_black::<f64>(executor, 60);
-            fixed_point(&a, &diagonal_places(&a, "test").unwrap(), 3).unwrap()
+            fixed_point(
+                &a,
+                &diagonal_places(&a, "test").unwrap(),
+                a.values().to_vec(),
+                3,
+            )
+            .unwrap()
         };
         let expected = factors(&Executor::reference());
         let cpu = Executor::cpu_with_threads(3).unwrap();

@@ -12,8 +12,8 @@ use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{
-    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
-    MulticolourGs, ParIlu, Polynomial, Sor, Ssor,
+    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
+    MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
 };
 use crate::registration::PreconditionerComponent;
 use crate::registration::{Component, Need, Registration, Symmetry};
@@ -235,7 +235,11 @@ components! {
         Ilu0(Ilu0) = Ilu0::REGISTRATION;
         Iluk(Iluk) = Iluk::REGISTRATION;
         Ilut(Ilut) = Ilut::REGISTRATION;
+        Ick(Ick) = Ick::REGISTRATION;
         ParIlu(ParIlu) = ParIlu::REGISTRATION;
+        ParIlut(ParIlut) = ParIlut::REGISTRATION;
+        ParIc(ParIc) = ParIc::REGISTRATION;
+        ParIct(ParIct) = ParIct::REGISTRATION;
         Isai(Isai) = Isai::REGISTRATION;
         Fsai(Fsai) = Fsai::REGISTRATION;
         Polynomial(Polynomial) = Polynomial::REGISTRATION;

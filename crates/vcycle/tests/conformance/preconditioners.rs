@@ -6,7 +6,7 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{Factory, LinOp, Transpose};
 use vcycle::precond::{
     BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi, MulticolourGs,
-    ParIlu, Sor, Ssor,
+    ParIct, ParIlu, ParIlut, Sor, Ssor,
 };
 use vcycle::scalar::{Field, Mixes, c64};
 use vcycle::vector::Vector;
@@ -29,6 +29,8 @@ fn factories<T: Mixes<T, T>>() -> Vec<Arc<dyn Factory<T>>> {
         Arc::new(Iluk::default()),
         Arc::new(Ilut::default()),
         Arc::new(ParIlu::default()),
+        Arc::new(ParIlut::default()),
+        Arc::new(ParIct::default()),
         Arc::new(Isai::default()),
         Arc::new(Fsai::default()),
     ]
