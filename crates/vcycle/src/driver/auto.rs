@@ -73,6 +73,15 @@ impl Attempt {
         matches!(self.solver, SolverConfig::Direct(_))
     }
 
+    /// Makes it the choice of a configuration.
+    pub(super) fn configure(&self, config: &mut Config) {
+        config.solver = self.solver.clone();
+        config.preconditioner = self.preconditioner.clone();
+        config.equilibrate = Some(self.preprocessing.equilibrate);
+        config.matching = Some(self.preprocessing.matching);
+        config.reorder = Some(self.preprocessing.reorder);
+    }
+
     /// How much of a factorisation it is: nothing, incomplete with much fill, or complete.
     pub(super) fn strength(&self) -> u8 {
         match self.preconditioner {

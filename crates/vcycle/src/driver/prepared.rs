@@ -229,8 +229,7 @@ impl<T: Wide> Prepared<T> {
         while let Some(tried) = place {
             let attempt = &self.ready.chain.attempts[tried];
             let mut config = self.asked.clone();
-            config.solver = attempt.solver.clone();
-            config.preconditioner = attempt.preconditioner.clone();
+            attempt.configure(&mut config);
             config.stop = stop.clone();
             let limit = self.ready.chain.stop(tried, &stop.stop()?).iterations;
             config.stop.max_iterations = limit;

@@ -190,11 +190,10 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
     /// The configuration with every `auto` decided.
     fn decided_config(&self, attempt: &Attempt, decided: Option<PreconditionerConfig>) -> Config {
         let mut config = self.config.clone();
-        config.solver = attempt.solver.clone();
-        config.preconditioner = decided.unwrap_or_else(|| attempt.preconditioner.clone());
-        config.equilibrate = Some(attempt.preprocessing.equilibrate);
-        config.matching = Some(attempt.preprocessing.matching);
-        config.reorder = Some(attempt.preprocessing.reorder);
+        attempt.configure(&mut config);
+        if let Some(decided) = decided {
+            config.preconditioner = decided;
+        }
         config.precision = Some(config.precision.unwrap_or_default());
         config.format = format_of(self.matrix.arrangement);
         config.run = RunConfig::of(self.a.executor());
