@@ -34,7 +34,7 @@ pub struct Workspace {
     watchful: bool,
 }
 
-/// Scratch is interchangeable when type and shape are the same. One solve uses one executor.
+/// Scratch is interchangeable when type, shape and executor are the same.
 type Key = (TypeId, usize, usize);
 
 /// What a [`Workspace`] can lend.
@@ -138,9 +138,7 @@ impl Workspace {
         cols: usize,
     ) -> Result<Scratch<'_, P>> {
         let key = (TypeId::of::<P>(), rows, cols);
-        let fitting = |item: &P| item.executor().shares_memory_with(executor);
-        let item = self.reuse(key).and_then(|item| item.downcast().ok());
-        let item = match item.filter(|item| fitting(item)) {
+        let item = match self.reuse::<P>(key, executor) {
             Some(item) => item,
             None => Box::new(P::allocate(executor, rows, cols)?),
         };
@@ -151,8 +149,16 @@ impl Workspace {
         })
     }
 
-    fn reuse(&self, key: Key) -> Option<Box<dyn Any>> {
-        self.pool.borrow_mut().get_mut(&key)?.pop()
+    /// Scratch of a shape that lives on an executor: ranks of a team have several.
+    fn reuse<P: Pooled>(&self, key: Key, executor: &Executor) -> Option<Box<P>> {
+        let mut pool = self.pool.borrow_mut();
+        let items = pool.get_mut(&key)?;
+        let fits = |item: &Box<dyn Any>| {
+            let item = item.downcast_ref::<P>();
+            item.is_some_and(|item| item.executor().shares_memory_with(executor))
+        };
+        let place = items.iter().rposition(fits)?;
+        items.swap_remove(place).downcast().ok()
     }
 
     fn put_back(&self, key: Key, item: Box<dyn Any>) {

@@ -21,8 +21,8 @@ mod tests;
 pub use bsr::Bsr;
 pub use coo::Coo;
 pub use csr::{
-    Accumulator, Rows, RowsOf, ShortRow, balance, build, check_product, cut_rows, fill_rows,
-    fill_rows_with, ranges, zeroed,
+    Accumulator, Rows, RowsOf, ShortRow, are_jumps, balance, build, check_product, cut_rows,
+    fill_rows, fill_rows_with, ranges, zeroed,
 };
 pub use csr::{
     Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching, Nodes,
@@ -30,7 +30,9 @@ pub use csr::{
     reverse_cuthill_mckee,
 };
 pub use dense::Dense;
-pub use distributed::{Distributed, Halo, LocalNumbers, Overlap, Partition, galerkin_shared};
+pub use distributed::{
+    Distributed, Gathered, Halo, LocalNumbers, Overlap, Partition, galerkin_shared,
+};
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};
 pub use hybrid::{Hybrid, HybridSplit};

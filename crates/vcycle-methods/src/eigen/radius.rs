@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::linop::{LinOp, Sweep};
+use crate::linop::{LinOp, Sweep, rows_here};
 use crate::matrix::{Csr, zeroed};
 use crate::operations;
 use crate::scalar::{Field, Mixes, Real, Scalar};
@@ -55,10 +55,19 @@ pub(crate) fn radius_by(
     Ok(estimate(power_method(STEPS)?, bound))
 }
 
-/// The radius for what the power method has found.
+/// The radius for what the power method has found. It is rounded: then it is the same wherever norms are summed up in
+/// another order, on devices and over ranks.
 fn estimate(norm: f64, bound: f64) -> f64 {
-    let found = SAFETY * norm;
+    let found = rounded(SAFETY * norm);
     if found > 0.0 { found.min(bound) } else { bound }
+}
+
+/// To as many bits as an estimate is worth.
+fn rounded(value: f64) -> f64 {
+    const KEPT: u32 = 16;
+    let dropped = f64::MANTISSA_DIGITS - KEPT;
+    let half = 1_u64 << (dropped - 1);
+    f64::from_bits(value.to_bits().wrapping_add(half) >> dropped << dropped)
 }
 
 /// An estimate from below of the spectral radius of `M A` for any operator `M`, a few percent too low
@@ -105,11 +114,12 @@ fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
     if let Some(made) = operations::interpolate::scattered(like.executor(), like.rows())? {
         return Ok(made);
     }
+    let first = first_row(like)?;
     let mut values = zeroed::<T>(like.executor(), like.rows())?;
     let bytes = size_of_val(&values[..]);
     let pieces = values.chunks_mut(PIECE).enumerate().collect();
     let fill = |(piece, values): (usize, &mut [T])| {
-        for (row, value) in (piece * PIECE..).zip(values) {
+        for (row, value) in (first + piece * PIECE..).zip(values) {
             *value = T::store(T::Arith::from_f64(scattered(row)));
         }
     };
@@ -117,11 +127,37 @@ fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
     Vector::from_rows(like.executor(), 1, values)
 }
 
+/// The number of the first row that this rank has of a vector.
+fn first_row<T: Scalar>(v: &Vector<T>) -> Result<usize> {
+    let Some(team) = v.executor().team() else {
+        return Ok(0);
+    };
+    let before = &team.all_numbers(v.rows() as u64)?[..team.rank()];
+    Ok(before.iter().sum::<u64>() as usize)
+}
+
+/// [`row_sum_bound`] of a matrix that several ranks may share.
+pub(crate) fn row_sum_bound_of<T: Scalar>(
+    a: &dyn LinOp<T>,
+    component: &'static str,
+) -> Result<f64> {
+    let (rows, first) = rows_here(a, component)?;
+    let Some(team) = a.executor().team() else {
+        return row_sum_bound(&rows);
+    };
+    team.largest(row_sums(&rows, first))
+}
+
 /// The largest absolute row sum of `D^-1 A` with the diagonal `D`, which bounds its spectral radius.
 pub(crate) fn row_sum_bound<T: Scalar>(a: &Csr<T>) -> Result<f64> {
     if let Some(found) = operations::entries::extremes(a)? {
         return Ok(found.row_sum);
     }
+    Ok(row_sums(a, 0))
+}
+
+/// The same for rows of which the first has its diagonal entry in column `first`.
+fn row_sums<T: Scalar>(a: &Csr<T>, first: usize) -> f64 {
     let arrays = a.at_hand();
     let bound_of = |row: usize| {
         let (columns, values) = arrays.row(row);
@@ -129,13 +165,13 @@ pub(crate) fn row_sum_bound<T: Scalar>(a: &Csr<T>) -> Result<f64> {
         for (&column, value) in columns.iter().zip(values) {
             let modulus = value.load().modulus().to_f64();
             sum += modulus;
-            let own = column as usize == row;
+            let own = column as usize == first + row;
             diagonal = if own { modulus } else { diagonal };
         }
         sum / diagonal
     };
     let parts = a.map_pieces(|rows| rows.map(bound_of).fold(0.0, f64::max));
-    Ok(parts.into_iter().fold(0.0, f64::max))
+    parts.into_iter().fold(0.0, f64::max)
 }
 
 #[cfg(test)]

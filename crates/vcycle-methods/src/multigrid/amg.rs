@@ -115,6 +115,9 @@ pub struct Amg {
     /// Levels of fewer rows than this are set up by the host where cycles run on a device: there is
     /// too little to do for it.
     pub host_rows: usize,
+    /// Levels of at most this many rows are gathered on one rank where several share a matrix: their messages would
+    /// take longer than their work.
+    pub gather_rows: usize,
     /// Of the random numbers that coarsenings break ties with.
     pub seed: u64,
 }
@@ -150,6 +153,7 @@ impl Default for Amg {
             max_levels: 25,
             coarsest_rows: 200,
             host_rows: 512,
+            gather_rows: 2000,
             seed: 1,
         }
     }
@@ -159,8 +163,8 @@ impl Default for Amg {
 pub(super) struct Known {
     /// Whether the matrix is symmetric with a positive diagonal.
     pub definite: bool,
-    /// Whether it is on a device.
-    pub on_device: bool,
+    /// Whether it is on a device or shared by ranks: groups are made by rounds there.
+    pub in_rounds: bool,
     /// Whether its coefficients jump; not asked on the host.
     pub jumps: bool,
 }
@@ -171,7 +175,7 @@ impl Amg {
     pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
         let known = |facts: Facts| Known {
             definite: facts.symmetric && facts.positive_diagonal(),
-            on_device: facts.on_device,
+            in_rounds: facts.on_device,
             jumps: facts.jumps,
         };
         let decided = self.decided_by(|| Ok(known(facts())));
@@ -262,7 +266,7 @@ impl Amg {
     fn decide(&mut self, known: &Known) {
         let &Known {
             definite,
-            on_device,
+            in_rounds,
             jumps,
         } = known;
         if self.coarsening == Coarsening::Auto {
@@ -272,7 +276,7 @@ impl Amg {
             );
             self.coarsening = match definite && grouped {
                 true if jumps && self.interpolation == Interpolation::Auto => Coarsening::Pmis,
-                true if on_device => Coarsening::Mis2,
+                true if in_rounds => Coarsening::Mis2,
                 true => Coarsening::Greedy,
                 false => Coarsening::Pmis,
             };

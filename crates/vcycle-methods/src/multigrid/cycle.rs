@@ -74,7 +74,7 @@ text::named!(Cycle, "cycle");
 #[derive(Clone, Debug)]
 pub(crate) struct Cycles<T: Scalar> {
     /// The level's matrix; none on the coarsest level, where a second visit has nothing to gain.
-    a: Option<Arc<dyn LinOp<T>>>,
+    pub(super) a: Option<Arc<dyn LinOp<T>>>,
     /// The cycle of the shape asked for.
     pub shaped: Arc<dyn LinOp<T>>,
     /// The V-cycle, which F-cycles need too.
@@ -155,7 +155,7 @@ impl<T: Scalar> Cycles<T> {
     ///
     /// # Errors
     /// When sizes do not fit.
-    fn visited(&self, cycle: Cycle) -> Result<Arc<dyn LinOp<T>>> {
+    pub(super) fn visited(&self, cycle: Cycle) -> Result<Arc<dyn LinOp<T>>> {
         let shaped = Arc::clone(&self.shaped);
         let Some(a) = &self.a else {
             return Ok(shaped);

@@ -14,14 +14,15 @@ use super::for_level;
 use super::near_nullspace::NearNullspace;
 use super::precision::of_transfer;
 use super::report::{LevelFacts, Report};
-use super::scaling::{Normalised, scale_levels};
+use super::scaling::{Factors, Normalised, scale_levels};
+use super::shared::{SharedLevel, SharedLevels, is_shared, set_up};
 use super::steps::{analysed, coarsen};
 use super::stored::Overflows;
 use super::working::{Matrices, Plan, Working};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Factory, Footprint, LinOp, Size, Transpose};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Distributed};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Scalar, bf16, f16};
 use crate::vector::Vector;
@@ -61,15 +62,42 @@ impl<T: Scalar> Hierarchy<T> {
         let _stage = ws.stage("amg set-up", 0);
         amg.check(near_nullspace)?;
         let clock = Clock::new(ws, a.executor());
+        if is_shared(a.as_ref()) {
+            return Self::of_ranks(amg, a, near_nullspace, clock);
+        }
         let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
-        let stalled = coarsen(&amg, &mut levels, unknowns, &clock, None)?;
+        let stalled = coarsen(&amg, 0, &mut levels, unknowns, &clock, None)?;
         Self::of_levels(amg, a, levels, stalled, clock)
+    }
+
+    /// Of a matrix that ranks share.
+    fn of_ranks(
+        amg: &Amg,
+        a: &Arc<dyn LinOp<T>>,
+        near_nullspace: &NearNullspace,
+        clock: Clock<'_>,
+    ) -> Result<Self> {
+        let made = set_up(amg, a, near_nullspace, &clock)?;
+        let (levels, stalled) = (made.levels, made.stalled);
+        Self::of_all_levels(made.amg, a, Some(made.shared), levels, stalled, clock)
     }
 
     /// Makes smoothers and the coarsest solver for matrices that are there.
     pub(super) fn of_levels(
         amg: Amg,
         a: &Arc<dyn LinOp<T>>,
+        levels: Vec<Matrices>,
+        stalled: Option<String>,
+        clock: Clock<'_>,
+    ) -> Result<Self> {
+        Self::of_all_levels(amg, a, None, levels, stalled, clock)
+    }
+
+    /// The same where levels above these may be shared by ranks.
+    fn of_all_levels(
+        amg: Amg,
+        a: &Arc<dyn LinOp<T>>,
+        shared: Option<SharedLevels>,
         mut levels: Vec<Matrices>,
         stalled: Option<String>,
         clock: Clock<'_>,
@@ -78,35 +106,47 @@ impl<T: Scalar> Hierarchy<T> {
         if const { T::KIND.is_complex() } {
             return Err(no_complex());
         }
-        let rows = levels.iter().map(|level| level.a.size().rows);
-        let precisions = for_level::precisions(&amg, rows, unit_of(T::KIND)?)?;
+        let rows = all_rows(shared.as_ref(), &levels);
+        let precisions = for_level::precisions(&amg, rows.iter().copied(), unit_of(T::KIND)?)?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
-            amg.has_one_way_sweeps() && levels[0].a.symmetric_and_positive()?[0]
+            let alone = levels.first().filter(|_| shared.is_none());
+            match alone {
+                Some(finest) if amg.has_one_way_sweeps() => finest.a.symmetric_and_positive()?[0],
+                _ => false,
+            }
         };
-        let smoothings = levels.iter().enumerate();
+        let smoothings = rows.iter().enumerate();
         let ready = smoothings
-            .map(|(number, level)| amg.smoothing(number, level.a.size().rows))
+            .map(|(number, &rows)| amg.smoothing(number, rows))
             .all(|smoothing| smoothing.multiplies_alone());
-        let mut report = report(&amg, &levels, &precisions, stalled);
-        let factors = scale_levels(amg.scaling, &mut levels, &precisions)?;
+        let mut report = report(&amg, shared.as_ref(), &levels, &precisions, stalled);
+        let factors = match &shared {
+            None => scale_levels(amg.scaling, &mut levels, &precisions)?,
+            Some(_) => Factors::none(rows.len()),
+        };
         for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
             level.scaled = diagonal.is_some();
         }
+        let executor = match &shared {
+            None => a.executor().clone(),
+            Some(_) => a.executor().alone(),
+        };
         let mut plan = Plan {
             amg: &amg,
             given: a,
-            executor: a.executor(),
+            executor: &executor,
             symmetric,
             precisions,
+            shared,
             levels,
             factors,
             overflows: Overflows::default(),
             ws: clock.ws,
             clock: &clock,
         };
-        let shared = T::KIND == Kind::F64 && plan.precisions[0].is_double();
-        let own = if shared { a.footprint().held } else { 0 };
+        let is_own = T::KIND == Kind::F64 && plan.precisions[0].is_double();
+        let own = if is_own { a.footprint().held } else { 0 };
         let made = outermost(&mut plan);
         plan.overflows.check()?;
         let [cycle, full] = made?;
@@ -221,19 +261,52 @@ fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>) -> Result<()> {
     cycle.executor().synchronize()
 }
 
+/// The rows of all levels. Those that another rank has gathered count as one.
+fn all_rows(shared: Option<&SharedLevels>, levels: &[Matrices]) -> Vec<usize> {
+    let above = shared.iter().flat_map(|shared| &shared.levels);
+    let mut rows: Vec<usize> = above.map(SharedLevel::rows).collect();
+    rows.extend(levels.iter().map(|level| level.a.size().rows));
+    let elsewhere = shared.filter(|shared| !shared.leads);
+    rows.extend(elsewhere.map(|shared| shared.gathered.total() as usize));
+    rows
+}
+
 fn report(
     amg: &Amg,
+    shared: Option<&SharedLevels>,
     levels: &[Matrices],
     precisions: &[Precision],
     stalled: Option<String>,
 ) -> Report {
-    let last = levels.last().expect("there is a finest level");
-    let coarsest = amg.for_level(levels.len() - 1, last.a.size().rows).coarsest;
-    let coarsest = coarsest.of(&last.a).name();
-    let facts = |(number, level): (usize, &Matrices)| {
+    let above = shared.map_or(0, |shared| shared.levels.len());
+    let coarsest = levels.last().map_or("gathered", |last| {
+        let number = above + levels.len() - 1;
+        let coarsest = amg.for_level(number, last.a.size().rows).coarsest;
+        coarsest.of(&last.a).name()
+    });
+    let transfer_unit = |number: usize| {
         let precision = precisions[number];
-        let next = *precisions.get(number + 1).unwrap_or(&precision);
-        let transfer_unit = of_transfer(precision, next);
+        of_transfer(precision, *precisions.get(number + 1).unwrap_or(&precision))
+    };
+    let of_shared = |(number, level): (usize, &SharedLevel)| {
+        let (precision, unit) = (precisions[number], transfer_unit(number));
+        let stored = |matrix: &Distributed<f64>, unit| stored_bytes(matrix.local(), unit);
+        LevelFacts {
+            rows: level.rows(),
+            nonzeros: level.nonzeros[0] as usize,
+            transfer_nonzeros: level.nonzeros[1] as usize,
+            precision,
+            smoother: amg.smoothing(number, level.rows()).to_string(),
+            scaled: false,
+            bytes: stored(&level.a, precision.matrix)
+                + stored(&level.prolongation, unit)
+                + stored(&level.restriction, unit),
+            setup: Vec::new(),
+        }
+    };
+    let facts = |(place, level): (usize, &Matrices)| {
+        let number = above + place;
+        let (precision, unit) = (precisions[number], transfer_unit(number));
         let ways = level.transfer.as_ref();
         LevelFacts {
             rows: level.a.size().rows,
@@ -247,14 +320,15 @@ fn report(
             scaled: false,
             bytes: stored_bytes(&level.a, precision.matrix)
                 + ways.map_or(0, |ways| {
-                    stored_bytes(&ways.prolongation, transfer_unit)
-                        + stored_bytes(&ways.restriction, transfer_unit)
+                    stored_bytes(&ways.prolongation, unit) + stored_bytes(&ways.restriction, unit)
                 }),
             setup: Vec::new(),
         }
     };
+    let shared = shared.iter().flat_map(|shared| shared.levels.iter());
+    let shared = shared.enumerate().map(of_shared);
     Report {
-        levels: levels.iter().enumerate().map(facts).collect(),
+        levels: shared.chain(levels.iter().enumerate().map(facts)).collect(),
         coarsest,
         stalled,
         notes: Vec::new(),

@@ -79,7 +79,7 @@ impl Amg {
         let clock = Clock::new(ws, a.executor());
         let (amg, mut levels, unknowns) = analysed(self, a, &near, &clock)?;
         let mut records = Vec::new();
-        coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
+        coarsen(&amg, 0, &mut levels, unknowns, &clock, Some(&mut records))?;
         let finest = amg.for_level(0, levels[0].a.size().rows);
         Ok(CoarseMaps {
             grouped: finest.coarsening.aggregates(),

@@ -35,6 +35,7 @@ mod report;
 mod restriction;
 mod reuse;
 mod scaling;
+mod shared;
 mod smooth;
 #[cfg(test)]
 mod stage_tests;

@@ -124,7 +124,7 @@ fn set_up<T: Scalar>(
     let clock = Clock::new(ws, a.executor());
     let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
     let mut records = Vec::new();
-    let stalled = coarsen(&amg, &mut levels, unknowns, &clock, Some(&mut records))?;
+    let stalled = coarsen(&amg, 0, &mut levels, unknowns, &clock, Some(&mut records))?;
     let setup = Setup {
         amg: amg.clone(),
         pattern: Arc::clone(levels[0].a.pattern()),
@@ -244,9 +244,14 @@ impl Setup {
         };
         let mut levels = self.renewed(finest, clock)?;
         let stalled = match self.steps.last() {
-            Some(last) if self.anew => {
-                coarsen(&self.amg, &mut levels, last.unknowns.clone(), clock, None)?
-            }
+            Some(last) if self.anew => coarsen(
+                &self.amg,
+                0,
+                &mut levels,
+                last.unknowns.clone(),
+                clock,
+                None,
+            )?,
             _ => self.stalled.clone(),
         };
         Ok((levels, stalled))

@@ -116,6 +116,16 @@ pub(super) struct Factors {
     pub gains: Vec<f64>,
 }
 
+impl Factors {
+    /// Those of so many levels that stay as they are.
+    pub fn none(levels: usize) -> Self {
+        Self {
+            diagonals: vec![None; levels],
+            gains: vec![1.0; levels],
+        }
+    }
+}
+
 /// Scales what has to be scaled.
 pub(super) fn scale_levels(
     scaling: LevelScaling,

@@ -13,6 +13,7 @@ use super::restriction::Restriction;
 use super::strength::Strength;
 use super::systems::{Unknowns, View};
 use crate::error::{ConfigError, Error, Result};
+use crate::executor::Executor;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern};
 
@@ -79,11 +80,23 @@ impl Coarsened {
         Ok(Self::Fitted(chosen, p, radius))
     }
 
+    /// [`prolongation_by`](Self::prolongation_by) of a matrix that is here as a whole.
+    pub fn prolongation(
+        self,
+        interpolation: Interpolation,
+        view: View<'_>,
+        amg: &Amg,
+        unknowns: &mut Unknowns,
+    ) -> Result<(Csr<f64>, Size, Option<f64>)> {
+        self.prolongation_by(&Here, interpolation, view, amg, unknowns)
+    }
+
     /// The prolongation, the size of its blocks, and the spectral radius of the level's matrix over
     /// its diagonal if that was asked for; what is known of the unknowns of this level becomes that
     /// of the next.
-    pub fn prolongation(
+    pub fn prolongation_by(
         self,
+        by: &dyn GroupInterpolation,
         interpolation: Interpolation,
         view: View<'_>,
         amg: &Amg,
@@ -111,7 +124,8 @@ impl Coarsened {
                 let by_entries = !matches!(amg.strength, Strength::Affinity(_));
                 let filter = (weak && node == 1 && by_entries).then_some(strength);
                 let modes = &mut unknowns.modes;
-                let (p, radius) = aggregated(interpolation, a, groups, (block, filter), modes)?;
+                let way = (by, interpolation);
+                let (p, radius) = aggregated(way, a, groups, (block, filter), modes)?;
                 (lowered(a, p, unknowns, amg.energy_steps)?, radius)
             }
             ref chosen => {
@@ -191,16 +205,64 @@ fn lowered(a: &Csr<f64>, p: Csr<f64>, unknowns: &Unknowns, steps: usize) -> Resu
     interpolate::energy_minimised(a, &p, &vectors, |_| false, steps)
 }
 
+/// How a prolongation is made of groups, some of whose members may be those of other ranks.
+pub(super) trait GroupInterpolation {
+    /// The tentative prolongation, and the vectors of the next level.
+    fn tentative(
+        &self,
+        groups: &Aggregates,
+        vectors: &[Vec<f64>],
+        node: usize,
+        executor: &Executor,
+    ) -> Result<(Csr<f64>, Vec<Vec<f64>>)>;
+
+    /// The smoothed one of a tentative one, and the spectral radius that took.
+    fn smoothed(
+        &self,
+        a: &Csr<f64>,
+        tentative: &Csr<f64>,
+        omega: f64,
+        filter: Option<&Arc<Pattern>>,
+        block: Size,
+    ) -> Result<(Csr<f64>, f64)>;
+}
+
+/// Everything is here.
+struct Here;
+
+impl GroupInterpolation for Here {
+    fn tentative(
+        &self,
+        groups: &Aggregates,
+        vectors: &[Vec<f64>],
+        node: usize,
+        executor: &Executor,
+    ) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
+        interpolate::tentative(groups, vectors, node, executor)
+    }
+
+    fn smoothed(
+        &self,
+        a: &Csr<f64>,
+        tentative: &Csr<f64>,
+        omega: f64,
+        filter: Option<&Arc<Pattern>>,
+        block: Size,
+    ) -> Result<(Csr<f64>, f64)> {
+        interpolate::smoothed_by_radius(a, tentative, omega, filter, block)
+    }
+}
+
 /// The prolongation from groups of nodes and the spectral radius it needed; `modes` become those of
 /// the next level.
 fn aggregated(
-    interpolation: Interpolation,
+    (by, interpolation): (&dyn GroupInterpolation, Interpolation),
     a: &Csr<f64>,
     groups: &Aggregates,
     (block, filter): (Size, Option<&Arc<Pattern>>),
     modes: &mut Vec<Vec<f64>>,
 ) -> Result<(Csr<f64>, Option<f64>)> {
-    let (tentative, coarse) = interpolate::tentative(groups, modes, block.rows, a.executor())?;
+    let (tentative, coarse) = by.tentative(groups, modes, block.rows, a.executor())?;
     *modes = coarse;
     if !matches!(
         interpolation.method(),
@@ -208,7 +270,7 @@ fn aggregated(
     ) {
         return Ok((tentative, None));
     }
-    let (p, radius) = interpolate::smoothed_by_radius(a, &tentative, SMOOTHING, filter, block)?;
+    let (p, radius) = by.smoothed(a, &tentative, SMOOTHING, filter, block)?;
     Ok((p, Some(radius)))
 }
 

@@ -20,7 +20,7 @@ use crate::operations::entries::has_empty_rows;
 use crate::scalar::Scalar;
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
-const STALLED: f64 = 0.9;
+pub(super) const STALLED: f64 = 0.9;
 /// Members of groups by the numbering where matching stalls: those of the largest matching.
 const STALLED_GROUP: usize = 8;
 
@@ -38,7 +38,7 @@ pub(super) fn analysed<T: Scalar>(
     let amg = amg.decided_by(|| {
         Ok(Known {
             definite: a.symmetric_and_positive()? == [true; 2],
-            on_device: a.executor().is_device(),
+            in_rounds: a.executor().is_device(),
             jumps: near_nullspace.block_size() == 1 && a.has_jumps()?,
         })
     })?;
@@ -72,9 +72,11 @@ pub(super) struct Record {
     pub unknowns: Unknowns,
 }
 
-/// Adds all levels below the last one; why there are no more if that is not small then.
+/// Adds all levels below the last one; why there are no more if that is not small then. So many levels are `above` the
+/// first one.
 pub(super) fn coarsen(
     amg: &Amg,
+    above: usize,
     levels: &mut Vec<Matrices>,
     mut unknowns: Unknowns,
     clock: &Clock<'_>,
@@ -84,9 +86,9 @@ pub(super) fn coarsen(
     if amg.coarse_filter < 1.0 {
         clock.note("coarse matrices are filtered: the cycle is not symmetric".to_owned());
     }
-    while levels.len() < amg.max_levels {
-        let number = levels.len() - 1;
-        let last = &mut levels[number];
+    while above + levels.len() < amg.max_levels {
+        let place = levels.len() - 1;
+        let (number, last) = (above + place, &mut levels[place]);
         if is_small(&last.a) {
             break;
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::LinOp;
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Distributed};
 use crate::operations::entries::convert_noting;
 use crate::precision::Unit;
 use crate::scalar::{Scalar, bf16, f16};
@@ -16,6 +16,28 @@ use crate::scalar::{Scalar, bf16, f16};
 /// wider than the narrower of both.
 pub(super) trait Stores<Y: Scalar>: Scalar {
     fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<Self, Y>>>;
+
+    /// The same for a matrix of a level that ranks share.
+    fn shared(
+        matrix: &Arc<Distributed<f64>>,
+        unit: Unit,
+        level: usize,
+    ) -> Result<Arc<dyn LinOp<Self, Y>>>;
+}
+
+/// A matrix that ranks share in another type; itself if it is of that already.
+fn converted<M: Scalar>(
+    matrix: &Arc<Distributed<f64>>,
+    level: usize,
+) -> Result<Arc<Distributed<M>>> {
+    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(matrix) as _;
+    if let Ok(same) = shared.downcast() {
+        return Ok(same);
+    }
+    let narrow = matrix.convert::<M>()?;
+    narrow.team().agree(check(narrow.local(), level))?;
+    narrow.prepare();
+    Ok(Arc::new(narrow))
 }
 
 /// A matrix to be stored in another precision, and the level it is of.
@@ -125,6 +147,18 @@ macro_rules! stores {
             fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<$x, $y>>> {
                 match matrix.unit {
                     $(Unit::$unit => Ok(matrix.ready::<$m>()?),)*
+                    #[allow(unreachable_patterns)]
+                    wider => unreachable!("{} is wider than the vectors", wider.name()),
+                }
+            }
+
+            fn shared(
+                matrix: &Arc<Distributed<f64>>,
+                unit: Unit,
+                level: usize,
+            ) -> Result<Arc<dyn LinOp<$x, $y>>> {
+                match unit {
+                    $(Unit::$unit => Ok(converted::<$m>(matrix, level)?),)*
                     #[allow(unreachable_patterns)]
                     wider => unreachable!("{} is wider than the vectors", wider.name()),
                 }

@@ -1,6 +1,7 @@
 //! Several unknowns a node.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::coarsen::{Coarsening, NONE, Splitting};
@@ -12,8 +13,9 @@ use crate::error::ConfigError;
 use crate::error::Result;
 use crate::host_stages::{BLOCK_PRODUCTS, NODE_SYSTEMS, UNKNOWN_SYSTEMS};
 use crate::linop::Size;
-use crate::matrix::{Bsr, Csr, Pattern, Rows, balance, build};
+use crate::matrix::{Bsr, Csr, Distributed, Halo, Pattern, Rows, balance, build};
 use crate::operations::on_host;
+use crate::scalar::Element;
 use crate::text;
 
 /// How matrices with several unknowns a node are coarsened.
@@ -82,6 +84,49 @@ impl Unknowns {
         }
     }
 
+    /// Unknowns of a node, neighbours in the numbering; 1 where nodes were taken apart.
+    pub fn node_rows(&self) -> usize {
+        match self.components {
+            None => self.block_size,
+            Some(_) => 1,
+        }
+    }
+
+    /// The same with the unknowns of other ranks that are near.
+    pub fn near(&self, halo: &Halo) -> Result<Self> {
+        let mut near = self.clone();
+        for mode in &mut near.modes {
+            *mode = spread_over(halo, mode)?;
+        }
+        if let Some(components) = &mut near.components {
+            *components = spread_over(halo, components)?;
+        }
+        Ok(near)
+    }
+
+    /// Those of all ranks that share a matrix, on rank 0.
+    pub fn gathered(&self, a: &Distributed<f64>) -> Result<Self> {
+        let mut all = self.clone();
+        for mode in &mut all.modes {
+            *mode = a.gathered_values(mode)?;
+        }
+        if let Some(components) = &mut all.components {
+            *components = a.gathered_values(components)?;
+        }
+        Ok(all)
+    }
+
+    /// What is known of own unknowns, among the numbers of all that are near. Vectors are those of own ones already
+    /// where unknowns were grouped, and of no use otherwise.
+    pub fn own(mut self, own: Range<usize>, grouped: bool) -> Self {
+        if !grouped {
+            self.modes.clear();
+        }
+        let components = self.components.take();
+        self.components = components.map(|all| all[own].to_vec());
+        self
+    }
+
     fn component(&self, row: usize) -> u32 {
         match &self.components {
             None => (row % self.block_size) as u32,
@@ -114,6 +159,14 @@ impl Unknowns {
         on_host(a.executor(), UNKNOWN_SYSTEMS);
         a.filter(|row, column, _| self.component(row) == self.component(column))
     }
+}
+
+/// Values of own rows, and those that other ranks have of theirs.
+fn spread_over<T: Element>(halo: &Halo, own: &[T]) -> Result<Vec<T>> {
+    let mut all = vec![T::default(); halo.len()];
+    all[halo.own()].copy_from_slice(own);
+    halo.refresh(&mut all)?;
+    Ok(all)
 }
 
 /// What coarsening and interpolation look at.
@@ -154,6 +207,11 @@ impl<'a> View<'a> {
             seen,
             strength,
         })
+    }
+
+    /// Whether it shows nodes, not unknowns.
+    pub fn is_of_nodes(&self) -> bool {
+        self.systems == Systems::Node
     }
 
     /// Whether that is the matrix of the level itself.

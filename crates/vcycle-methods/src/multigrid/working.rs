@@ -11,6 +11,7 @@ pub(super) use super::matrices::{Matrices, Transfer};
 use super::operations::Composed;
 use super::precision::of_transfer;
 use super::scaling::Factors;
+use super::shared::SharedLevels;
 use super::smooth::{Relaxation, Smoothing};
 use super::stored::{Overflows, Rounded, Stores};
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ use crate::executor::{Executor, Workspace};
 #[cfg(feature = "direct")]
 use crate::linop::Factory;
 use crate::linop::{LinOp, Product, RealScalar};
-use crate::matrix::{Csr, Dense};
+use crate::matrix::{Csr, Dense, Distributed, Gathered};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, bf16, f16};
 
@@ -37,6 +38,8 @@ pub(super) struct Plan<'p> {
     /// Whether sweeps after the correction have to be the adjoint of those before.
     pub symmetric: bool,
     pub precisions: Vec<Precision>,
+    /// Levels above the others that ranks share; taken from the end, after the others.
+    pub shared: Option<SharedLevels>,
     /// From the finest level down; taken from the end as their level is made.
     pub levels: Vec<Matrices>,
     /// How they were scaled.
@@ -50,13 +53,21 @@ pub(super) struct Plan<'p> {
 /// A precision that vectors of a level may have.
 pub(super) trait Working: Mixes<Self, Self> + Stores<Self> + RealScalar {
     /// The cycles from `level` down.
-    fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>>;
+    fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>> {
+        match plan.gathered_at(level) {
+            true => gathered(plan, level),
+            false => Self::cycles_here(plan, level),
+        }
+    }
+
+    /// The same for vectors that are where the level is.
+    fn cycles_here(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>>;
 }
 
 macro_rules! working {
     ($($w:ty: [$($unit:ident $c:ty),*];)*) => {$(
         impl Working for $w {
-            fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<$w>> {
+            fn cycles_here(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<$w>> {
                 let Some(next) = plan.precisions.get(level + 1) else {
                     return coarsest(plan, level);
                 };
@@ -85,42 +96,74 @@ where
 {
     let below = C::cycles(plan, level + 1)?;
     let _stage = plan.clock.stage(level, "smoothers");
-    let matrices = plan.take();
-    let unit = of_transfer(plan.precisions[level], plan.precisions[level + 1]);
-    let transfer = matrices
-        .transfer
-        .expect("levels above the coarsest have one");
-    let a = plan.operator::<W>(&matrices.a, level)?;
-    let smoothing = plan.amg.smoothing(level, a.size().rows);
+    let LevelParts {
+        a,
+        restrict,
+        prolong,
+        radius,
+        rows,
+    } = plan.parts::<W, C>(level)?;
+    let smoothing = plan.amg.smoothing(level, rows);
     if smoothing.sweeps == [0, 0] {
         return Err(Error::BadParameter {
             parameter: "levels",
             reason: format!("level {level} needs a sweep, before or after"),
         });
     }
-    let (pre, post) = plan.smoothers(&a, smoothing, matrices.radius)?;
+    let (pre, post) = plan.smoothers(&a, smoothing, radius)?;
     let composed = Composed {
         gain: plan.factors.gains[level],
         normalised: plan.amg.scaling.normalises(W::KIND, C::KIND),
-        restrict: W::stored(Rounded {
-            is_kept: true,
-            ..plan.rounded(&transfer.restriction, unit, level)
-        })?,
-        prolong: C::stored(Rounded {
-            is_kept: true,
-            ..plan.rounded(&transfer.prolongation, unit, level)
-        })?,
+        restrict,
+        prolong,
         pre,
         post,
-        a: Arc::clone(&a),
+        a,
     };
     let mut cycles = Cycles::over(&below, Arc::new(composed), plan.amg.cycle, level)?;
-    if plan.collapses(level, a.size().rows) {
+    if plan.collapses(level, rows) {
         let dense = Dense::of_operator(cycles.shaped.as_ref(), plan.ws)?;
         cycles.shaped = Arc::new(dense);
         cycles.v = Arc::clone(&cycles.shaped);
     }
     Ok(cycles)
+}
+
+/// The cycles of a level that rank 0 has gathered, on vectors that all ranks share.
+fn gathered<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> {
+    let shared = plan.shared.as_ref().expect("ranks share levels");
+    let (executor, rows) = (shared.executor.clone(), Arc::clone(&shared.gathered));
+    let inner = match shared.leads {
+        true => Some(W::cycles_here(plan, level)?),
+        false => None,
+    };
+    let wrapped = |inner: Option<Arc<dyn LinOp<W>>>| -> Arc<dyn LinOp<W>> {
+        Arc::new(Gathered::new(&executor, &rows, inner))
+    };
+    let shaped = match &inner {
+        Some(inner) if level > 0 => Some(inner.visited(plan.amg.cycle)?),
+        Some(inner) => Some(Arc::clone(&inner.shaped)),
+        None => None,
+    };
+    let part = |part: fn(&Cycles<W>) -> &Arc<dyn LinOp<W>>| {
+        wrapped(inner.as_ref().map(|inner| Arc::clone(part(inner))))
+    };
+    Ok(Cycles {
+        v: part(|inner| &inner.v),
+        full: part(|inner| &inner.full),
+        shaped: wrapped(shaped),
+        a: None,
+    })
+}
+
+/// The operators of a level above others.
+struct LevelParts<W: Working, C: Working> {
+    a: Arc<dyn LinOp<W>>,
+    restrict: Arc<dyn LinOp<W, C>>,
+    prolong: Arc<dyn LinOp<C, W>>,
+    radius: Option<f64>,
+    /// Those of all ranks.
+    rows: usize,
 }
 
 /// The level that has none below.
@@ -211,6 +254,47 @@ impl Plan<'_> {
         self.levels.pop().expect("one for every level")
     }
 
+    /// Whether rank 0 gathers the vectors of a level.
+    fn gathered_at(&self, level: usize) -> bool {
+        let shared = self.shared.as_ref();
+        shared.is_some_and(|shared| shared.levels.len() == level)
+    }
+
+    /// The operators of the coarsest level left, which has a next one.
+    fn parts<W, C>(&mut self, level: usize) -> Result<LevelParts<W, C>>
+    where
+        W: Working + Stores<C>,
+        C: Working + Stores<W>,
+    {
+        let unit = of_transfer(self.precisions[level], self.precisions[level + 1]);
+        if self.levels.is_empty()
+            && let Some(shared) = self.shared.as_mut().and_then(|all| all.levels.pop())
+        {
+            return Ok(LevelParts {
+                a: self.shared_operator(&shared.a, level)?,
+                restrict: W::shared(&shared.restriction, unit, level)?,
+                prolong: C::shared(&shared.prolongation, unit, level)?,
+                radius: shared.radius,
+                rows: shared.rows(),
+            });
+        }
+        let matrices = self.take();
+        let transfer = matrices
+            .transfer
+            .expect("levels above the coarsest have one");
+        let kept = |matrix| Rounded {
+            is_kept: true,
+            ..self.rounded(matrix, unit, level)
+        };
+        Ok(LevelParts {
+            a: self.operator::<W>(&matrices.a, level)?,
+            restrict: W::stored(kept(&transfer.restriction))?,
+            prolong: C::stored(kept(&transfer.prolongation))?,
+            radius: matrices.radius,
+            rows: matrices.a.size().rows,
+        })
+    }
+
     /// Whether a level is the first that is small enough to be one matrix with all below, and its
     /// V-cycle of a precision in which that is as good.
     fn collapses(&self, level: usize, rows: usize) -> bool {
@@ -249,6 +333,19 @@ impl Plan<'_> {
         match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
             Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
             _ => W::stored(self.rounded(a, unit, level)),
+        }
+    }
+
+    /// The matrix of a level that ranks share, for vectors of `W`.
+    fn shared_operator<W: Working>(
+        &self,
+        a: &Arc<Distributed<f64>>,
+        level: usize,
+    ) -> Result<Arc<dyn LinOp<W>>> {
+        let unit = self.precisions[level].matrix;
+        match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
+            Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
+            _ => W::shared(a, unit, level),
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::eigen::{row_sum_bound, spectral_radius};
+use crate::eigen::{row_sum_bound_of, spectral_radius};
 use crate::error::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, entries};
+use crate::linop::{Factory, Footprint, LinOp, Size, Sweep};
 use crate::precond::{Diagonal, Jacobi, L1Jacobi};
 use crate::scalar::{Mixes, Scalar};
 use crate::text;
@@ -103,7 +103,7 @@ impl ChebyshevBase {
     /// A bound of the spectral radius of `D^-1 A`.
     fn bound<T: Scalar>(self, a: &dyn LinOp<T>) -> Result<f64> {
         match self {
-            Self::Jacobi => row_sum_bound(&*entries(a, "chebyshev")?),
+            Self::Jacobi => row_sum_bound_of(a, "chebyshev"),
             Self::L1Jacobi => Ok(1.0),
             Self::Identity => Ok(f64::INFINITY),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use num_traits::One;
 
-use super::{bad_pivot, nonzero_diagonal, square_entries};
+use super::{bad_pivot, nonzero, square_rows};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
@@ -69,11 +69,11 @@ impl<T: Mixes<T, T>> Factory<T> for Jacobi {
 impl Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
-        let entries = square_entries(a, "jacobi")?;
-        if let Some(made) = inverted(&entries, false, self.weight)? {
+        let (rows, first) = square_rows(a, "jacobi")?;
+        if let Some(made) = inverted(&rows, false, self.weight)? {
             return Diagonal::of_device("jacobi", made);
         }
-        let diagonal = nonzero_diagonal(&entries, "jacobi")?;
+        let diagonal = nonzero(rows.diagonal_from(first), "jacobi")?;
         Diagonal::of_inverses("jacobi", a.executor(), diagonal, self.weight)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_traits::Zero;
 
 use super::jacobi::Diagonal;
-use super::square_entries;
+use super::square_rows;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -76,11 +76,11 @@ impl<T: Mixes<T, T>> Factory<T> for L1Jacobi {
 impl L1Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
-        let entries = square_entries(a, "l1-jacobi")?;
-        if let Some(made) = inverted(&entries, true, self.weight)? {
+        let (rows, _) = square_rows(a, "l1-jacobi")?;
+        if let Some(made) = inverted(&rows, true, self.weight)? {
             return Diagonal::of_device("l1-jacobi", made);
         }
-        let sums = absolute_sums(&entries);
+        let sums = absolute_sums(&rows);
         if let Some(row) = sums.iter().position(Zero::is_zero) {
             let component = "l1-jacobi";
             return Err(Error::ZeroDiagonal { component, row });

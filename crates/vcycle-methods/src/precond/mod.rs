@@ -100,7 +100,7 @@ pub use ssor::Ssor;
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::linop::{LinOp, check_square, entries};
+use crate::linop::{LinOp, check_square, entries, rows_here};
 use crate::matrix::Csr;
 use crate::scalar::{Kind, Scalar};
 
@@ -113,6 +113,17 @@ fn square_entries<'a, T: Scalar>(
     let entries = entries(a, component)?;
     entries.check_finite()?;
     Ok(entries)
+}
+
+/// The rows that this rank has of a square matrix, all of them finite, and the column of the first.
+fn square_rows<'a, T: Scalar>(
+    a: &'a dyn LinOp<T>,
+    component: &'static str,
+) -> Result<(Cow<'a, Csr<T>>, usize)> {
+    check_square(a, component)?;
+    let (rows, first) = rows_here(a, component)?;
+    rows.check_finite()?;
+    Ok((rows, first))
 }
 
 /// Fails, naming what to use `instead`, unless a matrix is its own adjoint but for rounding: that of its assembly, or
@@ -138,7 +149,11 @@ fn check_hermitian<T: Scalar>(
 
 /// The diagonal, or an error that names its first zero.
 fn nonzero_diagonal<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec<T::Arith>> {
-    let diagonal: Vec<T::Arith> = a.diagonal().into_iter().map(T::load).collect();
+    nonzero(a.diagonal(), component)
+}
+
+fn nonzero<T: Scalar>(diagonal: Vec<T>, component: &'static str) -> Result<Vec<T::Arith>> {
+    let diagonal: Vec<T::Arith> = diagonal.into_iter().map(T::load).collect();
     match diagonal.iter().position(Zero::is_zero) {
         Some(row) => Err(Error::ZeroDiagonal { component, row }),
         None => Ok(diagonal),

@@ -42,6 +42,7 @@ pub use facts::Facts;
 pub use galerkin::{Galerkin, galerkin};
 pub use matching::Matching;
 pub use nodes::{Nodes, Numbering};
+pub use norms::are_jumps;
 pub use permute::Permutation;
 pub use rcm::reverse_cuthill_mckee;
 pub use spgemm::SpGemm;
@@ -274,18 +275,26 @@ impl<T: Scalar> Csr<T> {
         if let Some(diagonal) = entries::diagonal(self).expect("the device still answers") {
             return diagonal.into_vec();
         }
+        self.diagonal_from(0)
+    }
+
+    /// The entries of the first row in column `first`, of the second in the next one, and so on; zero where none is
+    /// stored.
+    #[doc(hidden)]
+    pub fn diagonal_from(&self, first: usize) -> Vec<T> {
         let arrays = self.at_hand();
         let of_row = |place: &mut usize, row: usize| {
             let (columns, values) = arrays.row(row);
+            let own = (first + row) as u32;
             // In most matrices it stands where it stood in the row before.
-            if columns.get(*place) != Some(&(row as u32)) {
-                *place = columns.binary_search(&(row as u32)).ok()?;
+            if columns.get(*place) != Some(&own) {
+                *place = columns.binary_search(&own).ok()?;
             }
             Some(values[*place])
         };
         let of_row = |place: &mut usize, row| of_row(place, row).unwrap_or_default();
         let mut diagonal = self.map_rows(|| 0, of_row);
-        diagonal.truncate(self.size().cols);
+        diagonal.truncate(self.size().cols - first);
         diagonal
     }
 

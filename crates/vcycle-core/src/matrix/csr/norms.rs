@@ -10,6 +10,12 @@ const DOMINANT: f64 = 2.001;
 /// Coefficients jump where the diagonal has numbers so many times others.
 const JUMP: f64 = 1e3;
 
+/// Whether a matrix with these absolute row sums over the diagonal, largest entry and least diagonal entry is that of a
+/// diffusion whose coefficient jumps.
+pub fn are_jumps(row_sum: f64, largest: f64, least: f64) -> bool {
+    row_sum < DOMINANT && largest > JUMP * least
+}
+
 /// The absolute value of a stored number.
 #[inline]
 pub(super) fn modulus<T: Scalar>(value: T) -> f64 {
@@ -95,7 +101,8 @@ impl<T: Scalar> Csr<T> {
         let Some(found) = entries::extremes(self)? else {
             return Ok(false);
         };
-        Ok(found.row_sum < DOMINANT && found.largest > JUMP * found.smallest_diagonal)
+        let (sum, least) = (found.row_sum, found.smallest_diagonal);
+        Ok(are_jumps(sum, found.largest, least))
     }
 
     /// The largest sum of absolute values in a row.

@@ -1,10 +1,7 @@
 //! The triple product of multigrid over ranks.
 
-use std::sync::Arc;
-
 use super::Distributed;
 use super::fetch::Rows;
-use super::halo::Halo;
 use super::local_numbers::LocalNumbers;
 use super::overlap::whole_nodes;
 use crate::error::Result;
@@ -45,36 +42,6 @@ pub fn galerkin_shared<T: Scalar>(
         product(&r, &a, &p)
     };
     let made = team.agree(made)?;
-    with_columns_used(r, p, &coarse, &made)
-}
-
-/// The rows of a product whose columns have some numbering; only columns with entries are kept.
-fn with_columns_used<T: Scalar>(
-    r: &Distributed<T>,
-    p: &Distributed<T>,
-    coarse: &LocalNumbers,
-    made: &Csr<T>,
-) -> Result<Distributed<T>> {
-    let mut used = vec![false; coarse.len()];
-    made.columns()
-        .iter()
-        .for_each(|&column| used[column as usize] = true);
-    let others =
-        (0..coarse.len()).filter(|&column| used[column] && !coarse.own().contains(&column));
-    let others = others.map(|column| coarse.global(column)).collect();
-    let halo = Arc::new(Halo::new(r.team(), p.columns.partition(), others)?);
-    let local = halo.of_all(coarse);
-    let columns = made
-        .columns()
-        .iter()
-        .map(|&column| local[column as usize].expect("columns with entries are numbered"));
-    let size = Size::new(made.size().rows, halo.len());
-    let (offsets, values) = (made.offsets().to_vec(), made.values().to_vec());
-    let made = Csr::from_canonical(made.executor(), size, offsets, columns.collect(), values);
-    Ok(Distributed::of_local(
-        &r.executor,
-        &r.rows,
-        &halo,
-        Arc::new(made),
-    ))
+    let of_columns = p.columns.partition();
+    Distributed::of_numbered(&r.executor, &r.rows, of_columns, &coarse, &made)
 }

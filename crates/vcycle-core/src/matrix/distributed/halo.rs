@@ -104,13 +104,24 @@ impl Halo {
         others: &mut [T],
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
+        let pack = |row: usize, packed: &mut Vec<u8>| {
+            packed.extend_from_slice(bytes_of(&own[row * cols..(row + 1) * cols]));
+        };
+        self.exchange_packed(cols, pack, others, meanwhile)
+    }
+
+    fn exchange_packed<T: Element>(
+        &self,
+        cols: usize,
+        pack: impl Fn(usize, &mut Vec<u8>),
+        others: &mut [T],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         let width = cols * size_of::<T>();
         let mut packed = self.memory();
         packed.clear();
-        for &row in self.sent.iter().flat_map(|(_, rows)| rows) {
-            let first = row as usize * cols;
-            packed.extend_from_slice(bytes_of(&own[first..first + cols]));
-        }
+        let rows = self.sent.iter().flat_map(|(_, rows)| rows);
+        rows.for_each(|&row| pack(row as usize, &mut packed));
         let (mut rest, mut messages) = (packed.as_slice(), Messages::default());
         for (to, rows) in &self.sent {
             let (bytes, more) = rest.split_at(rows.len() * width);
@@ -173,6 +184,37 @@ impl Halo {
         values[..self.before()].copy_from_slice(before);
         values[self.own().end..].copy_from_slice(after);
         Ok(())
+    }
+
+    /// The same for values that are read and written one by one, by local numbers.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn refresh_by<T: Element>(
+        &self,
+        value: impl Fn(usize) -> T,
+        mut write: impl FnMut(usize, T),
+    ) -> Result<()> {
+        let mut others = vec![T::default(); self.others().len()];
+        let first = self.own().start;
+        let pack = |row: usize, packed: &mut Vec<u8>| {
+            packed.extend_from_slice(bytes_of(&[value(first + row)]));
+        };
+        self.exchange_packed(1, pack, &mut others, &mut || Ok(()))?;
+        for (place, value) in others.into_iter().enumerate() {
+            write(self.of_other(place), value);
+        }
+        Ok(())
+    }
+
+    /// The nodes of these rows, `block` rows each, which are here as a whole. All ranks call it together.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn nodes(&self, block: usize) -> Result<Self> {
+        let nodes = self.others().iter().map(|row| row / block as u64);
+        let partition = Arc::new(self.partition.divided(block));
+        Self::new(&self.team, &partition, nodes.collect())
     }
 
     fn memory(&self) -> Vec<u8> {

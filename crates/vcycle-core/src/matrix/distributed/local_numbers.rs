@@ -91,6 +91,18 @@ impl LocalNumbers {
         }
     }
 
+    /// The rows of these nodes, `block` rows each.
+    #[must_use]
+    pub fn multiplied(&self, block: usize) -> Self {
+        let size = block as u64;
+        let rows = |node: &u64| node * size..(node + 1) * size;
+        Self {
+            own: self.own.start * size..self.own.end * size,
+            others: self.others.iter().flat_map(rows).collect(),
+            before: self.before * block,
+        }
+    }
+
     /// For every row of another numbering its number in this one.
     pub(super) fn of_all(&self, other: &LocalNumbers) -> Vec<Option<u32>> {
         let local = |row| self.local(other.global(row));

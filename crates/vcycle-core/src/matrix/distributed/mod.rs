@@ -7,6 +7,7 @@
 
 mod fetch;
 mod galerkin;
+mod gathered;
 mod halo;
 mod local_numbers;
 mod overlap;
@@ -22,6 +23,7 @@ mod wire;
 use std::sync::{Arc, OnceLock};
 
 pub use galerkin::galerkin_shared;
+pub use gathered::Gathered;
 pub use halo::Halo;
 pub use local_numbers::LocalNumbers;
 pub use overlap::Overlap;
@@ -109,6 +111,77 @@ impl<T: Scalar> Distributed<T> {
             rows,
             &halo,
             Arc::new(team.agree(local)?),
+        ))
+    }
+
+    /// A matrix of own rows whose columns have some numbering; only columns with entries are kept. All ranks call it
+    /// together.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn of_numbered(
+        executor: &Executor,
+        rows: &Arc<Partition>,
+        of_columns: &Arc<Partition>,
+        numbers: &LocalNumbers,
+        made: &Csr<T>,
+    ) -> Result<Self> {
+        let mut used = vec![false; numbers.len()];
+        let columns = made.columns().iter();
+        columns.for_each(|&column| used[column as usize] = true);
+        let is_other = |column: &usize| used[*column] && !numbers.own().contains(column);
+        let others = (0..numbers.len()).filter(is_other);
+        let others = others.map(|column| numbers.global(column)).collect();
+        let halo = Arc::new(Halo::new(team_of(executor)?, of_columns, others)?);
+        let local = halo.of_all(numbers);
+        let local = |&column: &u32| local[column as usize].expect("columns with entries are kept");
+        let columns = made.columns().iter().map(local).collect();
+        let size = Size::new(made.size().rows, halo.len());
+        let (offsets, values) = (made.offsets().to_vec(), made.values().to_vec());
+        let made = Csr::from_canonical(made.executor(), size, offsets, columns, values);
+        Ok(Self::of_local(executor, rows, &halo, Arc::new(made)))
+    }
+
+    /// The same with ones on the diagonal of own rows that have no entry.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn without_empty_rows(self) -> Result<Self> {
+        let is_empty = |row: usize| self.local.pattern().range(row).is_empty();
+        let rows = self.local.size().rows;
+        let empty: Vec<usize> = (0..rows).filter(|&row| is_empty(row)).collect();
+        if empty.is_empty() {
+            return Ok(self);
+        }
+        let mut offsets = vec![0; rows + 1];
+        empty.iter().for_each(|row| offsets[row + 1] = 1);
+        (0..rows).for_each(|row| offsets[row + 1] += offsets[row]);
+        let first = self.columns.own().start;
+        let columns = empty.iter().map(|row| (first + row) as u32).collect();
+        let ones = vec![T::store(num_traits::One::one()); empty.len()];
+        let (alone, size) = (self.local.executor(), self.local.size());
+        let ones = Csr::from_canonical(alone, size, offsets, columns, ones);
+        let one = || num_traits::One::one();
+        let local = Arc::new(self.local.add(one(), one(), &ones)?);
+        Ok(Self::of_local(
+            &self.executor,
+            &self.rows,
+            &self.columns,
+            local,
+        ))
+    }
+
+    /// Every value times a number.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn scale(&self, factor: T::Arith) -> Result<Self> {
+        let local = Arc::new(self.local.scale(factor)?);
+        Ok(Self::of_local(
+            &self.executor,
+            &self.rows,
+            &self.columns,
+            local,
         ))
     }
 

@@ -65,6 +65,17 @@ pub(super) fn whole_nodes(rows: &[u64], block: usize) -> Vec<u64> {
         .collect()
 }
 
+impl<T: Scalar> Distributed<T> {
+    /// The rows that a halo numbers, with columns in some numbering; others are left out. All ranks call it together.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn rows_near(&self, rows: &Halo, columns: &LocalNumbers) -> Result<Csr<T>> {
+        let others = self.fetch(rows.others())?;
+        Ok(self.between(&others, rows.before(), columns))
+    }
+}
+
 impl<T: Scalar> Overlap<T> {
     /// The own rows of something that was made of the submatrix.
     pub fn own_rows<S: Scalar>(&self, made: &Csr<S>) -> Result<Csr<S>> {

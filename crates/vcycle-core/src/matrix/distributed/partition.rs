@@ -34,6 +34,24 @@ impl Partition {
         Ok(Self { starts })
     }
 
+    /// The nodes of these rows, `block` rows each.
+    #[must_use]
+    pub fn divided(&self, block: usize) -> Self {
+        let starts = self.starts.iter().map(|row| row / block as u64);
+        Self {
+            starts: starts.collect(),
+        }
+    }
+
+    /// The rows of these nodes, `block` rows each.
+    #[must_use]
+    pub fn multiplied(&self, block: usize) -> Self {
+        let starts = self.starts.iter().map(|node| node * block as u64);
+        Self {
+            starts: starts.collect(),
+        }
+    }
+
     /// How many ranks there are.
     pub fn ranks(&self) -> usize {
         self.starts.len() - 1

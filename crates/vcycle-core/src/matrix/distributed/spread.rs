@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::fetch::Rows;
 use super::partition::Partition;
-use super::wire::Writer;
+use super::wire::{Writer, bytes_of, numbers};
 use super::{Distributed, team_of};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::matrix::{Csr, Duplicates};
-use crate::scalar::Scalar;
+use crate::scalar::{Element, Scalar};
 use crate::size::Size;
 
 impl<T: Scalar> Distributed<T> {
@@ -110,5 +110,17 @@ impl<T: Scalar> Distributed<T> {
             columns,
             all.values,
         )))
+    }
+
+    /// The values that all ranks have for their rows, on rank 0; none on the others.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn gathered_values<E: Element>(&self, own: &[E]) -> Result<Vec<E>> {
+        let team = self.team();
+        let mut sent = vec![Vec::new(); team.size()];
+        sent[0] = bytes_of(own).to_vec();
+        let received = team.all_to_all(sent)?;
+        Ok(received.iter().flat_map(|bytes| numbers(bytes)).collect())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::nearby::Nearby;
 use super::pmis::{COARSE, OPEN, complete};
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{map_rows, mix64, neighbours};
@@ -83,7 +84,7 @@ pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Ag
         true => COARSE,
         false => OPEN,
     });
-    let among = complete(&graph, seed, start);
+    let among = complete(&graph, seed, start, &Nearby::default())?;
     let compose = |&index: &u32| match index {
         NONE => NONE,
         index => among.coarse_index[index as usize],

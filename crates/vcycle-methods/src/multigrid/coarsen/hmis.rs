@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::nearby::Nearby;
 use super::pmis::{COARSE, complete, start};
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::neighbours;
@@ -65,5 +66,5 @@ pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     let blocks = (0..n).step_by(length);
     let blocks = blocks.map(|first| first..n.min(first + length)).collect();
     let parts = strength.executor().run(strength.bytes(), blocks, block);
-    Ok(complete(strength, seed, parts.concat()))
+    complete(strength, seed, parts.concat(), &Nearby::default())
 }

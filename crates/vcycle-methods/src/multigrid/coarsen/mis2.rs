@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::nearby::Nearby;
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, NONE, check_square, most_common, number};
@@ -51,18 +52,50 @@ pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     if let Some(found) = operations::coarsen::mis2(strength, mix64(seed), both_ways)? {
         return Ok(Aggregates::of_device(found));
     }
+    let roots = mis2_roots(strength, seed, &Nearby::default())?;
+    let (numbers, count) = number(roots.len(), |row| roots[row] as usize == row);
+    let group = |root: u32| match root {
+        NONE => NONE,
+        root => numbers[root as usize],
+    };
+    Ok(Aggregates {
+        aggregate: roots.into_iter().map(group).collect(),
+        count,
+    })
+}
+
+/// For every node the root of its group, where some of the nodes may be those of other ranks.
+pub(in crate::multigrid) fn mis2_roots(
+    strength: &Arc<Pattern>,
+    seed: u64,
+    near: &Nearby,
+) -> Result<Vec<u32>> {
     let graph = symmetric(strength)?;
-    let ranks = roots(&graph, seed);
-    let (mut aggregate, count) = number(ranks.len(), |row| ranks[row] == ROOT);
+    let ranks = ranks(&graph, seed, near)?;
+    let is_root = |row: usize| ranks[row] == ROOT;
+    let mut root = map_rows(&graph, |row| if is_root(row) { row as u32 } else { NONE });
     for join in [join_root, join_most] {
-        aggregate = map_rows(&graph, |row| match aggregate[row] {
-            NONE => join(&graph, &aggregate, row),
+        root = map_rows(&graph, |row| match root[row] {
+            NONE => join(&graph, &root, row),
             known => known,
         });
+        refresh_roots(&mut root, near)?;
     }
-    Ok(Aggregates {
-        aggregate: aggregate.into(),
-        count,
+    Ok(root)
+}
+
+/// Gets the roots of other ranks' nodes; those far away are not known.
+fn refresh_roots(root: &mut [u32], near: &Nearby) -> Result<()> {
+    if !near.is_shared() {
+        return Ok(());
+    }
+    let own = root.to_vec();
+    let value = |row: usize| match own[row] {
+        NONE => u64::MAX,
+        root => near.global(root as usize),
+    };
+    near.refresh(value, |row, global| {
+        root[row] = near.local(global).unwrap_or(NONE);
     })
 }
 
@@ -76,10 +109,10 @@ fn symmetric(graph: &Arc<Pattern>) -> Result<Arc<Pattern>> {
 }
 
 /// The final ranks: [`ROOT`] or [`OUT`].
-fn roots(graph: &Pattern, seed: u64) -> Vec<u64> {
+fn ranks(graph: &Pattern, seed: u64, near: &Nearby) -> Result<Vec<u64>> {
     let is_open = |row: usize| !graph.range(row).is_empty();
     let ranks = map_rows(graph, |row| match is_open(row) {
-        true => AtomicU64::new(u64::from(scramble(row, seed)) + 1),
+        true => AtomicU64::new(u64::from(scramble(near.global(row), seed)) + 1),
         false => AtomicU64::new(OUT),
     });
     let nearby = map_rows(graph, |_| AtomicU64::new(OUT));
@@ -87,15 +120,23 @@ fn roots(graph: &Pattern, seed: u64) -> Vec<u64> {
         let near = neighbours(graph, row).map(|other| of[other].load(Relaxed));
         near.fold(of[row].load(Relaxed), u64::max)
     };
-    let mut open = Active::new(graph, is_open);
+    let refresh = |of: &[AtomicU64]| {
+        near.refresh(
+            |row| of[row].load(Relaxed),
+            |row, rank| of[row].store(rank, Relaxed),
+        )
+    };
+    refresh(&ranks)?;
+    let mut open = Active::new(graph, |row| near.is_own(row) && is_open(row));
     let mut beside = open.clone();
-    while !open.is_empty() {
+    while near.any(!open.is_empty())? {
         beside.retain(|row| {
             let rank = largest(&ranks, row);
             nearby[row].store(rank, Relaxed);
             // Neither changes any more: nothing near is open, or a root is.
             rank != OUT && rank != ROOT
         });
+        refresh(&nearby)?;
         open.retain(|row| {
             let (mine, rank) = (ranks[row].load(Relaxed), largest(&nearby, row));
             match rank {
@@ -105,11 +146,12 @@ fn roots(graph: &Pattern, seed: u64) -> Vec<u64> {
             }
             false
         });
+        refresh(&ranks)?;
     }
-    ranks.into_iter().map(AtomicU64::into_inner).collect()
+    Ok(ranks.into_iter().map(AtomicU64::into_inner).collect())
 }
 
-/// The group of the root beside a node; there is one at most.
+/// The root beside a node; there is one at most.
 fn join_root(graph: &Pattern, roots: &[u32], row: usize) -> u32 {
     let groups = neighbours(graph, row).map(|other| roots[other]);
     groups.min().unwrap_or(NONE)

@@ -12,6 +12,7 @@ mod greedy;
 mod hmis;
 mod kind;
 mod mis2;
+mod nearby;
 mod numbers;
 mod pgm;
 mod pmis;
@@ -28,9 +29,12 @@ pub(crate) use greedy::most_common;
 pub use hmis::hmis;
 pub use kind::Coarsening;
 pub use mis2::mis2;
+pub(in crate::multigrid) use mis2::mis2_roots;
+pub(in crate::multigrid) use nearby::Nearby;
 pub use numbers::Numbers;
 pub use pgm::pgm;
 pub use pmis::pmis;
+pub(in crate::multigrid) use pmis::pmis_shared;
 pub use registration::{CoarseUnknowns, Coarsen, CoarseningRegistration, Graph};
 pub use ruge_stueben::ruge_stueben;
 pub use uniform::{boxes, uniform};
@@ -99,7 +103,7 @@ impl Aggregates {
 }
 
 /// Numbers those of `0..n` that are `chosen`; the others get [`NONE`].
-fn number(n: usize, chosen: impl Fn(usize) -> bool) -> (Vec<u32>, usize) {
+pub(in crate::multigrid) fn number(n: usize, chosen: impl Fn(usize) -> bool) -> (Vec<u32>, usize) {
     let mut next = 0;
     let number = |index| {
         if !chosen(index) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
+use super::nearby::Nearby;
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Splitting, check_square};
@@ -59,8 +60,17 @@ pub fn pmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     if let Some(found) = operations::coarsen::pmis(strength, mix64(seed), false)? {
         return Ok(Splitting::of_device(found));
     }
+    pmis_shared(strength, seed, &Nearby::default())
+}
+
+/// The same where some of the rows are those of other ranks.
+pub(in crate::multigrid) fn pmis_shared(
+    strength: &Pattern,
+    seed: u64,
+    near: &Nearby,
+) -> Result<Splitting> {
     let start = map_rows(strength, |row| start(strength, row));
-    Ok(complete(strength, seed, start))
+    complete(strength, seed, start, near)
 }
 
 /// How an unknown begins: fine where it depends on none.
@@ -73,28 +83,40 @@ pub(super) fn start(strength: &Pattern, row: usize) -> u8 {
 }
 
 /// Decides all unknowns that are open at the start.
-pub(super) fn complete(strength: &Pattern, seed: u64, start: Vec<u8>) -> Splitting {
-    let begun = start.contains(&COARSE);
+pub(super) fn complete(
+    strength: &Pattern,
+    seed: u64,
+    start: Vec<u8>,
+    near: &Nearby,
+) -> Result<Splitting> {
+    let begun = near.any(start.contains(&COARSE))?;
     let state: Vec<AtomicU8> = start.into_iter().map(AtomicU8::new).collect();
     let state_of = |row: usize| state[row].load(Relaxed);
+    refresh(&state, near)?;
     let mut active = Active::new(strength, |row| state_of(row) == OPEN);
     if begun {
-        cover(strength, &state, &mut active);
+        cover(strength, &state, &mut active, near)?;
     }
-    let measures = measures(strength, seed);
-    while !active.is_empty() {
+    let measures = measures(strength, seed, near)?;
+    while near.any(!active.is_empty())? {
         active.for_each(|row| compare(strength, &measures, &state, row));
         active.for_each(|row| {
             let next = if state_of(row) == OPEN { COARSE } else { OPEN };
             state[row].store(next, Relaxed);
         });
-        cover(strength, &state, &mut active);
+        refresh(&state, near)?;
+        cover(strength, &state, &mut active, near)?;
     }
-    Splitting::of(state.len(), |row| state_of(row) == COARSE)
+    Ok(Splitting::of(state.len(), |row| state_of(row) == COARSE))
 }
 
-/// `w_i` times 2^32; no two are equal.
-fn measures(strength: &Pattern, seed: u64) -> Vec<u64> {
+fn refresh(state: &[AtomicU8], near: &Nearby) -> Result<()> {
+    let read = |row: usize| state[row].load(Relaxed);
+    near.refresh(read, |row, value| state[row].store(value, Relaxed))
+}
+
+/// `w_i` times 2^32; no two of the first 2^32 unknowns have equal ones.
+fn measures(strength: &Pattern, seed: u64, near: &Nearby) -> Result<Vec<u64>> {
     let counts: Vec<AtomicU32> = (0..strength.size().cols)
         .map(|_| AtomicU32::new(0))
         .collect();
@@ -106,9 +128,14 @@ fn measures(strength: &Pattern, seed: u64) -> Vec<u64> {
     };
     let pieces = ranges(strength.pieces());
     strength.executor().run(strength.bytes(), pieces, count);
-    map_rows(strength, |row| {
-        u64::from(counts[row].load(Relaxed)) << 32 | u64::from(scramble(row, seed))
-    })
+    near.refresh(
+        |row| counts[row].load(Relaxed),
+        |row, count| counts[row].store(count, Relaxed),
+    )?;
+    Ok(map_rows(strength, |row| {
+        let random = scramble(near.global(row), seed);
+        u64::from(counts[row].load(Relaxed)) << 32 | u64::from(random)
+    }))
 }
 
 /// Marks the one with the smaller measure at every coupling of an open unknown with another.
@@ -130,9 +157,12 @@ fn compare(strength: &Pattern, measures: &[u64], state: &[AtomicU8], row: usize)
 }
 
 /// Makes those fine that depend on a coarse one; only open ones stay active.
-fn cover(strength: &Pattern, state: &[AtomicU8], active: &mut Active) {
+fn cover(strength: &Pattern, state: &[AtomicU8], active: &mut Active, near: &Nearby) -> Result<()> {
     let is_coarse = |row: usize| state[row].load(Relaxed) == COARSE;
     active.retain(|row| {
+        if !near.is_own(row) {
+            return true;
+        }
         if is_coarse(row) {
             return false;
         }
@@ -142,4 +172,9 @@ fn cover(strength: &Pattern, state: &[AtomicU8], active: &mut Active) {
         }
         !covered
     });
+    if near.is_shared() {
+        refresh(state, near)?;
+        active.retain(|row| state[row].load(Relaxed) == OPEN);
+    }
+    Ok(())
 }

@@ -81,11 +81,12 @@ pub(super) fn neighbours(graph: &Pattern, row: usize) -> impl Iterator<Item = us
     columns.iter().map(|&column| column as usize)
 }
 
-/// A number without any relation to the index, another one for every index of a seed.
+/// A number without any relation to the index, another one for every index below 2^32 of a seed.
 #[inline]
-pub(super) fn scramble(index: usize, seed: u64) -> u32 {
+pub(super) fn scramble(index: u64, seed: u64) -> u32 {
     let seed = mix64(seed);
-    mix32(mix32(index as u32 ^ seed as u32) ^ (seed >> 32) as u32)
+    let low = mix32(index as u32 ^ seed as u32);
+    mix32(low ^ (seed >> 32) as u32 ^ (index >> 32) as u32)
 }
 
 /// The last step of MurmurHash3, a permutation of the 32-bit numbers.

@@ -141,6 +141,21 @@ pub(in crate::multigrid) fn smoothed_by_radius(
     Ok((kept.smoothed(tentative, (omega, radius), block)?, radius))
 }
 
+/// [`smoothed`] for rows of a matrix that ranks share, whose spectral radius is known; `largest` makes a bound of these
+/// rows that of all.
+pub(in crate::multigrid) fn smoothed_near(
+    a: &Csr<f64>,
+    tentative: &Csr<f64>,
+    (omega, radius): (f64, f64),
+    filter: Option<&Arc<Pattern>>,
+    block: Size,
+    largest: impl FnOnce(f64) -> Result<f64>,
+) -> Result<Csr<f64>> {
+    let mut kept = FilteredMatrix::new(a, filter.map(Arc::as_ref))?;
+    kept.bound = largest(kept.bound)?;
+    kept.smoothed(tentative, (omega, radius), block)
+}
+
 /// `omega` over the spectral radius, which a bound may be less than.
 fn damping(omega: f64, radius: f64, bound: Option<f64>) -> Result<f64> {
     let factor = omega / bound.map_or(radius, |bound| bound.min(radius));

@@ -1,0 +1,120 @@
+//! An operator that one rank applies for all.
+
+use std::sync::Arc;
+
+use super::partition::Partition;
+use super::team_of;
+use super::wire::{bytes_of, bytes_of_mut};
+use crate::communicator::Messages;
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::scalar::Scalar;
+use crate::vector::Vector;
+use crate::workspace::Workspace;
+
+/// An operator of rank 0 on vectors whose rows all ranks share: these are gathered there, and the result is spread.
+#[derive(Debug)]
+pub struct Gathered<T: Scalar> {
+    executor: Executor,
+    rows: Arc<Partition>,
+    /// On the executor of rank 0 without its team; none on other ranks.
+    inner: Option<Arc<dyn LinOp<T>>>,
+}
+
+impl<T: Scalar> Gathered<T> {
+    /// The operator of rank 0, for vectors of some partition.
+    pub fn new(
+        executor: &Executor,
+        rows: &Arc<Partition>,
+        inner: Option<Arc<dyn LinOp<T>>>,
+    ) -> Self {
+        Self {
+            executor: executor.clone(),
+            rows: Arc::clone(rows),
+            inner,
+        }
+    }
+
+    fn own_rows(&self) -> Result<usize> {
+        let own = self.rows.range(team_of(&self.executor)?.rank());
+        Ok((own.end - own.start) as usize)
+    }
+
+    /// Gathers, applies and spreads on rank 0.
+    fn lead(
+        &self,
+        inner: &dyn LinOp<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let (team, cols) = (team_of(&self.executor)?, b.cols());
+        let (alone, rows) = (inner.executor(), self.rows.total() as usize);
+        let mut all = ws.vector::<T>(alone, rows, cols)?;
+        let mut result = ws.vector::<T>(alone, rows, cols)?;
+        let counts =
+            |rank: usize| (self.rows.range(rank).end - self.rows.range(rank).start) as usize;
+        let (own, mut rest) = all.host_mut()?.split_at_mut(counts(0) * cols);
+        own.copy_from_slice(b.host()?);
+        let mut messages = Messages::default();
+        for rank in 1..team.size() {
+            let (part, more) = rest.split_at_mut(counts(rank) * cols);
+            messages.received.push((rank, bytes_of_mut(part)));
+            rest = more;
+        }
+        messages.received.retain(|(_, bytes)| !bytes.is_empty());
+        team.exchange(&mut messages, &mut || Ok(()))?;
+        inner.apply(&all, &mut result, ws)?;
+        let (own, mut rest) = result.host()?.split_at(counts(0) * cols);
+        x.host_mut()?.copy_from_slice(own);
+        let mut messages = Messages::default();
+        for rank in 1..team.size() {
+            let (part, more) = rest.split_at(counts(rank) * cols);
+            messages.sent.push((rank, bytes_of(part)));
+            rest = more;
+        }
+        messages.sent.retain(|(_, bytes)| !bytes.is_empty());
+        team.exchange(&mut messages, &mut || Ok(()))
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Gathered<T> {
+    fn size(&self) -> Size {
+        Size::square(self.own_rows().unwrap_or(0))
+    }
+
+    fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        check_apply("gathered operator", self.size(), &self.executor, b, x)?;
+        if let Some(inner) = &self.inner {
+            return self.lead(inner.as_ref(), b, x, ws);
+        }
+        if b.rows() == 0 {
+            return Ok(());
+        }
+        let team = team_of(&self.executor)?;
+        let mut there = Messages {
+            sent: vec![(0, bytes_of(b.host()?))],
+            received: Vec::new(),
+        };
+        team.exchange(&mut there, &mut || Ok(()))?;
+        let mut back = Messages {
+            sent: Vec::new(),
+            received: vec![(0, bytes_of_mut(x.host_mut()?))],
+        };
+        team.exchange(&mut back, &mut || Ok(()))
+    }
+
+    fn label(&self) -> &'static str {
+        "gathered"
+    }
+
+    fn footprint(&self) -> Footprint {
+        let inner = self.inner.as_ref();
+        inner.map_or(Footprint::default(), |inner| inner.footprint())
+    }
+}

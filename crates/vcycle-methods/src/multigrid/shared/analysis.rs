@@ -1,0 +1,61 @@
+//! What `auto` goes by where ranks share a matrix.
+
+use std::sync::Arc;
+
+use crate::eigen::row_sum_bound_of;
+use crate::error::{Error, Result};
+use crate::linop::LinOp;
+use crate::matrix::{Csr, Distributed, are_jumps};
+use crate::multigrid::amg::Known;
+use crate::multigrid::finest::unit_of;
+use crate::scalar::Scalar;
+
+/// Whether ranks share an operator.
+pub(in crate::multigrid) fn is_shared<T: Scalar>(a: &dyn LinOp<T>) -> bool {
+    a.executor().team().is_some()
+}
+
+/// The matrix in double precision, checked.
+pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed<f64>>> {
+    unit_of(T::KIND)?;
+    let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
+    let finest = match shared.downcast::<Distributed<f64>>() {
+        Ok(same) => same,
+        Err(other) => {
+            let same = other.downcast::<Distributed<T>>();
+            let same = same.map_err(|_| Error::NeedsEntries { component: "amg" })?;
+            Arc::new(same.convert()?)
+        }
+    };
+    let (team, local) = (finest.team(), finest.local());
+    team.agree(local.check_finite())?;
+    let largest = local.norm_max();
+    if finest.rows().total() > 0 && team.largest(largest)? == 0.0 {
+        return Err(Error::Singular {
+            component: "amg",
+            reason: "all entries are zero".to_owned(),
+        });
+    }
+    Ok(finest)
+}
+
+/// What is known of a matrix with so many unknowns a node.
+pub(super) fn known(a: &Distributed<f64>, block_size: usize) -> Result<Known> {
+    let team = a.team();
+    let near = a.overlapped(1, 1)?.matrix;
+    let found = team.agree(near.symmetric_and_positive())?;
+    Ok(Known {
+        definite: !team.any(found != [true; 2])?,
+        in_rounds: true,
+        jumps: block_size == 1 && has_jumps(a, &near)?,
+    })
+}
+
+/// Whether a coefficient jumps. A matrix with rows nearby has the pivots of all its rows.
+fn has_jumps(a: &Distributed<f64>, near: &Csr<f64>) -> Result<bool> {
+    let team = a.team();
+    let (largest, pivot) = Csr::largest_and_least_pivots(&[near])?[0];
+    let (largest, pivot) = (team.largest(largest)?, -team.largest(-pivot)?);
+    let sums = row_sum_bound_of(a as &dyn LinOp<f64>, "amg")?;
+    Ok(are_jumps(sums, largest, pivot))
+}

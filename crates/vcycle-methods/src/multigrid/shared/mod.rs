@@ -1,0 +1,55 @@
+//! Levels that several ranks share.
+//!
+//! Every stage of a set-up looks at own rows and at some nearby: it is run on the matrix of
+//! [these](crate::matrix::Distributed::overlapped) as if there were no other, and own rows of what it makes are kept.
+//! Numbers that depend on all rows (how many are coarse, spectral radii, bounds) are asked of all ranks. So the levels
+//! have the bits they have without ranks.
+//!
+//! Small levels are gathered: the first one that has at most [`gather_rows`](super::Amg::gather_rows) rows, and all below
+//! it, are set up and visited by rank 0 alone.
+
+mod analysis;
+mod choice;
+mod groups;
+mod setup;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub(super) use analysis::is_shared;
+pub(super) use setup::set_up;
+
+use crate::executor::Executor;
+use crate::matrix::{Distributed, Partition};
+
+/// One level that ranks share, and the ways to the next.
+#[derive(Debug)]
+pub(super) struct SharedLevel {
+    pub a: Arc<Distributed<f64>>,
+    pub restriction: Arc<Distributed<f64>>,
+    pub prolongation: Arc<Distributed<f64>>,
+    /// The spectral radius of `D^-1 A`, if it is known.
+    pub radius: Option<f64>,
+    /// Entries of the matrix and of the prolongation, of all ranks.
+    pub nonzeros: [u64; 2],
+}
+
+impl SharedLevel {
+    /// Rows of all ranks.
+    pub fn rows(&self) -> usize {
+        self.a.rows().total() as usize
+    }
+}
+
+/// The levels that ranks share, from the finest down, and how the rows of the next one lie before they are gathered.
+#[derive(Debug)]
+pub(super) struct SharedLevels {
+    /// This rank.
+    pub executor: Executor,
+    pub levels: Vec<SharedLevel>,
+    pub gathered: Arc<Partition>,
+    /// Whether this rank has the levels that are gathered.
+    pub leads: bool,
+}

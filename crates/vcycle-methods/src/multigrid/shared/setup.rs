@@ -1,0 +1,121 @@
+//! Runs the stages level by level over ranks.
+
+use std::sync::Arc;
+
+use super::analysis::{finest, known};
+use super::step::step;
+use super::{SharedLevel, SharedLevels};
+use crate::error::{Error, Result};
+use crate::linop::LinOp;
+use crate::matrix::Distributed;
+use crate::multigrid::amg::Amg;
+use crate::multigrid::clock::Clock;
+use crate::multigrid::matrices::Matrices;
+use crate::multigrid::near_nullspace::NearNullspace;
+use crate::multigrid::steps::coarsen;
+use crate::multigrid::systems::Unknowns;
+use crate::scalar::Scalar;
+
+/// What a set-up over ranks makes.
+pub(in crate::multigrid) struct Made {
+    /// The parameters, every `auto` decided.
+    pub amg: Amg,
+    pub shared: SharedLevels,
+    /// Those of rank 0; none on the others.
+    pub levels: Vec<Matrices>,
+    /// Why there are no more levels, if that is not for being small.
+    pub stalled: Option<String>,
+}
+
+/// Sets up all levels of a matrix that ranks share.
+pub(in crate::multigrid) fn set_up<T: Scalar>(
+    amg: &Amg,
+    given: &Arc<dyn LinOp<T>>,
+    near_nullspace: &NearNullspace,
+    clock: &Clock<'_>,
+) -> Result<Made> {
+    let (amg, mut a, mut unknowns) = analysed(amg, given, near_nullspace, clock)?;
+    let mut levels: Vec<SharedLevel> = Vec::new();
+    let mut stalled = None;
+    while levels.len() + 1 < amg.max_levels && a.rows().total() > amg.gathered_rows() {
+        match step(&amg, levels.len(), &a, &mut unknowns, clock)? {
+            Err(reason) => {
+                stalled = Some(reason);
+                break;
+            }
+            Ok((level, coarse)) => {
+                levels.push(level);
+                a = Arc::new(coarse);
+            }
+        }
+    }
+    gathered(amg, levels, &a, unknowns, stalled, clock)
+}
+
+/// Gathers a level on rank 0, which sets up all below it.
+fn gathered(
+    amg: Amg,
+    levels: Vec<SharedLevel>,
+    a: &Distributed<f64>,
+    unknowns: Unknowns,
+    mut stalled: Option<String>,
+    clock: &Clock<'_>,
+) -> Result<Made> {
+    let above = levels.len();
+    let whole = {
+        let _stage = clock.stage(above, "gathering");
+        (a.gathered()?, unknowns.gathered(a)?)
+    };
+    let mut own = Vec::new();
+    if let (Some(matrix), unknowns) = whole {
+        own.push(Matrices::new(Arc::new(matrix)));
+        if stalled.is_none() {
+            let more = coarsen(&amg, above, &mut own, unknowns, clock, None);
+            stalled = a.team().agree(more)?;
+        } else {
+            a.team().agree(Ok(()))?;
+        }
+    } else {
+        a.team().agree(Ok(()))?;
+    }
+    Ok(Made {
+        shared: SharedLevels {
+            executor: a.executor().clone(),
+            levels,
+            gathered: Arc::clone(a.rows()),
+            leads: a.team().rank() == 0,
+        },
+        amg,
+        levels: own,
+        stalled,
+    })
+}
+
+/// The parameters, every `auto` decided, the finest level, and what is known of its unknowns.
+fn analysed<T: Scalar>(
+    amg: &Amg,
+    given: &Arc<dyn LinOp<T>>,
+    near_nullspace: &NearNullspace,
+    clock: &Clock<'_>,
+) -> Result<(Amg, Arc<Distributed<f64>>, Unknowns)> {
+    let _stage = clock.stage(0, "analysis");
+    if amg.test_space.is_some() {
+        return Err(Error::Unsupported {
+            component: "the search of a near-nullspace".to_owned(),
+            operation: "matrices that several ranks share".to_owned(),
+        });
+    }
+    let a = finest(given)?;
+    let amg = amg.decided_by(|| known(&a, near_nullspace.block_size()))?;
+    amg.check_levels(near_nullspace)?;
+    let team = a.team();
+    team.agree(near_nullspace.check(a.size().rows))?;
+    Ok((amg, a, Unknowns::new(near_nullspace)))
+}
+
+impl Amg {
+    /// Levels of at most so many rows are those of one rank.
+    fn gathered_rows(&self) -> u64 {
+        self.gather_rows.max(self.coarsest_rows) as u64
+    }
+}

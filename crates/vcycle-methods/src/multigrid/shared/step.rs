@@ -1,0 +1,159 @@
+//! The step from a level that ranks share to the next.
+
+use std::sync::Arc;
+
+use super::SharedLevel;
+use super::choice::Choice;
+use super::groups::SharedGroups;
+use crate::error::{Error, Result};
+use crate::linop::Size;
+use crate::matrix::{Bsr, Csr, Distributed, galerkin, galerkin_shared};
+use crate::multigrid::amg::Amg;
+use crate::multigrid::clock::Clock;
+use crate::multigrid::coarsen::Coarsening;
+use crate::multigrid::coarsened::Coarsened;
+use crate::multigrid::interpolate::Interpolation;
+use crate::multigrid::restriction::Restriction;
+use crate::multigrid::steps::STALLED;
+use crate::multigrid::strength::Strength;
+use crate::multigrid::systems::{Unknowns, View, in_blocks};
+
+/// Rings of rows around the own ones that stages look at: interpolation over distance two, roots of groups.
+const RINGS: usize = 2;
+
+/// A level with its ways, and the matrix of the next; or why there is none.
+pub(super) fn step(
+    amg: &Amg,
+    number: usize,
+    a: &Arc<Distributed<f64>>,
+    unknowns: &mut Unknowns,
+    clock: &Clock<'_>,
+) -> Result<Result<(SharedLevel, Distributed<f64>), String>> {
+    let stage = |name| clock.stage(number, name);
+    let (team, rows) = (a.team(), a.rows().total() as usize);
+    let mut amg = amg.for_level(number, rows);
+    amg.strength = amg.strength_at(number);
+    let interpolation = amg.interpolation.after(amg.coarsening)?;
+    check(&amg, interpolation)?;
+    let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
+    let strength = is_used.then_some(amg.strength);
+    let block = unknowns.node_rows();
+    let near = {
+        let _stage = stage("overlap");
+        a.overlapped(RINGS, block)?
+    };
+    let mut here = unknowns.near(&near.halo)?;
+    let view = {
+        let _stage = stage("strength");
+        let view = View::new(amg.systems, amg.coarsening, strength, &near.matrix, &here);
+        team.agree(view)?
+    };
+    let choice = {
+        let _stage = stage("coarsening");
+        let rows = match view.is_of_nodes() {
+            true => Arc::new(near.halo.nodes(block)?),
+            false => Arc::clone(&near.halo),
+        };
+        Choice::new(&amg, &view, &rows)?
+    };
+    let count = view.coarse_rows(choice.partition.total() as usize, &here);
+    if count == 0 || count as f64 > STALLED * rows as f64 {
+        return Ok(Err(format!(
+            "coarsening stalled on level {number}: {count} of {rows} unknowns are coarse"
+        )));
+    }
+    let grouped = matches!(choice.coarsened, Coarsened::Grouped(_));
+    let width = match (grouped, view.is_of_nodes()) {
+        (true, _) => view.coarse_rows(1, &here),
+        (false, true) => block,
+        (false, false) => 1,
+    };
+    let partition = Arc::new(choice.partition.multiplied(width));
+    let numbers = choice.numbers.multiplied(width);
+    let (prolongation, block, radius) = {
+        let _stage = stage("interpolation");
+        let by = SharedGroups {
+            a,
+            near: &near,
+            numbers: &numbers,
+            partition: &partition,
+        };
+        let coarsened = choice.coarsened;
+        let made = coarsened.prolongation_by(&by, interpolation, view, &amg, &mut here);
+        let (made, block, radius) = team.agree(made)?;
+        let own = near.own_rows(&made)?;
+        let executor = a.executor();
+        let p = Distributed::of_numbered(executor, a.rows(), &partition, &numbers, &own)?;
+        (Arc::new(p), block, radius)
+    };
+    *unknowns = here.own(numbers.own(), grouped);
+    let _stage = stage("galerkin");
+    let restriction = match (prolongation.transpose()?, amg.restriction_scaling) {
+        (r, 1.0) => r,
+        (r, factor) => r.scale(factor)?,
+    };
+    let product = |r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>| product(r, a, p, block);
+    let coarse = galerkin_shared(&restriction, a, &prolongation, block, product)?;
+    let nonzeros = [a.total_nonzeros()?, prolongation.total_nonzeros()?];
+    let level = SharedLevel {
+        a: Arc::clone(a),
+        restriction: Arc::new(restriction),
+        prolongation,
+        radius,
+        nonzeros,
+    };
+    Ok(Ok((level, coarse.without_empty_rows()?)))
+}
+
+/// `R A P` of rows nearby, by blocks where the whole product would be.
+fn product(r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>, block: Size) -> Result<Csr<f64>> {
+    if let Some((a, p)) = in_blocks(a, p, block)
+        && let Ok(r) = Bsr::from_csr(r, block.transposed())
+    {
+        return r.multiply(&a.multiply(&p)?)?.rows();
+    }
+    galerkin(r, a, p)
+}
+
+/// Fails, naming what to use, for stages that are not made for ranks.
+fn check(amg: &Amg, interpolation: Interpolation) -> Result<()> {
+    let refuse = |component: String, instead: &str| {
+        Err(Error::Unsupported {
+            component,
+            operation: format!("matrices that several ranks share; use {instead}"),
+        })
+    };
+    if !matches!(amg.coarsening, Coarsening::Pmis | Coarsening::Mis2) {
+        let component = format!("the coarsening `{}`", amg.coarsening);
+        return refuse(component, "`pmis` or `mis2`");
+    }
+    if interpolation.fits_vectors() || matches!(interpolation, Interpolation::Own(_)) {
+        let component = format!("the interpolation `{interpolation}`");
+        return refuse(component, "`extended+i` or `smoothed`");
+    }
+    if amg.strength.is_of_all_rows() {
+        return refuse("this measure of strength".to_owned(), "a threshold");
+    }
+    if amg.restriction != Restriction::Transposed {
+        return refuse("restriction = own".to_owned(), "`transposed`");
+    }
+    if amg.energy_steps > 0 || amg.coarse_filter < 1.0 {
+        let component = "minimising energy and filtering coarse matrices".to_owned();
+        return refuse(component, "neither");
+    }
+    Ok(())
+}
+
+impl Strength {
+    /// Whether it looks at more than rows nearby.
+    fn is_of_all_rows(&self) -> bool {
+        match self {
+            Strength::Affinity(_) => true,
+            Strength::Auto => false,
+            Strength::Classical(measure) => measure.connections.is_some(),
+            Strength::Symmetric(measure) => measure.connections.is_some(),
+            Strength::Absolute(measure) => measure.connections.is_some(),
+            Strength::Mutual(measure) => measure.connections.is_some(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Levels over ranks beside the same without.
+
+use std::sync::Arc;
+
+use super::setup::{Made, set_up};
+use crate::error::Result;
+use crate::executor::{Executor, Workspace};
+use crate::gallery;
+use crate::linop::LinOp;
+use crate::matrix::{Csr, Distributed, Partition};
+use crate::multigrid::clock::Clock;
+use crate::multigrid::{Amg, LevelMatrices, NearNullspace};
+use crate::solver::{Cg, Solver};
+use crate::vector::Vector;
+use vcycle_core::communicator::threads;
+
+const RANKS: [usize; 5] = [1, 2, 3, 7, 64];
+
+fn amg(text: &str) -> Amg {
+    let amg: Amg = serde_json::from_str(text).unwrap();
+    // Most levels of small problems are to be shared.
+    Amg {
+        gather_rows: 20,
+        coarsest_rows: 20,
+        ..amg
+    }
+}
+
+type Part = (Arc<dyn LinOp<f64>>, NearNullspace, Vector<f64>);
+
+/// The own rows of a problem, its own part of the near-nullspace and of the right-hand side.
+fn part(rank: &Executor, problem: &gallery::Problem) -> Result<Part> {
+    let near = problem.near_nullspace.clone();
+    let near = near.unwrap_or(NearNullspace::components(1)?);
+    let (block, ranks) = (near.block_size(), rank.team().unwrap().size());
+    let rows = Partition::even(problem.rhs.len() as u64, block as u64, ranks);
+    let own = rows.range(rank.team().unwrap().rank());
+    let own = own.start as usize..own.end as usize;
+    let a = Distributed::part_of(rank, &problem.matrix, rows)?;
+    let vectors = near.vectors().iter().map(|all| all[own.clone()].to_vec());
+    let near = NearNullspace::new(block, vectors.collect())?;
+    let b = Vector::from_column(rank, problem.rhs[own].to_vec());
+    Ok((Arc::new(a), near, b))
+}
+
+fn assert_equal(found: Option<Csr<f64>>, expected: &Csr<f64>, what: &str) {
+    let Some(found) = found else { return };
+    assert_eq!(found.size(), expected.size(), "{what}");
+    assert_eq!(found.offsets(), expected.offsets(), "{what}");
+    assert_eq!(found.columns(), expected.columns(), "{what}");
+    assert_eq!(found.values(), expected.values(), "{what}");
+}
+
+/// Compares the levels of all ranks with those without ranks, bit by bit.
+fn compare(made: &Made, whole: &[LevelMatrices], told: &str) -> Result<()> {
+    let shared = &made.shared.levels;
+    assert!(shared.len() > 1, "{told}: {} shared", shared.len());
+    for (number, level) in shared.iter().enumerate() {
+        let what = |part: &str| format!("{told}, level {number}, {part}");
+        let ways = (&whole[number].prolongation, &whole[number].restriction);
+        assert_equal(level.a.gathered()?, &whole[number].a, &what("matrix"));
+        let p = ways.0.as_ref().unwrap();
+        assert_equal(level.prolongation.gathered()?, p, &what("prolongation"));
+        let r = ways.1.as_ref().unwrap();
+        assert_equal(level.restriction.gathered()?, r, &what("restriction"));
+    }
+    if made.shared.leads {
+        assert_eq!(shared.len() + made.levels.len(), whole.len(), "{told}");
+        let below = made.levels.iter().zip(&whole[shared.len()..]);
+        for (level, whole) in below {
+            assert_eq!(level.a.values(), whole.a.values(), "{told}");
+        }
+    }
+    Ok(())
+}
+
+fn check(problem: &str, text: &str, ranks: &[usize]) {
+    let alone = Executor::cpu_with_threads(1).unwrap();
+    let problem = gallery::build(problem, &alone).unwrap();
+    let amg = amg(text);
+    let ws = Workspace::new();
+    let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix.clone());
+    let near = problem.near_nullspace.clone();
+    let near = near.unwrap_or(NearNullspace::components(1).unwrap());
+    let (setup, hierarchy) = amg.setup_with(&a, &near, &ws).unwrap();
+    let whole = setup.matrices(&a, &ws).unwrap();
+    let solver = Solver::new(Cg::default(), a).unwrap();
+    let solver = solver.with_preconditioner(Arc::new(hierarchy)).unwrap();
+    let b = Vector::from_column(&alone, problem.rhs.clone());
+    let expected = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+    let expected = expected.unwrap();
+    assert!(expected.converged());
+    for &ranks in ranks {
+        let told = format!("{} {text} on {ranks} ranks", problem.name);
+        threads::run(ranks, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let (a, near, b) = part(&rank, &problem)?;
+            let ws = Workspace::new();
+            let clock = Clock::new(&ws, &rank);
+            compare(&set_up(&amg, &a, &near, &clock)?, &whole, &told)?;
+            let hierarchy = amg.hierarchy_with(&a, &near, &ws)?;
+            let solver = Solver::new(Cg::default(), a)?;
+            let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
+            let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+            let apart = outcome.iterations.abs_diff(expected.iterations);
+            assert!(outcome.converged() && apart <= 1, "{told}: {outcome}");
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn classical_levels_have_the_bits_they_have_without_ranks() {
+    let text = r#"{"coarsening": "pmis"}"#;
+    check("poisson7:9", text, &RANKS);
+    check("jump7:9,1e6", text, &[2, 7]);
+    let text = r#"{"coarsening": "pmis", "interpolation": "classical", "smoother": "jacobi:0.7"}"#;
+    check("poisson27:8", text, &[3]);
+}
+
+#[test]
+fn smoothed_aggregation_has_the_bits_it_has_without_ranks() {
+    let text = r#"{"coarsening": "mis2"}"#;
+    check("poisson7:12", text, &RANKS);
+    check("aniso7:10,0.01", text, &[2, 7]);
+}
+
+#[test]
+fn nodes_and_their_rigid_bodies_stay_together() {
+    let text = r#"{"coarsening": "mis2"}"#;
+    check("elasticity:8x4x4", text, &[1, 2, 3, 7]);
+    check("elasticity:8x4x4", r#"{"coarsening": "pmis"}"#, &[3]);
+}
