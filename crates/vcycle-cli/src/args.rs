@@ -79,6 +79,7 @@ Examples:
   vcycle solve beam:o3,l3 --preset paper-pgm --precision dp-sp/dp-sp-hp
   vcycle solve beam.mtx --coordinates nodes.mtx --solver cg --coarsening sa
   vcycle solve step1.mtx --then step2.mtx --then step3.mtx
+  mpirun -n 4 vcycle solve poisson7:128       four processes share the rows
 
 A parameter may follow a name after a colon, jacobi:0.9, or by its key, sor:omega=1.2,sweeps=2.
 `vcycle config` lists all names and keys.
@@ -157,6 +158,10 @@ pub struct SolveArgs {
     pub known: KnownArgs,
     #[command(flatten)]
     pub place: PlaceArgs,
+    /// Solve with so many ranks, each a thread with its own rows; `mpirun -n N vcycle solve` does the same with
+    /// processes
+    #[arg(long, value_name = "N", conflicts_with_all = ["then", "plot_coarsening"])]
+    pub ranks: Option<usize>,
     /// Residual to reach, relative to the right-hand side; the first tolerance that is reached counts, so
     /// `--rtol 0` leaves the others alone [default: 1e-8]
     #[arg(long, value_name = "TOLERANCE", allow_hyphen_values = true)]

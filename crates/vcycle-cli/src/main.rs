@@ -10,12 +10,14 @@ mod output;
 mod place;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use error::{CliError, Result};
 use output::print;
 use output::style::{Colour, Style};
+use vcycle::communicator::mpi;
 use vcycle::memory::LargePages;
 
 #[global_allocator]
@@ -23,6 +25,8 @@ static ALLOCATOR: LargePages = LargePages;
 
 /// The exit status of bad input.
 const BAD_INPUT: u8 = 2;
+/// What the rank that has failed is given to say so.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -30,7 +34,9 @@ fn main() -> ExitCode {
         Err(error) => return refuse_arguments(&error),
     };
     let json = wants_json(&cli.command);
-    run(cli.command).unwrap_or_else(|error| refuse(&error, json))
+    let status = run(cli.command).unwrap_or_else(|error| refuse(&error, json));
+    mpi::finish();
+    status
 }
 
 fn run(command: Command) -> Result<ExitCode> {
@@ -77,15 +83,23 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
 }
 
 fn refuse(error: &CliError, json: bool) -> ExitCode {
+    if let CliError::Library(vcycle::Error::OtherRank { .. }) = error {
+        // The rank that failed tells it, and ends all.
+        std::thread::sleep(LAST_WORDS);
+        mpi::abort(BAD_INPUT);
+    }
     let hint = error.hint();
     if json {
         print_json_error(&error.to_string(), hint.as_deref());
     }
     let style = Style::of(&std::io::stderr());
-    eprintln!("{} {error}", style.paint("error:", Colour::Red));
+    let whose = mpi::rank().map_or(String::new(), |rank| format!("rank {rank}: "));
+    eprintln!("{} {whose}{error}", style.paint("error:", Colour::Red));
     if let Some(hint) = hint {
         eprintln!("{} {hint}", style.paint("hint:", Colour::Yellow));
     }
+    // Others may wait for this rank.
+    mpi::abort(BAD_INPUT);
     ExitCode::from(BAD_INPUT)
 }
 

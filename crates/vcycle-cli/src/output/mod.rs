@@ -9,6 +9,7 @@ pub mod overview;
 pub mod picture;
 pub mod plot;
 pub mod progress;
+pub mod ranks;
 pub mod report;
 pub mod spy;
 pub mod style;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use vcycle::communicator::Traffic;
 use vcycle::config::{Config, Solution, Unit, Wide};
 use vcycle::executor::Executor;
 use vcycle::matrix::Csr;
-use vcycle::multigrid::{LevelFacts, Report, StageTime};
+use vcycle::multigrid::{LevelFacts, LevelPart, Report, StageTime};
 
 /// The object `--json` prints; scripts rely on its keys.
 #[derive(Debug, Serialize)]
@@ -39,10 +40,41 @@ pub struct Summary {
     /// Of further matrices that were solved for in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub then: Vec<Summary>,
+    /// Of every rank, where several share the system.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankSummary>,
     #[serde(skip)]
     pub history: Vec<f64>,
     #[serde(skip)]
     pub multigrid: Option<Report>,
+}
+
+/// What one rank has of the system and of every level that ranks share, and what it has sent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RankSummary {
+    pub rows: usize,
+    pub nonzeros: usize,
+    pub neighbours: usize,
+    /// In the set-up and in the iterations.
+    pub traffic: [Traffic; 2],
+    pub levels: Vec<LevelPart>,
+}
+
+/// The size of a matrix.
+pub struct Extent {
+    pub rows: usize,
+    pub nonzeros: usize,
+    pub bytes: usize,
+}
+
+impl<T: Wide> From<&Csr<T>> for Extent {
+    fn from(a: &Csr<T>) -> Self {
+        Self {
+            rows: a.size().rows,
+            nonzeros: a.nonzeros(),
+            bytes: a.bytes(),
+        }
+    }
 }
 
 /// One level of a hierarchy; without multigrid there is one.
@@ -63,7 +95,7 @@ impl Summary {
     /// Gathers what there is to say about a solution.
     pub fn new<T: Wide>(
         problem: &str,
-        a: &Csr<T>,
+        a: Extent,
         executor: &Executor,
         solution: &Solution<T>,
         reading: Duration,
@@ -80,12 +112,12 @@ impl Summary {
             read_seconds: reading.as_secs_f64(),
             setup_seconds: solution.setup.as_secs_f64(),
             solve_seconds: solution.solving.as_secs_f64(),
-            rows: a.size().rows,
-            nonzeros: a.nonzeros(),
+            rows: a.rows,
+            nonzeros: a.nonzeros,
             operator_complexity: multigrid.map_or(1.0, Report::operator_complexity),
             grid_complexity: multigrid.map_or(1.0, Report::grid_complexity),
             levels: match multigrid {
-                None => vec![level(a, &solution.config)],
+                None => vec![level::<T>(a, &solution.config)],
                 Some(report) => report.levels.iter().map(LevelSummary::of).collect(),
             },
             bytes: solution.bytes,
@@ -96,6 +128,7 @@ impl Summary {
             messages: solution.messages.clone(),
             explanation: outcome.explanation(),
             then: Vec::new(),
+            ranks: Vec::new(),
             history: outcome.history.clone(),
             multigrid: solution.multigrid.clone(),
         }
@@ -121,17 +154,17 @@ fn unit_name(unit: Unit, complex: bool) -> &'static str {
     unit.kind(complex).map_or("", |kind| kind.name())
 }
 
-fn level<T: Wide>(a: &Csr<T>, config: &Config) -> LevelSummary {
+fn level<T: Wide>(a: Extent, config: &Config) -> LevelSummary {
     let complex = T::KIND.is_complex();
     let name = |unit| unit_name(unit, complex);
     let precision = config.precision.unwrap_or_default();
     LevelSummary {
-        rows: a.size().rows,
-        nonzeros: a.nonzeros(),
+        rows: a.rows,
+        nonzeros: a.nonzeros,
         working_precision: name(precision.working),
         matrix_precision: name(precision.matrix),
         smoother: None,
-        bytes: a.bytes(),
+        bytes: a.bytes,
         setup: Vec::new(),
     }
 }

@@ -125,8 +125,8 @@ impl dyn Communicator + '_ {
         Ok(count[0] > 0.0)
     }
 
-    /// Ends a stage that may have failed on some ranks: where it did, it fails on all of them. A rank that did not fail
-    /// itself is told by whom and why.
+    /// Ends a stage that may have failed on some ranks: where it did, it fails on all of them. The first of those that
+    /// failed keeps its error, all others are told of it: so there is one to print.
     ///
     /// # Errors
     /// The error of this rank, or [`Error::OtherRank`].
@@ -140,12 +140,12 @@ impl dyn Communicator + '_ {
         }
         let all = self.all_gather(&told)?;
         let first = all.iter().position(|told| !told.is_empty());
-        match (result, first) {
-            (Ok(_), Some(rank)) => Err(Error::OtherRank {
+        match first {
+            Some(rank) if rank != self.rank() => Err(Error::OtherRank {
                 rank,
                 reason: String::from_utf8_lossy(&all[rank]).into_owned(),
             }),
-            (result, _) => result,
+            _ => result,
         }
     }
 

@@ -30,6 +30,19 @@ impl Traffic {
     }
 }
 
+impl Traffic {
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            messages: self.messages + other.messages,
+            bytes: self.bytes + other.bytes,
+            sums: self.sums + other.sums,
+            waiting: self.waiting + other.waiting,
+        }
+    }
+}
+
 /// The counters behind [`Traffic`].
 #[derive(Debug, Default)]
 pub struct Counters {

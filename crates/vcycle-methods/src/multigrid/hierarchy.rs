@@ -13,7 +13,7 @@ use super::finest::{no_complex, unit_of};
 use super::for_level;
 use super::near_nullspace::NearNullspace;
 use super::precision::of_transfer;
-use super::report::{LevelFacts, Report};
+use super::report::{LevelFacts, LevelPart, Report};
 use super::scaling::{Factors, Normalised, scale_levels};
 use super::shared::{SharedLevel, SharedLevels, is_shared, set_up};
 use super::steps::{analysed, coarsen};
@@ -302,6 +302,12 @@ fn report(
                 + stored(&level.prolongation, unit)
                 + stored(&level.restriction, unit),
             setup: Vec::new(),
+            part: Some(LevelPart {
+                rows: level.a.size().rows,
+                nonzeros: level.a.local().nonzeros(),
+                neighbours: level.a.columns().neighbours(),
+                sent: level.a.columns().sent_count(),
+            }),
         }
     };
     let facts = |(place, level): (usize, &Matrices)| {
@@ -323,6 +329,7 @@ fn report(
                     stored_bytes(&ways.prolongation, unit) + stored_bytes(&ways.restriction, unit)
                 }),
             setup: Vec::new(),
+            part: None,
         }
     };
     let shared = shared.iter().flat_map(|shared| shared.levels.iter());

@@ -70,7 +70,7 @@ pub use near_nullspace::NearNullspace;
 pub use operations::{Composed, Guess, Operations};
 pub use own::Own;
 pub use precision::LevelPrecisions;
-pub use report::{LevelFacts, Report, StageTime};
+pub use report::{LevelFacts, LevelPart, Report, StageTime};
 pub use restriction::Restriction;
 pub use reuse::{LevelMatrices, Setup};
 pub use scaling::LevelScaling;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::precision::Precision;
 
@@ -26,6 +26,21 @@ pub struct LevelFacts {
     pub bytes: usize,
     /// How long the stages of the set-up took.
     pub setup: Vec<StageTime>,
+    /// The part of this rank, where several share the level.
+    pub part: Option<LevelPart>,
+}
+
+/// What one rank has of a level, and what it sends in a product with its matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LevelPart {
+    /// Rows of this rank.
+    pub rows: usize,
+    /// Entries of these rows.
+    pub nonzeros: usize,
+    /// Ranks it sends to.
+    pub neighbours: usize,
+    /// Numbers it sends.
+    pub sent: usize,
 }
 
 impl LevelFacts {

@@ -331,6 +331,7 @@ impl LevelParts<'_> {
             smoother: format!("{smoother} {before}+{after} {}", self.made.a.grid()),
             scaled: level.scales().is_some(),
             bytes: matrix + other,
+            part: None,
             setup: vec![
                 StageTime {
                     name: "galerkin products",
@@ -401,6 +402,7 @@ fn coarsest_facts(level: &Made<'_>, working: Unit) -> LevelFacts {
         smoother: format!("dense {}", level.a.grid()),
         scaled: false,
         bytes: rows * rows * size_of::<f64>(),
+        part: None,
         setup: vec![StageTime {
             name: "galerkin products",
             seconds: level.seconds,

@@ -35,6 +35,19 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    pub(super) fn new(
+        solver: SolverConfig,
+        preconditioner: PreconditionerConfig,
+        reason: String,
+    ) -> Self {
+        Self {
+            solver,
+            preconditioner,
+            preprocessing: Preprocessing::default(),
+            reason,
+        }
+    }
+
     /// Fails where the preconditioner varies and the solver takes it for a fixed operator.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_preprocessing()?;

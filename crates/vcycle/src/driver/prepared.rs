@@ -210,6 +210,7 @@ impl<T: Wide> Prepared<T> {
             solving: begin.elapsed(),
             bytes: ready.bytes,
             multigrid: ready.multigrid.clone(),
+            traffic: None,
         })
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::System;
 use super::storage::Wide;
+use crate::communicator::Traffic;
 use crate::configuration::Config;
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -33,6 +34,8 @@ pub struct Solution<T> {
     pub bytes: usize,
     /// The levels, where the preconditioner is multigrid.
     pub multigrid: Option<Report>,
+    /// What this rank has sent in all set-ups and in all iterations, where ranks share the system.
+    pub traffic: Option<[Traffic; 2]>,
 }
 
 /// Solves `A x = b` as `config` says, from a zero guess; [`System::with_guess`] has another.

@@ -463,6 +463,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             solving: self.begin.elapsed().saturating_sub(self.setup),
             bytes: best.bytes,
             multigrid: best.multigrid,
+            traffic: None,
         }
     }
 }

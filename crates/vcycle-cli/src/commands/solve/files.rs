@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use vcycle::config::{PreconditionerConfig, Solution, Wide};
-use vcycle::log::ChromeTrace;
+use vcycle::log::{ChromeTrace, Profile};
 use vcycle::matrix::Csr;
 
-use super::records::Records;
 use crate::args::SolveArgs;
 use crate::error::{CliError, Result};
 use crate::input::Source;
@@ -41,28 +40,32 @@ fn check_folder(path: &Path) -> Result<()> {
         .map_err(CliError::writing(path))
 }
 
+/// What files are made of.
+pub struct Written<'w, T: Wide> {
+    pub source: &'w Source,
+    pub a: &'w Arc<Csr<T>>,
+    pub solution: &'w Solution<T>,
+    pub summary: &'w Summary,
+    pub profile: &'w Profile,
+    pub trace: &'w ChromeTrace,
+}
+
 /// The picture, the trace and the report, as far as they are asked for.
-pub fn write_files<T: Wide>(
-    args: &SolveArgs,
-    source: &Source,
-    a: &Arc<Csr<T>>,
-    solution: &Solution<T>,
-    summary: &Summary,
-    records: &Records,
-) -> Result<()> {
+pub fn write_files<T: Wide>(args: &SolveArgs, written: &Written<'_, T>) -> Result<()> {
+    let &Written { a, solution, .. } = written;
     if let (Some(path), PreconditionerConfig::Amg(amg)) =
         (&args.plot_coarsening, &solution.config.preconditioner)
     {
-        picture::write(path, amg, source, a)?;
+        picture::write(path, amg, written.source, a)?;
     }
     if let Some(path) = &args.trace {
-        write_trace(path, &records.trace.borrow()).map_err(CliError::writing(path))?;
+        write_trace(path, written.trace).map_err(CliError::writing(path))?;
     }
     if let Some(path) = &args.report {
         let report = HtmlReport {
-            summary,
+            summary: written.summary,
             facts: &a.facts(),
-            profile: &records.profile.borrow(),
+            profile: written.profile,
             spy: spy::svg(a.pattern()),
             tolerance: solution.config.stop.rtol,
         };

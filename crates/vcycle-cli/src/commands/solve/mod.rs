@@ -2,11 +2,13 @@
 
 mod configuration;
 mod files;
+mod ranks;
 mod records;
 mod task;
 
 use std::process::ExitCode;
 
+use vcycle::communicator::mpi;
 use vcycle::config::AnySystem;
 
 use self::configuration::configuration;
@@ -21,6 +23,12 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     // What is wrong with the options is said before a large file is read.
     config.stop.stop()?;
     check_folders(args)?;
+    if let Some(count) = args.ranks {
+        return ranks::by_threads(args, &config, count);
+    }
+    if mpi::is_launched() {
+        return ranks::by_processes(args, &config);
+    }
     let executor = config.run.executor()?;
     let task = Task {
         args,

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use vcycle::config::{self, AnySystem, Config, MemoryNeed, Sequence, System, Wide};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::write_vector;
+use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
 
-use super::files::{numbered, write_files};
+use super::files::{Written, numbered, write_files};
 use super::records::Records;
 use crate::args::{InputArgs, SolveArgs};
 use crate::error::{CliError, Result};
@@ -19,7 +20,7 @@ use crate::output::overview::{overview, verdict};
 use crate::output::progress::Progress;
 use crate::output::style::Style;
 use crate::output::summary::Summary;
-use crate::output::{picture, plot, print, table};
+use crate::output::{self, picture, plot, print, table};
 
 /// Solves, from systems read to their output.
 pub struct Task<'t> {
@@ -33,6 +34,33 @@ pub struct Reading {
     source: Source,
     progress: Progress,
     time: Duration,
+}
+
+impl Reading {
+    pub fn name(&self) -> &str {
+        &self.source.name
+    }
+
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+
+    /// The right-hand side asked for, or that of the source.
+    pub fn right_hand_side<T: Wide>(
+        &mut self,
+        a: &Csr<T>,
+        spec: Option<&str>,
+    ) -> Result<Vector<T>> {
+        self.source.right_hand_side(a, spec)
+    }
 }
 
 impl Task<'_> {
@@ -100,9 +128,7 @@ impl Task<'_> {
             picture::drawable(&reading.source)?;
         }
         let a = &system.matrix;
-        let b = reading
-            .source
-            .right_hand_side(a, self.args.rhs.as_deref())?;
+        let b = reading.right_hand_side(a, self.args.rhs.as_deref())?;
         let records = Records::default();
         let ws = Workspace::with_log(records.log(self.args, &reading.progress));
         let known = self.known(&system, &b)?;
@@ -114,7 +140,7 @@ impl Task<'_> {
         let solution = solution?;
         let summary = Summary::new(
             &reading.source.name,
-            a,
+            a.as_ref().into(),
             &self.executor,
             &solution,
             reading.time,
@@ -122,12 +148,20 @@ impl Task<'_> {
         if let Some(path) = &self.args.output {
             write_vector(numbered(path, number), &solution.x)?;
         }
-        write_files(self.args, &reading.source, a, &solution, &summary, &records)?;
+        let written = Written {
+            source: &reading.source,
+            a,
+            solution: &solution,
+            summary: &summary,
+            profile: &records.profile.borrow(),
+            trace: &records.trace.borrow(),
+        };
+        write_files(self.args, &written)?;
         Ok(summary)
     }
 
     /// The matrix and what the options or else the problem tell of it.
-    fn known<T: Wide>(&self, system: &System<T>, b: &Vector<T>) -> Result<System<T>> {
+    pub fn known<T: Wide>(&self, system: &System<T>, b: &Vector<T>) -> Result<System<T>> {
         let told = near_nullspace(&self.args.known, &self.executor)?;
         let mut known = system.clone();
         known.near_nullspace = told.or(known.near_nullspace);
@@ -139,17 +173,26 @@ impl Task<'_> {
 
     /// For people: facts, convergence and verdict.
     fn print(&self, rows: &[(&'static str, String)], summary: &Summary) {
-        if self.args.json {
-            return;
-        }
-        if !self.args.quiet {
-            print(&table::facts(rows.iter().cloned()));
-            for line in plot::convergence(&summary.history) {
-                print(&line);
-            }
-        }
-        print(&verdict(summary, Style::of(&std::io::stdout())));
+        show(self.args, rows, summary);
     }
+}
+
+/// For people: facts, convergence and verdict.
+pub fn show(args: &SolveArgs, rows: &[(&'static str, String)], summary: &Summary) {
+    if args.json {
+        return;
+    }
+    if !args.quiet {
+        print(&table::facts(rows.iter().cloned()));
+        for line in plot::convergence(&summary.history) {
+            print(&line);
+        }
+    }
+    if !args.quiet && !summary.ranks.is_empty() {
+        print(&output::ranks::by_rank(&summary.ranks));
+        print(&output::ranks::by_level(summary));
+    }
+    print(&verdict(summary, Style::of(&std::io::stdout())));
 }
 
 fn mixed(source: &str) -> CliError {

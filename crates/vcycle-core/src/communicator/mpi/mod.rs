@@ -17,6 +17,9 @@ const PIECE: usize = 1 << 30;
 /// Variables that the launchers of MPI set in every process.
 const LAUNCHED: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"];
 
+/// All processes, once MPI has started.
+static WORLD: OnceLock<Arc<dyn Communicator>> = OnceLock::new();
+
 /// Whether this process was started by a launcher of MPI.
 pub fn is_launched() -> bool {
     LAUNCHED.iter().any(|name| std::env::var_os(name).is_some())
@@ -35,7 +38,6 @@ pub fn version() -> Result<String> {
 /// # Errors
 /// When there is no library of MPI, or it does not start.
 pub fn world() -> Result<Arc<dyn Communicator>> {
-    static WORLD: OnceLock<Arc<dyn Communicator>> = OnceLock::new();
     if let Some(world) = WORLD.get() {
         return Ok(Arc::clone(world));
     }
@@ -45,16 +47,22 @@ pub fn world() -> Result<Arc<dyn Communicator>> {
     Ok(Arc::clone(WORLD.get_or_init(|| world)))
 }
 
+/// Which of several processes this one is, once [`world`] has started MPI.
+pub fn rank() -> Option<usize> {
+    let world = WORLD.get()?;
+    (world.size() > 1).then(|| world.rank())
+}
+
 /// Ends MPI where [`world`] has started it; all ranks have to do so at the end of the program.
 pub fn finish() {
-    if let Ok(api) = api() {
+    if let (Some(_), Ok(api)) = (WORLD.get(), api()) {
         api.finish();
     }
 }
 
-/// Ends all ranks at once, with a status.
+/// Ends all ranks at once, with a status, where [`world`] has started MPI.
 pub fn abort(status: u8) {
-    if let Ok(api) = api() {
+    if let (Some(_), Ok(api)) = (WORLD.get(), api()) {
         api.abort(status);
     }
 }

@@ -112,6 +112,23 @@ impl<T: Scalar> Distributed<T> {
         )))
     }
 
+    /// The own ones of values that rank 0 has for all rows, `cols` for each.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn spread_values<E: Element>(&self, whole: Option<&[E]>, cols: usize) -> Result<Vec<E>> {
+        let team = self.team();
+        let mut sent = vec![Vec::new(); team.size()];
+        if let Some(whole) = whole {
+            for (rank, bytes) in sent.iter_mut().enumerate() {
+                let rows = self.rows.range(rank);
+                let values = &whole[rows.start as usize * cols..rows.end as usize * cols];
+                *bytes = bytes_of(values).to_vec();
+            }
+        }
+        Ok(numbers(&team.all_to_all(sent)?[0]).collect())
+    }
+
     /// The values that all ranks have for their rows, on rank 0; none on the others.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ pub(super) fn step(
     let mut amg = amg.for_level(number, rows);
     amg.strength = amg.strength_at(number);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
-    check(&amg, interpolation)?;
+    team.agree(check(&amg, interpolation))?;
     let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
     let strength = is_used.then_some(amg.strength);
     let block = unknowns.node_rows();

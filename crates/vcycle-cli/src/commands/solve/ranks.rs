@@ -1,0 +1,310 @@
+//! Solves by several ranks: processes under MPI, or threads.
+
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use vcycle::Error;
+use vcycle::communicator::{Communicator, mpi, threads};
+use vcycle::config::{AnySystem, Config, SharedSystem, System, solve_shared};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::io::write_vector;
+use vcycle::log::{ChromeTrace, Profile};
+use vcycle::matrix::{Csr, Distributed, Partition};
+use vcycle::multigrid::NearNullspace;
+use vcycle::vector::Vector;
+
+use super::files::{Written, write_files};
+use super::records::Records;
+use super::task::{Reading, Task, show};
+use crate::args::SolveArgs;
+use crate::error::{CliError, Result};
+use crate::output::overview::overview;
+use crate::output::print;
+use crate::output::summary::{Extent, RankSummary, Summary};
+
+/// A system as one rank or all of them have read it.
+struct Whole {
+    matrix: Arc<Csr<f64>>,
+    near_nullspace: Option<NearNullspace>,
+    b: Vector<f64>,
+    guess: Option<Vector<f64>>,
+    reading: Reading,
+}
+
+/// What rank 0 has to show.
+struct Answer {
+    summary: Summary,
+    x: Vector<f64>,
+    solution: vcycle::config::Solution<f64>,
+    profile: Profile,
+    trace: ChromeTrace,
+}
+
+/// How ranks are told of what a rank has read.
+enum Known<'w> {
+    /// Every rank knows it.
+    ByAll(&'w Whole),
+    /// Rank 0 knows it, and spreads it.
+    ByFirst(Option<&'w Whole>),
+}
+
+/// Solves with ranks that are threads.
+pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<ExitCode> {
+    let host = executor(config, ranks)?;
+    let whole = read(args, config, &host)?;
+    let work = |team: Arc<dyn Communicator>| {
+        let rank = executor(config, ranks)?.with_team(&team)?;
+        let begun = format!("{ranks} ranks, threads of one process");
+        solve(args, config, &rank, Known::ByAll(&whole), &begun)
+    };
+    let answers = threads::run(ranks, work)?;
+    let answer = answers.into_iter().flatten().next();
+    finish(args, &whole, answer.expect("rank 0 has an answer"))
+}
+
+/// Solves with the processes that a launcher of MPI has started.
+pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
+    let team = mpi::world()?;
+    same_options(team.as_ref())?;
+    let host = executor(config, team.size())?;
+    let whole = match team.rank() {
+        0 => Some(read(args, config, &host)?),
+        _ => None,
+    };
+    let rank = host.with_team(&team)?;
+    let begun = format!("{} processes under {}", team.size(), mpi::version()?);
+    let answer = solve(args, config, &rank, Known::ByFirst(whole.as_ref()), &begun)?;
+    let status = match (&whole, answer) {
+        (Some(whole), Some(answer)) => finish(args, whole, answer)?,
+        _ => ExitCode::SUCCESS,
+    };
+    // Other ranks end as the first one does.
+    let failed = team.any(status != ExitCode::SUCCESS)?;
+    mpi::finish();
+    Ok(match failed {
+        true => ExitCode::from(1),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// Fails where ranks were given different options.
+fn same_options(team: &dyn Communicator) -> Result<()> {
+    let own: Vec<String> = std::env::args().skip(1).collect();
+    let all = team.all_gather(own.join("\n").as_bytes())?;
+    let other = all.iter().position(|options| *options != all[0]);
+    let checked = match other {
+        None => Ok(()),
+        Some(rank) => {
+            let reason = format!("ranks 0 and {rank} were given different options");
+            Err(Error::Team(reason))
+        }
+    };
+    Ok(team.agree(checked)?)
+}
+
+/// The executor of one of so many ranks: cores are shared out unless threads are given.
+fn executor(config: &Config, ranks: usize) -> vcycle::Result<Executor> {
+    if config.run.device != "cpu" {
+        return Err(Error::Unsupported {
+            component: format!("the device `{}`", config.run.device),
+            operation: "several ranks; use cpu".to_owned(),
+        });
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = config.run.threads.unwrap_or((cores / ranks).max(1));
+    Executor::cpu_with_threads(threads)
+}
+
+fn read(args: &SolveArgs, config: &Config, host: &Executor) -> Result<Whole> {
+    let task = Task {
+        args,
+        config: config.clone(),
+        executor: host.clone(),
+    };
+    let (system, mut reading) = task.read(&args.input.source)?;
+    let AnySystem::Real(system) = system else {
+        return Err(CliError::Library(Error::Unsupported {
+            component: "a complex matrix".to_owned(),
+            operation: "several ranks".to_owned(),
+        }));
+    };
+    let b = reading.right_hand_side(&system.matrix, args.rhs.as_deref())?;
+    let System {
+        matrix,
+        near_nullspace,
+        guess,
+        ..
+    } = task.known(&system, &b)?;
+    Ok(Whole {
+        matrix,
+        near_nullspace,
+        b,
+        guess,
+        reading,
+    })
+}
+
+impl Known<'_> {
+    fn whole(&self) -> Option<&Whole> {
+        match self {
+            Self::ByAll(whole) => Some(whole),
+            Self::ByFirst(whole) => *whole,
+        }
+    }
+
+    /// The own part of the system and of the right-hand side.
+    fn part(&self, rank: &Executor) -> vcycle::Result<(SharedSystem, Vector<f64>)> {
+        let team = rank.team().expect("a rank has a team");
+        let whole = self.whole();
+        let near = whole.and_then(|whole| whole.near_nullspace.as_ref());
+        let counts = [
+            near.map_or(1, NearNullspace::block_size),
+            near.map_or(0, |near| near.vectors().len()),
+            usize::from(near.is_some()),
+            whole.map_or(0, |whole| whole.b.cols()),
+            usize::from(whole.is_some_and(|whole| whole.guess.is_some())),
+        ];
+        let counts = counts.map(|count| count as u64);
+        let mut told = [0; 5];
+        for (told, count) in told.iter_mut().zip(counts) {
+            *told = team.all_numbers(count)?[0] as usize;
+        }
+        let [block, vectors, is_known, cols, is_guessed] = told;
+        let matrix = match self {
+            Self::ByAll(whole) => {
+                let rows = whole.matrix.size().rows as u64;
+                let rows = Partition::even(rows, block as u64, team.size());
+                Distributed::part_of(rank, &whole.matrix, rows)?
+            }
+            Self::ByFirst(whole) => {
+                let matrix = whole.map(|whole| whole.matrix.as_ref());
+                Distributed::spread(rank, matrix, block)?
+            }
+        };
+        let leads = |values: Option<Vec<f64>>| values.filter(|_| team.rank() == 0);
+        let spread = |values: Option<Vec<f64>>, cols| {
+            let values = leads(values);
+            matrix.spread_values(values.as_deref(), cols)
+        };
+        let b = spread(whole.map(|whole| whole.b.to_vec()), cols)?;
+        let b = Vector::from_rows(rank, cols, b)?;
+        let mut modes = Vec::new();
+        for number in 0..vectors {
+            modes.push(spread(near.map(|near| near.vectors()[number].clone()), 1)?);
+        }
+        let guess = match is_guessed {
+            0 => None,
+            _ => {
+                let guess = whole.and_then(|whole| whole.guess.as_ref());
+                Some(spread(guess.map(Vector::to_vec), cols)?)
+            }
+        };
+        let mut system = SharedSystem::new(Arc::new(matrix));
+        if is_known > 0 {
+            system = system.with_near_nullspace(NearNullspace::new(block, modes)?);
+        }
+        if let Some(guess) = guess {
+            system = system.with_guess(Vector::from_rows(rank, cols, guess)?);
+        }
+        Ok((system, b))
+    }
+}
+
+/// Solves as one rank; rank 0 has the answer.
+fn solve(
+    args: &SolveArgs,
+    config: &Config,
+    rank: &Executor,
+    known: Known<'_>,
+    begun: &str,
+) -> vcycle::Result<Option<Answer>> {
+    let begin = Instant::now();
+    let (system, b) = known.part(rank)?;
+    let spreading = begin.elapsed();
+    let leader = known
+        .whole()
+        .filter(|_| rank.team().is_some_and(|team| team.rank() == 0));
+    let records = Records::default();
+    let log = leader.map(|whole| records.log(args, whole.reading.progress()));
+    let ws = log.map_or_else(Workspace::new, Workspace::with_log);
+    let solution = solve_shared(config, &system, &b, &ws);
+    if let Some(whole) = leader {
+        whole.reading.progress().end();
+    }
+    let mut solution = solution?;
+    let ranks = all_ranks(&system.matrix, &solution)?;
+    let x = system.matrix.gathered_values(&solution.x.to_vec())?;
+    let nonzeros = system.matrix.total_nonzeros()? as usize;
+    let Some(whole) = leader else {
+        return Ok(None);
+    };
+    drop(ws);
+    solution.messages.insert(0, begun.to_owned());
+    let extent = Extent {
+        rows: system.matrix.rows().total() as usize,
+        nonzeros,
+        bytes: system.matrix.bytes(),
+    };
+    let reading = whole.reading.time() + spreading;
+    let mut summary = Summary::new(whole.reading.name(), extent, rank, &solution, reading);
+    summary.ranks = ranks;
+    Ok(Some(Answer {
+        summary,
+        x: Vector::from_rows(&rank.alone(), b.cols(), x)?,
+        solution,
+        profile: taken(records.profile),
+        trace: taken(records.trace),
+    }))
+}
+
+/// What was recorded.
+fn taken<R: Default>(record: Rc<std::cell::RefCell<R>>) -> R {
+    std::mem::take(&mut record.borrow_mut())
+}
+
+/// What every rank has done.
+fn all_ranks(
+    a: &Distributed<f64>,
+    solution: &vcycle::config::Solution<f64>,
+) -> vcycle::Result<Vec<RankSummary>> {
+    let levels = solution.multigrid.iter().flat_map(|report| &report.levels);
+    let own = RankSummary {
+        rows: a.size().rows,
+        nonzeros: a.local().nonzeros(),
+        neighbours: a.columns().neighbours(),
+        traffic: solution.traffic.unwrap_or_default(),
+        levels: levels.filter_map(|level| level.part).collect(),
+    };
+    let text = serde_json::to_vec(&own).expect("plain data");
+    let read = |bytes: Vec<u8>| serde_json::from_slice(&bytes);
+    let all: std::result::Result<Vec<RankSummary>, _> =
+        a.team().all_gather(&text)?.into_iter().map(read).collect();
+    all.map_err(|error| Error::Team(format!("a rank's summary cannot be read: {error}")))
+}
+
+/// Prints and writes what is asked for; success only if it converged.
+fn finish(args: &SolveArgs, whole: &Whole, answer: Answer) -> Result<ExitCode> {
+    let summary = &answer.summary;
+    show(args, &overview(summary), summary);
+    if let Some(path) = &args.output {
+        write_vector(path, &answer.x)?;
+    }
+    let written = Written {
+        source: whole.reading.source(),
+        a: &whole.matrix,
+        solution: &answer.solution,
+        summary,
+        profile: &answer.profile,
+        trace: &answer.trace,
+    };
+    write_files(args, &written)?;
+    if args.json {
+        print(&serde_json::to_string(summary).expect("a summary is plain data"));
+    }
+    Ok(match summary.status {
+        "converged" => ExitCode::SUCCESS,
+        _ => ExitCode::from(1),
+    })
+}

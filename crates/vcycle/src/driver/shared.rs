@@ -1,0 +1,330 @@
+//! Systems whose rows several ranks share.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Solution;
+use super::auto::Attempt;
+use crate::communicator::Traffic;
+use crate::configuration::{Config, ConfigError, PreconditionerConfig, RunConfig, SolverConfig};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::{LinOp, Size, check_size};
+use crate::matrix::Distributed;
+use crate::multigrid::{NearNullspace, Report};
+use crate::solver::{Solver, SolverFactory};
+use crate::stop::{Outcome, Status};
+use crate::vector::Vector;
+
+/// The rows that a rank has of a matrix, and what is known of them beside their entries.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{communicator::threads, config::{Config, SharedSystem, solve_shared}};
+/// use vcycle::{executor::{Executor, Workspace}, matrix::{Distributed, Duplicates}, vector::Vector};
+/// let iterations = threads::run(3, |team| {
+///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+///     // A line of 300 points; every rank has 100 of them.
+///     let own = 100 * team.rank() as u64..100 * (team.rank() as u64 + 1);
+///     let (mut offsets, mut columns, mut values) = (vec![0], vec![], vec![]);
+///     for row in own {
+///         for column in row.saturating_sub(1)..=(row + 1).min(299) {
+///             columns.push(column);
+///             values.push(if column == row { 2.0 } else { -1.0 });
+///         }
+///         offsets.push(columns.len());
+///     }
+///     let a = Distributed::from_rows(&rank, offsets, columns, values, Duplicates::Refuse)?;
+///     let b = Vector::filled(&rank, 100, 1, 1.0)?;
+///     let system = SharedSystem::new(Arc::new(a));
+///     let solution = solve_shared(&Config::default(), &system, &b, &Workspace::new())?;
+///     assert!(solution.outcome.converged());
+///     Ok(solution.outcome.iterations)
+/// })?;
+/// assert_eq!(iterations, vec![iterations[0]; 3]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SharedSystem {
+    /// The matrix.
+    pub matrix: Arc<Distributed<f64>>,
+    /// Own rows of what it nearly annihilates, and the unknowns of a node.
+    pub near_nullspace: Option<NearNullspace>,
+    /// Own rows of where iterations start, if not from zero.
+    pub guess: Option<Vector<f64>>,
+}
+
+impl SharedSystem {
+    /// A matrix of which nothing more is known.
+    pub fn new(matrix: Arc<Distributed<f64>>) -> Self {
+        Self {
+            matrix,
+            near_nullspace: None,
+            guess: None,
+        }
+    }
+
+    /// With own rows of an initial guess.
+    #[must_use]
+    pub fn with_guess(self, guess: Vector<f64>) -> Self {
+        Self {
+            guess: Some(guess),
+            ..self
+        }
+    }
+
+    /// With own rows of the vectors it nearly annihilates.
+    #[must_use]
+    pub fn with_near_nullspace(self, near_nullspace: NearNullspace) -> Self {
+        Self {
+            near_nullspace: Some(near_nullspace),
+            ..self
+        }
+    }
+
+    /// Whether the matrix is symmetric, and whether its diagonal is positive: on all ranks.
+    fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
+        let team = self.matrix.team();
+        let near = self.matrix.overlapped(1, 1)?.matrix;
+        let [symmetric, positive] = team.agree(near.symmetric_and_positive())?;
+        Ok([!team.any(!symmetric)?, !team.any(!positive)?])
+    }
+}
+
+/// [`solve_system`](super::solve_system) over ranks; all of them call it together, with the same configuration and own
+/// rows of the right-hand side. Every rank gets its rows of the solution, and the same outcome.
+///
+/// # Errors
+/// As [`solve_system`](super::solve_system); for what is not made for ranks, with what to use instead; when another
+/// rank has failed. A set-up that fails ends the solve: no other is tried.
+pub fn solve_shared(
+    config: &Config,
+    system: &SharedSystem,
+    b: &Vector<f64>,
+    ws: &Workspace,
+) -> Result<Solution<f64>> {
+    let team = system.matrix.team();
+    team.agree(check(config, system, b))?;
+    let begin = Instant::now();
+    let attempts = attempts(config, system)?;
+    let mut solve = Solve {
+        config,
+        system,
+        ws,
+        messages: Vec::new(),
+        begin,
+        setup: begin.elapsed(),
+        first: team.traffic(),
+        iterations: Traffic::default(),
+    };
+    let last = attempts.len() - 1;
+    let mut best: Option<Tried> = None;
+    for (place, attempt) in attempts.into_iter().enumerate() {
+        let tried = solve.attempt(attempt, b, place == last)?;
+        let ends = tried.ends();
+        let residual = |tried: &Tried| tried.outcome.relative_residual.abs();
+        let is_better = |best: &Tried| residual(&tried).total_cmp(&residual(best)).is_lt();
+        if ends || best.as_ref().is_none_or(is_better) {
+            best = Some(tried);
+        }
+        if ends {
+            break;
+        }
+    }
+    Ok(solve.finish(best.expect("there is at least one attempt")))
+}
+
+fn check(config: &Config, system: &SharedSystem, b: &Vector<f64>) -> Result<()> {
+    let rows = system.matrix.size().rows;
+    check_size("right-hand side", Size::new(rows, b.cols()), b.size())?;
+    if let Some(guess) = &system.guess {
+        check_size("initial guess", b.size(), guess.size())?;
+    }
+    if !config.precision.unwrap_or_default().is_double() {
+        let reason = "precision: over ranks the solver works in dp; give multigrid a precision of its own, \
+                      `preconditioner = \"amg:precision=sp\"`";
+        return Err(ConfigError::Conflict(reason.to_owned()).into());
+    }
+    if let PreconditionerConfig::StructMg(_) = &config.preconditioner {
+        return Err(Error::Unsupported {
+            component: "struct-mg".to_owned(),
+            operation: "matrices whose rows several ranks share; use amg".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// What to try, best first.
+fn attempts(config: &Config, system: &SharedSystem) -> Result<Vec<Attempt>> {
+    let (solver, preconditioner) = (&config.solver, &config.preconditioner);
+    let attempt = |solver: &SolverConfig, preconditioner: &PreconditionerConfig, reason: String| {
+        Attempt::new(solver.clone(), preconditioner.clone(), reason)
+    };
+    if !solver.is_auto() && !preconditioner.is_auto() {
+        return Ok(vec![attempt(solver, preconditioner, String::new())]);
+    }
+    let rows = system.matrix.rows().total();
+    let [symmetric, positive] = system.symmetric_and_positive()?;
+    let (kind, pairs): (_, &[[&str; 2]]) = match (symmetric, positive) {
+        (true, true) => (
+            "symmetric, positive diagonal",
+            &[
+                ["cg", "amg"],
+                ["minres", "l1-jacobi"],
+                ["gmres", "l1-jacobi"],
+            ],
+        ),
+        (true, false) => (
+            "symmetric",
+            &[["minres", "l1-jacobi"], ["gmres", "l1-jacobi"]],
+        ),
+        _ => (
+            "not symmetric",
+            &[
+                ["fgmres", "amg"],
+                ["gmres", "l1-jacobi"],
+                ["bicgstab", "l1-jacobi"],
+            ],
+        ),
+    };
+    let mut all: Vec<Attempt> = Vec::new();
+    for [iteration, with] in pairs {
+        let iteration = match solver.is_auto() {
+            true => iteration.parse()?,
+            false => solver.clone(),
+        };
+        let with = match preconditioner.is_auto() {
+            true => with.parse()?,
+            false => preconditioner.clone(),
+        };
+        let is_new = |other: &Attempt| other.solver != iteration || other.preconditioner != with;
+        if all.iter().all(is_new) {
+            let (s, p) = (iteration.name(), with.name());
+            let reason = format!("auto: {rows} rows over ranks, {kind} → {s} with {p}");
+            all.push(attempt(&iteration, &with, reason));
+        }
+    }
+    Ok(all)
+}
+
+/// One solve.
+struct Solve<'d> {
+    config: &'d Config,
+    system: &'d SharedSystem,
+    ws: &'d Workspace,
+    messages: Vec<String>,
+    begin: Instant,
+    setup: Duration,
+    /// What was sent before, and in iterations.
+    first: Traffic,
+    iterations: Traffic,
+}
+
+/// What an attempt has reached.
+struct Tried {
+    attempt: Attempt,
+    x: Vector<f64>,
+    outcome: Outcome,
+    bytes: usize,
+    multigrid: Option<Report>,
+}
+
+impl Tried {
+    /// Whether there is nothing more to try.
+    fn ends(&self) -> bool {
+        use Status::{AccuracyLimit, Converged, Interrupted, TimeLimit};
+        let status = self.outcome.status;
+        matches!(status, Converged | AccuracyLimit | Interrupted | TimeLimit)
+    }
+}
+
+impl Solve<'_> {
+    fn attempt(&mut self, mut attempt: Attempt, b: &Vector<f64>, is_last: bool) -> Result<Tried> {
+        if !attempt.reason.is_empty() {
+            self.messages.push(attempt.reason.clone());
+        }
+        let begin = Instant::now();
+        let (solver, multigrid) = {
+            let _stage = self.ws.stage("set-up", 0);
+            self.set_up(&mut attempt)?
+        };
+        self.setup += begin.elapsed();
+        let mut x = match &self.system.guess {
+            Some(guess) => guess.clone(),
+            None => Vector::zeros_like(b)?,
+        };
+        let stop = self.config.stop.stop()?;
+        let before = self.system.matrix.team().traffic();
+        let outcome = solver.solve_in(b, &mut x, &stop, self.ws)?;
+        let sent = self.system.matrix.team().traffic().since(&before);
+        self.iterations = self.iterations.and(&sent);
+        let tried = Tried {
+            bytes: solver.footprint().held,
+            attempt,
+            x,
+            outcome,
+            multigrid,
+        };
+        if !is_last && !tried.ends() {
+            let (outcome, name) = (&tried.outcome, tried.attempt.name());
+            let (count, residual) = (outcome.iterations, outcome.relative_residual);
+            let status = outcome.status;
+            let told =
+                format!("{name}: {status} after {count} iterations, residual {residual:.1e}");
+            self.messages.push(told);
+        }
+        Ok(tried)
+    }
+
+    fn set_up(&mut self, attempt: &mut Attempt) -> Result<(Solver<f64>, Option<Report>)> {
+        attempt.check()?;
+        let a: Arc<dyn LinOp<f64>> = Arc::clone(&self.system.matrix) as _;
+        let factory = SolverFactory {
+            method: attempt.solver.method()?,
+            preconditioner: None,
+            stop: self.config.stop.stop()?,
+        };
+        let solver = factory.solver(&a, self.ws)?;
+        if let PreconditionerConfig::Amg(amg) = &attempt.preconditioner {
+            let components = NearNullspace::components(amg.block_size)?;
+            let near = self.system.near_nullspace.as_ref().unwrap_or(&components);
+            let hierarchy = amg.hierarchy_with(&a, near, self.ws)?;
+            let report = hierarchy.report().clone();
+            self.messages.extend(report.stalled.clone());
+            self.messages.extend(report.notes.clone());
+            attempt.preconditioner = PreconditionerConfig::Amg(hierarchy.amg().clone());
+            return Ok((
+                solver.with_preconditioner(hierarchy.shared())?,
+                Some(report),
+            ));
+        }
+        match attempt.preconditioner_factory()? {
+            None => Ok((solver, None)),
+            Some(factory) => {
+                let preconditioner = factory.generate(&a, self.ws)?;
+                Ok((solver.with_preconditioner(preconditioner)?, None))
+            }
+        }
+    }
+
+    fn finish(self, best: Tried) -> Solution<f64> {
+        let mut config = self.config.clone();
+        config.solver = best.attempt.solver;
+        config.preconditioner = best.attempt.preconditioner;
+        config.precision = Some(config.precision.unwrap_or_default());
+        config.run = RunConfig::of(self.system.matrix.executor());
+        let all = self.system.matrix.team().traffic().since(&self.first);
+        Solution {
+            traffic: Some([all.since(&self.iterations), self.iterations]),
+            x: best.x,
+            outcome: best.outcome,
+            config,
+            messages: self.messages,
+            setup: self.setup,
+            solving: self.begin.elapsed().saturating_sub(self.setup),
+            bytes: best.bytes,
+            multigrid: best.multigrid,
+        }
+    }
+}
