@@ -93,12 +93,19 @@ fn refuse(error: &CliError, json: bool) -> ExitCode {
         print_json_error(&error.to_string(), hint.as_deref());
     }
     let style = Style::of(&std::io::stderr());
+    if let Some(rank @ 1..) = mpi::rank() {
+        // Where all ranks fail alike, the first of them ends the others before they say so, too.
+        std::thread::sleep(LAST_WORDS / 4 + rank.min(100) as u32 * LAST_WORDS / 100);
+    }
     let whose = mpi::rank().map_or(String::new(), |rank| format!("rank {rank}: "));
     eprintln!("{} {whose}{error}", style.paint("error:", Colour::Red));
     if let Some(hint) = hint {
         eprintln!("{} {hint}", style.paint("hint:", Colour::Yellow));
     }
-    // Others may wait for this rank.
+    if mpi::rank().is_some() {
+        // The launcher has to pass it on before it ends all ranks, which may wait for this one.
+        std::thread::sleep(LAST_WORDS / 10);
+    }
     mpi::abort(BAD_INPUT);
     ExitCode::from(BAD_INPUT)
 }

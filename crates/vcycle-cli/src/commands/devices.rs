@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use vcycle::HOST_STAGES;
+use vcycle::communicator::mpi;
 use vcycle::executor::Executor;
 use vcycle::vector::Vector;
 use vcycle_gpu::{Found, Properties, compiler, discover};
@@ -22,6 +23,8 @@ const ROUNDS: usize = 5;
 struct Listing {
     devices: Vec<DeviceEntry>,
     missing: Vec<Missing>,
+    /// The library of MPI that was found, or why there is none.
+    mpi: Mpi,
     /// What runs on the host, even for matrices of a device.
     host_stages: Vec<&'static str>,
 }
@@ -57,6 +60,33 @@ struct GpuEntry {
     problem: Option<String>,
 }
 
+/// What `mpirun -n 4 vcycle solve` would use.
+#[derive(Serialize)]
+struct Mpi {
+    version: Option<String>,
+    problem: Option<String>,
+}
+
+impl Mpi {
+    fn look() -> Self {
+        let found = mpi::version();
+        Self {
+            problem: found
+                .as_ref()
+                .err()
+                .map(|error| one_line("MPI", &error.to_string())),
+            version: found.ok(),
+        }
+    }
+
+    fn text(&self) -> String {
+        match (&self.version, &self.problem) {
+            (Some(version), _) => format!("MPI: {version}"),
+            (None, problem) => format!("no MPI: {}", problem.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
 /// A driver without devices.
 #[derive(Serialize)]
 struct Missing {
@@ -72,6 +102,7 @@ pub fn run(args: &DevicesArgs) -> Result<ExitCode> {
             look_at(&Executor::cpu(), simd())?,
         ],
         missing: Vec::new(),
+        mpi: Mpi::look(),
         host_stages: HOST_STAGES.iter().map(|stage| stage.name).collect(),
     };
     discover()
@@ -127,6 +158,7 @@ impl Listing {
         parts.extend(self.devices.iter().filter_map(DeviceEntry::problem));
         let missing = self.missing.iter();
         parts.extend(missing.map(|none| format!("no {} device: {}", none.driver, none.reason)));
+        parts.push(self.mpi.text());
         if self.devices.iter().any(DeviceEntry::is_gpu) {
             let stages = self.host_stages.join(", ");
             parts.push(format!("on the host for all devices: {stages}"));
@@ -282,6 +314,7 @@ mod tests {
         Listing {
             devices: vec![DeviceEntry::Gpu(gpu)],
             missing: Vec::new(),
+            mpi: Mpi::look(),
             host_stages: vec!["this stage", "that one"],
         }
     }

@@ -19,6 +19,11 @@ use crate::error::Result;
 
 /// Solves; success only if it converged.
 pub fn run(args: &SolveArgs) -> Result<ExitCode> {
+    let is_launched = args.ranks.is_none() && mpi::is_launched();
+    if is_launched {
+        // From here on one rank tells what is wrong, and ends the others.
+        mpi::world()?;
+    }
     let config = configuration(args)?;
     // What is wrong with the options is said before a large file is read.
     config.stop.stop()?;
@@ -26,7 +31,7 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     if let Some(count) = args.ranks {
         return ranks::by_threads(args, &config, count);
     }
-    if mpi::is_launched() {
+    if is_launched {
         return ranks::by_processes(args, &config);
     }
     let executor = config.run.executor()?;

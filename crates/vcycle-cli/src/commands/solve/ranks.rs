@@ -113,7 +113,7 @@ fn executor(config: &Config, ranks: usize) -> vcycle::Result<Executor> {
         });
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = config.run.threads.unwrap_or((cores / ranks).max(1));
+    let threads = config.run.threads.unwrap_or((cores / ranks.max(1)).max(1));
     Executor::cpu_with_threads(threads)
 }
 

@@ -1,0 +1,109 @@
+//! Solves by ranks that are threads; `scripts/mpi-test` has those that are processes.
+
+mod common;
+
+use common::{scratch, vcycle};
+
+#[test]
+fn ranks_solve_as_one_does() {
+    let small = "amg:pmis,gather-rows=50";
+    for problem in ["poisson7:10", "convdiff7:8,20", "elasticity:6x3x3"] {
+        let alone = vcycle(&format!("solve {problem} --precond {small} --json")).json();
+        for ranks in [1, 3] {
+            let options = format!("solve {problem} --precond {small} --ranks {ranks} --json");
+            let found = vcycle(&options).json();
+            assert_eq!(found["status"], "converged", "{options}");
+            assert_eq!(found["rows"], alone["rows"]);
+            assert_eq!(found["ranks"].as_array().unwrap().len(), ranks);
+            let levels = |summary: &serde_json::Value| -> Vec<[u64; 2]> {
+                let levels = summary["levels"].as_array().unwrap().iter();
+                let numbers = |level: &serde_json::Value| {
+                    ["rows", "nonzeros"].map(|key| level[key].as_u64().unwrap())
+                };
+                levels.map(numbers).collect()
+            };
+            assert_eq!(levels(&found), levels(&alone), "{options}");
+            let iterations = |summary: &serde_json::Value| summary["iterations"].as_i64().unwrap();
+            let apart = iterations(&found) - iterations(&alone);
+            assert!(apart.abs() <= 1, "{options}: {apart}");
+        }
+    }
+}
+
+#[test]
+fn more_ranks_than_rows_and_ranks_without_rows_work() {
+    for problem in ["poisson5:2x1", "poisson5:1", "poisson7:6"] {
+        let run = vcycle(&format!("solve {problem} --ranks 9 -q"));
+        assert_eq!(run.status, 0, "{problem}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_solution_is_written_once_and_whole() {
+    let path = scratch("ranks.mtx");
+    let written = |ranks: &str| {
+        let options = format!(
+            "solve poisson5:9 --rhs random:3 -q --output {}",
+            path.display()
+        );
+        let run = vcycle(&format!("{options} {ranks}"));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let numbers = text.lines().filter(|line| !line.starts_with('%')).skip(1);
+        numbers
+            .map(|line| line.trim().parse().unwrap())
+            .collect::<Vec<f64>>()
+    };
+    let (alone, shared) = (written("--rtol 1e-12"), written("--rtol 1e-12 --ranks 4"));
+    assert_eq!(alone.len(), 81);
+    assert!(alone.iter().zip(&shared).all(|(a, b)| (a - b).abs() < 1e-9));
+}
+
+#[test]
+fn what_is_not_for_ranks_is_told_with_what_is() {
+    for (options, told) in [
+        ("--coarsening sa", "use `pmis` or `mis2`"),
+        (
+            "--precond ilu0",
+            "ilu0 does not support matrices whose rows several ranks share",
+        ),
+        ("--precond struct-mg", "use amg"),
+        ("--device reference", "use cpu"),
+        ("--precision sp", "over ranks the solver works in dp"),
+    ] {
+        let run = vcycle(&format!("solve poisson5:60 {options} --ranks 2"));
+        assert_eq!(run.status, 2, "{options}");
+        assert!(run.stderr.contains(told), "{options}: {}", run.stderr);
+        assert_eq!(run.stderr.matches("error:").count(), 1, "{}", run.stderr);
+    }
+    let none = vcycle("solve poisson5:20 --ranks 0");
+    assert!(none.status == 2 && none.stderr.contains("ranks: must be at least 1"));
+}
+
+#[test]
+fn tables_show_ranks_and_levels_and_a_report_is_written() {
+    let path = scratch("ranks.html");
+    let options = format!(
+        "solve poisson7:10 --precond amg:pmis,gather-rows=50 --report {}",
+        path.display()
+    );
+    let run = vcycle(&format!("{options} --ranks 2"));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    for word in [
+        "2 ranks, threads of one process",
+        "neighbours",
+        "imbalance",
+        "one rank",
+    ] {
+        assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
+    }
+    assert!(std::fs::read_to_string(path).unwrap().contains("<svg"));
+    let limited =
+        vcycle("solve poisson7:10 --ranks 2 --solver cg --precond jacobi --time-limit 0 -q");
+    assert_eq!(limited.status, 1);
+    assert!(
+        limited.stdout.starts_with("time-limit"),
+        "{}",
+        limited.stdout
+    );
+}
