@@ -29,13 +29,15 @@ pub fn grid<const N: usize>(
 
 /// Columns where there is no terminal to ask.
 const WIDTH: u16 = 100;
+/// A terminal of fewer columns is none: programs that run others, `mpirun` for one, offer terminals without a size.
+const NARROWEST: u16 = 20;
 
 fn plain() -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::UTF8_BORDERS_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic);
-    if table.width().is_none() {
+    if table.width().is_none_or(|width| width < NARROWEST) {
         table.set_width(WIDTH);
     }
     table
