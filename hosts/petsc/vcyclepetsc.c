@@ -171,35 +171,68 @@ static int32_t ScalarType(void)
 #endif
 }
 
+/* Rows that have nothing but their diagonal fix unknowns, boundary values say. Their columns do not matter to a preconditioner, which
+ * may take the known values for granted, but hide the symmetry of the other rows: *made is a copy of the values without them, or NULL
+ * where there is nothing to leave out. */
+static PetscErrorCode WithoutFixedColumns(PetscInt rows, const PetscInt *offsets, const PetscInt *columns, const PetscScalar *values, PetscScalar **made)
+{
+    PetscBool *is_fixed;
+    PetscInt found = 0;
+
+    PetscFunctionBegin;
+    *made = NULL;
+    PetscCall(PetscMalloc1(rows, &is_fixed));
+    for (PetscInt row = 0; row < rows; row++) {
+        is_fixed[row] = PETSC_TRUE;
+        for (PetscInt k = offsets[row]; k < offsets[row + 1]; k++) {
+            if (columns[k] != row && values[k] != 0.0) is_fixed[row] = PETSC_FALSE;
+        }
+    }
+    for (PetscInt row = 0; row < rows; row++) {
+        for (PetscInt k = offsets[row]; k < offsets[row + 1]; k++) found += columns[k] != row && values[k] != 0.0 && is_fixed[columns[k]];
+    }
+    if (found > 0) {
+        PetscCall(PetscMalloc1(offsets[rows], made));
+        for (PetscInt row = 0; row < rows; row++) {
+            for (PetscInt k = offsets[row]; k < offsets[row + 1]; k++) (*made)[k] = columns[k] != row && is_fixed[columns[k]] ? 0.0 : values[k];
+        }
+    }
+    PetscCall(PetscFree(is_fixed));
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetUpLocal(PC pc, Data *data, Mat matrix, PetscBool update)
 {
     Mat local, made;
     PetscInt rows;
     const PetscInt *offsets, *columns;
     const PetscScalar *values;
+    PetscScalar *fewer = NULL;
     PetscBool done;
     vcycle_csr a;
 
     PetscFunctionBegin;
     PetscCall(LocalMatrix(matrix, &local, &made));
     PetscCall(MatSeqAIJGetArrayRead(local, &values));
+    PetscCall(MatGetRowIJ(local, 0, PETSC_FALSE, PETSC_FALSE, &rows, &offsets, &columns, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix has no compressed rows");
+    if (!data->solve) PetscCall(WithoutFixedColumns(rows, offsets, columns, values, &fewer));
     if (update) {
-        VcycleCall(vcycle_update_values(data->solver, values));
+        VcycleCall(vcycle_update_values(data->solver, fewer ? fewer : values));
     } else {
-        PetscCall(MatGetRowIJ(local, 0, PETSC_FALSE, PETSC_FALSE, &rows, &offsets, &columns, &done));
-        PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix has no compressed rows");
         PetscCall(TellWhatIsKnown(data, matrix, rows));
         memset(&a, 0, sizeof a);
         a.size = sizeof a;
         a.rows = rows;
         a.offsets = offsets;
         a.columns = columns;
-        a.values = values;
+        a.values = fewer ? fewer : values;
         a.offset_type = a.column_type = sizeof(PetscInt) == 8 ? VCYCLE_I64 : VCYCLE_I32;
         a.value_type = ScalarType();
         VcycleCall(vcycle_setup(data->solver, &a));
-        PetscCall(MatRestoreRowIJ(local, 0, PETSC_FALSE, PETSC_FALSE, &rows, &offsets, &columns, &done));
     }
+    PetscCall(PetscFree(fewer));
+    PetscCall(MatRestoreRowIJ(local, 0, PETSC_FALSE, PETSC_FALSE, &rows, &offsets, &columns, &done));
     PetscCall(MatSeqAIJRestoreArrayRead(local, &values));
     PetscCall(MatDestroy(&made));
     PetscFunctionReturn(0);
