@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use crate::codes::{VCYCLE_ERROR_INTERNAL, VCYCLE_OK};
+use crate::codes::{VCYCLE_ERROR_INTERNAL, VCYCLE_ERROR_MEMORY, VCYCLE_OK};
 use crate::failure::{Failure, keep};
 
 thread_local! {
@@ -90,6 +90,18 @@ pub(crate) unsafe fn slice<'c, T>(
     }
     // SAFETY: it is not null and aligned, and there are `len` items, a condition of this function.
     Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
+}
+
+/// What an iterator makes, in memory that was asked for: no memory is an error of the call, not the end of the process.
+pub(crate) fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Failure> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(items.len()).map_err(|_| {
+        let bytes = items.len().saturating_mul(size_of::<T>());
+        let message = format!("out of memory: {bytes} bytes for a copy of what was given");
+        Failure::new(VCYCLE_ERROR_MEMORY, message)
+    })?;
+    all.extend(items);
+    Ok(all)
 }
 
 /// A length that a caller gave.

@@ -8,7 +8,7 @@ use vcycle::matrix::{Csr, Duplicates};
 
 use crate::codes::{VCYCLE_BORROW, VCYCLE_DEVICE, VCYCLE_ERROR_MATRIX, VCYCLE_I32, VCYCLE_I64};
 use crate::failure::Failure;
-use crate::guard::{check_pointer, length, slice};
+use crate::guard::{check_pointer, collected, length, slice};
 use crate::numbers::{Number, Numbers};
 
 /// A square matrix in compressed rows. Columns of a row may stand in any order and more than once: their values are
@@ -150,14 +150,20 @@ impl Given {
         // SAFETY: as above.
         let columns = unsafe { self.columns(entries) }?;
         let is_canonical = is_canonical(&offsets, &columns);
-        let given = (!is_canonical).then(|| (offsets.clone(), columns.clone()));
-        let values = values.iter().map(|value| value.wide()).collect();
+        let given = match is_canonical {
+            true => None,
+            false => {
+                let copies = (offsets.iter().copied(), columns.iter().copied());
+                Some((collected(copies.0)?, collected(copies.1)?))
+            }
+        };
+        let values = collected(values.iter().map(|value| value.wide()))?;
         let size = Size::square(self.rows);
         let a = Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Sum)?;
         a.check_finite()?;
         let places = match given {
             None => Places::Same(entries),
-            Some((offsets, columns)) => Places::At(places(&a, &offsets, &columns)),
+            Some((offsets, columns)) => Places::At(places(&a, &offsets, &columns)?),
         };
         Ok((a, places))
     }
@@ -263,16 +269,16 @@ impl Given {
         let count = self.rows + 1;
         let of = |index: i64| index.wrapping_sub(self.base);
         let signed: Vec<i64> = match self.offsets.0 {
-            // SAFETY: a condition of this function.
-            false => unsafe { slice(self.it.offsets.cast::<i32>(), count, "offsets") }?
-                .iter()
-                .map(|&offset| of(offset.into()))
-                .collect(),
-            // SAFETY: as above.
-            true => unsafe { slice(self.it.offsets.cast::<i64>(), count, "offsets") }?
-                .iter()
-                .map(|&offset| of(offset))
-                .collect(),
+            false => {
+                // SAFETY: a condition of this function.
+                let given = unsafe { slice(self.it.offsets.cast::<i32>(), count, "offsets") }?;
+                collected(given.iter().map(|&offset| of(offset.into())))?
+            }
+            true => {
+                // SAFETY: as above.
+                let given = unsafe { slice(self.it.offsets.cast::<i64>(), count, "offsets") }?;
+                collected(given.iter().map(|&offset| of(offset)))?
+            }
         };
         if signed[0] != 0 {
             let message = format!(
@@ -286,7 +292,7 @@ impl Given {
             let message = format!("offsets[{}] is smaller than offsets[{row}]", row + 1);
             return Err(Failure::new(VCYCLE_ERROR_MATRIX, message));
         }
-        Ok(signed.iter().map(|&offset| offset as usize).collect())
+        collected(signed.iter().map(|&offset| offset as usize))
     }
 
     /// Columns from 0, looked at.
@@ -300,16 +306,16 @@ impl Given {
             if is_one { column as u32 } else { u32::MAX }
         };
         let columns: Vec<u32> = match self.columns.0 {
-            // SAFETY: a condition of this function.
-            false => unsafe { slice(self.it.columns.cast::<i32>(), entries, "columns") }?
-                .iter()
-                .map(|&column| of(column.into()))
-                .collect(),
-            // SAFETY: as above.
-            true => unsafe { slice(self.it.columns.cast::<i64>(), entries, "columns") }?
-                .iter()
-                .map(|&column| of(column))
-                .collect(),
+            false => {
+                // SAFETY: a condition of this function.
+                let given = unsafe { slice(self.it.columns.cast::<i32>(), entries, "columns") }?;
+                collected(given.iter().map(|&column| of(column.into())))?
+            }
+            true => {
+                // SAFETY: as above.
+                let given = unsafe { slice(self.it.columns.cast::<i64>(), entries, "columns") }?;
+                collected(given.iter().map(|&column| of(column)))?
+            }
         };
         if let Some(place) = columns.iter().position(|&column| column == u32::MAX) {
             let message = format!(
@@ -329,16 +335,17 @@ fn is_canonical(offsets: &[usize], columns: &[u32]) -> bool {
 }
 
 /// The place of every entry that was given.
-fn places<T: vcycle::scalar::Scalar>(a: &Csr<T>, offsets: &[usize], columns: &[u32]) -> Vec<usize> {
-    let mut places = Vec::with_capacity(columns.len());
-    for (row, range) in offsets.windows(2).enumerate() {
-        let (there, _) = a.row(row);
-        for column in &columns[range[0]..range[1]] {
-            let found = there
-                .binary_search(column)
-                .expect("every entry is in the matrix");
-            places.push(a.offsets()[row] + found);
-        }
+fn places<T: vcycle::scalar::Scalar>(
+    a: &Csr<T>,
+    offsets: &[usize],
+    columns: &[u32],
+) -> Result<Vec<usize>, Failure> {
+    let rows = offsets.windows(2).enumerate();
+    let row_of = rows.flat_map(|(row, range)| (range[0]..range[1]).map(move |_| row));
+    let mut places = collected(columns.iter().map(|&column| column as usize))?;
+    for (place, row) in places.iter_mut().zip(row_of) {
+        let found = a.row(row).0.binary_search(&(*place as u32));
+        *place = a.offsets()[row] + found.expect("every entry is in the matrix");
     }
-    places
+    Ok(places)
 }

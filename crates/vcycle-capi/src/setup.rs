@@ -8,7 +8,7 @@ use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::matrix::Csr;
 
 use crate::failure::Failure;
-use crate::guard::{check_pointer, guarded, reference, slice};
+use crate::guard::{check_pointer, collected, guarded, reference, slice};
 use crate::handle::{Matrix, State, solver, vcycle_solver};
 use crate::matrix::{Given, Places, vcycle_csr};
 use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
@@ -98,7 +98,7 @@ unsafe fn update<N: Number>(matrix: &mut Matrix, values: *const c_void) -> Resul
     } else {
         // SAFETY: a condition of this function.
         let given = unsafe { slice(values.cast::<N>(), matrix.places.given(), "values") }?;
-        Csr::with_pattern(&pattern, placed(given, &matrix.places, pattern.nonzeros()))?
+        Csr::with_pattern(&pattern, placed(given, &matrix.places, pattern.nonzeros())?)?
     };
     a.check_finite()?;
     prepared.update_values(Arc::new(a), &Workspace::new())?;
@@ -124,15 +124,19 @@ unsafe fn on_device<N: Number>(
 }
 
 /// The values of the entries of a matrix.
-fn placed<N: Number>(given: &[N], places: &Places, entries: usize) -> Vec<N::Wide> {
+fn placed<N: Number>(
+    given: &[N],
+    places: &Places,
+    entries: usize,
+) -> Result<Vec<N::Wide>, Failure> {
     match places {
-        Places::Same(_) => given.iter().map(|value| value.wide()).collect(),
+        Places::Same(_) => collected(given.iter().map(|value| value.wide())),
         Places::At(places) => {
-            let mut values = vec![N::Wide::default(); entries];
+            let mut values = collected((0..entries).map(|_| N::Wide::default()))?;
             for (&place, value) in places.iter().zip(given) {
                 values[place] += value.wide();
             }
-            values
+            Ok(values)
         }
     }
 }

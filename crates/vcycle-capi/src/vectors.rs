@@ -7,7 +7,7 @@ use vcycle::executor::{Buffer, Executor};
 use vcycle::vector::Vector;
 
 use crate::failure::Failure;
-use crate::guard::{check_pointer, length, slice};
+use crate::guard::{check_pointer, collected, length, slice};
 use crate::numbers::Number;
 
 /// The shape of vectors that a caller gave.
@@ -76,8 +76,8 @@ impl Shape {
             given[column * self.leading + row].wide()
         };
         let values = match self.columns {
-            1 => given.iter().map(|value| value.wide()).collect(),
-            several => (0..self.rows * several).map(at).collect(),
+            1 => collected(given.iter().map(|value| value.wide()))?,
+            several => collected((0..self.rows * several).map(at))?,
         };
         Ok(Vector::from_rows(executor, self.columns, values)?)
     }
