@@ -1,9 +1,10 @@
 //! The methods of vcycle: [`solver`]s, [`precond`]itioners, algebraic [`multigrid`], multigrid on
-//! [`structured`] grids, eigenvalues ([`eigen`]), and the model problems they are tried on ([`gallery`]).
+//! [`structured`] grids, many small systems ([`batch`]), eigenvalues ([`eigen`]), and the model problems they are tried on ([`gallery`]).
 //!
 //! Methods name no backend. They call operations of vectors and matrices, and the executor of these decides where
 //! an operation runs. The library `vcycle` is the interface for users; this crate may change with every version.
 
+pub mod batch;
 pub mod eigen;
 pub mod gallery;
 mod host_stages;

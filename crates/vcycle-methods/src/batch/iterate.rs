@@ -1,0 +1,224 @@
+//! The iterations of a batch, on the slices of one system.
+
+use num_traits::{Float, Zero};
+
+use super::precondition::Inverse;
+use super::{BatchMethod, BatchSolver, One, add, dot, norm};
+use crate::scalar::{Field, Real};
+use crate::stop::{Part, Status};
+
+/// What the iterations write to.
+pub(super) struct Vectors<A> {
+    /// The residual they start from.
+    pub(super) r: Vec<A>,
+    others: [Vec<A>; 7],
+    /// The basis of GMRES.
+    basis: Vec<Vec<A>>,
+}
+
+impl<A: Field> Vectors<A> {
+    pub(super) fn new(solver: &BatchSolver, n: usize) -> Self {
+        let vector = || vec![A::zero(); n];
+        let basis = match solver.method {
+            BatchMethod::Gmres => solver.restart.min(n) + 1,
+            _ => 0,
+        };
+        Self {
+            r: vector(),
+            others: std::array::from_fn(|_| vector()),
+            basis: (0..basis).map(|_| vector()).collect(),
+        }
+    }
+}
+
+/// One start of a method.
+pub(super) struct Iteration<'i, A> {
+    pub(super) a: One<'i, A>,
+    pub(super) inverse: &'i Inverse<A>,
+    /// The residual norm to reach.
+    pub(super) tolerance: f64,
+    /// Iterations of all starts.
+    pub(super) most: usize,
+}
+
+impl<A: Field> Iteration<'_, A> {
+    /// Preconditioned conjugate gradients (Hestenes and Stiefel 1952).
+    pub(super) fn cg(
+        &self,
+        vectors: &mut Vectors<A>,
+        x: &mut [A],
+        iterations: &mut usize,
+    ) -> Option<Status> {
+        let (r, [z, p, q, ..]) = (&mut vectors.r, &mut vectors.others);
+        self.inverse.apply(r, z);
+        p.copy_from_slice(z);
+        let mut rho = dot(r, z);
+        while *iterations < self.most {
+            self.a.multiply(p, q);
+            let curvature = dot(p, q).real();
+            if curvature.is_nan() || curvature <= Zero::zero() {
+                return Some(Status::Indefinite(Part::Operator));
+            }
+            let alpha = rho / A::from_real(curvature);
+            add(alpha, p, x);
+            add(-alpha, q, r);
+            *iterations += 1;
+            if norm(r) <= self.tolerance {
+                return None;
+            }
+            self.inverse.apply(r, z);
+            let next = dot(r, z);
+            if next.is_zero() {
+                return Some(Status::Breakdown);
+            }
+            let beta = next / rho;
+            rho = next;
+            for (p, &z) in p.iter_mut().zip(&*z) {
+                *p = z + beta * *p;
+            }
+        }
+        None
+    }
+
+    /// Stabilised biconjugate gradients (van der Vorst 1992), preconditioned from the right.
+    pub(super) fn bicgstab(
+        &self,
+        vectors: &mut Vectors<A>,
+        x: &mut [A],
+        iterations: &mut usize,
+    ) -> Option<Status> {
+        let (r, [shadow, p, v, z, t, u, _]) = (&mut vectors.r, &mut vectors.others);
+        shadow.copy_from_slice(r);
+        p.fill(A::zero());
+        v.fill(A::zero());
+        let (mut rho, mut alpha, mut omega) = (A::one(), A::one(), A::one());
+        while *iterations < self.most {
+            let next = dot(shadow, r);
+            let beta = next / rho * (alpha / omega);
+            if next.is_zero() || !Field::is_finite(beta) {
+                return Some(Status::Breakdown);
+            }
+            rho = next;
+            for ((p, &v), &r) in p.iter_mut().zip(&*v).zip(&*r) {
+                *p = r + beta * (*p - omega * v);
+            }
+            self.inverse.apply(p, z);
+            self.a.multiply(z, v);
+            alpha = rho / dot(shadow, v);
+            if !Field::is_finite(alpha) {
+                return Some(Status::Breakdown);
+            }
+            add(alpha, z, x);
+            add(-alpha, v, r);
+            *iterations += 1;
+            if norm(r) <= self.tolerance {
+                return None;
+            }
+            self.inverse.apply(r, u);
+            self.a.multiply(u, t);
+            omega = dot(t, r) / dot(t, t);
+            if omega.is_zero() || !Field::is_finite(omega) {
+                return Some(Status::Breakdown);
+            }
+            add(omega, u, x);
+            add(-omega, t, r);
+            if norm(r) <= self.tolerance {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// One restart of generalised minimal residuals (Saad and Schultz 1986), preconditioned from the right.
+    pub(super) fn gmres(
+        &self,
+        vectors: &mut Vectors<A>,
+        x: &mut [A],
+        restart: usize,
+        iterations: &mut usize,
+    ) -> Option<Status> {
+        let Vectors { r, others, basis } = vectors;
+        let [z, sum, ..] = others;
+        let restart = restart.min(basis.len() - 1);
+        let start = norm(r);
+        let mut rotations: Vec<(A, A)> = Vec::with_capacity(restart);
+        // Columns of the triangular matrix, and the right-hand side of the projected problem.
+        let mut columns: Vec<Vec<A>> = Vec::with_capacity(restart);
+        let mut g = vec![A::from_f64(start)];
+        scaled(r, start, &mut basis[0]);
+        while columns.len() < restart && *iterations < self.most {
+            let step = columns.len();
+            self.inverse.apply(&basis[step], z);
+            self.a.multiply(z, r);
+            let mut h = Vec::with_capacity(step + 2);
+            for v in &basis[..=step] {
+                let part = dot(v, r);
+                add(-part, v, r);
+                h.push(part);
+            }
+            let length = norm(r);
+            for (k, &(c, s)) in rotations.iter().enumerate() {
+                let (upper, lower) = (h[k], h[k + 1]);
+                h[k] = c * upper + s * lower;
+                h[k + 1] = -Field::conj(s) * upper + c * lower;
+            }
+            let (c, s, pivot) = rotation(h[step], length);
+            h[step] = pivot;
+            rotations.push((c, s));
+            let last = g[step];
+            g[step] = c * last;
+            g.push(-Field::conj(s) * last);
+            *iterations += 1;
+            if pivot.is_zero() {
+                g.pop();
+                break;
+            }
+            columns.push(h);
+            let is_done = g[step + 1].modulus().to_f64() <= self.tolerance || length == 0.0;
+            if is_done {
+                break;
+            }
+            scaled(r, length, &mut basis[step + 1]);
+        }
+        let dimension = columns.len();
+        let mut y = g;
+        for row in (0..dimension).rev() {
+            for column in row + 1..dimension {
+                let known = columns[column][row] * y[column];
+                y[row] -= known;
+            }
+            y[row] /= columns[row][row];
+        }
+        sum.fill(A::zero());
+        for (v, &factor) in basis.iter().zip(&y[..dimension]) {
+            add(factor, v, sum);
+        }
+        self.inverse.apply(sum, z);
+        add(A::one(), z, x);
+        (dimension == 0).then_some(Status::Breakdown)
+    }
+}
+
+/// `y = x / length`.
+fn scaled<A: Field>(x: &[A], length: f64, y: &mut [A]) {
+    let factor = A::from_f64(1.0 / length);
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y = factor * x;
+    }
+}
+
+/// The rotation that makes `(pivot, 0)` of `(upper, length)`: its cosine, its sine and the pivot.
+fn rotation<A: Field>(upper: A, length: f64) -> (A, A, A) {
+    let size = upper.modulus().to_f64();
+    let radius = Float::hypot(size, length);
+    if radius == 0.0 {
+        return (A::one(), A::zero(), A::zero());
+    }
+    if size == 0.0 {
+        return (A::zero(), A::one(), A::from_f64(length));
+    }
+    let direction = upper / A::from_f64(size);
+    let c = A::from_f64(size / radius);
+    let s = direction * A::from_f64(length / radius);
+    (c, s, direction * A::from_f64(radius))
+}

@@ -1,0 +1,341 @@
+//! Many small systems at once: one pattern, one method, an outcome for each.
+//!
+//! Chemistry in every cell, collisions in a plasma and line solves have thousands of systems of some ten to some hundred
+//! unknowns. Solved one after the other by [`Solver`](crate::solver::Solver) they spend most of their time on the way in
+//! and out. Here one thread solves a system from its first to its last iteration, with its vectors in cache, and systems
+//! are spread over the threads of the executor. A system that is singular, or does not converge, fails alone.
+//!
+//! Matrices are [`BatchCsr`], [`BatchEll`] (both of one pattern) or [`BatchDense`]; vectors of all systems lie one after the
+//! other. The bits of a solution do not depend on the number of threads, nor on the other systems.
+//!
+//! ```
+//! use vcycle::{batch::{BatchCsr, BatchSolver}, executor::Executor};
+//! // [2 1; 1 2], [4 0; 0 0] and [1 1; 0 1] on one pattern.
+//! let a = BatchCsr::new(2, vec![0, 2, 4], vec![0, 1, 0, 1],
+//!     vec![2.0, 1.0, 1.0, 2.0, 4.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0])?;
+//! let b = [3.0, 3.0, 1.0, 1.0, 2.0, 1.0];
+//! let mut x = [0.0; 6];
+//! let outcomes = BatchSolver::default().solve(&Executor::cpu(), &a, &b, &mut x)?;
+//! assert!(outcomes[0].converged() && outcomes[2].converged());
+//! assert_eq!(outcomes[1].to_string(), "breakdown after 0 iterations, relative residual 1.00e0: row 1 has no pivot");
+//! assert!((x[0] - 1.0).abs() < 1e-7 && (x[4] - 1.0).abs() < 1e-7);
+//! # Ok::<(), vcycle::Error>(())
+//! ```
+
+mod band_lu;
+mod direct;
+mod iterate;
+mod kinds;
+mod matrix;
+mod precondition;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{Display, Formatter};
+
+use num_traits::Float;
+
+pub use kinds::{BatchMethod, BatchPreconditioner};
+pub use matrix::{BatchCsr, BatchDense, BatchEll, BatchMatrix};
+
+use self::direct::Direct;
+use self::iterate::{Iteration, Vectors};
+use self::precondition::Inverse;
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::linop::{Size, check_size};
+use crate::scalar::{Field, Real};
+use crate::stop::Status;
+
+/// Systems that a thread takes at once.
+const AT_ONCE: usize = 16;
+
+/// How every system of a batch is solved.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct BatchSolver {
+    /// The iteration, or a factorisation.
+    pub method: BatchMethod,
+    /// The approximate inverse it uses.
+    pub preconditioner: BatchPreconditioner,
+    /// Rows of a block of block Jacobi.
+    pub block_size: usize,
+    /// Vectors that GMRES keeps before it starts afresh.
+    pub restart: usize,
+    /// Residual to reach, relative to the right-hand side.
+    pub rtol: f64,
+    /// Or residual norm to reach.
+    pub atol: f64,
+    /// Iterations that a system may take.
+    pub max_iterations: usize,
+}
+
+impl Default for BatchSolver {
+    fn default() -> Self {
+        Self {
+            method: BatchMethod::Bicgstab,
+            preconditioner: BatchPreconditioner::Jacobi,
+            block_size: 4,
+            restart: 30,
+            rtol: 1e-8,
+            atol: 0.0,
+            max_iterations: 500,
+        }
+    }
+}
+
+/// How one system of a batch ended.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct BatchOutcome {
+    /// Converged, or why not.
+    pub status: Status,
+    /// Iterations made.
+    pub iterations: usize,
+    /// The norm of the true residual over that of the right-hand side.
+    pub relative_residual: f64,
+    /// The row that has no pivot, where a preconditioner or a factorisation found one.
+    pub row: Option<usize>,
+}
+
+impl BatchOutcome {
+    /// Whether the true residual is below the tolerance.
+    pub fn converged(&self) -> bool {
+        self.status == Status::Converged
+    }
+}
+
+impl Display for BatchOutcome {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let (status, count, residual) = (self.status, self.iterations, self.relative_residual);
+        write!(
+            f,
+            "{status} after {count} iterations, relative residual {residual:.2e}"
+        )?;
+        match self.row {
+            None => Ok(()),
+            Some(row) => write!(f, ": row {row} has no pivot"),
+        }
+    }
+}
+
+impl BatchSolver {
+    /// Solves `A_i x_i = b_i` for every system, starting from `x`; vectors lie one after the other.
+    ///
+    /// # Errors
+    /// For vectors of another length and parameters out of range. A system that is not solved is no error: its outcome
+    /// says so.
+    pub fn solve<A: Field>(
+        &self,
+        executor: &Executor,
+        matrix: &dyn BatchMatrix<A>,
+        b: &[A],
+        x: &mut [A],
+    ) -> Result<Vec<BatchOutcome>> {
+        self.check()?;
+        let (systems, rows) = (matrix.systems(), matrix.rows());
+        let fitting = Size::new(systems * rows, 1);
+        check_size(
+            "right-hand sides of a batch",
+            fitting,
+            Size::new(b.len(), 1),
+        )?;
+        check_size("solutions of a batch", fitting, Size::new(x.len(), 1))?;
+        if rows == 0 {
+            return Ok(Vec::new());
+        }
+        let stride = AT_ONCE * rows;
+        let pieces = b.chunks(stride).zip(x.chunks_mut(stride)).enumerate();
+        let work = |scratch: &mut Scratch<A>, (piece, (b, x)): (usize, (&[A], &mut [A]))| {
+            let both = b.chunks(rows).zip(x.chunks_mut(rows)).enumerate();
+            both.map(|(at, (b, x))| {
+                let a = One {
+                    matrix,
+                    system: piece * AT_ONCE + at,
+                };
+                self.solve_one(a, b, x, scratch)
+            })
+            .collect::<Vec<_>>()
+        };
+        let bytes = size_of_val(b) * 8;
+        let scratch = || Scratch::new(self, matrix);
+        let solved = executor.run_with(bytes, pieces.collect(), scratch, work);
+        Ok(solved.into_iter().flatten().collect())
+    }
+
+    fn check(&self) -> Result<()> {
+        let bad = |parameter, reason: &str| {
+            Err(Error::BadParameter {
+                parameter,
+                reason: reason.to_owned(),
+            })
+        };
+        match self {
+            _ if self.restart == 0 => bad("restart", "must be at least 1"),
+            _ if self.block_size == 0 => bad("block-size", "must be at least 1"),
+            _ if !(self.rtol >= 0.0 && self.atol >= 0.0) => {
+                bad("rtol", "tolerances must be zero or positive")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts the method until the true residual is small enough, or starting it anew does not help.
+    fn solve_one<A: Field>(
+        &self,
+        a: One<'_, A>,
+        b: &[A],
+        x: &mut [A],
+        scratch: &mut Scratch<A>,
+    ) -> BatchOutcome {
+        let size = norm(b);
+        let tolerance = (self.rtol * size).max(self.atol);
+        let relative = |residual: f64| {
+            if size > 0.0 {
+                residual / size
+            } else {
+                residual
+            }
+        };
+        let ended = |status, iterations, residual, row| BatchOutcome {
+            status,
+            iterations,
+            relative_residual: relative(residual),
+            row,
+        };
+        let mut last = f64::INFINITY;
+        let mut iterations = 0;
+        let mut broken = None;
+        let mut is_set_up = false;
+        loop {
+            let residual = a.residual(b, x, &mut scratch.vectors.r);
+            let status = match residual {
+                _ if residual <= tolerance => Status::Converged,
+                _ if !residual.is_finite() => Status::NonFinite,
+                _ if broken.is_some() => broken.unwrap_or(Status::Breakdown),
+                _ if iterations >= self.max_iterations => Status::IterationLimit,
+                // What rounding leaves, no start repairs.
+                _ if residual > 0.5 * last => Status::AccuracyLimit,
+                _ => {
+                    if !std::mem::replace(&mut is_set_up, true)
+                        && let Err(row) = scratch.set_up(a)
+                    {
+                        return ended(Status::Breakdown, 0, residual, Some(row));
+                    }
+                    broken = scratch.run(self, a, x, tolerance, &mut iterations);
+                    last = residual;
+                    continue;
+                }
+            };
+            return ended(status, iterations, residual, None);
+        }
+    }
+}
+
+/// One system of a batch.
+struct One<'m, A> {
+    matrix: &'m dyn BatchMatrix<A>,
+    system: usize,
+}
+
+impl<A> Clone for One<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for One<'_, A> {}
+
+impl<A: Field> One<'_, A> {
+    /// `y = A x`.
+    fn multiply(&self, x: &[A], y: &mut [A]) {
+        self.matrix.multiply(self.system, x, y);
+    }
+
+    fn visit(&self, mut visit: impl FnMut(usize, usize, A)) {
+        self.matrix.visit(self.system, &mut visit);
+    }
+
+    /// `r = b - A x`, and its norm.
+    fn residual(&self, b: &[A], x: &[A], r: &mut [A]) -> f64 {
+        self.multiply(x, r);
+        for (r, &b) in r.iter_mut().zip(b) {
+            *r = b - *r;
+        }
+        norm(r)
+    }
+}
+
+/// What a thread needs for one system after the other.
+struct Scratch<A> {
+    vectors: Vectors<A>,
+    inverse: Inverse<A>,
+    direct: Option<Direct<A>>,
+}
+
+impl<A: Field> Scratch<A> {
+    fn new(solver: &BatchSolver, matrix: &dyn BatchMatrix<A>) -> Self {
+        let is_direct = solver.method == BatchMethod::Direct;
+        Self {
+            vectors: Vectors::new(solver, matrix.rows()),
+            inverse: Inverse::new(solver, matrix),
+            direct: is_direct.then(|| Direct::new(matrix)),
+        }
+    }
+
+    /// Sets up factors or a preconditioner, or names the row that has no pivot.
+    fn set_up(&mut self, a: One<'_, A>) -> Result<(), usize> {
+        match &mut self.direct {
+            Some(direct) => direct.factorise(a),
+            None => self.inverse.set_up(a),
+        }
+    }
+
+    /// Iterates from the residual in `r` until it is small enough by its recurrence; what ended it otherwise.
+    fn run(
+        &mut self,
+        solver: &BatchSolver,
+        a: One<'_, A>,
+        x: &mut [A],
+        tolerance: f64,
+        iterations: &mut usize,
+    ) -> Option<Status> {
+        if let Some(direct) = &self.direct {
+            direct.solve(&mut self.vectors.r);
+            for (x, &step) in x.iter_mut().zip(&self.vectors.r) {
+                *x += step;
+            }
+            *iterations += 1;
+            return None;
+        }
+        let iteration = Iteration {
+            a,
+            inverse: &self.inverse,
+            tolerance,
+            most: solver.max_iterations,
+        };
+        match solver.method {
+            BatchMethod::Cg => iteration.cg(&mut self.vectors, x, iterations),
+            BatchMethod::Gmres => iteration.gmres(&mut self.vectors, x, solver.restart, iterations),
+            _ => iteration.bicgstab(&mut self.vectors, x, iterations),
+        }
+    }
+}
+
+fn dot<A: Field>(x: &[A], y: &[A]) -> A {
+    let products = x.iter().zip(y).map(|(&x, &y)| Field::conj(x) * y);
+    products.fold(A::zero(), |sum, product| sum + product)
+}
+
+fn norm<A: Field>(x: &[A]) -> f64 {
+    let squares = x.iter().map(|value| value.modulus_squared().to_f64());
+    Float::sqrt(squares.sum::<f64>())
+}
+
+/// `y += alpha x`.
+fn add<A: Field>(alpha: A, x: &[A], y: &mut [A]) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y += alpha * x;
+    }
+}

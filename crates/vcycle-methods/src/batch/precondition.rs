@@ -1,0 +1,188 @@
+//! The preconditioners of a batch, set up for one system after the other.
+
+use super::band_lu::BandLu;
+use super::matrix::BatchMatrix;
+use super::{BatchPreconditioner, BatchSolver, One};
+use crate::scalar::Field;
+
+/// An approximate inverse of the system at hand.
+pub(super) enum Inverse<A> {
+    None,
+    /// One over the diagonal.
+    Jacobi(Vec<A>),
+    Blocks {
+        size: usize,
+        factors: Vec<BandLu<A>>,
+    },
+    Ilu0(Factors<A>),
+}
+
+/// Both factors on the pattern of the matrices.
+pub(super) struct Factors<A> {
+    offsets: Vec<usize>,
+    columns: Vec<u32>,
+    /// Where the diagonal entry of every row is; none where there is no such entry.
+    diagonal: Vec<Option<usize>>,
+    values: Vec<A>,
+    /// Where the current row has its entry of each column.
+    places: Vec<usize>,
+}
+
+const NOWHERE: usize = usize::MAX;
+
+impl<A: Field> Inverse<A> {
+    pub(super) fn new(solver: &BatchSolver, matrix: &dyn BatchMatrix<A>) -> Self {
+        let n = matrix.rows();
+        match solver.preconditioner {
+            BatchPreconditioner::None => Self::None,
+            BatchPreconditioner::Jacobi => Self::Jacobi(vec![A::zero(); n]),
+            BatchPreconditioner::BlockJacobi => {
+                let size = solver.block_size.min(n.max(1));
+                let block = |start: usize| {
+                    let rows = size.min(n - start);
+                    BandLu::new(rows, rows - 1, rows - 1)
+                };
+                let factors = (0..n).step_by(size).map(block).collect();
+                Self::Blocks { size, factors }
+            }
+            BatchPreconditioner::Ilu0 => Self::Ilu0(Factors::new(matrix)),
+        }
+    }
+
+    /// Makes it the inverse of a system, or names the row that has no pivot.
+    pub(super) fn set_up(&mut self, a: One<'_, A>) -> Result<(), usize> {
+        match self {
+            Self::None => Ok(()),
+            Self::Jacobi(inverse) => {
+                inverse.fill(A::zero());
+                a.visit(|row, column, value| {
+                    if row == column {
+                        inverse[row] = value;
+                    }
+                });
+                for (row, value) in inverse.iter_mut().enumerate() {
+                    if value.is_zero() {
+                        return Err(row);
+                    }
+                    *value = A::one() / *value;
+                }
+                Ok(())
+            }
+            Self::Blocks { size, factors } => {
+                let size = *size;
+                factors.iter_mut().for_each(BandLu::clear);
+                a.visit(|row, column, value| {
+                    if row / size == column / size {
+                        *factors[row / size].entry(row % size, column % size) = value;
+                    }
+                });
+                let mut blocks = factors.iter_mut().enumerate();
+                blocks.try_for_each(|(block, factors)| {
+                    factors.factorise().map_err(|row| block * size + row)
+                })
+            }
+            Self::Ilu0(factors) => factors.factorise(a),
+        }
+    }
+
+    /// `z = M r`.
+    pub(super) fn apply(&self, r: &[A], z: &mut [A]) {
+        match self {
+            Self::None => z.copy_from_slice(r),
+            Self::Jacobi(inverse) => {
+                for ((z, &r), &d) in z.iter_mut().zip(r).zip(inverse) {
+                    *z = d * r;
+                }
+            }
+            Self::Blocks { size, factors } => {
+                z.copy_from_slice(r);
+                for (factors, z) in factors.iter().zip(z.chunks_mut(*size)) {
+                    factors.solve(z);
+                }
+            }
+            Self::Ilu0(factors) => factors.solve(r, z),
+        }
+    }
+}
+
+impl<A: Field> Factors<A> {
+    fn new(matrix: &dyn BatchMatrix<A>) -> Self {
+        let (offsets, columns) = matrix.structure();
+        let place = |row: usize| {
+            let of_row = &columns[offsets[row]..offsets[row + 1]];
+            let found = of_row.binary_search(&(row as u32)).ok()?;
+            Some(offsets[row] + found)
+        };
+        Self {
+            diagonal: (0..matrix.rows()).map(place).collect(),
+            values: vec![A::zero(); columns.len()],
+            places: vec![NOWHERE; matrix.rows()],
+            offsets,
+            columns,
+        }
+    }
+
+    fn factorise(&mut self, a: One<'_, A>) -> Result<(), usize> {
+        self.values.fill(A::zero());
+        let (offsets, columns, values) = (&self.offsets, &self.columns, &mut self.values);
+        a.visit(|row, column, value| {
+            let of_row = &columns[offsets[row]..offsets[row + 1]];
+            if let Ok(place) = of_row.binary_search(&(column as u32)) {
+                values[offsets[row] + place] = value;
+            }
+        });
+        for row in 0..self.diagonal.len() {
+            self.eliminate(row)?;
+        }
+        Ok(())
+    }
+
+    fn eliminate(&mut self, row: usize) -> Result<(), usize> {
+        let on_diagonal = self.diagonal[row].ok_or(row)?;
+        let own = self.offsets[row]..self.offsets[row + 1];
+        for place in own.clone() {
+            self.places[self.columns[place] as usize] = place;
+        }
+        for place in own.start..on_diagonal {
+            let above = self.columns[place] as usize;
+            let pivot = self.diagonal[above].ok_or(above)?;
+            let factor = self.values[place] / self.values[pivot];
+            self.values[place] = factor;
+            for other in pivot + 1..self.offsets[above + 1] {
+                let target = self.places[self.columns[other] as usize];
+                if target != NOWHERE {
+                    let value = self.values[other];
+                    self.values[target] -= factor * value;
+                }
+            }
+        }
+        own.for_each(|place| self.places[self.columns[place] as usize] = NOWHERE);
+        let pivot = self.values[on_diagonal];
+        match pivot.is_zero() || !Field::is_finite(pivot) {
+            true => Err(row),
+            false => Ok(()),
+        }
+    }
+
+    fn solve(&self, r: &[A], z: &mut [A]) {
+        z.copy_from_slice(r);
+        let sum = |z: &[A], places: std::ops::Range<usize>| {
+            let terms = self.columns[places.clone()]
+                .iter()
+                .zip(&self.values[places]);
+            terms.fold(A::zero(), |sum, (&column, &value)| {
+                sum + value * z[column as usize]
+            })
+        };
+        let on_diagonal = |row: usize| self.diagonal[row].unwrap_or(self.offsets[row]);
+        for row in 0..z.len() {
+            let below = sum(z, self.offsets[row]..on_diagonal(row));
+            z[row] -= below;
+        }
+        for row in (0..z.len()).rev() {
+            let place = on_diagonal(row);
+            let behind = sum(z, place + 1..self.offsets[row + 1]);
+            z[row] = (z[row] - behind) / self.values[place];
+        }
+    }
+}
