@@ -82,14 +82,6 @@ impl SharedSystem {
             ..self
         }
     }
-
-    /// Whether the matrix is symmetric, and whether its diagonal is positive: on all ranks.
-    fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
-        let team = self.matrix.team();
-        let near = self.matrix.overlapped(1, 1)?.matrix;
-        let [symmetric, positive] = team.agree(near.symmetric_and_positive())?;
-        Ok([!team.any(!symmetric)?, !team.any(!positive)?])
-    }
 }
 
 /// [`solve_system`](super::solve_system) over ranks; all of them call it together, with the same configuration and own
@@ -165,7 +157,7 @@ fn attempts(config: &Config, system: &SharedSystem) -> Result<Vec<Attempt>> {
         return Ok(vec![attempt(solver, preconditioner, String::new())]);
     }
     let rows = system.matrix.rows().total();
-    let [symmetric, positive] = system.symmetric_and_positive()?;
+    let [symmetric, positive] = system.matrix.symmetric_and_positive()?;
     let (kind, pairs): (_, &[[&str; 2]]) = match (symmetric, positive) {
         (true, true) => (
             "symmetric, positive diagonal",

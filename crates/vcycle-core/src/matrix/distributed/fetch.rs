@@ -99,10 +99,7 @@ impl<T: Scalar> Distributed<T> {
             }
         };
         foreign(&mut made, 0..before);
-        for row in 0..self.local.size().rows {
-            let (numbers, values) = self.local.row(row);
-            made.row(numbers.iter().map(|&column| own[column as usize]), values);
-        }
+        made.rows(&self.local, &own);
         foreign(&mut made, before..others.offsets.len() - 1);
         let size = Size::new(made.offsets.len() - 1, columns.len());
         let alone = self.executor.alone();
@@ -125,6 +122,18 @@ impl<T: Scalar> Made<T> {
             offsets,
             columns: Vec::with_capacity(entries),
             values: Vec::with_capacity(entries),
+        }
+    }
+
+    /// Adds the rows of a matrix whose columns have these numbers here; entries without one are left out.
+    fn rows(&mut self, a: &Csr<T>, numbers: &[Option<u32>]) {
+        let (offsets, columns, values) = (a.offsets(), a.columns(), a.values());
+        for range in offsets.windows(2).map(|ends| ends[0]..ends[1]) {
+            let columns = columns[range.clone()].iter();
+            self.row(
+                columns.map(|&column| numbers[column as usize]),
+                &values[range],
+            );
         }
     }
 

@@ -36,12 +36,13 @@ pub fn galerkin_shared<T: Scalar>(
     let own = p.columns.own_rows();
     let coarse = LocalNumbers::new(own, whole_nodes(&coarse, block.cols));
     let made = {
-        let r = r.between(&Rows::new(), 0, &fine);
+        let expanded = (fine.len() > r.columns.len()).then(|| r.between(&Rows::new(), 0, &fine));
+        let r = expanded.as_ref().unwrap_or(r.local());
         let a = a.between(&rows_of_a, fine.before(), &near);
         let p = p.between(&rows_of_p, near.before(), &coarse);
-        product(&r, &a, &p)
+        product(r, &a, &p)
     };
     let made = team.agree(made)?;
     let of_columns = p.columns.partition();
-    Distributed::of_numbered(&r.executor, &r.rows, of_columns, &coarse, &made)
+    Distributed::of_numbered(&r.executor, &r.rows, of_columns, &coarse, made)
 }

@@ -29,8 +29,9 @@ pub use local_numbers::LocalNumbers;
 pub use overlap::Overlap;
 pub use partition::Partition;
 
-use self::split::Split;
+use self::split::{Shape, Split};
 use super::csr::{Csr, Duplicates};
+use crate::arrays::Pattern;
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -59,8 +60,12 @@ pub struct Distributed<T> {
     columns: Arc<Halo>,
     /// Own rows, columns in local numbers; on the executor without its team.
     local: Arc<Csr<T>>,
+    /// How products cut the rows, the same for all types of values.
+    shape: Arc<OnceLock<Shape>>,
     /// What products take.
     split: OnceLock<Arc<Split<T>>>,
+    /// Whether it is symmetric, and whether its diagonal is positive, once somebody has asked.
+    definite: OnceLock<[bool; 2]>,
 }
 
 impl<T: Scalar> Distributed<T> {
@@ -124,7 +129,7 @@ impl<T: Scalar> Distributed<T> {
         rows: &Arc<Partition>,
         of_columns: &Arc<Partition>,
         numbers: &LocalNumbers,
-        made: &Csr<T>,
+        made: Csr<T>,
     ) -> Result<Self> {
         let mut used = vec![false; numbers.len()];
         let columns = made.columns().iter();
@@ -137,8 +142,10 @@ impl<T: Scalar> Distributed<T> {
         let local = |&column: &u32| local[column as usize].expect("columns with entries are kept");
         let columns = made.columns().iter().map(local).collect();
         let size = Size::new(made.size().rows, halo.len());
-        let (offsets, values) = (made.offsets().to_vec(), made.values().to_vec());
-        let made = Csr::from_canonical(made.executor(), size, offsets, columns, values);
+        let alone = made.executor().clone();
+        let offsets = made.pattern().offsets().to_vec();
+        let pattern = Arc::new(Pattern::new(&alone, size, offsets, columns));
+        let made = Csr::of_buffers(&pattern, made.values);
         Ok(Self::of_local(executor, rows, &halo, Arc::new(made)))
     }
 
@@ -197,7 +204,9 @@ impl<T: Scalar> Distributed<T> {
             rows: Arc::clone(rows),
             columns: Arc::clone(columns),
             local,
+            shape: Arc::default(),
             split: OnceLock::new(),
+            definite: OnceLock::new(),
         }
     }
 
@@ -239,6 +248,20 @@ impl<T: Scalar> Distributed<T> {
         self.team().total(self.local.nonzeros() as u64)
     }
 
+    /// Whether it is symmetric, and whether its diagonal is positive: on all ranks. All ranks call it together.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
+        if let Some(known) = self.definite.get() {
+            return Ok(*known);
+        }
+        let near = self.overlapped(1, 1)?.matrix;
+        let [symmetric, positive] = self.team().agree(near.symmetric_and_positive())?;
+        let found = [!self.team().any(!symmetric)?, !self.team().any(!positive)?];
+        Ok(*self.definite.get_or_init(|| found))
+    }
+
     /// Bytes held by this rank.
     pub fn bytes(&self) -> usize {
         let split = self.split.get().map_or(0, |split| split.bytes());
@@ -250,13 +273,15 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When complex values would become real.
     pub fn convert<S: Scalar>(&self) -> Result<Distributed<S>> {
-        let local = Arc::new(self.local.convert()?);
-        Ok(Distributed::of_local(
-            &self.executor,
-            &self.rows,
-            &self.columns,
-            local,
-        ))
+        Ok(Distributed {
+            executor: self.executor.clone(),
+            rows: Arc::clone(&self.rows),
+            columns: Arc::clone(&self.columns),
+            local: Arc::new(self.local.convert()?),
+            shape: Arc::clone(&self.shape),
+            split: OnceLock::new(),
+            definite: OnceLock::new(),
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vcycle_kernels::compiled;
 
 use super::Distributed;
-use super::split::Split;
+use super::split::{Shape, Split};
 use crate::arrays::{Csr, Sweep};
 use crate::error::Result;
 use crate::executor::Executor;
@@ -18,8 +18,10 @@ use crate::vector::{Coefficient, Vector};
 use crate::workspace::{Scratch, Workspace};
 
 impl<T: Scalar> Distributed<T> {
-    fn split(&self) -> &Split<T> {
-        self.split.get_or_init(|| Arc::new(Split::new(self)))
+    fn split(&self) -> (&Shape, &Split<T>) {
+        let shape = self.shape.get_or_init(|| Shape::new(self));
+        let split = || Arc::new(Split::new(&self.local, shape));
+        (shape, self.split.get_or_init(split))
     }
 
     /// Makes what products take, so that the first one does not wait for it.
@@ -51,24 +53,24 @@ fn multiply_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
-    let (split, halo, cols) = (a.split(), a.columns(), x.cols());
+    let ((shape, split), halo, cols) = (a.split(), a.columns(), x.cols());
     let alone = a.local().executor();
     let mut near = ws.vector::<X>(alone, split.boundary.size().cols, cols)?;
-    let mut result = ws.vector::<Y>(alone, split.rows.len(), cols)?;
-    let parts = Parts::gather(split, finish, alone, cols, ws)?;
-    let (own, others) = near.host_mut()?.split_at_mut(split.gathered.len() * cols);
-    gather(&split.gathered, x.host()?, own, cols);
-    gather(&split.rows, y.host()?, result.host_mut()?, cols);
+    let mut result = ws.vector::<Y>(alone, shape.rows.len(), cols)?;
+    let parts = Parts::gather(&shape.rows, finish, alone, cols, ws)?;
+    let (own, others) = near.host_mut()?.split_at_mut(shape.gathered.len() * cols);
+    gather(&shape.gathered, x.host()?, own, cols);
+    gather(&shape.rows, y.host()?, result.host_mut()?, cols);
     halo.exchange(cols, x.host()?, others, &mut || {
         operations::multiply(&split.interior, x, finish, y)
     })?;
-    if split.rows.is_empty() {
+    if shape.rows.is_empty() {
         return Ok(());
     }
     let finish = parts.finish(finish);
     operations::multiply(&split.boundary, &near, &finish, &mut result)?;
     let (result, y) = (result.host()?, y.host_mut()?);
-    for (&row, values) in split.rows.iter().zip(result.chunks_exact(cols)) {
+    for (&row, values) in shape.rows.iter().zip(result.chunks_exact(cols)) {
         let first = row as usize * cols;
         y[first..first + cols].copy_from_slice(values);
     }
@@ -90,8 +92,8 @@ struct Parts<'w, Y: Scalar> {
 }
 
 impl<'w, Y: Scalar> Parts<'w, Y> {
-    fn gather<T>(
-        split: &Split<T>,
+    fn gather(
+        rows: &[u32],
         finish: &Finish<'_, Y>,
         executor: &Executor,
         cols: usize,
@@ -106,8 +108,8 @@ impl<'w, Y: Scalar> Parts<'w, Y> {
             match v {
                 None => Ok(None),
                 Some(v) => {
-                    let mut part = ws.vector::<Y>(executor, split.rows.len(), cols)?;
-                    gather(&split.rows, v.host()?, part.host_mut()?, cols);
+                    let mut part = ws.vector::<Y>(executor, rows.len(), cols)?;
+                    gather(rows, v.host()?, part.host_mut()?, cols);
                     Ok(Some(part))
                 }
             }

@@ -9,38 +9,81 @@ use crate::matrix::Csr;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-/// The rows of a matrix, cut into those that refer to own columns only and the others.
+/// Where the entries of rows stand, cut into those that refer to own columns only and the others.
 ///
 /// The vector that the boundary rows multiply is gathered: first the own columns they refer to, then the columns of
 /// other ranks. In a square matrix the first of the own ones are those of the rows themselves, as sweeps want it.
 #[derive(Debug)]
-pub(super) struct Split<T> {
+pub(super) struct Shape {
     /// All rows with own columns; those of the boundary are empty.
-    pub interior: Csr<T>,
+    interior: Arc<Pattern>,
     /// The rows of the boundary, entries in the order of the whole matrix, columns as they are gathered.
-    pub boundary: Csr<T>,
+    boundary: Arc<Pattern>,
     /// Which rows these are.
     pub rows: Vec<u32>,
     /// The own columns that are gathered.
     pub gathered: Vec<u32>,
 }
 
-impl<T: Scalar> Split<T> {
-    pub fn new(a: &Distributed<T>) -> Self {
-        let own = a.columns().own();
-        let is_own = |column: &u32| own.contains(&(*column as usize));
-        let count = a.local().size().rows;
-        let is_interior = |row: usize| a.local().row(row).0.iter().all(is_own);
-        let rows: Vec<u32> = (0..count as u32)
-            .filter(|&row| !is_interior(row as usize))
-            .collect();
-        let gathered = gathered(a, &rows);
+/// Both parts of a matrix.
+#[derive(Debug)]
+pub(super) struct Split<T> {
+    pub interior: Csr<T>,
+    pub boundary: Csr<T>,
+}
+
+impl Shape {
+    pub fn new<T: Scalar>(a: &Distributed<T>) -> Self {
+        let (local, own) = (a.local().pattern(), a.columns().own());
         let executor = a.executor().alone();
+        let (offsets, columns) = (local.offsets(), local.columns());
+        let is_own = |column: &u32| own.contains(&(*column as usize));
+        let is_interior = |row: usize| columns[offsets[row]..offsets[row + 1]].iter().all(is_own);
+        let rows = match a.columns().others() {
+            [] => Vec::new(),
+            _ => {
+                let all = 0..local.size().rows as u32;
+                all.filter(|&row| !is_interior(row as usize)).collect()
+            }
+        };
+        let interior = match a.columns().others() {
+            [] => Arc::clone(local),
+            _ => Arc::new(interior(
+                local,
+                own.start as u32,
+                own.len(),
+                &rows,
+                &executor,
+            )),
+        };
+        let gathered = gathered(a, &rows);
+        let boundary = Arc::new(boundary(a, &rows, &gathered, &executor));
         Self {
-            interior: interior(a, &rows, &executor),
-            boundary: boundary(a, &rows, &gathered, &executor),
+            interior,
+            boundary,
             rows,
             gathered,
+        }
+    }
+}
+
+impl<T: Scalar> Split<T> {
+    pub fn new(local: &Csr<T>, shape: &Shape) -> Self {
+        let (offsets, values) = (local.offsets(), local.values());
+        let of_row = |row: usize| &values[offsets[row]..offsets[row + 1]];
+        let mut boundary = Vec::with_capacity(shape.boundary.nonzeros());
+        for &row in &shape.rows {
+            boundary.extend_from_slice(of_row(row as usize));
+        }
+        let mut interior = Vec::with_capacity(shape.interior.nonzeros());
+        for rows in gaps(&shape.rows, local.size().rows) {
+            interior.extend_from_slice(&values[offsets[rows.start]..offsets[rows.end]]);
+        }
+        let executor = local.executor();
+        let csr = |pattern, values| Csr::of_buffers(pattern, Buffer::from_vec(executor, values));
+        Self {
+            interior: csr(&shape.interior, interior),
+            boundary: csr(&shape.boundary, boundary),
         }
     }
 
@@ -49,9 +92,18 @@ impl<T: Scalar> Split<T> {
     }
 }
 
+/// The ranges between some of so many rows.
+fn gaps(rows: &[u32], count: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let ends = rows.iter().map(|&row| row as usize).chain([count]);
+    let starts = [0]
+        .into_iter()
+        .chain(rows.iter().map(|&row| row as usize + 1));
+    starts.zip(ends).map(|(start, end)| start..end)
+}
+
 /// The own columns that rows refer to, counted from the first; in a square matrix those of the rows come first.
 fn gathered<T: Scalar>(a: &Distributed<T>, rows: &[u32]) -> Vec<u32> {
-    let own = a.columns().own();
+    let (own, local) = (a.columns().own(), a.local().pattern());
     let is_square = Arc::ptr_eq(a.rows(), a.columns().partition());
     let mut gathered = match is_square {
         true => rows.to_vec(),
@@ -63,7 +115,7 @@ fn gathered<T: Scalar>(a: &Distributed<T>, rows: &[u32]) -> Vec<u32> {
         .for_each(|&row| is_there[row as usize] = true);
     let first = gathered.len();
     for &row in rows {
-        for &column in a.local().row(row as usize).0 {
+        for &column in &local.columns()[local.range(row as usize)] {
             if own.contains(&(column as usize)) {
                 let column = column - own.start as u32;
                 if !std::mem::replace(&mut is_there[column as usize], true) {
@@ -76,24 +128,33 @@ fn gathered<T: Scalar>(a: &Distributed<T>, rows: &[u32]) -> Vec<u32> {
     gathered
 }
 
-fn interior<T: Scalar>(a: &Distributed<T>, rows: &[u32], executor: &Executor) -> Csr<T> {
-    let (local, own) = (a.local(), a.columns().own());
-    let mut offsets = Vec::with_capacity(local.size().rows + 1);
-    let (mut columns, mut values) = (Vec::new(), Vec::new());
-    columns.reserve(local.nonzeros());
-    values.reserve(local.nonzeros());
+/// The rows but some, whose own columns begin with `first`.
+fn interior(
+    local: &Pattern,
+    first: u32,
+    own: usize,
+    left_out: &[u32],
+    executor: &Executor,
+) -> Pattern {
+    let count = local.size().rows;
+    let all = local.offsets();
+    let mut offsets = Vec::with_capacity(count + 1);
+    let mut columns = Vec::with_capacity(local.nonzeros());
     offsets.push(0);
-    let mut left_out = rows.iter().peekable();
-    for row in 0..local.size().rows {
-        if left_out.next_if_eq(&&(row as u32)).is_none() {
-            let (numbers, entries) = local.row(row);
-            columns.extend(numbers.iter().map(|column| column - own.start as u32));
-            values.extend_from_slice(entries);
+    for rows in gaps(left_out, count) {
+        let before = all[rows.start] - columns.len();
+        offsets.extend(
+            all[rows.start + 1..=rows.end]
+                .iter()
+                .map(|end| end - before),
+        );
+        let entries = &local.columns()[all[rows.start]..all[rows.end]];
+        columns.extend(entries.iter().map(|column| column - first));
+        if rows.end < count {
+            offsets.push(columns.len());
         }
-        offsets.push(columns.len());
     }
-    let size = Size::new(local.size().rows, own.len());
-    Csr::from_canonical(executor, size, offsets, columns, values)
+    Pattern::new(executor, Size::new(count, own), offsets, columns)
 }
 
 fn boundary<T: Scalar>(
@@ -101,8 +162,8 @@ fn boundary<T: Scalar>(
     rows: &[u32],
     gathered: &[u32],
     executor: &Executor,
-) -> Csr<T> {
-    let (local, halo) = (a.local(), a.columns());
+) -> Pattern {
+    let (local, halo) = (a.local().pattern(), a.columns());
     let mut place = vec![0; halo.len()];
     for (number, &column) in gathered.iter().enumerate() {
         place[halo.own().start + column as usize] = number as u32;
@@ -111,16 +172,14 @@ fn boundary<T: Scalar>(
         place[halo.of_other(other)] = (gathered.len() + other) as u32;
     }
     let mut offsets = vec![0];
-    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    let mut columns = Vec::new();
     for &row in rows {
-        let (numbers, entries) = local.row(row as usize);
+        let numbers = &local.columns()[local.range(row as usize)];
         columns.extend(numbers.iter().map(|&column| place[column as usize]));
-        values.extend_from_slice(entries);
         offsets.push(columns.len());
     }
     let size = Size::new(rows.len(), gathered.len() + halo.others().len());
     let offsets = Buffer::from_vec(executor, offsets);
     // Columns of a row need not increase here: nothing but products looks at them.
-    let pattern = Pattern::of_buffers(size, offsets, Buffer::from_vec(executor, columns));
-    Csr::of_buffers(&Arc::new(pattern), Buffer::from_vec(executor, values))
+    Pattern::of_buffers(size, offsets, Buffer::from_vec(executor, columns))
 }

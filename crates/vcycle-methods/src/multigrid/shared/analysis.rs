@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::eigen::row_sum_bound_of;
 use crate::error::{Error, Result};
 use crate::linop::LinOp;
-use crate::matrix::{Csr, Distributed, are_jumps};
+use crate::matrix::{Distributed, are_jumps};
 use crate::multigrid::amg::Known;
 use crate::multigrid::finest::unit_of;
 use crate::scalar::Scalar;
@@ -41,21 +41,20 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed
 
 /// What is known of a matrix with so many unknowns a node.
 pub(super) fn known(a: &Distributed<f64>, block_size: usize) -> Result<Known> {
-    let team = a.team();
-    let near = a.overlapped(1, 1)?.matrix;
-    let found = team.agree(near.symmetric_and_positive())?;
     Ok(Known {
-        definite: !team.any(found != [true; 2])?,
+        definite: a.symmetric_and_positive()? == [true; 2],
         in_rounds: true,
-        jumps: block_size == 1 && has_jumps(a, &near)?,
+        jumps: block_size == 1 && has_jumps(a)?,
     })
 }
 
-/// Whether a coefficient jumps. A matrix with rows nearby has the pivots of all its rows.
-fn has_jumps(a: &Distributed<f64>, near: &Csr<f64>) -> Result<bool> {
+/// Whether a coefficient jumps.
+fn has_jumps(a: &Distributed<f64>) -> Result<bool> {
     let team = a.team();
-    let (largest, pivot) = Csr::largest_and_least_pivots(&[near])?[0];
-    let (largest, pivot) = (team.largest(largest)?, -team.largest(-pivot)?);
+    let diagonal = a.local().diagonal_from(a.columns().own().start);
+    let positive = diagonal.into_iter().filter(|&entry| entry > 0.0);
+    let least = positive.fold(f64::INFINITY, f64::min);
+    let (largest, least) = (team.largest(a.local().norm_max())?, -team.largest(-least)?);
     let sums = row_sum_bound_of(a as &dyn LinOp<f64>, "amg")?;
-    Ok(are_jumps(sums, largest, pivot))
+    Ok(are_jumps(sums, largest, least))
 }

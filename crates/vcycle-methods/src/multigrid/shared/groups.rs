@@ -52,7 +52,7 @@ impl GroupInterpolation for SharedGroups<'_> {
             self.partition,
             self.a.rows(),
             &self.near.halo,
-            &factor.transpose()?,
+            factor.transpose()?,
         )?;
         let all = flipped.transpose()?;
         Ok((all.rows_near(&self.near.halo, self.numbers)?, coarse))

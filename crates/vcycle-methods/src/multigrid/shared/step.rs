@@ -83,7 +83,7 @@ pub(super) fn step(
         let (made, block, radius) = team.agree(made)?;
         let own = near.own_rows(&made)?;
         let executor = a.executor();
-        let p = Distributed::of_numbered(executor, a.rows(), &partition, &numbers, &own)?;
+        let p = Distributed::of_numbered(executor, a.rows(), &partition, &numbers, own)?;
         (Arc::new(p), block, radius)
     };
     *unknowns = here.own(numbers.own(), grouped);
