@@ -70,11 +70,15 @@ static void solve(const System *s, double start, const char *path, HYPRE_PtrToSo
     double begin = now();
     HYPRE_ParCSRPCGSetup(cg, a, b, x);
     double ready = now();
+    long before = sent;
     HYPRE_ParCSRPCGSolve(cg, a, b, x);
+    double own = sent - before;
     double end = now();
 
     int iterations;
     HYPRE_PCGGetNumIterations(cg, &iterations);
+    own /= iterations > 0 ? iterations : 1;
+    MPI_Allreduce(&own, &messages, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     write_vector(s, path, solution);
     answer(begin - start, ready - begin, end - ready, iterations, 0);
 }

@@ -62,6 +62,8 @@ enum Benchmark {
     Peers(peers::PeersArgs),
     /// Mechanics: multigrid with rigid-body modes, ours and theirs
     Mechanics(peers::mechanics::MechanicsArgs),
+    /// Several processes under MPI: strong and weak series beside hypre
+    Scaling(peers::scaling::ScalingArgs),
     /// Reading Matrix Market files, and SciPy
     Read(read::ReadArgs),
     /// Iterations on every positive definite matrix of a folder
@@ -98,6 +100,7 @@ fn run(benchmark: &Benchmark) -> Result<()> {
         Benchmark::Spmv(arguments) => spmv::run(arguments),
         Benchmark::Peers(arguments) => peers::run(arguments),
         Benchmark::Mechanics(arguments) => peers::mechanics::run(arguments),
+        Benchmark::Scaling(arguments) => peers::scaling::run(arguments),
         Benchmark::Read(arguments) => read::run(arguments),
         Benchmark::Matrices(arguments) => matrices::run(arguments),
         Benchmark::Precision(arguments) => precision::run(arguments),

@@ -100,7 +100,7 @@ fn label(options: &str) -> String {
 }
 
 /// What `vcycle solve --json` says of its times; the residual is not taken from there.
-fn measured(object: &Value) -> Result<Measurement> {
+pub(super) fn measured(object: &Value) -> Result<Measurement> {
     if let Some(error) = object["error"].as_str() {
         return Err(error.into());
     }
@@ -112,11 +112,12 @@ fn measured(object: &Value) -> Result<Measurement> {
         iterations: object["iterations"].as_u64().unwrap_or(0) as usize,
         residual: f64::NAN,
         complexity: object["operator_complexity"].as_f64(),
+        messages: 0.0,
     })
 }
 
 /// The better of two rounds: one that succeeded, and of two such the one with the smaller total, whole.
-fn fastest(old: Option<Attempt>, new: Attempt) -> Attempt {
+pub(super) fn fastest(old: Option<Attempt>, new: Attempt) -> Attempt {
     match (old, new) {
         (Some(Ok(old)), Ok(new)) if old.converged() == new.converged() => {
             Ok(if new.total() < old.total() { new } else { old })

@@ -24,6 +24,9 @@ pub(crate) struct Measurement {
     /// Entries of all levels over those of the finest, where it is known.
     #[serde(default)]
     pub(crate) complexity: Option<f64>,
+    /// Messages of an iteration, on the process that sends most; 0 where nobody counts.
+    #[serde(default)]
+    pub(crate) messages: f64,
 }
 
 fn unknown() -> f64 {
@@ -76,6 +79,7 @@ mod tests {
             iterations: 1,
             residual: 0.0,
             complexity: None,
+            messages: 0.0,
         }
     }
 

@@ -208,6 +208,7 @@ mod tests {
             iterations: 9,
             residual,
             complexity: Some(1.2),
+            messages: 0.0,
         };
         let base = measured(3.0, 1e-9);
         let good = cells(&measured(1.0, 1e-9), Some(&base));

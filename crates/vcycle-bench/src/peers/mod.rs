@@ -8,6 +8,7 @@ mod ours;
 mod program;
 mod race;
 mod report;
+pub(crate) mod scaling;
 mod strengths;
 
 use std::path::PathBuf;

@@ -49,6 +49,7 @@ impl Ours {
             iterations: solution.outcome.iterations,
             residual: r.norms()?[0] / self.b.norms()?[0],
             complexity: solution.multigrid.as_ref().map(Report::operator_complexity),
+            messages: 0.0,
         })
     }
 }

@@ -161,6 +161,7 @@ mod tests {
             iterations: 10,
             residual,
             complexity: None,
+            messages: 0.0,
         })
     }
 
