@@ -56,9 +56,7 @@ fn table(text: &str) -> Result<Table, ConfigError> {
         };
         match key {
             "preset" => table = preset(value)?,
-            "solver" | "preconditioner" | "precision" | "format" | "nullspace" => {
-                table.insert(key.to_owned(), value.into());
-            }
+            key if is_single(key) => drop(table.insert(key.to_owned(), value.into())),
             key if keys::<StopConfig>().iter().any(|known| known == key) => {
                 stop.insert(key.to_owned(), literal(value));
             }
@@ -75,6 +73,11 @@ fn table(text: &str) -> Result<Table, ConfigError> {
         table.insert("preconditioner".to_owned(), asked);
     }
     Ok(table)
+}
+
+/// Whether it is a key of configurations that is no section.
+fn is_single(key: &str) -> bool {
+    !matches!(key, "stop" | "run") && keys::<Config>().iter().any(|known| known == key)
 }
 
 fn preset(name: &str) -> Result<Table, ConfigError> {
@@ -142,6 +145,7 @@ mod tests {
         let json = r#"{"solver": "gmres:30", "preconditioner": "ilu0", "stop": {"rtol": 1e-6, "max-iterations": 9}}"#;
         assert_eq!(pairs, read(json));
         assert_eq!(read("  "), Config::default());
+        assert_eq!(read("reorder=rcm"), read("reorder = \"rcm\""));
         assert_eq!(read("solver = \"cg\"").solver.name(), "cg");
     }
 
