@@ -198,10 +198,13 @@ def text(root: pathlib.Path) -> str:
     sources, known = Sources(root), json.loads(_core.options())
     config = known["config"]
     top = {key: vcycle.options()["general"][key] for key in vcycle.options()["general"]}
+    words = sources.fields("Config")
+    # A word of Rust itself.
+    words["match"] = words["matching"]
     parts = [
         INTRODUCTION.strip(),
         "## The configuration",
-        rows(top, sources.fields("Config")),
+        rows(top, words),
         "### stop\n\n" + rows(config["stop"], sources.fields("StopConfig")),
         "### run\n\n" + rows(config["run"], sources.fields("RunConfig")),
         "## Multigrid\n\n" + rows(known["amg"], sources.fields("Amg")),

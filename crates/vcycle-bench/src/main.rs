@@ -12,6 +12,7 @@ macro_rules! say {
     }};
 }
 
+mod batch;
 mod common;
 mod folder;
 mod gpu;
@@ -68,6 +69,8 @@ enum Benchmark {
     Read(read::ReadArgs),
     /// Iterations on every positive definite matrix of a folder
     Matrices(matrices::MatricesArgs),
+    /// Many small systems at once beside a loop of the single solver
+    Batch(batch::BatchArgs),
     /// Iterations of mixed-precision multigrid beside those of the papers
     Precision(precision::PrecisionArgs),
     /// Multigrid: a new set-up beside one that is reused for new values
@@ -103,6 +106,7 @@ fn run(benchmark: &Benchmark) -> Result<()> {
         Benchmark::Scaling(arguments) => peers::scaling::run(arguments),
         Benchmark::Read(arguments) => read::run(arguments),
         Benchmark::Matrices(arguments) => matrices::run(arguments),
+        Benchmark::Batch(arguments) => batch::run(arguments),
         Benchmark::Precision(arguments) => precision::run(arguments),
         Benchmark::Reuse(arguments) => reuse::run(arguments),
         Benchmark::Struct(arguments) => structured::run(arguments),

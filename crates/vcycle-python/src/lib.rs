@@ -4,6 +4,7 @@
 //! is what needs the library. Whatever is plain data crosses the border as JSON.
 
 mod arrays;
+mod batch;
 mod describe;
 mod device;
 mod dlpack;
@@ -30,6 +31,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::DeviceArray>()?;
     module.add_function(wrap_pyfunction!(device::traffic, module)?)?;
     module.add_function(wrap_pyfunction!(solve::solve, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::batch_solve, module)?)?;
     module.add_function(wrap_pyfunction!(gallery::build, module)?)?;
     module.add_function(wrap_pyfunction!(gallery::problems, module)?)?;
     module.add_function(wrap_pyfunction!(options::options, module)?)?;

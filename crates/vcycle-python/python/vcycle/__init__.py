@@ -13,7 +13,7 @@ configuration files is a keyword, with underscores for dashes: see `options`.
 
 from pathlib import Path as _Path
 
-from . import gallery
+from . import batch, gallery
 from ._core import DeviceError, VcycleError, __version__, devices, use_kernels
 from ._hierarchy import Hierarchy, Level, amg
 from ._options import options
@@ -34,6 +34,7 @@ __all__ = [
     "VcycleError",
     "__version__",
     "amg",
+    "batch",
     "devices",
     "gallery",
     "options",

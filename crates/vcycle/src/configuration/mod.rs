@@ -45,12 +45,12 @@ pub struct Config {
     pub format: MatrixFormat,
     /// What a singular matrix annihilates.
     pub nullspace: Nullspace,
-    /// How rows and columns are scaled before the preconditioner is made; without one that is chosen with it.
+    /// How rows and columns are scaled before the preconditioner is made; chosen with that unless it is given.
     pub equilibrate: Option<Equilibration>,
-    /// Which entries are moved to the diagonal before; likewise.
+    /// Which entries are moved to the diagonal before the preconditioner is made; chosen with that unless it is given.
     #[serde(rename = "match")]
     pub matching: Option<MatchingKind>,
-    /// In which order unknowns are numbered before; likewise.
+    /// In which order unknowns are numbered before the preconditioner is made; chosen with that unless it is given.
     pub reorder: Option<Reorder>,
     /// Where to run.
     pub run: RunConfig,

@@ -1,0 +1,94 @@
+//! `vcycle.batch`.
+
+use numpy::{Complex64, Element, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::json;
+use vcycle::batch::{BatchCsr, BatchDense, BatchMatrix, BatchOutcome, BatchSolver};
+use vcycle::executor::Executor;
+use vcycle::scalar::Field;
+
+use crate::error::raised;
+
+/// The solutions of all systems, one after the other, and their outcomes as JSON. Without a structure (row offsets and
+/// columns) matrices are dense.
+#[pyfunction]
+#[pyo3(signature = (rows, structure, values, b, x0, options, threads))]
+pub fn batch_solve<'py>(
+    py: Python<'py>,
+    rows: usize,
+    structure: Option<(Vec<usize>, Vec<u32>)>,
+    values: Bound<'py, PyAny>,
+    b: Bound<'py, PyAny>,
+    x0: Bound<'py, PyAny>,
+    options: &str,
+    threads: Option<usize>,
+) -> PyResult<(Bound<'py, PyAny>, String)> {
+    let solver: BatchSolver = serde_json::from_str(options)
+        .map_err(|error| PyValueError::new_err(format!("batch: {error}")))?;
+    let executor = match threads {
+        None => Executor::cpu(),
+        Some(threads) => Executor::cpu_with_threads(threads).map_err(|error| raised(py, error))?,
+    };
+    let call = Call {
+        rows,
+        structure,
+        solver,
+        executor,
+    };
+    match values.extract::<PyReadonlyArray1<'py, f64>>() {
+        Ok(values) => call.solve(py, &values, &b, &x0),
+        Err(_) => {
+            let values: PyReadonlyArray1<'py, Complex64> = values.extract()?;
+            call.solve(py, &values, &b, &x0)
+        }
+    }
+}
+
+struct Call {
+    rows: usize,
+    structure: Option<(Vec<usize>, Vec<u32>)>,
+    solver: BatchSolver,
+    executor: Executor,
+}
+
+impl Call {
+    fn solve<'py, A: Field + Element>(
+        self,
+        py: Python<'py>,
+        values: &PyReadonlyArray1<'py, A>,
+        b: &Bound<'py, PyAny>,
+        x0: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, String)> {
+        let vector = |array: &Bound<'py, PyAny>| -> PyResult<Vec<A>> {
+            let array: PyReadonlyArray1<'py, A> = array.extract()?;
+            Ok(array.as_slice()?.to_vec())
+        };
+        let (values, b, mut x) = (values.as_slice()?.to_vec(), vector(b)?, vector(x0)?);
+        let solved = py.detach(|| {
+            let matrix: Box<dyn BatchMatrix<A>> = match self.structure {
+                None => Box::new(BatchDense::new(self.rows, values)?),
+                Some((offsets, columns)) => {
+                    Box::new(BatchCsr::new(self.rows, offsets, columns, values)?)
+                }
+            };
+            self.solver
+                .solve(&self.executor, matrix.as_ref(), &b, &mut x)
+        });
+        let outcomes = solved.map_err(|error| raised(py, error))?;
+        Ok((PyArray1::from_vec(py, x).into_any(), described(&outcomes)))
+    }
+}
+
+fn described(outcomes: &[BatchOutcome]) -> String {
+    let one = |outcome: &BatchOutcome| {
+        let residual = outcome.relative_residual;
+        json!([
+            outcome.status.name(),
+            outcome.iterations,
+            residual.is_finite().then_some(residual),
+            outcome.row,
+        ])
+    };
+    json!(outcomes.iter().map(one).collect::<Vec<_>>()).to_string()
+}
