@@ -58,3 +58,8 @@ struct Tutorial;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/gpu.md")]
 struct GpuGuide;
+
+/// The example of the guide to several processes, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/distributed.md")]
+struct DistributedGuide;

@@ -213,6 +213,14 @@ struct Solve<'d> {
     iterations: Traffic,
 }
 
+/// What is set up.
+struct Ready {
+    solver: Solver<f64>,
+    multigrid: Option<Report>,
+    /// What finds the initial guess, if that is not zero.
+    start: Option<Arc<dyn LinOp<f64>>>,
+}
+
 /// What an attempt has reached.
 struct Tried {
     attempt: Attempt,
@@ -237,7 +245,11 @@ impl Solve<'_> {
             self.messages.push(attempt.reason.clone());
         }
         let begin = Instant::now();
-        let (solver, multigrid) = {
+        let Ready {
+            solver,
+            multigrid,
+            start,
+        } = {
             let _stage = self.ws.stage("set-up", 0);
             self.set_up(&mut attempt)?
         };
@@ -246,6 +258,9 @@ impl Solve<'_> {
             Some(guess) => guess.clone(),
             None => Vector::zeros_like(b)?,
         };
+        if let (Some(start), None) = (start, &self.system.guess) {
+            start.apply(b, &mut x, self.ws)?;
+        }
         let stop = self.config.stop.stop()?;
         let before = self.system.matrix.team().traffic();
         let outcome = solver.solve_in(b, &mut x, &stop, self.ws)?;
@@ -269,7 +284,7 @@ impl Solve<'_> {
         Ok(tried)
     }
 
-    fn set_up(&mut self, attempt: &mut Attempt) -> Result<(Solver<f64>, Option<Report>)> {
+    fn set_up(&mut self, attempt: &mut Attempt) -> Result<Ready> {
         attempt.check()?;
         let a: Arc<dyn LinOp<f64>> = Arc::clone(&self.system.matrix) as _;
         let factory = SolverFactory {
@@ -285,19 +300,24 @@ impl Solve<'_> {
             let report = hierarchy.report().clone();
             self.messages.extend(report.stalled.clone());
             self.messages.extend(report.notes.clone());
+            let start = amg.fmg_start;
+            let start = start.then(|| Arc::clone(hierarchy.full_multigrid()));
             attempt.preconditioner = PreconditionerConfig::Amg(hierarchy.amg().clone());
-            return Ok((
-                solver.with_preconditioner(hierarchy.shared())?,
-                Some(report),
-            ));
+            return Ok(Ready {
+                solver: solver.with_preconditioner(hierarchy.shared())?,
+                multigrid: Some(report),
+                start,
+            });
         }
-        match attempt.preconditioner_factory()? {
-            None => Ok((solver, None)),
-            Some(factory) => {
-                let preconditioner = factory.generate(&a, self.ws)?;
-                Ok((solver.with_preconditioner(preconditioner)?, None))
-            }
-        }
+        let solver = match attempt.preconditioner_factory()? {
+            None => solver,
+            Some(factory) => solver.with_preconditioner(factory.generate(&a, self.ws)?)?,
+        };
+        Ok(Ready {
+            solver,
+            multigrid: None,
+            start: None,
+        })
     }
 
     fn finish(self, best: Tried) -> Solution<f64> {

@@ -120,6 +120,12 @@ fn classical_levels_have_the_bits_they_have_without_ranks() {
 }
 
 #[test]
+fn approximate_inverses_are_made_of_rows_nearby() {
+    let text = r#"{"coarsening": "pmis", "smoother": "fsai:3"}"#;
+    check("poisson7:9", text, &[1, 3, 7]);
+}
+
+#[test]
 fn smoothed_aggregation_has_the_bits_it_has_without_ranks() {
     let text = r#"{"coarsening": "mis2"}"#;
     check("poisson7:12", text, &RANKS);

@@ -8,6 +8,7 @@ mod row;
 mod tests;
 mod text;
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -19,13 +20,16 @@ use super::{bad_pivot, check_hermitian, nonzero_diagonal, rounding, square_entri
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product};
-use crate::matrix::{Csr, balance, build};
+use crate::matrix::{Csr, Distributed, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
-use crate::scalar::{Field, Mixes, RealOf, Scalar, c32, c64};
+use crate::scalar::{Field, Mixes, RealOf, Scalar, bf16, c32, c64, f16};
 
 /// Work of a row for each of its entries, in units of that of a product.
 const WORK_PER_ENTRY: usize = 64;
+
+/// Rings of rows around its own that a rank looks at, at most.
+const FARTHEST: usize = 8;
 
 const NOT_POSITIVE: &str = "not positive: the matrix is not positive definite";
 
@@ -116,6 +120,16 @@ preconditioner!(Fsai);
 impl<T: Mixes<T, T>> Factory<T> for Fsai {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("fsai set-up", 0);
+        if let Some(shared) = shared_matrix(a.as_ref()) {
+            if !shared.symmetric_and_positive()?[0] {
+                return Err(Error::NotHermitian {
+                    component: "fsai",
+                    asymmetry: f64::NAN,
+                    instead: "jacobi",
+                });
+            }
+            return self.over_ranks(&shared);
+        }
         let entries = self.sound(a.as_ref())?;
         check_hermitian(&entries, "fsai", "isai")?;
         self.product(&entries)
@@ -131,7 +145,30 @@ impl Fsai {
         ws: &Workspace,
     ) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("fsai set-up", 0);
-        self.product(&*self.sound(a)?)
+        match shared_matrix(a) {
+            Some(shared) => self.over_ranks(&shared),
+            None => self.product(&*self.sound(a)?),
+        }
+    }
+
+    /// The same of a matrix that ranks share: own rows of the factor of rows nearby, as far as a row may grow.
+    fn over_ranks<T: Mixes<T, T>>(&self, a: &Distributed<T>) -> Result<Arc<dyn LinOp<T>>> {
+        let team = a.team();
+        team.agree(self.check())?;
+        let near = a.overlapped(self.reach(), 1)?;
+        let factor = team.agree(self.factor(&near.matrix))?;
+        let own = near.own_rows(&factor)?;
+        let g = Distributed::of_numbered(a.executor(), a.rows(), a.rows(), &near.halo, own)?;
+        let adjoint = g.transpose()?;
+        Ok(Arc::new(Product::new(vec![
+            Arc::new(adjoint),
+            Arc::new(g),
+        ])?))
+    }
+
+    /// How far the entries of a row may be from it. Rows that grow farther are cut off there.
+    fn reach(&self) -> usize {
+        (self.power + self.steps).clamp(1, FARTHEST)
     }
 
     /// The entries, once they and the parameters are in order.
@@ -289,6 +326,22 @@ impl Fsai {
         check_lengths("fsai", &pattern.0)?;
         Ok(Start(Some(pattern)))
     }
+}
+
+/// A matrix that ranks share, if it is one.
+fn shared_matrix<T: Scalar>(a: &dyn LinOp<T>) -> Option<Cow<'_, Distributed<T>>> {
+    fn of<M: Scalar, T: Scalar>(any: &dyn Any) -> Option<Cow<'_, Distributed<T>>> {
+        let found = any.downcast_ref::<Distributed<M>>()?;
+        found.convert().ok().map(Cow::Owned)
+    }
+    a.executor().team().filter(|_| !T::KIND.is_complex())?;
+    let any: &dyn Any = a;
+    if let Some(same) = any.downcast_ref::<Distributed<T>>() {
+        return Some(Cow::Borrowed(same));
+    }
+    of::<f32, T>(any)
+        .or_else(|| of::<f16, T>(any))
+        .or_else(|| of::<bf16, T>(any))
 }
 
 /// A pattern of which the part below the diagonal counts; none where that is empty.
