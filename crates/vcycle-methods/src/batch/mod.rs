@@ -14,7 +14,7 @@
 //! let a = BatchCsr::new(2, vec![0, 2, 4], vec![0, 1, 0, 1],
 //!     vec![2.0, 1.0, 1.0, 2.0, 4.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0])?;
 //! let b = [3.0, 3.0, 1.0, 1.0, 2.0, 1.0];
-//! let mut x = [0.0; 6];
+//! let mut x = [0.0_f64; 6];
 //! let outcomes = BatchSolver::default().solve(&Executor::cpu(), &a, &b, &mut x)?;
 //! assert!(outcomes[0].converged() && outcomes[2].converged());
 //! assert_eq!(outcomes[1].to_string(), "breakdown after 0 iterations, relative residual 1.00e0: row 1 has no pivot");
