@@ -1,5 +1,5 @@
 //! The methods of vcycle: [`solver`]s, [`precond`]itioners, algebraic [`multigrid`], multigrid on
-//! [`structured`] grids, many small systems ([`batch`]), eigenvalues ([`eigen`]), and the model problems they are tried on ([`gallery`]).
+//! [`structured`] grids, many small systems ([`batch`]), blocks of [`saddle`] points, eigenvalues ([`eigen`]), and the model problems they are tried on ([`gallery`]).
 //!
 //! Methods name no backend. They call operations of vectors and matrices, and the executor of these decides where
 //! an operation runs. The library `vcycle` is the interface for users; this crate may change with every version.
@@ -12,6 +12,7 @@ pub mod multigrid;
 pub mod precision;
 pub mod precond;
 pub mod registration;
+pub mod saddle;
 pub mod solver;
 pub mod structured;
 pub(crate) mod text;

@@ -39,7 +39,8 @@ pub use vcycle_core::{Error, Result, communicator, programs};
 // These modules keep what is not for users to themselves; the core, whose helpers the methods need, cannot.
 #[doc(inline)]
 pub use vcycle_methods::{
-    HOST_STAGES, batch, eigen, gallery, multigrid, precond, registration, solver, structured,
+    HOST_STAGES, batch, eigen, gallery, multigrid, precond, registration, saddle, solver,
+    structured,
 };
 
 pub(crate) use vcycle_core::error;

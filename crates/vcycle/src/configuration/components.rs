@@ -17,6 +17,7 @@ use crate::precond::{
 };
 use crate::registration::PreconditionerComponent;
 use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::saddle::Saddle;
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
 use crate::solver::Direct;
@@ -245,6 +246,7 @@ components! {
         Polynomial(Polynomial) = Polynomial::REGISTRATION;
         Amg(Amg) = Amg::REGISTRATION;
         StructMg(StructMg) = StructMg::REGISTRATION;
+        Saddle(Saddle) = Saddle::REGISTRATION;
         + Solver(InnerSolver);
     }
 }

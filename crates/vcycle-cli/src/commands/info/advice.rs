@@ -112,8 +112,8 @@ fn indefinite(advice: &mut List<'_>, facts: &Facts) {
 fn unsymmetric(advice: &mut List<'_>, facts: &Facts, hierarchy: Option<&Report>) {
     if !facts.full_diagonal() {
         advice.push(
-            "--solver gmres:100 --precond none",
-            "not symmetric, with zeros on the diagonal that nothing may divide by".to_owned(),
+            "--solver gmres --match mc64 --reorder amd --precond ilut:5,1e-4",
+            "not symmetric, with zeros on the diagonal, which matching removes".to_owned(),
         );
         return;
     }
