@@ -4,6 +4,7 @@
  *
  *   -pc_vcycle_options TEXT      options of vcycle, one line of pairs, TOML or JSON
  *   -pc_vcycle_solve             a whole solve in place of one cycle, for -ksp_type preonly
+ *   -pc_vcycle_blocks            a hierarchy for the block of each process, in place of one for all
  *   -pc_vcycle_keep_levels BOOL  other values of the same pattern renew the levels in place of a new set-up (true)
  *
  * Block size, near-nullspace (MatSetNearNullSpace) and coordinates (PCSetCoordinates) are those of the matrix and the PC.
@@ -23,7 +24,7 @@ typedef struct {
     /* What the set-up was made for. */
     PetscObjectId matrix;
     PetscObjectState pattern;
-    PetscBool solve, keep_levels;
+    PetscBool solve, keep_levels, blocks;
     PetscMPIInt processes;
 } Data;
 
@@ -68,7 +69,7 @@ static PetscErrorCode SetCoordinates(PC pc, PetscInt dimension, PetscInt nodes, 
     PetscCall(DataOf(pc, &data));
     PetscCall(PetscFree(data->coordinates));
     data->dimension = data->nodes = 0;
-    if (coordinates && dimension > 0) {
+    if (dimension > 0) {
         PetscCall(PetscMalloc1(dimension * nodes, &data->coordinates));
         PetscCall(PetscArraycpy(data->coordinates, coordinates, dimension * nodes));
         data->dimension = dimension;
@@ -91,6 +92,7 @@ static PetscErrorCode CreateSolver(PC pc, Data *data)
     PetscCall(PetscOptionsGetString(NULL, prefix, "-pc_vcycle_options", asked, sizeof asked, NULL));
     PetscCall(PetscOptionsGetBool(NULL, prefix, "-pc_vcycle_solve", &data->solve, NULL));
     PetscCall(PetscOptionsGetBool(NULL, prefix, "-pc_vcycle_keep_levels", &data->keep_levels, NULL));
+    PetscCall(PetscOptionsGetBool(NULL, prefix, "-pc_vcycle_blocks", &data->blocks, NULL));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &data->processes));
     PetscCallMPI(MPI_Comm_split_type(PetscObjectComm((PetscObject)pc), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     PetscCallMPI(MPI_Comm_size(node, &sharing));
@@ -126,9 +128,10 @@ static PetscErrorCode LocalMatrix(Mat given, Mat *local, Mat *made)
 }
 
 /* Unknowns of a node, and what the matrix nearly annihilates. */
-static PetscErrorCode TellWhatIsKnown(Data *data, Mat matrix, PetscInt rows)
+static PetscErrorCode TellWhatIsKnown(Data *data, Mat matrix)
 {
-    PetscInt block_size, count;
+    PetscInt block_size, count, rows, nodes;
+    PetscReal none = 0.0;
     MatNullSpace near;
     const Vec *vectors;
     PetscBool has_constant;
@@ -136,10 +139,12 @@ static PetscErrorCode TellWhatIsKnown(Data *data, Mat matrix, PetscInt rows)
 
     PetscFunctionBegin;
     PetscCall(MatGetBlockSize(matrix, &block_size));
+    PetscCall(MatGetLocalSize(matrix, &rows, NULL));
     VcycleCall(vcycle_set_block_size(data->solver, (int32_t)block_size));
 #if defined(PETSC_USE_REAL_DOUBLE)
-    if (data->nodes > 0 && (data->nodes * data->dimension == rows || data->nodes == rows)) {
-        VcycleCall(vcycle_set_coordinates(data->solver, (int32_t)data->dimension, data->nodes, data->coordinates));
+    nodes = data->nodes;
+    if (data->dimension > 0 && (nodes * data->dimension == rows || nodes == rows)) {
+        VcycleCall(vcycle_set_coordinates(data->solver, (int32_t)data->dimension, nodes, data->coordinates ? data->coordinates : &none));
     }
 #endif
     PetscCall(MatGetNearNullSpace(matrix, &near));
@@ -220,7 +225,7 @@ static PetscErrorCode SetUpLocal(PC pc, Data *data, Mat matrix, PetscBool update
     if (update) {
         VcycleCall(vcycle_update_values(data->solver, fewer ? fewer : values));
     } else {
-        PetscCall(TellWhatIsKnown(data, matrix, rows));
+        PetscCall(TellWhatIsKnown(data, matrix));
         memset(&a, 0, sizeof a);
         a.size = sizeof a;
         a.rows = rows;
@@ -234,6 +239,105 @@ static PetscErrorCode SetUpLocal(PC pc, Data *data, Mat matrix, PetscBool update
     PetscCall(PetscFree(fewer));
     PetscCall(MatRestoreRowIJ(local, 0, PETSC_FALSE, PETSC_FALSE, &rows, &offsets, &columns, &done));
     PetscCall(MatSeqAIJRestoreArrayRead(local, &values));
+    PetscCall(MatDestroy(&made));
+    PetscFunctionReturn(0);
+}
+
+#if defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
+#define CAN_BE_SHARED 1
+#else
+#define CAN_BE_SHARED 0
+#endif
+
+/* Marks the rows that have nothing but their diagonal, for every column of the rows of this process. */
+static PetscErrorCode FixedColumns(Mat matrix, Vec *is_fixed)
+{
+    Vec own;
+    VecScatter scatter;
+    PetscInt first, last, found = 0, all;
+
+    PetscFunctionBegin;
+    *is_fixed = NULL;
+    PetscCall(MatCreateVecs(matrix, &own, NULL));
+    PetscCall(MatGetOwnershipRange(matrix, &first, &last));
+    for (PetscInt row = first; row < last; row++) {
+        PetscInt count, others = 0;
+        const PetscInt *columns;
+        const PetscScalar *values;
+        PetscCall(MatGetRow(matrix, row, &count, &columns, &values));
+        for (PetscInt k = 0; k < count; k++) others += columns[k] != row && values[k] != 0.0;
+        PetscCall(MatRestoreRow(matrix, row, &count, &columns, &values));
+        PetscCall(VecSetValue(own, row, others == 0 ? 1.0 : 0.0, INSERT_VALUES));
+        found += others == 0;
+    }
+    PetscCall(VecAssemblyBegin(own));
+    PetscCall(VecAssemblyEnd(own));
+    PetscCallMPI(MPI_Allreduce(&found, &all, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)matrix)));
+    if (all > 0) {
+        PetscCall(VecScatterCreateToAll(own, &scatter, is_fixed));
+        PetscCall(VecScatterBegin(scatter, own, *is_fixed, INSERT_VALUES, SCATTER_FORWARD));
+        PetscCall(VecScatterEnd(scatter, own, *is_fixed, INSERT_VALUES, SCATTER_FORWARD));
+        PetscCall(VecScatterDestroy(&scatter));
+    }
+    PetscCall(VecDestroy(&own));
+    PetscFunctionReturn(0);
+}
+
+/* One hierarchy for the rows of all processes. */
+static PetscErrorCode SetUpShared(PC pc, Data *data, Mat matrix)
+{
+    Mat made = NULL;
+    PetscBool symmetric;
+    PetscInt first, last, rows, entries = 0;
+    int64_t *offsets, *columns;
+    PetscScalar *values;
+    Vec is_fixed = NULL;
+    const PetscScalar *fixed = NULL;
+    vcycle_csr a;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)matrix, MATMPISBAIJ, &symmetric));
+    if (symmetric) PetscCall(MatConvert(matrix, MATMPIAIJ, MAT_INITIAL_MATRIX, &made));
+    PetscCall(TellWhatIsKnown(data, matrix));
+    if (made) matrix = made;
+    PetscCall(MatGetOwnershipRange(matrix, &first, &last));
+    rows = last - first;
+    if (!data->solve) PetscCall(FixedColumns(matrix, &is_fixed));
+    if (is_fixed) PetscCall(VecGetArrayRead(is_fixed, &fixed));
+    PetscCall(PetscMalloc1(rows + 1, &offsets));
+    offsets[0] = 0;
+    for (PetscInt row = first; row < last; row++) {
+        PetscInt count;
+        PetscCall(MatGetRow(matrix, row, &count, NULL, NULL));
+        entries += count;
+        offsets[row - first + 1] = entries;
+        PetscCall(MatRestoreRow(matrix, row, &count, NULL, NULL));
+    }
+    PetscCall(PetscMalloc2(entries, &columns, entries, &values));
+    for (PetscInt row = first; row < last; row++) {
+        PetscInt count;
+        const PetscInt *places;
+        const PetscScalar *found;
+        PetscCall(MatGetRow(matrix, row, &count, &places, &found));
+        for (PetscInt k = 0; k < count; k++) {
+            const int64_t to = offsets[row - first] + k;
+            columns[to] = places[k];
+            values[to] = fixed && places[k] != row && fixed[places[k]] != 0.0 ? 0.0 : found[k];
+        }
+        PetscCall(MatRestoreRow(matrix, row, &count, &places, &found));
+    }
+    memset(&a, 0, sizeof a);
+    a.size = sizeof a;
+    a.rows = rows;
+    a.offsets = offsets;
+    a.columns = columns;
+    a.values = values;
+    a.offset_type = a.column_type = VCYCLE_I64;
+    VcycleCall(vcycle_setup_distributed(data->solver, (int32_t)MPI_Comm_c2f(PetscObjectComm((PetscObject)pc)), &a));
+    if (is_fixed) PetscCall(VecRestoreArrayRead(is_fixed, &fixed));
+    PetscCall(VecDestroy(&is_fixed));
+    PetscCall(PetscFree2(columns, values));
+    PetscCall(PetscFree(offsets));
     PetscCall(MatDestroy(&made));
     PetscFunctionReturn(0);
 }
@@ -254,7 +358,8 @@ static PetscErrorCode SetUp(PC pc)
     PetscCall(PetscObjectGetId((PetscObject)matrix, &id));
     PetscCall(MatGetNonzeroState(matrix, &pattern));
     update = (PetscBool)(data->keep_levels && data->matrix == id && data->pattern == pattern);
-    PetscCall(SetUpLocal(pc, data, matrix, update));
+    if (data->processes > 1 && CAN_BE_SHARED && !data->blocks) PetscCall(SetUpShared(pc, data, matrix));
+    else PetscCall(SetUpLocal(pc, data, matrix, update));
     data->matrix = id;
     data->pattern = pattern;
     VcycleCall(vcycle_messages(data->solver, messages, sizeof messages, NULL));
@@ -301,7 +406,7 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
     PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
     if (!ascii || !data->solver) PetscFunctionReturn(0);
     PetscCall(PetscViewerASCIIPrintf(viewer, "  vcycle %s, %s\n", vcycle_version(), data->solve ? "whole solves" : "one cycle"));
-    if (data->processes > 1) {
+    if (data->processes > 1 && (data->blocks || !CAN_BE_SHARED)) {
         PetscCall(PetscViewerASCIIPrintf(viewer, "  one block a process (block Jacobi), not one hierarchy for all; the first:\n"));
     }
     if (vcycle_summary(data->solver, text, sizeof text, NULL) == VCYCLE_OK) {

@@ -230,7 +230,7 @@ int32_t vcycle_set_near_nullspace(struct vcycle_solver *solver,
 
 // Tells where the nodes are, for the next vcycle_setup: dimension numbers for each of nodes nodes, node by node. With as
 // many unknowns a node as there are dimensions, the motions of rigid bodies are what the matrix nearly annihilates. The
-// numbers are copied. No nodes: forgets those told before.
+// numbers are copied. NULL: forgets those told before.
 //
 // # Safety
 // There are dimension * nodes numbers at coordinates.
@@ -261,6 +261,17 @@ int32_t vcycle_setup(struct vcycle_solver *solver, const struct vcycle_csr *matr
 // There are as many numbers at values as the matrix has entries; if they were borrowed, so are these.
 int32_t vcycle_update_values(struct vcycle_solver *solver,
                              const void *values);
+
+// Sets a solver up for a matrix whose rows the processes of an MPI communicator share: matrix has the rows of this process, with
+// columns numbered over all of them, in the order of the processes. All processes call this, vcycle_solve and vcycle_apply
+// together, and with vectors of their own rows; a process may have none. communicator is what MPI_Comm_c2f makes of it. Numbers
+// are double. Other values need another call of this; vcycle_update_values refuses.
+//
+// # Safety
+// The arrays of the matrix are there, MPI was started, and communicator is one.
+int32_t vcycle_setup_distributed(struct vcycle_solver *solver,
+                                 int32_t communicator,
+                                 const struct vcycle_csr *matrix);
 
 // Solves A x = b for so many columns, each a leading dimension after the one before (which one column does not need).
 // b and x have the numbers of the matrix, and may be the same. limits may be NULL: as the options say, from zero.

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::PoisonError;
 
-use vcycle::config::{Config, Prepared, Wide};
+use vcycle::config::Config;
 use vcycle::multigrid::Report;
 
 use crate::failure::Failure;
@@ -43,6 +43,7 @@ pub unsafe extern "C" fn vcycle_messages(
             Ok(match state.matrix.as_ref().map(|matrix| &matrix.prepared) {
                 Some(AnyPrepared::Real(prepared)) => prepared.messages().to_vec(),
                 Some(AnyPrepared::Complex(prepared)) => prepared.messages().to_vec(),
+                Some(AnyPrepared::Shared(prepared)) => prepared.messages().to_vec(),
                 _ => Vec::new(),
             })
         })?;
@@ -69,8 +70,9 @@ pub unsafe extern "C" fn vcycle_summary(
         let text = self::solver(solver)?.with(|state| {
             Ok(match &matrix(state)?.prepared {
                 AnyPrepared::Empty => "no rows".to_owned(),
-                AnyPrepared::Real(prepared) => summary(prepared),
-                AnyPrepared::Complex(prepared) => summary(prepared),
+                AnyPrepared::Real(prepared) => summary(prepared.config(), prepared.report()),
+                AnyPrepared::Complex(prepared) => summary(prepared.config(), prepared.report()),
+                AnyPrepared::Shared(prepared) => summary(prepared.config(), prepared.report()),
             })
         })?;
         // SAFETY: a condition of this function.
@@ -100,6 +102,7 @@ pub unsafe extern "C" fn vcycle_get_level(
                 AnyPrepared::Empty => None,
                 AnyPrepared::Real(prepared) => prepared.report(),
                 AnyPrepared::Complex(prepared) => prepared.report(),
+                AnyPrepared::Shared(prepared) => prepared.report(),
             };
             let level = usize::try_from(level).unwrap_or(usize::MAX);
             let found = report.and_then(|report| report.levels.get(level));
@@ -147,9 +150,9 @@ unsafe fn write(
     Ok(())
 }
 
-fn summary<T: Wide>(prepared: &Prepared<T>) -> String {
-    let mut lines = vec![chosen(prepared.config())];
-    lines.extend(prepared.report().into_iter().flat_map(levels));
+fn summary(config: &Config, report: Option<&Report>) -> String {
+    let mut lines = vec![chosen(config)];
+    lines.extend(report.into_iter().flat_map(levels));
     lines.join("\n")
 }
 

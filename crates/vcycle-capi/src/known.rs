@@ -32,10 +32,13 @@ impl Known {
         self.vectors = vectors;
     }
 
-    /// In one dimension nothing turns.
+    /// In one dimension nothing turns. A process without rows has no points, and yet as many motions as the others.
     pub fn set_coordinates(&mut self, dimension: usize, points: Vec<[f64; 3]>) {
-        let told = !points.is_empty() && dimension > 1;
-        self.coordinates = told.then_some((dimension, points));
+        self.coordinates = (dimension > 1).then_some((dimension, points));
+    }
+
+    pub fn forget_coordinates(&mut self) {
+        self.coordinates = None;
     }
 
     /// What multigrid wants to know of a matrix with so many rows.

@@ -9,6 +9,7 @@
 mod apply;
 mod codes;
 mod describe;
+mod distributed;
 mod failure;
 mod guard;
 mod handle;
@@ -27,6 +28,7 @@ mod watch;
 pub use apply::vcycle_apply;
 pub use codes::*;
 pub use describe::{vcycle_get_level, vcycle_level, vcycle_messages, vcycle_summary};
+pub use distributed::vcycle_setup_distributed;
 pub use failure::vcycle_last_error;
 pub use handle::{vcycle_create, vcycle_free, vcycle_solver};
 pub use matrix::vcycle_csr;

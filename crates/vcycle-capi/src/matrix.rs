@@ -56,6 +56,9 @@ impl Places {
     }
 }
 
+/// Offsets, columns of the whole matrix, and values.
+pub(crate) type RowsOfMany = (Vec<usize>, Vec<u64>, Vec<f64>);
+
 /// Whether they are 64 bits wide.
 #[derive(Clone, Copy)]
 struct Wide(bool);
@@ -259,6 +262,40 @@ impl Given {
         let a = Csr::from_buffers(Size::square(self.rows), offsets, columns, values)?;
         a.check_finite()?;
         Ok((a, Places::Same(entries)))
+    }
+
+    /// The rows of one process: offsets, columns of the whole matrix, and values.
+    ///
+    /// # Safety
+    /// The arrays are there.
+    pub unsafe fn rows_of_many(&self) -> Result<RowsOfMany, Failure> {
+        if self.numbers != Numbers::F64 || self.it.flags != 0 {
+            let message = "over several processes numbers are VCYCLE_F64, and flags 0";
+            return Err(Failure::argument(message));
+        }
+        // SAFETY: a condition of this function, as below.
+        let offsets = unsafe { self.offsets() }?;
+        let entries = offsets.last().copied().unwrap_or(0);
+        let of = |index: i64| u64::try_from(index.wrapping_sub(self.base)).unwrap_or(u64::MAX);
+        let columns = match self.columns.0 {
+            false => {
+                // SAFETY: as above.
+                let given = unsafe { slice(self.it.columns.cast::<i32>(), entries, "columns") }?;
+                collected(given.iter().map(|&column| of(column.into())))?
+            }
+            true => {
+                // SAFETY: as above.
+                let given = unsafe { slice(self.it.columns.cast::<i64>(), entries, "columns") }?;
+                collected(given.iter().map(|&column| of(column)))?
+            }
+        };
+        // SAFETY: as above.
+        let values = unsafe { slice(self.it.values.cast::<f64>(), entries, "values") }?;
+        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+            let message = format!("values[{place}] is not finite");
+            return Err(Failure::new(VCYCLE_ERROR_MATRIX, message));
+        }
+        Ok((offsets, columns, collected(values.iter().copied())?))
     }
 
     /// Offsets from 0, looked at.

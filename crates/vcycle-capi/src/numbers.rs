@@ -1,6 +1,6 @@
 //! Numbers as callers have them, and as systems are solved in.
 
-use vcycle::config::{Prepared, Wide};
+use vcycle::config::{Prepared, SharedPrepared, Wide};
 use vcycle::scalar::{c32, c64};
 
 use crate::codes::{VCYCLE_C32, VCYCLE_C64, VCYCLE_F32, VCYCLE_F64};
@@ -12,6 +12,8 @@ pub(crate) enum AnyPrepared {
     Empty,
     Real(Box<Prepared<f64>>),
     Complex(Box<Prepared<c64>>),
+    /// The rows of one process of several.
+    Shared(Box<SharedPrepared>),
 }
 
 /// The type of numbers that a matrix and its vectors have.

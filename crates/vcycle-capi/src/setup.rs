@@ -7,6 +7,7 @@ use vcycle::config::{Prepared, System};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::matrix::Csr;
 
+use crate::codes::VCYCLE_ERROR_UNSUPPORTED;
 use crate::failure::Failure;
 use crate::guard::{check_pointer, collected, guarded, reference, slice};
 use crate::handle::{Matrix, State, solver, vcycle_solver};
@@ -77,6 +78,10 @@ pub unsafe extern "C" fn vcycle_update_values(
             let Some(matrix) = state.matrix.as_mut() else {
                 return Ok(());
             };
+            if let AnyPrepared::Shared(_) = matrix.prepared {
+                let message = "over several processes: call vcycle_setup_distributed again";
+                return Err(Failure::new(VCYCLE_ERROR_UNSUPPORTED, message));
+            }
             // SAFETY: the numbers are there, a condition of this function.
             unsafe { for_numbers!(matrix.numbers, update(matrix, values)) }
         })

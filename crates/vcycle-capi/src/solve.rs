@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use vcycle::config::{Solution, StopConfig};
+use vcycle::config::{SharedPrepared, Solution, StopConfig};
 use vcycle::executor::Workspace;
 
 use crate::failure::Failure;
@@ -163,7 +163,10 @@ pub unsafe extern "C" fn vcycle_solve(
             };
             // SAFETY: the vectors are there, a condition of this function.
             let work = |ws: &Workspace| unsafe {
-                for_numbers!(matrix.numbers, solve_as(matrix, &request, ws))
+                match &matrix.prepared {
+                    AnyPrepared::Shared(prepared) => solve_shared(prepared, &request, ws),
+                    _ => for_numbers!(matrix.numbers, solve_as(matrix, &request, ws)),
+                }
             };
             match state.callback {
                 None => scratch::with(solver.id, work),
@@ -206,6 +209,29 @@ unsafe fn solve_as<N: Number>(
     drop((b, guess));
     // SAFETY: as above.
     unsafe { request.shape_of_x.write::<N>(&solution.x, request.x, "x") }?;
+    Ok((vcycle_report::of(&solution), solution.messages))
+}
+
+/// # Safety
+/// The vectors of the request are there.
+unsafe fn solve_shared(
+    prepared: &SharedPrepared,
+    request: &Request<'_>,
+    ws: &Workspace,
+) -> Result<(vcycle_report, Vec<String>), Failure> {
+    let executor = prepared.system().matrix.executor();
+    // SAFETY: a condition of this function, as below.
+    let b = unsafe { request.shape_of_b.read::<f64>(executor, request.b, "b") }?;
+    let guess = match request.has_guess {
+        false => None,
+        // SAFETY: as above.
+        true => Some(unsafe { request.shape_of_x.read::<f64>(executor, request.x, "x") }?),
+    };
+    let mut solution = prepared.solve(&b, guess.as_ref(), request.stop, ws)?;
+    solution.setup += prepared.setup();
+    drop((b, guess));
+    // SAFETY: as above.
+    unsafe { request.shape_of_x.write::<f64>(&solution.x, request.x, "x") }?;
     Ok((vcycle_report::of(&solution), solution.messages))
 }
 

@@ -39,7 +39,8 @@ pub unsafe extern "C" fn vcycle_set_near_nullspace(
         // SAFETY: the caller has that many numbers there.
         let values = unsafe { slice(vectors, all, "vectors") }?;
         check_finite(values, "vectors")?;
-        let copied = values.chunks(rows.max(1)).map(<[f64]>::to_vec).collect();
+        let vector = |place: usize| values[place * rows..][..rows].to_vec();
+        let copied = (0..count).map(vector).collect();
         solver.change(|state| {
             state.known.set_vectors(copied);
             Ok(())
@@ -49,7 +50,7 @@ pub unsafe extern "C" fn vcycle_set_near_nullspace(
 
 /// Tells where the nodes are, for the next vcycle_setup: dimension numbers for each of nodes nodes, node by node. With as
 /// many unknowns a node as there are dimensions, the motions of rigid bodies are what the matrix nearly annihilates. The
-/// numbers are copied. No nodes: forgets those told before.
+/// numbers are copied. NULL: forgets those told before.
 ///
 /// # Safety
 /// There are dimension * nodes numbers at coordinates.
@@ -77,7 +78,10 @@ pub unsafe extern "C" fn vcycle_set_coordinates(
         };
         let points: Vec<_> = values.chunks_exact(dimension).map(point).collect();
         solver.change(|state| {
-            state.known.set_coordinates(dimension, points);
+            match coordinates.is_null() {
+                true => state.known.forget_coordinates(),
+                false => state.known.set_coordinates(dimension, points),
+            }
             Ok(())
         })
     })

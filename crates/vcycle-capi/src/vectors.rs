@@ -62,7 +62,8 @@ impl Shape {
         name: &'static str,
     ) -> Result<Vector<N::Wide>, Failure> {
         let is_wide = std::any::TypeId::of::<N>() == std::any::TypeId::of::<N::Wide>();
-        if self.on_device || (is_wide && self.columns == 1 && !executor.is_device()) {
+        let in_place = is_wide && self.columns == 1 && self.rows > 0 && !executor.is_device();
+        if self.on_device || in_place {
             check_pointer(pointer.cast::<N>(), name)?;
             let (address, len) = (pointer as u64, self.rows);
             // SAFETY: the numbers are there and nobody changes them, a condition of this function.

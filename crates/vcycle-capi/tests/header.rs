@@ -18,6 +18,7 @@ fn the_header_is_that_of_the_source() {
         .with_src(here.join("src/tell.rs"))
         .with_src(here.join("src/matrix.rs"))
         .with_src(here.join("src/setup.rs"))
+        .with_src(here.join("src/distributed.rs"))
         .with_src(here.join("src/solve.rs"))
         .with_src(here.join("src/apply.rs"))
         .with_src(here.join("src/describe.rs"))

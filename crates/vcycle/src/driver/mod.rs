@@ -29,7 +29,7 @@ pub use memory::MemoryNeed;
 pub use prepared::Prepared;
 pub use projection::Projection;
 pub use sequence::Sequence;
-pub use shared::{SharedSystem, solve_shared};
+pub use shared::{SharedPrepared, SharedSystem, solve_shared};
 pub use solve::{Solution, solve, solve_system};
 pub use storage::Wide;
 pub use system::{AnySystem, System};

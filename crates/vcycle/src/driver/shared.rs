@@ -1,5 +1,7 @@
 //! Systems whose rows several ranks share.
 
+mod prepared;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,8 @@ use crate::multigrid::{NearNullspace, Report};
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status};
 use crate::vector::Vector;
+
+pub use prepared::SharedPrepared;
 
 /// The rows that a rank has of a matrix, and what is known of them beside their entries.
 ///
@@ -214,6 +218,7 @@ struct Solve<'d> {
 }
 
 /// What is set up.
+#[derive(Debug)]
 struct Ready {
     solver: Solver<f64>,
     multigrid: Option<Report>,
@@ -233,8 +238,11 @@ struct Tried {
 impl Tried {
     /// Whether there is nothing more to try.
     fn ends(&self) -> bool {
+        Self::is_end(self.outcome.status)
+    }
+
+    fn is_end(status: Status) -> bool {
         use Status::{AccuracyLimit, Converged, Interrupted, TimeLimit};
-        let status = self.outcome.status;
         matches!(status, Converged | AccuracyLimit | Interrupted | TimeLimit)
     }
 }
@@ -320,12 +328,18 @@ impl Solve<'_> {
         })
     }
 
-    fn finish(self, best: Tried) -> Solution<f64> {
+    /// The configuration with every `auto` decided.
+    fn decided(&self, attempt: &Attempt) -> Config {
         let mut config = self.config.clone();
-        config.solver = best.attempt.solver;
-        config.preconditioner = best.attempt.preconditioner;
+        config.solver = attempt.solver.clone();
+        config.preconditioner = attempt.preconditioner.clone();
         config.precision = Some(config.precision.unwrap_or_default());
         config.run = RunConfig::of(self.system.matrix.executor());
+        config
+    }
+
+    fn finish(self, best: Tried) -> Solution<f64> {
+        let config = self.decided(&best.attempt);
         let all = self.system.matrix.team().traffic().since(&self.first);
         Solution {
             traffic: Some([all.since(&self.iterations), self.iterations]),

@@ -173,6 +173,24 @@ impl Api {
         Comm(self.world)
     }
 
+    /// The communicator that Fortran knows by a number.
+    pub fn of_fortran(&self, number: c_int) -> Result<Comm> {
+        if self.request == size_of::<c_int>() {
+            // MPICH's handles are these numbers.
+            return Ok(Comm(number as u32 as usize));
+        }
+        // SAFETY: the type is that of the MPI standard.
+        let convert = unsafe {
+            let name = b"MPI_Comm_f2c\0";
+            self._library
+                .get::<unsafe extern "C" fn(c_int) -> usize>(name)
+        };
+        let convert =
+            convert.map_err(|_| Error::Team("MPI: the library has no MPI_Comm_f2c".to_owned()))?;
+        // SAFETY: MPI checks the number.
+        Ok(Comm(unsafe { convert(number) }))
+    }
+
     pub fn rank(&self, comm: Comm) -> Result<usize> {
         let mut rank = 0;
         // SAFETY: a communicator of this library, a pointer to a variable.

@@ -47,6 +47,18 @@ pub fn world() -> Result<Arc<dyn Communicator>> {
     Ok(Arc::clone(WORLD.get_or_init(|| world)))
 }
 
+/// The processes of a communicator that another program has made, by the number that Fortran knows it by (`MPI_Comm_c2f`). They
+/// speak in a copy of it, so that messages of the other program are not mistaken for ours. All of them call it together, after MPI
+/// was started.
+///
+/// # Errors
+/// When there is no library of MPI, or the number is no communicator.
+pub fn of_fortran(number: i32) -> Result<Arc<dyn Communicator>> {
+    let api = api()?;
+    let given = api.of_fortran(number)?;
+    Team::of(api, api.split(given, 0, api.rank(given)?)?)
+}
+
 /// Which of several processes this one is, once [`world`] has started MPI.
 pub fn rank() -> Option<usize> {
     let world = WORLD.get()?;
