@@ -1,9 +1,11 @@
 //! Matrices made row by row, in parallel, with nothing in memory but the matrix.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::executor::{Executor, check_memory};
 use crate::linop::Size;
-use crate::matrix::{Csr, RowsOf, balance, cut_rows};
+use crate::matrix::{Csr, Partition, RowsOf, balance, cut_rows};
 
 /// Rows that one task counts.
 const ROWS_PER_TASK: usize = 1024;
@@ -26,8 +28,35 @@ pub(super) trait Rows: Sync {
     }
 }
 
-/// Goes over the rows twice: to count their entries, then to write them.
+/// The own rows of a rank.
+struct Part<'m, M> {
+    matrix: &'m M,
+    own: Range<usize>,
+}
+
+impl<M: Rows> Rows for Part<'_, M> {
+    fn rows(&self) -> usize {
+        self.own.len()
+    }
+
+    fn each_entry(&self, row: usize, visit: impl FnMut(u32, f64)) {
+        self.matrix.each_entry(self.own.start + row, visit);
+    }
+}
+
+/// The matrix; on one rank of a team its own rows, about as many for every rank.
 pub(super) fn assemble(executor: &Executor, matrix: &impl Rows) -> Result<Csr<f64>> {
+    let rows = matrix.rows();
+    let Some(team) = executor.team() else {
+        return assembled(executor, matrix, rows);
+    };
+    let own = Partition::even(rows as u64, 1, team.size()).range(team.rank());
+    let own = own.start as usize..own.end as usize;
+    assembled(&executor.alone(), &Part { matrix, own }, rows)
+}
+
+/// Goes over the rows twice: to count their entries, then to write them.
+fn assembled(executor: &Executor, matrix: &impl Rows, cols: usize) -> Result<Csr<f64>> {
     let rows = matrix.rows();
     // No row is empty; how many entries there are shows only once they are counted.
     check_memory(executor, rows, size_of::<usize>() + ENTRY_BYTES)?;
@@ -39,7 +68,7 @@ pub(super) fn assemble(executor: &Executor, matrix: &impl Rows) -> Result<Csr<f6
     let bounds = balance(rows, |row| offsets[row] + row);
     let tasks = cut_rows(&offsets, &bounds, &mut columns, &mut values);
     executor.run(entries * ENTRY_BYTES, tasks, |task| fill(matrix, task));
-    let size = Size::square(rows);
+    let size = Size::new(rows, cols);
     Ok(Csr::from_canonical(
         executor, size, offsets, columns, values,
     ))

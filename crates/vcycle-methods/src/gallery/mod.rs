@@ -44,7 +44,7 @@ use self::grid::Grid;
 use self::spec::Spec;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Distributed, Duplicates};
 use crate::multigrid::NearNullspace;
 use crate::structured::StencilMatrix;
 use vcycle_core::size::Extent;
@@ -173,6 +173,11 @@ pub fn is_problem(spec: &str) -> bool {
 /// naming the part of the specification that is wrong, [`Error::NotEnoughMemory`] before more is
 /// taken than the machine has.
 pub fn build(spec: &str, executor: &Executor) -> Result<Problem> {
+    build_on(spec, &executor.alone())
+}
+
+/// The same; of problems that are made in parts, a rank makes its own rows.
+fn build_on(spec: &str, executor: &Executor) -> Result<Problem> {
     let parsed = Spec::parse(spec);
     let entry = find(parsed.name)?;
     if let Some(extent) = extent(spec)? {
@@ -180,6 +185,52 @@ pub fn build(spec: &str, executor: &Executor) -> Result<Problem> {
         executor.on_host().check_need(what, extent.bytes())?;
     }
     (entry.build)(&parsed, executor).map_err(|error| in_spec(error, spec, entry))
+}
+
+/// Problems of which a rank can make its own rows alone.
+const IN_PARTS: [&str; 8] = [
+    "poisson5",
+    "poisson7",
+    "poisson9",
+    "poisson27",
+    "aniso5",
+    "aniso7",
+    "jump7",
+    "convdiff7",
+];
+
+/// Whether a rank can make its own rows of the problem that `spec` names alone.
+pub fn is_made_in_parts(spec: &str) -> bool {
+    IN_PARTS.contains(&Spec::parse(spec).name)
+}
+
+/// The own rows of the problem that `spec` names and of its right-hand side, for one rank of a team; nobody makes the
+/// whole matrix. `None` for problems that are not made in parts. All ranks call it together.
+///
+/// ```
+/// use vcycle::{communicator::threads, executor::Executor, gallery};
+/// let rows = threads::run(3, |team| {
+///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+///     let (a, b) = gallery::build_part("poisson7:6", &rank)?.expect("it is made in parts");
+///     assert_eq!(a.rows().total(), 216);
+///     Ok(b.len())
+/// })?;
+/// assert_eq!(rows, [72; 3]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`build`], and when another rank has failed.
+pub fn build_part(spec: &str, rank: &Executor) -> Result<Option<(Distributed<f64>, Vec<f64>)>> {
+    if !is_made_in_parts(spec) {
+        return Ok(None);
+    }
+    let Problem { matrix, rhs, .. } = rank.agree(build_on(spec, rank))?;
+    let columns = matrix.columns().iter().copied().map(u64::from).collect();
+    let (offsets, values) = (matrix.offsets().to_vec(), matrix.values().to_vec());
+    drop(matrix);
+    let a = Distributed::from_rows(rank, offsets, columns, values, Duplicates::Refuse)?;
+    Ok(Some((a, rhs)))
 }
 
 /// How large the matrix of the problem that `spec` names will be; `None` where that shows only when it is made.

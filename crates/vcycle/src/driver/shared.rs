@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use super::Solution;
 use super::auto::Attempt;
 use crate::communicator::Traffic;
-use crate::configuration::{Config, ConfigError, PreconditionerConfig, RunConfig, SolverConfig};
+use crate::configuration::{
+    Config, ConfigError, Nullspace, PreconditionerConfig, RunConfig, SolverConfig,
+};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
@@ -141,6 +143,15 @@ fn check(config: &Config, system: &SharedSystem, b: &Vector<f64>) -> Result<()> 
         let reason = "precision: over ranks the solver works in dp; give multigrid a precision of its own, \
                       `preconditioner = \"amg:precision=sp\"`";
         return Err(ConfigError::Conflict(reason.to_owned()).into());
+    }
+    let is_changed =
+        config.equilibrate.is_some() || config.matching.is_some() || config.reorder.is_some();
+    let is_projected = !matches!(config.nullspace, Nullspace::Auto | Nullspace::None);
+    if is_changed || is_projected {
+        return Err(Error::Unsupported {
+            component: "equilibrate, match, reorder and nullspace".to_owned(),
+            operation: "matrices whose rows several ranks share".to_owned(),
+        });
     }
     if let PreconditionerConfig::StructMg(_) = &config.preconditioner {
         return Err(Error::Unsupported {

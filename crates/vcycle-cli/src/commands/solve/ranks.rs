@@ -9,6 +9,7 @@ use vcycle::Error;
 use vcycle::communicator::{Communicator, mpi, threads};
 use vcycle::config::{AnySystem, Config, SharedSystem, System, solve_shared};
 use vcycle::executor::{Executor, Workspace};
+use vcycle::gallery;
 use vcycle::io::write_vector;
 use vcycle::log::{ChromeTrace, Profile};
 use vcycle::matrix::{Csr, Distributed, Partition};
@@ -22,6 +23,7 @@ use crate::args::SolveArgs;
 use crate::error::{CliError, Result};
 use crate::output::overview::overview;
 use crate::output::print;
+use crate::output::progress::Progress;
 use crate::output::summary::{Extent, RankSummary, Summary};
 
 /// A system as one rank or all of them have read it.
@@ -48,20 +50,31 @@ enum Known<'w> {
     ByAll(&'w Whole),
     /// Rank 0 knows it, and spreads it.
     ByFirst(Option<&'w Whole>),
+    /// Every rank makes its own rows.
+    InParts(&'w str),
 }
 
 /// Solves with ranks that are threads.
 pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<ExitCode> {
     let host = executor(config, ranks)?;
-    let whole = read(args, config, &host)?;
+    let in_parts = in_parts(args);
+    let whole = match in_parts {
+        Some(_) => None,
+        None => Some(read(args, config, &host)?),
+    };
     let work = |team: Arc<dyn Communicator>| {
         let rank = executor(config, ranks)?.with_team(&team)?;
         let begun = format!("{ranks} ranks, threads of one process");
-        solve(args, config, &rank, Known::ByAll(&whole), &begun)
+        let known = match (in_parts, &whole) {
+            (Some(problem), _) => Known::InParts(problem),
+            (None, Some(whole)) => Known::ByAll(whole),
+            (None, None) => Known::ByFirst(None),
+        };
+        solve(args, config, &rank, known, &begun)
     };
     let answers = threads::run(ranks, work)?;
     let answer = answers.into_iter().flatten().next();
-    finish(args, &whole, answer.expect("rank 0 has an answer"))
+    finish(args, whole.as_ref(), answer.expect("rank 0 has an answer"))
 }
 
 /// Solves with the processes that a launcher of MPI has started.
@@ -69,16 +82,21 @@ pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
     let team = mpi::world()?;
     same_options(team.as_ref())?;
     let host = executor(config, team.size())?;
-    let whole = match team.rank() {
-        0 => Some(read(args, config, &host)?),
+    let in_parts = in_parts(args);
+    let whole = match (in_parts, team.rank()) {
+        (None, 0) => Some(read(args, config, &host)?),
         _ => None,
+    };
+    let known = match in_parts {
+        Some(problem) => Known::InParts(problem),
+        None => Known::ByFirst(whole.as_ref()),
     };
     let rank = host.with_team(&team)?;
     let begun = format!("{} processes under {}", team.size(), mpi::version()?);
-    let answer = solve(args, config, &rank, Known::ByFirst(whole.as_ref()), &begun)?;
-    let status = match (&whole, answer) {
-        (Some(whole), Some(answer)) => finish(args, whole, answer)?,
-        _ => ExitCode::SUCCESS,
+    let answer = solve(args, config, &rank, known, &begun)?;
+    let status = match answer {
+        Some(answer) => finish(args, whole.as_ref(), answer)?,
+        None => ExitCode::SUCCESS,
     };
     // Other ranks end as the first one does.
     let failed = team.any(status != ExitCode::SUCCESS)?;
@@ -87,6 +105,21 @@ pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
         true => ExitCode::from(1),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// The problem, where every rank can make its own rows and nothing else needs the whole matrix.
+fn in_parts(args: &SolveArgs) -> Option<&str> {
+    let problem = args.input.source.as_str();
+    let known = &args.known;
+    let is_plain = args.rhs.is_none()
+        && args.x0.is_none()
+        && args.report.is_none()
+        && args.trace.is_none()
+        && known.near_nullspace.is_none()
+        && known.coordinates.is_none()
+        && known.block_size.is_none();
+    let is_made = is_plain && gallery::is_made_in_parts(problem);
+    is_made.then_some(problem)
 }
 
 /// Fails where ranks were given different options.
@@ -130,6 +163,7 @@ fn read(args: &SolveArgs, config: &Config, host: &Executor) -> Result<Whole> {
             operation: "several ranks".to_owned(),
         }));
     };
+    reading.end();
     let b = reading.right_hand_side(&system.matrix, args.rhs.as_deref())?;
     let System {
         matrix,
@@ -151,11 +185,18 @@ impl Known<'_> {
         match self {
             Self::ByAll(whole) => Some(whole),
             Self::ByFirst(whole) => *whole,
+            Self::InParts(_) => None,
         }
     }
 
     /// The own part of the system and of the right-hand side.
     fn part(&self, rank: &Executor) -> vcycle::Result<(SharedSystem, Vector<f64>)> {
+        if let Self::InParts(problem) = self
+            && let Some((a, b)) = gallery::build_part(problem, rank)?
+        {
+            let b = Vector::from_column(rank, b);
+            return Ok((SharedSystem::new(Arc::new(a)), b));
+        }
         let team = rank.team().expect("a rank has a team");
         let whole = self.whole();
         let near = whole.and_then(|whole| whole.near_nullspace.as_ref());
@@ -178,7 +219,7 @@ impl Known<'_> {
                 let rows = Partition::even(rows, block as u64, team.size());
                 Distributed::part_of(rank, &whole.matrix, rows)?
             }
-            Self::ByFirst(whole) => {
+            Self::ByFirst(_) | Self::InParts(_) => {
                 let matrix = whole.map(|whole| whole.matrix.as_ref());
                 Distributed::spread(rank, matrix, block)?
             }
@@ -223,23 +264,22 @@ fn solve(
     let begin = Instant::now();
     let (system, b) = known.part(rank)?;
     let spreading = begin.elapsed();
-    let leader = known
-        .whole()
-        .filter(|_| rank.team().is_some_and(|team| team.rank() == 0));
+    let leads = rank.team().is_some_and(|team| team.rank() == 0);
+    let progress = Progress::begin(leads && !args.json && !args.quiet, "set-up");
     let records = Records::default();
-    let log = leader.map(|whole| records.log(args, whole.reading.progress()));
-    let ws = log.map_or_else(Workspace::new, Workspace::with_log);
+    let ws = match leads {
+        true => Workspace::with_log(records.log(args, &progress)),
+        false => Workspace::new(),
+    };
     let solution = solve_shared(config, &system, &b, &ws);
-    if let Some(whole) = leader {
-        whole.reading.progress().end();
-    }
+    progress.end();
     let mut solution = solution?;
     let ranks = all_ranks(&system.matrix, &solution)?;
     let x = system.matrix.gathered_values(&solution.x.to_vec())?;
     let nonzeros = system.matrix.total_nonzeros()? as usize;
-    let Some(whole) = leader else {
+    if !leads {
         return Ok(None);
-    };
+    }
     drop(ws);
     solution.messages.insert(0, begun.to_owned());
     let extent = Extent {
@@ -247,8 +287,12 @@ fn solve(
         nonzeros,
         bytes: system.matrix.bytes(),
     };
-    let reading = whole.reading.time() + spreading;
-    let mut summary = Summary::new(whole.reading.name(), extent, rank, &solution, reading);
+    let (name, reading) = match (&known, known.whole()) {
+        (Known::InParts(problem), _) => (*problem, spreading),
+        (_, Some(whole)) => (whole.reading.name(), whole.reading.time() + spreading),
+        (_, None) => ("", spreading),
+    };
+    let mut summary = Summary::new(name, extent, rank, &solution, reading);
     summary.ranks = ranks;
     Ok(Some(Answer {
         summary,
@@ -285,21 +329,23 @@ fn all_ranks(
 }
 
 /// Prints and writes what is asked for; success only if it converged.
-fn finish(args: &SolveArgs, whole: &Whole, answer: Answer) -> Result<ExitCode> {
+fn finish(args: &SolveArgs, whole: Option<&Whole>, answer: Answer) -> Result<ExitCode> {
     let summary = &answer.summary;
     show(args, &overview(summary), summary);
     if let Some(path) = &args.output {
         write_vector(path, &answer.x)?;
     }
-    let written = Written {
-        source: whole.reading.source(),
-        a: &whole.matrix,
-        solution: &answer.solution,
-        summary,
-        profile: &answer.profile,
-        trace: &answer.trace,
-    };
-    write_files(args, &written)?;
+    if let Some(whole) = whole {
+        let written = Written {
+            source: whole.reading.source(),
+            a: &whole.matrix,
+            solution: &answer.solution,
+            summary,
+            profile: &answer.profile,
+            trace: &answer.trace,
+        };
+        write_files(args, &written)?;
+    }
     if args.json {
         print(&serde_json::to_string(summary).expect("a summary is plain data"));
     }

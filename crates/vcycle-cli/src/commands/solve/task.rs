@@ -45,8 +45,9 @@ impl Reading {
         &self.source
     }
 
-    pub fn progress(&self) -> &Progress {
-        &self.progress
+    /// Wipes the progress of what has been read.
+    pub fn end(&self) {
+        self.progress.end();
     }
 
     pub fn time(&self) -> Duration {
