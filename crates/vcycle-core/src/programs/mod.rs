@@ -1,8 +1,8 @@
 //! The programs that devices are likely to be given, known in advance.
 //!
 //! A program is a file of kernels with definitions: types, threads of a row, sizes of tables. `listed.txt` has those that
-//! solves of the gallery needed on a GPU, the most common first; `vcycle kernels list --device cuda:0` makes it. They
-//! are compiled into an archive ([`programs`]), or by all cores once the first one had to be compiled ([`expect`]).
+//! solves of the gallery needed on a GPU (`vcycle kernels list --device cuda:0`). They are compiled into an archive ([`programs`]);
+//! where there is none, its first part, what default options need, is compiled by all cores once the first program had to be ([`expect`]).
 
 use vcycle_gpu::{Properties, Source};
 
@@ -11,6 +11,8 @@ use crate::gpu::{File, source};
 use crate::launch;
 
 const LISTED: &str = include_str!("listed.txt");
+/// What the second part begins with.
+const OTHERS: &str = "# Others";
 
 /// The listed programs for an architecture such as `sm_90` or `gfx90a`.
 ///
@@ -19,9 +21,7 @@ const LISTED: &str = include_str!("listed.txt");
 /// assert!(programs.iter().any(|program| program.file == "vector.c"));
 /// ```
 pub fn programs(target: &str) -> Vec<Source> {
-    let lines = LISTED.lines().filter(|line| !line.starts_with('#'));
-    let programs = lines.filter_map(|line| parse(line, width(target)));
-    programs.collect()
+    parsed(LISTED, target)
 }
 
 /// Tells a device what it is likely to be given; nothing happens on processors.
@@ -50,8 +50,17 @@ pub fn line(program: &Source) -> Option<String> {
 fn likely(properties: &Properties) -> Vec<Source> {
     match properties.is_cpu {
         true => Vec::new(),
-        false => programs(&properties.architecture),
+        false => {
+            let first = LISTED.split(OTHERS).next().unwrap_or(LISTED);
+            parsed(first, &properties.architecture)
+        }
     }
+}
+
+fn parsed(list: &str, target: &str) -> Vec<Source> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    let programs = lines.filter_map(|line| parse(line, width(target)));
+    programs.collect()
 }
 
 /// Threads of a sub-group: AMD's chips for computing have twice as many as all others.
@@ -86,6 +95,13 @@ mod tests {
             let program = parse(text, 32).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(line(&program).as_deref(), Some(text));
         }
+    }
+
+    #[test]
+    fn default_options_come_first() {
+        let (first, others) = LISTED.split_once(OTHERS).unwrap();
+        assert!(first.contains("vector.c 256 T=f64") && !first.contains("fsai.c"));
+        assert!(others.contains("fsai.c"));
     }
 
     #[test]
