@@ -143,3 +143,11 @@ fn an_unknown_architecture_is_refused() {
     assert!(run.stderr.contains("sm_90 or gfx90a"), "{}", run.stderr);
     assert!(!file.exists());
 }
+
+#[test]
+fn an_archive_without_a_folder_is_refused_before_it_is_compiled() {
+    let file = scratch("no-folder").join("below/x.kernels");
+    let run = vcycle(&format!("kernels build --arch sm_90 -o {}", file.display()));
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("x.kernels"), "{}", run.stderr);
+}

@@ -13,6 +13,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
+use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::kernel::Source;
 use crate::sync::lock;
@@ -105,19 +106,37 @@ fn archives() -> &'static Mutex<Vec<Archive>> {
     static ARCHIVES: OnceLock<Mutex<Vec<Archive>>> = OnceLock::new();
     ARCHIVES.get_or_init(|| {
         let open = places().into_iter().map(|path| Archive::open(&path));
-        Mutex::new(open.filter_map(Result::ok).collect())
+        Mutex::new(open.filter_map(io::Result::ok).collect())
     })
+}
+
+/// Fails where `VCYCLE_KERNELS` names a file that cannot be used. Those that are found by themselves are passed over.
+pub(crate) fn check_named() -> Result<()> {
+    named().map_or(Ok(()), |path| check(&path))
+}
+
+fn check(path: &Path) -> Result<()> {
+    Archive::open(path)
+        .map(drop)
+        .map_err(|error| Error::Archive {
+            path: path.to_owned(),
+            problem: error.to_string(),
+        })
+}
+
+fn named() -> Option<PathBuf> {
+    let path = std::env::var_os("VCYCLE_KERNELS").filter(|path| !path.is_empty());
+    path.map(PathBuf::from)
 }
 
 /// Where archives are looked for.
 fn places() -> Vec<PathBuf> {
-    let named = std::env::var_os("VCYCLE_KERNELS").filter(|path| !path.is_empty());
     let program = std::env::current_exe().ok();
     let folder = program.as_deref().and_then(Path::parent);
     let beside = folder.map(|folder| folder.join(NAME));
     let shared = folder.and_then(Path::parent);
     let shared = shared.map(|prefix| prefix.join("share/vcycle").join(NAME));
-    let all = [named.map(PathBuf::from), beside, shared];
+    let all = [named(), beside, shared];
     all.into_iter().flatten().collect()
 }
 
@@ -262,6 +281,15 @@ mod tests {
             assert_eq!(code, None, "{length} bytes");
         }
         fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn an_archive_that_is_named_and_missing_is_told() {
+        let error = check(Path::new("missing.kernels")).unwrap_err().to_string();
+        assert!(
+            error.contains("VCYCLE_KERNELS names missing.kernels"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::ahead::Ahead;
+use crate::archive;
 use crate::cache::{self, Builds, Origin};
 use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;
@@ -54,6 +55,7 @@ impl Device {
         if let Some(device) = open.get(name) {
             return Ok(Arc::clone(device));
         }
+        archive::check_named()?;
         let driver = discovery::driver(name)?;
         let device = Arc::new_cyclic(|own| Self::new(driver, Weak::clone(own)));
         open.insert(name.to_owned(), Arc::clone(&device));

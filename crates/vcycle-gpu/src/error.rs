@@ -1,5 +1,7 @@
 //! What can go wrong with a device.
 
+use std::path::PathBuf;
+
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -24,6 +26,14 @@ pub enum Error {
         problem: String,
         /// What to install or do.
         advice: String,
+    },
+    /// An archive of kernels that was asked for cannot be used.
+    #[error("VCYCLE_KERNELS names {}, which cannot be used: {problem}", path.display())]
+    Archive {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
     },
     /// No device of that name.
     #[error("there is no device `{name}`; {known}")]

@@ -77,6 +77,7 @@ pub fn run(what: &KernelsCommand) -> Result<ExitCode> {
 
 /// Compiles all listed programs on all cores.
 fn build(targets: &[String], output: &Path) -> Result<()> {
+    check_folder(output)?;
     let of = |target: &String| {
         let programs = programs::programs(target).into_iter();
         let target = target.clone();
@@ -98,6 +99,13 @@ fn build(targets: &[String], output: &Path) -> Result<()> {
         bytes as f64 / 1e6
     ));
     Ok(())
+}
+
+/// A folder that is not there is told before minutes of compiling.
+fn check_folder(output: &Path) -> Result<()> {
+    let folder = output.parent().filter(|it| !it.as_os_str().is_empty());
+    let there = folder.map_or(Ok(()), |folder| std::fs::read_dir(folder).map(drop));
+    there.map_err(CliError::writing(output))
 }
 
 fn in_parallel(
