@@ -280,6 +280,19 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// The first values, copied to the host without the others.
+    #[doc(hidden)]
+    pub fn first(&self, len: usize) -> Result<Vec<T>> {
+        match &self.memory {
+            Memory::Device(memory) => {
+                let mut values = vec![T::default(); len];
+                memory.read(0, &mut values)?;
+                Ok(values)
+            }
+            _ => Ok(self.host()?[..len].to_vec()),
+        }
+    }
+
     /// The address on the device, with the newest values there.
     ///
     /// # Panics

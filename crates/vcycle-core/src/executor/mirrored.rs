@@ -120,15 +120,22 @@ impl<T: Element> Mirrored<T> {
 
     /// One value; the others stay where they are.
     pub fn get(&self, place: usize) -> Result<T> {
-        if let Some(values) = self.host.get() {
-            return Ok(values[place]);
+        let mut value = [T::default()];
+        self.read(place, &mut value)?;
+        Ok(value[0])
+    }
+
+    /// Values from a place on; the others stay where they are.
+    pub fn read(&self, place: usize, values: &mut [T]) -> Result<()> {
+        if let Some(all) = self.host.get() {
+            values.copy_from_slice(&all[place..place + values.len()]);
+            return Ok(());
         }
         let side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = side.memory.as_ref().expect("newer on the device");
-        let mut value = [T::default()];
         let device = self.gpu.device();
-        device.download_part(bytes_mut(&mut value), memory, place * size_of::<T>())?;
-        Ok(value[0])
+        device.download_part(bytes_mut(values), memory, place * size_of::<T>())?;
+        Ok(())
     }
 
     pub fn host(&self) -> Result<&[T]> {

@@ -25,6 +25,7 @@ pub(crate) mod products;
 pub mod reductions;
 pub(crate) mod rows;
 pub mod stencil;
+pub mod stencil_setup;
 pub mod strided;
 pub mod transfer;
 pub mod triangular;

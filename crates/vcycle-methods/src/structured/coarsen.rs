@@ -3,9 +3,10 @@
 //! A matrix that has been coarsened along some of the axes only is larger than what is kept in the end. Such matrices
 //! are made a few planes at a time, in memory that stays in the cache, and coarsened along the next axis right away.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use super::galerkin::{Halving, Lines};
+use super::galerkin::{Halving, Lines, widened};
 use super::{StencilMatrix, Transfer};
 use crate::error::Result;
 use crate::matrix::zeroed;
@@ -13,20 +14,34 @@ use crate::matrix::zeroed;
 /// Cells that are done at a time, at least.
 const CELLS: usize = 32 * 1024;
 
+/// Transfers, and the matrix on the grid that they lead to.
+type Coarsened = (Vec<Transfer<f64>>, StencilMatrix<f64>);
+
 /// The transfers along some axes, one after the other, z first, and the matrix on the grid that they lead to.
-pub(super) fn coarsened(
-    a: &StencilMatrix<f64>,
-    axes: &[usize],
-) -> Result<(Vec<Transfer<f64>>, StencilMatrix<f64>)> {
-    in_groups(a, axes, CELLS)
+pub(super) fn coarsened(a: &StencilMatrix<f64>, axes: &[usize]) -> Result<Coarsened> {
+    match on_device(a, axes)? {
+        Some(made) => Ok(made),
+        None => in_groups(a, axes, CELLS),
+    }
+}
+
+/// The same where a device has kernels for it, axis by axis: its bandwidth is what caches of the host have.
+fn on_device(a: &StencilMatrix<f64>, axes: &[usize]) -> Result<Option<Coarsened>> {
+    let (mut made, mut transfers, r) = (Cow::Borrowed(a), Vec::new(), a.unknowns());
+    for &axis in axes {
+        let (fine, coarse) = (made.grid(), made.grid().halved(axis));
+        let widened = widened(made.stencil(), axis, coarse);
+        let Some([weights, values]) = made.operand().halved(axis, widened.offsets())? else {
+            return Ok(None);
+        };
+        transfers.push(Transfer::of_buffer(fine, axis, r, weights));
+        made = Cow::Owned(StencilMatrix::of_buffer(coarse, widened, r, values));
+    }
+    Ok(Some((transfers, made.into_owned())))
 }
 
 /// The same, `cells` at a time, and those that complete their planes.
-fn in_groups(
-    a: &StencilMatrix<f64>,
-    axes: &[usize],
-    cells: usize,
-) -> Result<(Vec<Transfer<f64>>, StencilMatrix<f64>)> {
+fn in_groups(a: &StencilMatrix<f64>, axes: &[usize], cells: usize) -> Result<Coarsened> {
     let (executor, r) = (a.executor(), a.unknowns());
     let (mut grid, mut stencil) = (a.grid(), a.stencil().clone());
     let mut halvings = Vec::new();

@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use super::matrix::MOST_UNKNOWNS;
 use super::stencil::opposite;
 use super::{Grid, Offset, Stencil, StencilMatrix, Storage};
 use crate::error::{Error, Result};
 use crate::executor::cut;
-use crate::linop::Size;
 use crate::matrix::{Csr, build, ranges, zeroed};
 use crate::multiversion;
 use crate::reference::csr::CsrArrays;
@@ -262,28 +260,6 @@ fn tasks(cells: usize) -> Vec<Range<usize>> {
 }
 
 impl<T: Storage> StencilMatrix<T> {
-    /// The matrix of a CSR matrix whose grid is known; it has as many unknowns a cell as there are rows
-    /// for each. Stored zeros do not count. Of a matrix on a device it is one of the host.
-    ///
-    /// # Errors
-    /// [`NotAStencil`](Error::NotAStencil) naming the first entry between cells that are no
-    /// neighbours; a matrix whose rows are no multiple of the cells; short memory.
-    pub fn from_csr_on(a: &Csr<T>, grid: Grid) -> Result<Self> {
-        let unknowns = (a.size().rows / grid.cells()).clamp(1, MOST_UNKNOWNS);
-        let expected = Size::square(grid.cells() * unknowns);
-        crate::linop::check_size("stencil matrix", expected, a.size())?;
-        let of_cells = |cells: usize| {
-            stencil_on(a, grid, unknowns, cells).map_err(|entry| no_stencil(grid, entry))
-        };
-        match Self::with_stencil(a, grid, of_cells(grid.cells().min(TRIAL))?, unknowns)? {
-            Some(made) => Ok(made),
-            None => {
-                let made = Self::with_stencil(a, grid, of_cells(grid.cells())?, unknowns)?;
-                Ok(made.expect("entries that were looked at before"))
-            }
-        }
-    }
-
     /// The matrix of a CSR matrix; none if it has other entries than those of a stencil.
     pub(super) fn with_stencil(
         a: &Csr<T>,

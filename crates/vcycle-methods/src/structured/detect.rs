@@ -6,8 +6,9 @@ use super::convert::{TRIAL, no_stencil, stencil_on};
 use super::matrix::MOST_UNKNOWNS;
 use super::{Grid, Stencil, StencilMatrix, Storage};
 use crate::error::{Error, Result};
-use crate::linop::Size;
+use crate::linop::{Size, check_size};
 use crate::matrix::Csr;
+use crate::operations::stencil_setup::of_rows;
 use crate::scalar::Scalar;
 
 /// Distances from the diagonal that a stencil of 27 points has at most.
@@ -22,7 +23,7 @@ impl<T: Storage> StencilMatrix<T> {
     /// explains most rows before it; a matrix that is not square; short memory.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
         for cells in [TRIAL, usize::MAX] {
-            let found = search(a, cells)?;
+            let found = search(Seen::all(a)?, cells)?;
             let made = Self::with_stencil(a, found.grid, found.stencil, found.unknowns)?;
             if let Some(made) = made {
                 return Ok(made);
@@ -30,6 +31,79 @@ impl<T: Storage> StencilMatrix<T> {
         }
         unreachable!("all entries have been looked at");
     }
+
+    /// The matrix of a CSR matrix whose grid is known; it has as many unknowns a cell as there are rows
+    /// for each. Stored zeros do not count. Of a matrix on a device it is one of the host.
+    ///
+    /// # Errors
+    /// [`NotAStencil`](Error::NotAStencil) naming the first entry between cells that are no
+    /// neighbours; a matrix whose rows are no multiple of the cells; short memory.
+    pub fn from_csr_on(a: &Csr<T>, grid: Grid) -> Result<Self> {
+        for cells in [TRIAL, usize::MAX] {
+            let found = on_grid(Seen::all(a)?, grid, cells)?;
+            let made = Self::with_stencil(a, grid, found.stencil, found.unknowns)?;
+            if let Some(made) = made {
+                return Ok(made);
+            }
+        }
+        unreachable!("all entries have been looked at");
+    }
+}
+
+impl StencilMatrix<f64> {
+    /// The matrix of a CSR matrix of a device, made there; its grid is found from the first rows, unless it is given.
+    /// None where other rows have other entries, or memory is short.
+    pub(super) fn of_device(a: &Csr<f64>, grid: Option<Grid>) -> Result<Option<Self>> {
+        let first = first_rows(a)?;
+        let seen = Seen::of(&first, a)?;
+        let Structure {
+            grid,
+            stencil,
+            unknowns,
+        } = match grid {
+            None => search(seen, TRIAL)?,
+            Some(grid) => on_grid(seen, grid, TRIAL)?,
+        };
+        let entries = grid.cells() * stencil.points() * unknowns * unknowns;
+        // The matrix, the larger one that it becomes along the first axis, and what is stored.
+        if a.executor()
+            .check_room(3 * size_of::<f64>() * entries)
+            .is_err()
+        {
+            return Ok(None);
+        }
+        let values = of_rows(a, grid, stencil.offsets(), unknowns)?.flatten();
+        Ok(values.map(|values| Self::of_buffer(grid, stencil, unknowns, values)))
+    }
+}
+
+/// The rows of a matrix of a device that tell most grids apart, on the host.
+fn first_rows(a: &Csr<f64>) -> Result<Csr<f64>> {
+    let (rows, (offsets, columns)) = (a.size().rows, a.pattern().buffers());
+    let rows = rows.min(TRIAL * MOST_UNKNOWNS);
+    let offsets = offsets.first(rows + 1)?;
+    let entries = offsets[rows];
+    let (columns, values) = (columns.first(entries)?, a.values_buffer().first(entries)?);
+    let size = Size::new(rows, a.size().cols);
+    let host = a.executor().on_host();
+    Ok(Csr::from_canonical(&host, size, offsets, columns, values))
+}
+
+/// The stencil that the first `cells` have on a grid that is known.
+///
+/// # Errors
+/// As [`StencilMatrix::from_csr_on`].
+fn on_grid<T: Scalar>(seen: Seen<'_, T>, grid: Grid, cells: usize) -> Result<Structure> {
+    let unknowns = (seen.rows / grid.cells()).clamp(1, MOST_UNKNOWNS);
+    let expected = Size::square(grid.cells() * unknowns);
+    check_size("stencil matrix", expected, Size::square(seen.rows))?;
+    let stencil = stencil_on(seen.first, grid, unknowns, grid.cells().min(cells));
+    let stencil = stencil.map_err(|entry| no_stencil(grid, entry))?;
+    Ok(Structure {
+        grid,
+        stencil,
+        unknowns,
+    })
 }
 
 /// What a matrix on a grid is like.
@@ -57,23 +131,52 @@ pub struct Structure {
 /// # Errors
 /// As [`StencilMatrix::from_csr`].
 pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<Structure> {
-    search(a, usize::MAX)
+    search(Seen::all(a)?, usize::MAX)
+}
+
+/// A square matrix of which the first rows are at hand.
+#[derive(Clone, Copy)]
+struct Seen<'a, T> {
+    first: &'a Csr<T>,
+    rows: usize,
+    nonzeros: usize,
+}
+
+impl<'a, T: Scalar> Seen<'a, T> {
+    /// All rows.
+    fn all(a: &'a Csr<T>) -> Result<Self> {
+        Self::of(a, a)
+    }
+
+    /// The first rows of a matrix.
+    fn of(first: &'a Csr<T>, a: &Csr<T>) -> Result<Self> {
+        let Size { rows, cols } = a.size();
+        if rows != cols {
+            return Err(Error::NotSquare {
+                component: "stencil matrix",
+                size: a.size(),
+            });
+        }
+        Ok(Self {
+            first,
+            rows,
+            nonzeros: a.nonzeros(),
+        })
+    }
 }
 
 /// The same, looking at the first `cells` only.
-fn search<T: Scalar>(a: &Csr<T>, cells: usize) -> Result<Structure> {
-    let Size { rows, cols } = a.size();
-    if rows != cols {
-        return Err(Error::NotSquare {
-            component: "stencil matrix",
-            size: a.size(),
-        });
-    }
+fn search<T: Scalar>(seen: Seen<'_, T>, cells: usize) -> Result<Structure> {
+    let Seen {
+        first: a,
+        rows,
+        nonzeros,
+    } = seen;
     let mut furthest: Option<(Grid, (usize, usize))> = None;
     for unknowns in (1..=MOST_UNKNOWNS).filter(|&unknowns| divides(unknowns, rows)) {
         for grid in candidates(rows / unknowns, &distances(a, unknowns)) {
             match (try_grid(a, grid, unknowns, cells), furthest) {
-                (Ok(stencil), _) if is_full(a, grid, &stencil, unknowns) => {
+                (Ok(stencil), _) if is_full(nonzeros, grid, &stencil, unknowns) => {
                     return Ok(Structure {
                         grid,
                         stencil,
@@ -97,9 +200,9 @@ fn search<T: Scalar>(a: &Csr<T>, cells: usize) -> Result<Structure> {
 
 /// Whether blocks of several unknowns are not mostly empty: those of one unknown a cell are, taken
 /// together.
-fn is_full<T: Scalar>(a: &Csr<T>, grid: Grid, stencil: &Stencil, unknowns: usize) -> bool {
+fn is_full(nonzeros: usize, grid: Grid, stencil: &Stencil, unknowns: usize) -> bool {
     let entries = grid.cells() * stencil.points() * unknowns * unknowns;
-    unknowns == 1 || 4 * a.nonzeros() >= entries
+    unknowns == 1 || 4 * nonzeros >= entries
 }
 
 /// The stencil of the first `cells` of a grid, or the first entry that breaks it; some are enough to refuse

@@ -63,10 +63,8 @@ impl<'e> Halving<'e> {
         axis: usize,
     ) -> Result<Self> {
         let coarse = fine.halved(axis);
-        let any =
-            |offset| (-1..=1).any(|step| stencil.position(with(offset, axis, step)).is_some());
-        let widened = Stencil::of(&any).within(coarse);
-        let columns = Stencil::of(&|offset| offset[axis] == 0 && any(offset));
+        let widened = widened(&stencil, axis, coarse);
+        let columns = Stencil::of(&|offset| offset[axis] == 0 && any(&stencil, offset, axis));
         let column = |&across: &Offset| {
             let places = |stencil: &Stencil| {
                 [-1, 0, 1].map(|step| stencil.position(with(across, axis, step)))
@@ -363,6 +361,16 @@ impl<'e> Halving<'e> {
         }
         rows
     }
+}
+
+/// The neighbours that cells have on a grid with half the cells along an axis.
+pub(super) fn widened(stencil: &Stencil, axis: usize, coarse: Grid) -> Stencil {
+    Stencil::of(&|offset| any(stencil, offset, axis)).within(coarse)
+}
+
+/// Whether a stencil has an offset, or one that differs from it along an axis.
+fn any(stencil: &Stencil, offset: Offset, axis: usize) -> bool {
+    (-1..=1).any(|step| stencil.position(with(offset, axis, step)).is_some())
 }
 
 impl ProductNumbers {

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use super::matrix::converted;
 use super::smoothing::StencilSmoothing;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
+use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp};
 use crate::multigrid::{Guess, Operations};
 use crate::operations::Finish;
+use crate::operations::stencil_setup::inverses;
 use crate::operations::transfer::{self as operations, TransferWeights};
 use crate::reference::stencil::Start;
-use crate::scalar::{Kind, Mixes, convert};
+use crate::scalar::{Kind, Mixes};
 use crate::vector::{Scalars, Vector};
 
 /// A level on a grid: vectors are unknown by unknown. Where it is scaled all of it is about the scaled unknowns,
@@ -58,20 +60,33 @@ pub(super) struct Scales<V> {
 
 impl<V: Vectors> Scales<V> {
     /// `alone` says that the levels below are not scaled with it.
-    pub(super) fn new(executor: &Executor, scales: &[f64], alone: bool) -> Self {
-        let vector = |of: fn(f64) -> f64| {
-            let values = scales.iter().map(|&scale| convert(of(scale))).collect();
-            Vector::from_column(executor, values)
+    pub(super) fn new(executor: &Executor, scales: &Buffer<f64>, alone: bool) -> Result<Self> {
+        let vector = |numbers: &Buffer<f64>| {
+            let made = converted(numbers)?;
+            match made.executor().shares_memory_with(executor) {
+                true => Vector::from_buffer(1, made),
+                false => Vector::from_buffer(1, made.copy_to(executor)?),
+            }
         };
-        Self {
-            scales: Arc::new(vector(|scale| scale)),
-            inverses: alone.then(|| vector(|scale| 1.0 / scale)),
-        }
+        let inverses = alone.then(|| vector(&inverted(scales)?)).transpose()?;
+        Ok(Self {
+            scales: Arc::new(vector(scales)?),
+            inverses,
+        })
     }
 
     fn bytes(&self) -> usize {
         self.scales.bytes() + self.inverses.as_ref().map_or(0, Vector::bytes)
     }
+}
+
+/// One over every number.
+fn inverted(numbers: &Buffer<f64>) -> Result<Buffer<f64>> {
+    if let Some(inverses) = inverses(numbers)? {
+        return Ok(inverses);
+    }
+    let inverses = numbers.host()?.iter().map(|number| 1.0 / number);
+    Ok(Buffer::from_vec(numbers.executor(), inverses.collect()))
 }
 
 impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {

@@ -9,6 +9,7 @@ use crate::fields::interleave;
 use crate::linop::Size;
 use crate::multiversion;
 use crate::operations::stencil::StencilEntries;
+use crate::operations::stencil_setup;
 use crate::operations::vector::copy_numbers;
 use crate::scalar::{Field, Scalar, bf16, convert, convert_slice, f16};
 
@@ -99,6 +100,22 @@ impl<T: Storage> StencilMatrix<T> {
             base: 0.0,
             values: Buffer::from_vec(executor, values),
         })
+    }
+
+    /// A matrix of values that are somewhere already; as many as [`with_unknowns`](Self::with_unknowns) wants.
+    pub(super) fn of_buffer(
+        grid: Grid,
+        stencil: Stencil,
+        unknowns: usize,
+        values: Buffer<T>,
+    ) -> Self {
+        Self {
+            grid,
+            stencil,
+            unknowns,
+            base: 0.0,
+            values,
+        }
     }
 
     /// The same matrix with a number added to every diagonal entry that is not stored with it: a diagonal that is
@@ -253,13 +270,12 @@ impl<T: Storage> StencilMatrix<T> {
 
     /// The same matrix with values of another type, rounded to nearest.
     pub fn convert<S: Storage>(&self) -> Result<StencilMatrix<S>> {
-        let values = converted(self.executor(), self.values())?;
         Ok(StencilMatrix {
             grid: self.grid,
             stencil: self.stencil.clone(),
             unknowns: self.unknowns,
             base: self.base,
-            values: Buffer::from_vec(self.executor(), values),
+            values: converted(&self.values)?,
         })
     }
 
@@ -317,10 +333,13 @@ impl<T: Storage> StencilMatrix<T> {
 }
 
 /// Values in another type, rounded to nearest.
-pub(super) fn converted<T: Scalar, S: Scalar>(executor: &Executor, values: &[T]) -> Result<Vec<S>> {
-    let mut made = zeros(executor, values.len())?;
-    copy_numbers(executor, values, &mut made);
-    Ok(made)
+pub(super) fn converted<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Buffer<S>> {
+    if let Some(made) = stencil_setup::converted(values)? {
+        return Ok(made);
+    }
+    let mut made = zeros(values.executor(), values.len())?;
+    copy_numbers(values.executor(), values.host()?, &mut made);
+    Ok(Buffer::from_vec(values.executor(), made))
 }
 
 /// Zeros that the system writes when they are first used, whatever their type.

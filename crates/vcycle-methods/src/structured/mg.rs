@@ -8,6 +8,7 @@ use vcycle_kernels::compiled;
 
 use super::level_options::GridLevelOptions;
 use super::reuse::GridSetup;
+use super::scaling::without_root;
 use super::setup::set_up;
 use super::survey::Survey;
 use super::{Grid, StencilMatrix, StencilSmoother};
@@ -18,6 +19,7 @@ use crate::linop::{Factory, LinOp, entries};
 use crate::matrix::Csr;
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, Report, seen_as};
 use crate::operations::on_host;
+use crate::operations::stencil_setup::has_kernels;
 use crate::precision::{Precision, Unit};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Kind, Mixes, Scalar};
@@ -127,14 +129,16 @@ impl StructMg {
         compiled!(working T: fn(&StructMg, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
             = |parameters, a, ws| {
                 let _stage = ws.stage("struct-mg set-up", 0);
-                on_host(a.executor(), STRUCTURED);
                 let stencil = parameters.stencil(a.as_ref())?;
+                if !stencil.executor().is_device() {
+                    on_host(a.executor(), STRUCTURED);
+                }
                 parameters.of_stencil(stencil, None, a.executor(), ws)
             }
         )(self, a, ws)
     }
 
-    /// The same of a stencil matrix on the host; levels may be known by the axes they are halved along.
+    /// The same of a stencil matrix; levels may be known by the axes they are halved along.
     pub(super) fn of_stencil<T: Mixes<T, T>>(
         &self,
         a: Cow<'_, StencilMatrix<f64>>,
@@ -153,13 +157,13 @@ impl StructMg {
         let asked = parameters.precision.as_ref();
         let storage = asked.map_or(Unit::Half, |asked| asked.at(0).matrix);
         let kind = storage.kind(false).expect("real numbers of any unit");
-        let survey = Survey::new(&a, kind);
+        let survey = Survey::new(&a, kind)?;
         if !survey.is_finite() {
             a.check_finite()?;
         }
         let (largest, mut notes) = (survey.largest(), Vec::new());
         if parameters.precision.is_none() {
-            let (precision, note) = chosen(&a, largest, solver_unit::<T>());
+            let (precision, note) = chosen(&a, largest, solver_unit::<T>())?;
             parameters.precision = Some(precision);
             notes.push(note);
         }
@@ -172,7 +176,7 @@ impl StructMg {
         let setup = GridSetup::new(&parameters, &a, ready.axes);
         let unknowns = a.unknowns();
         let matrix = match T::KIND {
-            Kind::F64 => for_products((a, survey), ready.finest, executor),
+            Kind::F64 => for_products((a, survey), ready.finest, executor)?,
             _ => None,
         };
         Ok(Generated {
@@ -187,7 +191,8 @@ impl StructMg {
         })
     }
 
-    /// The operator as a stencil matrix of the host, whatever it is stored as.
+    /// The operator as a stencil matrix, whatever it is stored as: on a device that has kernels for all of the
+    /// set-up, else on the host.
     pub fn stencil<'a, T: Scalar>(
         &self,
         a: &'a dyn LinOp<T>,
@@ -199,8 +204,9 @@ impl StructMg {
 
     fn found<'a, T: Scalar>(&self, a: &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
-            return match stencil.executor().is_device() {
-                true => Ok(Cow::Owned(stencil.copy_to(&stencil.executor().on_host())?)),
+            let executor = stencil.executor();
+            return match executor.is_device() && !self.sets_up_on(executor) {
+                true => Ok(Cow::Owned(stencil.copy_to(&executor.on_host())?)),
                 false => Ok(Cow::Borrowed(stencil)),
             };
         }
@@ -214,10 +220,26 @@ impl StructMg {
     }
 
     fn converted(&self, a: &Csr<f64>) -> Result<StencilMatrix<f64>> {
+        if self.sets_up_on(a.executor())
+            && let Some(made) = StencilMatrix::of_device(a, self.grid)?
+        {
+            return Ok(made);
+        }
         match self.grid {
             Some(grid) => StencilMatrix::from_csr_on(a, grid),
             None => StencilMatrix::from_csr(a),
         }
+    }
+}
+
+impl StructMg {
+    /// Whether a device has kernels for all of the set-up.
+    fn sets_up_on(&self, executor: &Executor) -> bool {
+        let on_levels = self.levels.iter().filter_map(|one| one.smoother);
+        let mut smoothers = on_levels.chain([self.smoother]);
+        has_kernels(executor)
+            && self.scaling != LevelScaling::ScaleThenSetup
+            && smoothers.all(|smoother| smoother == StencilSmoother::GaussSeidel)
     }
 }
 
@@ -273,20 +295,19 @@ fn for_products(
     (a, survey): (Cow<'_, StencilMatrix<f64>>, Survey),
     finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
     executor: &Executor,
-) -> Option<Arc<dyn LinOp<f64>>> {
+) -> Result<Option<Arc<dyn LinOp<f64>>>> {
     if let Some((kind, matrix)) = finest
         && kind != Kind::F64
-        && survey.is_exact_in(&a, kind)
+        && survey.is_exact_in(&a, kind)?
     {
-        return Some(matrix);
+        return Ok(Some(matrix));
     }
-    // Matrices of devices need no columns either where rows are alike.
-    let is_there = a.executor().shares_memory_with(executor);
-    match a {
+    Ok(match a {
         Cow::Borrowed(_) => None,
-        Cow::Owned(_) if !is_there => None,
+        // Matrices of devices need no columns either where rows are alike.
+        Cow::Owned(_) if executor.is_device() => None,
         Cow::Owned(a) => Some(Arc::new(a)),
-    }
+    })
 }
 
 fn solver_unit<T: Scalar>() -> Unit {
@@ -297,18 +318,14 @@ fn solver_unit<T: Scalar>() -> Unit {
 }
 
 /// The narrowest precision a matrix can be stored in with scaling, in words too.
-fn chosen(a: &StencilMatrix<f64>, largest: f64, solver: Unit) -> (LevelPrecisions, String) {
-    let positive = || {
-        let mut lines = a.diagonal_lines();
-        lines.all(|(_, line)| line.iter().all(|value| *value > 0.0))
-    };
+fn chosen(a: &StencilMatrix<f64>, largest: f64, solver: Unit) -> Result<(LevelPrecisions, String)> {
     let (working, matrix, why) = if largest > MOST_SINGLE {
         let why = "are far beyond half and single precision";
         (Unit::Double, Unit::Double, why)
     } else if largest <= 65504.0 {
         let why = "are in the range of half precision";
         (Unit::Single, Unit::Half, why)
-    } else if positive() {
+    } else if without_root(a)?.is_none() {
         let why = "are scaled into the range of half precision";
         (Unit::Single, Unit::Half, why)
     } else {
@@ -317,5 +334,5 @@ fn chosen(a: &StencilMatrix<f64>, largest: f64, solver: Unit) -> (LevelPrecision
     };
     let precision = LevelPrecisions::from(Precision { working, matrix }).capped(solver);
     let note = format!("struct-mg {precision}: values up to {largest:.1e} {why}");
-    (precision, note)
+    Ok((precision, note))
 }

@@ -28,6 +28,8 @@ mod columns;
 mod convert;
 mod cycles;
 mod detect;
+#[cfg(test)]
+mod device_tests;
 mod entrance;
 mod factor;
 mod fields;

@@ -4,6 +4,7 @@ use super::matrix::zeros;
 use super::survey::{Sizes, range, sizes};
 use super::{Offset, StencilMatrix, Storage};
 use crate::error::Result;
+use crate::executor::Buffer;
 use crate::multiversion;
 use crate::scalar::{Kind, convert_slice};
 
@@ -22,23 +23,26 @@ const MOST: f64 = 1.0 / 64.0;
 pub(super) struct Scaled<'a> {
     a: &'a StencilMatrix<f64>,
     /// `S`, unknown by unknown.
-    by: &'a [f64],
+    by: &'a Buffer<f64>,
     /// The diagonal; zero where it is not the same number everywhere.
     diagonal: f64,
 }
 
 impl<'a> Scaled<'a> {
-    pub(super) fn new(a: &'a StencilMatrix<f64>, by: &'a [f64], diagonal: f64) -> Self {
+    pub(super) fn new(a: &'a StencilMatrix<f64>, by: &'a Buffer<f64>, diagonal: f64) -> Self {
         Self { a, by, diagonal }
     }
 
     /// The matrix in another type, and what its values are like before they are rounded. In 16 bits rows keep their
     /// sums, if the diagonal is known.
     pub(super) fn stored<M: Storage>(&self) -> Result<(StencilMatrix<M>, Sizes)> {
+        if let Some(made) = self.on_device()? {
+            return Ok(made);
+        }
         let a = self.a;
         let share = a.grid().length() * a.stencil().points() * a.unknowns();
         let (host, base) = (a.executor().on_host(), self.base(M::KIND));
-        let ones = self.ones(base);
+        let (by, ones) = (self.by.host()?, self.ones(base)?);
         let mut stored: Vec<M> = zeros(&host, a.entries())?;
         let lines = a.values().chunks(LINES * share);
         let tasks = lines.zip(stored.chunks_mut(LINES * share)).enumerate();
@@ -48,7 +52,7 @@ impl<'a> Scaled<'a> {
             let lines = values.chunks(share).zip(out.chunks_mut(share));
             let each = lines.enumerate().map(|(place, (values, out))| {
                 let line = ScaledLine::new(self, task * LINES + place);
-                line.store(self.by, (base, &ones), values, out, &mut scratch)
+                line.store(by, (base, &ones), values, out, &mut scratch)
             });
             each.fold(Sizes::default(), Sizes::join)
         };
@@ -57,6 +61,17 @@ impl<'a> Scaled<'a> {
         let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
         let all = sizes.into_iter().fold(Sizes::default(), Sizes::join);
         Ok((stored.on_base(base), all))
+    }
+
+    /// The same, where a device has kernels for it.
+    fn on_device<M: Storage>(&self) -> Result<Option<(StencilMatrix<M>, Sizes)>> {
+        let (a, base) = (self.a, self.base(M::KIND));
+        let made = a.operand().scaled(self.by, base, range(M::KIND).1)?;
+        Ok(made.map(|(values, counts)| {
+            let (stencil, r) = (a.stencil().clone(), a.unknowns());
+            let stored = StencilMatrix::of_buffer(a.grid(), stencil, r, values);
+            (stored.on_base(base), Sizes::from(counts))
+        }))
     }
 
     /// What the diagonal is stored beside in a type.
@@ -68,11 +83,11 @@ impl<'a> Scaled<'a> {
     }
 
     /// Ones in the unknowns of the scaled matrix, where rows are to keep their sums.
-    fn ones(&self, base: f64) -> Vec<f64> {
-        match base == 0.0 {
+    fn ones(&self, base: f64) -> Result<Vec<f64>> {
+        Ok(match base == 0.0 {
             true => Vec::new(),
-            false => self.by.iter().map(|by| 1.0 / by).collect(),
-        }
+            false => self.by.host()?.iter().map(|by| 1.0 / by).collect(),
+        })
     }
 }
 
@@ -225,7 +240,12 @@ mod tests {
         let a = gallery::build_stencil(spec, &Executor::reference()).unwrap();
         let made = in_range::<M>(&a, M::KIND, 2.0, 0).unwrap();
         let exact = in_range::<f64>(&a, M::KIND, 2.0, 0).unwrap();
-        let ones = exact.scales.iter().map(|scale| 1.0 / scale).collect();
+        let ones = exact
+            .scales
+            .to_vec()
+            .iter()
+            .map(|scale| 1.0 / scale)
+            .collect();
         let ones = Vector::from_column(&Executor::reference(), ones);
         let sums = |a: &dyn LinOp<f64>| {
             let mut sums = Vector::zeros_like(&ones).unwrap();

@@ -4,13 +4,14 @@ use super::scaled::Scaled;
 use super::survey::{Survey, range};
 use super::{StencilMatrix, Storage};
 use crate::error::{Error, Result};
+use crate::executor::Buffer;
 use crate::scalar::{Kind, bf16, convert, f16};
 
 /// A matrix `S A S` with a constant diagonal `G`, in the range of a type.
 pub(super) struct InRange<M: Storage> {
     pub(super) a: StencilMatrix<M>,
     /// The diagonal matrix `S`, unknown by unknown.
-    pub(super) scales: Vec<f64>,
+    pub(super) scales: Buffer<f64>,
     /// What its values were like before they were rounded to `M`.
     pub(super) survey: Survey,
 }
@@ -28,16 +29,14 @@ pub(super) fn in_range<M: Storage>(
     level: usize,
 ) -> Result<InRange<M>> {
     let limit = range(kind).0.min(f64::from(f32::MAX)) / room;
-    let mut scales = roots(a)?;
-    let multiply = |scales: &mut [f64], by: f64| scales.iter_mut().for_each(|s| *s *= by.sqrt());
     let mut diagonal = below(limit);
-    multiply(&mut scales, diagonal);
+    let mut scales = roots(a, diagonal.sqrt())?;
     let (mut stored, mut sizes) = Scaled::new(a, &scales, diagonal).stored()?;
     // No entry of a positive definite matrix is larger than the roots of its diagonal entries.
     if sizes.largest() > limit {
         let by = below(limit / sizes.largest());
         diagonal *= by;
-        multiply(&mut scales, by);
+        scales = roots(a, diagonal.sqrt())?;
         (stored, sizes) = Scaled::new(a, &scales, diagonal).stored()?;
     }
     let survey = Survey::of_scaled(sizes, M::KIND);
@@ -50,21 +49,32 @@ fn below(limit: f64) -> f64 {
     2f64.powi(limit.log2().floor() as i32)
 }
 
-/// One over the roots of the diagonal, unknown by unknown.
-fn roots(a: &StencilMatrix<f64>) -> Result<Vec<f64>> {
-    let mut roots = a.diagonal_fields();
-    let has_none = |value: &f64| !(*value > 0.0 && value.is_finite());
-    if let Some(place) = roots.iter().position(has_none) {
+/// `factor` over the roots of the diagonal, unknown by unknown.
+fn roots(a: &StencilMatrix<f64>, factor: f64) -> Result<Buffer<f64>> {
+    if let Some(place) = without_root(a)? {
         return Err(Error::BadPivot {
             component: "struct-mg (scaling)",
             row: a.row_of_field(place),
             problem: "not positive",
         });
     }
-    roots
-        .iter_mut()
-        .for_each(|value| *value = 1.0 / value.sqrt());
-    Ok(roots)
+    if let Some(roots) = a.operand().roots(factor)? {
+        return Ok(roots);
+    }
+    let mut roots = a.diagonal_fields();
+    let root = |value: &mut f64| *value = factor * (1.0 / value.sqrt());
+    roots.iter_mut().for_each(root);
+    Ok(Buffer::from_vec(a.executor(), roots))
+}
+
+/// The first place, unknown by unknown, where the diagonal is not positive or infinite.
+pub(super) fn without_root(a: &StencilMatrix<f64>) -> Result<Option<usize>> {
+    if let Some(facts) = a.operand().diagonal_facts(0.0)? {
+        return Ok(facts.without_root);
+    }
+    let has_none = |value: &f64| !(*value > 0.0 && value.is_finite());
+    let mut lines = a.diagonal_lines();
+    Ok(lines.find_map(|(first, line)| Some(first + line.iter().position(has_none)?)))
 }
 
 /// `S A S` in a type, rounded to nearest.
@@ -73,7 +83,7 @@ fn roots(a: &StencilMatrix<f64>) -> Result<Vec<f64>> {
 /// As [`stored`].
 pub(super) fn scaled<M: Storage>(
     a: &StencilMatrix<f64>,
-    scales: &[f64],
+    scales: &Buffer<f64>,
     level: usize,
 ) -> Result<StencilMatrix<M>> {
     let (stored, sizes) = Scaled::new(a, scales, 0.0).stored()?;
@@ -144,13 +154,16 @@ mod tests {
     fn scaled_values_are_in_range_and_the_scaling_can_be_undone() {
         for factor in [1e8, 1e-12] {
             let a = matrix(factor);
-            assert!(Survey::new(&a, Kind::F16).leaves_range);
+            assert!(Survey::new(&a, Kind::F16).unwrap().leaves_range);
             let made = in_range::<f64>(&a, Kind::F16, 2.0, 0).unwrap();
-            let (full, scales) = (made.a, made.scales);
+            let full = made.a;
             let half = in_range::<f16>(&a, Kind::F16, 2.0, 0).unwrap();
             assert!(made.survey.largest() > 1e4 && made.survey.largest() == full.largest());
-            assert!(!Survey::new(&full, Kind::F16).leaves_range && !half.survey.leaves_range);
-            let nearest = scaled::<f16>(&a, &scales, 0).unwrap();
+            assert!(
+                !Survey::new(&full, Kind::F16).unwrap().leaves_range && !half.survey.leaves_range
+            );
+            let nearest = scaled::<f16>(&a, &made.scales, 0).unwrap();
+            let scales = made.scales.to_vec();
             assert_eq!(nearest.values(), full.convert::<f16>().unwrap().values());
             assert_eq!(half.a.to_csr().values(), nearest.to_csr().values());
             let (before, after) = (a.to_csr(), full.to_csr());
@@ -162,7 +175,7 @@ mod tests {
                 }
             }
         }
-        assert!(!Survey::new(&matrix(1.0), Kind::F16).leaves_range);
+        assert!(!Survey::new(&matrix(1.0), Kind::F16).unwrap().leaves_range);
     }
 
     #[test]
@@ -187,7 +200,8 @@ mod tests {
             Err(Error::BadPivot { row: 0, .. })
         ));
         let large = matrix(1e8);
-        let refused = stored::<f16>(&large, 3, &Survey::new(&large, Kind::F16));
+        let survey = Survey::new(&large, Kind::F16).unwrap();
+        let refused = stored::<f16>(&large, 3, &survey);
         assert!(matches!(
             refused,
             Err(Error::LevelOverflow { level: 3, .. })

@@ -16,7 +16,7 @@ use super::survey::Survey;
 use super::{StencilMatrix, StencilSmoother, Storage, StructMg, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
+use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::LinOp;
 use crate::multigrid::{DenseLu, LevelFacts, LevelScaling, Report, StageTime};
 use crate::precision::{Precision, Unit};
@@ -58,7 +58,7 @@ fn made_levels<'a>(
         let axes = match known {
             Some(known) => known.get(levels.len()).cloned().unwrap_or_default(),
             None if a.grid().cells() <= parameters.coarsest_cells.max(1) => Vec::new(),
-            None => strong_axes(&a, parameters.semicoarsening),
+            None => strong_axes(&a, parameters.semicoarsening)?,
         };
         let (transfers, coarse) = match axes.is_empty() {
             true => (Vec::new(), None),
@@ -80,26 +80,30 @@ fn made_levels<'a>(
 
 /// The axes to halve, z first: those along which cells are coupled at least `share` times as strongly as
 /// along the strongest.
-fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Vec<usize> {
-    let strengths = couplings(a);
+fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Result<Vec<usize>> {
+    let strengths = couplings(a)?;
     let strongest = strengths.iter().copied().fold(0.0, f64::max);
     let size = a.grid().size();
     let strong = |axis: &usize| size[*axis] > 1 && strengths[*axis] >= share * strongest;
     let axes: Vec<usize> = (0..3).rev().filter(strong).collect();
-    match axes.is_empty() {
+    Ok(match axes.is_empty() {
         false => axes,
         // Only axes of one cell are strong: the others are all there is.
         true => (0..3).rev().filter(|&axis| size[axis] > 1).collect(),
-    }
+    })
 }
 
 /// How strongly cells are coupled with those beside them along each axis, relative to the diagonal, on
 /// average.
-fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
+fn couplings(a: &StencilMatrix<f64>) -> Result<[f64; 3]> {
     let (grid, stencil) = (a.grid(), a.stencil());
-    let (mut strengths, mut sides) = ([0.0; 3], [(); 2].map(|()| vec![0.0; grid.length()]));
     // An odd step does not come back to the same place of every plane.
-    let sample = (0..grid.lines()).step_by(grid.lines().div_ceil(SAMPLE) | 1);
+    let every = grid.lines().div_ceil(SAMPLE) | 1;
+    if let Some(strengths) = a.operand().couplings(every)? {
+        return Ok(strengths);
+    }
+    let (mut strengths, mut sides) = ([0.0; 3], [(); 2].map(|()| vec![0.0; grid.length()]));
+    let sample = (0..grid.lines()).step_by(every);
     let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
     for (line, unknown) in sample.flat_map(unknowns) {
         let diagonal = a.line_of([unknown; 2], line, stencil.centre());
@@ -119,7 +123,7 @@ fn couplings(a: &StencilMatrix<f64>) -> [f64; 3] {
                 .sum::<f64>();
         }
     }
-    strengths
+    Ok(strengths)
 }
 
 /// The cycle and what can be told about it.
@@ -146,7 +150,7 @@ pub(super) fn set_up(
     let first =
         parameters.scaling == LevelScaling::ScaleThenSetup && cells > parameters.coarsest_cells;
     let finest = kind(parameters.on_level(0, cells * unknowns)?.precision.matrix);
-    let (mut survey, mut outer) = (Some(survey.beside(&a, finest)), None);
+    let (mut survey, mut outer) = (Some(survey.beside(&a, finest)?), None);
     if first && survey.take().is_some_and(|survey| survey.leaves_range) {
         let made = in_range::<f64>(&a, finest, ROOM_FOR_SUMS, 0)?;
         (a, outer) = (Cow::Owned(made.a), Some(made.scales));
@@ -202,12 +206,15 @@ impl LevelParts<'_> {
     fn any_level(
         &self,
         survey: Option<Survey>,
-        outer: Option<Vec<f64>>,
+        outer: Option<Buffer<f64>>,
         narrow: &mut bool,
     ) -> Result<(AnyLevel, LevelFacts)> {
         let begin = Instant::now();
         let kind = kind(self.on.precision.matrix);
-        let survey = survey.unwrap_or_else(|| Survey::new(&self.made.a, kind));
+        let survey = match survey {
+            Some(survey) => survey,
+            None => Survey::new(&self.made.a, kind)?,
+        };
         Ok(match self.on.precision.working {
             Unit::Double => {
                 let level = self.stored_in::<f64>(survey, outer, narrow)?;
@@ -226,7 +233,7 @@ impl LevelParts<'_> {
     fn stored_in<V: Vectors + Storage + Mixes<V, V>>(
         &self,
         survey: Survey,
-        outer: Option<Vec<f64>>,
+        outer: Option<Buffer<f64>>,
         narrow: &mut bool,
     ) -> Result<Box<dyn GridLevel<V>>> {
         match self.on.precision.matrix {
@@ -242,7 +249,7 @@ impl LevelParts<'_> {
     fn stored<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
         &self,
         survey: Survey,
-        outer: Option<Vec<f64>>,
+        outer: Option<Buffer<f64>>,
         narrow: &mut bool,
     ) -> Result<Box<dyn GridLevel<V>>> {
         let (a, scaling) = (&*self.made.a, self.parameters.scaling);
@@ -259,7 +266,7 @@ impl LevelParts<'_> {
             Some(InRange { a, scales, survey }) => (Some(a), Some(scales), survey),
             None => (None, None, survey),
         };
-        let given = by.as_deref();
+        let given = by.as_ref();
         let kept = *narrow && !is_shifted(self.parameters, self.number, &survey);
         let made = match (kept, made) {
             (true, None) => Some(stored::<M>(a, self.number, &survey)?),
@@ -268,9 +275,10 @@ impl LevelParts<'_> {
         };
         let made = made.filter(|made| made.check_diagonal("struct-mg").is_ok());
         *narrow = made.is_some();
-        let all = outer.as_deref().or(given);
+        let all = outer.as_ref().or(given);
         let is_recovered = scaling != LevelScaling::ScaleThenSetup;
         let kept = all.map(|by| Scales::new(self.executor, by, is_recovered));
+        let kept = kept.transpose()?;
         Ok(match made {
             Some(made) => Box::new(self.level::<M, V>(made, kept, given)?),
             None => {
@@ -289,7 +297,7 @@ impl LevelParts<'_> {
         &self,
         stored: StencilMatrix<M>,
         scales: Option<Scales<V>>,
-        by: Option<&[f64]>,
+        by: Option<&Buffer<f64>>,
     ) -> Result<Stored<M, V>> {
         let transfers = self.made.transfers.iter().map(|transfer| {
             let narrow = transfer.convert()?;
@@ -359,7 +367,7 @@ fn factorised_densely<V: Mixes<V, V>>(
     a: &StencilMatrix<f64>,
     executor: &Executor,
 ) -> Result<Arc<dyn LinOp<V>>> {
-    let (unknowns, a) = (a.unknowns(), a.to_csr());
+    let (unknowns, a) = (a.unknowns(), a.copy_to(&a.executor().on_host())?.to_csr());
     let inner: Arc<dyn LinOp<V>> = match DenseLu::inverse::<V>(executor, &a)? {
         Some(inverse) => Arc::new(inverse),
         None => Arc::new(DenseLu::new(&a)),

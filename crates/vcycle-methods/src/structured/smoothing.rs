@@ -87,7 +87,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
             StencilSmoother::Ilu0 => true,
         };
         let factor = factorised(a, full, number)?;
-        let factor = stored(&factor, number, &Survey::new(&factor, M::KIND))?;
+        let factor = stored(&factor, number, &Survey::new(&factor, M::KIND)?)?;
         factor.check_diagonal("struct-mg (incomplete factorisation)")?;
         Factor::new(factor, executor).map(Self::Factor)
     }

@@ -1,7 +1,9 @@
 //! Compares the values of a matrix with the range of a storage type.
 
 use super::StencilMatrix;
+use crate::error::Result;
 use crate::multiversion;
+use crate::operations::stencil_setup::Counts;
 use crate::scalar::Kind;
 
 /// Values that are counted at a time, and side by side.
@@ -37,19 +39,28 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    pub(super) fn new(a: &StencilMatrix<f64>, kind: Kind) -> Self {
+    pub(super) fn new(a: &StencilMatrix<f64>, kind: Kind) -> Result<Self> {
         let (most, least) = range(kind);
+        if let Some(counts) = a.operand().counted(least)? {
+            let (sizes, diagonal) = (Sizes::from(counts), a.operand().diagonal_facts(least)?);
+            let is_small = diagonal.is_some_and(|diagonal| diagonal.is_small);
+            return Ok(Self {
+                kind,
+                sizes,
+                leaves_range: sizes.largest() > most || is_small,
+            });
+        }
         let parts = a.map_values(|_, values| {
             let pieces = values.chunks(PIECE).map(|values| sizes(values, least));
             pieces.fold(Sizes::default(), Sizes::join)
         });
         let sizes = parts.into_iter().fold(Sizes::default(), Sizes::join);
         let small = |line: &[f64]| line.iter().any(|value| value.abs() < least);
-        Self {
+        Ok(Self {
             kind,
             sizes,
             leaves_range: sizes.largest() > most || a.diagonal_lines().any(|(_, line)| small(line)),
-        }
+        })
     }
 
     /// Of a matrix whose diagonal is far from zero.
@@ -63,9 +74,9 @@ impl Survey {
     }
 
     /// The same beside the range of another type.
-    pub(super) fn beside(self, a: &StencilMatrix<f64>, kind: Kind) -> Self {
+    pub(super) fn beside(self, a: &StencilMatrix<f64>, kind: Kind) -> Result<Self> {
         match self.kind == kind {
-            true => self,
+            true => Ok(self),
             false => Self::new(a, kind),
         }
     }
@@ -87,14 +98,14 @@ impl Survey {
     }
 
     /// Whether a type holds every value of the matrix as it is, among its numbers with all digits.
-    pub(super) fn is_exact_in(&self, a: &StencilMatrix<f64>, kind: Kind) -> bool {
+    pub(super) fn is_exact_in(&self, a: &StencilMatrix<f64>, kind: Kind) -> Result<bool> {
         let ((most, least), lost) = (range(kind), 52 - digits(kind));
         if !(self.largest() <= most && self.sizes.bits.trailing_zeros() >= lost) {
-            return false;
+            return Ok(false);
         }
         let none_is_small = |survey: &Self| survey.sizes.entries == survey.sizes.whole;
         let is_wider = range(self.kind).1 >= least;
-        is_wider && none_is_small(self) || none_is_small(&self.beside(a, kind))
+        Ok(is_wider && none_is_small(self) || none_is_small(&self.beside(a, kind)?))
     }
 
     /// Whether rounding to a type may overflow.
@@ -114,6 +125,17 @@ pub(super) struct Sizes {
     /// Values that are not zero, and those of them with all digits.
     entries: u64,
     whole: u64,
+}
+
+impl From<Counts> for Sizes {
+    fn from([largest, bits, entries, whole]: Counts) -> Self {
+        Self {
+            largest,
+            bits,
+            entries,
+            whole,
+        }
+    }
 }
 
 impl Sizes {
@@ -168,7 +190,7 @@ mod tests {
         let underflow = |factor: f64| {
             let mut a = gallery::build_stencil("poisson7:3", &Executor::reference()).unwrap();
             a.values_mut().iter_mut().for_each(|value| *value *= factor);
-            Survey::new(&a, Kind::F16).underflow()
+            Survey::new(&a, Kind::F16).unwrap().underflow()
         };
         assert_eq!([underflow(1.0), underflow(1e-9)], [0.0, 1.0]);
     }
@@ -179,9 +201,9 @@ mod tests {
             let mut a = gallery::build_stencil("poisson7:3", &Executor::reference()).unwrap();
             let centre = a.stencil().centre() * 3;
             a.values_mut()[centre] = value;
-            let survey = Survey::new(&a, Kind::F16);
+            let survey = Survey::new(&a, Kind::F16).unwrap();
             assert_eq!(survey.is_finite(), value.is_finite());
-            survey.is_exact_in(&a, kind)
+            survey.is_exact_in(&a, kind).unwrap()
         };
         assert!(exact(6.0, Kind::F16) && exact(2047.0, Kind::F16));
         assert!(!exact(2049.0, Kind::F16) && exact(2049.0, Kind::F32));

@@ -86,11 +86,14 @@ impl<M: Storage> StencilMatrix<M> {
     /// # Errors
     /// [`ZeroDiagonal`](Error::ZeroDiagonal), [`BadPivot`](Error::BadPivot).
     pub fn check_diagonal(&self, component: &'static str) -> Result<()> {
+        if let Some(facts) = self.operand().diagonal_facts(0.0)? {
+            let zero = facts.zero.map(|place| self.row_of_field(place));
+            return checked(component, zero, facts.lost_pivot);
+        }
         let zero: M = convert(-self.base());
         for (first, line) in self.diagonal_lines() {
             if let Some(x) = line.iter().position(|value| *value == zero) {
-                let row = self.row_of_field(first + x);
-                return Err(Error::ZeroDiagonal { component, row });
+                return checked(component, Some(self.row_of_field(first + x)), None);
             }
         }
         let bad = match self.unknowns() {
@@ -101,14 +104,7 @@ impl<M: Storage> StencilMatrix<M> {
                 cells.find_map(|cell| self.bad_pivot(cell, &mut block, &mut right))
             }
         };
-        match bad {
-            None => Ok(()),
-            Some(row) => Err(Error::BadPivot {
-                component,
-                row,
-                problem: "lost in rounding",
-            }),
-        }
+        checked(component, None, bad)
     }
 
     /// The first row of a cell whose pivot is not a safe part of its diagonal.
@@ -128,5 +124,18 @@ impl<M: Storage> StencilMatrix<M> {
         let safe = |i: usize| block[i][i].abs() > PIVOT * entry(i, i).abs();
         let bad = (0..r).find(|&i| !safe(i))?;
         Some(cell * r + bad)
+    }
+}
+
+/// An error for a row with a zero on the diagonal, or for one whose pivot is lost.
+fn checked(component: &'static str, zero: Option<usize>, lost: Option<usize>) -> Result<()> {
+    match (zero, lost) {
+        (Some(row), _) => Err(Error::ZeroDiagonal { component, row }),
+        (None, Some(row)) => Err(Error::BadPivot {
+            component,
+            row,
+            problem: "lost in rounding",
+        }),
+        (None, None) => Ok(()),
     }
 }

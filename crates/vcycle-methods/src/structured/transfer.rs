@@ -1,5 +1,7 @@
 //! Transfers between a grid and the grid with half the cells along one axis.
 
+use std::any::Any;
+
 use super::matrix::converted;
 use super::{Grid, Storage};
 use crate::cpu::stencil::Vectors;
@@ -7,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Size, check_size};
 use crate::multiversion;
+use crate::operations::stencil_setup::stored_weights;
 use crate::operations::transfer::TransferWeights;
 use crate::scalar::{Kind, convert_slice};
 use crate::vector::Vector;
@@ -72,6 +75,16 @@ impl<W: Storage> Transfer<W> {
             unknowns,
             weights: Buffer::from_vec(executor, weights),
         })
+    }
+
+    /// A transfer with weights that are somewhere already.
+    pub(super) fn of_buffer(fine: Grid, axis: usize, unknowns: usize, weights: Buffer<W>) -> Self {
+        Self {
+            fine,
+            axis,
+            unknowns,
+            weights,
+        }
     }
 
     /// The grid with more cells.
@@ -146,16 +159,31 @@ impl<W: Storage> Transfer<W> {
     /// # Errors
     /// When memory is short.
     pub fn convert<S: Storage>(&self) -> Result<Transfer<S>> {
-        let mut weights = converted(self.weights.executor(), self.weights())?;
-        if matches!(S::KIND, Kind::F16 | Kind::Bf16) {
-            self.keep_sums(&mut weights);
-        }
+        let is_short = matches!(S::KIND, Kind::F16 | Kind::Bf16);
+        let weights = match is_short.then(|| self.kept_sums()).transpose()? {
+            Some(Some(weights)) => weights,
+            _ => {
+                let mut weights = converted(&self.weights)?;
+                if is_short {
+                    self.keep_sums(weights.host_mut()?);
+                }
+                weights
+            }
+        };
         Ok(Transfer {
             fine: self.fine,
             axis: self.axis,
             unknowns: self.unknowns,
-            weights: Buffer::from_vec(self.weights.executor(), weights),
+            weights,
         })
+    }
+
+    /// Rounded weights that keep their sums, of a device that has kernels for that.
+    fn kept_sums<S: Storage>(&self) -> Result<Option<Buffer<S>>> {
+        match (&self.weights as &dyn Any).downcast_ref::<Buffer<f64>>() {
+            Some(weights) => stored_weights(weights, self.coarse().length()),
+            None => Ok(None),
+        }
     }
 
     /// Lets the smaller weight of every cell take what rounding leaves of the larger one: what is constant stays so.

@@ -75,6 +75,7 @@ FUNCTION u32 atomic_increment(GLOBAL u32 *counter) { return atomicAdd(counter, 1
 #define TILES 1
 FUNCTION u32 bits_of_f32(float value) { return __float_as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return __uint_as_float(bits); }
+FUNCTION u64 bits_of_f64(double value) { return (u64)__double_as_longlong(value); }
 FUNCTION float square_root_f32(float value) { return sqrtf(value); }
 FUNCTION double square_root_f64(double value) { return sqrt(value); }
 
@@ -164,6 +165,7 @@ FUNCTION u32 atomic_increment(volatile GLOBAL u32 *counter) { return atomic_inc(
 FUNCTION u32 bits_of_f32(float value) { return as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return as_float(bits); }
 #ifdef FP64
+FUNCTION u64 bits_of_f64(double value) { return as_ulong(value); }
 // OpenCL allows an error of three units for singles; through doubles the root is the nearest one.
 FUNCTION float square_root_f32(float value) { return (float)sqrt((double)value); }
 FUNCTION double square_root_f64(double value) { return sqrt(value); }

@@ -37,6 +37,7 @@ pub mod radius;
 mod scan;
 mod slices;
 pub mod smoothed;
+pub mod stencil;
 pub mod strength;
 pub mod tentative;
 mod tiles;
@@ -61,7 +62,7 @@ pub(crate) use slices::{CHUNK, LANES, Slices};
 const FILE: File = kernel_file!("arrays.c");
 
 /// The files of kernels that set-ups launch.
-pub(super) const FILES: [File; 25] = [
+pub(super) const FILES: [File; 26] = [
     FILE,
     aggressive::FILE,
     binned::FILE,
@@ -83,6 +84,7 @@ pub(super) const FILES: [File; 25] = [
     radius::SCATTERED,
     slices::FILE,
     smoothed::FILE,
+    stencil::FILE,
     strength::FILE,
     tentative::FILE,
     transpose::FILE,

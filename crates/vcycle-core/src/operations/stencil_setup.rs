@@ -1,0 +1,116 @@
+//! Stages of the set-up of structured multigrid that have kernels on devices; each says nothing on the host.
+
+use super::on_device;
+use super::stencil::StencilEntries;
+use crate::arrays::Csr;
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::grid::Grid;
+use crate::launch::setup::stencil::StencilBox;
+use crate::scalar::Scalar;
+
+pub use crate::launch::setup::stencil::{Counts, DiagonalFacts};
+
+/// Whether the stages of this module have kernels there: on devices that compute in double precision.
+pub fn has_kernels(executor: &Executor) -> bool {
+    match executor {
+        Executor::Gpu(gpu) => gpu.device().properties().fp64,
+        _ => false,
+    }
+}
+
+impl<'a, M: Scalar> StencilEntries<'a, M> {
+    fn shape(&self) -> StencilBox<'a> {
+        StencilBox {
+            grid: self.grid,
+            offsets: self.offsets,
+            unknowns: self.unknowns,
+        }
+    }
+
+    /// What the values are like; those are small that are below `least`.
+    pub fn counted(&self, least: f64) -> Result<Option<Counts>> {
+        on_device(self.values.executor(), |queue| {
+            queue.stencil_counts(self.values, least)
+        })
+    }
+
+    /// What the diagonal is like; entries are small that are below `least`.
+    pub fn diagonal_facts(&self, least: f64) -> Result<Option<DiagonalFacts>> {
+        on_device(self.values.executor(), |queue| {
+            queue.stencil_diagonal(self.shape(), self.values, [self.base, least])
+        })
+    }
+}
+
+impl StencilEntries<'_, f64> {
+    /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
+    pub fn couplings(&self, every: usize) -> Result<Option<[f64; 3]>> {
+        on_device(self.values.executor(), |queue| {
+            queue.stencil_couplings(self.shape(), self.values, every)
+        })
+    }
+
+    /// The weights of interpolation along an axis, and the values of the product with them, which has the neighbours
+    /// `widened`.
+    pub fn halved(&self, axis: usize, widened: &[[i8; 3]]) -> Result<Option<[Buffer<f64>; 2]>> {
+        on_device(self.values.executor(), |queue| {
+            queue.stencil_halved(self.shape(), self.values, axis, widened)
+        })
+    }
+
+    /// `factor` over the roots of the diagonal, unknown by unknown.
+    pub fn roots(&self, factor: f64) -> Result<Option<Buffer<f64>>> {
+        on_device(self.values.executor(), |queue| {
+            queue.stencil_roots(self.shape(), self.values, factor)
+        })
+    }
+
+    /// `S A S` in a type, its diagonal less `base` and with what rounding takes from the sum of its row, and what values
+    /// are like before they are rounded; those are small that are below `least`.
+    pub fn scaled<M: Scalar>(
+        &self,
+        scales: &Buffer<f64>,
+        base: f64,
+        least: f64,
+    ) -> Result<Option<(Buffer<M>, Counts)>> {
+        on_device(self.values.executor(), |queue| {
+            queue.stencil_stored(self.shape(), self.values, scales, [base, least])
+        })
+    }
+}
+
+/// Values in another type, rounded to nearest.
+pub fn converted<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Option<Buffer<S>>> {
+    on_device(values.executor(), |queue| queue.convert(values))
+}
+
+/// One over every number.
+pub fn inverses(numbers: &Buffer<f64>) -> Result<Option<Buffer<f64>>> {
+    on_device(numbers.executor(), |queue| queue.stencil_inverses(numbers))
+}
+
+/// Weights of transfers, on lines of so many cells, in 16 bits: both weights of a cell keep their sum.
+pub fn stored_weights<M: Scalar>(
+    weights: &Buffer<f64>,
+    length: usize,
+) -> Result<Option<Buffer<M>>> {
+    on_device(weights.executor(), |queue| {
+        queue.stencil_weights(weights, length)
+    })
+}
+
+/// The values of a CSR matrix as those of a stencil matrix, none if some of them are elsewhere.
+pub fn of_rows(
+    a: &Csr<f64>,
+    grid: Grid,
+    offsets: &[[i8; 3]],
+    unknowns: usize,
+) -> Result<Option<Option<Buffer<f64>>>> {
+    let shape = StencilBox {
+        grid,
+        offsets,
+        unknowns,
+    };
+    on_device(a.executor(), |queue| queue.stencil_of_rows(shape, a))
+}
