@@ -1,12 +1,13 @@
-//! Products and sweeps on a device, beside its copy bandwidth.
+//! Products, sweeps and set-ups on a device, beside its copy bandwidth.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use comfy_table::Table;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::scalar::{Real, bf16, f16};
-use vcycle::structured::{Direction, StencilMatrix, Storage};
+use vcycle::structured::{Direction, StencilMatrix, Storage, StructMg};
 use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
@@ -65,6 +66,35 @@ pub(super) fn measure(name: &str, a: &StencilMatrix<f64>) -> Result<Table> {
         }
     }
     Ok(table)
+}
+
+/// How often a set-up is repeated.
+const REPEATS: usize = 5;
+
+/// Set-ups of what is on the device already, as a stencil and as a CSR matrix: the first one and the best of the next, in
+/// milliseconds.
+pub(super) fn measure_setups(name: &str, a: &StencilMatrix<f64>) -> Result<Table> {
+    let executor = Executor::gpu(name)?;
+    let mut table = table(&["set-up from", "first ms", "repeated ms"]);
+    let stencil: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(&executor)?);
+    let csr: Arc<dyn LinOp<f64>> = Arc::new(a.to_csr().copy_to(&executor)?);
+    for (from, matrix) in [("a stencil", stencil), ("csr", csr)] {
+        let times = (0..REPEATS).map(|_| setup_time(&executor, &matrix));
+        let times = times.collect::<Result<Vec<f64>>>()?;
+        let best = times[1..].iter().copied().fold(f64::INFINITY, f64::min);
+        let cells = [times[0], best].map(|time| format!("{:.1}", 1e3 * time));
+        table.add_row([from.to_owned()].into_iter().chain(cells));
+    }
+    Ok(table)
+}
+
+/// Seconds that a set-up takes until the device is done.
+fn setup_time(executor: &Executor, a: &Arc<dyn LinOp<f64>>) -> Result<f64> {
+    let (begin, ws) = (Instant::now(), Workspace::new());
+    let made = StructMg::default().generate_with_report(a, &ws)?;
+    executor.synchronize()?;
+    drop(made);
+    Ok(begin.elapsed().as_secs_f64())
 }
 
 fn row<M: Storage, V: Real>(

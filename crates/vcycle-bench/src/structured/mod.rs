@@ -32,6 +32,9 @@ pub(crate) fn run(arguments: &StructuredArgs) -> Result<()> {
                 None => kernels::measure(arguments, &problem.a)?,
             };
             say!("{table}");
+            if let Some(device) = &arguments.device {
+                say!("{}", device::measure_setups(device, &problem.a)?);
+            }
         }
         measured.push(solves::measure(arguments, &problem.on(&executor)?)?);
     }
