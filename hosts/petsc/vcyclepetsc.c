@@ -249,95 +249,155 @@ static PetscErrorCode SetUpLocal(PC pc, Data *data, Mat matrix, PetscBool update
 #define CAN_BE_SHARED 0
 #endif
 
-/* Marks the rows that have nothing but their diagonal, for every column of the rows of this process. */
-static PetscErrorCode FixedColumns(Mat matrix, Vec *is_fixed)
+/* The rows of this process: the block of its own columns, that of the others, and their numbers; *made is to be destroyed unless it
+ * is NULL. */
+static PetscErrorCode OwnRows(Mat matrix, Mat *own, Mat *others, const PetscInt **numbers, Mat *made)
 {
-    Vec own;
-    VecScatter scatter;
-    PetscInt first, last, found = 0, all;
+    PetscBool compressed;
 
     PetscFunctionBegin;
-    *is_fixed = NULL;
-    PetscCall(MatCreateVecs(matrix, &own, NULL));
-    PetscCall(MatGetOwnershipRange(matrix, &first, &last));
-    for (PetscInt row = first; row < last; row++) {
-        PetscInt count, others = 0;
-        const PetscInt *columns;
-        const PetscScalar *values;
-        PetscCall(MatGetRow(matrix, row, &count, &columns, &values));
-        for (PetscInt k = 0; k < count; k++) others += columns[k] != row && values[k] != 0.0;
-        PetscCall(MatRestoreRow(matrix, row, &count, &columns, &values));
-        PetscCall(VecSetValue(own, row, others == 0 ? 1.0 : 0.0, INSERT_VALUES));
-        found += others == 0;
+    *made = NULL;
+    PetscCall(PetscObjectTypeCompare((PetscObject)matrix, MATMPIAIJ, &compressed));
+    if (!compressed) {
+        PetscCall(MatConvert(matrix, MATMPIAIJ, MAT_INITIAL_MATRIX, made));
+        matrix = *made;
     }
-    PetscCall(VecAssemblyBegin(own));
-    PetscCall(VecAssemblyEnd(own));
-    PetscCallMPI(MPI_Allreduce(&found, &all, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)matrix)));
-    if (all > 0) {
-        PetscCall(VecScatterCreateToAll(own, &scatter, is_fixed));
-        PetscCall(VecScatterBegin(scatter, own, *is_fixed, INSERT_VALUES, SCATTER_FORWARD));
-        PetscCall(VecScatterEnd(scatter, own, *is_fixed, INSERT_VALUES, SCATTER_FORWARD));
-        PetscCall(VecScatterDestroy(&scatter));
-    }
-    PetscCall(VecDestroy(&own));
+    PetscCall(MatMPIAIJGetSeqAIJ(matrix, own, others, numbers));
     PetscFunctionReturn(0);
 }
 
-/* One hierarchy for the rows of all processes. */
-static PetscErrorCode SetUpShared(PC pc, Data *data, Mat matrix)
+/* Compressed rows of a block. */
+typedef struct {
+    Mat block;
+    PetscInt rows;
+    const PetscInt *offsets, *columns;
+    const PetscScalar *values;
+} Rows;
+
+static PetscErrorCode OpenRows(Mat block, Rows *it)
 {
-    Mat made = NULL;
-    PetscBool symmetric;
-    PetscInt first, last, rows, entries = 0;
-    int64_t *offsets, *columns;
-    PetscScalar *values;
-    Vec is_fixed = NULL;
-    const PetscScalar *fixed = NULL;
-    vcycle_csr a;
+    PetscBool done;
 
     PetscFunctionBegin;
-    PetscCall(PetscObjectTypeCompare((PetscObject)matrix, MATMPISBAIJ, &symmetric));
-    if (symmetric) PetscCall(MatConvert(matrix, MATMPIAIJ, MAT_INITIAL_MATRIX, &made));
-    PetscCall(TellWhatIsKnown(data, matrix));
-    if (made) matrix = made;
-    PetscCall(MatGetOwnershipRange(matrix, &first, &last));
-    rows = last - first;
-    if (!data->solve) PetscCall(FixedColumns(matrix, &is_fixed));
-    if (is_fixed) PetscCall(VecGetArrayRead(is_fixed, &fixed));
-    PetscCall(PetscMalloc1(rows + 1, &offsets));
-    offsets[0] = 0;
-    for (PetscInt row = first; row < last; row++) {
-        PetscInt count;
-        PetscCall(MatGetRow(matrix, row, &count, NULL, NULL));
-        entries += count;
-        offsets[row - first + 1] = entries;
-        PetscCall(MatRestoreRow(matrix, row, &count, NULL, NULL));
+    it->block = block;
+    PetscCall(MatSeqAIJGetArrayRead(block, &it->values));
+    PetscCall(MatGetRowIJ(block, 0, PETSC_FALSE, PETSC_FALSE, &it->rows, &it->offsets, &it->columns, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix has no compressed rows");
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode CloseRows(Rows *it)
+{
+    PetscBool done;
+
+    PetscFunctionBegin;
+    PetscCall(MatRestoreRowIJ(it->block, 0, PETSC_FALSE, PETSC_FALSE, &it->rows, &it->offsets, &it->columns, &done));
+    PetscCall(MatSeqAIJRestoreArrayRead(it->block, &it->values));
+    PetscFunctionReturn(0);
+}
+
+/* Marks the rows that have nothing but their diagonal, here and among the columns of other processes; both vectors are NULL where
+ * there are none. */
+static PetscErrorCode FixedColumns(Mat matrix, const Rows *own, const Rows *others, const PetscInt *numbers, Vec *here, Vec *there)
+{
+    PetscScalar *marks;
+    PetscReal found;
+    PetscInt count;
+    IS places;
+    VecScatter scatter;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateVecs(matrix, here, NULL));
+    PetscCall(VecGetArray(*here, &marks));
+    for (PetscInt row = 0; row < own->rows; row++) {
+        PetscInt entries = 0;
+        for (PetscInt k = own->offsets[row]; k < own->offsets[row + 1]; k++) entries += own->columns[k] != row && own->values[k] != 0.0;
+        for (PetscInt k = others->offsets[row]; k < others->offsets[row + 1]; k++) entries += others->values[k] != 0.0;
+        marks[row] = entries == 0 ? 1.0 : 0.0;
     }
-    PetscCall(PetscMalloc2(entries, &columns, entries, &values));
-    for (PetscInt row = first; row < last; row++) {
-        PetscInt count;
-        const PetscInt *places;
-        const PetscScalar *found;
-        PetscCall(MatGetRow(matrix, row, &count, &places, &found));
-        for (PetscInt k = 0; k < count; k++) {
-            const int64_t to = offsets[row - first] + k;
-            columns[to] = places[k];
-            values[to] = fixed && places[k] != row && fixed[places[k]] != 0.0 ? 0.0 : found[k];
+    PetscCall(VecRestoreArray(*here, &marks));
+    PetscCall(VecNorm(*here, NORM_1, &found));
+    *there = NULL;
+    if (found == 0.0) {
+        PetscCall(VecDestroy(here));
+        PetscFunctionReturn(0);
+    }
+    PetscCall(MatGetSize(others->block, NULL, &count));
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, count, there));
+    PetscCall(ISCreateGeneral(PETSC_COMM_SELF, count, numbers, PETSC_COPY_VALUES, &places));
+    PetscCall(VecScatterCreate(*here, places, *there, NULL, &scatter));
+    PetscCall(VecScatterBegin(scatter, *here, *there, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(scatter, *here, *there, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterDestroy(&scatter));
+    PetscCall(ISDestroy(&places));
+    PetscFunctionReturn(0);
+}
+
+/* One hierarchy for the rows of all processes. Own columns stand between those of the processes before and after this one. */
+static PetscErrorCode SetUpShared(PC pc, Data *data, Mat matrix, PetscBool update)
+{
+    Mat made, own, others;
+    Rows a, b;
+    const PetscInt *numbers;
+    PetscInt first;
+    int64_t *offsets, *columns, to = 0;
+    PetscScalar *values;
+    Vec here = NULL, there = NULL;
+    const PetscScalar *fixed = NULL, *fixed_there = NULL;
+    vcycle_csr rows;
+
+    PetscFunctionBegin;
+    if (!update) PetscCall(TellWhatIsKnown(data, matrix));
+    PetscCall(MatGetOwnershipRange(matrix, &first, NULL));
+    PetscCall(OwnRows(matrix, &own, &others, &numbers, &made));
+    PetscCall(OpenRows(own, &a));
+    PetscCall(OpenRows(others, &b));
+    if (!data->solve) PetscCall(FixedColumns(matrix, &a, &b, numbers, &here, &there));
+    if (here) {
+        PetscCall(VecGetArrayRead(here, &fixed));
+        PetscCall(VecGetArrayRead(there, &fixed_there));
+    }
+    PetscCall(PetscMalloc1(a.rows + 1, &offsets));
+    PetscCall(PetscMalloc2(a.offsets[a.rows] + b.offsets[a.rows], &columns, a.offsets[a.rows] + b.offsets[a.rows], &values));
+    for (PetscInt row = 0; row < a.rows; row++) {
+        PetscInt k = b.offsets[row];
+        offsets[row] = to;
+        for (; k < b.offsets[row + 1] && numbers[b.columns[k]] < first; k++, to++) {
+            columns[to] = numbers[b.columns[k]];
+            values[to] = fixed && fixed_there[b.columns[k]] != 0.0 ? 0.0 : b.values[k];
         }
-        PetscCall(MatRestoreRow(matrix, row, &count, &places, &found));
+        for (PetscInt l = a.offsets[row]; l < a.offsets[row + 1]; l++, to++) {
+            columns[to] = first + a.columns[l];
+            values[to] = fixed && a.columns[l] != row && fixed[a.columns[l]] != 0.0 ? 0.0 : a.values[l];
+        }
+        for (; k < b.offsets[row + 1]; k++, to++) {
+            columns[to] = numbers[b.columns[k]];
+            values[to] = fixed && fixed_there[b.columns[k]] != 0.0 ? 0.0 : b.values[k];
+        }
     }
-    memset(&a, 0, sizeof a);
-    a.size = sizeof a;
-    a.rows = rows;
-    a.offsets = offsets;
-    a.columns = columns;
-    a.values = values;
-    a.offset_type = a.column_type = VCYCLE_I64;
-    VcycleCall(vcycle_setup_distributed(data->solver, (int32_t)MPI_Comm_c2f(PetscObjectComm((PetscObject)pc)), &a));
-    if (is_fixed) PetscCall(VecRestoreArrayRead(is_fixed, &fixed));
-    PetscCall(VecDestroy(&is_fixed));
+    offsets[a.rows] = to;
+    if (update) {
+        VcycleCall(vcycle_update_values(data->solver, values));
+    } else {
+        memset(&rows, 0, sizeof rows);
+        rows.size = sizeof rows;
+        rows.rows = a.rows;
+        rows.offsets = offsets;
+        rows.columns = columns;
+        rows.values = values;
+        rows.offset_type = rows.column_type = VCYCLE_I64;
+        VcycleCall(vcycle_setup_distributed(data->solver, (int32_t)MPI_Comm_c2f(PetscObjectComm((PetscObject)pc)), &rows));
+    }
+    if (here) {
+        PetscCall(VecRestoreArrayRead(here, &fixed));
+        PetscCall(VecRestoreArrayRead(there, &fixed_there));
+    }
+    PetscCall(VecDestroy(&here));
+    PetscCall(VecDestroy(&there));
     PetscCall(PetscFree2(columns, values));
     PetscCall(PetscFree(offsets));
+    PetscCall(CloseRows(&b));
+    PetscCall(CloseRows(&a));
     PetscCall(MatDestroy(&made));
     PetscFunctionReturn(0);
 }
@@ -358,7 +418,7 @@ static PetscErrorCode SetUp(PC pc)
     PetscCall(PetscObjectGetId((PetscObject)matrix, &id));
     PetscCall(MatGetNonzeroState(matrix, &pattern));
     update = (PetscBool)(data->keep_levels && data->matrix == id && data->pattern == pattern);
-    if (data->processes > 1 && CAN_BE_SHARED && !data->blocks) PetscCall(SetUpShared(pc, data, matrix));
+    if (data->processes > 1 && CAN_BE_SHARED && !data->blocks) PetscCall(SetUpShared(pc, data, matrix, update));
     else PetscCall(SetUpLocal(pc, data, matrix, update));
     data->matrix = id;
     data->pattern = pattern;

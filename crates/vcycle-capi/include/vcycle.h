@@ -255,7 +255,8 @@ int32_t vcycle_set_callback(struct vcycle_solver *solver,
 int32_t vcycle_setup(struct vcycle_solver *solver, const struct vcycle_csr *matrix);
 
 // Takes other values for the entries of the matrix, in the order in which vcycle_setup got them: the levels of
-// multigrid are kept and their values renewed. If it fails the solver keeps the old values.
+// multigrid are kept and their values renewed. If it fails the solver keeps the old values. Processes that share a matrix
+// call it together, each with the values of its rows.
 //
 // # Safety
 // There are as many numbers at values as the matrix has entries; if they were borrowed, so are these.
@@ -265,7 +266,7 @@ int32_t vcycle_update_values(struct vcycle_solver *solver,
 // Sets a solver up for a matrix whose rows the processes of an MPI communicator share: matrix has the rows of this process, with
 // columns numbered over all of them, in the order of the processes. All processes call this, vcycle_solve and vcycle_apply
 // together, and with vectors of their own rows; a process may have none. communicator is what MPI_Comm_c2f makes of it. Numbers
-// are double. Other values need another call of this; vcycle_update_values refuses.
+// are double. For other values all processes call vcycle_update_values.
 //
 // # Safety
 // The arrays of the matrix are there, MPI was started, and communicator is one.

@@ -291,10 +291,7 @@ impl Given {
         };
         // SAFETY: as above.
         let values = unsafe { slice(self.it.values.cast::<f64>(), entries, "values") }?;
-        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-            let message = format!("values[{place}] is not finite");
-            return Err(Failure::new(VCYCLE_ERROR_MATRIX, message));
-        }
+        check_finite(values)?;
         Ok((offsets, columns, collected(values.iter().copied())?))
     }
 
@@ -363,6 +360,33 @@ impl Given {
         }
         Ok(columns)
     }
+}
+
+/// The values of the entries of a matrix.
+pub(crate) fn placed<N: Number>(
+    given: &[N],
+    places: &Places,
+    entries: usize,
+) -> Result<Vec<N::Wide>, Failure> {
+    match places {
+        Places::Same(_) => collected(given.iter().map(|value| value.wide())),
+        Places::At(places) => {
+            let mut values = collected((0..entries).map(|_| N::Wide::default()))?;
+            for (&place, value) in places.iter().zip(given) {
+                values[place] += value.wide();
+            }
+            Ok(values)
+        }
+    }
+}
+
+/// Fails for the first value that is not a number.
+pub(crate) fn check_finite(values: &[f64]) -> Result<(), Failure> {
+    let Some(place) = values.iter().position(|value| !value.is_finite()) else {
+        return Ok(());
+    };
+    let message = format!("values[{place}] is not finite");
+    Err(Failure::new(VCYCLE_ERROR_MATRIX, message))
 }
 
 fn is_canonical(offsets: &[usize], columns: &[u32]) -> bool {

@@ -7,11 +7,11 @@ use vcycle::config::{Prepared, System};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::matrix::Csr;
 
-use crate::codes::VCYCLE_ERROR_UNSUPPORTED;
+use crate::distributed;
 use crate::failure::Failure;
-use crate::guard::{check_pointer, collected, guarded, reference, slice};
+use crate::guard::{check_pointer, guarded, reference, slice};
 use crate::handle::{Matrix, State, solver, vcycle_solver};
-use crate::matrix::{Given, Places, vcycle_csr};
+use crate::matrix::{Given, Places, placed, vcycle_csr};
 use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
 use crate::scratch;
 
@@ -63,7 +63,8 @@ unsafe fn set_up<N: Number>(state: &State, given: &Given) -> Result<Matrix, Fail
 }
 
 /// Takes other values for the entries of the matrix, in the order in which vcycle_setup got them: the levels of
-/// multigrid are kept and their values renewed. If it fails the solver keeps the old values.
+/// multigrid are kept and their values renewed. If it fails the solver keeps the old values. Processes that share a matrix
+/// call it together, each with the values of its rows.
 ///
 /// # Safety
 /// There are as many numbers at values as the matrix has entries; if they were borrowed, so are these.
@@ -78,9 +79,9 @@ pub unsafe extern "C" fn vcycle_update_values(
             let Some(matrix) = state.matrix.as_mut() else {
                 return Ok(());
             };
-            if let AnyPrepared::Shared(_) = matrix.prepared {
-                let message = "over several processes: call vcycle_setup_distributed again";
-                return Err(Failure::new(VCYCLE_ERROR_UNSUPPORTED, message));
+            if let AnyPrepared::Shared(prepared) = &mut matrix.prepared {
+                // SAFETY: the numbers are there, a condition of this function.
+                return unsafe { distributed::update(prepared, &matrix.places, values) };
             }
             // SAFETY: the numbers are there, a condition of this function.
             unsafe { for_numbers!(matrix.numbers, update(matrix, values)) }
@@ -126,22 +127,4 @@ unsafe fn on_device<N: Number>(
     // SAFETY: the numbers are there, a condition of this function.
     let values = unsafe { Buffer::borrowed(executor, values as u64, entries, Box::new(())) }?;
     Ok(Csr::of_buffers(before.pattern(), values))
-}
-
-/// The values of the entries of a matrix.
-fn placed<N: Number>(
-    given: &[N],
-    places: &Places,
-    entries: usize,
-) -> Result<Vec<N::Wide>, Failure> {
-    match places {
-        Places::Same(_) => collected(given.iter().map(|value| value.wide())),
-        Places::At(places) => {
-            let mut values = collected((0..entries).map(|_| N::Wide::default()))?;
-            for (&place, value) in places.iter().zip(given) {
-                values[place] += value.wide();
-            }
-            Ok(values)
-        }
-    }
 }

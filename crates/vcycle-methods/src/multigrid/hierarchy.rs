@@ -15,7 +15,7 @@ use super::near_nullspace::NearNullspace;
 use super::precision::of_transfer;
 use super::report::{LevelFacts, LevelPart, Report};
 use super::scaling::{Factors, Normalised, scale_levels};
-use super::shared::{SharedLevel, SharedLevels, is_shared, set_up};
+use super::shared::{Made, SharedLevel, SharedLevels, is_shared, set_up};
 use super::steps::{analysed, coarsen};
 use super::stored::Overflows;
 use super::working::{Matrices, Plan, Working};
@@ -78,6 +78,11 @@ impl<T: Scalar> Hierarchy<T> {
         clock: Clock<'_>,
     ) -> Result<Self> {
         let made = set_up(amg, a, near_nullspace, &clock)?;
+        Self::of_made(made, a, clock)
+    }
+
+    /// Makes smoothers and the coarsest solver for levels that ranks share.
+    pub(super) fn of_made(made: Made, a: &Arc<dyn LinOp<T>>, clock: Clock<'_>) -> Result<Self> {
         let (levels, stalled) = (made.levels, made.stalled);
         Self::of_all_levels(made.amg, a, Some(made.shared), levels, stalled, clock)
     }
@@ -299,8 +304,8 @@ fn report(
             smoother: amg.smoothing(number, level.rows()).to_string(),
             scaled: false,
             bytes: stored(&level.a, precision.matrix)
-                + stored(&level.prolongation, unit)
-                + stored(&level.restriction, unit),
+                + stored(&level.way.prolongation, unit)
+                + stored(&level.way.restriction, unit),
             setup: Vec::new(),
             part: Some(LevelPart {
                 rows: level.a.size().rows,

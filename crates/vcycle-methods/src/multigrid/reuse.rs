@@ -12,6 +12,7 @@ use super::interpolate::spectral_radius;
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
+use super::shared::{self, SharedSetup, is_shared};
 use super::steps::{Record, analysed, coarsen, product, without_empty_rows};
 use super::systems::Unknowns;
 use super::working::{Matrices, Transfer};
@@ -31,7 +32,8 @@ use crate::scalar::Scalar;
 /// **Choose it** for time steps and Newton iterations in which the matrix changes little by little:
 /// the transfer operators of one matrix then suit the next. Where iterations grow,
 /// [keep fewer levels](Self::keeping) or set up anew. It holds the transfer operators in double
-/// precision, beside what the hierarchies hold themselves.
+/// precision, beside what the hierarchies hold themselves. Of a matrix that ranks share all call everything together, and
+/// the levels that are gathered, which are small, are always coarsened anew.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -56,6 +58,8 @@ pub struct Setup {
     anew: bool,
     /// Why there are no levels below the steps, if that is not for being small.
     stalled: Option<String>,
+    /// What is kept instead of steps where ranks share the matrix.
+    shared: Option<SharedSetup>,
 }
 
 /// The matrices of one level, see [`Setup::matrices`].
@@ -122,6 +126,9 @@ fn set_up<T: Scalar>(
     let _stage = ws.stage("amg set-up", 0);
     amg.check(near_nullspace)?;
     let clock = Clock::new(ws, a.executor());
+    if is_shared(a.as_ref()) {
+        return set_up_shared(amg, a, near_nullspace, clock);
+    }
     let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
     let mut records = Vec::new();
     let stalled = coarsen(&amg, 0, &mut levels, unknowns, &clock, Some(&mut records))?;
@@ -131,9 +138,30 @@ fn set_up<T: Scalar>(
         steps: steps(&levels, records),
         anew: false,
         stalled: stalled.clone(),
+        shared: None,
     };
     let hierarchy = Hierarchy::of_levels(amg, a, levels, stalled, clock)?;
     Ok((setup, hierarchy))
+}
+
+/// The same of a matrix that ranks share.
+fn set_up_shared<T: Scalar>(
+    amg: &Amg,
+    a: &Arc<dyn LinOp<T>>,
+    near_nullspace: &NearNullspace,
+    clock: Clock<'_>,
+) -> Result<(Setup, Hierarchy<T>)> {
+    let made = shared::set_up(amg, a, near_nullspace, &clock)?;
+    let shared = SharedSetup::of(&made);
+    let setup = Setup {
+        amg: made.amg.clone(),
+        pattern: Arc::clone(shared.pattern()),
+        steps: Vec::new(),
+        anew: false,
+        stalled: None,
+        shared: Some(shared),
+    };
+    Ok((setup, Hierarchy::of_made(made, a, clock)?))
 }
 
 fn steps(levels: &[Matrices], records: Vec<Record>) -> Vec<Step> {
@@ -205,6 +233,10 @@ impl Setup {
             = |setup, a, ws| {
                 let _stage = ws.stage("amg update", 0);
                 let clock = Clock::new(ws, a.executor());
+                if let Some(shared) = &setup.shared {
+                    let made = shared.updated(&setup.amg, a, &clock)?;
+                    return Hierarchy::of_made(made, a, clock);
+                }
                 let (levels, stalled) = setup.updated(a, &clock)?;
                 Hierarchy::of_levels(setup.amg.clone(), a, levels, stalled, clock)
             }

@@ -272,8 +272,8 @@ impl Plan<'_> {
         {
             return Ok(LevelParts {
                 a: self.shared_operator(&shared.a, level)?,
-                restrict: W::shared(&shared.restriction, unit, level)?,
-                prolong: C::shared(&shared.prolongation, unit, level)?,
+                restrict: W::shared(&shared.way.restriction, unit, level)?,
+                prolong: C::shared(&shared.way.prolongation, unit, level)?,
                 radius: shared.radius,
                 rows: shared.rows(),
             });

@@ -222,7 +222,7 @@ impl<'s, T: Wide> Analysis<'s, T> {
 }
 
 /// Whether the preconditioner may be multigrid for nodes.
-fn takes_nodes(config: &Config) -> bool {
+pub(super) fn takes_nodes(config: &Config) -> bool {
     match &config.preconditioner {
         PreconditionerConfig::Auto(_) => true,
         PreconditionerConfig::Amg(amg) => amg.block_size == 1,

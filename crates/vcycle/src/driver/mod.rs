@@ -22,6 +22,7 @@ mod solve;
 mod storage;
 mod system;
 mod tries;
+mod wear;
 
 pub use analysis::Analysis;
 pub use auto::{Attempt, Findings, attempts};

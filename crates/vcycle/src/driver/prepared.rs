@@ -1,14 +1,14 @@
 //! A set-up that is kept.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::analysis::{Analysis, Pose};
 use super::chain::is_better;
 use super::ready::Ready;
-use super::sequence::{Kept, TIRED};
+use super::sequence::Kept;
 use super::storage::Wide;
+use super::wear::Wear;
 use super::{Solution, System};
 use crate::configuration::{Config, StopConfig};
 use crate::error::{Error, Result};
@@ -50,10 +50,7 @@ pub struct Prepared<T: Wide> {
     pose: Pose,
     ready: Ready<T>,
     kept: Kept,
-    /// Iterations of the first solve with levels that were made for its matrix; 0 before it.
-    fresh: AtomicUsize,
-    /// Iterations of the last solve.
-    last: AtomicUsize,
+    wear: Wear,
 }
 
 impl<T: Wide> Prepared<T> {
@@ -79,8 +76,7 @@ impl<T: Wide> Prepared<T> {
             pose,
             ready,
             kept,
-            fresh: AtomicUsize::new(0),
-            last: AtomicUsize::new(0),
+            wear: Wear::default(),
         })
     }
 
@@ -102,23 +98,16 @@ impl<T: Wide> Prepared<T> {
             matrix,
             ..self.given.clone()
         };
-        let kept = match self.is_tired() {
+        let kept = match self.wear.is_tired() {
             true => Kept::default(),
             false => std::mem::take(&mut self.kept),
         };
-        let renewed = Self::with_kept(self.asked.clone(), given, kept, ws)?;
+        let mut renewed = Self::with_kept(self.asked.clone(), given, kept, ws)?;
         if renewed.kept.reused() {
-            renewed
-                .fresh
-                .store(self.fresh.load(Ordering::Relaxed), Ordering::Relaxed);
+            renewed.wear = Wear::after(&self.wear);
         }
         *self = renewed;
         Ok(())
-    }
-
-    fn is_tired(&self) -> bool {
-        let (fresh, last) = (&self.fresh, &self.last);
-        last.load(Ordering::Relaxed) > TIRED * fresh.load(Ordering::Relaxed).max(1)
     }
 
     /// Solves for one or many right-hand sides, from a guess or from zero.
@@ -142,8 +131,7 @@ impl<T: Wide> Prepared<T> {
         let guess = guess.map(|guess| self.pose.guess(guess)).transpose()?;
         let guess = guess.as_deref();
         let mut solution = self.iterate(&b, guess, stop, ws)?;
-        self.last
-            .store(solution.outcome.iterations, Ordering::Relaxed);
+        self.wear.note(solution.outcome.iterations);
         let next = match self.may_be_stale(solution.outcome.status) {
             true => Some(self.ready.place),
             false => self.ready.chain.next(self.ready.place, &solution.outcome),
@@ -151,7 +139,7 @@ impl<T: Wide> Prepared<T> {
         if let Some(next) = next {
             solution = self.go_on(next, solution, &b, guess, stop, ws)?;
         }
-        self.note_first(solution.outcome.iterations);
+        self.wear.note_first(solution.outcome.iterations);
         solution.x = self.pose.solution(solution.x)?;
         Ok(solution)
     }
@@ -163,13 +151,6 @@ impl<T: Wide> Prepared<T> {
             Status::Converged | Status::AccuracyLimit | Status::TimeLimit | Status::Interrupted
         );
         self.kept.reused() && !has_ended_well
-    }
-
-    fn note_first(&self, iterations: usize) {
-        let relaxed = Ordering::Relaxed;
-        let _ = self
-            .fresh
-            .compare_exchange(0, iterations.max(1), relaxed, relaxed);
     }
 
     fn iterate(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::storage::Wide;
+use super::wear::TIRED;
 use super::{Solution, System};
 use crate::configuration::Config;
 use crate::error::{Error, Result};
@@ -13,9 +14,6 @@ use crate::scalar::{Mixes, Scalar};
 use crate::stop::Status;
 use crate::structured::{Generated, GridSetup, StructMg};
 use crate::vector::Vector;
-
-/// A set-up is given up when it needs this many times the iterations of its own matrix.
-pub(super) const TIRED: usize = 2;
 
 /// Solves for matrices of the same pattern in turn, as time steps and Newton iterations have them:
 /// the multigrid set-up of the first is [reused](Setup::update_values) for the others.

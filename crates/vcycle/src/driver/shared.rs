@@ -1,12 +1,16 @@
 //! Systems whose rows several ranks share.
 
+mod analysis;
 mod prepared;
+mod system;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use self::analysis::Analysis;
 use super::Solution;
 use super::auto::Attempt;
+use super::sequence::Kept;
 use crate::communicator::Traffic;
 use crate::configuration::{
     Config, ConfigError, Nullspace, PreconditionerConfig, RunConfig, SolverConfig,
@@ -14,81 +18,13 @@ use crate::configuration::{
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
-use crate::matrix::Distributed;
 use crate::multigrid::{NearNullspace, Report};
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status};
 use crate::vector::Vector;
 
 pub use prepared::SharedPrepared;
-
-/// The rows that a rank has of a matrix, and what is known of them beside their entries.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{communicator::threads, config::{Config, SharedSystem, solve_shared}};
-/// use vcycle::{executor::{Executor, Workspace}, matrix::{Distributed, Duplicates}, vector::Vector};
-/// let iterations = threads::run(3, |team| {
-///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-///     // A line of 300 points; every rank has 100 of them.
-///     let own = 100 * team.rank() as u64..100 * (team.rank() as u64 + 1);
-///     let (mut offsets, mut columns, mut values) = (vec![0], vec![], vec![]);
-///     for row in own {
-///         for column in row.saturating_sub(1)..=(row + 1).min(299) {
-///             columns.push(column);
-///             values.push(if column == row { 2.0 } else { -1.0 });
-///         }
-///         offsets.push(columns.len());
-///     }
-///     let a = Distributed::from_rows(&rank, offsets, columns, values, Duplicates::Refuse)?;
-///     let b = Vector::filled(&rank, 100, 1, 1.0)?;
-///     let system = SharedSystem::new(Arc::new(a));
-///     let solution = solve_shared(&Config::default(), &system, &b, &Workspace::new())?;
-///     assert!(solution.outcome.converged());
-///     Ok(solution.outcome.iterations)
-/// })?;
-/// assert_eq!(iterations, vec![iterations[0]; 3]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct SharedSystem {
-    /// The matrix.
-    pub matrix: Arc<Distributed<f64>>,
-    /// Own rows of what it nearly annihilates, and the unknowns of a node.
-    pub near_nullspace: Option<NearNullspace>,
-    /// Own rows of where iterations start, if not from zero.
-    pub guess: Option<Vector<f64>>,
-}
-
-impl SharedSystem {
-    /// A matrix of which nothing more is known.
-    pub fn new(matrix: Arc<Distributed<f64>>) -> Self {
-        Self {
-            matrix,
-            near_nullspace: None,
-            guess: None,
-        }
-    }
-
-    /// With own rows of an initial guess.
-    #[must_use]
-    pub fn with_guess(self, guess: Vector<f64>) -> Self {
-        Self {
-            guess: Some(guess),
-            ..self
-        }
-    }
-
-    /// With own rows of the vectors it nearly annihilates.
-    #[must_use]
-    pub fn with_near_nullspace(self, near_nullspace: NearNullspace) -> Self {
-        Self {
-            near_nullspace: Some(near_nullspace),
-            ..self
-        }
-    }
-}
+pub use system::SharedSystem;
 
 /// [`solve_system`](super::solve_system) over ranks; all of them call it together, with the same configuration and own
 /// rows of the right-hand side. Every rank gets its rows of the solution, and the same outcome.
@@ -105,16 +41,19 @@ pub fn solve_shared(
     let team = system.matrix.team();
     team.agree(check(config, system, b))?;
     let begin = Instant::now();
+    let analysis = Analysis::new(config, system)?;
+    let (system, b) = (&analysis.system, &*analysis.right_hand_side(b)?);
     let attempts = attempts(config, system)?;
     let mut solve = Solve {
         config,
         system,
         ws,
-        messages: Vec::new(),
+        messages: analysis.messages.clone(),
         begin,
         setup: begin.elapsed(),
         first: team.traffic(),
         iterations: Traffic::default(),
+        kept: None,
     };
     let last = attempts.len() - 1;
     let mut best: Option<Tried> = None;
@@ -226,6 +165,8 @@ struct Solve<'d> {
     /// What was sent before, and in iterations.
     first: Traffic,
     iterations: Traffic,
+    /// Levels that later matrices are to share.
+    kept: Option<Kept>,
 }
 
 /// What is set up.
@@ -315,7 +256,11 @@ impl Solve<'_> {
         if let PreconditionerConfig::Amg(amg) = &attempt.preconditioner {
             let components = NearNullspace::components(amg.block_size)?;
             let near = self.system.near_nullspace.as_ref().unwrap_or(&components);
-            let hierarchy = amg.hierarchy_with(&a, near, self.ws)?;
+            let (hierarchy, told) = match &mut self.kept {
+                None => (amg.hierarchy_with(&a, near, self.ws)?, None),
+                Some(kept) => kept.hierarchy(amg, &a, near, self.ws)?,
+            };
+            self.messages.extend(told);
             let report = hierarchy.report().clone();
             self.messages.extend(report.stalled.clone());
             self.messages.extend(report.notes.clone());

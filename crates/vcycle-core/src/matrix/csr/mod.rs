@@ -41,6 +41,7 @@ pub use equilibrate::{Equilibrated, Scaling};
 pub use facts::Facts;
 pub use galerkin::{Galerkin, galerkin};
 pub use matching::Matching;
+pub(super) use nodes::{Evidence, LARGEST, Labels};
 pub use nodes::{Nodes, Numbering};
 pub use norms::are_jumps;
 pub use permute::Permutation;

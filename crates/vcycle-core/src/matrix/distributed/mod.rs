@@ -10,6 +10,7 @@ mod galerkin;
 mod gathered;
 mod halo;
 mod local_numbers;
+mod nodes;
 mod overlap;
 mod partition;
 mod product;
@@ -190,6 +191,27 @@ impl<T: Scalar> Distributed<T> {
             &self.columns,
             local,
         ))
+    }
+
+    /// The same with other values for the entries of own rows, in the order of [`local`](Self::local).
+    ///
+    /// # Errors
+    /// For another number of values.
+    pub fn with_values(&self, values: Vec<T>) -> Result<Self> {
+        let local = Csr::with_pattern(self.local.pattern(), values)?;
+        let (executor, local) = (&self.executor, Arc::new(local));
+        Ok(Self {
+            shape: Arc::clone(&self.shape),
+            ..Self::of_local(executor, &self.rows, &self.columns, local)
+        })
+    }
+
+    /// The place of the entry of an own row, counted from the first, in a column of the whole matrix.
+    pub fn place(&self, row: usize, column: u64) -> Option<usize> {
+        let column = self.columns.local(column)?;
+        let range = self.local.pattern().range(row);
+        let found = self.local.columns()[range.clone()].binary_search(&column);
+        found.ok().map(|place| range.start + place)
     }
 
     /// A matrix of local rows with the columns of a halo.

@@ -278,3 +278,68 @@ fn bad_rows_of_one_rank_are_refused_on_all() {
     );
     assert!(alone.is_err());
 }
+
+/// Displacements of a plane on a grid of 12 x 12: `(2 + s) (v_x, w_x) + ...` with a coupling of both components that
+/// annihilates constants.
+fn elastic(width: usize) -> Csr<f64> {
+    let n = 12;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..n * n * width {
+        let (node, own) = (row / width, row % width);
+        let (x, y) = ((node % n) as i64, (node / n) as i64);
+        for (dx, dy) in [
+            (-1, -1),
+            (0, -1),
+            (1, -1),
+            (-1, 0),
+            (0, 0),
+            (1, 0),
+            (-1, 1),
+            (0, 1),
+            (1, 1),
+        ] {
+            let (to_x, to_y) = (x + dx, y + dy);
+            if !(0..n as i64).contains(&to_x) || !(0..n as i64).contains(&to_y) {
+                continue;
+            }
+            for component in 0..width {
+                let value = match (component == own, dx * dy) {
+                    (true, _) if (dx, dy) == (0, 0) => 8.0,
+                    (true, _) => -1.0,
+                    (false, corner) => 0.3 * corner as f64,
+                };
+                if value != 0.0 {
+                    columns.push(((to_y * n as i64 + to_x) as usize * width + component) as u32);
+                    values.push(value);
+                }
+            }
+        }
+        offsets.push(columns.len());
+    }
+    let size = Size::square(n * n * width);
+    let alone = Executor::cpu_with_threads(1).unwrap();
+    Csr::from_arrays(&alone, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+}
+
+#[test]
+fn unknowns_of_a_node_are_found_where_ranks_have_whole_nodes() {
+    for (width, block, expected) in [(2, 2, Some(2)), (3, 3, Some(3)), (1, 1, None), (2, 1, None)] {
+        let whole = elastic(width);
+        for ranks in [1, 2, 5] {
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let rows = whole.size().rows as u64;
+                let even = Partition::even(rows, block, ranks);
+                let is_whole = (0..ranks).all(|rank| even.range(rank).end.is_multiple_of(2));
+                let a = Distributed::part_of(&rank, &whole, even)?;
+                let expected = match width == 2 && is_whole {
+                    true => Some(2),
+                    false => expected,
+                };
+                assert_eq!(a.unknowns_of_a_node()?, expected, "{width} on {ranks}");
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+}

@@ -66,14 +66,18 @@ impl GroupInterpolation for SharedGroups<'_> {
         filter: Option<&Arc<Pattern>>,
         block: Size,
     ) -> Result<(Csr<f64>, f64)> {
-        let team = self.a.team();
-        let whole: &dyn LinOp<f64> = self.a;
-        let inverse = team.agree(Jacobi::default().inverse(whole))?;
-        let bound = row_sum_bound_of(whole, "smoothed prolongation")?;
-        let radius = spectral_radius(whole, inverse.values(), bound, &Workspace::new())?;
-        let largest = |bound| team.largest(bound);
+        let radius = radius(self.a)?;
+        let largest = |bound| self.a.team().largest(bound);
         let damping = (omega, radius);
         let p = interpolate::smoothed_near(a, tentative, damping, filter, block, largest)?;
         Ok((p, radius))
     }
+}
+
+/// The spectral radius of `D^-1 A`. All ranks call it together.
+pub(super) fn radius(a: &Distributed<f64>) -> Result<f64> {
+    let whole: &dyn LinOp<f64> = a;
+    let inverse = a.team().agree(Jacobi::default().inverse(whole))?;
+    let bound = row_sum_bound_of(whole, "smoothed prolongation")?;
+    spectral_radius(whole, inverse.values(), bound, &Workspace::new())
 }

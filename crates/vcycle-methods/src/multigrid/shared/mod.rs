@@ -11,6 +11,7 @@
 mod analysis;
 mod choice;
 mod groups;
+mod reuse;
 mod setup;
 mod step;
 #[cfg(test)]
@@ -19,21 +20,31 @@ mod tests;
 use std::sync::Arc;
 
 pub(super) use analysis::is_shared;
-pub(super) use setup::set_up;
+pub(super) use reuse::SharedSetup;
+pub(super) use setup::{Made, set_up};
 
 use crate::executor::Executor;
+use crate::linop::Size;
 use crate::matrix::{Distributed, Partition};
 
 /// One level that ranks share, and the ways to the next.
 #[derive(Debug)]
 pub(super) struct SharedLevel {
     pub a: Arc<Distributed<f64>>,
-    pub restriction: Arc<Distributed<f64>>,
-    pub prolongation: Arc<Distributed<f64>>,
+    pub way: SharedWay,
     /// The spectral radius of `D^-1 A`, if it is known.
     pub radius: Option<f64>,
     /// Entries of the matrix and of the prolongation, of all ranks.
     pub nonzeros: [u64; 2],
+}
+
+/// The transfer operators between two levels.
+#[derive(Clone, Debug)]
+pub(super) struct SharedWay {
+    pub restriction: Arc<Distributed<f64>>,
+    pub prolongation: Arc<Distributed<f64>>,
+    /// The blocks of the prolongation.
+    block: Size,
 }
 
 impl SharedLevel {

@@ -20,10 +20,14 @@ use crate::scalar::Scalar;
 pub(in crate::multigrid) struct Made {
     /// The parameters, every `auto` decided.
     pub amg: Amg,
+    pub finest: Arc<Distributed<f64>>,
     pub shared: SharedLevels,
     /// Those of rank 0; none on the others.
     pub levels: Vec<Matrices>,
-    /// Why there are no more levels, if that is not for being small.
+    /// Of the level that is gathered.
+    pub unknowns: Unknowns,
+    /// Why ranks share no more levels, and why there are no more at all, if that is not for being small.
+    pub stalled_above: Option<String>,
     pub stalled: Option<String>,
 }
 
@@ -35,6 +39,7 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
     clock: &Clock<'_>,
 ) -> Result<Made> {
     let (amg, mut a, mut unknowns) = analysed(amg, given, near_nullspace, clock)?;
+    let finest = Arc::clone(&a);
     let mut levels: Vec<SharedLevel> = Vec::new();
     let mut stalled = None;
     while levels.len() + 1 < amg.max_levels && a.rows().total() > amg.gathered_rows() {
@@ -49,18 +54,18 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
             }
         }
     }
-    gathered(amg, levels, &a, unknowns, stalled, clock)
+    gathered((amg, finest, levels), &a, unknowns, stalled, clock)
 }
 
 /// Gathers a level on rank 0, which sets up all below it.
-fn gathered(
-    amg: Amg,
-    levels: Vec<SharedLevel>,
+pub(super) fn gathered(
+    (amg, finest, levels): (Amg, Arc<Distributed<f64>>, Vec<SharedLevel>),
     a: &Distributed<f64>,
     unknowns: Unknowns,
-    mut stalled: Option<String>,
+    stalled_above: Option<String>,
     clock: &Clock<'_>,
 ) -> Result<Made> {
+    let mut stalled = stalled_above.clone();
     let above = levels.len();
     let whole = {
         let _stage = clock.stage(above, "gathering");
@@ -86,7 +91,10 @@ fn gathered(
             leads: a.team().rank() == 0,
         },
         amg,
+        finest,
         levels: own,
+        unknowns,
+        stalled_above,
         stalled,
     })
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::SharedLevel;
 use super::choice::Choice;
 use super::groups::SharedGroups;
+use super::{SharedLevel, SharedWay};
 use crate::error::{Error, Result};
 use crate::linop::Size;
 use crate::matrix::{Bsr, Csr, Distributed, galerkin, galerkin_shared};
@@ -92,17 +92,35 @@ pub(super) fn step(
         (r, 1.0) => r,
         (r, factor) => r.scale(factor)?,
     };
-    let product = |r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>| product(r, a, p, block);
-    let coarse = galerkin_shared(&restriction, a, &prolongation, block, product)?;
-    let nonzeros = [a.total_nonzeros()?, prolongation.total_nonzeros()?];
-    let level = SharedLevel {
-        a: Arc::clone(a),
+    let way = SharedWay {
         restriction: Arc::new(restriction),
         prolongation,
-        radius,
-        nonzeros,
+        block,
     };
-    Ok(Ok((level, coarse.without_empty_rows()?)))
+    Ok(Ok((way.level(a, radius)?, way.coarse(a)?)))
+}
+
+impl SharedWay {
+    /// A level that it leads from.
+    pub(super) fn level(
+        &self,
+        a: &Arc<Distributed<f64>>,
+        radius: Option<f64>,
+    ) -> Result<SharedLevel> {
+        Ok(SharedLevel {
+            a: Arc::clone(a),
+            way: self.clone(),
+            radius,
+            nonzeros: [a.total_nonzeros()?, self.prolongation.total_nonzeros()?],
+        })
+    }
+
+    /// The matrix of the next level.
+    pub(super) fn coarse(&self, a: &Distributed<f64>) -> Result<Distributed<f64>> {
+        let (r, p) = (&self.restriction, &self.prolongation);
+        let product = |r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>| product(r, a, p, self.block);
+        galerkin_shared(r, a, p, self.block, product)?.without_empty_rows()
+    }
 }
 
 /// `R A P` of rows nearby, by blocks where the whole product would be.

@@ -60,9 +60,9 @@ fn compare(made: &Made, whole: &[LevelMatrices], told: &str) -> Result<()> {
         let ways = (&whole[number].prolongation, &whole[number].restriction);
         assert_equal(level.a.gathered()?, &whole[number].a, &what("matrix"));
         let p = ways.0.as_ref().unwrap();
-        assert_equal(level.prolongation.gathered()?, p, &what("prolongation"));
+        assert_equal(level.way.prolongation.gathered()?, p, &what("prolongation"));
         let r = ways.1.as_ref().unwrap();
-        assert_equal(level.restriction.gathered()?, r, &what("restriction"));
+        assert_equal(level.way.restriction.gathered()?, r, &what("restriction"));
     }
     if made.shared.leads {
         assert_eq!(shared.len() + made.levels.len(), whole.len(), "{told}");
@@ -137,4 +137,47 @@ fn nodes_and_their_rigid_bodies_stay_together() {
     let text = r#"{"coarsening": "mis2"}"#;
     check("elasticity:8x4x4", text, &[1, 2, 3, 7]);
     check("elasticity:8x4x4", r#"{"coarsening": "pmis"}"#, &[3]);
+}
+
+#[test]
+fn other_values_are_taken_over_ranks_as_without() {
+    for (problem, options) in [
+        ("poisson5:24", r#"{"coarsening": "pmis"}"#),
+        ("elasticity:6x3x3", r#"{"coarsening": "mis2"}"#),
+    ] {
+        let problem = gallery::build(problem, &Executor::cpu()).unwrap();
+        let mut other = gallery::build("poisson5:2", &Executor::cpu()).unwrap();
+        (other.near_nullspace, other.rhs) = (problem.near_nullspace.clone(), problem.rhs.clone());
+        other.matrix = problem.matrix.scale(3.0).unwrap();
+        threads::run(3, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let (ws, amg) = (Workspace::new(), amg(options));
+            let (a, near, b) = part(&rank, &problem)?;
+            let (setup, first) = amg.setup_with(&a, &near, &ws)?;
+            let (scaled, ..) = part(&rank, &other)?;
+            let renewed = setup.update_values(&scaled, &ws)?;
+            assert!(renewed.report().levels.len() > 1);
+            let rows = |report: &crate::multigrid::Report| -> Vec<usize> {
+                report.levels.iter().map(|level| level.rows).collect()
+            };
+            assert_eq!(rows(renewed.report()), rows(first.report()));
+            // A cycle of 3 A is a third of one of A.
+            let (mut x, mut y) = (Vector::zeros_like(&b)?, Vector::zeros_like(&b)?);
+            first.apply(&b, &mut x, &ws)?;
+            renewed.apply(&b, &mut y, &ws)?;
+            let pairs = x.to_vec().into_iter().zip(y.to_vec());
+            let largest = x.norms()?[0];
+            assert!(
+                pairs
+                    .into_iter()
+                    .all(|(x, y)| (x - 3.0 * y).abs() <= 1e-5 * largest)
+            );
+            // Another pattern is refused on all ranks.
+            let smaller = gallery::build("poisson5:23", &Executor::cpu())?;
+            let (smaller, ..) = part(&rank, &smaller)?;
+            assert!(setup.update_values(&smaller, &ws).is_err());
+            Ok(())
+        })
+        .unwrap();
+    }
 }

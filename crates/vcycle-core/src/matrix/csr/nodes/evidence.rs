@@ -3,6 +3,8 @@
 use super::super::Csr;
 use super::super::norms::modulus;
 use super::LARGEST;
+use crate::communicator::Communicator;
+use crate::error::Result;
 use crate::scalar::{Field, Scalar};
 
 /// Nodes that are looked at first, and in all.
@@ -26,16 +28,30 @@ const LEAST_FILL: f64 = 0.5;
 const HOPELESS: f64 = 0.5 * LEAST_VANISHING;
 
 /// To which node and component a row belongs.
-pub(super) trait Labels {
+pub(in crate::matrix) trait Labels {
     fn block_size(&self) -> usize;
     fn nodes(&self) -> usize;
     fn row(&self, node: usize, component: usize) -> Option<usize>;
     fn place(&self, row: usize) -> (usize, usize);
+
+    /// Which row of the matrix it is, if it is at hand: a rank has some of the rows, with the columns of all.
+    fn at_hand(&self, row: usize) -> Option<usize> {
+        Some(row)
+    }
+}
+
+/// The entries of a row that is at hand.
+fn row_at_hand<'a, T: Scalar>(
+    a: &'a Csr<T>,
+    labels: &impl Labels,
+    row: usize,
+) -> (&'a [u32], &'a [T]) {
+    labels.at_hand(row).map_or((&[], &[]), |place| a.row(place))
 }
 
 /// What was counted.
 #[derive(Debug, Default)]
-pub(super) struct Evidence {
+pub(in crate::matrix) struct Evidence {
     rows: usize,
     coupled_rows: usize,
     /// Sums over the entries of another component, and those of them that vanish.
@@ -44,7 +60,8 @@ pub(super) struct Evidence {
     entries: usize,
     /// Entries that the blocks of nodes have room for.
     room: usize,
-    asymmetric: bool,
+    /// Whether something was seen that no grouping explains.
+    refuted: bool,
 }
 
 impl Evidence {
@@ -63,18 +80,47 @@ impl Evidence {
             };
             found.see_node(a, labels, node, &mut neighbours);
             let hopeless = (found.vanishing as f64) < HOPELESS * found.sums as f64;
-            if found.asymmetric || nodes > sample && number == FIRST_LOOK && hopeless {
-                return Self::default();
+            if found.refuted || nodes > sample && number == FIRST_LOOK && hopeless {
+                return Self {
+                    refuted: true,
+                    ..Self::default()
+                };
             }
         }
         found
+    }
+
+    /// What all ranks have counted, each for nodes of its own. All ranks call it together.
+    pub fn of_all(&self, team: &dyn Communicator) -> Result<Self> {
+        let counts = [
+            self.rows,
+            self.coupled_rows,
+            self.sums,
+            self.vanishing,
+            self.entries,
+            self.room,
+            usize::from(self.refuted),
+        ];
+        let mut sums = counts.map(|count| count as f64);
+        team.sum(&mut sums)?;
+        let [rows, coupled_rows, sums, vanishing, entries, room, refuted] =
+            sums.map(|sum| sum as usize);
+        Ok(Self {
+            rows,
+            coupled_rows,
+            sums,
+            vanishing,
+            entries,
+            room,
+            refuted: refuted > 0,
+        })
     }
 
     /// The share of sums that vanish, if that and everything else is enough.
     pub fn verdict(&self) -> Option<f64> {
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
         let vanishing = share(self.vanishing, self.sums);
-        let is_enough = !self.asymmetric
+        let is_enough = !self.refuted
             && vanishing >= LEAST_VANISHING
             && share(self.coupled_rows, self.rows) >= LEAST_COUPLED
             && share(self.entries, self.room) >= LEAST_FILL;
@@ -92,7 +138,7 @@ impl Evidence {
         let (mut rows, mut entries) = (0, 0);
         neighbours.clear();
         for row in (0..size).filter_map(|component| labels.row(node, component)) {
-            let (columns, values) = a.row(row);
+            let (columns, values) = row_at_hand(a, labels, row);
             let stored = columns
                 .iter()
                 .zip(values)
@@ -115,7 +161,7 @@ impl Evidence {
     fn see_row<T: Scalar>(&mut self, a: &Csr<T>, labels: &impl Labels, row: usize) {
         let own = labels.place(row).1;
         let (mut sums, mut moduli) = ([0.0; LARGEST], [0.0; LARGEST]);
-        let (columns, values) = a.row(row);
+        let (columns, values) = row_at_hand(a, labels, row);
         let mut diagonal = 0.0;
         for (&column, &value) in columns.iter().zip(values) {
             let (size, component) = (modulus(value), labels.place(column as usize).1);
@@ -136,17 +182,20 @@ impl Evidence {
             }
         }
         self.coupled_rows += usize::from(coupling > COUPLED * diagonal);
-        self.asymmetric |= !is_symmetric(a, row, diagonal);
+        self.refuted |= !is_symmetric(a, labels, row, diagonal);
     }
 }
 
-/// Whether the entry farthest from the diagonal has its like opposite to it.
-fn is_symmetric<T: Scalar>(a: &Csr<T>, row: usize, diagonal: f64) -> bool {
-    let (columns, values) = a.row(row);
+/// Whether the entry farthest from the diagonal has its like opposite to it, as far as that is at hand.
+fn is_symmetric<T: Scalar>(a: &Csr<T>, labels: &impl Labels, row: usize, diagonal: f64) -> bool {
+    let (columns, values) = row_at_hand(a, labels, row);
     let Some((&column, &value)) = columns.iter().zip(values).next_back() else {
         return true;
     };
-    let opposite = a.entry(column as usize, row).unwrap_or_default();
+    let Some(there) = labels.at_hand(column as usize) else {
+        return true;
+    };
+    let opposite = a.entry(there, row).unwrap_or_default();
     let difference = (value.to_c64() - opposite.to_c64()).modulus();
     difference <= ASYMMETRIC * modulus(value).max(diagonal)
 }

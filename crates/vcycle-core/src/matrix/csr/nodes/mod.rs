@@ -6,7 +6,7 @@ mod twins;
 
 use std::fmt;
 
-use self::evidence::{Evidence, Labels};
+pub(in crate::matrix) use self::evidence::{Evidence, Labels};
 use super::Csr;
 use crate::scalar::Scalar;
 
@@ -16,7 +16,7 @@ const NO_ROW: u32 = u32::MAX;
 const CLEAR: f64 = 0.9;
 const CLOSE: f64 = 0.02;
 /// Nodes with more unknowns are not looked for.
-const LARGEST: usize = 8;
+pub(in crate::matrix) const LARGEST: usize = 8;
 
 /// How the unknowns of nodes are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,40 @@
+//! When levels of an earlier matrix have to be made anew.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// A set-up is given up when it needs this many times the iterations of its own matrix.
+pub(super) const TIRED: usize = 2;
+
+/// Iterations by which it is seen whether levels still suit the matrix.
+#[derive(Debug, Default)]
+pub(super) struct Wear {
+    /// Those of the first solve with levels that were made for its matrix; 0 before it.
+    fresh: AtomicUsize,
+    last: AtomicUsize,
+}
+
+impl Wear {
+    /// Of levels that were made for the matrix of another.
+    pub fn after(other: &Self) -> Self {
+        Self {
+            fresh: AtomicUsize::new(other.fresh.load(Relaxed)),
+            last: AtomicUsize::new(0),
+        }
+    }
+
+    /// What a solve took.
+    pub fn note(&self, iterations: usize) {
+        self.last.store(iterations, Relaxed);
+    }
+
+    /// What the first one took.
+    pub fn note_first(&self, iterations: usize) {
+        let first = iterations.max(1);
+        let _ = self.fresh.compare_exchange(0, first, Relaxed, Relaxed);
+    }
+
+    /// Whether the last solve took much more than the first.
+    pub fn is_tired(&self) -> bool {
+        self.last.load(Relaxed) > TIRED * self.fresh.load(Relaxed).max(1)
+    }
+}
