@@ -6,6 +6,7 @@ use std::sync::Arc;
 use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
+use vcycle::linop::{LinOp, Size};
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
@@ -72,6 +73,15 @@ fn solve(problem: &str, configs: &[&str], sides: usize, executor: &Executor) {
     }
 }
 
+/// Multiplies in blocks, which devices do by themselves with large matrices.
+fn in_blocks(executor: &Executor) {
+    let a = gallery::build("elasticity:2x2x2", executor).unwrap().matrix;
+    let x = Vector::<f64>::filled(executor, a.size().rows, 1, 1.0).unwrap();
+    let mut y = Vector::<f64>::zeros_like(&x).unwrap();
+    let a = a.on_device_in(Some(Size::square(3))).unwrap();
+    a.apply(&x, &mut y, &Workspace::new()).unwrap();
+}
+
 /// The programs that the configurations give a device.
 fn programs(device: &str) -> Vec<Source> {
     let executor = Executor::gpu(device).unwrap();
@@ -86,6 +96,7 @@ fn programs(device: &str) -> Vec<Source> {
     );
     let unplaced = gallery::build("poisson5:20", &executor).unwrap().matrix;
     spectral_radius(&unplaced).unwrap();
+    in_blocks(&executor);
     let pairs = Aggregates {
         aggregate: vec![0, 0, 1, 1].into(),
         count: 2,

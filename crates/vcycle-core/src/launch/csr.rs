@@ -4,7 +4,7 @@ use vcycle_gpu::Argument;
 
 use super::bsr;
 use super::rows::{Finish, Operand, columns_for, groups_for, multiply, power, product_file};
-use super::setup::{CHUNK, LANES, Queue, Slices};
+use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
@@ -22,9 +22,9 @@ const THREADS_OF_UNIT: usize = 2048;
 /// Lanes with more steps than this have the registers of two.
 const SHORT: usize = 8;
 
-/// What a device needs to know of a pattern to multiply with matrices that have it.
+/// What a device needs to know of a pattern to multiply with matrices that have it, row by row.
 #[derive(Clone, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct SlicedRows {
     slices: Slices,
     /// Columns of the matrix.
     inputs: usize,
@@ -33,13 +33,13 @@ pub(crate) struct Layout {
     counters: Buffer<u32>,
 }
 
-impl Layout {
+impl SlicedRows {
     /// The layout for a pattern of the device, made there.
     ///
     /// # Errors
     /// When the device has no memory for it or cannot number the rows.
-    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
-        let slices = Slices::new(queue, pattern)?;
+    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern, survey: &Survey) -> Result<Self> {
+        let slices = Slices::new(queue, pattern, survey)?;
         let parts = slices.parts.as_ref().map_or(0, |parts| parts.count);
         Ok(Self {
             inputs: pattern.size().cols,
@@ -67,7 +67,7 @@ impl Layout {
         const { assert!(CHUNK == 2048) };
         let own = &self.slices;
         let (mark, marks) = own.marks.argument()?;
-        let slices = own.rows.div_ceil(LANES / own.threads);
+        let slices = own.slice_count();
         let parts = own.parts.as_ref().map_or(0, |parts| parts.count);
         let numbers = [own.rows, self.inputs, cols, slices, parts];
         let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();

@@ -8,6 +8,7 @@ pub mod bsr;
 pub mod csr;
 pub mod dense;
 pub mod ell;
+mod layout;
 pub mod monitor;
 mod pattern;
 pub mod rows;
@@ -15,6 +16,7 @@ pub mod scalars;
 pub mod setup;
 pub mod stencil;
 pub mod strided;
+mod strips;
 pub mod transfer;
 pub mod triangular;
 pub mod vector;
@@ -22,7 +24,7 @@ pub mod vector;
 use crate::gpu::File;
 
 /// The files of kernels that vectors and products launch.
-const FILES: [File; 14] = [
+const FILES: [File; 15] = [
     blocks::FILE,
     bsr::FILE,
     csr::FILE,
@@ -33,6 +35,7 @@ const FILES: [File; 14] = [
     stencil::PRODUCT,
     stencil::SWEEP,
     strided::FILE,
+    strips::FILE,
     transfer::FILE,
     triangular::FILE,
     vector::FILE,

@@ -3,10 +3,11 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::csr::Layout;
+use super::layout::Layout;
 use super::setup::{Groups, Queue};
 use crate::arrays::{Derived, Pattern};
 use crate::error::Result;
+use crate::size::Size;
 
 /// What is kept at a place, made at the first call.
 fn kept<T: Any + Send + Sync>(
@@ -40,6 +41,21 @@ impl Pattern {
         kept(&self.layout, || {
             let queue = Queue::of(self.executor()).expect("only devices need a layout");
             Layout::new(&queue, self)
+        })
+    }
+
+    /// The same pattern, of which a device stores matrices in blocks of a size, or in rows.
+    ///
+    /// # Errors
+    /// As [`layout`](Self::layout).
+    pub(crate) fn laid_out(&self, queue: &Queue<'_>, block: Option<Size>) -> Result<Self> {
+        let layout: Derived = Arc::new(match block {
+            Some(block) => Layout::of_blocks(queue, self, block)?,
+            None => Layout::of_rows(queue, self)?,
+        });
+        Ok(Self {
+            layout: OnceLock::from(layout),
+            ..self.clone()
         })
     }
 

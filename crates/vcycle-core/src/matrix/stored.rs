@@ -3,10 +3,11 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::bsr::in_blocks;
 use super::format::arranged;
-use super::{Bsr, Csr, Format, choose_format};
+use super::{Csr, Format, choose_format};
 use crate::error::{ConfigError, Error, Result};
-use crate::linop::{LinOp, Size};
+use crate::linop::LinOp;
 use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
 
 /// How the entries of a matrix are arranged for products.
@@ -105,7 +106,7 @@ where
     let operator: Arc<dyn LinOp<W>> = match arrangement {
         Arrangement::Auto => unreachable!("decided above"),
         Arrangement::As(format) => arranged(&entries, format)?,
-        Arrangement::Blocks(size) => Arc::new(Bsr::from_csr(&entries, Size::square(size))?),
+        Arrangement::Blocks(size) => in_blocks(&entries, size)?,
     };
     Ok(StoredMatrix {
         operator,

@@ -10,9 +10,11 @@ use crate::cpu;
 use crate::cpu::csr::Product;
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::launch::setup::Queue;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
 use crate::scalar::{Mixes, Scalar};
+use crate::size::Size;
 use crate::workspace::{Scratch, Workspace};
 
 /// Vectors that the products with a transpose are summed up in.
@@ -24,6 +26,23 @@ pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
         a.operand(1)?;
     }
     Ok(())
+}
+
+/// The blocks in which the device of a matrix multiplies with it; none where it does so row by row, and on the host.
+pub(crate) fn device_block<T: Scalar>(a: &Csr<T>) -> Result<Option<Size>> {
+    match a.executor().is_device() && !a.copies.plain {
+        true => Ok(a.pattern.layout()?.block()),
+        false => Ok(None),
+    }
+}
+
+/// The matrix with which its device multiplies in blocks of a size, or row by row; itself on the host.
+pub(crate) fn laid_out<T: Scalar>(a: &Csr<T>, block: Option<Size>) -> Result<Csr<T>> {
+    let Some(queue) = Queue::of(a.executor()) else {
+        return Ok(a.clone());
+    };
+    let pattern = Arc::new(a.pattern.laid_out(&queue, block)?);
+    Ok(Csr::of_buffers(&pattern, a.values.clone()))
 }
 
 /// The product and what becomes of it.

@@ -17,7 +17,7 @@ use crate::matrix::Format;
 pub enum MatrixFormat {
     /// The one that moves the fewest bytes.
     Auto,
-    /// Compressed rows, as it was read: nothing is copied.
+    /// Compressed rows, as it was read: nothing is copied. A device multiplies in slices of rows, or of blocks where it finds them.
     #[default]
     Csr,
     /// Rows of equal length.

@@ -16,7 +16,8 @@
 //   GROUP(T), COMMON_GROUP(S, T)    the N of 16 bytes; of the wider one of two types
 //   ROUND(A, T, value)          the value as LOAD gives it after STORE
 //   LOAD_ONCE(W, p)             *p of W, one of f64 u8 u16 u32, not kept in the cache nearest to the
-//                               threads where that can be said
+//                               threads where that can be said; PAIR_ONCE(p, i, values) for LOADS of
+//                               two f64
 // A kernel begins with KERNEL, or with
 //   KERNEL_OF(blocks)           where so many blocks should fit a multiprocessor: it may use all the
 //                               registers that leaves, not just as many as most kernels do well with
@@ -424,6 +425,15 @@ STORES_OF_HALVES(f32, f16)
 STORES_OF_HALVES(f32, bf16)
 #ifdef FP64
 LOADS_2(f64, double2)
+#ifdef LOAD_ONCE_OF
+FUNCTION void PAIR_ONCE(const f64 *p, u64 i, f64 *v) {
+    asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];"
+        : "=d"(v[0]), "=d"(v[1])
+        : "l"(p + 2 * i));
+}
+#else
+#define PAIR_ONCE(p, i, values) loads_f64_2(p, i, values)
+#endif
 FUNCTION void loads_f64_4(GLOBAL const f64 *p, u64 i, PRIVATE f64 *v) {
     loads_f64_2(p, 2 * i, v);
     loads_f64_2(p, 2 * i + 1, v + 2);

@@ -50,6 +50,51 @@ KERNEL survey(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *out) {
         ATOMIC_ADD(&out[thread], own[thread]);
 }
 
+// How rows fall into blocks, found out from a sample: groups of SAMPLE_ROWS rows, spread evenly. Of blocks
+// with 2 + k / 5 rows and 2 + k % 5 columns, out[k] is how many the strips of so many rows have, of the
+// first SAMPLE_BLOCKS of each, and out[SHAPES + k] the entries in these.
+#define SHAPES 20
+#define TALLEST 5
+#define SAMPLE_ROWS 60
+#define SAMPLE_BLOCKS 32
+KERNEL survey_blocks(u64 rows, u64 groups, GLOBAL const u64 *RESTRICT offsets,
+                     GLOBAL const u32 *RESTRICT columns, GLOBAL u32 *out) {
+    LOCAL_ARRAY(u32, own, 2 * SHAPES);
+    if (thread_of_block() < 2 * SHAPES)
+        own[thread_of_block()] = 0;
+    BARRIER();
+    const u64 strips = SAMPLE_ROWS / 2;
+    FOR_ITEMS(item, SHAPES * groups * strips) {
+        const u32 shape = (u32)(item / (groups * strips)), strip = (u32)(item % strips);
+        const u32 height = 2 + shape / 5, width = 2 + shape % 5;
+        const u64 group = item / strips % groups * (rows / SAMPLE_ROWS) / groups;
+        if ((strip + 1) * height > SAMPLE_ROWS)
+            continue;
+        u64 at[TALLEST], end[TALLEST];
+        FOR(r, TALLEST) {
+            const u64 row = group * SAMPLE_ROWS + strip * height + (r < height ? r : 0);
+            at[r] = offsets[row], end[r] = r < height ? offsets[row + 1] : at[r];
+        }
+        u32 blocks = 0, entries = 0;
+        for (; blocks < SAMPLE_BLOCKS; ++blocks) {
+            u32 next = 0xffffffffu;
+            FOR(r, TALLEST)
+                if (at[r] < end[r])
+                    next = min(next, columns[at[r]] / width);
+            if (next == 0xffffffffu)
+                break;
+            FOR(r, TALLEST)
+                for (; at[r] < end[r] && columns[at[r]] / width == next; ++at[r])
+                    ++entries;
+        }
+        ATOMIC_ADD(&own[shape], blocks);
+        ATOMIC_ADD(&own[SHAPES + shape], entries);
+    }
+    BARRIER();
+    if (thread_of_block() < 2 * SHAPES && own[thread_of_block()])
+        ATOMIC_ADD(&out[thread_of_block()], own[thread_of_block()]);
+}
+
 // ---- rows too long for slices
 
 // Whether a row is in a slice, and how many parts it has otherwise.

@@ -39,6 +39,7 @@ mod slices;
 pub mod smoothed;
 pub mod stencil;
 pub mod strength;
+mod strips;
 pub mod tentative;
 mod tiles;
 mod transpose;
@@ -57,7 +58,8 @@ pub use entries::Extremes;
 pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
 pub(crate) use products::{Factors, Product};
-pub(crate) use slices::{CHUNK, LANES, Slices};
+pub(crate) use slices::{CHUNK, LANES, Slices, Survey};
+pub(crate) use strips::{LEAST_FILLED, Strips, digit, vector_of};
 
 const FILE: File = kernel_file!("arrays.c");
 
@@ -86,6 +88,7 @@ pub(super) const FILES: [File; 26] = [
     smoothed::FILE,
     stencil::FILE,
     strength::FILE,
+    strips::FILE,
     tentative::FILE,
     transpose::FILE,
     union::FILE,

@@ -2,6 +2,7 @@
 
 use vcycle_gpu::Argument;
 
+use super::strips::LEAST_FILLED;
 use super::transpose::word;
 use super::{Queue, number, read, write};
 use crate::arrays::Pattern;
@@ -9,6 +10,7 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element};
 use crate::gpu::{Define, File, kernel_file};
 use crate::launch::rows::power;
+use crate::size::Size;
 
 pub(super) const FILE: File = kernel_file!("slices.c");
 /// The same with a block for every slice.
@@ -76,19 +78,25 @@ impl Slices {
     ///
     /// # Errors
     /// When the device has no memory for them or cannot number steps or columns.
-    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
-        let (offsets, columns) = pattern.buffers();
-        let (size, entries) = (pattern.size(), columns.len());
+    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern, survey: &Survey) -> Result<Self> {
+        let rows = pattern.size().rows;
+        let mean = pattern.nonzeros() / rows.max(1);
+        let threads = lanes_for(rows, mean, queue.gpu.width(), &survey.longer);
+        Self::surveyed(queue, pattern, survey, threads)
+    }
+
+    /// The same with so many lanes for each row.
+    pub(super) fn surveyed(
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        found: &Survey,
+        threads: usize,
+    ) -> Result<Self> {
+        let (size, entries) = (pattern.size(), pattern.nonzeros());
         if size.rows.max(size.cols) >= u32::MAX as usize - LANES {
             return Err(queue.gpu.lacks("csr", "matrices of so many rows"));
         }
-        let found = match pattern.is_known_single() {
-            true => LengthSurvey::of_single(size.rows),
-            false => LengthSurvey::new(queue, offsets)?,
-        };
-        let mean = entries / size.rows.max(1);
-        let threads = lanes_for(size.rows, mean, queue.gpu.width(), &found.longer);
-        let limit = longest_in_slices(threads, mean);
+        let limit = longest_in_slices(threads, entries / size.rows.max(1));
         let (order, parts) = match found.longest > limit {
             true => divided(queue, pattern, limit)?,
             false => (None, None),
@@ -104,6 +112,11 @@ impl Slices {
             work.order = Some(work.sorted()?);
         }
         work.encoded(parts)
+    }
+
+    /// Slices of all rows.
+    pub(crate) fn slice_count(&self) -> usize {
+        self.rows.div_ceil(LANES / self.threads)
     }
 
     /// Whether all rows are in aligned slices, in their own order.
@@ -192,35 +205,85 @@ impl Parts {
 /// How many rows are longer than 8, 16, 32, 64, 128 and 256.
 type Longer = [usize; 6];
 
-/// What the row lengths of a matrix tell.
-struct LengthSurvey {
+/// What the row lengths of a matrix tell, and a sample of its rows.
+pub(crate) struct Survey {
     longer: Longer,
     longest: usize,
     /// Steps of all slices with 1, 2, 4 .. 32 lanes a row.
     steps: [usize; 6],
+    /// Of blocks with 2 + k / 5 rows and 2 + k % 5 columns, how many a sample of rows has, and the
+    /// entries in them; zeros where no sample was taken.
+    shapes: [[u32; 2]; SHAPES],
 }
 
-impl LengthSurvey {
-    /// Of rows that have one entry each.
-    fn of_single(rows: usize) -> Self {
-        Self {
-            longer: [0; 6],
-            longest: 1,
-            steps: std::array::from_fn(|k| rows.div_ceil(LANES >> k)),
+/// Numbers that tell of row lengths, and shapes of blocks, as in `kernels/slices.c`.
+const FACTS: usize = 13;
+const SHAPES: usize = 20;
+/// Rows of a group of the sample; every shape has whole blocks in it.
+const SAMPLE_ROWS: usize = 60;
+const SAMPLE_GROUPS: usize = 64;
+
+impl Survey {
+    /// Of row lengths alone.
+    pub(crate) fn of_lengths(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        let rows = pattern.size().rows;
+        match pattern.is_known_single() {
+            true => Ok(Self {
+                longer: [0; 6],
+                longest: 1,
+                steps: std::array::from_fn(|k| rows.div_ceil(LANES >> k)),
+                shapes: [[0; 2]; SHAPES],
+            }),
+            false => Self::with_sample(queue, pattern, 0),
         }
     }
 
-    fn new(queue: &Queue<'_>, offsets: &Buffer<usize>) -> Result<Self> {
-        let mut out = queue.zeros::<u32>(13)?;
-        let rows = offsets.len() - 1;
-        let arguments = [number(rows), read(offsets)?, write(&mut out)?];
-        queue.items(FILE, "survey", &defines(1, WORDS), rows, &arguments)?;
+    /// Of row lengths, and of blocks in a sample of rows.
+    pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        let groups = pattern.size().rows / SAMPLE_ROWS;
+        Self::with_sample(queue, pattern, groups.min(SAMPLE_GROUPS))
+    }
+
+    fn with_sample(queue: &Queue<'_>, pattern: &Pattern, groups: usize) -> Result<Self> {
+        let mut out = queue.zeros::<u32>(FACTS + 2 * SHAPES)?;
+        let (offsets, columns) = pattern.buffers();
+        let (rows, to) = (pattern.size().rows, out.device_mut()?);
+        let given = [number(rows), read(offsets)?, Argument::Address(to)];
+        queue.items(FILE, "survey", &defines(1, WORDS), rows, &given)?;
+        let behind = Argument::Address(to + (FACTS * size_of::<u32>()) as u64);
+        let sample = [number(rows), number(groups)];
+        let arrays = [read(offsets)?, read(columns)?, behind];
+        let arguments = [&sample[..], &arrays].concat();
+        let items = groups * SHAPES * SAMPLE_ROWS / 2;
+        queue.items(FILE, "survey_blocks", &defines(1, WORDS), items, &arguments)?;
         let out = out.host()?;
         Ok(Self {
             longer: std::array::from_fn(|k| out[k] as usize),
             longest: out[6] as usize,
             steps: std::array::from_fn(|k| out[12 - k] as usize),
+            shapes: std::array::from_fn(|k| [out[FACTS + k], out[FACTS + SHAPES + k]]),
         })
+    }
+
+    /// The blocks in which the sample takes the least, for a matrix of that size; none if it is not made of
+    /// blocks.
+    pub(crate) fn block(&self, size: Size) -> Option<Size> {
+        let shapes = self.shapes.iter().enumerate();
+        let found = shapes.filter_map(|(k, &[blocks, entries])| {
+            let block = Size::new(2 + k / 5, 2 + k % 5);
+            let slots = blocks as usize * block.rows * block.cols;
+            let whole =
+                size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
+            let filled = slots > 0 && 100 * entries as usize >= LEAST_FILLED * slots;
+            (whole && filled).then(|| {
+                // Bytes an entry: four of its own, two of an index for the block, and of the input two for the row.
+                let area = (block.rows * block.cols) as f64;
+                let bytes = 4.0 + 2.0 / area + 2.0 / block.rows as f64;
+                (bytes * slots as f64 / f64::from(entries), block)
+            })
+        });
+        let best = found.min_by(|a, b| a.0.total_cmp(&b.0));
+        best.map(|(_, block)| block)
     }
 }
 

@@ -55,15 +55,8 @@ impl<T: Scalar> Bsr<T> {
     /// For a matrix that is not made of whole blocks, and when blocks would be nearly
     /// [empty](Error::TooMuchPadding).
     pub fn from_csr(a: &Csr<T>, block: Size) -> Result<Self> {
-        let (size, entries) = (a.size(), block.rows * block.cols);
-        let whole = |all: usize, part: usize| part > 0 && all.is_multiple_of(part);
-        let small = block.rows.max(block.cols) <= LARGEST;
-        if !small || !whole(size.rows, block.rows) || !whole(size.cols, block.cols) {
-            return Err(Error::InvalidStructure {
-                format: "bsr",
-                reason: format!("a matrix of {size} is not made of small blocks of {block}"),
-            });
-        }
+        check_blocks(a.size(), block)?;
+        let entries = block.rows * block.cols;
         let pattern = blocks_of(a, block)?;
         let slots = pattern.nonzeros().saturating_mul(entries);
         check_padding("bsr", slots, a.nonzeros())?;
@@ -119,6 +112,42 @@ impl<T: Scalar> Bsr<T> {
             block: (self.block.rows, self.block.cols),
         }
     }
+}
+
+/// Fails unless a matrix of that size is made of whole blocks.
+fn check_blocks(size: Size, block: Size) -> Result<()> {
+    let whole = |all: usize, part: usize| part > 0 && all.is_multiple_of(part);
+    let small = block.rows.max(block.cols) <= LARGEST;
+    match small && whole(size.rows, block.rows) && whole(size.cols, block.cols) {
+        true => Ok(()),
+        false => Err(Error::InvalidStructure {
+            format: "bsr",
+            reason: format!("a matrix of {size} is not made of small blocks of {block}"),
+        }),
+    }
+}
+
+/// The matrix in square blocks of so many rows, as an operator: a device that has kernels for such blocks multiplies with the
+/// matrix itself.
+///
+/// # Errors
+/// As [`Bsr::from_csr`].
+pub(super) fn in_blocks<M, W>(a: &Arc<Csr<M>>, rows: usize) -> Result<Arc<dyn LinOp<W>>>
+where
+    M: Mixes<W, W>,
+    W: Scalar,
+{
+    let block = Size::square(rows);
+    if a.executor().is_device() {
+        check_blocks(a.size(), block)?;
+        // A thread has the registers for three rows of six.
+        let strip = Size::new(if rows == 6 { 3 } else { rows }, rows);
+        let there = a.on_device_in(Some(strip))?;
+        if there.device_block()?.is_some() {
+            return Ok(Arc::new(there));
+        }
+    }
+    Ok(Arc::new(Bsr::from_csr(a, block)?))
 }
 
 /// For every block row the place of its first value.

@@ -48,6 +48,24 @@ impl<T: Scalar> Csr<T> {
         operations::prepare(self)
     }
 
+    /// Rows and columns of the blocks in which its device multiplies with it; none where it does so row by row, and on the
+    /// host.
+    ///
+    /// # Errors
+    /// When the device has no memory for what it multiplies with.
+    pub fn device_block(&self) -> Result<Option<Size>> {
+        operations::device_block(self)
+    }
+
+    /// The same matrix, with which its device multiplies in blocks of at most six rows and columns, or row by row; by
+    /// itself it chooses.
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    pub fn on_device_in(&self, block: Option<Size>) -> Result<Self> {
+        operations::laid_out(self, block)
+    }
+
     /// Whether the layout for products with it is made already.
     #[doc(hidden)]
     pub fn is_placed(&self) -> bool {

@@ -10,6 +10,8 @@ mod equilibrate;
 mod facts;
 mod galerkin;
 #[cfg(test)]
+mod in_blocks;
+#[cfg(test)]
 mod kernel_tests;
 mod matching;
 mod nodes;

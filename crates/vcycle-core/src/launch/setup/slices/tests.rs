@@ -1,5 +1,4 @@
 use super::*;
-use crate::size::Size;
 use crate::testing::device;
 
 fn pattern(queue: &Queue<'_>, lengths: &[usize], columns: &[u32]) -> Pattern {
@@ -103,7 +102,8 @@ fn check(lengths: &[usize], columns: &[u32]) -> Option<Read> {
     let executor = device()?;
     let queue = Queue::of(&executor).unwrap();
     let pattern = pattern(&queue, lengths, columns);
-    let slices = Slices::new(&queue, &pattern).unwrap();
+    let survey = Survey::new(&queue, &pattern).unwrap();
+    let slices = Slices::new(&queue, &pattern, &survey).unwrap();
     let values: Vec<f64> = (0..columns.len()).map(|place| place as f64).collect();
     let on_device = Buffer::from_vec(&executor, values.clone());
     let placed = slices.place(&queue, &pattern, &on_device).unwrap().to_vec();

@@ -1,0 +1,182 @@
+//! The layout in which `kernels/sliced_blocks.c` multiplies: blocks side by side, a column for each.
+
+use vcycle_gpu::Argument;
+
+use super::slices::Survey;
+use super::transpose::word;
+use super::{LANES, Queue, Slices, number, read, write};
+use crate::arrays::Pattern;
+use crate::error::Result;
+use crate::executor::{Buffer, Element};
+use crate::gpu::{Define, File};
+use crate::launch::rows::power;
+use crate::size::Size;
+
+pub(super) const FILE: File = File {
+    name: "strips.c",
+    text: concat!(
+        include_str!("../../gpu/kernels/block_place.h"),
+        include_str!("../../gpu/kernels/strips.c")
+    ),
+    block: crate::gpu::BLOCK,
+};
+/// Of a hundred values in blocks so many have to be entries: fewer, and rows are read sooner.
+pub(crate) const LEAST_FILLED: usize = 85;
+
+/// Where the blocks of a matrix stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Strips {
+    /// Rows and columns of a block.
+    pub block: Size,
+    /// The blocks: a row for every strip.
+    pub pattern: Pattern,
+    pub slices: Slices,
+}
+
+impl Strips {
+    /// The blocks of a matrix with that pattern; none where they do not fill it, are too large for a
+    /// kernel, or where some strips have far more than others.
+    ///
+    /// # Errors
+    /// When the device has no memory for them.
+    pub(crate) fn new(
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        block: Size,
+        least_filled: usize,
+    ) -> Result<Option<Self>> {
+        let (size, entries) = (pattern.size(), pattern.nonzeros());
+        let sizes = [block.rows, block.cols];
+        let whole = size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
+        if !whole || sizes.iter().any(|of| !(1..=6).contains(of)) {
+            return Ok(None);
+        }
+        let strips = Size::new(size.rows / block.rows, size.cols / block.cols);
+        let (offsets, columns) = pattern.buffers();
+        let given = [number(strips.rows), read(offsets)?, read(columns)?];
+        let defines = defines(block, 1, WORDS);
+        let launch = |name, more: &[Argument]| {
+            let arguments = [&given[..], more].concat();
+            queue.items(FILE, name, &defines, strips.rows, &arguments)
+        };
+        let mut counts = queue.room(strips.rows)?;
+        launch("count_blocks", &[write(&mut counts)?])?;
+        let (offsets, count) = queue.offsets(&counts)?;
+        if count * block.rows * block.cols * least_filled > entries * 100 {
+            return Ok(None);
+        }
+        let mut columns = queue.room(count)?;
+        launch("list_blocks", &[read(&offsets)?, write(&mut columns)?])?;
+        let pattern = Pattern::of_buffers(strips, offsets, columns);
+        let survey = Survey::of_lengths(queue, &pattern)?;
+        let threads = lanes_for(strips.rows, count / strips.rows.max(1), queue.gpu.width());
+        let slices = Slices::surveyed(queue, &pattern, &survey, threads)?;
+        Ok(slices.parts.is_none().then_some(Self {
+            block,
+            pattern,
+            slices,
+        }))
+    }
+
+    /// Values of a matrix of the pattern that the blocks were found in, in this layout.
+    pub(crate) fn place<T: Element>(
+        &self,
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        values: &Buffer<T>,
+    ) -> Result<Buffer<T>> {
+        let (offsets, columns) = pattern.buffers();
+        let (block_offsets, block_columns) = self.pattern.buffers();
+        let (own, entries) = (&self.slices, self.block.rows * self.block.cols);
+        let slices = own.slice_count();
+        let mut placed = queue.room(own.step_count * LANES * entries)?;
+        let (mark, marks) = own.marks.argument()?;
+        let order = own.order.as_ref();
+        let arguments = [
+            number(own.rows),
+            read(offsets)?,
+            read(columns)?,
+            number(slices),
+            order.map_or(Ok(Argument::Address(0)), read)?,
+            read(block_offsets)?,
+            read(block_columns)?,
+            read(&own.starts)?,
+            marks,
+            read(values)?,
+            write(&mut placed)?,
+        ];
+        let word = (word::<T>(), size_of::<T>());
+        let defines = defines(self.block, own.threads, (mark, word));
+        let items = slices * LANES * self.block.rows;
+        queue.items(FILE, "place_blocks", &defines, items, &arguments)?;
+        Ok(placed)
+    }
+}
+
+/// Lanes for a strip: enough to keep a device busy, each with some blocks.
+fn lanes_for(strips: usize, mean: usize, width: usize) -> usize {
+    let too_few = |threads: usize| {
+        let (steps, lanes) = (mean / threads, strips * threads);
+        steps > 64 || lanes < 1 << 17 && steps > 2
+    };
+    let mut threads = 1;
+    while threads < width.min(LANES) && too_few(threads) {
+        threads *= 2;
+    }
+    threads
+}
+
+/// Values that a thread loads at once: 16 bytes, or fewer where a block has no more.
+pub(crate) fn vector_of(bytes: usize, block: Size) -> usize {
+    let entries = block.rows * block.cols;
+    let mut values = (16 / bytes).min(8);
+    while values > entries {
+        values /= 2;
+    }
+    values
+}
+
+/// Sizes up to six, as definitions.
+pub(crate) fn digit(size: usize) -> &'static str {
+    ["0", "1", "2", "3", "4", "5", "6"][size]
+}
+
+/// For kernels that have no type of marks or values.
+const WORDS: (Define, (&str, usize)) = (("MARK", "u32"), ("u32", 4));
+
+fn defines(
+    block: Size,
+    threads: usize,
+    (mark, (word, bytes)): (Define, (&'static str, usize)),
+) -> [Define; 6] {
+    [
+        ("HEIGHT", digit(block.rows)),
+        ("BREADTH", digit(block.cols)),
+        ("VECTOR", power(vector_of(bytes, block))),
+        ("THREADS", power(threads)),
+        mark,
+        ("WORD", word),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_strips_share_lanes() {
+        assert_eq!(lanes_for(227_000, 27, 32), 1);
+        assert_eq!(lanes_for(16_700, 27, 32), 8);
+        assert_eq!(lanes_for(16_700, 27, 4), 4);
+        assert_eq!(lanes_for(1 << 20, 200, 32), 4);
+        assert_eq!(lanes_for(10, 2, 32), 1);
+    }
+
+    #[test]
+    fn vectors_are_of_sixteen_bytes() {
+        let of = |bytes, n| vector_of(bytes, Size::square(n));
+        assert_eq!([of(8, 3), of(4, 3), of(2, 3)], [2, 4, 8]);
+        assert_eq!([of(8, 2), of(4, 2), of(2, 2)], [2, 4, 4]);
+        assert_eq!(vector_of(2, Size::new(1, 3)), 2);
+    }
+}

@@ -1,0 +1,137 @@
+//! Products of devices with matrices in blocks, compared with the host.
+
+use super::Csr;
+use super::testing::{grid, nodes, random};
+use crate::executor::Executor;
+use crate::linop::{LinOp, Size, Sweep};
+use crate::scalar::{Mixes, Scalar, bf16, f16};
+use crate::testing::device;
+use crate::vector::Vector;
+use crate::workspace::Workspace;
+
+const HOST: Executor = Executor::Reference;
+
+/// A matrix of blocks at random places, in which some entries are missing.
+fn of_blocks(size: Size, block: Size, density: f64) -> Csr<f64> {
+    let places = random::<f64>(&HOST, size.rows, size.cols, density, 7);
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..size.rows * block.rows {
+        for &place in places.row(row / block.rows).0 {
+            for within in 0..block.cols {
+                let column = place as usize * block.cols + within;
+                if (row + 3 * column) % 11 != 5 {
+                    columns.push(column as u32);
+                    values.push(((row * 5 + column * 3) % 17) as f64 / 8.0 - 1.0);
+                }
+            }
+        }
+        offsets.push(columns.len());
+    }
+    let size = Size::new(size.rows * block.rows, size.cols * block.cols);
+    Csr::from_canonical(&HOST, size, offsets, columns, values)
+}
+
+/// Small numbers, which every type holds.
+fn numbers<X: Scalar>(executor: &Executor, rows: usize, cols: usize) -> Vector<X> {
+    let values = (0..rows * cols).map(|i| X::from_c64(((i % 9) as f64 / 4.0 - 1.0).into()));
+    Vector::from_rows(executor, cols, values.collect()).unwrap()
+}
+
+fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, told: &str) {
+    for (found, expected) in found.to_vec().iter().zip(expected.to_vec()) {
+        let (found, expected) = (found.to_c64(), expected.to_c64());
+        let apart = (found - expected).norm();
+        assert!(
+            apart <= 1e-2 + 1e-2 * expected.norm(),
+            "{told}: {found} {expected}"
+        );
+    }
+}
+
+fn check_product<M: Mixes<X, X>, X: Scalar>(
+    executor: &Executor,
+    a: &Csr<f64>,
+    block: Size,
+    cols: usize,
+) {
+    let a = a.convert::<M>().unwrap();
+    let there = a.copy_to(executor).unwrap();
+    let there = there.on_device_in(Some(block)).unwrap();
+    assert_eq!(there.device_block().unwrap(), Some(block));
+    let product = |a: &Csr<M>| {
+        let x = numbers::<X>(a.executor(), a.size().cols, cols);
+        let mut y = Vector::<X>::zeros(a.executor(), a.size().rows, cols).unwrap();
+        a.apply(&x, &mut y, &Workspace::new()).unwrap();
+        y
+    };
+    assert_near(
+        &product(&there),
+        &product(&a),
+        &format!("{} {block}", M::KIND),
+    );
+}
+
+#[test]
+fn products_of_all_shapes_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    let sizes = Size::new(70, 50);
+    for (height, width) in [(2, 2), (3, 3), (3, 6), (5, 4)] {
+        let block = Size::new(height, width);
+        let a = of_blocks(sizes, block, 0.2);
+        check_product::<f64, f64>(&executor, &a, block, 1);
+    }
+    let a = of_blocks(sizes, Size::square(3), 0.2);
+    check_product::<f32, f64>(&executor, &a, Size::square(3), 1);
+    check_product::<f16, f32>(&executor, &a, Size::square(3), 1);
+    check_product::<bf16, f32>(&executor, &a, Size::square(3), 1);
+    check_product::<f32, f32>(&executor, &a, Size::square(3), 5);
+    // Blocks without half of their entries.
+    check_product::<f64, f64>(&executor, &a, Size::new(2, 5), 1);
+}
+
+#[test]
+fn residuals_and_sweeps_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    let a = nodes(&HOST, [4, 3, 3]);
+    let both = |a: &Csr<f64>| {
+        let ([b, x, d], ws) = (
+            [(); 3].map(|()| numbers(a.executor(), 108, 1)),
+            Workspace::new(),
+        );
+        let mut r = Vector::<f64>::zeros(a.executor(), 108, 1).unwrap();
+        a.residual(&b, &x, &mut r, &ws).unwrap();
+        let mut y = numbers(a.executor(), 108, 1);
+        let sweep = Sweep {
+            b: &b,
+            d: &d,
+            alpha: 0.5,
+            beta: 1.0,
+            gamma: 0.25,
+        };
+        a.relax(sweep, &x, &mut y, &ws).unwrap();
+        (r, y)
+    };
+    let there = a.copy_to(&executor).unwrap();
+    let there = there.on_device_in(Some(Size::square(3))).unwrap();
+    let (found, expected) = (both(&there), both(&a));
+    assert_near(&found.0, &expected.0, "residual");
+    assert_near(&found.1, &expected.1, "sweep");
+}
+
+#[test]
+fn unknowns_of_a_node_are_found() {
+    let Some(executor) = device() else { return };
+    let block = |a: &Csr<f64>| a.copy_to(&executor).unwrap().device_block().unwrap();
+    let a = nodes(&HOST, [9, 9, 6]);
+    assert_eq!(block(&a), Some(Size::square(3)));
+    let most = a.filter(|row, column, _| (row + column) % 20 != 1 || row == column);
+    assert_eq!(block(&most.unwrap()), Some(Size::square(3)));
+    let half = a.filter(|row, column, _| (row + column) % 2 == 0);
+    assert_eq!(block(&half.unwrap()), None);
+    assert_eq!(block(&grid(&HOST, 120)), None);
+    // Too small to matter.
+    assert_eq!(block(&nodes(&HOST, [3, 3, 3])), None);
+    let rows = a.copy_to(&executor).unwrap().on_device_in(None).unwrap();
+    assert_eq!(rows.device_block().unwrap(), None);
+    assert_eq!(a.device_block().unwrap(), None);
+}
