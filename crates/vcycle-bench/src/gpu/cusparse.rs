@@ -1,6 +1,7 @@
 //! NVIDIA cuSPARSE, asked for the same products.
 
 mod api;
+mod columns;
 mod spgemm;
 
 use std::ffi::c_int;
@@ -9,12 +10,12 @@ use std::sync::Arc;
 
 use libloading::Library;
 use vcycle::matrix::Csr;
-use vcycle::scalar::Scalar;
+use vcycle::scalar::{Scalar, f16};
 use vcycle_gpu::{Device, Memory};
 
 use self::api::{
-    ALGORITHMS, BASE_ZERO, BufferSize, Create, CreateCsr, CreateVector, Destroy, INDEX_32,
-    Multiply, NOT_TRANSPOSED, Opaque, ProductFunctions, SetStream, check, open,
+    ALGORITHMS, BASE_ZERO, BufferSize, ColumnsFunctions, Create, CreateCsr, CreateVector, Destroy,
+    INDEX_32, Multiply, NOT_TRANSPOSED, Opaque, ProductFunctions, SetStream, check, open,
 };
 use super::timing::microseconds;
 use crate::common::Result;
@@ -23,6 +24,8 @@ use crate::common::Result;
 pub(super) trait CusparseReal: Scalar {
     /// The `cudaDataType`.
     const DATA_TYPE: c_int;
+    /// The type of the arithmetic.
+    const COMPUTE_TYPE: c_int = Self::DATA_TYPE;
     fn to_f64(self) -> f64;
 }
 
@@ -37,6 +40,14 @@ impl CusparseReal for f32 {
     const DATA_TYPE: c_int = 0;
     fn to_f64(self) -> f64 {
         self.into()
+    }
+}
+
+impl CusparseReal for f16 {
+    const DATA_TYPE: c_int = 2;
+    const COMPUTE_TYPE: c_int = f32::DATA_TYPE;
+    fn to_f64(self) -> f64 {
+        self.load().into()
     }
 }
 
@@ -55,6 +66,7 @@ pub(super) struct Cusparse {
     preprocess: Option<Multiply>,
     multiply: Multiply,
     spgemm: ProductFunctions,
+    columns: ColumnsFunctions,
 }
 
 /// One matrix with its vectors on the device.
@@ -98,6 +110,12 @@ impl Cusparse {
                     .ok()
                     .map(|found| *found),
                 multiply: *library.get(b"cusparseSpMV\0")?,
+                columns: ColumnsFunctions {
+                    create: *library.get(b"cusparseCreateDnMat\0")?,
+                    destroy: *library.get(b"cusparseDestroyDnMat\0")?,
+                    buffer_size: *library.get(b"cusparseSpMM_bufferSize\0")?,
+                    multiply: *library.get(b"cusparseSpMM\0")?,
+                },
                 spgemm: ProductFunctions {
                     create: *library.get(b"cusparseSpGEMM_createDescr\0")?,
                     destroy: *library.get(b"cusparseSpGEMM_destroyDescr\0")?,
@@ -131,7 +149,7 @@ impl Cusparse {
                     .try_for_each(|one| one.multiply::<V>(algorithm))
             };
             best = best.min(microseconds(&self.device, copies, &mut round)?);
-            product = operands[0].product(a.size().rows)?;
+            product = self.download(&operands[0].result)?;
         }
         Ok((best, product))
     }
@@ -156,6 +174,46 @@ impl Cusparse {
         };
         self.device.upload(&memory, bytes)?;
         Ok(memory)
+    }
+
+    /// The descriptor of a matrix, and its arrays: offsets, columns and values.
+    fn operand<V: CusparseReal>(&self, a: &Csr<V>) -> Result<(Opaque, [Memory; 3])> {
+        let offsets: Vec<i32> = a.offsets().iter().map(|&place| place as i32).collect();
+        let arrays = [
+            self.upload(&offsets)?,
+            self.upload(a.columns())?,
+            self.upload(a.values())?,
+        ];
+        let [rows, cols, entries] =
+            [a.size().rows, a.size().cols, a.nonzeros()].map(|number| number as i64);
+        let [offsets, columns, values] = [0, 1, 2].map(|array: usize| arrays[array].address());
+        let mut matrix = ptr::null_mut();
+        // SAFETY: the arrays of a CSR matrix in device memory, with indices of 32 bits.
+        check("cusparseCreateCsr", unsafe {
+            (self.create_csr)(
+                &mut matrix,
+                rows,
+                cols,
+                entries,
+                offsets,
+                columns,
+                values,
+                INDEX_32,
+                INDEX_32,
+                BASE_ZERO,
+                V::DATA_TYPE,
+            )
+        })?;
+        Ok((matrix, arrays))
+    }
+
+    /// A result that was computed on the device.
+    fn download<V: CusparseReal>(&self, result: &Memory) -> Result<Vec<V>> {
+        let mut bytes = vec![0; result.bytes()];
+        self.device.download(&mut bytes, result)?;
+        // SAFETY: every pattern of bits is a number; the bytes need no alignment.
+        let value = |chunk: &[u8]| unsafe { chunk.as_ptr().cast::<V>().read_unaligned() };
+        Ok(bytes.chunks_exact(size_of::<V>()).map(value).collect())
     }
 
     fn vector<V: CusparseReal>(&self, values: &Memory) -> Result<Opaque> {
@@ -183,43 +241,17 @@ impl<'c> Operands<'c> {
         x: &[V],
         algorithm: c_int,
     ) -> Result<Self> {
-        let offsets: Vec<i32> = a.offsets().iter().map(|&place| place as i32).collect();
-        let arrays = [
-            cusparse.upload(&offsets)?,
-            cusparse.upload(a.columns())?,
-            cusparse.upload(a.values())?,
-            cusparse.upload(x)?,
-        ];
+        let (matrix, [offsets, columns, values]) = cusparse.operand(a)?;
+        let x = cusparse.upload(x)?;
         let result = cusparse.device.allocate(a.size().rows * size_of::<V>())?;
-        let [rows, cols, entries] =
-            [a.size().rows, a.size().cols, a.nonzeros()].map(|number| number as i64);
-        let [offsets, columns, values, _] =
-            [0, 1, 2, 3].map(|array: usize| arrays[array].address());
-        let mut matrix = ptr::null_mut();
-        // SAFETY: the arrays of a CSR matrix in device memory, with indices of 32 bits.
-        check("cusparseCreateCsr", unsafe {
-            (cusparse.create_csr)(
-                &mut matrix,
-                rows,
-                cols,
-                entries,
-                offsets,
-                columns,
-                values,
-                INDEX_32,
-                INDEX_32,
-                BASE_ZERO,
-                V::DATA_TYPE,
-            )
-        })?;
         let mut operands = Self {
             cusparse,
             a: matrix,
-            x: cusparse.vector::<V>(&arrays[3])?,
+            x: cusparse.vector::<V>(&x)?,
             y: cusparse.vector::<V>(&result)?,
             result,
             buffer: cusparse.device.allocate(0)?,
-            _arrays: arrays,
+            _arrays: [offsets, columns, values, x],
         };
         operands.prepare::<V>(algorithm)?;
         Ok(operands)
@@ -246,7 +278,7 @@ impl<'c> Operands<'c> {
                 self.x,
                 zero.as_ptr().cast(),
                 self.y,
-                V::DATA_TYPE,
+                V::COMPUTE_TYPE,
                 algorithm,
                 &mut bytes,
             )
@@ -279,19 +311,11 @@ impl<'c> Operands<'c> {
                 self.x,
                 zero.as_ptr().cast(),
                 self.y,
-                V::DATA_TYPE,
+                V::COMPUTE_TYPE,
                 algorithm,
                 self.buffer.address(),
             )
         })
-    }
-
-    fn product<V: CusparseReal>(&self, rows: usize) -> Result<Vec<V>> {
-        let mut bytes = vec![0; rows * size_of::<V>()];
-        self.cusparse.device.download(&mut bytes, &self.result)?;
-        // SAFETY: every pattern of bits is a number; the bytes need no alignment.
-        let value = |chunk: &[u8]| unsafe { chunk.as_ptr().cast::<V>().read_unaligned() };
-        Ok(bytes.chunks_exact(size_of::<V>()).map(value).collect())
     }
 }
 
@@ -312,5 +336,6 @@ fn factors<V: CusparseReal>() -> (Vec<u8>, Vec<u8>) {
         8 => 1.0_f64.to_ne_bytes().to_vec(),
         _ => 1.0_f32.to_ne_bytes().to_vec(),
     };
-    (one, vec![0; size_of::<V>()])
+    let zero = vec![0; one.len()];
+    (one, zero)
 }

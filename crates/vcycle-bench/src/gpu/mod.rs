@@ -1,6 +1,7 @@
 //! `vcycle-bench gpu`: a GPU beside its own memory, beside cuSPARSE and beside published times.
 
 mod bench;
+mod blocks;
 mod cusparse;
 mod kernels;
 mod latency;
@@ -17,6 +18,7 @@ pub(crate) mod timing;
 use std::path::PathBuf;
 
 use vcycle::executor::Executor;
+use vcycle::linop::Size;
 use vcycle_gpu::Device;
 
 use self::bench::{GpuBench, first_device};
@@ -42,6 +44,9 @@ pub struct GpuArgs {
     /// Folder with G2_circuit.mtx (.xz, .gz)
     #[arg(long, value_name = "DIR")]
     matrices: Option<PathBuf>,
+    /// Blocks such as 4x4 that products are measured in beside those that the device chooses
+    #[arg(long, value_delimiter = ',', value_name = "BLOCK,...", value_parser = blocks::parse_block)]
+    blocks: Vec<Size>,
     /// Also write the report to a file, as far as it has come after every part
     #[arg(long, value_name = "FILE.md")]
     output: Option<PathBuf>,
@@ -54,6 +59,8 @@ enum GpuPart {
     Latency,
     /// Sparse matrix times vector
     Spmv,
+    /// Products in slices of rows and of blocks, with one column and with many
+    Blocks,
     /// The solve phase of multigrid, and how it grows with the problem
     Solve,
     /// Mixed precision beside the papers
@@ -94,6 +101,9 @@ fn parts(bench: &GpuBench, arguments: &GpuArgs) -> Result<()> {
     }
     if wanted(GpuPart::Spmv) {
         spmv::run(bench, &mut report)?;
+    }
+    if wanted(GpuPart::Blocks) {
+        blocks::run(bench, &arguments.blocks, &mut report)?;
     }
     if wanted(GpuPart::Solve) {
         solve::run(bench, &mut report)?;

@@ -15,6 +15,12 @@ pub(super) type Opaque = *mut c_void;
 pub(super) const INDEX_32: c_int = 2;
 pub(super) const BASE_ZERO: c_int = 0;
 pub(super) const NOT_TRANSPOSED: c_int = 0;
+pub(super) const ORDER_ROW: c_int = 2;
+/// Products with several columns.
+pub(super) const COLUMN_ALGORITHMS: [c_int; 2] = [
+    0, // CUSPARSE_SPMM_ALG_DEFAULT
+    5, // CUSPARSE_SPMM_CSR_ALG2, for columns side by side
+];
 pub(super) const ALGORITHMS: [c_int; 2] = [
     0, // CUSPARSE_SPMV_ALG_DEFAULT
     3, // CUSPARSE_SPMV_CSR_ALG2
@@ -37,6 +43,8 @@ pub(super) type CreateCsr = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 pub(super) type CreateVector = unsafe extern "C" fn(*mut Opaque, i64, u64, c_int) -> c_int;
+pub(super) type CreateMatrix =
+    unsafe extern "C" fn(*mut Opaque, i64, i64, i64, u64, c_int, c_int) -> c_int;
 pub(super) type BufferSize = unsafe extern "C" fn(
     Opaque,
     c_int,
@@ -51,6 +59,33 @@ pub(super) type BufferSize = unsafe extern "C" fn(
 ) -> c_int;
 pub(super) type Multiply = unsafe extern "C" fn(
     Opaque,
+    c_int,
+    *const c_void,
+    Opaque,
+    Opaque,
+    *const c_void,
+    Opaque,
+    c_int,
+    c_int,
+    u64,
+) -> c_int;
+
+pub(super) type ColumnsBufferSize = unsafe extern "C" fn(
+    Opaque,
+    c_int,
+    c_int,
+    *const c_void,
+    Opaque,
+    Opaque,
+    *const c_void,
+    Opaque,
+    c_int,
+    c_int,
+    *mut usize,
+) -> c_int;
+pub(super) type MultiplyColumns = unsafe extern "C" fn(
+    Opaque,
+    c_int,
     c_int,
     *const c_void,
     Opaque,
@@ -129,4 +164,12 @@ pub(super) struct ProductFunctions {
     pub copy: ProductCopy,
     pub get_size: GetSize,
     pub set_pointers: SetPointers,
+}
+
+/// The functions of products with several columns.
+pub(super) struct ColumnsFunctions {
+    pub create: CreateMatrix,
+    pub destroy: Destroy,
+    pub buffer_size: ColumnsBufferSize,
+    pub multiply: MultiplyColumns,
 }

@@ -1,0 +1,258 @@
+//! Products in slices of rows and in slices of blocks, with one column and with many.
+
+use comfy_table::Table;
+use vcycle::executor::Workspace;
+use vcycle::linop::{LinOp, Size};
+use vcycle::matrix::Csr;
+use vcycle::scalar::{Mixes, Scalar, f16};
+use vcycle::vector::Vector;
+
+use super::bench::GpuBench;
+use super::cusparse::{Cusparse, CusparseReal};
+use super::report::{MarkdownReport, cell};
+use super::timing::microseconds;
+use crate::common::{Result, table};
+
+/// Copies of the operands that take turns are together larger than this: a third of it still flatters.
+const ROTATED: usize = 800 << 20;
+const MOST_COPIES: usize = 32;
+
+const FULL: [&str; 3] = ["elasticity:60x60x60", "beam:o3,l3", "poisson27:128"];
+const SMALL: [&str; 2] = ["elasticity:4x4x4", "poisson27:8"];
+const COLUMNS: [usize; 4] = [1, 8, 16, 32];
+const FEW_COLUMNS: [usize; 2] = [1, 8];
+
+/// How products are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Rows,
+    Blocks(Size),
+}
+
+impl Way {
+    fn name(self) -> String {
+        match self {
+            Self::Rows => "rows".to_owned(),
+            Self::Blocks(block) => format!("{}x{} blocks", block.rows, block.cols),
+        }
+    }
+
+    fn of<M: Scalar>(self, a: &Csr<M>) -> Result<Csr<M>> {
+        Ok(a.on_device_in(match self {
+            Self::Rows => None,
+            Self::Blocks(block) => Some(block),
+        })?)
+    }
+}
+
+/// `3x6`: rows and columns of a block.
+pub(super) fn parse_block(text: &str) -> std::result::Result<Size, String> {
+    let wrong = || format!("`{text}` is no block such as 3x3, of at most 6 rows and columns");
+    let (rows, cols) = text.split_once('x').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse().ok().filter(|size| (1..=6).contains(size));
+    match (number(rows), number(cols)) {
+        (Some(rows), Some(cols)) => Ok(Size::new(rows, cols)),
+        _ => Err(wrong()),
+    }
+}
+
+/// Measures all problems in all ways; `asked` are blocks beside those that the device chooses.
+pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport) -> Result<()> {
+    report.add("## Products in blocks")?;
+    let head = [
+        "matrix",
+        "values",
+        "vectors",
+        "columns",
+        "stored in",
+        "chosen",
+        "µs",
+        "x rows",
+        "cuSPARSE µs",
+        "x cuSPARSE",
+    ];
+    let mut table = table(&head);
+    let mut notes = Vec::new();
+    let (names, columns) = match bench.small {
+        true => (&SMALL[..], &FEW_COLUMNS[..]),
+        false => (&FULL[..], &COLUMNS[..]),
+    };
+    for &name in names {
+        eprintln!("products in blocks with {name}");
+        let a = &bench.problems.get(name)?.matrix;
+        let problem = BlockProblem {
+            bench,
+            name,
+            a,
+            ways: ways(bench, a, asked)?,
+        };
+        for &cols in columns {
+            problem.measure::<f64, f64, f64>(cols, &mut table)?;
+            problem.measure::<f32, f32, f32>(cols, &mut table)?;
+            problem.measure::<f16, f32, f16>(cols, &mut table)?;
+        }
+    }
+    report.add(&table)?;
+    if let Err(error) = Cusparse::load(&bench.device) {
+        notes.push(format!("cuSPARSE was not measured: {error}."));
+    }
+    notes.push(format!(
+        "Operands take turns through {} MB; medians of device time, recorded launches. cuSPARSE: the better of two algorithms, \
+         for several columns of CUSPARSE_SPMM_ALG_DEFAULT and CUSPARSE_SPMM_CSR_ALG2 on columns side by side; in f16 its vectors are f16, too.",
+        ROTATED >> 20
+    ));
+    report.add(notes.join("\n"))
+}
+
+/// Rows first, then what the device chooses, then what was asked for; each once, with whether it is chosen.
+fn ways(bench: &GpuBench, a: &Csr<f64>, asked: &[Size]) -> Result<Vec<(Way, bool)>> {
+    let chosen = a.copy_to(&bench.executor)?.device_block()?;
+    let mut ways = vec![(Way::Rows, chosen.is_none())];
+    ways.extend(chosen.map(|block| (Way::Blocks(block), true)));
+    for &block in asked.iter().filter(|&&block| Some(block) != chosen) {
+        let way = Way::Blocks(block);
+        if way.of(&a.copy_to(&bench.executor)?)?.device_block()? == Some(block) {
+            ways.push((way, false));
+        }
+    }
+    Ok(ways)
+}
+
+struct BlockProblem<'b> {
+    bench: &'b GpuBench,
+    name: &'b str,
+    a: &'b Csr<f64>,
+    ways: Vec<(Way, bool)>,
+}
+
+impl BlockProblem<'_> {
+    /// All ways with one number of columns, values of `M` and vectors of `V`, beside cuSPARSE with values and vectors of `P`.
+    fn measure<M, V, P>(&self, cols: usize, table: &mut Table) -> Result<()>
+    where
+        M: Mixes<V, V>,
+        V: Scalar,
+        P: CusparseReal,
+    {
+        let narrow = self.a.convert::<M>()?;
+        let peer = self.peer::<P>(cols)?;
+        let mut rows: Option<(f64, Vec<V>)> = None;
+        for &(way, chosen) in &self.ways {
+            let (time, product) = self.ours::<M, V>(&narrow, way, cols)?;
+            let first = rows.get_or_insert((time, product.clone()));
+            same(&product, &first.1)?;
+            table.add_row([
+                self.name.to_owned(),
+                M::KIND.name().to_owned(),
+                V::KIND.name().to_owned(),
+                cols.to_string(),
+                way.name(),
+                if chosen { "yes" } else { "" }.to_owned(),
+                format!("{time:.1}"),
+                format!("{:.2}", first.0 / time),
+                cell(peer, 1),
+                cell(peer.map(|peer| peer / time), 2),
+            ]);
+        }
+        Ok(())
+    }
+
+    fn ours<M: Mixes<V, V>, V: Scalar>(
+        &self,
+        a: &Csr<M>,
+        way: Way,
+        cols: usize,
+    ) -> Result<(f64, Vec<V>)> {
+        let executor = &self.bench.executor;
+        let there = way.of(&a.copy_to(executor)?)?;
+        let x = inputs::<V>(a.size().cols, cols)?;
+        let mut operands = Vec::new();
+        for _ in 0..self.copies::<M, V>(cols) {
+            // Each places its values for itself.
+            operands.push((
+                Csr::of_buffers(there.pattern(), there.values_buffer().clone()),
+                x.copy_to(executor)?,
+                Vector::<V>::zeros(executor, a.size().rows, cols)?,
+            ));
+        }
+        let (ws, count) = (Workspace::new(), operands.len());
+        let mut round = || {
+            let mut products = operands.iter_mut();
+            Ok(products.try_for_each(|(a, x, y)| a.apply(x, y, &ws))?)
+        };
+        let time = microseconds(&self.bench.device, count, &mut round)?;
+        Ok((time, operands.swap_remove(0).2.to_vec()))
+    }
+
+    /// The same product by cuSPARSE, where there is one.
+    fn peer<P: CusparseReal>(&self, cols: usize) -> Result<Option<f64>> {
+        let Ok(cusparse) = Cusparse::load(&self.bench.device) else {
+            return Ok(None);
+        };
+        let a = self.a.convert::<P>()?;
+        let x = inputs::<P>(a.size().cols, cols)?;
+        let copies = self.copies::<P, P>(cols);
+        let (time, _) = match cols {
+            1 => cusparse.best(&a, x.host()?, copies)?,
+            _ => cusparse.best_columns(&a, x.host()?, cols, copies)?,
+        };
+        Ok(Some(time))
+    }
+
+    /// Operands that take turns; two where times do not count.
+    fn copies<M, V>(&self, cols: usize) -> usize {
+        match self.bench.small {
+            true => 2,
+            false => copies::<M, V>(self.a, cols),
+        }
+    }
+}
+
+fn copies<M, V>(a: &Csr<f64>, cols: usize) -> usize {
+    let vectors = (a.size().rows + a.size().cols) * cols * size_of::<V>();
+    let bytes = a.nonzeros() * size_of::<M>() + vectors;
+    ROTATED.div_ceil(bytes.max(1)).clamp(1, MOST_COPIES)
+}
+
+/// What matrices are multiplied with.
+fn inputs<V: Scalar>(rows: usize, cols: usize) -> Result<Vector<V>> {
+    let host = vcycle::executor::Executor::cpu();
+    let values = (0..rows * cols).map(|i| V::from_c64((1.0 + (i % 7) as f64 / 8.0).into()));
+    Ok(Vector::from_rows(&host, cols, values.collect())?)
+}
+
+/// Fails unless both are the same but for rounding.
+fn same<V: Scalar>(found: &[V], expected: &[V]) -> Result<()> {
+    let size = |value: &V| value.to_c64().norm();
+    let largest = expected.iter().map(size).fold(0.0, f64::max);
+    let apart = found.iter().zip(expected);
+    let most = apart
+        .map(|(found, expected)| (found.to_c64() - expected.to_c64()).norm())
+        .fold(0.0, f64::max);
+    match most <= 1e-5 * largest {
+        true => Ok(()),
+        false => Err(format!("products in blocks and in rows are {most:.1e} apart").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vcycle::executor::Executor;
+
+    #[test]
+    fn blocks_are_read() {
+        assert_eq!(parse_block("3x6").unwrap(), Size::new(3, 6));
+        for wrong in ["3", "7x1", "0x2", "axb"] {
+            assert!(parse_block(wrong).unwrap_err().contains(wrong));
+        }
+        assert_eq!(Way::Blocks(Size::square(3)).name(), "3x3 blocks");
+    }
+
+    #[test]
+    fn operands_take_turns() {
+        let a = Csr::<f64>::identity(&Executor::reference(), 10);
+        assert_eq!(copies::<f64, f64>(&a, 1), MOST_COPIES);
+        assert!(same(&[1.0, 2.0], &[1.0, 2.0]).is_ok());
+        assert!(same(&[1.0, 2.0], &[1.0, 2.1]).is_err());
+    }
+}
