@@ -19,7 +19,7 @@ pub(super) const ORDER_ROW: c_int = 2;
 /// Products with several columns.
 pub(super) const COLUMN_ALGORITHMS: [c_int; 2] = [
     0, // CUSPARSE_SPMM_ALG_DEFAULT
-    5, // CUSPARSE_SPMM_CSR_ALG2, for columns side by side
+    6, // CUSPARSE_SPMM_CSR_ALG2, for columns side by side
 ];
 pub(super) const ALGORITHMS: [c_int; 2] = [
     0, // CUSPARSE_SPMV_ALG_DEFAULT
