@@ -27,11 +27,11 @@ pub use csr::{
 pub use csr::{
     Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching, Nodes,
     Numbering, Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection,
-    reverse_cuthill_mckee,
+    recursive_bisection, reverse_cuthill_mckee,
 };
 pub use dense::Dense;
 pub use distributed::{
-    Distributed, Gathered, Halo, LocalNumbers, Overlap, Partition, galerkin_shared,
+    Distributed, Gathered, GridOrder, Halo, LocalNumbers, Overlap, Partition, galerkin_shared,
 };
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};

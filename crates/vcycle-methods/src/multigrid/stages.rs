@@ -1,12 +1,13 @@
 //! How coarsenings and interpolations combine.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::amg::Amg;
 use super::coarsen::{self, Aggregates, CoarseUnknowns, Graph};
 use super::coarsened::Coarsened;
 use super::interpolate::{
-    self, CoarseLevel, Interpolate, Interpolation, InterpolationMethod, Truncation,
+    self, CoarseLevel, Interpolate, Interpolation, InterpolationMethod, Truncation, Weighing,
 };
 use super::own::Own;
 use super::restriction::Restriction;
@@ -91,12 +92,12 @@ impl Coarsened {
         self.prolongation_by(&Here, interpolation, view, amg, unknowns)
     }
 
-    /// The prolongation, the size of its blocks, and the spectral radius of the level's matrix over
+    /// The prolongation to the [rows](InterpolatedRows::rows) that are asked for, the size of its blocks, and the spectral radius of the level's matrix over
     /// its diagonal if that was asked for; what is known of the unknowns of this level becomes that
     /// of the next.
     pub fn prolongation_by(
         self,
-        by: &dyn GroupInterpolation,
+        by: &dyn InterpolatedRows,
         interpolation: Interpolation,
         view: View<'_>,
         amg: &Amg,
@@ -105,6 +106,7 @@ impl Coarsened {
         let (view, coarsened, node) = view.for_interpolation(self, unknowns)?;
         let (a, strength) = (view.matrix(), view.strength());
         let grouped = matches!(coarsened, Self::Grouped(_));
+        let rows = by.rows(a.size().rows);
         let block = match unknowns.modes.len() {
             _ if !grouped => Size::square(1),
             0 => Size::square(node),
@@ -119,10 +121,10 @@ impl Coarsened {
                 (found.by_own(own, a, strength, &amg.truncation)?, None)
             }
             Self::Grouped(ref groups) => {
-                let weak = strength.nonzeros() + a.size().rows < a.nonzeros();
                 // What is weak by affinity may be large: the diagonal cannot take it.
                 let by_entries = !matches!(amg.strength, Strength::Affinity(_));
-                let filter = (weak && node == 1 && by_entries).then_some(strength);
+                let filtered = node == 1 && by_entries && by.are_some_weak(a, strength)?;
+                let filter = filtered.then_some(strength);
                 let modes = &mut unknowns.modes;
                 let way = (by, interpolation);
                 let (p, radius) = aggregated(way, a, groups, (block, filter), modes)?;
@@ -130,18 +132,21 @@ impl Coarsened {
             }
             ref chosen => {
                 let strength = amg.strength.for_weights(a, strength)?;
-                let p = chosen.interpolated(interpolation, a, &strength, &amg.truncation)?;
-                (p, None)
+                let way = (interpolation, rows.clone());
+                (
+                    chosen.interpolated(way, a, &strength, &amg.truncation)?,
+                    None,
+                )
             }
         };
         let radius = radius.filter(|_| view.shows_all());
-        view.coarse_unknowns(&prolongation, unknowns, grouped);
+        view.coarse_unknowns((&prolongation, rows.start), unknowns, grouped);
         Ok((prolongation, block, radius))
     }
 
     fn interpolated(
         &self,
-        interpolation: Interpolation,
+        (interpolation, rows): (Interpolation, Range<usize>),
         a: &Csr<f64>,
         strength: &Arc<Pattern>,
         truncation: &Truncation,
@@ -154,11 +159,11 @@ impl Coarsened {
             }
             Self::Chosen(splitting) => splitting,
         };
-        let method = match interpolation.method() {
-            Some(InterpolationMethod::Weights(method)) => method,
-            _ => interpolate::extended_i,
-        };
-        method(a, strength, splitting, truncation)
+        let given = Weighing::new(a, strength, splitting, truncation).of_rows(rows);
+        match interpolation.method() {
+            Some(InterpolationMethod::Weights(method)) => method(&given),
+            _ => unreachable!("not made of weights"),
+        }
     }
 
     /// The prolongation of a user's own interpolation.
@@ -205,8 +210,14 @@ fn lowered(a: &Csr<f64>, p: Csr<f64>, unknowns: &Unknowns, steps: usize) -> Resu
     interpolate::energy_minimised(a, &p, &vectors, |_| false, steps)
 }
 
-/// How a prolongation is made of groups, some of whose members may be those of other ranks.
-pub(super) trait GroupInterpolation {
+/// The rows of a prolongation that are to be made, where others may be those of other ranks.
+pub(super) trait InterpolatedRows {
+    /// Which of all rows they are.
+    fn rows(&self, all: usize) -> Range<usize>;
+
+    /// Whether some couplings of a matrix are not strong.
+    fn are_some_weak(&self, a: &Csr<f64>, strength: &Pattern) -> Result<bool>;
+
     /// The tentative prolongation, and the vectors of the next level.
     fn tentative(
         &self,
@@ -230,7 +241,15 @@ pub(super) trait GroupInterpolation {
 /// Everything is here.
 struct Here;
 
-impl GroupInterpolation for Here {
+impl InterpolatedRows for Here {
+    fn rows(&self, all: usize) -> Range<usize> {
+        0..all
+    }
+
+    fn are_some_weak(&self, a: &Csr<f64>, strength: &Pattern) -> Result<bool> {
+        Ok(strength.nonzeros() + a.size().rows < a.nonzeros())
+    }
+
     fn tentative(
         &self,
         groups: &Aggregates,
@@ -256,7 +275,7 @@ impl GroupInterpolation for Here {
 /// The prolongation from groups of nodes and the spectral radius it needed; `modes` become those of
 /// the next level.
 fn aggregated(
-    (by, interpolation): (&dyn GroupInterpolation, Interpolation),
+    (by, interpolation): (&dyn InterpolatedRows, Interpolation),
     a: &Csr<f64>,
     groups: &Aggregates,
     (block, filter): (Size, Option<&Arc<Pattern>>),
@@ -268,7 +287,11 @@ fn aggregated(
         interpolation.method(),
         Some(InterpolationMethod::Groups { smoothed: true })
     ) {
-        return Ok((tentative, None));
+        let (rows, all) = (by.rows(a.size().rows), tentative.size().rows);
+        return match rows.len() == all {
+            true => Ok((tentative, None)),
+            false => Ok((tentative.row_range(rows)?, None)),
+        };
     }
     let (p, radius) = by.smoothed(a, &tentative, SMOOTHING, filter, block)?;
     Ok((p, Some(radius)))

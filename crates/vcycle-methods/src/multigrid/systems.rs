@@ -263,14 +263,20 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What is known of the unknowns that `prolongation` leads from; their modes are known.
-    pub fn coarse_unknowns(&self, prolongation: &Csr<f64>, unknowns: &mut Unknowns, grouped: bool) {
+    /// What is known of the unknowns that `prolongation` leads from, whose first row is that of some unknown; their
+    /// modes are known.
+    pub fn coarse_unknowns(
+        &self,
+        (prolongation, first): (&Csr<f64>, usize),
+        unknowns: &mut Unknowns,
+        grouped: bool,
+    ) {
         match self.systems {
             Systems::Unknown => {
                 let mut coarse = vec![0; prolongation.size().cols];
                 for row in 0..prolongation.size().rows {
                     for &column in prolongation.row(row).0 {
-                        coarse[column as usize] = unknowns.component(row);
+                        coarse[column as usize] = unknowns.component(first + row);
                     }
                 }
                 unknowns.components = Some(coarse);

@@ -38,7 +38,7 @@ pub use crate::cut::balance;
 pub use accumulator::{Accumulator, ShortRow};
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
 pub use defects::{Defects, DiagonalSigns};
-pub use dissection::nested_dissection;
+pub use dissection::{nested_dissection, recursive_bisection};
 pub use equilibrate::{Equilibrated, Scaling};
 pub use facts::Facts;
 pub use galerkin::{Galerkin, galerkin};

@@ -1,7 +1,7 @@
 //! The triple product of multigrid over ranks.
 
 use super::Distributed;
-use super::fetch::Rows;
+use super::fetch::Fetched;
 use super::local_numbers::LocalNumbers;
 use super::overlap::whole_nodes;
 use crate::error::Result;
@@ -29,17 +29,19 @@ pub fn galerkin_shared<T: Scalar>(
         whole_nodes(r.columns.others(), block.rows),
     );
     let rows_of_a = a.fetch(fine.others())?;
-    let near = [a.columns.others(), &rows_of_a.columns].concat();
+    let near = [a.columns.others(), &rows_of_a.rows.columns].concat();
     let near = LocalNumbers::new(a.rows.range(rank), whole_nodes(&near, block.rows));
     let rows_of_p = p.fetch(near.others())?;
-    let coarse = [p.columns.others(), &rows_of_p.columns].concat();
+    let coarse = [p.columns.others(), &rows_of_p.rows.columns].concat();
     let own = p.columns.own_rows();
     let coarse = LocalNumbers::new(own, whole_nodes(&coarse, block.cols));
     let made = {
-        let expanded = (fine.len() > r.columns.len()).then(|| r.between(&Rows::new(), 0, &fine));
+        let of_r = LocalNumbers::new(r.rows.range(rank), Vec::new());
+        let expanded =
+            (fine.len() > r.columns.len()).then(|| r.between(&Fetched::new(), &of_r, &fine));
         let r = expanded.as_ref().unwrap_or(r.local());
-        let a = a.between(&rows_of_a, fine.before(), &near);
-        let p = p.between(&rows_of_p, near.before(), &coarse);
+        let a = a.between(&rows_of_a, &fine, &near);
+        let p = p.between(&rows_of_p, &near, &coarse);
         product(r, &a, &p)
     };
     let made = team.agree(made)?;

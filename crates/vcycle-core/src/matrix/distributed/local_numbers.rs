@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// Marks a row that is not numbered.
+pub(super) const NOT_HERE: u32 = u32::MAX;
+
 /// Own rows and some of other ranks, numbered in the order of their global numbers.
 ///
 /// As local numbers keep that order, sums over the entries of a row are formed as they are without ranks.
@@ -103,9 +106,60 @@ impl LocalNumbers {
         }
     }
 
-    /// For every row of another numbering its number in this one.
-    pub(super) fn of_all(&self, other: &LocalNumbers) -> Vec<Option<u32>> {
-        let local = |row| self.local(other.global(row));
-        (0..other.len()).map(local).collect()
+    /// For every row of another numbering with the same own rows its number in this one, or [`NOT_HERE`].
+    pub(super) fn of_all(&self, other: &LocalNumbers) -> Vec<u32> {
+        let (before, after) = other.others.split_at(other.before);
+        let mut finder = self.finder();
+        let mut numbers = Vec::with_capacity(other.len());
+        numbers.extend(before.iter().map(|&row| finder.find(0, row)));
+        numbers.extend(
+            other
+                .own_rows()
+                .map(|row| self.local(row).unwrap_or(NOT_HERE)),
+        );
+        numbers.extend(after.iter().map(|&row| finder.find(0, row)));
+        numbers
+    }
+
+    /// Looks for many rows.
+    pub(super) fn finder(&self) -> Finder<'_> {
+        Finder {
+            numbers: self,
+            last: Vec::new(),
+        }
+    }
+}
+
+/// Finds the local numbers of rows, quickly where one follows the one that was looked for before it, as the columns
+/// of consecutive rows do.
+pub(super) struct Finder<'n> {
+    numbers: &'n LocalNumbers,
+    /// By the place in a row: where among the others the last one was.
+    last: Vec<usize>,
+}
+
+impl Finder<'_> {
+    /// The local number of a row, or [`NOT_HERE`].
+    #[inline]
+    pub fn find(&mut self, place: usize, global: u64) -> u32 {
+        let numbers = self.numbers;
+        if numbers.own.contains(&global) {
+            return (numbers.before as u64 + global - numbers.own.start) as u32;
+        }
+        if place >= self.last.len() {
+            self.last.resize(place + 1, 0);
+        }
+        let next = self.last[place] + 1;
+        let found = match numbers.others.get(next) == Some(&global) {
+            true => Ok(next),
+            false => numbers.others.binary_search(&global),
+        };
+        match found {
+            Ok(other) => {
+                self.last[place] = other;
+                numbers.of_other(other) as u32
+            }
+            Err(_) => NOT_HERE,
+        }
     }
 }

@@ -8,12 +8,14 @@
 mod fetch;
 mod galerkin;
 mod gathered;
+mod grid_order;
 mod halo;
 mod local_numbers;
 mod nodes;
 mod overlap;
 mod partition;
 mod product;
+mod renumber;
 mod split;
 mod spread;
 #[cfg(test)]
@@ -25,6 +27,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use galerkin::galerkin_shared;
 pub use gathered::Gathered;
+pub use grid_order::GridOrder;
 pub use halo::Halo;
 pub use local_numbers::LocalNumbers;
 pub use overlap::Overlap;
@@ -140,7 +143,7 @@ impl<T: Scalar> Distributed<T> {
         let others = others.map(|column| numbers.global(column)).collect();
         let halo = Arc::new(Halo::new(team_of(executor)?, of_columns, others)?);
         let local = halo.of_all(numbers);
-        let local = |&column: &u32| local[column as usize].expect("columns with entries are kept");
+        let local = |&column: &u32| local[column as usize];
         let columns = made.columns().iter().map(local).collect();
         let size = Size::new(made.size().rows, halo.len());
         let alone = made.executor().clone();

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::Distributed;
-use super::fetch::Rows;
+use super::fetch::Fetched;
 use super::halo::Halo;
 use super::local_numbers::LocalNumbers;
 use crate::error::Result;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;
 
-/// The principal submatrix of own rows and of rings around them, numbered in the order of the whole matrix.
+/// Own rows and rings of rows around them, numbered in the order of the whole matrix.
 ///
 /// What a stage of a set-up makes of own rows depends on rows nearby only: it is run on this matrix as if there were no
 /// other, and of what it makes the own rows are kept. They have the bits they have without ranks.
@@ -18,7 +18,7 @@ use crate::scalar::Scalar;
 pub struct Overlap<T> {
     /// The rows that are here, and who refreshes values of them.
     pub halo: Arc<Halo>,
-    /// The submatrix. The rows of the outermost ring lack their columns outside.
+    /// Their rows, square: the rows of the outermost ring lack their columns outside, or are empty.
     pub matrix: Csr<T>,
 }
 
@@ -29,20 +29,43 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When memory is short, or another rank has failed.
     pub fn overlapped(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
+        let (_, rows) = self.rings(rings, block)?;
+        let others = rows.numbers.clone();
+        self.overlap(&rows, others)
+    }
+
+    /// Own rows and `rings` around them, all of their entries, and one ring more of which there are the numbers alone:
+    /// its rows are empty. All ranks call it together.
+    ///
+    /// # Errors
+    /// When memory is short, or another rank has failed.
+    pub fn surrounded(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
+        let (others, rows) = self.rings(rings, block)?;
+        self.overlap(&rows, others)
+    }
+
+    /// The rows of so many rings, and their numbers with those of the next one.
+    fn rings(&self, rings: usize, block: usize) -> Result<(Vec<u64>, Fetched<T>)> {
         let own = self.rows.range(self.team().rank());
-        let mut near = whole_nodes(self.columns.others(), block);
-        let mut known = LocalNumbers::new(own.clone(), Vec::new());
-        let mut rows = Rows::new();
-        for ring in 0..rings {
-            known = LocalNumbers::new(own.clone(), std::mem::take(&mut near));
-            rows = self.fetch(known.others())?;
-            if ring + 1 < rings {
-                near = [known.others(), &rows.columns].concat();
-                near = whole_nodes(&near, block);
-            }
+        let numbered = |rows: &[u64]| LocalNumbers::new(own.clone(), whole_nodes(rows, block));
+        let mut rows = Fetched::new();
+        let mut near = numbered(self.columns.others());
+        for _ in 0..rings {
+            let is_new = |row: &&u64| rows.numbers.binary_search(row).is_err();
+            let ring: Vec<u64> = near.others().iter().filter(is_new).copied().collect();
+            let ring = self.fetch(&ring)?;
+            near = numbered(&[near.others(), &ring.rows.columns].concat());
+            rows = match rows.numbers.is_empty() {
+                true => ring,
+                false => rows.and(&ring),
+            };
         }
-        let halo = Halo::new(self.team(), &self.rows, known.others().to_vec())?;
-        let matrix = self.between(&rows, halo.before(), &halo);
+        Ok((near.others().to_vec(), rows))
+    }
+
+    fn overlap(&self, rows: &Fetched<T>, others: Vec<u64>) -> Result<Overlap<T>> {
+        let halo = Halo::new(self.team(), &self.rows, others)?;
+        let matrix = self.between(rows, &halo, &halo);
         Ok(Overlap {
             halo: Arc::new(halo),
             matrix,
@@ -72,7 +95,7 @@ impl<T: Scalar> Distributed<T> {
     /// When another rank has failed.
     pub fn rows_near(&self, rows: &Halo, columns: &LocalNumbers) -> Result<Csr<T>> {
         let others = self.fetch(rows.others())?;
-        Ok(self.between(&others, rows.before(), columns))
+        Ok(self.between(&others, rows, columns))
     }
 }
 

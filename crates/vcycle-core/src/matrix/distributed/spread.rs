@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::fetch::Rows;
+use super::fetch::{Rows, packed};
 use super::partition::Partition;
-use super::wire::{Writer, bytes_of, numbers};
+use super::wire::{bytes_of, numbers};
 use super::{Distributed, team_of};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -56,16 +56,8 @@ impl<T: Scalar> Distributed<T> {
         let mut sent = vec![Vec::new(); team.size()];
         if let Some(whole) = whole {
             for (rank, bytes) in sent.iter_mut().enumerate() {
-                let mut writer = Writer::default();
-                for row in rows.range(rank) {
-                    let (columns, values) = whole.row(row as usize);
-                    writer.put(&[columns.len() as u64]);
-                    columns
-                        .iter()
-                        .for_each(|&column| writer.put(&[u64::from(column)]));
-                    writer.put(values);
-                }
-                *bytes = writer.bytes;
+                let rows = rows.range(rank).map(|row| whole.row(row as usize));
+                *bytes = packed(rows, u64::from);
             }
         }
         let mut own = Rows::new();
@@ -80,10 +72,8 @@ impl<T: Scalar> Distributed<T> {
     /// When it is too large for one rank, or another rank has failed.
     pub fn gathered(&self) -> Result<Option<Csr<T>>> {
         let team = self.team();
-        let mut writer = Writer::default();
-        (0..self.local.size().rows).for_each(|row| self.write_row(row, &mut writer));
         let mut sent = vec![Vec::new(); team.size()];
-        sent[0] = writer.bytes;
+        sent[0] = self.packed_rows(0..self.local.size().rows);
         let received = team.all_to_all(sent)?;
         if team.rank() != 0 {
             team.agree(Ok(()))?;

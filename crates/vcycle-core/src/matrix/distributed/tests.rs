@@ -179,8 +179,21 @@ fn an_overlap_is_the_principal_submatrix() {
                     );
                 }
             }
-            let own = a.overlapped(2, 1)?;
-            assert_eq!(own.own_rows(&own.matrix)?.size().rows, a.size().rows);
+            let near = a.surrounded(1, 1)?;
+            assert_eq!(near.own_rows(&near.matrix)?.size().rows, a.size().rows);
+            let first = a.overlapped(1, 1)?.halo;
+            for row in 0..near.halo.len() {
+                let global = near.halo.global(row);
+                let entries = match first.local(global) {
+                    Some(_) => whole.row(global as usize).1,
+                    None => &[],
+                };
+                assert_eq!(
+                    near.matrix.row(row).1,
+                    entries,
+                    "{ranks} ranks, row {global}"
+                );
+            }
             Ok(())
         });
     }
@@ -341,5 +354,28 @@ fn unknowns_of_a_node_are_found_where_ranks_have_whole_nodes() {
             })
             .unwrap();
         }
+    }
+}
+
+#[test]
+fn rows_and_vectors_are_renumbered_together() {
+    let whole = matrix();
+    let place = |row: u64| row * 10 % 81;
+    let numbers: Vec<f64> = (0..81).map(f64::from).collect();
+    for ranks in RANKS {
+        on_ranks(ranks, |_, a| {
+            let (b, vectors) = a.renumbered(place, &[own(&a, &numbers)])?;
+            let found = b.gathered_values(&vectors[0])?;
+            if let Some(b) = b.gathered()? {
+                for row in 0..81 {
+                    let at = place(row as u64) as usize;
+                    assert_eq!(found[at], row as f64);
+                    for (&column, &value) in whole.row(row).0.iter().zip(whole.row(row).1) {
+                        assert_eq!(b.entry(at, place(u64::from(column)) as usize), Some(value));
+                    }
+                }
+            }
+            Ok(())
+        });
     }
 }

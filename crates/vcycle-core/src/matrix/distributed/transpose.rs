@@ -1,10 +1,15 @@
 //! Transposes of matrices that ranks share.
 
+use std::sync::Arc;
+
 use super::Distributed;
+use super::halo::Halo;
+use super::local_numbers::LocalNumbers;
 use super::wire::{Reader, Writer};
 use crate::error::Result;
-use crate::matrix::{Csr, Duplicates};
+use crate::matrix::Csr;
 use crate::scalar::Scalar;
+use crate::size::Size;
 
 impl<T: Scalar> Distributed<T> {
     /// The transpose; every rank has the rows that are its columns here. All ranks call it together.
@@ -28,70 +33,78 @@ impl<T: Scalar> Distributed<T> {
         }
         let sent = sent.into_iter().map(|writer| writer.bytes).collect();
         let received = team.all_to_all(sent)?;
-        let own = Own {
-            rows: flipped.row_range(halo.own())?,
-            first_row: halo.own_rows().start,
-            first_column: first,
-            rank: team.rank(),
-        };
-        let arrays = own.assembled(&received);
+        let mut others = Vec::new();
+        for_pieces::<T>(&received, |_, columns, _| others.extend_from_slice(columns));
+        let columns = Arc::new(Halo::new(team, &self.rows, others)?);
+        let local = Arc::new(assembled(&flipped, halo, &columns, &received));
         let of_rows = halo.partition();
-        Self::of_columns(
-            &self.executor,
-            of_rows,
-            &self.rows,
-            arrays,
-            Duplicates::Refuse,
-        )
+        Ok(Self::of_local(&self.executor, of_rows, &columns, local))
     }
 }
 
-/// The part of a transpose that a rank has itself.
-struct Own<T> {
-    rows: Csr<T>,
-    first_row: u64,
-    first_column: u64,
-    rank: usize,
+/// Own rows of a transpose: what a rank has itself and what came from others. In the order of the ranks, the columns of
+/// a row increase.
+fn assembled<T: Scalar>(
+    flipped: &Csr<T>,
+    rows: &LocalNumbers,
+    columns: &Halo,
+    received: &[Vec<u8>],
+) -> Csr<T> {
+    let (own, count, rank) = (rows.own(), rows.own_count(), columns.team().rank());
+    let place = |row: u64| (row - rows.own_rows().start) as usize;
+    let mut offsets: Vec<usize> = vec![0; count + 1];
+    for row in 0..count {
+        offsets[row + 1] = flipped.pattern().range(own.start + row).len();
+    }
+    for_pieces::<T>(received, |row, columns, _| {
+        offsets[place(row) + 1] += columns.len();
+    });
+    for row in 0..count {
+        offsets[row + 1] += offsets[row];
+    }
+    let mut made = Assembly::new(&offsets);
+    let mut finder = columns.finder();
+    let mut foreign = |made: &mut Assembly<T>, received: &[Vec<u8>]| {
+        for_pieces::<T>(received, |row, piece, values| {
+            let piece = piece.iter().map(|&column| finder.find(0, column));
+            made.put(place(row), piece, values);
+        });
+    };
+    foreign(&mut made, &received[..rank]);
+    let before = columns.before() as u32;
+    for row in 0..count {
+        let (piece, values) = flipped.row(own.start + row);
+        made.put(row, piece.iter().map(|&column| before + column), values);
+    }
+    foreign(&mut made, &received[rank..]);
+    let size = Size::new(count, columns.len());
+    Csr::from_canonical(flipped.executor(), size, offsets, made.columns, made.values)
 }
 
-impl<T: Scalar> Own<T> {
-    /// With what came from other ranks: in the order of the ranks, the columns of a row increase.
-    fn assembled(&self, received: &[Vec<u8>]) -> (Vec<usize>, Vec<u64>, Vec<T>) {
-        let count = self.rows.size().rows;
-        let place = |row: u64| (row - self.first_row) as usize;
-        let mut offsets: Vec<usize> = vec![0; count + 1];
-        for row in 0..count {
-            offsets[row + 1] = self.rows.pattern().range(row).len();
+/// Rows that are made of pieces.
+struct Assembly<T> {
+    /// For every row where its next piece goes.
+    next: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> Assembly<T> {
+    fn new(offsets: &[usize]) -> Self {
+        let entries = offsets.last().copied().unwrap_or_default();
+        Self {
+            next: offsets.to_vec(),
+            columns: vec![0; entries],
+            values: vec![T::default(); entries],
         }
-        for_pieces::<T>(received, |row, columns, _| {
-            offsets[place(row) + 1] += columns.len();
-        });
-        for row in 0..count {
-            offsets[row + 1] += offsets[row];
-        }
-        let entries = offsets[count];
-        let (mut columns, mut values) = (vec![0; entries], vec![T::default(); entries]);
-        let mut next = offsets.clone();
-        let mut put = |row: usize, piece: &[u64], numbers: &[T]| {
-            let end = next[row] + piece.len();
-            columns[next[row]..end].copy_from_slice(piece);
-            values[next[row]..end].copy_from_slice(numbers);
-            next[row] = end;
-        };
-        for_pieces::<T>(&received[..self.rank], |row, c, v| put(place(row), c, v));
-        let mut global = Vec::new();
-        for row in 0..count {
-            let (numbers, values) = self.rows.row(row);
-            global.clear();
-            global.extend(
-                numbers
-                    .iter()
-                    .map(|&column| self.first_column + u64::from(column)),
-            );
-            put(row, &global, values);
-        }
-        for_pieces::<T>(&received[self.rank..], |row, c, v| put(place(row), c, v));
-        (offsets, columns, values)
+    }
+
+    fn put(&mut self, row: usize, columns: impl Iterator<Item = u32>, values: &[T]) {
+        let places = self.next[row]..self.next[row] + values.len();
+        self.next[row] = places.end;
+        let to = self.columns[places.clone()].iter_mut();
+        to.zip(columns).for_each(|(to, column)| *to = column);
+        self.values[places].copy_from_slice(values);
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn bytes_of_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
 }
 
 /// The values of bytes, which may lie anywhere.
-pub(super) fn numbers<T: Element>(bytes: &[u8]) -> impl Iterator<Item = T> {
+pub(super) fn numbers<T: Element>(bytes: &[u8]) -> impl Iterator<Item = T> + use<'_, T> {
     bytes.chunks_exact(size_of::<T>()).map(|bytes| {
         let mut value = [T::default()];
         bytes_of_mut(&mut value).copy_from_slice(bytes);
@@ -33,6 +33,10 @@ impl Writer {
     pub fn put<T: Element>(&mut self, values: &[T]) {
         self.bytes.extend_from_slice(bytes_of(values));
     }
+
+    pub fn put_all<T: Element>(&mut self, values: impl Iterator<Item = T>) {
+        values.for_each(|value| self.put(&[value]));
+    }
 }
 
 /// Reads what a [`Writer`] has written.
@@ -40,11 +44,15 @@ pub(super) struct Reader<'b> {
     pub bytes: &'b [u8],
 }
 
-impl Reader<'_> {
+impl<'b> Reader<'b> {
     pub fn take<T: Element>(&mut self, count: usize, out: &mut Vec<T>) {
+        out.extend(self.numbers::<T>(count));
+    }
+
+    pub fn numbers<T: Element>(&mut self, count: usize) -> impl Iterator<Item = T> + use<'b, T> {
         let (now, later) = self.bytes.split_at(count * size_of::<T>());
         self.bytes = later;
-        out.extend(numbers::<T>(now));
+        numbers::<T>(now)
     }
 
     pub fn number(&mut self) -> u64 {

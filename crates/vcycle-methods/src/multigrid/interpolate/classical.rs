@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::prolongation::weighted;
+use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::truncation::Truncation;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::operations::interpolate::WeightMethod;
 pub(super) const CLASSICAL: InterpolationRegistration = InterpolationRegistration {
     name: "classical",
     summary: "Classical interpolation (Ruge and Stüben 1987), modified for coarsenings where strongly coupled fine unknowns need not share a coarse one (Henson and Yang 2002).",
-    method: InterpolationMethod::Weights(classical),
+    method: InterpolationMethod::Weights(weights),
 };
 
 /// Classical interpolation (Ruge and Stüben 1987), modified for coarsenings where strongly
@@ -47,17 +47,14 @@ pub fn classical(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
-    let choice = (strength.as_ref(), splitting);
-    weighted(
-        WeightMethod::Classical,
-        a,
-        choice,
-        truncation,
-        |row, level, i| {
-            row.add_neighbours(level, i);
-            row.weigh(level, i);
-        },
-    )
+    weights(&Weighing::new(a, strength, splitting, truncation))
+}
+
+fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+    weighted(WeightMethod::Classical, given, |row, level, i| {
+        row.add_neighbours(level, i);
+        row.weigh(level, i);
+    })
 }
 
 #[cfg(test)]

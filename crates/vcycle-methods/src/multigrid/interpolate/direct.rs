@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::couplings::Couplings;
-use super::prolongation::weighted;
+use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
@@ -16,7 +16,7 @@ use crate::operations::interpolate::WeightMethod;
 pub(super) const DIRECT: InterpolationRegistration = InterpolationRegistration {
     name: "direct",
     summary: "Direct interpolation (Stüben 1999, section 4.2.1).",
-    method: InterpolationMethod::Weights(direct),
+    method: InterpolationMethod::Weights(weights),
 };
 
 /// Direct interpolation (Stüben 1999, section 4.2.1):
@@ -48,17 +48,14 @@ pub fn direct(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
-    let choice = (strength.as_ref(), splitting);
-    weighted(
-        WeightMethod::Direct,
-        a,
-        choice,
-        truncation,
-        |row, level, i| {
-            row.add_neighbours(level, i);
-            weigh(row, level, i);
-        },
-    )
+    weights(&Weighing::new(a, strength, splitting, truncation))
+}
+
+fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+    weighted(WeightMethod::Direct, given, |row, level, i| {
+        row.add_neighbours(level, i);
+        weigh(row, level, i);
+    })
 }
 
 /// The weights of the coarse neighbours in `row`.

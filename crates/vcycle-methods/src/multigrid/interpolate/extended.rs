@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::prolongation::weighted;
+use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::truncation::Truncation;
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::operations::interpolate::WeightMethod;
 pub(super) const EXTENDED: InterpolationRegistration = InterpolationRegistration {
     name: "extended",
     summary: "Extended interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.5), from `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`.",
-    method: InterpolationMethod::Weights(extended),
+    method: InterpolationMethod::Weights(weights),
 };
 
 /// Extended interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.5), from
@@ -45,18 +45,15 @@ pub fn extended(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
-    let choice = (strength.as_ref(), splitting);
-    weighted(
-        WeightMethod::Extended,
-        a,
-        choice,
-        truncation,
-        |row, level, i| {
-            row.add_neighbours(level, i);
-            row.add_distant(level);
-            row.weigh(level, i);
-        },
-    )
+    weights(&Weighing::new(a, strength, splitting, truncation))
+}
+
+fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+    weighted(WeightMethod::Extended, given, |row, level, i| {
+        row.add_neighbours(level, i);
+        row.add_distant(level);
+        row.weigh(level, i);
+    })
 }
 
 #[cfg(test)]

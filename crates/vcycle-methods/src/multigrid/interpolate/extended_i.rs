@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::couplings::Couplings;
-use super::prolongation::weighted;
+use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
@@ -16,7 +16,7 @@ use crate::operations::interpolate::WeightMethod;
 pub(super) const EXTENDED_I: InterpolationRegistration = InterpolationRegistration {
     name: "extended+i",
     summary: "Extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.6), from `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`.",
-    method: InterpolationMethod::Weights(extended_i),
+    method: InterpolationMethod::Weights(weights),
 };
 
 /// Extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.6), from
@@ -50,14 +50,11 @@ pub fn extended_i(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
-    let choice = (strength.as_ref(), splitting);
-    weighted(
-        WeightMethod::ExtendedI,
-        a,
-        choice,
-        truncation,
-        extended_i_row,
-    )
+    weights(&Weighing::new(a, strength, splitting, truncation))
+}
+
+pub(super) fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+    weighted(WeightMethod::ExtendedI, given, extended_i_row)
 }
 
 /// The weights of one fine unknown.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::couplings::Couplings;
-use super::prolongation::weighted_by_host;
+use super::prolongation::{Weighing, weighted_by_host};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use super::truncation::Truncation;
@@ -17,7 +17,7 @@ use crate::operations::on_host;
 pub(super) const HYBRID: InterpolationRegistration = InterpolationRegistration {
     name: "hybrid",
     summary: "As `extended+i`, from as few distant unknowns as are needed.",
-    method: InterpolationMethod::Weights(hybrid),
+    method: InterpolationMethod::Weights(weights),
 };
 
 /// Hybrid interpolation: the weights of [`extended_i`](super::extended_i) on a smaller set, that
@@ -47,8 +47,12 @@ pub fn hybrid(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
-    on_host(a.executor(), host_stages::HYBRID);
-    weighted_by_host(a, (strength, splitting), truncation, |row, level, i| {
+    weights(&Weighing::new(a, strength, splitting, truncation))
+}
+
+fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+    on_host(given.a.executor(), host_stages::HYBRID);
+    weighted_by_host(given, |row, level, i| {
         row.add(i as u32);
         row.add_neighbours(level, i);
         cover(row, level);

@@ -1,6 +1,6 @@
 //! The table of interpolations, and which coarsenings they go with.
 
-use super::extended_i;
+use super::extended_i::weights;
 use super::registration::{Interpolate, InterpolationMethod, InterpolationRegistration};
 use crate::error::{ConfigError, Result};
 use crate::multigrid::coarsen::Coarsening;
@@ -31,7 +31,7 @@ const AUTO: InterpolationRegistration = InterpolationRegistration {
     summary: "What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `uniform`, and \
               `smoothed` after `sa` and `mis2`. After aggressive coarsening `extended+i` in two stages, \
               whatever is chosen.",
-    method: InterpolationMethod::Weights(extended_i),
+    method: InterpolationMethod::Weights(weights),
 };
 
 impl Interpolation {

@@ -51,6 +51,7 @@ pub use extended_i::extended_i;
 pub use filtered::filtered;
 pub use hybrid::hybrid;
 pub use kind::Interpolation;
+pub(in crate::multigrid) use prolongation::Weighing;
 pub(in crate::multigrid) use registration::InterpolationMethod;
 pub use registration::{CoarseLevel, Interpolate, InterpolationRegistration};
 pub use smoothed::{smoothed, spectral_radius};

@@ -1,5 +1,7 @@
 //! The prolongation row by row, for methods that weigh the couplings of a level.
 
+use std::ops::Range;
+
 use super::couplings::{Couplings, check};
 use super::row::Row;
 use super::truncation::Truncation;
@@ -12,31 +14,74 @@ use crate::operations::interpolate::{self as operations, Coarse, WeightMethod};
 /// The strong couplings and the coarse unknowns.
 type Choice<'a> = (&'a Pattern, &'a Splitting);
 
-/// The prolongation to all unknowns: by the device that has the matrix, else by the host, where
+/// What weights are made of.
+pub(in crate::multigrid) struct Weighing<'l> {
+    pub(super) a: &'l Csr<f64>,
+    strength: &'l Pattern,
+    splitting: &'l Splitting,
+    truncation: &'l Truncation,
+    /// The unknowns that are interpolated; some, where others are those of other ranks.
+    rows: Range<usize>,
+}
+
+impl<'l> Weighing<'l> {
+    /// Of all unknowns.
+    pub fn new(
+        a: &'l Csr<f64>,
+        strength: &'l Pattern,
+        splitting: &'l Splitting,
+        truncation: &'l Truncation,
+    ) -> Self {
+        Self {
+            a,
+            strength,
+            splitting,
+            truncation,
+            rows: 0..a.size().rows,
+        }
+    }
+
+    /// Of some.
+    pub fn of_rows(self, rows: Range<usize>) -> Self {
+        Self { rows, ..self }
+    }
+
+    fn is_of_all(&self) -> bool {
+        self.rows.len() == self.a.size().rows
+    }
+}
+
+/// The prolongation to the unknowns: by the device that has the matrix, else by the host, where
 /// `fine(row, level, i)` makes the entries of a fine unknown.
 pub(super) fn weighted(
     method: WeightMethod,
-    a: &Csr<f64>,
-    choice: Choice<'_>,
-    truncation: &Truncation,
+    given: &Weighing<'_>,
     fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
 ) -> Result<Csr<f64>> {
-    match on_device(None, method, a, choice, truncation)? {
-        Some(p) => Ok(p),
-        None => weighted_by_host(a, choice, truncation, fine),
+    let choice = (given.strength, given.splitting);
+    match on_device(None, method, given.a, choice, given.truncation)? {
+        Some(p) if given.is_of_all() => Ok(p),
+        Some(p) => p.row_range(given.rows.clone()),
+        None => weighted_by_host(given, fine),
     }
 }
 
 /// The same by the host.
 pub(super) fn weighted_by_host(
-    a: &Csr<f64>,
-    (strength, splitting): Choice<'_>,
-    truncation: &Truncation,
+    given: &Weighing<'_>,
     fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
 ) -> Result<Csr<f64>> {
-    let level = Couplings::new(a, strength, splitting)?;
-    let (bounds, point) = (a.pattern().pieces(), |row| row);
-    rows(&level, bounds, point, truncation, fine)
+    let a = given.a;
+    let level = Couplings::new(a, given.strength, given.splitting)?;
+    let first = given.rows.start;
+    let some = match given.is_of_all() {
+        true => None,
+        false => Some(balance(given.rows.len(), |row| {
+            a.offsets()[first + row] - a.offsets()[first] + row
+        })),
+    };
+    let bounds = some.as_deref().unwrap_or(a.pattern().pieces());
+    rows(&level, bounds, |row| first + row, given.truncation, fine)
 }
 
 /// The same for the coarse unknowns of another choice alone.

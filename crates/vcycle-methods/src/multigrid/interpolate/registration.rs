@@ -3,10 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::prolongation::Weighing;
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
-use crate::multigrid::coarsen::{CoarseUnknowns, Splitting};
+use crate::multigrid::coarsen::CoarseUnknowns;
 use crate::multigrid::own::named_stage;
 
 /// What an interpolation goes by.
@@ -43,7 +44,7 @@ pub trait Interpolate: Debug + Send + Sync {
 named_stage!(Interpolate);
 
 /// Weights for the coarse unknowns around every fine one.
-type Weights = fn(&Csr<f64>, &Arc<Pattern>, &Splitting, &Truncation) -> Result<Csr<f64>>;
+type Weights = fn(&Weighing<'_>) -> Result<Csr<f64>>;
 
 /// What an interpolation says of itself, in its own file.
 #[derive(Clone, Copy, Debug)]

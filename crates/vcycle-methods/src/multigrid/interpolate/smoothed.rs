@@ -1,5 +1,7 @@
 //! Smoothed aggregation: a step of Jacobi applied to the tentative prolongation.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::registration::{InterpolationMethod, InterpolationRegistration};
@@ -7,7 +9,7 @@ use crate::eigen::{radius_by, row_sum_bound, spectral_radius as radius_of};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Workspace};
 use crate::linop::{LinOp, Size, check_size, check_square};
-use crate::matrix::{Accumulator, Csr, Pattern, Rows, ShortRow, build, check_product};
+use crate::matrix::{Accumulator, Csr, Pattern, Rows, ShortRow, balance, build, check_product};
 use crate::multigrid::systems::in_blocks;
 use crate::operations;
 use crate::reference::csr::CsrArrays;
@@ -33,7 +35,7 @@ pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
         }
         return radius_by(|steps| matrix.power_method(steps), matrix.bound());
     }
-    FilteredMatrix::new(a, None)?.radius()
+    FilteredMatrix::new(a, None, 0..a.size().rows)?.radius()
 }
 
 /// The same for a matrix of a device with a layout for products, which take less time than rows do.
@@ -117,7 +119,8 @@ pub fn smoothed(
         let bound = filter.map(|_| matrix.bound());
         return matrix.smoothed(tentative, damping(omega, radius, bound)?);
     }
-    FilteredMatrix::new(a, filter.map(Arc::as_ref))?.smoothed(tentative, (omega, radius), block)
+    let kept = FilteredMatrix::new(a, filter.map(Arc::as_ref), 0..a.size().rows)?;
+    kept.smoothed(tentative, (omega, radius), block)
 }
 
 /// [`smoothed`] with the [`spectral_radius`], which comes with it: without a filter both take what one pass over
@@ -136,22 +139,22 @@ pub(in crate::multigrid) fn smoothed_by_radius(
         let p = smoothed(a, tentative, (omega, radius), filter, block)?;
         return Ok((p, radius));
     }
-    let kept = FilteredMatrix::new(a, None)?;
+    let kept = FilteredMatrix::new(a, None, 0..a.size().rows)?;
     let radius = kept.radius()?;
     Ok((kept.smoothed(tentative, (omega, radius), block)?, radius))
 }
 
-/// [`smoothed`] for rows of a matrix that ranks share, whose spectral radius is known; `largest` makes a bound of these
-/// rows that of all.
+/// [`smoothed`] for some rows of a matrix, those of one rank, whose spectral radius is known; `largest` makes a bound of
+/// these rows that of all.
 pub(in crate::multigrid) fn smoothed_near(
-    a: &Csr<f64>,
+    (a, rows): (&Csr<f64>, Range<usize>),
     tentative: &Csr<f64>,
     (omega, radius): (f64, f64),
     filter: Option<&Arc<Pattern>>,
     block: Size,
     largest: impl FnOnce(f64) -> Result<f64>,
 ) -> Result<Csr<f64>> {
-    let mut kept = FilteredMatrix::new(a, filter.map(Arc::as_ref))?;
+    let mut kept = FilteredMatrix::new(a, filter.map(Arc::as_ref), rows)?;
     kept.bound = largest(kept.bound)?;
     kept.smoothed(tentative, (omega, radius), block)
 }
@@ -179,34 +182,51 @@ struct Pivot {
 struct FilteredMatrix<'a> {
     a: &'a Csr<f64>,
     filter: Option<&'a Pattern>,
+    /// The rows that are looked at.
+    rows: Range<usize>,
+    /// Of these rows.
     pivots: Vec<Pivot>,
     /// Gershgorin's bound of the spectral radius over the diagonal.
     bound: f64,
 }
 
 impl<'a> FilteredMatrix<'a> {
-    fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Result<Self> {
+    fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>, rows: Range<usize>) -> Result<Self> {
         if let Some(filter) = filter {
             check_size("strength of couplings", a.size(), filter.size())?;
         }
-        let rows = KeptRows::new(a, filter);
-        let pivots = a.map_rows(|| (), |(), row| rows.pivot(row));
-        let parts = a.map_pieces(|mut rows| {
-            let sums = pivots[rows.clone()].iter().map(|pivot| pivot.row_sum);
-            let bound = sums.fold(0.0, f64::max);
-            (bound, rows.find(|&row| pivots[row].own == 0.0))
-        });
-        match parts.iter().find_map(|part| part.1) {
-            None => Ok(Self {
-                a,
-                filter,
+        let kept = KeptRows::new(a, filter);
+        let parts = a.map_pieces(|piece| {
+            let piece = piece.start.max(rows.start)..piece.end.min(rows.end);
+            let pivots: Vec<Pivot> = piece.clone().map(|row| kept.pivot(row)).collect();
+            let bound = pivots.iter().map(|pivot| pivot.row_sum);
+            let zero = pivots.iter().position(|pivot| pivot.own == 0.0);
+            (
+                bound.fold(0.0, f64::max),
+                zero.map(|at| piece.start + at),
                 pivots,
-                bound: parts.iter().map(|part| part.0).fold(0.0, f64::max),
-            }),
-            Some(row) => Err(Error::ZeroDiagonal {
+            )
+        });
+        if let Some(row) = parts.iter().find_map(|part| part.1) {
+            return Err(Error::ZeroDiagonal {
                 component: COMPONENT,
                 row,
-            }),
+            });
+        }
+        Ok(Self {
+            a,
+            filter,
+            rows,
+            bound: parts.iter().map(|part| part.0).fold(0.0, f64::max),
+            pivots: parts.into_iter().flat_map(|part| part.2).collect(),
+        })
+    }
+
+    /// The entries of the rows that are looked at.
+    fn own_rows<'m>(&self, of: &'m Csr<f64>) -> Result<Cow<'m, Csr<f64>>> {
+        match self.rows.len() == of.size().rows {
+            true => Ok(Cow::Borrowed(of)),
+            false => Ok(Cow::Owned(of.row_range(self.rows.clone())?)),
         }
     }
 
@@ -226,7 +246,7 @@ impl<'a> FilteredMatrix<'a> {
     ) -> Result<Csr<f64>> {
         let factor = damping(omega, radius, self.filter.map(|_| self.bound))?;
         let blocks = match self.filter {
-            None => in_blocks(self.a, tentative, block),
+            None => in_blocks(self.own_rows(self.a)?.as_ref(), tentative, block),
             Some(_) => None,
         };
         let Some((blocks, wide)) = blocks else {
@@ -235,19 +255,19 @@ impl<'a> FilteredMatrix<'a> {
         let pivots = self.pivots.iter();
         let factors: Vec<f64> = pivots.map(|pivot| -factor / pivot.own).collect();
         let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
-        tentative.add(1.0, 1.0, &correction)
+        self.own_rows(tentative)?.add(1.0, 1.0, &correction)
     }
 
     /// `(I - factor D^-1 A_F) T`.
     fn product(&self, tentative: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
-        let size = check_product(self.a.pattern(), tentative.pattern())?;
-        let executor = self.a.executor();
+        let cols = check_product(self.a.pattern(), tentative.pattern())?.cols;
+        let (executor, first) = (self.a.executor(), self.rows.start);
         let (rows, t) = (KeptRows::new(self.a, self.filter), tentative.at_hand());
         let singles = has_single_entries(tentative);
         let fill = |(sums, short): &mut (Accumulator<f64>, ShortRow<f64>),
-                    row: usize,
+                    number: usize,
                     out: &mut Rows<f64>| {
-            let scale = -factor / self.pivots[row].own;
+            let (row, scale) = (first + number, -factor / self.pivots[number].own);
             let weight = |column: usize, value: f64| match column == row {
                 true => 1.0 - factor,
                 false => scale * value,
@@ -261,7 +281,7 @@ impl<'a> FilteredMatrix<'a> {
                 return out.append(executor, short.entries());
             }
             let lengths = columns.iter().map(|&k| t.row(k as usize).0.len());
-            sums.start(executor, size.cols, lengths.sum())?;
+            sums.start(executor, cols, lengths.sum())?;
             rows.for_each(row, |k, value| {
                 let (weight, (columns, values)) = (weight(k, value), t.row(k));
                 for (&column, &value) in columns.iter().zip(values) {
@@ -271,9 +291,20 @@ impl<'a> FilteredMatrix<'a> {
             let (columns, sum) = sums.sorted();
             out.append_by(executor, columns, sum)
         };
-        let pieces = self.a.pattern().pieces();
-        let arrays = build(executor, pieces, self.a.bytes(), Default::default, fill)?;
-        Ok(arrays.into_csr(executor, size))
+        let pieces = self.pieces();
+        let arrays = build(executor, &pieces, self.a.bytes(), Default::default, fill)?;
+        Ok(arrays.into_csr(executor, Size::new(self.rows.len(), cols)))
+    }
+
+    /// Where the rows are cut for threads.
+    fn pieces(&self) -> Vec<usize> {
+        let (offsets, first) = (self.a.offsets(), self.rows.start);
+        match first == 0 && self.rows.end == self.a.size().rows {
+            true => self.a.pattern().pieces().to_vec(),
+            false => balance(self.rows.len(), |row| {
+                offsets[first + row] - offsets[first] + row
+            }),
+        }
     }
 }
 

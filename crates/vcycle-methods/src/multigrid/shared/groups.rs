@@ -1,5 +1,6 @@
 //! Prolongations from groups whose members several ranks have.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::eigen::{row_sum_bound_of, spectral_radius};
@@ -9,7 +10,7 @@ use crate::linop::{LinOp, Size};
 use crate::matrix::{Csr, Distributed, LocalNumbers, Overlap, Partition, Pattern};
 use crate::multigrid::coarsen::{Aggregates, NONE};
 use crate::multigrid::interpolate;
-use crate::multigrid::stages::GroupInterpolation;
+use crate::multigrid::stages::InterpolatedRows;
 use crate::precond::Jacobi;
 
 /// Groups of the rows nearby.
@@ -22,7 +23,19 @@ pub(super) struct SharedGroups<'a> {
     pub partition: &'a Arc<Partition>,
 }
 
-impl GroupInterpolation for SharedGroups<'_> {
+impl InterpolatedRows for SharedGroups<'_> {
+    fn rows(&self, _all: usize) -> Range<usize> {
+        self.near.halo.own()
+    }
+
+    fn are_some_weak(&self, a: &Csr<f64>, strength: &Pattern) -> Result<bool> {
+        let own = self.near.halo.own();
+        let entries = |of: &Pattern| of.offsets()[own.end] - of.offsets()[own.start];
+        let mut counts = [entries(strength) + own.len(), entries(a.pattern())].map(|n| n as f64);
+        self.a.team().sum(&mut counts)?;
+        Ok(counts[0] < counts[1])
+    }
+
     /// Where there are vectors, the rank of a group factorises their rows in it, and sends the factor to the ranks of
     /// its members.
     fn tentative(
@@ -69,7 +82,8 @@ impl GroupInterpolation for SharedGroups<'_> {
         let radius = radius(self.a)?;
         let largest = |bound| self.a.team().largest(bound);
         let damping = (omega, radius);
-        let p = interpolate::smoothed_near(a, tentative, damping, filter, block, largest)?;
+        let own = (a, self.near.halo.own());
+        let p = interpolate::smoothed_near(own, tentative, damping, filter, block, largest)?;
         Ok((p, radius))
     }
 }

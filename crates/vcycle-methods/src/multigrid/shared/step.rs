@@ -18,9 +18,6 @@ use crate::multigrid::steps::STALLED;
 use crate::multigrid::strength::Strength;
 use crate::multigrid::systems::{Unknowns, View, in_blocks};
 
-/// Rings of rows around the own ones that stages look at: interpolation over distance two, roots of groups.
-const RINGS: usize = 2;
-
 /// A level with its ways, and the matrix of the next; or why there is none.
 pub(super) fn step(
     amg: &Amg,
@@ -40,7 +37,7 @@ pub(super) fn step(
     let block = unknowns.node_rows();
     let near = {
         let _stage = stage("overlap");
-        a.overlapped(RINGS, block)?
+        a.surrounded(rings(&amg), block)?
     };
     let mut here = unknowns.near(&near.halo)?;
     let view = {
@@ -80,8 +77,7 @@ pub(super) fn step(
         };
         let coarsened = choice.coarsened;
         let made = coarsened.prolongation_by(&by, interpolation, view, &amg, &mut here);
-        let (made, block, radius) = team.agree(made)?;
-        let own = near.own_rows(&made)?;
+        let (own, block, radius) = team.agree(made)?;
         let executor = a.executor();
         let p = Distributed::of_numbered(executor, a.rows(), &partition, &numbers, own)?;
         (Arc::new(p), block, radius)
@@ -120,6 +116,17 @@ impl SharedWay {
         let (r, p) = (&self.restriction, &self.prolongation);
         let product = |r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>| product(r, a, p, self.block);
         galerkin_shared(r, a, p, self.block, product)?.without_empty_rows()
+    }
+}
+
+/// Rings of rows around the own ones that stages look at; of the next ring they know the unknowns. That is for interpolation
+/// over distance two, and for the roots of groups. Interpolation asks what the rows of the first ring strongly depend on,
+/// and some measures of that look at the rows on both sides of a coupling.
+fn rings(amg: &Amg) -> usize {
+    let both_sides = matches!(amg.strength, Strength::Symmetric(_) | Strength::Mutual(_));
+    match both_sides && !amg.coarsening.aggregates() {
+        true => 2,
+        false => 1,
     }
 }
 
