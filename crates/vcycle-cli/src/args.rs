@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::names;
@@ -15,6 +15,18 @@ Examples:
   vcycle info matrix.mtx                  what kind of matrix it is and what to try
   zcat matrix.mtx.gz | vcycle solve -     a matrix from standard input
   vcycle problems                         problems that can be made on the spot";
+
+/// How ranks share the rows of a matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PartitionKind {
+    /// Consecutive ones
+    #[default]
+    Rows,
+    /// Boxes of a grid
+    Boxes,
+    /// Parts of the graph of the matrix
+    Graph,
+}
 
 /// Solves large sparse linear systems.
 #[derive(Debug, Parser)]
@@ -162,6 +174,10 @@ pub struct SolveArgs {
     /// processes
     #[arg(long, value_name = "N", conflicts_with_all = ["then", "plot_coarsening"])]
     pub ranks: Option<usize>,
+    /// How ranks share the rows: consecutive ones; boxes of a problem on a grid; parts of the matrix's graph. The last two
+    /// number the rows anew, which the solution does not show
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    pub partition: PartitionKind,
     /// Residual to reach, relative to the right-hand side; the first tolerance that is reached counts, so
     /// `--rtol 0` leaves the others alone [default: 1e-8]
     #[arg(long, value_name = "TOLERANCE", allow_hyphen_values = true)]

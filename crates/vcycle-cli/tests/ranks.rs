@@ -31,6 +31,55 @@ fn ranks_solve_as_one_does() {
 }
 
 #[test]
+fn other_partitions_have_the_same_levels_on_any_number_of_ranks() {
+    let amg = "amg:pmis,gather-rows=50";
+    for problem in [
+        "poisson7:10 --partition boxes",
+        "elasticity:6x3x3 --partition graph",
+    ] {
+        let solved = |ranks: usize| {
+            let path = scratch(&format!("partition-{ranks}.mtx"));
+            let output = format!("--rtol 1e-11 --output {}", path.display());
+            let options =
+                format!("solve {problem} --precond {amg} --ranks {ranks} --json {output}");
+            let mut found = vcycle(&options).json();
+            (
+                found["levels"].take(),
+                std::fs::read_to_string(path).unwrap(),
+            )
+        };
+        let (alone, x) = solved(1);
+        let (shared, y) = solved(3);
+        let entries = |levels: &serde_json::Value| -> Vec<String> {
+            let levels = levels.as_array().unwrap().iter();
+            levels
+                .map(|level| format!("{} {}", level["rows"], level["nonzeros"]))
+                .collect()
+        };
+        assert_eq!(entries(&alone), entries(&shared), "{problem}");
+        let path = scratch("natural.mtx");
+        let natural = problem.split(' ').next().unwrap();
+        vcycle(&format!(
+            "solve {natural} --rtol 1e-11 -q --output {}",
+            path.display()
+        ));
+        let numbers = |text: &str| -> Vec<f64> {
+            let lines = text.lines().filter(|line| !line.starts_with('%'));
+            lines
+                .skip(1)
+                .map(|line| line.trim().parse().unwrap())
+                .collect()
+        };
+        let expected = numbers(&std::fs::read_to_string(&path).unwrap());
+        let size = expected.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        for found in [x, y].map(|text| numbers(&text)) {
+            let mut pairs = found.iter().zip(&expected);
+            assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-7 * size), "{problem}");
+        }
+    }
+}
+
+#[test]
 fn more_ranks_than_rows_and_ranks_without_rows_work() {
     for problem in ["poisson5:2x1", "poisson5:1", "poisson7:6"] {
         let run = vcycle(&format!("solve {problem} --ranks 9 -q"));

@@ -23,16 +23,16 @@ fn steps(shift: Shift) -> usize {
     shift.iter().map(|step| step.unsigned_abs()).sum()
 }
 
-/// Rows and entries; `None` for a problem that shows them only when it is made.
+/// The points of a grid, their neighbours and the unknowns of each; `None` for a problem that is on none.
 ///
 /// # Errors
 /// For a size that cannot be.
-pub(super) fn extent(spec: &Spec<'_>) -> Result<Option<Extent>> {
+pub(super) fn shape(spec: &Spec<'_>) -> Result<Option<([usize; 3], Neighbours, usize)>> {
     let plane = || -> Result<[usize; 3]> {
         let [nx, ny] = spec.size()?;
         Ok([nx, ny, 1])
     };
-    let (size, neighbours, unknowns) = match spec.name {
+    Ok(Some(match spec.name {
         "poisson5" => (plane()?, STAR, 1),
         "poisson9" => (plane()?, BOX, 1),
         "aniso5" => {
@@ -55,8 +55,20 @@ pub(super) fn extent(spec: &Spec<'_>) -> Result<Option<Extent>> {
             let nodes = [nx, ny.saturating_add(1), nz.saturating_add(1)];
             (nodes, BOX, 3)
         }
-        "beam" | "lshape" => return finite_element::extent(spec).map(Some),
         _ => return Ok(None),
+    }))
+}
+
+/// Rows and entries; `None` for a problem that shows them only when it is made.
+///
+/// # Errors
+/// For a size that cannot be.
+pub(super) fn extent(spec: &Spec<'_>) -> Result<Option<Extent>> {
+    if let "beam" | "lshape" = spec.name {
+        return finite_element::extent(spec).map(Some);
+    }
+    let Some((size, neighbours, unknowns)) = shape(spec)? else {
+        return Ok(None);
     };
     let rows = check_rows("size", size, unknowns)?;
     let entries = couplings(size, neighbours) * unknowns * unknowns;

@@ -250,6 +250,23 @@ pub fn extent(spec: &str) -> Result<Option<Extent>> {
     extent::extent(&parsed).map_err(|error| in_spec(error, spec, entry))
 }
 
+/// The points along x, y and z of the grid that the problem `spec` names is on, and the unknowns of each; `None` for a
+/// problem that is on none.
+///
+/// ```
+/// assert_eq!(vcycle::gallery::grid("poisson5:8x6")?, Some(([8, 6, 1], 1)));
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`build`], as far as the size shows it.
+pub fn grid(spec: &str) -> Result<Option<([usize; 3], usize)>> {
+    let parsed = Spec::parse(spec);
+    let entry = find(parsed.name)?;
+    let shape = extent::shape(&parsed).map_err(|error| in_spec(error, spec, entry))?;
+    Ok(shape.map(|(size, _, unknowns)| (size, unknowns)))
+}
+
 /// The matrix of a problem on a box of cells as a stencil matrix; those that are made so take no more
 /// memory.
 ///

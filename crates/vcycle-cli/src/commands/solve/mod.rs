@@ -2,6 +2,7 @@
 
 mod configuration;
 mod files;
+mod order;
 mod ranks;
 mod records;
 mod task;
@@ -14,8 +15,8 @@ use vcycle::config::AnySystem;
 use self::configuration::configuration;
 use self::files::check_folders;
 use self::task::Task;
-use crate::args::SolveArgs;
-use crate::error::Result;
+use crate::args::{PartitionKind, SolveArgs};
+use crate::error::{CliError, Result};
 
 /// Solves; success only if it converged.
 pub fn run(args: &SolveArgs) -> Result<ExitCode> {
@@ -33,6 +34,12 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     }
     if is_launched {
         return ranks::by_processes(args, &config);
+    }
+    if args.partition != PartitionKind::Rows {
+        return Err(CliError::Option {
+            option: "--partition",
+            reason: "is for several ranks: `--ranks N`, or mpirun".to_owned(),
+        });
     }
     let executor = config.run.executor()?;
     let task = Task {

@@ -12,14 +12,15 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::io::write_vector;
 use vcycle::log::{ChromeTrace, Profile};
-use vcycle::matrix::{Csr, Distributed, Partition};
+use vcycle::matrix::{Csr, Distributed, GridOrder, Partition, Permutation};
 use vcycle::multigrid::NearNullspace;
 use vcycle::vector::Vector;
 
 use super::files::{Written, write_files};
+use super::order::{Renumbered, of_grid, order};
 use super::records::Records;
 use super::task::{Reading, Task, show};
-use crate::args::SolveArgs;
+use crate::args::{PartitionKind, SolveArgs};
 use crate::error::{CliError, Result};
 use crate::output::overview::overview;
 use crate::output::print;
@@ -32,6 +33,8 @@ struct Whole {
     near_nullspace: Option<NearNullspace>,
     b: Vector<f64>,
     guess: Option<Vector<f64>>,
+    /// The order that all of these are in, if not their own.
+    order: Option<Permutation>,
     reading: Reading,
 }
 
@@ -50,14 +53,15 @@ enum Known<'w> {
     ByAll(&'w Whole),
     /// Rank 0 knows it, and spreads it.
     ByFirst(Option<&'w Whole>),
-    /// Every rank makes its own rows.
-    InParts(&'w str),
+    /// Every rank makes its own rows, and gets others where these are in another order.
+    InParts(&'w str, Option<GridOrder>),
 }
 
 /// Solves with ranks that are threads.
 pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<ExitCode> {
     let host = executor(config, ranks)?;
     let in_parts = in_parts(args);
+    let order = order_of_parts(args, in_parts)?;
     let whole = match in_parts {
         Some(_) => None,
         None => Some(read(args, config, &host)?),
@@ -66,7 +70,7 @@ pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<Exi
         let rank = executor(config, ranks)?.with_team(&team)?;
         let begun = format!("{ranks} ranks, threads of one process");
         let known = match (in_parts, &whole) {
-            (Some(problem), _) => Known::InParts(problem),
+            (Some(problem), _) => Known::InParts(problem, order),
             (None, Some(whole)) => Known::ByAll(whole),
             (None, None) => Known::ByFirst(None),
         };
@@ -83,12 +87,13 @@ pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
     same_options(team.as_ref())?;
     let host = executor(config, team.size())?;
     let in_parts = in_parts(args);
+    let order = order_of_parts(args, in_parts)?;
     let whole = match (in_parts, team.rank()) {
         (None, 0) => Some(read(args, config, &host)?),
         _ => None,
     };
     let known = match in_parts {
-        Some(problem) => Known::InParts(problem),
+        Some(problem) => Known::InParts(problem, order),
         None => Known::ByFirst(whole.as_ref()),
     };
     let rank = host.with_team(&team)?;
@@ -111,7 +116,8 @@ pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
 fn in_parts(args: &SolveArgs) -> Option<&str> {
     let problem = args.input.source.as_str();
     let known = &args.known;
-    let is_plain = args.rhs.is_none()
+    let is_plain = args.partition != PartitionKind::Graph
+        && args.rhs.is_none()
         && args.x0.is_none()
         && args.report.is_none()
         && args.trace.is_none()
@@ -120,6 +126,14 @@ fn in_parts(args: &SolveArgs) -> Option<&str> {
         && known.block_size.is_none();
     let is_made = is_plain && gallery::is_made_in_parts(problem);
     is_made.then_some(problem)
+}
+
+/// The order of rows that ranks make themselves, if that is not their own.
+fn order_of_parts(args: &SolveArgs, problem: Option<&str>) -> Result<Option<GridOrder>> {
+    match (args.partition, problem) {
+        (PartitionKind::Boxes, Some(problem)) => Ok(Some(of_grid(problem)?.0)),
+        _ => Ok(None),
+    }
 }
 
 /// Fails where ranks were given different options.
@@ -171,11 +185,23 @@ fn read(args: &SolveArgs, config: &Config, host: &Executor) -> Result<Whole> {
         guess,
         ..
     } = task.known(&system, &b)?;
-    Ok(Whole {
+    let (kind, source) = (args.partition, &args.input.source);
+    let order = order(kind, source, &matrix, near_nullspace.as_ref())?;
+    let mut all = Renumbered {
         matrix,
         near_nullspace,
         b,
         guess,
+    };
+    if let Some(order) = &order {
+        all = all.by(order)?;
+    }
+    Ok(Whole {
+        matrix: all.matrix,
+        near_nullspace: all.near_nullspace,
+        b: all.b,
+        guess: all.guess,
+        order,
         reading,
     })
 }
@@ -185,15 +211,37 @@ impl Known<'_> {
         match self {
             Self::ByAll(whole) => Some(whole),
             Self::ByFirst(whole) => *whole,
-            Self::InParts(_) => None,
+            Self::InParts(..) => None,
         }
+    }
+
+    /// The solution in the order of the rows as they are given.
+    fn in_order(&self, x: Vector<f64>) -> vcycle::Result<Vector<f64>> {
+        let mut own = x.clone();
+        match (self, self.whole().and_then(|whole| whole.order.as_ref())) {
+            (_, Some(order)) => order.apply_inverse(&x, &mut own)?,
+            (Self::InParts(_, Some(order)), _) => {
+                let (from, to) = (x.host()?, own.host_mut()?);
+                let values = (0..).zip(to.iter_mut());
+                values.for_each(|(row, value)| *value = from[order.place(row) as usize]);
+            }
+            _ => {}
+        }
+        Ok(own)
     }
 
     /// The own part of the system and of the right-hand side.
     fn part(&self, rank: &Executor) -> vcycle::Result<(SharedSystem, Vector<f64>)> {
-        if let Self::InParts(problem) = self
+        if let Self::InParts(problem, order) = self
             && let Some((a, b)) = gallery::build_part(problem, rank)?
         {
+            let (a, b) = match order {
+                None => (a, b),
+                Some(order) => {
+                    let (a, mut vectors) = a.renumbered(|row| order.place(row), &[b])?;
+                    (a, vectors.swap_remove(0))
+                }
+            };
             let b = Vector::from_column(rank, b);
             return Ok((SharedSystem::new(Arc::new(a)), b));
         }
@@ -219,7 +267,7 @@ impl Known<'_> {
                 let rows = Partition::even(rows, block as u64, team.size());
                 Distributed::part_of(rank, &whole.matrix, rows)?
             }
-            Self::ByFirst(_) | Self::InParts(_) => {
+            Self::ByFirst(_) | Self::InParts(..) => {
                 let matrix = whole.map(|whole| whole.matrix.as_ref());
                 Distributed::spread(rank, matrix, block)?
             }
@@ -288,15 +336,16 @@ fn solve(
         bytes: system.matrix.bytes(),
     };
     let (name, reading) = match (&known, known.whole()) {
-        (Known::InParts(problem), _) => (*problem, spreading),
+        (Known::InParts(problem, _), _) => (*problem, spreading),
         (_, Some(whole)) => (whole.reading.name(), whole.reading.time() + spreading),
         (_, None) => ("", spreading),
     };
     let mut summary = Summary::new(name, extent, rank, &solution, reading);
     summary.ranks = ranks;
+    let x = Vector::from_rows(&rank.alone(), b.cols(), x)?;
     Ok(Some(Answer {
         summary,
-        x: Vector::from_rows(&rank.alone(), b.cols(), x)?,
+        x: known.in_order(x)?,
         solution,
         profile: taken(records.profile),
         trace: taken(records.trace),

@@ -1,0 +1,80 @@
+//! Rows numbered anew, so that consecutive ones are near each other.
+
+use std::sync::Arc;
+
+use vcycle::gallery;
+use vcycle::matrix::{Csr, GridOrder, Permutation, recursive_bisection};
+use vcycle::multigrid::NearNullspace;
+use vcycle::vector::Vector;
+
+use crate::args::PartitionKind;
+use crate::error::{CliError, Result};
+
+/// The order of a grid's points.
+pub fn of_grid(problem: &str) -> Result<(GridOrder, usize)> {
+    let grid = match gallery::is_problem(problem) {
+        true => gallery::grid(problem)?,
+        false => None,
+    };
+    let (size, unknowns) = grid.ok_or_else(|| CliError::Option {
+        option: "--partition",
+        reason: format!("`{problem}` is on no grid that can be cut into boxes; use graph"),
+    })?;
+    Ok((GridOrder::new(size), unknowns))
+}
+
+/// The order that a partition asks for; none where rows stay as they are.
+pub fn order(
+    kind: PartitionKind,
+    source: &str,
+    a: &Csr<f64>,
+    near: Option<&NearNullspace>,
+) -> Result<Option<Permutation>> {
+    match kind {
+        PartitionKind::Rows => Ok(None),
+        PartitionKind::Graph => {
+            let block = near.map_or(1, NearNullspace::block_size);
+            Ok(Some(recursive_bisection(a.pattern(), block)?))
+        }
+        PartitionKind::Boxes => {
+            let (order, unknowns) = of_grid(source)?;
+            let unknowns = unknowns as u64;
+            let row = |place: u64| order.point(place / unknowns) * unknowns + place % unknowns;
+            let rows = (0..a.size().rows as u64).map(|place| row(place) as u32);
+            Ok(Some(Permutation::new(rows.collect())?))
+        }
+    }
+}
+
+/// A system as one process has it, to be numbered anew.
+pub struct Renumbered {
+    pub matrix: Arc<Csr<f64>>,
+    pub near_nullspace: Option<NearNullspace>,
+    pub b: Vector<f64>,
+    pub guess: Option<Vector<f64>>,
+}
+
+impl Renumbered {
+    /// The same in another order.
+    pub fn by(self, order: &Permutation) -> Result<Self> {
+        let moved = |vector: &Vector<f64>| -> vcycle::Result<Vector<f64>> {
+            let mut moved = vector.clone();
+            order.apply(vector, &mut moved)?;
+            Ok(moved)
+        };
+        let of_order = |values: &Vec<f64>| {
+            let rows = order.order().iter();
+            rows.map(|&row| values[row as usize]).collect()
+        };
+        let near = self.near_nullspace.map(|near| {
+            let vectors = near.vectors().iter().map(of_order).collect();
+            NearNullspace::new(near.block_size(), vectors)
+        });
+        Ok(Self {
+            matrix: Arc::new(self.matrix.permute_symmetric(order)?),
+            near_nullspace: near.transpose()?,
+            b: moved(&self.b)?,
+            guess: self.guess.as_ref().map(moved).transpose()?,
+        })
+    }
+}
