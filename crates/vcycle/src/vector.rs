@@ -5,4 +5,4 @@
 //! executor adds its communication to the reductions.
 
 #[doc(inline)]
-pub use vcycle_core::vector::{Coefficient, Scalars, Vector};
+pub use vcycle_core::vector::{Coefficient, Packed, Scalars, Storage, Vector};

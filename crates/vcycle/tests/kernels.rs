@@ -15,7 +15,7 @@ use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use most files of kernels, in all precisions.
-const CONFIGS: [&str; 12] = [
+const CONFIGS: [&str; 13] = [
     r#"solver = "cg"
     preconditioner = "amg""#,
     r#"solver = "fcg"
@@ -25,6 +25,8 @@ const CONFIGS: [&str; 12] = [
     r#"solver = "gmres"
     preconditioner = "block-jacobi"
     format = "sellp""#,
+    r#"solver = { name = "gmres", basis = "i16" }
+    preconditioner = "jacobi""#,
     r#"solver = "minres"
     preconditioner = "jacobi"
     format = "ell""#,

@@ -4,6 +4,7 @@
 //! are between the two and take what is here.
 
 mod csr;
+mod packed;
 mod pattern;
 mod scalars;
 mod sweep;
@@ -11,6 +12,8 @@ mod vector;
 
 pub(crate) use csr::Copies;
 pub use csr::Csr;
+pub(crate) use packed::{Codes, Segment, filled, segment_of, stores, with_codes};
+pub use packed::{Packed, Storage};
 pub(crate) use pattern::Derived;
 pub use pattern::Pattern;
 pub use scalars::{Coefficient, Scalars};

@@ -10,6 +10,7 @@ pub mod dense;
 pub mod ell;
 mod layout;
 pub mod monitor;
+pub mod packed;
 mod pattern;
 pub mod rows;
 pub mod scalars;
@@ -31,6 +32,7 @@ const FILES: [File; 15] = [
     dense::FILE,
     ell::FILE,
     monitor::FILE,
+    packed::FILE,
     scalars::FILE,
     stencil::PRODUCT,
     stencil::SWEEP,

@@ -21,6 +21,7 @@ pub mod factor;
 pub mod host;
 pub mod interpolate;
 pub(crate) mod monitor;
+pub(crate) mod packed;
 pub(crate) mod products;
 pub mod reductions;
 pub(crate) mod rows;

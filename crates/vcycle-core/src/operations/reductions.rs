@@ -11,7 +11,7 @@ use crate::arrays::{Coefficient, Scalars, Vector};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::launch;
-use crate::scalar::{Scalar, c64};
+use crate::scalar::{Field, Scalar, c64};
 use crate::{cpu, reference};
 
 /// Columns whose sums travel together.
@@ -27,11 +27,20 @@ compiled_fn! {
 
 /// Adds the sums of all other ranks, where the executor is one of several.
 fn add_team<T: Scalar>(sums: &mut Scalars<T>) -> Result<()> {
-    let Some(team) = sums.executor().team().cloned() else {
+    let executor = sums.executor().clone();
+    match executor.team() {
+        Some(_) => add_team_sums(&executor, sums.host_mut()?),
+        None => Ok(()),
+    }
+}
+
+/// The same for sums that a kernel of the host has formed.
+pub(super) fn add_team_sums<A: Field>(executor: &Executor, sums: &mut [A]) -> Result<()> {
+    let Some(team) = executor.team() else {
         return Ok(());
     };
     let mut doubles = [0.0; 2 * FEW];
-    for sums in sums.host_mut()?.chunks_mut(FEW) {
+    for sums in sums.chunks_mut(FEW) {
         let parts = &mut doubles[..2 * sums.len()];
         for (pair, sum) in parts.chunks_exact_mut(2).zip(&*sums) {
             let sum = sum.to_c64();
@@ -39,7 +48,7 @@ fn add_team<T: Scalar>(sums: &mut Scalars<T>) -> Result<()> {
         }
         team.sum(parts)?;
         for (pair, sum) in parts.chunks_exact(2).zip(sums) {
-            *sum = <T::Arith as Scalar>::from_c64(c64::new(pair[0], pair[1]));
+            *sum = A::from_c64(c64::new(pair[0], pair[1]));
         }
     }
     Ok(())

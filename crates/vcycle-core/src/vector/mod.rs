@@ -6,9 +6,10 @@
 
 #[cfg(test)]
 mod kernel_tests;
+mod packed;
 mod scalars;
 
-pub use crate::arrays::{Coefficient, Scalars, Vector};
+pub use crate::arrays::{Coefficient, Packed, Scalars, Storage, Vector};
 use vcycle_kernels::compiled;
 
 use num_traits::Zero;

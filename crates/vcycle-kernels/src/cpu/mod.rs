@@ -8,6 +8,7 @@ pub mod bsr;
 pub mod csr;
 pub mod dense;
 pub mod ell;
+pub mod packed;
 pub mod stencil;
 pub mod stream;
 pub mod tasks;

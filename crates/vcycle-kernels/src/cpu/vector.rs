@@ -10,11 +10,11 @@ use crate::reference;
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Values in one piece of an elementwise operation.
-const PIECE: usize = 4096;
+pub(super) const PIECE: usize = 4096;
 /// A reduction has at most this many partial sums, whatever its length.
 const PARTIAL_SUMS: usize = 256;
 /// Independent sums inside a piece, so that additions do not wait for each other.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// `y = value` everywhere.
 pub fn fill<T: Scalar>(threads: &Threads, value: T, y: &mut [T]) {
@@ -37,7 +37,7 @@ pub fn flip_signs<T: Scalar>(threads: &Threads, x: &[T], y: &mut [T], cols: usiz
 }
 
 /// Whole rows in a piece.
-fn piece(cols: usize) -> usize {
+pub(super) fn piece(cols: usize) -> usize {
     (PIECE / cols.max(1)).max(1) * cols.max(1)
 }
 
@@ -255,7 +255,7 @@ fn reduction_step(length: usize, cols: usize) -> usize {
 }
 
 /// Adds `part(start, piece)` over pieces of whole rows of `x`, always in the same order.
-fn reduce<T: Scalar, const N: usize>(
+pub(super) fn reduce<T: Scalar, const N: usize>(
     threads: &Threads,
     x: &[T],
     cols: usize,

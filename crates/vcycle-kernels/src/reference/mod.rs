@@ -6,6 +6,7 @@ pub mod coo;
 pub mod csr;
 pub mod dense;
 pub mod ell;
+pub mod packed;
 pub mod rows;
 pub mod sellp;
 pub mod stencil;

@@ -22,7 +22,9 @@ macro_rules! elements {
     )*};
 }
 
-elements!(f64, f32, f16, bf16, c64, c32, u8, u16, u32, u64, usize);
+elements!(
+    f64, f32, f16, bf16, c64, c32, i16, i32, u8, u16, u32, u64, usize
+);
 
 /// The bytes of values.
 pub fn bytes<T: Element>(values: &[T]) -> &[u8] {

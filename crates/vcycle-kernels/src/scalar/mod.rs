@@ -8,6 +8,7 @@
 //! When a matrix of one type maps a vector of a second type to a vector of a third, [`Mixes`]
 //! names the arithmetic: the narrowest field, at least `f32`, that holds all three losslessly.
 
+mod code;
 mod element;
 pub(crate) mod half_bits;
 mod mixes;
@@ -15,6 +16,7 @@ mod mixes;
 use std::fmt::{Debug, Display};
 use std::iter::Sum;
 
+pub use code::Code;
 pub use element::{Element, bytes, bytes_mut};
 pub use half::{bf16, f16};
 pub use mixes::Mixes;
@@ -91,7 +93,7 @@ impl Display for Kind {
 }
 
 /// A type values are stored in.
-pub trait Scalar: Element {
+pub trait Scalar: Code {
     /// The type a stored value has in a register.
     type Arith: Field;
     /// This type, as data.

@@ -4,11 +4,12 @@ use super::{Method, Run, gmres, solver};
 use crate::error::Result;
 use crate::registration::{Component, Registration, Symmetry};
 use crate::scalar::Scalar;
+use crate::vector::Storage;
 
 /// Flexible generalised minimal residuals (Saad 1993), restarted.
 ///
 /// [`Gmres`](super::Gmres) that keeps the preconditioned vectors, so that the preconditioner may
-/// be another one in every iteration; twice the memory.
+/// be another one in every iteration; twice the memory, which `basis` makes less of.
 ///
 /// **Choose it** for nonsymmetric matrices whose preconditioner is an iteration itself.
 ///
@@ -29,11 +30,16 @@ use crate::scalar::Scalar;
 pub struct Fgmres {
     /// Vectors kept before the method starts afresh.
     pub restart: usize,
+    /// What they are stored in, and what the preconditioner made of them.
+    pub basis: Storage,
 }
 
 impl Default for Fgmres {
     fn default() -> Self {
-        Self { restart: 50 }
+        Self {
+            restart: 50,
+            basis: Storage::Working,
+        }
     }
 }
 
@@ -41,7 +47,7 @@ impl Component for Fgmres {
     const REGISTRATION: Registration = Registration {
         name: "fgmres",
         summary: "Flexible generalised minimal residuals.",
-        after_colon: &["restart"],
+        after_colon: &["restart", "basis"],
         needs: &[],
     };
 
@@ -58,6 +64,6 @@ impl<T: Scalar> Method<T> for Fgmres {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        gmres::iterate(run, self.restart, true)
+        gmres::iterate(run, self.restart, self.basis, true)
     }
 }

@@ -2,7 +2,7 @@
 
 use num_traits::{Float, One, Zero};
 
-use crate::scalar::Field;
+use crate::scalar::{Field, Real};
 
 /// Minimises `|beta e_1 - H y|` for a Hessenberg matrix `H` that grows by a column a step, with
 /// Givens rotations (Saad and Schultz 1986, section 3.2).
@@ -79,6 +79,18 @@ impl<A: Field> LeastSquares<A> {
     /// Entry `row` of the next column of `H`.
     pub(super) fn set(&mut self, row: usize, value: A) {
         self.column[row] = value;
+    }
+
+    /// Adds to entry `row` of the next column what a second orthogonalisation has found.
+    pub(super) fn add(&mut self, row: usize, value: A) {
+        self.column[row] += value;
+    }
+
+    /// The last of `rows + 1` entries that were set over the length of them all: what orthogonalisation has left of a vector.
+    pub(super) fn part_left(&self, rows: usize) -> f64 {
+        let column = &self.column[..=rows];
+        let sum: A::Real = column.iter().map(|h| h.modulus_squared()).sum();
+        (column[rows].modulus() / Float::sqrt(sum)).to_f64()
     }
 
     /// Takes the entries that were set as column `step` of `H`. It counts only if it `is_wanted`,

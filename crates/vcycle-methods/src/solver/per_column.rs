@@ -50,6 +50,11 @@ impl<T: Scalar, S: Default + 'static> PerColumn<T, S> {
         self.columns.iter_mut()
     }
 
+    /// The state of one column.
+    pub(super) fn get(&self, column: usize) -> &S {
+        &self.columns[column]
+    }
+
     /// The state of every column, in order.
     pub(super) fn iter(&self) -> std::slice::Iter<'_, S> {
         self.columns.iter()

@@ -14,6 +14,7 @@ use crate::matrix::Csr;
 use crate::precond::Jacobi;
 use crate::scalar::{Mixes, c32, c64};
 use crate::stop::Part;
+use crate::vector::Storage;
 
 type Methods<T> = Vec<Arc<dyn Method<T>>>;
 
@@ -33,11 +34,21 @@ fn general<T: Scalar>() -> Methods<T> {
         Arc::new(Bicg::default()),
         Arc::new(Bicgstab::default()),
         Arc::new(Cgs::default()),
-        Arc::new(Gmres { restart: 20 }),
-        Arc::new(Fgmres { restart: 20 }),
+        Arc::new(gmres(20)),
+        Arc::new(Fgmres {
+            restart: 20,
+            ..Fgmres::default()
+        }),
         Arc::new(Idr::default()),
         Arc::new(Gcr { restart: 20 }),
     ]
+}
+
+fn gmres(restart: usize) -> Gmres {
+    Gmres {
+        restart,
+        ..Gmres::default()
+    }
 }
 
 fn symmetric<T: Scalar>() -> Methods<T> {
@@ -197,7 +208,7 @@ fn a_solver_preconditions_another() {
     for executor in executors() {
         let a = testing::convection_diffusion::<f64>(&executor, 8);
         let b = Vector::<f64>::filled(&executor, 64, 2, 1.0).unwrap();
-        let inner = Solver::<f64>::new(Gmres { restart: 5 }, a.clone())
+        let inner = Solver::<f64>::new(gmres(5), a.clone())
             .unwrap()
             .stopping(Stop::fixed(5));
         let outer = Solver::<f64>::new(Fgmres::default(), a)
@@ -359,7 +370,7 @@ fn observers_may_end_a_solve() {
 fn stagnation_is_noticed() {
     // One vector at a time cannot make progress against a rotation.
     let a = testing::rotation(&Executor::reference(), 6);
-    let solver = Solver::<f64>::new(Gmres { restart: 1 }, a)
+    let solver = Solver::<f64>::new(gmres(1), a)
         .unwrap()
         .stopping(Stop::relative(1e-8).stagnating_after(20));
     let b = Vector::<f64>::filled(&Executor::reference(), 6, 1, 1.0).unwrap();
@@ -603,7 +614,7 @@ fn an_indefinite_matrix_is_named_by_cg_and_its_kin() {
 #[test]
 fn parameters_are_read_and_unknown_ones_refused() {
     let gmres: Gmres = serde_json::from_str(r#"{"restart": 7}"#).unwrap();
-    assert_eq!(gmres, Gmres { restart: 7 });
+    assert_eq!((gmres.restart, gmres.basis), (7, Storage::Working));
     let chebyshev: Chebyshev = serde_json::from_str(r#"{"estimation-steps": 3}"#).unwrap();
     assert_eq!((chebyshev.lower, chebyshev.estimation_steps), (None, 3));
     assert!(serde_json::from_str::<Cg>(r#"{"restart": 7}"#).is_err());

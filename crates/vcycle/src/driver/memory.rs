@@ -12,6 +12,7 @@ use crate::multigrid::{Amg, Coarsening, NearNullspace};
 use crate::registration::Need as Wants;
 use crate::scalar::Scalar;
 use crate::structured::StructMg;
+use crate::vector::Storage;
 
 /// Bytes of the program itself, with what a solve of nothing takes.
 const PROGRAM: usize = 10_000_000;
@@ -249,8 +250,10 @@ fn on_devices(attempt: &Attempt, of_host: Factors, nodes: bool) -> Factors {
 /// Vectors that a solver keeps, beside right-hand side and solution.
 fn of_solver(solver: &SolverConfig) -> usize {
     match solver {
-        SolverConfig::Gmres(gmres) => gmres.restart.saturating_add(4),
-        SolverConfig::Fgmres(fgmres) => fgmres.restart.saturating_mul(2).saturating_add(4),
+        SolverConfig::Gmres(gmres) => stored(gmres.restart, gmres.basis).saturating_add(4),
+        SolverConfig::Fgmres(fgmres) => stored(fgmres.restart, fgmres.basis)
+            .saturating_mul(2)
+            .saturating_add(4),
         SolverConfig::Gcr(gcr) => gcr.restart.saturating_mul(2).saturating_add(4),
         SolverConfig::Idr(idr) => idr.s.saturating_mul(3).saturating_add(6),
         SolverConfig::PipeCg(_) => 9,
@@ -259,6 +262,12 @@ fn of_solver(solver: &SolverConfig) -> usize {
         SolverConfig::Ir(_) | SolverConfig::Direct(_) => 2,
         _ => 4,
     }
+}
+
+/// Doubles that take as much memory as so many numbers in a storage.
+fn stored(count: usize, storage: Storage) -> usize {
+    let bytes = storage.bytes().unwrap_or(size_of::<f64>());
+    count.saturating_mul(bytes).div_ceil(size_of::<f64>())
 }
 
 #[cfg(test)]

@@ -1,0 +1,290 @@
+//! Launches of the kernels on many vectors that are stored in fewer bits.
+
+use vcycle_gpu::{Address, Argument, Kernel};
+
+use super::scalars::number;
+use crate::arrays::{Packed, Segment, Vector, filled, segment_of, with_codes};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
+use crate::scalar::{Code, Field, Scalar};
+
+pub(super) const FILE: File = kernel_file!("packed.c");
+
+/// Vectors that a block multiplies with at once, as in the kernels.
+const TOGETHER: usize = 8;
+/// Most parts that the rows are cut into for products; enough for any device.
+const MOST_PARTS: usize = 256;
+/// Rows that a thread has at least before there are more parts.
+const ROWS: usize = 8;
+/// Most blocks of a sum; each leaves two partial sums.
+const MOST_BLOCKS: usize = 1024;
+
+/// The numbers become the products of the first `count` vectors with `w`.
+pub(crate) fn dots<T: Scalar>(
+    gpu: &Gpu,
+    packed: &mut Packed<T>,
+    count: usize,
+    w: &Vector<T>,
+) -> Result<()> {
+    let parts = (packed.rows / (BLOCK as usize * ROWS)).clamp(1, MOST_PARTS);
+    if packed.partials.is_none() {
+        let room = Buffer::room(&packed.executor, MOST_PARTS * packed.most)?;
+        packed.partials = Some(room);
+    }
+    let partials = packed.partials.as_mut().expect("made just now");
+    let partials = Argument::Address(partials.device_mut()?);
+    for (segment, first, here) in filled(&packed.segments, count) {
+        let (dots, codes) = kernel(gpu, "packed_dots", packed, segment, 0)?;
+        let (sums, _) = kernel(gpu, "packed_sums", packed, segment, 0)?;
+        let place = first * packed.cols;
+        for column in 0..packed.cols {
+            let of_rows = [&rows(packed, column, here)[..], &[words(parts)]].concat();
+            let operands = [
+                stride(packed),
+                codes,
+                Argument::Address(w.device()?),
+                partials,
+            ];
+            let blocks = (here.div_ceil(TOGETHER) * parts) as u32;
+            gpu.launch(&dots, blocks, &[&of_rows[..], &operands].concat())?;
+            let arguments = [
+                words(packed.cols),
+                words(column),
+                words(parts),
+                partials,
+                at::<T>(packed.scales.device()?, place),
+                at::<T>(packed.numbers.device_mut()?, place),
+            ];
+            gpu.launch(&sums, here as u32, &arguments)?;
+        }
+    }
+    Ok(())
+}
+
+/// `w -= number v` for the first `count` vectors; then the norms of `w` follow the numbers.
+pub(crate) fn take_away<T: Scalar>(
+    gpu: &Gpu,
+    packed: &mut Packed<T>,
+    count: usize,
+    w: &mut Vector<T>,
+) -> Result<()> {
+    combine(gpu, packed, count, (-1.0, true), w)
+}
+
+/// `y += number v` for the first `count` vectors.
+pub(crate) fn add<T: Scalar>(
+    gpu: &Gpu,
+    packed: &mut Packed<T>,
+    count: usize,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    combine(gpu, packed, count, (1.0, false), y)
+}
+
+/// Vectors of one launch: of a segment, at most as many as a block has threads. One of no vectors measures `w` alone.
+fn launches<T>(segments: &[Segment<T>], count: usize) -> Vec<(&Segment<T>, [usize; 3])> {
+    let most = BLOCK as usize;
+    let parts = filled(segments, count).flat_map(|(segment, first, here)| {
+        let starts = (0..here).step_by(most);
+        starts.map(move |start| (segment, [first + start, start, most.min(here - start)]))
+    });
+    match count {
+        0 => vec![(&segments[0], [0; 3])],
+        _ => parts.collect(),
+    }
+}
+
+fn combine<T: Scalar>(
+    gpu: &Gpu,
+    packed: &mut Packed<T>,
+    count: usize,
+    (sign, measured): (f64, bool),
+    w: &mut Vector<T>,
+) -> Result<()> {
+    let blocks = packed
+        .rows
+        .div_ceil(4 * BLOCK as usize)
+        .clamp(1, MOST_BLOCKS);
+    let launches = launches(&packed.segments, count);
+    let numbers = packed.numbers.device_mut()?;
+    let largest = packed.largest.device_mut()?;
+    for (turn, (segment, [first, start, here])) in launches.iter().enumerate() {
+        let last = turn + 1 == launches.len();
+        let (kernel, codes) = kernel(gpu, "packed_combine", packed, segment, *start)?;
+        for column in 0..packed.cols {
+            let operands = [
+                stride(packed),
+                codes,
+                at::<T>(packed.scales.device()?, first * packed.cols),
+                at::<T>(numbers, first * packed.cols),
+                number(T::Arith::from_f64(sign)),
+                Argument::Address(w.device_mut()?),
+                words(usize::from(last && measured)),
+                at::<T>(numbers, count * packed.cols),
+                Argument::Address(largest),
+            ];
+            let rows = rows(packed, column, *here);
+            gpu.launch(
+                &kernel,
+                blocks as u32,
+                &[&rows[..], &operands, &gpu.reduction()].concat(),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Vector `index` becomes `w`, over its norms where it is to be a `unit`; then `w` is what was kept.
+pub(crate) fn keep<T: Scalar>(
+    gpu: &Gpu,
+    packed: &mut Packed<T>,
+    index: usize,
+    unit: bool,
+    w: &mut Vector<T>,
+) -> Result<()> {
+    packed.reserve(index)?;
+    let (stride, place) = (packed.stride(), index * packed.cols);
+    let norms = match unit {
+        true => at::<T>(packed.numbers.device()?, place),
+        false => Argument::Address(0),
+    };
+    let (segment, first) = segment_of(&mut packed.segments, index);
+    let code = with_codes!(&segment.codes, codes => code(codes));
+    let codes = with_codes!(&mut segment.codes, codes => codes.device_mut()?);
+    let kernel = gpu.kernel(FILE, "packed_keep", &types::<T>(gpu, code, packed.cols)?)?;
+    let blocks = packed.rows.div_ceil(BLOCK as usize).clamp(1, MOST_BLOCKS);
+    for column in 0..packed.cols {
+        let arguments = [
+            Argument::U64(packed.rows as u64),
+            words(packed.cols),
+            words(column),
+            number(T::Arith::from_f64(code.limit)),
+            norms,
+            Argument::Address(packed.largest.device()?),
+            Argument::Address(codes + ((index - first) * stride * code.bytes) as u64),
+            at::<T>(packed.scales.device_mut()?, place),
+            Argument::Address(w.device_mut()?),
+        ];
+        gpu.launch(&kernel, blocks as u32, &arguments)?;
+    }
+    Ok(())
+}
+
+/// What kernels have to know of codes.
+#[derive(Clone, Copy)]
+struct CodeType {
+    name: &'static str,
+    bytes: usize,
+    limit: f64,
+}
+
+fn code<S: Code>(_codes: &Buffer<S>) -> CodeType {
+    CodeType {
+        name: S::NAME,
+        bytes: size_of::<S>(),
+        limit: S::LIMIT,
+    }
+}
+
+/// A kernel for the codes of a segment, and where those from `start` on are.
+fn kernel<T: Scalar>(
+    gpu: &Gpu,
+    name: &'static str,
+    packed: &Packed<T>,
+    segment: &Segment<T>,
+    start: usize,
+) -> Result<(Kernel, Argument)> {
+    let (code, codes) = with_codes!(&segment.codes, codes => (code(codes), codes.device()?));
+    let kernel = gpu.kernel(FILE, name, &types::<T>(gpu, code, packed.cols)?)?;
+    let skipped = start * packed.stride() * code.bytes;
+    Ok((kernel, Argument::Address(codes + skipped as u64)))
+}
+
+fn types<T: Scalar>(gpu: &Gpu, code: CodeType, cols: usize) -> Result<[Define; 3]> {
+    let together = if cols == 1 { "4" } else { "1" };
+    Ok([("T", gpu.real(T::KIND)?), ("S", code.name), ("N", together)])
+}
+
+/// Rows, columns, the column of the launch and vectors, as kernels take them.
+fn rows<T: Scalar>(packed: &Packed<T>, column: usize, vectors: usize) -> [Argument; 4] {
+    [
+        Argument::U64(packed.rows as u64),
+        words(packed.cols),
+        words(column),
+        words(vectors),
+    ]
+}
+
+fn stride<T: Scalar>(packed: &Packed<T>) -> Argument {
+    Argument::U64(packed.stride() as u64)
+}
+
+fn words(number: usize) -> Argument {
+    Argument::U32(number as u32)
+}
+
+/// The address of a number among others.
+fn at<T: Scalar>(numbers: Address, place: usize) -> Argument {
+    Argument::Address(numbers + (place * size_of::<T::Arith>()) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrays::Storage;
+    use crate::executor::Executor;
+    use crate::scalar::convert;
+
+    /// Numbers and vectors that a few steps of orthogonalisation leave.
+    fn steps<T: Scalar>(executor: &Executor, storage: Storage, cols: usize) -> Vec<f64> {
+        let rows = 5003;
+        let mut packed = Packed::<T>::empty(executor, rows, cols).unwrap();
+        packed.prepare(storage, 20).unwrap();
+        let mut found = Vec::new();
+        for step in 0..20 {
+            let value =
+                |i: usize| convert(((i * i * (7 + step) + i * step) % 1009) as f64 * 0.01 - 5.0);
+            let values = (0..rows * cols).map(value).collect();
+            let mut w = Vector::<T>::from_rows(executor, cols, values).unwrap();
+            packed.project(step, &mut w).unwrap();
+            let wanted = |column| column + 1 == cols;
+            packed.project_some(step, &mut w, wanted).unwrap();
+            let numbers = &packed.numbers().unwrap()[..(step + 1) * cols];
+            found.extend(numbers.iter().map(|number| number.to_c64().re));
+            packed.keep_unit(step, &mut w).unwrap();
+            found.extend(w.to_vec()[..50].iter().map(|value| value.to_c64().re));
+        }
+        let mut sum = Vector::<T>::filled(executor, rows, cols, 1.0).unwrap();
+        packed.keep(3, &mut sum).unwrap();
+        let coefficient = |vector, column| T::Arith::from_f64((vector + column) as f64 * 0.5);
+        packed.add_to(20, coefficient, &mut sum).unwrap();
+        found.extend(sum.to_vec().iter().map(|value| value.to_c64().re));
+        found
+    }
+
+    fn check<T: Scalar>(device: &Executor, storage: Storage, cols: usize, tolerance: f64) {
+        let here = steps::<T>(&Executor::reference(), storage, cols);
+        for executor in [&Executor::cpu(), device] {
+            let there = steps::<T>(executor, storage, cols);
+            for (place, (here, there)) in here.iter().zip(&there).enumerate() {
+                let off = (here - there).abs();
+                assert!(
+                    off <= tolerance * here.abs().max(1.0),
+                    "{storage:?}, {cols} columns of {}: {here} and {there} at {place}",
+                    T::KIND
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn devices_orthogonalise_as_the_reference_does() {
+        let device = crate::testing::device().unwrap_or(Executor::cpu());
+        check::<f64>(&device, Storage::Working, 1, 1e-10);
+        // Codes may be the next one where rounding decides.
+        check::<f64>(&device, Storage::Hp, 1, 1e-2);
+        check::<f64>(&device, Storage::I32, 1, 1e-8);
+        check::<f64>(&device, Storage::I16, 3, 1e-3);
+    }
+}
