@@ -25,7 +25,7 @@ pub mod vector;
 use crate::gpu::File;
 
 /// The files of kernels that vectors and products launch.
-const FILES: [File; 15] = [
+const FILES: &[File] = &[
     blocks::FILE,
     bsr::FILE,
     csr::FILE,
@@ -46,6 +46,6 @@ const FILES: [File; 15] = [
 
 /// A file of kernels by its name.
 pub(crate) fn file(name: &str) -> Option<File> {
-    let mut files = FILES.into_iter().chain(setup::FILES);
-    files.find(|file| file.name == name)
+    let mut files = FILES.iter().chain(setup::FILES);
+    files.find(|file| file.name == name).copied()
 }

@@ -64,7 +64,7 @@ pub(crate) use strips::{LEAST_FILLED, Strips, digit, vector_of};
 const FILE: File = kernel_file!("arrays.c");
 
 /// The files of kernels that set-ups launch.
-pub(super) const FILES: [File; 27] = [
+pub(super) const FILES: &[File] = &[
     FILE,
     aggressive::FILE,
     binned::FILE,
