@@ -98,6 +98,18 @@ impl Device {
         lock(&self.pool).limit(limit);
     }
 
+    /// Refuses one request for memory, after so many that are granted: for tests of what follows.
+    #[doc(hidden)]
+    pub fn refuse_memory(&self, after: Option<usize>) {
+        lock(&self.pool).refuse(after);
+    }
+
+    /// Whether a request is still to be refused.
+    #[doc(hidden)]
+    pub fn is_refusing_memory(&self) -> bool {
+        lock(&self.pool).is_refusing()
+    }
+
     /// Gives memory that nobody uses back to the driver.
     pub fn release_pool(&self) {
         let kept = lock(&self.pool).drain();

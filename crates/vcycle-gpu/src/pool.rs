@@ -12,6 +12,8 @@ pub(crate) struct Pool {
     used: usize,
     most_used: usize,
     limit: Option<usize>,
+    /// Requests that are still granted, one after which is refused.
+    granted: Option<usize>,
 }
 
 impl Pool {
@@ -34,8 +36,13 @@ impl Pool {
         self.held += size;
     }
 
-    /// Counts memory that is about to be used; false where that is more than the limit.
+    /// Counts memory that is about to be used; false where that is more than the limit, or the request is refused.
     pub fn begin_use(&mut self, size: usize) -> bool {
+        if self.granted == Some(0) {
+            self.granted = None;
+            return false;
+        }
+        self.granted = self.granted.map(|left| left - 1);
         if self.limit.is_some_and(|limit| self.used + size > limit) {
             return false;
         }
@@ -62,6 +69,16 @@ impl Pool {
     /// Lets no more than this be in use.
     pub fn limit(&mut self, limit: Option<usize>) {
         self.limit = limit;
+    }
+
+    /// Refuses one request, after so many that are granted.
+    pub fn refuse(&mut self, after: Option<usize>) {
+        self.granted = after;
+    }
+
+    /// Whether a request is still to be refused.
+    pub fn is_refusing(&self) -> bool {
+        self.granted.is_some()
     }
 
     /// Bytes that may be asked for where the driver has so many: what is kept as well, up to the limit.

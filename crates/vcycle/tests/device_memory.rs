@@ -4,16 +4,21 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use vcycle::Error;
+use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::Amg;
+use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
 /// Held by the test that sets the limit.
 static LIMITED: Mutex<()> = Mutex::new(());
 
 fn device() -> Option<String> {
+    if let Ok(names) = std::env::var("VCYCLE_TEST_DEVICES") {
+        return names.split(',').next().map(str::to_owned);
+    }
     let found = vcycle_gpu::discover().into_iter();
     let mut devices = found.filter_map(|found| found.devices.ok()).flatten();
     let device = devices.find(|device| device.is_cpu);
@@ -82,5 +87,71 @@ fn a_set_up_without_memory_fails_and_the_next_one_works() {
         }
         device.limit_memory(None);
         assert_eq!(set_up().unwrap().report().levels.len(), levels);
+    }
+}
+
+/// Does `work` again and again, and each time the next request for memory is refused, until none is left to refuse. It
+/// fails for want of memory then, or does without; nothing is lost, and the last time it works.
+fn refuse_each(device: &Device, what: &str, work: &dyn Fn() -> vcycle::Result<f64>) {
+    let expected = work().unwrap();
+    let before = device.memory_use().0;
+    for place in 0.. {
+        device.refuse_memory(Some(place));
+        let made = work();
+        let is_done = device.is_refusing_memory();
+        device.refuse_memory(None);
+        match made {
+            Ok(found) => {
+                let apart = (found - expected).abs();
+                assert!(apart < 1e-6 * expected, "{what}, request {place}: {apart}");
+            }
+            Err(Error::Device(vcycle_gpu::Error::OutOfMemory { .. })) => {}
+            Err(other) => panic!("{what}, request {place}: {other}"),
+        }
+        assert_eq!(device.memory_use().0, before, "{what}, request {place}");
+        if is_done {
+            println!("{what}: {place} requests refused");
+            return;
+        }
+    }
+}
+
+/// The norm of the solution of a problem of the gallery.
+fn solved(executor: &Executor, spec: &str, config: &str) -> vcycle::Result<f64> {
+    let problem = gallery::build(spec, &Executor::cpu())?;
+    let a = problem.matrix.copy_to(executor)?;
+    let b = Vector::from_column(executor, problem.rhs);
+    let solved = config::solve(
+        &Config::from_toml(config)?,
+        &Arc::new(a),
+        &b,
+        &Workspace::new(),
+    )?;
+    assert!(solved.outcome.converged(), "{spec}");
+    Ok(solved.x.norms()?[0])
+}
+
+#[test]
+fn every_request_for_memory_may_be_refused() {
+    let Some(name) = device() else { return };
+    let _alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
+    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    for (spec, config) in [
+        (
+            "poisson7:6",
+            r#"preconditioner = { name = "amg", coarsening = "pmis", host-rows = 20 }"#,
+        ),
+        ("poisson7:6", r#"preconditioner = "struct-mg""#),
+        (
+            "elasticity:4x3x3",
+            r#"preconditioner = { name = "amg", coarsening = "mis2" }"#,
+        ),
+        (
+            "convdiff7:6,10",
+            r#"solver = "gmres"
+            preconditioner = "ilu0""#,
+        ),
+    ] {
+        refuse_each(&device, spec, &|| solved(&executor, spec, config));
     }
 }
