@@ -5,7 +5,8 @@
 // index of a block and its part of the input once.
 //
 // Definitions beside those of rows.h and block_place.h: THREADS lanes for each strip, a power of two up to WIDTH and 32; MARK, u8 or
-// u32, the type of marks; CODED, whether there are codes; COLUMNS columns of the vectors are done together.
+// u32, the type of marks; CODED, whether there are codes; COLUMNS columns of the vectors, a power of two up to 8, are done together;
+// WHOLE, whether vectors have a multiple of them.
 
 #define SLICES_OF_BLOCK (BLOCK / LANES)
 
@@ -40,11 +41,23 @@ FUNCTION void load_block(GLOBAL const M *step, u32 own, PRIVATE ARITH(M) *values
         values[IN_VECTORS + k] = PASTE(widen_, M)(VALUE(step + place_of_value(IN_VECTORS + k, own)));
 }
 
+// Neighbours of the input that come in one load, where vectors have a multiple of COLUMNS columns.
+#if GROUP(X) > COLUMNS
+#define NEIGHBOURS COLUMNS
+#else
+#define NEIGHBOURS GROUP(X)
+#endif
+
 // What a block is multiplied with: BREADTH rows of the input, from `first` on, and COLUMNS columns.
 FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u32 cols, u32 column,
                           PRIVATE ARITH(X) *inputs) {
 #if COLUMNS == 1 && BREADTH % 2 == 0
     FOR(c, BREADTH / 2) LOADS(2, X, x, first / 2 + c, inputs + 2 * c);
+#elif COLUMNS > 1 && WHOLE
+    FOR(c, BREADTH)
+        FOR(i, COLUMNS / NEIGHBOURS)
+            LOADS(NEIGHBOURS, X, x, ((first + c) * cols + column) / NEIGHBOURS + i,
+                  inputs + c * COLUMNS + i * NEIGHBOURS);
 #else
     FOR(c, BREADTH)
         FOR(i, COLUMNS)

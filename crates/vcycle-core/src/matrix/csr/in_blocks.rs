@@ -85,6 +85,8 @@ fn products_of_all_shapes_are_those_of_the_host() {
     check_product::<f16, f32>(&executor, &a, Size::square(3), 1);
     check_product::<bf16, f32>(&executor, &a, Size::square(3), 1);
     check_product::<f32, f32>(&executor, &a, Size::square(3), 5);
+    check_product::<f64, f64>(&executor, &a, Size::square(3), 8);
+    check_product::<f16, f16>(&executor, &a, Size::square(3), 4);
     // Blocks without half of their entries.
     check_product::<f64, f64>(&executor, &a, Size::new(2, 5), 1);
 }
