@@ -183,8 +183,9 @@ fn step(
     )))
 }
 
-/// `R = scaling P^T`, unless `R` is given, and `R A P`, by blocks if they are larger than an entry and
-/// `A` is made of them; else with the symbolic phase if it is to be kept.
+/// `R = scaling P^T`, unless `R` is given, and `R A P`, on the host by blocks if they are larger than an entry and
+/// `A` is made of them; else with the symbolic phase if it is to be kept. Devices have no kernels for products by
+/// blocks, and multiply by entries in less time than the matrices take to travel.
 pub(super) fn product(
     a: &Csr<f64>,
     (own, p): (Option<Csr<f64>>, &Csr<f64>),
@@ -197,6 +198,7 @@ pub(super) fn product(
         factor => r.scale(factor),
     };
     if own.is_none()
+        && !a.executor().is_device()
         && let Some((a, p)) = in_blocks(a, p, block)
     {
         let r = p.transpose()?;
