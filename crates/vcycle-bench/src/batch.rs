@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use vcycle::batch::{BatchCsr, BatchMatrix, BatchMethod, BatchPreconditioner, BatchSolver};
+use vcycle::batch::{
+    BatchCsr, BatchMatrix, BatchMethod, BatchOutcome, BatchPreconditioner, BatchSolver, DeviceBatch,
+};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};
@@ -26,6 +28,9 @@ pub struct BatchArgs {
     /// Entries of a row on either side of the diagonal
     #[arg(long, default_value_t = 4)]
     band: usize,
+    /// A device that solves them, too, such as cuda:0
+    #[arg(long)]
+    device: Option<String>,
     /// Runs of which the best is told
     #[arg(long, default_value_t = 3)]
     runs: usize,
@@ -49,12 +54,19 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
         for (method, preconditioner) in methods() {
             let mut solver = BatchSolver::default();
             (solver.method, solver.preconditioner) = (method, preconditioner);
-            let found = best(arguments.runs, || at_once(&solver, &batch, &b))?;
+            let found = best(arguments.runs, || {
+                at_once(&solver, &Executor::cpu(), &batch, &b)
+            })?;
             let name = match method {
                 BatchMethod::Direct => "direct".to_owned(),
                 _ => format!("{method} {preconditioner}"),
             };
             table.add_row(line(rows, &name, &found, alone.seconds));
+        }
+        if let Some(device) = &arguments.device {
+            for (name, found) in on_device(arguments, device, &batch, &b)? {
+                table.add_row(line(rows, &name, &found, alone.seconds));
+            }
         }
     }
     say!("{table}");
@@ -78,10 +90,56 @@ fn methods() -> [(BatchMethod, BatchPreconditioner); 4] {
     ]
 }
 
+/// On a device, with matrices and vectors there, and with the way from the host and back.
+fn on_device(
+    arguments: &BatchArgs,
+    name: &str,
+    batch: &BatchCsr<f64>,
+    b: &[f64],
+) -> Result<Vec<(String, Measured)>> {
+    use BatchMethod::{Bicgstab, Gmres};
+    let device = Executor::gpu(name)?;
+    let there = DeviceBatch::new(&device, batch)?;
+    let sides = Vector::from_column(&device, b.to_vec());
+    let mut all = Vec::new();
+    for method in [Bicgstab, Gmres] {
+        let mut solver = BatchSolver::default();
+        (solver.method, solver.preconditioner) = (method, BatchPreconditioner::Jacobi);
+        let solve = || {
+            let mut x = Vector::zeros_like(&sides)?;
+            device.synchronize()?;
+            let begin = Instant::now();
+            let outcomes = solver.solve_on_device(&there, &sides, &mut x)?;
+            Ok(Measured::new(begin, &outcomes))
+        };
+        // The first one compiles.
+        let solved = best(arguments.runs + 1, solve)?;
+        all.push((format!("{name}: {method} jacobi"), solved));
+    }
+    let travelling = best(arguments.runs, || {
+        at_once(&BatchSolver::default(), &device, batch, b)
+    })?;
+    all.push((
+        format!("{name}: bicgstab jacobi, from the host and back"),
+        travelling,
+    ));
+    Ok(all)
+}
+
 struct Measured {
     seconds: f64,
     converged: usize,
     iterations: usize,
+}
+
+impl Measured {
+    fn new(begin: Instant, outcomes: &[BatchOutcome]) -> Self {
+        Self {
+            seconds: begin.elapsed().as_secs_f64(),
+            converged: outcomes.iter().filter(|one| one.converged()).count(),
+            iterations: outcomes.iter().map(|one| one.iterations).sum(),
+        }
+    }
 }
 
 fn line(rows: usize, name: &str, found: &Measured, alone: f64) -> Vec<String> {
@@ -131,15 +189,16 @@ fn batch(arguments: &BatchArgs, rows: usize) -> Result<BatchCsr<f64>> {
     Ok(BatchCsr::new(rows, offsets, columns, values)?)
 }
 
-fn at_once(solver: &BatchSolver, batch: &BatchCsr<f64>, b: &[f64]) -> Result<Measured> {
+fn at_once(
+    solver: &BatchSolver,
+    executor: &Executor,
+    batch: &BatchCsr<f64>,
+    b: &[f64],
+) -> Result<Measured> {
     let mut x = vec![0.0; b.len()];
     let begin = Instant::now();
-    let outcomes = solver.solve(&Executor::cpu(), batch, b, &mut x)?;
-    Ok(Measured {
-        seconds: begin.elapsed().as_secs_f64(),
-        converged: outcomes.iter().filter(|one| one.converged()).count(),
-        iterations: outcomes.iter().map(|one| one.iterations).sum(),
-    })
+    let outcomes = solver.solve(executor, batch, b, &mut x)?;
+    Ok(Measured::new(begin, &outcomes))
 }
 
 /// The matrices are made before the clock starts.

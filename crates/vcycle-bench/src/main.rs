@@ -12,6 +12,7 @@ macro_rules! say {
     }};
 }
 
+mod basis;
 mod batch;
 mod common;
 mod folder;
@@ -71,6 +72,8 @@ enum Benchmark {
     Matrices(matrices::MatricesArgs),
     /// Many small systems at once beside a loop of the single solver
     Batch(batch::BatchArgs),
+    /// GMRES with its vectors in fewer bits beside GMRES
+    Basis(basis::BasisArgs),
     /// Iterations of mixed-precision multigrid beside those of the papers
     Precision(precision::PrecisionArgs),
     /// Multigrid: a new set-up beside one that is reused for new values
@@ -107,6 +110,7 @@ fn run(benchmark: &Benchmark) -> Result<()> {
         Benchmark::Read(arguments) => read::run(arguments),
         Benchmark::Matrices(arguments) => matrices::run(arguments),
         Benchmark::Batch(arguments) => batch::run(arguments),
+        Benchmark::Basis(arguments) => basis::run(arguments),
         Benchmark::Precision(arguments) => precision::run(arguments),
         Benchmark::Reuse(arguments) => reuse::run(arguments),
         Benchmark::Struct(arguments) => structured::run(arguments),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use vcycle::batch::{BatchDense, BatchSolver};
 use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
@@ -104,6 +105,11 @@ fn programs(device: &str) -> Vec<Source> {
         count: 2,
     };
     tentative(&pairs, &[vec![1.0; 4]], 1, &executor).unwrap();
+    let identities = BatchDense::new(1, vec![1.0; 3]).unwrap();
+    let solver = BatchSolver::default();
+    solver
+        .solve(&executor, &identities, &[1.0; 3], &mut [0.0; 3])
+        .unwrap();
     Device::open(device).unwrap().programs()
 }
 

@@ -3,6 +3,7 @@
 //! The sources are in `gpu/kernels`, compiled at run time for the types they are used with. The functions here
 //! take vectors and matrices as the arrays they hold, choose kernel and shape, and queue it. They name no method.
 
+pub mod batch;
 pub mod blocks;
 pub mod bsr;
 pub mod csr;
@@ -26,6 +27,7 @@ use crate::gpu::File;
 
 /// The files of kernels that vectors and products launch.
 const FILES: &[File] = &[
+    batch::FILE,
     blocks::FILE,
     bsr::FILE,
     csr::FILE,

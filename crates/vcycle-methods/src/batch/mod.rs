@@ -3,7 +3,7 @@
 //! Chemistry in every cell, collisions in a plasma and line solves have thousands of systems of some ten to some hundred
 //! unknowns. Solved one after the other by [`Solver`](crate::solver::Solver) they spend most of their time on the way in
 //! and out. Here one thread solves a system from its first to its last iteration, with its vectors in cache, and systems
-//! are spread over the threads of the executor. A system that is singular, or does not converge, fails alone.
+//! are spread over the threads of the executor; on a device a block of threads solves it ([`DeviceBatch`]). A system that is singular, or does not converge, fails alone.
 //!
 //! Matrices are [`BatchCsr`], [`BatchEll`] (both of one pattern) or [`BatchDense`]; vectors of all systems lie one after the
 //! other. The bits of a solution do not depend on the number of threads, nor on the other systems.
@@ -27,6 +27,7 @@ mod direct;
 mod iterate;
 mod kinds;
 mod matrix;
+mod on_devices;
 mod precondition;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ use num_traits::Float;
 
 pub use kinds::{BatchMethod, BatchPreconditioner};
 pub use matrix::{BatchCsr, BatchDense, BatchEll, BatchMatrix};
+pub use on_devices::DeviceBatch;
 
 use self::direct::Direct;
 use self::iterate::{Iteration, Vectors};
@@ -144,6 +146,9 @@ impl BatchSolver {
         check_size("solutions of a batch", fitting, Size::new(x.len(), 1))?;
         if rows == 0 {
             return Ok(Vec::new());
+        }
+        if executor.is_device() {
+            return self.solve_there(executor, matrix, b, x);
         }
         let stride = AT_ONCE * rows;
         let pieces = b.chunks(stride).zip(x.chunks_mut(stride)).enumerate();
