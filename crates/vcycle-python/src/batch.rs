@@ -13,7 +13,11 @@ use crate::error::raised;
 /// The solutions of all systems, one after the other, and their outcomes as JSON. Without a structure (row offsets and
 /// columns) matrices are dense.
 #[pyfunction]
-#[pyo3(signature = (rows, structure, values, b, x0, options, threads))]
+#[pyo3(signature = (rows, structure, values, b, x0, options, threads, device))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the arguments of the Python function"
+)]
 pub fn batch_solve<'py>(
     py: Python<'py>,
     rows: usize,
@@ -23,13 +27,16 @@ pub fn batch_solve<'py>(
     x0: Bound<'py, PyAny>,
     options: &str,
     threads: Option<usize>,
+    device: Option<&str>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
     let solver: BatchSolver = serde_json::from_str(options)
         .map_err(|error| PyValueError::new_err(format!("batch: {error}")))?;
-    let executor = match threads {
-        None => Executor::cpu(),
-        Some(threads) => Executor::cpu_with_threads(threads).map_err(|error| raised(py, error))?,
-    };
+    let executor = match (device, threads) {
+        (Some(device), _) => Executor::gpu(device),
+        (None, None) => Ok(Executor::cpu()),
+        (None, Some(threads)) => Executor::cpu_with_threads(threads),
+    }
+    .map_err(|error| raised(py, error))?;
     let call = Call {
         rows,
         structure,

@@ -42,7 +42,7 @@ use crate::vector::{Coefficient, Packed, Scalars, Storage, Vector};
 pub struct Gmres {
     /// Vectors kept before the method starts afresh.
     pub restart: usize,
-    /// What they are stored in.
+    /// What they are stored in: `working`, `sp`, `hp`, `i32` or `i16`.
     pub basis: Storage,
 }
 

@@ -72,6 +72,7 @@ def solve(
     check: bool = True,
     return_outcomes: bool = False,
     threads: int | None = None,
+    device: str | None = None,
     **options: Any,
 ) -> Any:
     """Solves `A[i] x[i] = b[i]` for every system `i`.
@@ -88,6 +89,9 @@ def solve(
         Whether ``(x, outcomes)`` is returned, with a `SystemOutcome` for each.
     threads : int, optional
         All cores unless given.
+    device : str, optional
+        A device such as ``cuda:0``, which has `cg`, `bicgstab` and `gmres` with `none` or `jacobi`; the processor unless
+        given.
     **options
         `method` (`cg`, `bicgstab`, `gmres`, `direct`), `preconditioner` (`none`, `jacobi`, `block-jacobi`, `ilu0`),
         `block_size`, `restart`, `rtol`, `atol`, `max_iterations`.
@@ -104,7 +108,7 @@ def solve(
     kind = np.complex128 if is_complex else np.float64
     values, right, start = (np.ascontiguousarray(array, dtype=kind).ravel() for array in (values, b, guess))
     given = json.dumps({key.replace("_", "-"): value for key, value in options.items()})
-    x, told = _core.batch_solve(rows, structure, values, right, start, given, threads)
+    x, told = _core.batch_solve(rows, structure, values, right, start, given, threads, device)
     x = x.reshape(systems, rows)
     outcomes = [
         SystemOutcome(status, iterations, math.nan if residual is None else residual, row)
