@@ -97,8 +97,8 @@ pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport)
         notes.push(format!("cuSPARSE was not measured: {error}."));
     }
     notes.push(format!(
-        "Operands take turns through {} MB; medians of device time, recorded launches. cuSPARSE: the better of two algorithms, \
-         for several columns of CUSPARSE_SPMM_ALG_DEFAULT and CUSPARSE_SPMM_CSR_ALG2 on columns side by side; in f16 its vectors are f16, too.",
+        "Operands take turns through {} MB; medians of device time, recorded launches. cuSPARSE: the best of its default and CUSPARSE_SPMV_CSR_ALG2, \
+         for several columns of its default and CUSPARSE_SPMM_CSR_ALG2 on columns side by side and its default on columns one after the other; in f16 its vectors are f16, too.",
         ROTATED >> 20
     ));
     report.add(notes.join("\n"))
@@ -191,8 +191,8 @@ impl BlockProblem<'_> {
         let a = self.a.convert::<P>()?;
         let x = inputs::<P>(a.size().cols, cols)?;
         let copies = self.copies::<P, P>(cols);
-        let (time, _) = match cols {
-            1 => cusparse.best(&a, x.host()?, copies)?,
+        let time = match cols {
+            1 => cusparse.best(&a, x.host()?, copies)?.0,
             _ => cusparse.best_columns(&a, x.host()?, cols, copies)?,
         };
         Ok(Some(time))

@@ -3,12 +3,12 @@
 use vcycle_gpu::Argument;
 
 use super::bsr;
-use super::rows::{Finish, Operand, columns_for, groups_for, multiply, power, product_file};
+use super::rows::{Columns, Finish, Operand, multiply, power, product_file};
 use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{File, Gpu};
+use crate::gpu::{Define, File, Gpu};
 use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
 
@@ -31,6 +31,17 @@ pub(crate) struct SlicedRows {
     /// Where parts of long rows leave their sums, and who has come.
     sums: Buffer<f64>,
     counters: Buffer<u32>,
+}
+
+/// How a product is launched.
+struct Shape {
+    file: File,
+    kernel: &'static str,
+    /// How threads share columns.
+    columns: Vec<Define>,
+    /// Blocks of threads that fit a multiprocessor.
+    resident: usize,
+    blocks: usize,
 }
 
 impl SlicedRows {
@@ -79,40 +90,65 @@ impl SlicedRows {
         let long_values = values.device()? + (own.step_count * LANES * size_of::<T>()) as u64;
         arguments.push(Argument::Address(long_values));
         let coded = !own.codes.is_empty();
-        let (kernel, rows_of_lane) = match cols == 1 && own.is_aligned() {
+        let mut defines = vec![
+            mark,
+            ("CODED", if coded { "1" } else { "0" }),
+            ("THREADS", power(own.threads)),
+        ];
+        let shape = match cols {
+            1 => self.one_column(size_of::<T>()),
+            _ => self.several_columns(Columns::new(cols, size_of::<T>()), cols),
+        };
+        defines.extend(shape.columns);
+        defines.extend([("CHUNK", "2048"), ("BLOCKS", power(shape.resident))]);
+        Ok(Operand {
+            file: shape.file,
+            kernel: shape.kernel,
+            defines,
+            blocks: shape.blocks.max(parts),
+            arguments,
+            values: values.device()?,
+        })
+    }
+
+    /// How products with one column are launched, for values of so many bytes.
+    fn one_column(&self, bytes: usize) -> Shape {
+        let (own, slices) = (&self.slices, self.slices.slice_count());
+        let coded = !own.codes.is_empty();
+        let (kernel, rows_of_lane) = match own.is_aligned() {
             true => ("sliced_pairs", 2),
             false => ("sliced", 1),
         };
-        let file = match coded || rows_of_lane == 2 && size_of::<T>() == 2 {
+        let file = match coded || rows_of_lane == 2 && bytes == 2 {
             true => WIDE,
             false => FILE,
         };
         let many = THREADS_OF_UNIT / file.block as usize;
         let steps = own.step_count / slices.max(1);
+        let is_long = coded && steps > SHORT;
         let slices_of_block = rows_of_lane * file.block as usize / LANES;
-        let blocks = slices.div_ceil(slices_of_block) * groups_for(cols);
-        Ok(Operand {
+        Shape {
             file,
             kernel,
-            defines: vec![
-                mark,
-                ("CODED", if coded { "1" } else { "0" }),
-                ("THREADS", power(own.threads)),
-                ("COLUMNS", power(columns_for(cols))),
-                ("CHUNK", "2048"),
-                (
-                    "BLOCKS",
-                    power(if coded && steps > SHORT {
-                        many / 2
-                    } else {
-                        many
-                    }),
-                ),
+            columns: vec![("COLUMNS", "1")],
+            resident: if is_long { many / 2 } else { many },
+            blocks: slices.div_ceil(slices_of_block),
+        }
+    }
+
+    /// How products with several columns are launched.
+    fn several_columns(&self, columns: Columns, cols: usize) -> Shape {
+        let rows_of_block = WIDE.block as usize / columns.spread;
+        Shape {
+            file: WIDE,
+            kernel: "sliced_columns",
+            columns: vec![
+                ("COLUMNS", power(columns.each)),
+                ("SPREAD", power(columns.spread)),
             ],
-            blocks: blocks.max(parts),
-            arguments,
-            values: values.device()?,
-        })
+            resident: THREADS_OF_UNIT / WIDE.block as usize / 2,
+            blocks: self.slices.rows.div_ceil(rows_of_block) * columns.groups(cols),
+        }
     }
 
     /// The table of parts, their columns, sums and counters.

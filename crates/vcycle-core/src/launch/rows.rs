@@ -204,6 +204,30 @@ pub(crate) fn groups_for(cols: usize) -> usize {
     cols.div_ceil(columns_for(cols))
 }
 
+/// How threads share the columns of vectors.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Columns {
+    /// Those of a thread, which divide all.
+    pub each: usize,
+    /// Threads side by side.
+    pub spread: usize,
+}
+
+impl Columns {
+    /// For so many columns and values of so many bytes: a thread has no more than come in 16 bytes, and a power of two shares them all.
+    pub fn new(cols: usize, bytes: usize) -> Self {
+        let most = if bytes == 8 { 2 } else { 4 };
+        let each = (1 << cols.trailing_zeros().min(2)).min(most);
+        let spread = (cols / each).next_power_of_two().min(32);
+        Self { each, spread }
+    }
+
+    /// How often the threads have to come for all of them.
+    pub fn groups(&self, cols: usize) -> usize {
+        cols.div_ceil(self.each * self.spread)
+    }
+}
+
 /// A power of two up to 64, as a definition.
 pub(crate) fn power(value: usize) -> &'static str {
     const POWERS: [&str; 7] = ["1", "2", "4", "8", "16", "32", "64"];
@@ -225,3 +249,19 @@ macro_rules! product_file {
     };
 }
 pub(crate) use product_file;
+
+#[cfg(test)]
+mod tests {
+    use super::Columns;
+
+    #[test]
+    fn neighbours_share_columns() {
+        let of = |cols, bytes| {
+            let columns = Columns::new(cols, bytes);
+            [columns.each, columns.spread]
+        };
+        assert_eq!([of(1, 8), of(8, 8), of(32, 8)], [[1, 1], [2, 4], [2, 16]]);
+        assert_eq!([of(4, 4), of(8, 2), of(32, 4)], [[4, 1], [4, 2], [4, 8]]);
+        assert_eq!([of(5, 4), of(12, 4), of(100, 8)], [[1, 8], [4, 4], [2, 32]]);
+    }
+}

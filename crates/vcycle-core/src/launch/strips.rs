@@ -2,8 +2,8 @@
 
 use vcycle_gpu::Argument;
 
-use super::rows::{Operand, power};
-use super::setup::{LANES, Queue, Strips, digit, vector_of};
+use super::rows::{Columns, Operand, power};
+use super::setup::{Queue, Strips, digit, vector_of};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -60,9 +60,11 @@ impl SlicedBlocks {
         arguments.extend([own.starts.device()?, order].map(Argument::Address));
         arguments.push(marks);
         arguments.extend([own.bases.device()?, own.codes.device()?].map(Argument::Address));
-        let slices_of_block = FILE.block as usize / LANES;
-        let together = columns_for(cols, block.rows);
-        let is_whole = cols.is_multiple_of(together);
+        let columns = Columns::new(cols, size_of::<T>());
+        let strips_of_block = match columns.spread {
+            1 => FILE.block as usize / own.threads,
+            spread => FILE.block as usize / spread,
+        };
         Ok(Operand {
             file: FILE,
             kernel: "sliced_blocks",
@@ -73,36 +75,12 @@ impl SlicedBlocks {
                 mark,
                 ("CODED", if own.codes.is_empty() { "0" } else { "1" }),
                 ("THREADS", power(own.threads)),
-                ("COLUMNS", power(together)),
-                ("WHOLE", if is_whole { "1" } else { "0" }),
+                ("COLUMNS", power(columns.each)),
+                ("SPREAD", power(columns.spread)),
             ],
-            blocks: slices.div_ceil(slices_of_block) * cols.div_ceil(together),
+            blocks: own.rows.div_ceil(strips_of_block) * columns.groups(cols),
             arguments,
             values: values.device()?,
         })
-    }
-}
-
-/// How many of so many columns a thread holds sums of, for each of the rows of a block. It reads its blocks once for all of
-/// them, so these are more than for rows; of doubles in five rows there would be no registers for eight.
-fn columns_for(cols: usize, rows: usize) -> usize {
-    match cols {
-        1 => 1,
-        _ if cols.is_multiple_of(8) && rows <= 3 => 8,
-        _ => 4,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::columns_for;
-
-    #[test]
-    fn threads_hold_whole_groups_of_columns() {
-        assert_eq!(
-            [1, 3, 8, 12, 32].map(|cols| columns_for(cols, 3)),
-            [1, 4, 8, 4, 8]
-        );
-        assert_eq!(columns_for(8, 5), 4);
     }
 }

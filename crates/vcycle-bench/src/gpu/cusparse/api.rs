@@ -16,10 +16,12 @@ pub(super) const INDEX_32: c_int = 2;
 pub(super) const BASE_ZERO: c_int = 0;
 pub(super) const NOT_TRANSPOSED: c_int = 0;
 pub(super) const ORDER_ROW: c_int = 2;
-/// Products with several columns.
-pub(super) const COLUMN_ALGORITHMS: [c_int; 2] = [
-    0, // CUSPARSE_SPMM_ALG_DEFAULT
-    6, // CUSPARSE_SPMM_CSR_ALG2, for columns side by side
+const ORDER_COLUMN: c_int = 1;
+/// Products with several columns: the algorithm, and how columns stand.
+pub(super) const COLUMN_ALGORITHMS: [(c_int, c_int); 3] = [
+    (0, ORDER_ROW),    // CUSPARSE_SPMM_ALG_DEFAULT
+    (6, ORDER_ROW),    // CUSPARSE_SPMM_CSR_ALG2
+    (0, ORDER_COLUMN), // CUSPARSE_SPMM_ALG_DEFAULT
 ];
 pub(super) const ALGORITHMS: [c_int; 2] = [
     0, // CUSPARSE_SPMV_ALG_DEFAULT

@@ -17,25 +17,31 @@ struct ColumnOperands<'c> {
     a: Opaque,
     x: Opaque,
     y: Opaque,
-    result: Memory,
+    _result: Memory,
     buffer: Memory,
     _arrays: [Memory; 4],
 }
 
 impl Cusparse {
-    /// Microseconds of the better algorithm for `cols` columns that stand side by side, and the product.
+    /// Microseconds of the best algorithm for `cols` columns, side by side or one after the other, with the same numbers in `x`.
     pub fn best_columns<V: CusparseReal>(
         &self,
         a: &Csr<V>,
         x: &[V],
         cols: usize,
         copies: usize,
-    ) -> Result<(f64, Vec<V>)> {
-        let (mut best, mut product) = (f64::INFINITY, Vec::new());
-        for algorithm in COLUMN_ALGORITHMS {
+    ) -> Result<f64> {
+        let mut best = f64::INFINITY;
+        for (algorithm, order) in COLUMN_ALGORITHMS {
             let mut operands = Vec::new();
             for _ in 0..copies {
-                operands.push(ColumnOperands::new::<V>(self, a, x, cols, algorithm)?);
+                operands.push(ColumnOperands::new::<V>(
+                    self,
+                    a,
+                    x,
+                    cols,
+                    (algorithm, order),
+                )?);
             }
             let mut round = || {
                 self.in_stream()?;
@@ -44,14 +50,19 @@ impl Cusparse {
                     .try_for_each(|one| one.multiply::<V>(algorithm))
             };
             best = best.min(microseconds(&self.device, copies, &mut round)?);
-            product = self.download(&operands[0].result)?;
         }
-        Ok((best, product))
+        Ok(best)
     }
 
-    /// The descriptor of columns that stand side by side.
-    fn columns<V: CusparseReal>(&self, values: &Memory, cols: usize) -> Result<Opaque> {
+    /// The descriptor of columns.
+    fn columns<V: CusparseReal>(
+        &self,
+        values: &Memory,
+        cols: usize,
+        order: c_int,
+    ) -> Result<Opaque> {
         let rows = values.bytes() / size_of::<V>() / cols;
+        let apart = if order == ORDER_ROW { cols } else { rows };
         let mut columns = ptr::null_mut();
         // SAFETY: device memory of that many values.
         check("cusparseCreateDnMat", unsafe {
@@ -59,10 +70,10 @@ impl Cusparse {
                 &mut columns,
                 rows as i64,
                 cols as i64,
-                cols as i64,
+                apart as i64,
                 values.address(),
                 V::DATA_TYPE,
-                ORDER_ROW,
+                order,
             )
         })?;
         Ok(columns)
@@ -75,7 +86,7 @@ impl<'c> ColumnOperands<'c> {
         a: &Csr<V>,
         x: &[V],
         cols: usize,
-        algorithm: c_int,
+        (algorithm, order): (c_int, c_int),
     ) -> Result<Self> {
         let (matrix, [offsets, columns, values]) = cusparse.operand(a)?;
         let x = cusparse.upload(x)?;
@@ -84,9 +95,9 @@ impl<'c> ColumnOperands<'c> {
         let mut operands = Self {
             cusparse,
             a: matrix,
-            x: cusparse.columns::<V>(&x, cols)?,
-            y: cusparse.columns::<V>(&result, cols)?,
-            result,
+            x: cusparse.columns::<V>(&x, cols, order)?,
+            y: cusparse.columns::<V>(&result, cols, order)?,
+            _result: result,
             buffer: cusparse.device.allocate(0)?,
             _arrays: [offsets, columns, values, x],
         };

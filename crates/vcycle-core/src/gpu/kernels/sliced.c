@@ -8,42 +8,62 @@
 // bytes as the slice needs: 1, 2, 4, or none. Rows too long for a slice are stored in parts of CHUNK
 // entries, columns as they are; each part has a block of its own.
 //
+// Of vectors with several columns a thread has COLUMNS, 1, 2 or 4, which divide them, and SPREAD
+// neighbouring threads, a power of two up to 32, share a row, so that they ask for neighbours of the
+// input and read each entry together, once for all columns. Each of them has all entries of the row.
+//
 // Definitions beside those of rows.h: THREADS, a power of two up to WIDTH and 32; MARK, u8 or u32,
-// the type of marks; CODED, whether there are codes; COLUMNS columns of the vectors are done
-// together; CHUNK; BLOCKS.
+// the type of marks; CODED, whether there are codes; COLUMNS, and SPREAD where vectors have several columns;
+// CHUNK; BLOCKS.
 
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
+#ifdef SPREAD
+#define ROWS_OF_BLOCK (BLOCK / SPREAD)
+#endif
 
 // BLOCKS, the blocks that fit a multiprocessor, leaves a thread of long rows the registers for its
 // loads: on an H200 coarse matrices of poisson7:200 took 229 to 234 us with 8, 275 to 279 with 16,
 // the short rows of its prolongation 172 and 137.
-#if COLUMNS == 1
 #define SLICED KERNEL_OF(BLOCKS)
-#else
-#define SLICED KERNEL
-#endif
 
-// Doubles and their columns would drive x out of the cache that the threads of a unit share.
+// Doubles and their columns would drive x out of the cache that the threads of a unit share. Where
+// these have several columns, neighbours find them there.
 #define PASSES_BY_f64 1
-#if PASTE(PASSES_BY_, M)
+#if PASTE(PASSES_BY_, M) && !defined(SPREAD)
 #define ENTRY(W, p) LOAD_ONCE(W, p)
 #else
 #define ENTRY(W, p) (*(p))
 #endif
+
+// Neighbours of the input that come in one load.
+#if GROUP(X) > COLUMNS
+#define NEIGHBOURS COLUMNS
+#else
+#define NEIGHBOURS GROUP(X)
+#endif
+
+// COLUMNS columns of a row of the input, from `place` on.
+FUNCTION void load_columns(GLOBAL const X *x, u64 place, PRIVATE ARITH(X) *inputs) {
+#if COLUMNS == 1
+    inputs[0] = LOAD(X, x, place);
+#else
+    FOR(i, COLUMNS / NEIGHBOURS)
+        LOADS(NEIGHBOURS, X, x, place / NEIGHBOURS + i, inputs + i * NEIGHBOURS);
+#endif
+}
 
 // IN_FLIGHT steps from t on, the k-th of them being `step`, with entries in `place_of_entry`. All
 // loads are on their way before a value is used; what is not `present` is loaded from a place that
 // exists.
 #define BATCH(step, place_of_entry, present)                                                       \
     {                                                                                              \
-        ACC factors[IN_FLIGHT], inputs_of[IN_FLIGHT][COLUMNS];                                     \
+        ACC factors[IN_FLIGHT];                                                                    \
+        ARITH(X) inputs_of[IN_FLIGHT][COLUMNS];                                                    \
         FOR(k, IN_FLIGHT) {                                                                        \
             const u32 s = step;                                                                    \
-            const u64 place = (u64)(place_of_entry) * cols + column;                               \
             factors[k] = PASTE(widen_, M)(ENTRY(M, mine + s * LANES));                             \
-            FOR(i, COLUMNS)                                                                        \
-                inputs_of[k][i] = COLUMNS == 1 || column + i < cols ? LOAD(X, x, place + i) : 0;   \
+            load_columns(x, (u64)(place_of_entry) * cols + column, inputs_of[k]);                  \
         }                                                                                          \
         FOR(k, IN_FLIGHT)                                                                          \
             if (present)                                                                           \
@@ -104,17 +124,56 @@ FUNCTION bool complete(PRIVATE ACC *sum, u32 p, u32 before, u32 count, GLOBAL AC
         GLOBAL const M *RESTRICT long_values, GLOBAL const M *RESTRICT values,                     \
         GLOBAL const X *RESTRICT x, FINISH_PARAMETERS
 
+// The sum of a lane's entries, or steps, in `totals`.
+#define SUM_OF_LANE                                                                                \
+    if (THREADS == 1 && bytes == 0) {                                                              \
+        SUM_OF_STEPS                                                                               \
+    } else if (!CODED || bytes == 0) {                                                             \
+        SUM_OF_ENTRIES(0)                                                                          \
+    } else if (bytes == width) {                                                                   \
+        SUM_OF_ENTRIES(ENTRY(u8, code + (s * LANES + lane_of_slice)))                              \
+    } else if (bytes == 2 * width) {                                                               \
+        SUM_OF_ENTRIES(ENTRY(u16, (GLOBAL const u16 *)code + (s * LANES + lane_of_slice)))         \
+    } else {                                                                                       \
+        SUM_OF_ENTRIES(ENTRY(u32, (GLOBAL const u32 *)code + (s * LANES + lane_of_slice)))         \
+    }
+
+// Rows too long for slices.
+#define LONG_ROWS                                                                                  \
+    for (u32 p = block_of_grid(); p < part_count; p += blocks_of_grid()) {                         \
+        const uint4 own = parts[p];                                                                \
+        const u32 count = cols == 1 ? 1 : own.w;                                                   \
+        if (count > 1 && own.z > 0)                                                                \
+            continue;                                                                              \
+        const u32 entries = (count - 1) * CHUNK + parts[p + count - 1].y;                          \
+        for (u32 column = 0; column < cols; ++column) {                                            \
+            ACC sum = 0;                                                                           \
+            UNROLL_4                                                                               \
+            for (u32 k = thread_of_block(); k < entries; k += BLOCK) {                             \
+                const u64 entry = (u64)p * CHUNK + k;                                              \
+                sum += LOAD(M, long_values, entry) *                                               \
+                       LOAD(X, x, (u64)long_columns[entry] * cols + column);                       \
+            }                                                                                      \
+            sum = BLOCK_SUM(ACC, sum, scratch);                                                    \
+            const bool all =                                                                       \
+                cols > 1 || complete(&sum, p, own.z, own.w, sums, counters, scratch);              \
+            if (all && thread_of_block() == 0) {                                                   \
+                const u64 place = (u64)own.x * cols + column;                                      \
+                finish(&f, own.x, place, ALPHA(column), BETA(column), sum);                        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#ifndef SPREAD
 SLICED sliced(SLICED_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
-    const u32 cols = COLUMNS == 1 ? 1 : all_columns;
+    const u32 cols = 1, column = 0;
     const u32 lane_of_slice = thread_of_block() % LANES, part = lane_of_slice % THREADS;
     const u32 at = lane_of_slice / THREADS;
-    const u32 groups = (cols + COLUMNS - 1) / COLUMNS;
-    const u64 items = (u64)((slices + SLICES_OF_BLOCK - 1) / SLICES_OF_BLOCK) * groups;
+    const u64 items = (slices + SLICES_OF_BLOCK - 1) / SLICES_OF_BLOCK;
     for (u64 item = block_of_grid(); item < items; item += blocks_of_grid()) {
-        const u32 slice = (u32)(item / groups) * SLICES_OF_BLOCK + thread_of_block() / LANES;
-        const u32 column = (u32)(item % groups) * COLUMNS;
+        const u32 slice = (u32)item * SLICES_OF_BLOCK + thread_of_block() / LANES;
         const uint2 here = starts[min(slice, slices)], next = starts[min(slice + 1, slices)];
         const u32 slot = slice * (LANES / THREADS) + at;
         const u32 mark = slot < rows ? marks[slot] : 0;
@@ -125,50 +184,48 @@ SLICED sliced(SLICED_PARAMETERS) {
         GLOBAL const u32 *base = bases + here.x;
         GLOBAL const u8 *code = codes + (u64)here.y * 32;
         ACC totals[COLUMNS] = {0};
-        if (THREADS == 1 && bytes == 0) {
-            SUM_OF_STEPS
-        } else if (!CODED || bytes == 0) {
-            SUM_OF_ENTRIES(0)
-        } else if (bytes == width) {
-            SUM_OF_ENTRIES(ENTRY(u8, code + (s * LANES + lane_of_slice)))
-        } else if (bytes == 2 * width) {
-            SUM_OF_ENTRIES(ENTRY(u16, (GLOBAL const u16 *)code + (s * LANES + lane_of_slice)))
-        } else {
-            SUM_OF_ENTRIES(ENTRY(u32, (GLOBAL const u32 *)code + (s * LANES + lane_of_slice)))
-        }
-        FOR(i, COLUMNS) {
-            const ACC sum = TILE_SUM(ACC, totals[i], THREADS, scratch);
-            if (part == i % THREADS && slot < rows && column + i < cols) {
-                const u64 place = row * cols + column + i;
-                finish(&f, row, place, ALPHA(column + i), BETA(column + i), sum);
-            }
-        }
+        SUM_OF_LANE
+        const ACC sum = TILE_SUM(ACC, totals[0], THREADS, scratch);
+        if (part == 0 && slot < rows)
+            finish(&f, row, row, ALPHA(0), BETA(0), sum);
     }
-    for (u32 p = block_of_grid(); p < part_count; p += blocks_of_grid()) {
-        const uint4 own = parts[p];
-        const u32 count = cols == 1 ? 1 : own.w;
-        if (count > 1 && own.z > 0)
-            continue;
-        const u32 entries = (count - 1) * CHUNK + parts[p + count - 1].y;
-        for (u32 column = 0; column < cols; ++column) {
-            ACC sum = 0;
-            UNROLL_4
-            for (u32 k = thread_of_block(); k < entries; k += BLOCK) {
-                const u64 entry = (u64)p * CHUNK + k;
-                sum += LOAD(M, long_values, entry) *
-                       LOAD(X, x, (u64)long_columns[entry] * cols + column);
-            }
-            sum = BLOCK_SUM(ACC, sum, scratch);
-            const bool all = cols > 1 || complete(&sum, p, own.z, own.w, sums, counters, scratch);
-            if (all && thread_of_block() == 0) {
-                const u64 place = (u64)own.x * cols + column;
-                finish(&f, own.x, place, ALPHA(column), BETA(column), sum);
-            }
-        }
-    }
+    LONG_ROWS
 }
+#else
+SLICED sliced_columns(SLICED_PARAMETERS) {
+    LOCAL_ARRAY(ACC, scratch, BLOCK);
+    const Finish f = FINISH_OPERANDS;
+    const u32 cols = all_columns;
+    const u32 groups = (cols + COLUMNS * SPREAD - 1) / (COLUMNS * SPREAD);
+    const u64 items = (u64)((rows + ROWS_OF_BLOCK - 1) / ROWS_OF_BLOCK) * groups;
+    for (u64 item = block_of_grid(); item < items; item += blocks_of_grid()) {
+        const u32 column = (u32)(item % groups) * (COLUMNS * SPREAD) +
+                           thread_of_block() % SPREAD * COLUMNS;
+        const u32 slot = (u32)(item / groups) * ROWS_OF_BLOCK + thread_of_block() / SPREAD;
+        if (slot >= rows || column >= cols)
+            continue;
+        const u32 slice = slot / (LANES / THREADS), at = slot % (LANES / THREADS);
+        const uint2 here = starts[slice], next = starts[slice + 1];
+        const u32 mark = marks[slot];
+        const u64 row = order ? order[slot] : slot;
+        const u32 width = next.x - here.x, bytes = next.y - here.y;
+        GLOBAL const u32 *base = bases + here.x;
+        GLOBAL const u8 *code = codes + (u64)here.y * 32;
+        ACC totals[COLUMNS] = {0};
+        for (u32 part = 0; part < THREADS; ++part) {
+            const u32 lane_of_slice = at * THREADS + part;
+            const u32 steps = (mark + THREADS - 1 - part) / THREADS;
+            GLOBAL const M *mine = values + ((u64)here.x * LANES + lane_of_slice);
+            SUM_OF_LANE
+        }
+        FOR(i, COLUMNS)
+            finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i), totals[i]);
+    }
+    LONG_ROWS
+}
+#endif
 
-#if THREADS == 1 && !CODED && COLUMNS == 1
+#if THREADS == 1 && !CODED && !defined(SPREAD)
 // Two neighbours of the input, in one load where they stand in a pair. What is beyond the end is not
 // used; it is loaded from a place that exists.
 FUNCTION void load_neighbours(GLOBAL const X *x, u32 place, u32 inputs, PRIVATE ARITH(X) *both) {

@@ -4,11 +4,17 @@
 // rows here, what is an entry there a block. A thread has the blocks of its lane, adds up HEIGHT rows at once and so reads the
 // index of a block and its part of the input once.
 //
+// Of vectors with several columns a thread has COLUMNS, and SPREAD neighbouring threads share a strip, so that they ask for
+// neighbours of the input and read each block together, once for all columns. They need no sums of lanes: each of them has all
+// blocks of the strip.
+//
 // Definitions beside those of rows.h and block_place.h: THREADS lanes for each strip, a power of two up to WIDTH and 32; MARK, u8 or
-// u32, the type of marks; CODED, whether there are codes; COLUMNS columns of the vectors, a power of two up to 8, are done together;
-// WHOLE, whether vectors have a multiple of them.
+// u32, the type of marks; CODED, whether there are codes; COLUMNS, 1, 2 or 4, which divides the columns of the vectors; SPREAD, a
+// power of two up to 32.
 
-#define SLICES_OF_BLOCK (BLOCK / LANES)
+// Lanes of slices that a block of threads has, and strips.
+#define LANES_OF_BLOCK (BLOCK / SPREAD * (SPREAD == 1 ? 1 : THREADS))
+#define STRIPS_OF_BLOCK (LANES_OF_BLOCK / THREADS)
 
 // Blocks whose loads are on their way together: as many as leave registers for other threads.
 #if IN_FLIGHT == 1 || ENTRIES * COLUMNS > 12
@@ -22,11 +28,12 @@
 // Blocks of threads that fit a multiprocessor: fewer leave a thread the registers for its loads.
 #define RESIDENT_f64 6
 #define RESIDENT_f32 8
-#define RESIDENT (COLUMNS > 1 ? 4 : PASTE(RESIDENT_, ACC))
+#define RESIDENT PASTE(RESIDENT_, ACC)
 
-// Doubles would drive x out of the cache that the threads of a unit share.
+// Doubles would drive x out of the cache that the threads of a unit share. Where these have several columns, neighbours find
+// them there.
 #define PASSES_BY_f64 1
-#if PASTE(PASSES_BY_, M)
+#if PASTE(PASSES_BY_, M) && SPREAD == 1
 #define VALUES(p, i, v) PAIR_ONCE(p, i, v)
 #define VALUE(p) LOAD_ONCE(M, p)
 #else
@@ -41,7 +48,7 @@ FUNCTION void load_block(GLOBAL const M *step, u32 own, PRIVATE ARITH(M) *values
         values[IN_VECTORS + k] = PASTE(widen_, M)(VALUE(step + place_of_value(IN_VECTORS + k, own)));
 }
 
-// Neighbours of the input that come in one load, where vectors have a multiple of COLUMNS columns.
+// Neighbours of the input that come in one load.
 #if GROUP(X) > COLUMNS
 #define NEIGHBOURS COLUMNS
 #else
@@ -51,19 +58,15 @@ FUNCTION void load_block(GLOBAL const M *step, u32 own, PRIVATE ARITH(M) *values
 // What a block is multiplied with: BREADTH rows of the input, from `first` on, and COLUMNS columns.
 FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u32 cols, u32 column,
                           PRIVATE ARITH(X) *inputs) {
-#if COLUMNS == 1 && BREADTH % 2 == 0
-    FOR(c, BREADTH / 2) LOADS(2, X, x, first / 2 + c, inputs + 2 * c);
-#elif COLUMNS > 1 && WHOLE
+#if COLUMNS > 1
     FOR(c, BREADTH)
         FOR(i, COLUMNS / NEIGHBOURS)
             LOADS(NEIGHBOURS, X, x, ((first + c) * cols + column) / NEIGHBOURS + i,
                   inputs + c * COLUMNS + i * NEIGHBOURS);
+#elif SPREAD == 1 && BREADTH % 2 == 0
+    FOR(c, BREADTH / 2) LOADS(2, X, x, first / 2 + c, inputs + 2 * c);
 #else
-    FOR(c, BREADTH)
-        FOR(i, COLUMNS)
-            inputs[c * COLUMNS + i] = COLUMNS == 1 || column + i < cols
-                                          ? LOAD(X, x, (first + c) * cols + column + i)
-                                          : 0;
+    FOR(c, BREADTH) inputs[c] = LOAD(X, x, (first + c) * cols + column);
 #endif
 }
 
@@ -109,39 +112,48 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices,
                      GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
-    const u32 cols = COLUMNS == 1 ? 1 : all_columns;
-    const u32 lane_of_slice = thread_of_block() % LANES, part = lane_of_slice % THREADS;
-    const u32 at = lane_of_slice / THREADS;
-    const u32 groups = (cols + COLUMNS - 1) / COLUMNS;
-    const u64 items = (u64)((slices + SLICES_OF_BLOCK - 1) / SLICES_OF_BLOCK) * groups;
+    const u32 cols = COLUMNS * SPREAD == 1 ? 1 : all_columns;
+    const u32 of_block = thread_of_block() / SPREAD;
+    const u32 groups = (cols + COLUMNS * SPREAD - 1) / (COLUMNS * SPREAD);
+    const u64 items = (u64)((strips + STRIPS_OF_BLOCK - 1) / STRIPS_OF_BLOCK) * groups;
     for (u64 item = block_of_grid(); item < items; item += blocks_of_grid()) {
-        const u32 slice = (u32)(item / groups) * SLICES_OF_BLOCK + thread_of_block() / LANES;
-        const u32 column = (u32)(item % groups) * COLUMNS;
+        const u32 column = (u32)(item % groups) * (COLUMNS * SPREAD) +
+                           thread_of_block() % SPREAD * COLUMNS;
+        const u32 slot = (u32)(item / groups) * STRIPS_OF_BLOCK +
+                         (SPREAD == 1 ? of_block / THREADS : of_block);
+        const u32 slice = slot / (LANES / THREADS), at = slot % (LANES / THREADS);
+        const bool is_there = slot < strips && column < cols;
         const uint2 here = starts[min(slice, slices)], next = starts[min(slice + 1, slices)];
-        const u32 slot = slice * (LANES / THREADS) + at;
-        const u32 mark = slot < strips ? marks[slot] : 0;
-        const u64 strip = slot < strips && order ? order[slot] : slot;
-        const u32 steps = (mark + THREADS - 1 - part) / THREADS;
+        const u32 mark = is_there ? marks[slot] : 0;
+        const u64 strip = is_there && order ? order[slot] : slot;
         const u32 width = next.x - here.x, bytes = next.y - here.y;
         GLOBAL const M *mine = values + (u64)here.x * (ENTRIES * LANES);
         GLOBAL const u32 *base = bases + here.x;
         GLOBAL const u8 *code = codes + (u64)here.y * 32;
         ACC totals[HEIGHT][COLUMNS] = {{0}};
-        if (THREADS == 1 && bytes == 0) {
-            SUM_OF_STEPS
-        } else if (!CODED || bytes == 0) {
-            SUM_OF_BLOCKS(0)
-        } else if (bytes == width) {
-            SUM_OF_BLOCKS(code[s * LANES + lane_of_slice])
-        } else if (bytes == 2 * width) {
-            SUM_OF_BLOCKS(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
-        } else {
-            SUM_OF_BLOCKS(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
+        const u32 first = SPREAD == 1 ? of_block % THREADS : 0;
+        const u32 end = !is_there ? 0 : SPREAD == 1 ? first + 1 : THREADS;
+        for (u32 part = first; part < end; ++part) {
+            const u32 lane_of_slice = at * THREADS + part;
+            const u32 steps = (mark + THREADS - 1 - part) / THREADS;
+            if (THREADS == 1 && bytes == 0) {
+                SUM_OF_STEPS
+            } else if (!CODED || bytes == 0) {
+                SUM_OF_BLOCKS(0)
+            } else if (bytes == width) {
+                SUM_OF_BLOCKS(code[s * LANES + lane_of_slice])
+            } else if (bytes == 2 * width) {
+                SUM_OF_BLOCKS(((GLOBAL const u16 *)code)[s * LANES + lane_of_slice])
+            } else {
+                SUM_OF_BLOCKS(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
+            }
         }
         FOR(r, HEIGHT)
             FOR(i, COLUMNS) {
-                const ACC sum = TILE_SUM(ACC, totals[r][i], THREADS, scratch);
-                if (part == (r * COLUMNS + i) % THREADS && slot < strips && column + i < cols) {
+                ACC sum = totals[r][i];
+                if (SPREAD == 1)
+                    sum = TILE_SUM(ACC, sum, THREADS, scratch);
+                if (is_there && (SPREAD > 1 || first == (r * COLUMNS + i) % THREADS)) {
                     const u64 row = strip * HEIGHT + r, place = row * cols + column + i;
                     finish(&f, row, place, ALPHA(column + i), BETA(column + i), sum);
                 }

@@ -92,6 +92,27 @@ fn products_of_all_shapes_are_those_of_the_host() {
 }
 
 #[test]
+fn several_columns_of_rows_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    // Aligned slices; several lanes for a row; rows in parts.
+    let matrices = [
+        grid(&HOST, 20),
+        random(&HOST, 40, 90, 0.5, 1),
+        random(&HOST, 6, 6000, 0.9, 2),
+    ];
+    for (a, cols) in matrices.iter().zip([8, 5, 2]) {
+        let product = |a: &Csr<f64>| {
+            let x = numbers::<f64>(a.executor(), a.size().cols, cols);
+            let mut y = Vector::<f64>::zeros(a.executor(), a.size().rows, cols).unwrap();
+            a.apply(&x, &mut y, &Workspace::new()).unwrap();
+            y
+        };
+        let there = a.copy_to(&executor).unwrap();
+        assert_near(&product(&there), &product(a), &format!("{cols} columns"));
+    }
+}
+
+#[test]
 fn residuals_and_sweeps_are_those_of_the_host() {
     let Some(executor) = device() else { return };
     let a = nodes(&HOST, [4, 3, 3]);
