@@ -11,9 +11,9 @@ use crate::vector::Vector;
 /// A row or column sums to zero if its sum is less than this, relative to the sum of its moduli.
 const ZERO_SUM: f64 = 1e-11;
 /// Sums larger than this part of their moduli, all with one sign, are not made of rounding.
-const SHIFT: f64 = 1e-15;
+pub(super) const SHIFT: f64 = 1e-15;
 /// What is left of a right-hand side is rounding errors below this, relative to all of it.
-const NOTHING_LEFT: f64 = 1e-13;
+pub(super) const NOTHING_LEFT: f64 = 1e-13;
 
 /// Takes what a singular matrix annihilates out of vectors.
 ///
@@ -249,7 +249,7 @@ fn zero_sums<T: Scalar>(a: &Csr<T>) -> Vec<bool> {
 }
 
 /// An empty row does not count: nothing can be solved for there.
-fn is_zero_sum(sum: &VanishingSum) -> bool {
+pub(super) fn is_zero_sum(sum: &VanishingSum) -> bool {
     sum.moduli > 0.0 && sum.vanishes(ZERO_SUM)
 }
 

@@ -1,6 +1,7 @@
 //! Systems whose rows several ranks share.
 
 mod analysis;
+mod constants;
 mod prepared;
 mod system;
 
@@ -69,7 +70,9 @@ pub fn solve_shared(
             break;
         }
     }
-    Ok(solve.finish(best.expect("there is at least one attempt")))
+    let mut best = best.expect("there is at least one attempt");
+    analysis.finish(&mut best.x)?;
+    Ok(solve.finish(best))
 }
 
 fn check(config: &Config, system: &SharedSystem, b: &Vector<f64>) -> Result<()> {
@@ -85,10 +88,10 @@ fn check(config: &Config, system: &SharedSystem, b: &Vector<f64>) -> Result<()> 
     }
     let is_changed =
         config.equilibrate.is_some() || config.matching.is_some() || config.reorder.is_some();
-    let is_projected = !matches!(config.nullspace, Nullspace::Auto | Nullspace::None);
+    let is_projected = config.nullspace == Nullspace::NearNullspace;
     if is_changed || is_projected {
         return Err(Error::Unsupported {
-            component: "equilibrate, match, reorder and nullspace".to_owned(),
+            component: "equilibrate, match, reorder and nullspace = near-nullspace".to_owned(),
             operation: "matrices whose rows several ranks share".to_owned(),
         });
     }

@@ -1,12 +1,13 @@
 //! A numbering of grids whose consecutive points form compact boxes.
 
 /// A grid is cut until a part has at most this share of its points.
-const PARTS: u64 = 256;
+const PARTS: u64 = 64;
 /// Or at most so many.
 const LEAST: u64 = 64;
 
 /// The points of a grid in the order of recursive bisection: the box is cut across its longest side, and the points of
-/// one half come before those of the other. Small boxes keep the order of the grid.
+/// one half come before those of the other. Boxes are twice as long along x as across, because products are faster with
+/// long lines of points; small ones keep the order of the grid.
 ///
 /// Ranks that share the points in this order, about as many for each, have boxes of the grid, or a few next to each
 /// other, so they have fewer neighbours beside their rows than slabs have. The order does not depend on how many ranks
@@ -14,10 +15,10 @@ const LEAST: u64 = 64;
 ///
 /// ```
 /// use vcycle::matrix::GridOrder;
-/// let order = GridOrder::new([16, 16, 1]);
-/// // The first of four ranks has a square of 8 by 8 points.
-/// assert!((0..64).all(|place| order.point(place) % 16 < 8 && order.point(place) / 16 < 8));
-/// assert!((0..256).all(|point| order.point(order.place(point)) == point));
+/// let order = GridOrder::new([8, 8, 8]);
+/// // The first of four ranks has a box of 8 by 4 by 4 points.
+/// assert!((0..128).all(|place| order.point(place) / 8 % 8 < 4 && order.point(place) / 64 < 4));
+/// assert!((0..512).all(|point| order.point(order.place(point)) == point));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct GridOrder {
@@ -70,8 +71,12 @@ impl GridOrder {
             place: 0,
         };
         while part.size.iter().product::<u64>() > self.leaf {
-            // Of equal sides the last: lines of points stay long.
-            let axis = (0..3).max_by_key(|&axis| part.size[axis]).unwrap_or(0);
+            let [nx, ny, nz] = part.size;
+            let axis = match nx > 2 * ny.max(nz) {
+                true => 0,
+                false if ny > nz => 1,
+                false => 2,
+            };
             let half = part.size[axis] / 2;
             if is_first(&part, axis, half) {
                 part.size[axis] = half;
@@ -118,6 +123,6 @@ mod tests {
             let along: Vec<u64> = points.iter().map(|point| point / along % 32).collect();
             along.iter().max().unwrap() - along.iter().min().unwrap() + 1
         };
-        assert_eq!([1, 32, 1024].map(|along| extent(&own, along)), [16; 3]);
+        assert_eq!([1, 32, 1024].map(|along| extent(&own, along)), [32, 16, 8]);
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::constants;
 use super::system::SharedSystem;
 use crate::configuration::Config;
 use crate::driver::analysis::takes_nodes;
@@ -20,6 +21,8 @@ pub(super) struct Analysis {
     /// What was found, a sentence each.
     pub messages: Vec<String>,
     negated: bool,
+    /// Whether constants are left out.
+    singular: bool,
 }
 
 impl Analysis {
@@ -29,7 +32,12 @@ impl Analysis {
             system: given.clone(),
             messages: Vec::new(),
             negated: false,
+            singular: constants::are_left_out(config.nullspace, &given.matrix)?,
         };
+        if analysis.singular {
+            let told = "singular: the matrix annihilates constants, which are left out of the right-hand side and of the solution";
+            analysis.messages.push(told.to_owned());
+        }
         if config.solver.is_auto() || config.preconditioner.is_auto() {
             analysis.look_for_signs()?;
             if takes_nodes(config) {
@@ -86,7 +94,18 @@ impl Analysis {
         if self.negated {
             b.to_mut().scale(-Coefficient::one())?;
         }
+        if self.singular {
+            constants::take_out_of_rhs(&self.system.matrix, b.to_mut())?;
+        }
         Ok(b)
+    }
+
+    /// Makes a solution of that system one of the system that was given.
+    pub fn finish(&self, x: &mut Vector<f64>) -> Result<()> {
+        match self.singular {
+            true => constants::take_out(&self.system.matrix, x),
+            false => Ok(()),
+        }
     }
 }
 
@@ -155,6 +174,55 @@ mod tests {
             assert!(messages[0].starts_with("3 unknowns a node"), "{messages:?}");
             assert_eq!(iterations, alone);
         }
+    }
+
+    /// A square of points with Neumann conditions all around.
+    fn neumann(side: usize) -> Csr<f64> {
+        let whole = gallery::poisson5([side, side], &Executor::cpu()).unwrap();
+        let a = whole.matrix;
+        let (offsets, columns) = (a.offsets().to_vec(), a.columns().to_vec());
+        let value = |row: usize, place: usize| match columns[place] as usize == row {
+            true => (a.row(row).0.len() - 1) as f64,
+            false => -1.0,
+        };
+        let values = (0..a.size().rows).flat_map(|row| {
+            let places = offsets[row]..offsets[row + 1];
+            places.map(move |place| (row, place))
+        });
+        let values = values.map(|(row, place)| value(row, place)).collect();
+        Csr::with_pattern(a.pattern(), values).unwrap()
+    }
+
+    #[test]
+    fn constants_are_left_out_over_ranks() {
+        let whole = neumann(20);
+        let mut iterations = Vec::new();
+        for ranks in [1, 2, 3] {
+            let mut solved = threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let even = Partition::even(400, 1, ranks);
+                let own = even.range(team.rank());
+                let a = Arc::new(Distributed::part_of(&rank, &whole, even)?);
+                let b = own.map(|row| row as f64 / 100.0).collect();
+                let b = Vector::from_column(&rank, b);
+                let system = SharedSystem::new(Arc::clone(&a));
+                let ws = Workspace::new();
+                let solution = solve_shared(&Config::default(), &system, &b, &ws)?;
+                assert!(solution.outcome.converged(), "{}", solution.outcome);
+                assert!(solution.messages[0].starts_with("singular"));
+                let mean: f64 = solution.x.to_vec().iter().sum();
+                let mut mean = [mean];
+                a.team().sum(&mut mean)?;
+                assert!(mean[0].abs() < 1e-8);
+                Ok(solution.outcome.iterations)
+            });
+            iterations.push(solved.as_mut().unwrap().swap_remove(0));
+        }
+        assert!(
+            iterations
+                .iter()
+                .all(|&count| count.abs_diff(iterations[0]) <= 1)
+        );
     }
 
     #[test]

@@ -160,6 +160,7 @@ impl SharedPrepared {
             system.guess = guess.cloned();
             return solve_shared(&config, &system, b, ws);
         }
+        self.analysis.finish(&mut x)?;
         Ok(Solution {
             x,
             outcome,
@@ -186,7 +187,8 @@ impl SharedPrepared {
             });
         }
         let r = self.analysis.right_hand_side(r)?;
-        self.ready.solver.preconditioner().apply(&r, z, ws)
+        self.ready.solver.preconditioner().apply(&r, z, ws)?;
+        self.analysis.finish(z)
     }
 
     /// Own rows of the matrix.
