@@ -24,6 +24,7 @@ mod peers;
 mod precision;
 mod problem;
 mod read;
+mod reproduce;
 mod reuse;
 mod spmv;
 mod structured;
@@ -76,6 +77,8 @@ enum Benchmark {
     Basis(basis::BasisArgs),
     /// Iterations of mixed-precision multigrid beside those of the papers
     Precision(precision::PrecisionArgs),
+    /// Tables and figures of papers beside ours: records, a page with charts, Markdown
+    Reproduce(reproduce::ReproduceArgs),
     /// Multigrid: a new set-up beside one that is reused for new values
     Reuse(reuse::ReuseArgs),
     /// Structured multigrid: kernels, preconditioner and solve in three storage precisions
@@ -112,6 +115,7 @@ fn run(benchmark: &Benchmark) -> Result<()> {
         Benchmark::Batch(arguments) => batch::run(arguments),
         Benchmark::Basis(arguments) => basis::run(arguments),
         Benchmark::Precision(arguments) => precision::run(arguments),
+        Benchmark::Reproduce(arguments) => reproduce::run(arguments),
         Benchmark::Reuse(arguments) => reuse::run(arguments),
         Benchmark::Struct(arguments) => structured::run(arguments),
         Benchmark::Vector(arguments) => vector::run(arguments),

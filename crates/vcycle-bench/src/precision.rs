@@ -140,6 +140,11 @@ impl PrecisionRow {
         self.restriction == 1.0
     }
 
+    /// Whether the papers have iterations for it.
+    pub(crate) fn is_of_the_papers(&self) -> bool {
+        !self.beam.is_empty()
+    }
+
     /// Whether it is as in the papers, without remedies.
     pub(crate) fn is_plain(&self) -> bool {
         self.scaling == LevelScaling::None && self.shares_coarsening()

@@ -60,6 +60,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Reproduce tables and figures of papers, by the program `vcycle-bench`
+    #[command(disable_help_flag = true)]
+    Reproduce {
+        /// The arguments of `vcycle-bench reproduce`; `vcycle reproduce --help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// List the configurations that come with the program, or print one
     #[command(after_help = "Example:\n  vcycle presets paper-pgm > own.toml")]
     Presets {

@@ -48,6 +48,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Devices(args) => commands::devices::run(&args),
         Command::Kernels { what } => commands::kernels::run(&what),
         Command::Bench { arguments } => commands::bench::run(&arguments),
+        Command::Reproduce { arguments } => commands::bench::reproduce(arguments),
         Command::Presets { name } => commands::presets::run(name.as_deref()),
         Command::Config => Ok(commands::config::run()),
         Command::Completions { shell } => {

@@ -56,6 +56,20 @@ fn the_program_is_found_on_the_path() {
 }
 
 #[test]
+fn reproduce_is_a_benchmark_with_a_name_of_its_own() {
+    let home = folder("bench-reproduce");
+    let program = home.join("vcycle-bench");
+    std::fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").expect("a file can be written");
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, all).expect("it can be made a program");
+    let run = run(vcycle_in(&home, Path::new("")).args(["reproduce", "zong", "--quick"]));
+    assert_eq!(
+        (run.stdout.as_str(), run.status),
+        ("reproduce\nzong\n--quick\n", 0)
+    );
+}
+
+#[test]
 fn a_benchmark_that_a_signal_ends_has_failed() {
     let home = folder("bench-signal");
     put_stand_in(&home);

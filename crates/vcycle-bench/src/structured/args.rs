@@ -42,6 +42,21 @@ pub struct StructuredArgs {
 }
 
 impl StructuredArgs {
+    /// Those of short measurements.
+    pub(super) fn measuring(rounds: usize) -> Self {
+        Self {
+            problems: Vec::new(),
+            device: None,
+            threads: None,
+            rounds,
+            seconds: 0.1,
+            rtol: 1e-9,
+            sweeps: None,
+            kernels: false,
+            ablation: None,
+        }
+    }
+
     /// The preconditioner in a precision, `sp/hp` or `K64P32D16` say.
     pub(super) fn multigrid(&self, precision: &str) -> Result<StructMg> {
         let mut parameters = StructMg::default();

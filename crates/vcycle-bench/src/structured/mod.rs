@@ -41,3 +41,10 @@ pub(crate) fn run(arguments: &StructuredArgs) -> Result<()> {
     say!("{}", solves::summary(&measured));
     Ok(())
 }
+
+/// How much faster half precision is than double: a cycle, all cycles, and the solve with what storing takes.
+pub(crate) fn gains(problem: &str, executor: &Executor, rounds: usize) -> Result<[f64; 3]> {
+    let arguments = StructuredArgs::measuring(rounds);
+    let problem = Problem::new(&Executor::cpu(), problem)?.on(executor)?;
+    Ok(solves::measure(&arguments, &problem)?.gains())
+}

@@ -58,7 +58,7 @@ pub(super) struct Measured {
 impl Measured {
     /// How much faster the narrowest precision is: a cycle, all cycles, the solve with what its storing
     /// takes in the set-up.
-    fn gains(&self) -> [f64; 3] {
+    pub fn gains(&self) -> [f64; 3] {
         let (full, mixed) = (&self.runs[0], &self.runs[TRIPLES.len() - 1]);
         let extra = (mixed.storing - full.storing).max(0.0);
         [

@@ -16,6 +16,12 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
+/// `vcycle reproduce` is a benchmark with a name of its own.
+pub fn reproduce(arguments: Vec<OsString>) -> Result<ExitCode> {
+    let name = OsString::from("reproduce");
+    run(&[vec![name], arguments].concat())
+}
+
 /// The program beside this one, or its bare name, which is looked for on `PATH`.
 fn program() -> PathBuf {
     let name = format!("vcycle-bench{}", env::consts::EXE_SUFFIX);

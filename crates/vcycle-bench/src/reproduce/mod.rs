@@ -1,0 +1,113 @@
+//! `vcycle-bench reproduce`, which `vcycle reproduce` starts: tables and figures of papers, measured with vcycle and set beside
+//! what was published.
+//!
+//! An [`Experiment`] is one table or figure. What it measures is a [`Record`], a JSON file of the folder; an experiment whose
+//! record is there is not run again, so that a run can be interrupted. Page and Markdown are made of the records and of the
+//! published values, which are data files.
+
+mod experiment;
+mod experiments;
+mod machine;
+mod markdown;
+mod page;
+mod plot;
+mod published;
+mod record;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use experiment::{Experiment, Scope};
+use record::Record;
+
+use crate::common::{Result, write};
+
+/// Options of `reproduce`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReproduceArgs {
+    /// Paper, or one of its tables or figures: `zong`, `zong/table-3`; all unless given
+    only: Option<String>,
+    /// Small problems: all experiments in three minutes on two cores
+    #[arg(long)]
+    quick: bool,
+    /// Where to solve, `cuda:0` say; on the processor unless given
+    #[arg(long, value_name = "NAME", default_value = "cpu")]
+    device: String,
+    /// Folder for the records, the page and the Markdown
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+    /// Run experiments whose records are there, too
+    #[arg(long)]
+    again: bool,
+    /// Write the Markdown to this file, too
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &ReproduceArgs) -> Result<()> {
+    let chosen = chosen(arguments.only.as_deref())?;
+    std::fs::create_dir_all(&arguments.output)?;
+    let scope = Scope {
+        quick: arguments.quick,
+        device: arguments.device.clone(),
+    };
+    let count = chosen.len();
+    for (number, experiment) in chosen.into_iter().enumerate() {
+        let name = experiment.name();
+        let file = arguments.output.join(record::file_name(&name));
+        if !arguments.again && Record::read(&file).is_some_and(|record| record.fits(&scope)) {
+            eprintln!("{} of {count}  {name}: there already", number + 1);
+            continue;
+        }
+        eprintln!("{} of {count}  {name}: {}", number + 1, experiment.title);
+        measure(experiment, &scope, &file)?;
+    }
+    report(&arguments.output, arguments.markdown.as_deref())
+}
+
+/// The experiments that a name selects.
+fn chosen(only: Option<&str>) -> Result<Vec<&'static Experiment>> {
+    let all = experiments::all();
+    let Some(only) = only else { return Ok(all) };
+    let names: Vec<String> = all.iter().map(|one| one.name()).collect();
+    let fits = |one: &&Experiment| one.paper.key == only || one.name() == only;
+    let chosen: Vec<_> = all.into_iter().filter(fits).collect();
+    match chosen.is_empty() {
+        true => Err(format!("there is no `{only}`; there are {}", names.join(", ")).into()),
+        false => Ok(chosen),
+    }
+}
+
+fn measure(experiment: &Experiment, scope: &Scope, file: &Path) -> Result<()> {
+    let begin = Instant::now();
+    // One that cannot be run here, on a device say, is no reason to leave out the others.
+    let (values, failure) = match (experiment.run)(scope) {
+        Ok(values) => (values, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    let seconds = begin.elapsed().as_secs_f64();
+    match &failure {
+        None => eprintln!("    {seconds:.1} s"),
+        Some(why) => eprintln!("    not run: {why}"),
+    }
+    let record = Record::new(experiment.name(), scope, values, failure, seconds);
+    write(file, &serde_json::to_string_pretty(&record)?)
+}
+
+/// Page and Markdown of all records of a folder.
+fn report(folder: &Path, also: Option<&Path>) -> Result<()> {
+    let records = record::all(folder, &experiments::all());
+    let markdown = markdown::of(&records);
+    write(&folder.join("reproduction.md"), &markdown)?;
+    if let Some(file) = also {
+        write(file, &markdown)?;
+    }
+    let page = folder.join("index.html");
+    write(&page, &page::of(&records))?;
+    say!("{}", page.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
