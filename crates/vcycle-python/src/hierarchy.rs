@@ -44,8 +44,8 @@ pub struct Hierarchy {
 
 /// The levels, by the kind of multigrid.
 enum AnyLevels {
-    Algebraic(Setup, Box<multigrid::Hierarchy<f64>>),
-    Structured(Generated<f64>),
+    Algebraic(Box<Setup>, Box<multigrid::Hierarchy<f64>>),
+    Structured(Box<Generated<f64>>),
 }
 
 impl AnyLevels {
@@ -56,7 +56,7 @@ impl AnyLevels {
             Self::Algebraic(setup, _) => {
                 Self::Algebraic(setup.clone(), Box::new(setup.update_values(a, &ws)?))
             }
-            Self::Structured(made) => Self::Structured(made.setup.update_values(a, &ws)?),
+            Self::Structured(made) => Self::Structured(Box::new(made.setup.update_values(a, &ws)?)),
         })
     }
 
@@ -217,7 +217,7 @@ impl Hierarchy {
             return Ok(Self {
                 system,
                 config,
-                levels: AnyLevels::Structured(made),
+                levels: AnyLevels::Structured(Box::new(made)),
                 nullspace,
             });
         }
@@ -241,7 +241,7 @@ impl Hierarchy {
         Ok(Self {
             system,
             config,
-            levels: AnyLevels::Algebraic(setup, Box::new(cycle)),
+            levels: AnyLevels::Algebraic(Box::new(setup), Box::new(cycle)),
             nullspace,
         })
     }

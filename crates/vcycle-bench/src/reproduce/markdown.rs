@@ -11,7 +11,8 @@ const HEAD: &str = "# The papers, reproduced
 Tables and figures of the papers that vcycle is built on, measured with vcycle and set beside what was published. `vcycle reproduce -o
 FOLDER` makes this page, the same with charts (`index.html`) and the raw numbers (JSON); `--quick` takes small problems, three minutes on two
 cores. A run that is interrupted goes on where it was. A ratio is ours relative to what was published. **Times of different machines
-are not comparable**: read iterations, complexities and ratios (`x`) across machines, and times within a column.
+are not comparable**: read iterations, complexities and ratios (`x`) across machines, and times within a column. Times of the run shown here are
+those of one run on a machine with other work: some differed by a factor of up to three when they were measured again.
 ";
 
 /// All records.
