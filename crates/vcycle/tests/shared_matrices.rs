@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use vcycle::config::{self, Config};
+use vcycle::communicator::threads;
+use vcycle::config::{self, Config, SharedSystem};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::{self, AnyMatrix, AnyVector};
 use vcycle::linop::LinOp;
+use vcycle::matrix::{Csr, Distributed, Partition};
 use vcycle::vector::Vector;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices");
@@ -136,4 +138,50 @@ fn direct<T: vcycle::scalar::Mixes<T, T>>(a: vcycle::matrix::Csr<T>) -> vcycle::
     let solver = solver.preconditioned_by(&Direct::default()).unwrap();
     let stop = vcycle::stop::Stop::relative(1e-8).max_iterations(10);
     solver.stopping(stop).solve(&b, &mut x).unwrap()
+}
+
+/// Rows and entries of the levels that a matrix has over so many ranks, and the iterations it takes.
+fn shared(whole: &Csr<f64>, ranks: usize) -> (Vec<(usize, usize)>, usize) {
+    let config = Config::from_toml(
+        r#"solver = "cg"
+        preconditioner = { name = "amg", coarsening = "pmis" }"#,
+    )
+    .unwrap();
+    let mut of_all = threads::run(ranks, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let even = Partition::even(whole.size().rows as u64, 1, ranks);
+        let a = Distributed::part_of(&rank, whole, even)?;
+        let b = Vector::filled(&rank, a.size().rows, 1, 1.0)?;
+        let system = SharedSystem::new(Arc::new(a));
+        let solution = config::solve_shared(&config, &system, &b, &Workspace::new())?;
+        assert!(solution.outcome.converged());
+        let levels = solution.multigrid.iter().flat_map(|report| &report.levels);
+        let levels = levels.map(|level| (level.rows, level.nonzeros)).collect();
+        Ok((levels, solution.outcome.iterations))
+    })
+    .unwrap();
+    of_all.swap_remove(0)
+}
+
+#[test]
+fn levels_and_iterations_do_not_depend_on_ranks() {
+    for name in ["gr_30_30", "nos3", "1138_bus"] {
+        if !file(name).exists() {
+            eprintln!("skipped: no shared matrices");
+            return;
+        }
+        let AnyMatrix::Real(whole) = io::load_matrix(file(name), &Executor::cpu()).unwrap() else {
+            panic!("{name} is real");
+        };
+        let (levels, iterations) = shared(&whole, 1);
+        for ranks in [2, 7, 64] {
+            let (found, taken) = shared(&whole, ranks);
+            assert_eq!(found, levels, "{name} on {ranks} ranks");
+            // Only the order of sums differs.
+            assert!(
+                taken.abs_diff(iterations) <= 1,
+                "{name} on {ranks} ranks: {taken} and {iterations}"
+            );
+        }
+    }
 }

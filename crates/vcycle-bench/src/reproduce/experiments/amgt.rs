@@ -32,7 +32,7 @@ pub(super) static EXPERIMENTS: [Experiment; 2] = [
     Experiment {
         paper: &PAPER,
         item: "figure-7",
-        title: "levels in double, single and half precision beside double: total time of 50 cycles",
+        title: "levels in double, single and half precision beside double: set-up and fifty times the time of a cycle",
         problem: "Matrices of three of the paper's classes (heat, flow, structures) in place of its sixteen; PMIS, extended+i, l1-Jacobi, at most \
                   seven levels and 50 cycles, as there.",
         why: "Here mixed precision loses: the finest level, which takes most of the time, stays in double precision, and something between the levels \
