@@ -1,4 +1,4 @@
-//! Vectors side by side in an array of codes, as in [`reference::packed`](crate::reference::packed).
+//! Vectors side by side in an array of codes, as in [`reference::packed`].
 
 use num_traits::{Float, Zero};
 
