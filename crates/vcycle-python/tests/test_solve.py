@@ -136,7 +136,7 @@ def test_keywords_mean_what_they_mean_in_files(poisson, tmp_path):
         return_outcome=True,
     )
     config = outcome.config
-    assert config["solver"] == {"name": "gmres", "restart": 7}
+    assert config["solver"] == {"name": "gmres", "restart": 7, "basis": "working"}
     assert config["preconditioner"]["coarsening"] == "pmis"
     assert config["preconditioner"]["truncation"]["max-elements"] == 3
     assert config["preconditioner"]["pre-sweeps"] == 2
