@@ -40,7 +40,7 @@ def options() -> dict[str, Any]:
     >>> vcycle.options()["stop"]["rtol"]
     1e-08
     >>> vcycle.options()["solvers"]["gmres"]
-    {'restart': 50}
+    {'basis': 'working', 'restart': 50}
     """
 
     def by_name(components: list[dict[str, Any]]) -> dict[str, Any]:
