@@ -23,8 +23,8 @@ pub struct BatchArgs {
     #[arg(long, default_value_t = 10_000)]
     systems: usize,
     /// Rows of a system
-    #[arg(long, num_args = 1.., default_values_t = [60, 100, 200])]
-    rows: Vec<usize>,
+    #[arg(long, num_args = 1.., default_values_t = [60, 100, 200], value_parser = clap::value_parser!(u32).range(1..))]
+    rows: Vec<u32>,
     /// Entries of a row on either side of the diagonal
     #[arg(long, default_value_t = 4)]
     band: usize,
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
         "systems a second",
         "speed to a loop",
     ]);
-    for &rows in &arguments.rows {
+    for rows in arguments.rows.iter().map(|&rows| rows as usize) {
         let batch = batch(arguments, rows)?;
         let b = vec![1.0; arguments.systems * rows];
         let alone = best(arguments.runs, || one_by_one(&batch, rows, &b))?;

@@ -2,8 +2,7 @@
 
 use super::csr::SlicedRows;
 use super::rows::Operand;
-use super::setup::{LEAST_FILLED, Queue, Survey};
-use super::strips::SlicedBlocks;
+use super::setup::{LEAST_FILLED, Queue, Strips, Survey};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -22,7 +21,7 @@ pub(crate) enum Layout {
     /// Rows side by side.
     Rows(SlicedRows),
     /// Blocks side by side.
-    Blocks(SlicedBlocks),
+    Blocks(Strips),
 }
 
 impl Layout {
@@ -38,7 +37,7 @@ impl Layout {
             false => Survey::of_lengths(queue, pattern)?,
         };
         if let Some(block) = survey.block(pattern.size())
-            && let Some(blocks) = SlicedBlocks::new(queue, pattern, block, LEAST_FILLED)?
+            && let Some(blocks) = Strips::new(queue, pattern, block, LEAST_FILLED)?
         {
             return Ok(Self::Blocks(blocks));
         }
@@ -50,7 +49,7 @@ impl Layout {
     /// # Errors
     /// As [`new`](Self::new).
     pub(crate) fn of_blocks(queue: &Queue<'_>, pattern: &Pattern, block: Size) -> Result<Self> {
-        match SlicedBlocks::new(queue, pattern, block, LEAST_ASKED_FOR)? {
+        match Strips::new(queue, pattern, block, LEAST_ASKED_FOR)? {
             Some(blocks) => Ok(Self::Blocks(blocks)),
             None => Self::of_rows(queue, pattern),
         }
@@ -69,7 +68,7 @@ impl Layout {
     pub(crate) fn block(&self) -> Option<Size> {
         match self {
             Self::Rows(_) => None,
-            Self::Blocks(blocks) => Some(blocks.block()),
+            Self::Blocks(blocks) => Some(blocks.block),
         }
     }
 
@@ -85,7 +84,7 @@ impl Layout {
     ) -> Result<Buffer<T>> {
         match self {
             Self::Rows(rows) => rows.values(queue, pattern, values),
-            Self::Blocks(blocks) => blocks.values(queue, pattern, values),
+            Self::Blocks(blocks) => blocks.place(queue, pattern, values),
         }
     }
 

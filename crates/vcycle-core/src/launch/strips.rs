@@ -3,13 +3,11 @@
 use vcycle_gpu::Argument;
 
 use super::rows::{Columns, Operand, power};
-use super::setup::{Queue, Strips, digit, vector_of};
-use crate::arrays::Pattern;
+use super::setup::{Strips, digit, vector_of};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::File;
 use crate::scalar::Scalar;
-use crate::size::Size;
 
 pub(super) const FILE: File = File {
     name: "sliced_blocks.c",
@@ -21,40 +19,13 @@ pub(super) const FILE: File = File {
     block: 128,
 };
 
-/// What a device needs to know of the blocks of a pattern to multiply with matrices that have it.
-#[derive(Clone, Debug)]
-pub(crate) struct SlicedBlocks(Strips);
-
-impl SlicedBlocks {
-    /// As [`Strips::new`].
-    pub(crate) fn new(
-        queue: &Queue<'_>,
-        pattern: &Pattern,
-        block: Size,
-        least_filled: usize,
-    ) -> Result<Option<Self>> {
-        Ok(Strips::new(queue, pattern, block, least_filled)?.map(Self))
-    }
-
-    /// Rows and columns of a block.
-    pub(crate) fn block(&self) -> Size {
-        self.0.block
-    }
-
-    pub(super) fn values<T: Scalar>(
-        &self,
-        queue: &Queue<'_>,
-        pattern: &Pattern,
-        values: &Buffer<T>,
-    ) -> Result<Buffer<T>> {
-        self.0.place(queue, pattern, values)
-    }
-
+impl Strips {
+    /// A matrix with values that [`place`](Self::place) has put in order, for vectors of so many columns.
     pub(super) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
-        let (own, block) = (&self.0.slices, self.0.block);
+        let (own, block) = (&self.slices, self.block);
         let (mark, marks) = own.marks.argument()?;
         let slices = own.slice_count();
-        let numbers = [own.rows, self.0.pattern.size().cols, cols, slices];
+        let numbers = [own.rows, self.pattern.size().cols, cols, slices];
         let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
         let order = own.order.as_ref().map_or(Ok(0), Buffer::device)?;
         arguments.extend([own.starts.device()?, order].map(Argument::Address));

@@ -1,11 +1,11 @@
 //! Stages of the set-up of structured multigrid that have kernels on devices; each says nothing on the host.
 
-use super::on_device;
 use super::stencil::StencilEntries;
 use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::grid::Grid;
+use crate::launch::setup::Queue;
 use crate::launch::setup::stencil::StencilBox;
 use crate::scalar::Scalar;
 
@@ -19,6 +19,15 @@ pub fn has_kernels(executor: &Executor) -> bool {
     }
 }
 
+/// What the kernels make; nothing where there are none.
+fn with_kernels<'e, R>(
+    executor: &'e Executor,
+    work: impl FnOnce(Queue<'e>) -> Result<R>,
+) -> Result<Option<R>> {
+    let queue = Queue::of(executor).filter(|_| has_kernels(executor));
+    queue.map(work).transpose()
+}
+
 impl<'a, M: Scalar> StencilEntries<'a, M> {
     fn shape(&self) -> StencilBox<'a> {
         StencilBox {
@@ -30,14 +39,14 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
 
     /// What the values are like; those are small that are below `least`.
     pub fn counted(&self, least: f64) -> Result<Option<Counts>> {
-        on_device(self.values.executor(), |queue| {
+        with_kernels(self.values.executor(), |queue| {
             queue.stencil_counts(self.values, least)
         })
     }
 
     /// What the diagonal is like; entries are small that are below `least`.
     pub fn diagonal_facts(&self, least: f64) -> Result<Option<DiagonalFacts>> {
-        on_device(self.values.executor(), |queue| {
+        with_kernels(self.values.executor(), |queue| {
             queue.stencil_diagonal(self.shape(), self.values, [self.base, least])
         })
     }
@@ -46,7 +55,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
 impl StencilEntries<'_, f64> {
     /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
     pub fn couplings(&self, every: usize) -> Result<Option<[f64; 3]>> {
-        on_device(self.values.executor(), |queue| {
+        with_kernels(self.values.executor(), |queue| {
             queue.stencil_couplings(self.shape(), self.values, every)
         })
     }
@@ -54,14 +63,14 @@ impl StencilEntries<'_, f64> {
     /// The weights of interpolation along an axis, and the values of the product with them, which has the neighbours
     /// `widened`.
     pub fn halved(&self, axis: usize, widened: &[[i8; 3]]) -> Result<Option<[Buffer<f64>; 2]>> {
-        on_device(self.values.executor(), |queue| {
+        with_kernels(self.values.executor(), |queue| {
             queue.stencil_halved(self.shape(), self.values, axis, widened)
         })
     }
 
     /// `factor` over the roots of the diagonal, unknown by unknown.
     pub fn roots(&self, factor: f64) -> Result<Option<Buffer<f64>>> {
-        on_device(self.values.executor(), |queue| {
+        with_kernels(self.values.executor(), |queue| {
             queue.stencil_roots(self.shape(), self.values, factor)
         })
     }
@@ -74,7 +83,7 @@ impl StencilEntries<'_, f64> {
         base: f64,
         least: f64,
     ) -> Result<Option<(Buffer<M>, Counts)>> {
-        on_device(self.values.executor(), |queue| {
+        with_kernels(self.values.executor(), |queue| {
             queue.stencil_stored(self.shape(), self.values, scales, [base, least])
         })
     }
@@ -82,12 +91,12 @@ impl StencilEntries<'_, f64> {
 
 /// Values in another type, rounded to nearest.
 pub fn converted<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Option<Buffer<S>>> {
-    on_device(values.executor(), |queue| queue.convert(values))
+    with_kernels(values.executor(), |queue| queue.convert(values))
 }
 
 /// One over every number.
 pub fn inverses(numbers: &Buffer<f64>) -> Result<Option<Buffer<f64>>> {
-    on_device(numbers.executor(), |queue| queue.stencil_inverses(numbers))
+    with_kernels(numbers.executor(), |queue| queue.stencil_inverses(numbers))
 }
 
 /// Weights of transfers, on lines of so many cells, in 16 bits: both weights of a cell keep their sum.
@@ -95,7 +104,7 @@ pub fn stored_weights<M: Scalar>(
     weights: &Buffer<f64>,
     length: usize,
 ) -> Result<Option<Buffer<M>>> {
-    on_device(weights.executor(), |queue| {
+    with_kernels(weights.executor(), |queue| {
         queue.stencil_weights(weights, length)
     })
 }
@@ -112,5 +121,5 @@ pub fn of_rows(
         offsets,
         unknowns,
     };
-    on_device(a.executor(), |queue| queue.stencil_of_rows(shape, a))
+    with_kernels(a.executor(), |queue| queue.stencil_of_rows(shape, a))
 }

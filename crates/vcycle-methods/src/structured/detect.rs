@@ -6,6 +6,7 @@ use super::convert::{TRIAL, no_stencil, stencil_on};
 use super::matrix::MOST_UNKNOWNS;
 use super::{Grid, Stencil, StencilMatrix, Storage};
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::linop::{Size, check_size};
 use crate::matrix::Csr;
 use crate::operations::stencil_setup::of_rows;
@@ -65,16 +66,19 @@ impl StencilMatrix<f64> {
             Some(grid) => on_grid(seen, grid, TRIAL)?,
         };
         let entries = grid.cells() * stencil.points() * unknowns * unknowns;
-        // The matrix, the larger one that it becomes along the first axis, and what is stored.
-        if a.executor()
-            .check_room(3 * size_of::<f64>() * entries)
-            .is_err()
-        {
+        // The matrix itself is not there yet.
+        if !has_room(a.executor(), 3 * size_of::<f64>() * entries / 2) {
             return Ok(None);
         }
         let values = of_rows(a, grid, stencil.offsets(), unknowns)?.flatten();
         Ok(values.map(|values| Self::of_buffer(grid, stencil, unknowns, values)))
     }
+}
+
+/// Whether a device can set up a stencil matrix of so many bytes: it becomes one that is not smaller along the first axis,
+/// and is stored once more.
+pub(super) fn has_room(executor: &Executor, bytes: usize) -> bool {
+    executor.check_room(2 * bytes).is_ok()
 }
 
 /// The rows of a matrix of a device that tell most grids apart, on the host.
@@ -274,7 +278,6 @@ fn divides(part: usize, whole: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
 
     fn found(spec: &str) -> (String, String) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
+use super::detect::has_room;
 use super::level_options::GridLevelOptions;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
@@ -205,7 +206,8 @@ impl StructMg {
     fn found<'a, T: Scalar>(&self, a: &'a dyn LinOp<T>) -> Result<Cow<'a, StencilMatrix<f64>>> {
         if let Some(stencil) = (a as &dyn Any).downcast_ref::<StencilMatrix<f64>>() {
             let executor = stencil.executor();
-            return match executor.is_device() && !self.sets_up_on(executor) {
+            let is_there = self.sets_up_on(executor) && has_room(executor, stencil.bytes());
+            return match executor.is_device() && !is_there {
                 true => Ok(Cow::Owned(stencil.copy_to(&executor.on_host())?)),
                 false => Ok(Cow::Borrowed(stencil)),
             };

@@ -98,10 +98,7 @@ impl<T: Wide> Prepared<T> {
             matrix,
             ..self.given.clone()
         };
-        let kept = match self.wear.is_tired() {
-            true => Kept::default(),
-            false => std::mem::take(&mut self.kept),
-        };
+        let kept = self.wear.kept(&mut self.kept);
         let mut renewed = Self::with_kept(self.asked.clone(), given, kept, ws)?;
         if renewed.kept.reused() {
             renewed.wear = Wear::after(&self.wear);

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use super::sequence::Kept;
+
 /// A set-up is given up when it needs this many times the iterations of its own matrix.
 pub(super) const TIRED: usize = 2;
 
@@ -33,8 +35,16 @@ impl Wear {
         let _ = self.fresh.compare_exchange(0, first, Relaxed, Relaxed);
     }
 
+    /// What the next matrix takes over of a set-up: nothing where its levels do not suit the last one.
+    pub fn kept(&self, kept: &mut Kept) -> Kept {
+        match self.is_tired() {
+            true => Kept::default(),
+            false => std::mem::take(kept),
+        }
+    }
+
     /// Whether the last solve took much more than the first.
-    pub fn is_tired(&self) -> bool {
+    fn is_tired(&self) -> bool {
         self.last.load(Relaxed) > TIRED * self.fresh.load(Relaxed).max(1)
     }
 }
