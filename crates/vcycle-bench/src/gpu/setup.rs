@@ -9,10 +9,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
-use vcycle::multigrid::{Amg, Hierarchy};
+use vcycle::multigrid::{Amg, Hierarchy, Report};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::Stop;
 use vcycle::vector::Vector;
@@ -127,11 +128,12 @@ fn hierarchies() -> Result<[(&'static str, Amg); 3]> {
 /// A set-up in its row of the table.
 struct SetupRow {
     problem: String,
-    hierarchy: &'static str,
+    hierarchy: String,
     setup: f64,
     /// The second one in the process.
     second: f64,
-    update: f64,
+    /// Where a set-up is kept.
+    update: Option<f64>,
     solve: f64,
     iterations: usize,
     levels: usize,
@@ -155,6 +157,8 @@ impl SetupBench {
                     Err(error) => report.add(format!("{name}, {hierarchy}: {error}"))?,
                 }
             }
+            eprintln!("{name}, automatic");
+            rows.push(self.automatic(name, &system.matrix)?);
             report.add(setups(&rows))?;
             for row in rows {
                 report.add(format!(
@@ -169,9 +173,10 @@ impl SetupBench {
              included; PMIS and pairs smooth by l1-Jacobi. Second: the second one in the process. \
              Update: other values for a pattern that was set up. Solve: conjugate gradients to 1e-8, \
              b = ones, one that is not timed before. Peers: hypre 3.1 for PMIS, \
-             AmgX 2.5 for pairs, the better total of set-up and solve for the default. Memory: MiB \
+             AmgX 2.5 for pairs, the better total of set-up and solve for the default. Automatic: what is chosen \
+             where nothing is said, whole solves, all that is found out of the matrix part of the set-up. Memory: MiB \
              of the finished hierarchy beside the caller's matrix, and the most in use during the \
-             set-up over that.",
+             set-up over that; of the automatic choice with the matrix, and the most of a whole solve.",
         )
     }
 
@@ -192,10 +197,7 @@ impl SetupBench {
         let before = self.device.memory_use().0;
         let (setups, made) = self.repeated(&mut || Ok(amg.hierarchy(&a, &ws)?))?;
         let (after, peak) = self.device.memory_use();
-        let stages = made.report().setup_by_stage();
-        let stages = stages.iter();
-        let stages = stages.map(|stage| format!("{} {:.2}", stage.name, stage.seconds * 1e3));
-        let stages = stages.collect::<Vec<_>>().join(", ");
+        let stages = stages(Some(made.report()));
         let levels = made.report().levels.len();
         let (solve, iterations) = self.solve(&a, &b, made)?;
         let (kept, first) = amg.setup(&a, &ws)?;
@@ -204,16 +206,46 @@ impl SetupBench {
         drop(renewed);
         Ok(SetupRow {
             problem: problem.to_owned(),
-            hierarchy,
+            hierarchy: hierarchy.to_owned(),
             second: setups[0],
             setup: median(setups),
-            update: median(updates),
+            update: Some(median(updates)),
             solve,
             iterations,
             levels,
             held: after - before,
             peak: peak - before,
             stages,
+        })
+    }
+
+    /// What is chosen where nothing is said, analysis included.
+    fn automatic(&self, problem: &str, matrix: &Csr<f64>) -> Result<SetupRow> {
+        let (ws, config) = (Workspace::new(), Config::default());
+        let a = Arc::new(matrix.copy_to(&self.executor)?);
+        let b = Vector::filled(&self.executor, a.size().rows, 1, 1.0)?;
+        drop(config::solve(&config, &a, &b, &ws)?);
+        let before = self.device.memory_use().0;
+        let (mut setups, mut solves) = (Vec::new(), Vec::new());
+        let (_, last) = self.repeated(&mut || {
+            let solution = config::solve(&config, &a, &b, &ws)?;
+            setups.push(solution.setup.as_secs_f64() * 1e3);
+            solves.push(solution.solving.as_secs_f64() * 1e3);
+            Ok(solution)
+        })?;
+        let chosen = last.config.preconditioner.name();
+        Ok(SetupRow {
+            problem: problem.to_owned(),
+            hierarchy: format!("automatic: {chosen}"),
+            second: setups[0],
+            setup: median(setups),
+            update: None,
+            solve: median(solves),
+            iterations: last.outcome.iterations,
+            levels: last.multigrid.as_ref().map_or(0, |made| made.levels.len()),
+            held: last.bytes,
+            peak: self.device.memory_use().1 - before,
+            stages: stages(last.multigrid.as_ref()),
         })
     }
 
@@ -236,6 +268,14 @@ impl SetupBench {
         }
         Ok(found)
     }
+}
+
+/// The milliseconds of every stage of a set-up.
+fn stages(report: Option<&Report>) -> String {
+    let stages = report.map(Report::setup_by_stage).unwrap_or_default();
+    let stages = stages.iter();
+    let stages = stages.map(|stage| format!("{} {:.2}", stage.name, stage.seconds * 1e3));
+    stages.collect::<Vec<_>>().join(", ")
 }
 
 fn setups(rows: &[SetupRow]) -> comfy_table::Table {
@@ -274,13 +314,13 @@ impl SetupRow {
         let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
         [
             self.problem.clone(),
-            self.hierarchy.to_owned(),
+            self.hierarchy.clone(),
             self.levels.to_string(),
             format!("{:.2}", self.setup),
             cell(of_peer, 2),
             format!("{:.2}", self.second),
-            format!("{:.2}", self.update),
-            format!("{:.2}", self.update / self.setup),
+            cell(self.update, 2),
+            cell(self.update.map(|update| update / self.setup), 2),
             format!("{:.2}", self.solve),
             self.iterations.to_string(),
             cell(total, 2),

@@ -53,6 +53,13 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
 }
 
 impl StencilEntries<'_, f64> {
+    /// Whether all entries are those opposite, to a relative `tolerance`, and the diagonal is positive.
+    pub fn is_symmetric_and_positive(&self, tolerance: f64) -> Result<Option<bool>> {
+        with_kernels(self.values.executor(), |queue| {
+            queue.stencil_symmetry(self.shape(), self.values, tolerance)
+        })
+    }
+
     /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
     pub fn couplings(&self, every: usize) -> Result<Option<[f64; 3]>> {
         with_kernels(self.values.executor(), |queue| {

@@ -14,6 +14,11 @@ use crate::scalar::Scalar;
 
 /// Distances from the diagonal that a stencil of 27 points has at most.
 const DISTANCES: usize = 13;
+/// Rows of a matrix on a device that are looked at first: they are copied in no time, and tell most matrices that are
+/// no stencil.
+const FEW: usize = 4 * 1024;
+/// Rows of a matrix on a device that are looked at where those do not tell.
+const MANY: usize = TRIAL * MOST_UNKNOWNS;
 
 impl<T: Storage> StencilMatrix<T> {
     /// The matrix of a CSR matrix whose grid is found out: rows have to be numbered with the unknowns of
@@ -55,16 +60,32 @@ impl StencilMatrix<f64> {
     /// The matrix of a CSR matrix of a device, made there; its grid is found from the first rows, unless it is given.
     /// None where other rows have other entries, or memory is short.
     pub(super) fn of_device(a: &Csr<f64>, grid: Option<Grid>) -> Result<Option<Self>> {
-        let first = first_rows(a)?;
-        let seen = Seen::of(&first, a)?;
+        for rows in [FEW, MANY] {
+            let first = first_rows(a, rows)?;
+            let seen = Seen::of(&first, a)?;
+            let found = match grid {
+                None => search(seen, TRIAL),
+                Some(grid) => on_grid(seen, grid, TRIAL),
+            };
+            let made = match found {
+                Ok(structure) => Self::with_structure(a, structure)?,
+                Err(_) if rows < MANY && grid.is_none() && seen.may_have_a_grid() => None,
+                Err(error) => return Err(error),
+            };
+            if made.is_some() {
+                return Ok(made);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The matrix of a CSR matrix of a device, made there. None where some rows have other entries, or memory is short.
+    fn with_structure(a: &Csr<f64>, structure: Structure) -> Result<Option<Self>> {
         let Structure {
             grid,
             stencil,
             unknowns,
-        } = match grid {
-            None => search(seen, TRIAL)?,
-            Some(grid) => on_grid(seen, grid, TRIAL)?,
-        };
+        } = structure;
         let entries = grid.cells() * stencil.points() * unknowns * unknowns;
         // The matrix itself is not there yet.
         if !has_room(a.executor(), 3 * size_of::<f64>() * entries / 2) {
@@ -81,10 +102,9 @@ pub(super) fn has_room(executor: &Executor, bytes: usize) -> bool {
     executor.check_room(2 * bytes).is_ok()
 }
 
-/// The rows of a matrix of a device that tell most grids apart, on the host.
-fn first_rows(a: &Csr<f64>) -> Result<Csr<f64>> {
-    let (rows, (offsets, columns)) = (a.size().rows, a.pattern().buffers());
-    let rows = rows.min(TRIAL * MOST_UNKNOWNS);
+/// The first rows of a matrix of a device, on the host.
+fn first_rows(a: &Csr<f64>, most: usize) -> Result<Csr<f64>> {
+    let (rows, (offsets, columns)) = (a.size().rows.min(most), a.pattern().buffers());
     let offsets = offsets.first(rows + 1)?;
     let entries = offsets[rows];
     let (columns, values) = (columns.first(entries)?, a.values_buffer().first(entries)?);
@@ -101,7 +121,8 @@ fn on_grid<T: Scalar>(seen: Seen<'_, T>, grid: Grid, cells: usize) -> Result<Str
     let unknowns = (seen.rows / grid.cells()).clamp(1, MOST_UNKNOWNS);
     let expected = Size::square(grid.cells() * unknowns);
     check_size("stencil matrix", expected, Size::square(seen.rows))?;
-    let stencil = stencil_on(seen.first, grid, unknowns, grid.cells().min(cells));
+    let cells = grid.cells().min(cells).min(seen.cells(unknowns));
+    let stencil = stencil_on(seen.first, grid, unknowns, cells);
     let stencil = stencil.map_err(|entry| no_stencil(grid, entry))?;
     Ok(Structure {
         grid,
@@ -167,6 +188,17 @@ impl<'a, T: Scalar> Seen<'a, T> {
             nonzeros: a.nonzeros(),
         })
     }
+
+    /// Cells that are at hand.
+    fn cells(&self, unknowns: usize) -> usize {
+        self.first.size().rows / unknowns
+    }
+
+    /// Whether the entries may be between neighbours on some grid, as far as can be seen.
+    fn may_have_a_grid(&self) -> bool {
+        let mut unknowns = (1..=MOST_UNKNOWNS).filter(|&unknowns| divides(unknowns, self.rows));
+        unknowns.any(|unknowns| distances(self.first, unknowns).len() <= DISTANCES)
+    }
 }
 
 /// The same, looking at the first `cells` only.
@@ -179,6 +211,7 @@ fn search<T: Scalar>(seen: Seen<'_, T>, cells: usize) -> Result<Structure> {
     let mut furthest: Option<(Grid, (usize, usize))> = None;
     for unknowns in (1..=MOST_UNKNOWNS).filter(|&unknowns| divides(unknowns, rows)) {
         for grid in candidates(rows / unknowns, &distances(a, unknowns)) {
+            let cells = cells.min(seen.cells(unknowns));
             match (try_grid(a, grid, unknowns, cells), furthest) {
                 (Ok(stencil), _) if is_full(nonzeros, grid, &stencil, unknowns) => {
                     return Ok(Structure {
@@ -217,14 +250,15 @@ fn try_grid<T: Scalar>(
     unknowns: usize,
     cells: usize,
 ) -> Result<Stencil, (usize, usize)> {
-    let few = stencil_on(a, grid, unknowns, grid.cells().min(TRIAL))?;
-    match cells.min(grid.cells()) <= TRIAL {
+    let cells = cells.min(grid.cells());
+    let few = stencil_on(a, grid, unknowns, cells.min(TRIAL))?;
+    match cells <= TRIAL {
         true => Ok(few),
-        false => stencil_on(a, grid, unknowns, grid.cells()),
+        false => stencil_on(a, grid, unknowns, cells),
     }
 }
 
-/// How many cells the entries of the first rows are away; more than a stencil has are left out.
+/// How many cells the entries of the first rows are away; of those more than a stencil has, one is kept.
 fn distances<T: Scalar>(a: &Csr<T>, unknowns: usize) -> BTreeSet<usize> {
     let zero = T::default();
     let mut found = BTreeSet::new();
@@ -233,7 +267,7 @@ fn distances<T: Scalar>(a: &Csr<T>, unknowns: usize) -> BTreeSet<usize> {
         let entries = columns.iter().zip(values).filter(|entry| *entry.1 != zero);
         for (&column, _) in entries {
             let distance = (row / unknowns).abs_diff(column as usize / unknowns);
-            if distance > 0 && found.len() < DISTANCES {
+            if distance > 0 && found.len() <= DISTANCES {
                 found.insert(distance);
             }
         }

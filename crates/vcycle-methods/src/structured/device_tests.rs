@@ -88,7 +88,20 @@ fn surveys_count_what_the_host_counts() {
             assert_eq!(exact(expected), exact(found), "{spec} {kind:?}");
         }
         assert_eq!(without_root(&a).unwrap(), without_root(&there).unwrap());
+        let [expected, found] = [&a, &there].map(|a| a.is_symmetric_and_positive().unwrap());
+        assert_eq!(expected, found, "{spec}");
     }
+}
+
+#[test]
+fn one_entry_makes_a_matrix_of_a_device_unsymmetric() {
+    let Some(executor) = device() else { return };
+    let [mut a, there] = matrices("rhd-3T:5x4x6", &executor);
+    assert!(there.is_symmetric_and_positive().unwrap());
+    let place = a.values().iter().rposition(|value| *value < 0.0).unwrap();
+    a.values_mut()[place] *= 1.001;
+    let there = a.copy_to(&executor).unwrap();
+    assert!(!there.is_symmetric_and_positive().unwrap());
 }
 
 #[test]

@@ -221,10 +221,20 @@ impl StructMg {
         Ok(Cow::Owned(stencil?))
     }
 
+    /// The matrix as a stencil on the device where it is. None where a device cannot make it, and on the host.
+    ///
+    /// # Errors
+    /// For a matrix that is no stencil on a grid, naming the entry, and when a device fails.
+    #[doc(hidden)]
+    pub fn stencil_there(&self, a: &Csr<f64>) -> Result<Option<StencilMatrix<f64>>> {
+        match self.sets_up_on(a.executor()) {
+            true => StencilMatrix::of_device(a, self.grid),
+            false => Ok(None),
+        }
+    }
+
     fn converted(&self, a: &Csr<f64>) -> Result<StencilMatrix<f64>> {
-        if self.sets_up_on(a.executor())
-            && let Some(made) = StencilMatrix::of_device(a, self.grid)?
-        {
+        if let Some(made) = self.stencil_there(a)? {
             return Ok(made);
         }
         match self.grid {

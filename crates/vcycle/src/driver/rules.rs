@@ -275,14 +275,14 @@ impl Case<'_> {
         self.can_factorise(MEDIUM) && self.facts().rows > DOUBTFUL && self.has_full_diagonal()
     }
 
-    /// Whether structured multigrid is to be had: on the host, in double precision, for a matrix that is regular.
+    /// Whether structured multigrid is to be had: in double precision, for a matrix that is regular.
     fn has_stencil(&self) -> bool {
         let config = self.config;
         let in_double = config
             .precision
             .is_none_or(|precision| precision.is_double());
         let found = self.found;
-        found.stencil && !found.singular && in_double && !found.facts.on_device
+        found.stencil && !found.singular && in_double
     }
 
     /// Whether the matrix may be positive definite.

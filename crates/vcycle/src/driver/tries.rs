@@ -1,5 +1,6 @@
 //! Tries one combination of solver and preconditioner after the other.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -77,7 +78,9 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let is_large = a.size().rows > FACTORISED_FOR_ACCURACY;
         let attempts = attempts(config, near_nullspace, || Findings {
             facts: match &stencil {
-                Some(stencil) if is_large && stencil.is_symmetric_and_positive() => {
+                Some(stencil)
+                    if is_large && matches!(stencil.is_symmetric_and_positive(), Ok(true)) =>
+                {
                     system.definite_facts()
                 }
                 _ => system.facts(),
@@ -385,7 +388,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
     ) -> Result<Solver<W>> {
         let known: Option<Arc<dyn LinOp<f64>>> = self.stencil.take().map(|stencil| stencil as _);
         let known = known.and_then(|stencil| {
-            let any: &dyn std::any::Any = &stencil;
+            let any: &dyn Any = &stencil;
             any.downcast_ref::<Arc<dyn LinOp<W>>>().cloned()
         });
         let a = known.as_ref().unwrap_or(&self.matrix.entries);
@@ -538,8 +541,8 @@ impl<T> Tried<T> {
     }
 }
 
-/// The matrix as a stencil, if the solver is to be chosen for structured multigrid on the host: whether it is
-/// symmetric is seen sooner so. What is wrong with other matrices is told where they are set up.
+/// The matrix as a stencil where it is, if the solver is to be chosen for structured multigrid: whether it is symmetric
+/// is seen sooner so. What is wrong with other matrices is told where they are set up.
 fn stencil_of<T: Wide>(config: &Config, a: &Csr<T>) -> Option<Arc<StencilMatrix<f64>>> {
     let parameters = match &config.preconditioner {
         PreconditionerConfig::StructMg(parameters) => parameters,
@@ -547,11 +550,16 @@ fn stencil_of<T: Wide>(config: &Config, a: &Csr<T>) -> Option<Arc<StencilMatrix<
         _ => return None,
     };
     let is_asked_for = config.solver.is_auto() && T::KIND == Kind::F64;
-    if !is_asked_for || a.executor().is_device() {
+    if !is_asked_for {
         return None;
     }
-    let stencil = parameters.stencil::<T>(a).ok()?;
-    Some(Arc::new(stencil.into_owned()))
+    let stencil = match a.executor().is_device() {
+        true => parameters
+            .stencil_there((a as &dyn Any).downcast_ref()?)
+            .ok()??,
+        false => parameters.stencil::<T>(a).ok()?.into_owned(),
+    };
+    Some(Arc::new(stencil))
 }
 
 /// Where an infinity or NaN comes from, if the preconditioner can tell.
@@ -560,7 +568,7 @@ fn origin<T: Wide, W: WorkingScalar>(
     b: &Vector<T>,
     x: &Vector<T>,
 ) -> Option<String> {
-    let any: &dyn std::any::Any = solver;
+    let any: &dyn Any = solver;
     let solver = any.downcast_ref::<Solver<T>>()?;
     let ws = Workspace::watchful();
     let (mut r, mut z) = (b.clone(), b.clone());

@@ -153,6 +153,32 @@ KERNEL stencil_diagonal(BOX_PARAMETERS, f64 base, f64 least, GLOBAL const M *RES
     }
 }
 
+// found[0] is set if some entry is not the one opposite, to rounding, or a diagonal entry is not positive.
+KERNEL stencil_symmetry(BOX_PARAMETERS, f64 tolerance, GLOBAL const f64 *RESTRICT values,
+                        GLOBAL u32 *found) {
+    const Box b = BOX;
+    FOR_ITEMS(number, cells_of(&b)) {
+        const Cell c = cell_of(&b, number);
+        bool good = true;
+        for (u32 i = 0; i < unknowns; i++)
+            good = good && values[entry_of(&b, c, i, CENTRE, i)] > 0;
+        for (u32 step = CENTRE; step < STEPS_OF_CELL; step++) {
+            const Cell other = stepped(c, step);
+            const u32 back = 2 * CENTRE - step;
+            if (!has_step(stencil, step) || !has_step(stencil, back) || !is_in_box(&b, other))
+                continue;
+            for (u32 block = 0; block < unknowns * unknowns; block++) {
+                const u32 i = block / unknowns, j = block % unknowns;
+                const f64 here = values[entry_of(&b, c, i, step, j)];
+                const f64 there = values[entry_of(&b, other, j, back, i)];
+                good = good && ABS(here - there) <= tolerance * (ABS(here) + ABS(there));
+            }
+        }
+        if (!good)
+            ATOMIC_OR(found, 1);
+    }
+}
+
 // How strongly the cells of some lines are coupled along each axis, relative to the diagonal. A block
 // for an unknown of every `every`th line.
 KERNEL stencil_couplings(BOX_PARAMETERS, u32 every, GLOBAL const f64 *RESTRICT values,

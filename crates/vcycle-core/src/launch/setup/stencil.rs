@@ -101,6 +101,22 @@ impl Queue<'_> {
         })
     }
 
+    /// Whether all entries are those opposite, to a relative `tolerance`, and the diagonal is positive.
+    pub fn stencil_symmetry(
+        &self,
+        shape: StencilBox<'_>,
+        values: &Buffer<f64>,
+        tolerance: f64,
+    ) -> Result<bool> {
+        let mut found = Buffer::from_vec(self.executor, vec![0_u32]);
+        let arrays = [Argument::F64(tolerance), read(values)?, write(&mut found)?];
+        let arguments = [&shape.arguments()[..], &arrays].concat();
+        let types = self.stencil_type(Kind::F64)?;
+        let cells = shape.grid.cells();
+        self.items(FILE, "stencil_symmetry", &types, cells, &arguments)?;
+        Ok(found.host()?[0] == 0)
+    }
+
     /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
     pub fn stencil_couplings(
         &self,
