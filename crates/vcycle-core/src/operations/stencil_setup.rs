@@ -60,6 +60,13 @@ impl StencilEntries<'_, f64> {
         })
     }
 
+    /// How many cells have a diagonal entry `ratio` times as large or as small as that of the next cell along each axis.
+    pub fn jumps(&self, ratio: f64) -> Result<Option<[usize; 3]>> {
+        with_kernels(self.values.executor(), |queue| {
+            queue.stencil_jumps(self.shape(), self.values, ratio)
+        })
+    }
+
     /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
     pub fn couplings(&self, every: usize) -> Result<Option<[f64; 3]>> {
         with_kernels(self.values.executor(), |queue| {

@@ -34,6 +34,7 @@ mod entrance;
 mod factor;
 mod fields;
 mod galerkin;
+mod islands;
 mod level;
 mod level_options;
 mod lines;

@@ -135,8 +135,8 @@ impl<'s, T: Wide> Analysis<'s, T> {
             (self.better, self.pose.negated) = (Some(minus), true);
             let told = "every diagonal entry is negative: solved as -A x = -b";
             self.messages.push(told.to_owned());
-        } else if a.is_at_hand() && a.diagonal_signs().neither > 0 {
-            self.messages.extend(a.defects().sentences());
+        } else if !a.executor().is_device() {
+            self.messages.extend(defects(a));
         }
         Ok(())
     }
@@ -215,6 +215,13 @@ impl<'s, T: Wide> Analysis<'s, T> {
                        preconditioner is `auto`";
             solution.messages.push(why.to_owned());
         }
+        // Before a solve on a device this would take the host longer than the solve.
+        if self.automatic
+            && self.given.matrix.executor().is_device()
+            && !solution.outcome.converged()
+        {
+            solution.messages.extend(defects(&self.given.matrix));
+        }
         solution.messages.splice(..0, self.messages);
         solution.setup += self.time;
         Ok(solution)
@@ -227,6 +234,14 @@ pub(super) fn takes_nodes(config: &Config) -> bool {
         PreconditionerConfig::Auto(_) => true,
         PreconditionerConfig::Amg(amg) => amg.block_size == 1,
         _ => false,
+    }
+}
+
+/// What is wrong with the diagonal of a matrix, a sentence each, where the host can look at it.
+fn defects<T: Scalar>(a: &Csr<T>) -> Vec<String> {
+    match a.is_at_hand() && a.diagonal_signs().neither > 0 {
+        true => a.defects().sentences(),
+        false => Vec::new(),
     }
 }
 

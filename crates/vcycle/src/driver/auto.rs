@@ -146,6 +146,8 @@ pub struct Findings {
     pub facts: Facts,
     /// Whether it is a stencil on a grid.
     pub stencil: bool,
+    /// Whether the coefficient of that jumps from block to block of cells.
+    pub islands: bool,
     /// Whether it is singular, with a nullspace that is known.
     pub singular: bool,
 }
@@ -155,6 +157,7 @@ impl From<Facts> for Findings {
         Self {
             facts,
             stencil: false,
+            islands: false,
             singular: false,
         }
     }

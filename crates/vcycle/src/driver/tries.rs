@@ -76,17 +76,21 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let nullspace = Projection::new(config.nullspace, a, near_nullspace)?;
         // What else is to be known of a matrix takes time, and matters where a factorisation is a choice.
         let is_large = a.size().rows > FACTORISED_FOR_ACCURACY;
-        let attempts = attempts(config, near_nullspace, || Findings {
-            facts: match &stencil {
-                Some(stencil)
-                    if is_large && matches!(stencil.is_symmetric_and_positive(), Ok(true)) =>
-                {
-                    system.definite_facts()
-                }
-                _ => system.facts(),
-            },
-            stencil: stencil.is_some(),
-            singular: nullspace.is_some(),
+        let attempts = attempts(config, near_nullspace, || {
+            let stencil = stencil.as_deref();
+            let islands = stencil.is_some_and(|a| matches!(a.has_islands(), Ok(true)));
+            let is_definite = |a: &StencilMatrix<f64>| {
+                is_large && !islands && matches!(a.is_symmetric_and_positive(), Ok(true))
+            };
+            Findings {
+                facts: match stencil.is_some_and(is_definite) {
+                    true => system.definite_facts(),
+                    false => system.facts(),
+                },
+                stencil: stencil.is_some(),
+                islands,
+                singular: nullspace.is_some(),
+            }
         });
         drop(stage);
         Ok(Self {

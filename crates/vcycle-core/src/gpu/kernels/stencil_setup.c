@@ -179,6 +179,25 @@ KERNEL stencil_symmetry(BOX_PARAMETERS, f64 tolerance, GLOBAL const f64 *RESTRIC
     }
 }
 
+// Adds to found, for every axis, how many cells have a diagonal entry `ratio` times as large or as small as that of the
+// next cell along it. One unknown a cell.
+KERNEL stencil_jumps(BOX_PARAMETERS, f64 ratio, GLOBAL const f64 *RESTRICT values,
+                     GLOBAL u32 *found) {
+    const Box b = BOX;
+    FOR_ITEMS(number, cells_of(&b)) {
+        const Cell c = cell_of(&b, number);
+        FOR(axis, 3) {
+            const Cell next = moved(c, axis, 1);
+            if (!is_in_box(&b, next))
+                continue;
+            const f64 here = ABS(values[entry_of(&b, c, 0, CENTRE, 0)]);
+            const f64 there = ABS(values[entry_of(&b, next, 0, CENTRE, 0)]);
+            if (here > ratio * there || there > ratio * here)
+                ATOMIC_ADD(found + axis, 1);
+        }
+    }
+}
+
 // How strongly the cells of some lines are coupled along each axis, relative to the diagonal. A block
 // for an unknown of every `every`th line.
 KERNEL stencil_couplings(BOX_PARAMETERS, u32 every, GLOBAL const f64 *RESTRICT values,
@@ -381,22 +400,36 @@ KERNEL stencil_store_weights(u64 cells, u32 length, GLOBAL const f64 *RESTRICT w
     }
 }
 
-// The values of a CSR matrix, into zeros; found is set if one that is not zero is at no step.
+// The values of a CSR matrix; found is set if one that is not zero is at no step.
 KERNEL stencil_of_rows(BOX_PARAMETERS, GLOBAL const u64 *RESTRICT offsets,
                        GLOBAL const u32 *RESTRICT columns, GLOBAL const f64 *RESTRICT entries,
                        GLOBAL f64 *RESTRICT values, GLOBAL u32 *found) {
     const Box b = BOX;
     FOR_ITEMS(row, cells_of(&b) * unknowns) {
         const Cell c = cell_of(&b, row / unknowns);
-        for (u64 k = offsets[row]; k < offsets[row + 1]; k++) {
-            const Cell other = cell_of(&b, columns[k] / unknowns);
-            const u32 dx = other.x - c.x + 1, dy = other.y - c.y + 1, dz = other.z - c.z + 1;
-            const bool near = dx < 3 && dy < 3 && dz < 3;
-            const u32 step = near ? dx + 3 * dy + 9 * dz : 0;
-            if (near && has_step(stencil, step))
-                values[entry_of(&b, c, row % unknowns, step, columns[k] % unknowns)] = entries[k];
-            else if (entries[k] != 0)
-                ATOMIC_OR(found, 1);
+        const u64 end = offsets[row + 1];
+        u64 k = offsets[row];
+        bool strange = false;
+        // Both columns and neighbours are in the order of their numbers.
+        for (u32 step = 0; step < STEPS_OF_CELL; step++) {
+            if (!has_step(stencil, step))
+                continue;
+            const Cell other = stepped(c, step);
+            const u64 first = is_in_box(&b, other) ? number_of(&b, other) * unknowns : 0;
+            for (u32 j = 0; j < unknowns; j++) {
+                f64 value = 0;
+                if (is_in_box(&b, other)) {
+                    for (; k < end && columns[k] < first + j; k++)
+                        strange = strange || entries[k] != 0;
+                    if (k < end && columns[k] == first + j)
+                        value = entries[k++];
+                }
+                values[entry_of(&b, c, row % unknowns, step, j)] = value;
+            }
         }
+        for (; k < end; k++)
+            strange = strange || entries[k] != 0;
+        if (strange)
+            ATOMIC_OR(found, 1);
     }
 }

@@ -117,6 +117,23 @@ impl Queue<'_> {
         Ok(found.host()?[0] == 0)
     }
 
+    /// How many cells have a diagonal entry `ratio` times as large or as small as that of the next cell along each axis.
+    pub fn stencil_jumps(
+        &self,
+        shape: StencilBox<'_>,
+        values: &Buffer<f64>,
+        ratio: f64,
+    ) -> Result<[usize; 3]> {
+        let mut found = Buffer::from_vec(self.executor, vec![0_u32; 3]);
+        let arrays = [Argument::F64(ratio), read(values)?, write(&mut found)?];
+        let arguments = [&shape.arguments()[..], &arrays].concat();
+        let types = self.stencil_type(Kind::F64)?;
+        let cells = shape.grid.cells();
+        self.items(FILE, "stencil_jumps", &types, cells, &arguments)?;
+        let found = found.host()?;
+        Ok([0, 1, 2].map(|axis| found[axis] as usize))
+    }
+
     /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
     pub fn stencil_couplings(
         &self,
@@ -240,7 +257,7 @@ impl Queue<'_> {
         a: &Csr<f64>,
     ) -> Result<Option<Buffer<f64>>> {
         let entries = shape.rows() * shape.offsets.len() * shape.unknowns;
-        let (mut values, mut found) = (self.zeros(entries)?, self.zeros::<u32>(1)?);
+        let (mut values, mut found) = (self.room(entries)?, self.zeros::<u32>(1)?);
         let (offsets, columns) = a.pattern().buffers();
         let mut arguments = shape.arguments();
         arguments.extend([

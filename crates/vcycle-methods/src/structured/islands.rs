@@ -1,0 +1,101 @@
+//! Whether the coefficient of a stencil matrix has islands.
+
+use super::StencilMatrix;
+use crate::error::Result;
+
+/// Diagonal entries of neighbours that differ by this factor are far apart.
+const RATIO: f64 = 1000.0;
+/// So many cells have, on average, one that is far from its next one.
+const CELLS: usize = 200;
+/// Lines that one task looks at.
+const LINES: usize = 32;
+/// One step along each axis.
+const STEPS: [[i8; 3]; 3] = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
+
+impl StencilMatrix<f64> {
+    /// Whether the diagonal jumps along all axes, as that of a diffusion does whose coefficient is large in some blocks
+    /// of cells and small in others. Every such block has an error of its own that smoothing leaves, and cells that hold
+    /// several of them cannot correct it: cycles converge slowly on large grids. Layers, which jump along one axis, are
+    /// no islands, and matrices with several unknowns a cell are not looked at.
+    ///
+    /// # Errors
+    /// When a device fails.
+    #[doc(hidden)]
+    pub fn has_islands(&self) -> Result<bool> {
+        if self.unknowns() > 1 {
+            return Ok(false);
+        }
+        let jumps = match self.operand().jumps(RATIO)? {
+            Some(jumps) => jumps,
+            None => self.jumps_on_host(),
+        };
+        let (cells, size) = (self.grid().cells(), self.grid().size());
+        let mut axes = (0..3).filter(|&axis| size[axis] > 1);
+        Ok(cells > 1 && axes.all(|axis| CELLS * jumps[axis] > cells))
+    }
+
+    /// How many cells are far from the next one along each axis.
+    fn jumps_on_host(&self) -> [usize; 3] {
+        let lines = self.grid().lines();
+        let tasks = (0..lines).step_by(LINES).collect();
+        let found = self.executor().run(self.bytes(), tasks, |first: usize| {
+            let lines = first..(first + LINES).min(lines);
+            lines
+                .map(|line| STEPS.map(|step| self.jumps_of_line(line, step)))
+                .fold([0; 3], sums)
+        });
+        found.into_iter().fold([0; 3], sums)
+    }
+
+    /// How many cells of a line are far from the one a step away.
+    fn jumps_of_line(&self, line: usize, step: [i8; 3]) -> usize {
+        let Some(other) = self.grid().neighbour(line, step) else {
+            return 0;
+        };
+        let (length, along) = (self.grid().length(), usize::from(step[0] != 0));
+        let centre = self.stencil().centre();
+        let [here, there] = [line, other].map(|line| self.line_of([0, 0], line, centre));
+        let is_far = |x: usize| {
+            let (here, there) = (here[x].abs(), there[x + along].abs());
+            here > RATIO * there || there > RATIO * here
+        };
+        (0..length - along).filter(|&x| is_far(x)).count()
+    }
+}
+
+fn sums(one: [usize; 3], other: [usize; 3]) -> [usize; 3] {
+    [0, 1, 2].map(|axis| one[axis] + other[axis])
+}
+
+#[cfg(test)]
+mod tests {
+    use vcycle_core::testing::device;
+
+    use crate::executor::Executor;
+    use crate::gallery;
+
+    #[test]
+    fn blocks_are_islands_and_layers_are_not() {
+        let mut places = vec![Executor::reference(), Executor::cpu()];
+        places.extend(device());
+        for (spec, expected) in [
+            ("jump7:32,1e6", true),
+            ("jump7:32,100", false),
+            ("poisson7:8", false),
+            ("rhd:16", false),
+            ("rhd-3T:8", false),
+        ] {
+            for executor in &places {
+                let a = gallery::build_stencil(spec, &Executor::reference()).unwrap();
+                let a = a.copy_to(executor).unwrap();
+                assert_eq!(a.has_islands().unwrap(), expected, "{spec} {executor:?}");
+            }
+        }
+        let mut layers = gallery::build_stencil("poisson7:8", &Executor::reference()).unwrap();
+        let half = layers.values().len() / 2;
+        layers.values_mut()[half..]
+            .iter_mut()
+            .for_each(|value| *value *= 1e6);
+        assert!(!layers.has_islands().unwrap());
+    }
+}
