@@ -143,6 +143,9 @@ pub(crate) fn keep<T: Scalar>(
     unit: bool,
     w: &mut Vector<T>,
 ) -> Result<()> {
+    if !unit {
+        take_away(gpu, packed, 0, w)?;
+    }
     packed.reserve(index)?;
     let (stride, place) = (packed.stride(), index * packed.cols);
     let norms = match unit {

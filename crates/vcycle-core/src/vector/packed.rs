@@ -1,6 +1,6 @@
 //! Operations on many vectors that are stored in fewer bits.
 
-use crate::arrays::{Packed, Vector};
+use crate::arrays::{Packed, Storage, Vector};
 use crate::error::{Result, check_size};
 use crate::executor::Executor;
 use crate::operations::packed as operations;
@@ -15,9 +15,7 @@ impl<T: Scalar> Packed<T> {
     /// # Errors
     /// When the executor fails.
     pub fn project(&mut self, count: usize, w: &mut Vector<T>) -> Result<()> {
-        self.check("project", w)?;
-        operations::dots(self, count, w)?;
-        operations::take_away(self, count, w)
+        self.project_some(count, w, |_| true)
     }
 
     /// [`project`](Self::project) of the columns that are `wanted`; the products of others are zero.
@@ -31,16 +29,20 @@ impl<T: Scalar> Packed<T> {
         wanted: impl Fn(usize) -> bool,
     ) -> Result<()> {
         self.check("project", w)?;
-        operations::dots(self, count, w)?;
-        if !(0..self.cols).all(&wanted) {
-            let numbers = &mut self.numbers.host_mut()?[..count * self.cols];
-            for (place, number) in numbers.iter_mut().enumerate() {
-                if !wanted(place % self.cols) {
-                    *number = T::Arith::default();
-                }
-            }
+        operations::project(self, count, w, &wanted)
+    }
+
+    /// The part of its length that [`project`](Self::project) has to leave of a vector for it to be orthogonal; one
+    /// that lost more is to be projected once more.
+    ///
+    /// Where all products are formed at once, errors grow from step to step unless it is `1/sqrt(2)` (Daniel, Gragg,
+    /// Kaufman and Stewart 1976). So they do in fewer bits, where they are large from the beginning. By groups, as the host has it,
+    /// they grow inside a group alone: GMRES with modified Gram–Schmidt is backward stable (Paige, Rozložník and Strakoš 2006).
+    pub fn least_left(&self) -> f64 {
+        match self.storage {
+            Storage::Working if !self.executor.is_device() => 0.1,
+            _ => std::f64::consts::FRAC_1_SQRT_2,
         }
-        operations::take_away(self, count, w)
     }
 
     /// Keeps `w` over the norms of the last [`project`](Self::project), with as many vectors as are before this one.
@@ -59,7 +61,6 @@ impl<T: Scalar> Packed<T> {
     /// When the executor fails or memory is short.
     pub fn keep(&mut self, index: usize, w: &mut Vector<T>) -> Result<()> {
         self.check("keep", w)?;
-        operations::take_away(self, 0, w)?;
         operations::keep(self, index, false, w)
     }
 

@@ -1,8 +1,10 @@
 //! Vectors side by side in an array of codes, as in [`reference::packed`].
 
+use std::ops::Range;
+
 use num_traits::{Float, Zero};
 
-use super::vector::{LANES, PIECE, piece, reduce};
+use super::vector::{LANES, PIECE, dot_column, piece, reduce, reduce_ranges};
 use super::{Shared, Threads};
 use crate::multiversion;
 use crate::reference;
@@ -10,7 +12,7 @@ use crate::reference::packed::Packing;
 use crate::scalar::{Code, Field, RealOf, Scalar};
 
 /// Vectors that one pass over `w` multiplies with.
-const TOGETHER: usize = 8;
+pub const TOGETHER: usize = 8;
 
 /// For every vector `v` and column of `cols` the sum of `conj(v) w`, without the factors of the vectors.
 pub fn dots<S: Code, T: Scalar>(
@@ -20,31 +22,77 @@ pub fn dots<S: Code, T: Scalar>(
     cols: usize,
     out: &mut [T::Arith],
 ) {
-    let vector = |index: usize| &codes[index * stride..][..w.len()];
-    if cols == 1 {
-        for (group, out) in out.chunks_mut(TOGETHER).enumerate() {
-            let products: [T::Arith; TOGETHER] = reduce(threads, w, 1, |start, w| {
-                let mut products = [T::Arith::zero(); TOGETHER];
-                for (place, product) in products[..out.len()].iter_mut().enumerate() {
-                    let codes = &vector(group * TOGETHER + place)[start..start + w.len()];
-                    *product = dot_codes(codes, w);
-                }
-                products
-            });
-            out.copy_from_slice(&products[..out.len()]);
-        }
-        return;
-    }
-    for (index, out) in out.chunks_exact_mut(cols).enumerate() {
+    for (vector, out) in out.chunks_exact_mut(cols).enumerate() {
+        let codes = &codes[vector * stride..][..w.len()];
         for (column, out) in out.iter_mut().enumerate() {
             [*out] = reduce(threads, w, cols, |start, w| {
-                let codes = vector(index)[start..].iter().skip(column).step_by(cols);
+                let codes = codes[start..].iter().skip(column).step_by(cols);
                 let pairs = codes.zip(w.iter().skip(column).step_by(cols));
                 let product = |(code, w): (&S, &T)| code.decode::<T::Arith>().conj() * w.load();
                 [pairs.map(product).sum()]
             });
         }
     }
+}
+
+/// Some vectors of one column, from which a [`turn`] takes or with which it multiplies.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a, S> {
+    /// The first vector and all that follows.
+    pub codes: &'a [S],
+    /// Codes from one vector to the next.
+    pub stride: usize,
+    /// How many vectors, at most [`TOGETHER`].
+    pub count: usize,
+}
+
+impl<'a, S> Group<'a, S> {
+    /// No vectors.
+    pub const EMPTY: Self = Self {
+        codes: &[],
+        stride: 0,
+        count: 0,
+    };
+
+    /// A range of rows of every vector.
+    fn parts(self, rows: Range<usize>) -> impl Iterator<Item = &'a [S]> {
+        let start = move |vector| vector * self.stride + rows.start;
+        (0..self.count).map(move |vector| &self.codes[start(vector)..][..rows.len()])
+    }
+}
+
+/// One turn of an orthogonalisation by groups, in one pass: `w += coefficient v` for the vectors of the `last` group,
+/// then the products of `w` with those of the `next` one, without their factors. An empty `next` group stands for `w`
+/// itself: the first number is the square of its norm.
+///
+/// Numbers of the last group are still in a cache from its own turn where it is small enough.
+pub fn turn<S: Code, T: Scalar>(
+    threads: &Threads,
+    (last, coefficients): (Group<'_, S>, &[T::Arith]),
+    next: Group<'_, S>,
+    w: &mut [T],
+) -> [T::Arith; TOGETHER] {
+    let (length, whole) = (w.len(), Shared(w.as_mut_ptr()));
+    reduce_ranges::<T, TOGETHER>(threads, length, 1, |range| {
+        let mut sums = [T::Arith::zero(); TOGETHER];
+        for start in range.clone().step_by(PIECE) {
+            let rows = start..(start + PIECE).min(range.end);
+            // SAFETY: the ranges of a reduction do not overlap, and each is given to one call.
+            let w = unsafe { whole.slice(rows.clone()) };
+            for (codes, &coefficient) in last.parts(rows.clone()).zip(coefficients) {
+                if !coefficient.is_zero() {
+                    add_column(coefficient, codes, w);
+                }
+            }
+            if next.count == 0 {
+                sums[0] += dot_column(w, w);
+            }
+            for (sum, codes) in sums.iter_mut().zip(next.parts(rows)) {
+                *sum += dot_codes(codes, w);
+            }
+        }
+        sums
+    })
 }
 
 multiversion! {
@@ -94,29 +142,26 @@ multiversion! {
     }
 }
 
-/// The sum of squares and the largest modulus of every column.
-pub fn measure<T: Scalar>(
-    threads: &Threads,
-    w: &[T],
-    squares: &mut [T::Arith],
-    largest: &mut [T::Arith],
-) {
-    super::vector::dot(threads, w, w, squares, squares.len());
-    let cols = squares.len();
+/// The largest modulus of every column.
+pub fn largest<T: Scalar>(threads: &Threads, w: &[T], largest: &mut [T::Arith]) {
+    let cols = largest.len();
     for (column, largest) in largest.iter_mut().enumerate() {
         let mut most = [RealOf::<T>::zero(); MOST_PIECES];
         let step = (w.len() / cols).div_ceil(MOST_PIECES).max(PIECE) * cols;
         let parts = Shared(most.as_mut_ptr());
         threads.for_each(w.len().div_ceil(step), size_of_val(w), &|index| {
             let range = index * step..((index + 1) * step).min(w.len());
-            let values = w[range].iter().skip(column).step_by(cols);
-            let most = values.fold(RealOf::<T>::zero(), |most, value| {
-                Float::max(most, value.load().modulus())
-            });
             // SAFETY: there are at most `MOST_PIECES` pieces, each given to one call.
-            unsafe { parts.slice(index..index + 1)[0] = most };
+            unsafe { parts.slice(index..index + 1)[0] = largest_of(&w[range], column, cols) };
         });
         *largest = T::Arith::from_real(most.into_iter().fold(Zero::zero(), Float::max));
+    }
+}
+
+multiversion! {
+    fn largest_of[T: Scalar](w: &[T], column: usize, cols: usize) -> RealOf<T> {
+        let moduli = w.iter().skip(column).step_by(cols).map(|value| value.load().modulus());
+        moduli.fold(Zero::zero(), Float::max)
     }
 }
 
@@ -168,11 +213,36 @@ mod tests {
         reference::packed::combine((&codes[..], stride), &expected, &mut once, 0, cols);
         combine(&threads, (&codes[..], stride), &expected, &mut again, cols);
         assert_eq!(once, again);
-        let (mut squares, mut largest) = (vec![0.0; cols], vec![0.0; cols]);
-        let (mut own_squares, mut own_largest) = (squares.clone(), largest.clone());
-        reference::packed::measure(&once, &mut squares, &mut largest);
-        measure(&threads, &once, &mut own_squares, &mut own_largest);
-        assert_eq!((own_squares, own_largest), (squares, largest));
+        let (mut most, mut own) = (vec![0.0; cols], vec![0.0; cols]);
+        reference::packed::largest(&once, &mut most);
+        largest(&threads, &once, &mut own);
+        assert_eq!(own, most);
+    }
+
+    /// A turn is products and sums of the reference, one after the other.
+    fn check_turn<S: Code>() {
+        let (threads, rows) = (Threads::new(2).unwrap(), 9001_usize);
+        let stride = rows.next_multiple_of(8);
+        let number = |i: usize| ((i * 7) % 5) as f64 - 2.0;
+        let codes: Vec<S> = (0..7 * stride).map(|i| S::encode(number(i))).collect();
+        let mut w: Vec<f64> = (0..rows).map(|i| number(i + 3)).collect();
+        let mut expected = w.clone();
+        let group = |first: usize, count| Group {
+            codes: &codes[first * stride..],
+            stride,
+            count,
+        };
+        let coefficients = [1.0, 0.0, -2.0];
+        reference::packed::combine((&codes, stride), &coefficients, &mut expected, 0, 1);
+        let mut products = [0.0; 4];
+        let rest = (&codes[3 * stride..], stride);
+        reference::packed::dots(rest, &expected, 1, &mut products);
+        let found = turn(&threads, (group(0, 3), &coefficients), group(3, 4), &mut w);
+        assert_eq!(found[..4], products);
+        let nothing = (Group::<S>::EMPTY, &[][..]);
+        let square: f64 = w.iter().map(|w| w * w).sum();
+        assert_eq!(turn(&threads, nothing, Group::EMPTY, &mut w)[0], square);
+        assert_eq!(w, expected);
     }
 
     #[test]
@@ -184,5 +254,8 @@ mod tests {
             check::<i32>(cols);
             check::<i16>(cols);
         }
+        check_turn::<f64>();
+        check_turn::<f16>();
+        check_turn::<i32>();
     }
 }

@@ -1,5 +1,7 @@
 //! Vector kernels over pieces that fit the first-level cache.
 
+use std::ops::Range;
+
 use num_traits::{One, Zero};
 
 use super::{Shared, Threads};
@@ -261,13 +263,23 @@ pub(super) fn reduce<T: Scalar, const N: usize>(
     cols: usize,
     part: impl Fn(usize, &[T]) -> [T::Arith; N] + Sync + Send,
 ) -> [T::Arith; N] {
-    let step = reduction_step(x.len(), cols);
+    reduce_ranges::<T, N>(threads, x.len(), cols, |range| part(range.start, &x[range]))
+}
+
+/// Adds `part(range)` over ranges of whole rows of vectors with `length` numbers, always in the same order.
+pub(super) fn reduce_ranges<T: Scalar, const N: usize>(
+    threads: &Threads,
+    length: usize,
+    cols: usize,
+    part: impl Fn(Range<usize>) -> [T::Arith; N] + Sync + Send,
+) -> [T::Arith; N] {
+    let step = reduction_step(length, cols);
     let mut sums = [[T::Arith::zero(); N]; PARTIAL_SUMS];
     let parts = Shared(sums.as_mut_ptr());
-    threads.for_each(x.len().div_ceil(step), size_of_val(x), &|index| {
-        let range = index * step..((index + 1) * step).min(x.len());
+    threads.for_each(length.div_ceil(step), length * size_of::<T>(), &|index| {
+        let range = index * step..((index + 1) * step).min(length);
         // SAFETY: there are at most `PARTIAL_SUMS` pieces, each given to one call.
-        unsafe { parts.slice(index..index + 1)[0] = part(range.start, &x[range]) };
+        unsafe { parts.slice(index..index + 1)[0] = part(range) };
     });
     std::array::from_fn(|lane| sums.iter().map(|sum| sum[lane]).sum())
 }

@@ -46,17 +46,13 @@ pub fn combine<S: Code, T: Scalar>(
     }
 }
 
-/// The sum of squares and the largest modulus of every column.
-pub fn measure<T: Scalar>(w: &[T], squares: &mut [T::Arith], largest: &mut [T::Arith]) {
-    let cols = squares.len();
-    for column in 0..cols {
-        let (mut sum, mut most) = (T::Arith::zero(), RealOf::<T>::zero());
-        for value in w.iter().skip(column).step_by(cols) {
-            let value = value.load();
-            sum += value.conj() * value;
-            most = Float::max(most, value.modulus());
-        }
-        (squares[column], largest[column]) = (sum, T::Arith::from_real(most));
+/// The largest modulus of every column.
+pub fn largest<T: Scalar>(w: &[T], largest: &mut [T::Arith]) {
+    let cols = largest.len();
+    for (column, largest) in largest.iter_mut().enumerate() {
+        let moduli = w.iter().skip(column).step_by(cols);
+        let most = moduli.map(|value| value.load().modulus());
+        *largest = T::Arith::from_real(most.fold(RealOf::<T>::zero(), Float::max));
     }
 }
 
@@ -89,9 +85,9 @@ mod tests {
     fn vectors_come_back_from_codes_to_within_half_a_step() {
         let mut w = [0.3, -1.0, 0.7, 0.0];
         let before = w;
-        let (mut squares, mut largest) = ([0.0], [0.0]);
-        measure(&w, &mut squares, &mut largest);
-        assert_eq!((squares[0], largest[0]), (0.3 * 0.3 + 1.0 + 0.7 * 0.7, 1.0));
+        let mut most = [0.0];
+        largest(&w, &mut most);
+        assert_eq!(most, [1.0]);
         let mut codes = [0_i16; 4];
         let packing = Packing {
             factors: &[i16::LIMIT],

@@ -13,9 +13,9 @@ use crate::vector::{Coefficient, Packed, Scalars, Storage, Vector};
 /// Generalised minimal residuals (Saad and Schultz 1986), restarted and preconditioned from the
 /// right.
 ///
-/// The residual is minimal over the Krylov space, whose basis is kept and orthogonalised by
-/// classical Gram–Schmidt, a second time where much was taken away; the norm that is watched is that of the residual itself. When the space
-/// has `restart` dimensions the method starts afresh from the solution reached, which can slow it
+/// The residual is minimal over the Krylov space, whose basis is kept and orthogonalised by Gram–Schmidt, modified from
+/// group to group of vectors, a second time where much was taken away; the norm that is watched is that of the residual
+/// itself. When the space has `restart` dimensions the method starts afresh from the solution reached, which can slow it
 /// down or stall it.
 ///
 /// The basis is what the method reads most. `basis` stores it in fewer bits while everything is computed in the working precision
@@ -79,10 +79,6 @@ impl<T: Scalar> Method<T> for Gmres {
         iterate(run, self.restart, self.basis, false)
     }
 }
-
-/// A vector that loses more than this part of its length is orthogonalised a second time (Daniel, Gragg, Kaufman and
-/// Stewart 1976); then errors do not grow from step to step.
-const REORTHOGONALISE: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// The iteration of [`Gmres`] and, `flexible`, of [`Fgmres`](super::Fgmres).
 pub(super) fn iterate<T: Scalar>(
@@ -181,10 +177,9 @@ impl<'w, T: Scalar> Space<'w, T> {
         let count = step + 1;
         self.v.project(count, &mut self.w)?;
         self.receive(count, LeastSquares::set)?;
-        let projected = &self.projected;
-        let again = |index| {
-            run.monitor.is_active(index) && projected.get(index).part_left(count) < REORTHOGONALISE
-        };
+        let (projected, least) = (&self.projected, self.v.least_left());
+        let again =
+            |index| run.monitor.is_active(index) && projected.get(index).part_left(count) < least;
         if (0..run.b.cols()).any(again) {
             self.v.project_some(count, &mut self.w, again)?;
             self.receive(count, |column, row, value| match row == count {
