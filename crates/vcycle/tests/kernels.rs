@@ -16,13 +16,15 @@ use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use most files of kernels, in all precisions.
-const CONFIGS: [&str; 13] = [
+const CONFIGS: [&str; 14] = [
     r#"solver = "cg"
     preconditioner = "amg""#,
     r#"solver = "fcg"
     preconditioner = { name = "amg", cycle = "k", precision = "dp-sp-hp" }"#,
     r#"solver = "bicgstab"
     preconditioner = "ilu0""#,
+    r#"solver = "gmres"
+    preconditioner = "parilut""#,
     r#"solver = "gmres"
     preconditioner = "block-jacobi"
     format = "sellp""#,

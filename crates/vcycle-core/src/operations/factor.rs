@@ -8,11 +8,13 @@ use super::{on_device, on_real_device};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::{Queue, fronts, fsai, invert};
+use crate::launch::setup::{Queue, fronts, fsai, invert, sweeps, threshold};
 use crate::scalar::{Field, Scalar};
 
 pub use crate::launch::setup::fsai::{Growth, Obstacle, Rows as FsaiRows};
 pub use crate::launch::setup::invert::Pivoting;
+pub use crate::launch::setup::sweeps::{Factorisation, Sweeping};
+pub use crate::launch::setup::threshold::Threshold;
 
 /// A colour for every row of a pattern, so that rows `coupled` in either direction have different ones. None, too,
 /// where rows wait for each other too often.
@@ -35,6 +37,28 @@ compiled_fn! {
             None => Ok(None),
         }
     }
+}
+
+compiled_fn! {
+    /// The values of incomplete factors after fixed-point sweeps from `start`, or from `a` itself, with the places of the
+    /// diagonal. The inner one is none where a sweep enlarges the residual or a pivot has no root.
+    pub fn swept[any T: Scalar](
+        a: &Csr<T>,
+        diagonal: &[usize],
+        start: &mut Option<Vec<<T as Scalar>::Arith>>,
+        sweeping: Sweeping,
+    ) -> Result<Option<Option<Vec<<T as Scalar>::Arith>>>> {
+        on_real_device::<T, _>(a.executor(), |queue| {
+            let factors = sweeps::swept(queue, a, diagonal, start.take(), sweeping)?;
+            Ok(factors.map(Buffer::into_vec))
+        })
+    }
+}
+
+/// Incomplete factors whose pattern is found with their values, side by side. The inner one is none where a sweep enlarges the
+/// residual.
+pub fn parilut<A: Field>(a: &Csr<A>, how: Threshold) -> Result<Option<Option<Csr<A>>>> {
+    on_real_device::<A, _>(a.executor(), |queue| threshold::factors(queue, a, how))
 }
 
 /// The rows of a factorised sparse approximate inverse, to be made.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use num_traits::{Float, One, Zero};
 
 use super::ic0::{check_positive, cholesky, factorise_shifted};
-use super::par_ilu::{distance, guarded};
-use super::{bad_pivot, check_hermitian, diagonal_places, rounding, square_entries};
+use super::par_ilu::{distance, exact, guarded};
+use super::{bad_pivot, check_hermitian, diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::PARIC;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, balance, fill_rows_with};
-use crate::operations::{on_host, remark};
+use crate::operations::factor::{Factorisation, Sweeping};
+use crate::operations::{self, on_host, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
@@ -74,26 +75,27 @@ impl<T: Mixes<T, T>> Factory<T> for ParIc {
         let entries = square_entries(a.as_ref(), "paric")?;
         check_positive("paric", &entries, &diagonal_places(&entries, "paric")?)?;
         check_hermitian(&entries, "paric", "parilu")?;
-        on_host(entries.executor(), PARIC);
-        let lower = entries.lower()?;
-        let start = lower.values().iter().map(|value| value.load()).collect();
-        made("paric", &lower, start, self.sweeps)
+        made("paric", &entries.lower()?, None, self.sweeps, ws)
     }
 }
 
-/// The factor on the lower triangle `a` after so many sweeps from `start`, or that of [`Ic0`](super::Ic0) on that pattern.
+/// The factor on the lower triangle `a` after so many sweeps from `start`, or from `a` itself; that of [`Ic0`](super::Ic0) on
+/// that pattern where they diverge.
 pub(super) fn made<T: Scalar>(
     component: &'static str,
     a: &Csr<T>,
-    start: Vec<T::Arith>,
+    start: Option<Vec<T::Arith>>,
     sweeps: usize,
+    ws: &Workspace,
 ) -> Result<Arc<dyn LinOp<T>>> {
     let diagonal = diagonal_places(a, component)?;
-    let swept = fixed_point(a, &diagonal, start, sweeps);
-    let factor = swept.map(|values| divided(component, a, &diagonal, values));
-    let values = match factor {
-        Some(Ok(values)) => values,
-        _ => {
+    let swept = {
+        let _factors = ws.stage("factors", 0);
+        swept(component, a, &diagonal, start, sweeps)?
+    };
+    let values = match swept {
+        Some(values) => values,
+        None => {
             remark(format!(
                 "{component}: the sweeps diverge; the factor is that of ic0 on its pattern"
             ));
@@ -109,6 +111,28 @@ pub(super) fn made<T: Scalar>(
     )
 }
 
+/// `L` after the sweeps; none where one of them enlarges the residual or a pivot is not positive.
+fn swept<T: Scalar>(
+    component: &'static str,
+    a: &Csr<T>,
+    diagonal: &[usize],
+    mut start: Option<Vec<T::Arith>>,
+    sweeps: usize,
+) -> Result<Option<Vec<T::Arith>>> {
+    let sweeping = Sweeping {
+        factorisation: Factorisation::Cholesky,
+        sweeps,
+        exact: exact(T::KIND),
+    };
+    if let Some(found) = operations::factor::swept(a, diagonal, &mut start, sweeping)? {
+        return Ok(found);
+    }
+    on_host(a.executor(), PARIC);
+    let start = start.unwrap_or_else(|| a.values().iter().map(|value| value.load()).collect());
+    let found = fixed_point(a, diagonal, start, sweeps);
+    Ok(found.and_then(|values| divided(component, a, diagonal, values).ok()))
+}
+
 /// `L D^(1/2)` on the lower triangle `a` after `sweeps` sweeps; none where one of them enlarges the residual.
 pub(super) fn fixed_point<T: Scalar>(
     a: &Csr<T>,
@@ -118,7 +142,7 @@ pub(super) fn fixed_point<T: Scalar>(
 ) -> Option<Vec<T::Arith>> {
     let sweep = |old: &[T::Arith], new: &mut [T::Arith]| sweep(a, diagonal, old, new);
     let distance = |x: &[T::Arith], y: &[T::Arith]| distance(a, diagonal, x, y);
-    guarded(start, sweeps, rounding(T::KIND), sweep, distance)
+    guarded(start, sweeps, exact(T::KIND), sweep, distance)
 }
 
 /// One sweep, from `old` to `new`.
@@ -180,8 +204,9 @@ mod tests {
     use crate::executor::Executor;
     use crate::operations::HostStages;
     use crate::precond::Ic0;
-    use crate::precond::testing::{assemble, from_dense, hermitian, largest_difference};
+    use crate::precond::testing::{assemble, from_dense, hermitian, laplacian, largest_difference};
     use crate::scalar::c64;
+    use vcycle_core::testing::device;
 
     #[test]
     fn sweeps_converge_to_ic0() {
@@ -194,6 +219,19 @@ mod tests {
         };
         assert!(difference(4) < 0.1 * difference(0));
         assert!(difference(30) < 1e-14);
+    }
+
+    #[test]
+    fn devices_sweep_as_the_host_does() {
+        let Some(device) = device() else { return };
+        let a = laplacian::<f64>(&Executor::reference(), 12)
+            .lower()
+            .unwrap();
+        let there = a.copy_to(&device).unwrap();
+        let diagonal = diagonal_places(&a, "test").unwrap();
+        let sweep = |a| swept("test", a, &diagonal, None, 4).unwrap().unwrap();
+        let largest = largest_difference(&sweep(&a), &sweep(&there));
+        assert!(largest < 1e-14, "{largest}");
     }
 
     #[test]

@@ -87,7 +87,13 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
         let found = self.search(&lower.convert::<T::Arith>()?)?;
         let (offsets, columns) = (found.offsets().to_vec(), found.columns().to_vec());
         let lower = spread(&lower, offsets, columns);
-        made("parict", &lower, found.values().to_vec(), LAST_SWEEPS)
+        made(
+            "parict",
+            &lower,
+            Some(found.values().to_vec()),
+            LAST_SWEEPS,
+            ws,
+        )
     }
 }
 

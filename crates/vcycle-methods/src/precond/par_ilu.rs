@@ -11,10 +11,11 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::PARILU;
 use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, balance, fill_rows_with};
-use crate::operations::{on_host, remark};
+use crate::matrix::{Csr, balance, fill_rows, fill_rows_with};
+use crate::operations::factor::{Factorisation, Sweeping};
+use crate::operations::{self, on_host, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
-use crate::scalar::{Field, Mixes, Real, Scalar};
+use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
 
 /// A column in which a row has no entry.
 const NOWHERE: usize = usize::MAX;
@@ -82,45 +83,69 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
         let entries = square_entries(a.as_ref(), "parilu")?;
         nonzero_diagonal(&entries, "parilu")?;
         let diagonal = diagonal_places(&entries, "parilu")?;
-        on_host(entries.executor(), PARILU);
-        let start = entries.values().iter().map(|value| value.load()).collect();
-        let values = fixed_point(&entries, &diagonal, start, self.sweeps).unwrap_or_else(|| {
-            remark("parilu: the sweeps diverge; the factors are those of ilu0".to_owned());
-            factorise(&entries, &diagonal)
-        });
+        let values = {
+            let _factors = ws.stage("factors", 0);
+            fixed_point(&entries, &diagonal, None, self.sweeps)?.unwrap_or_else(|| {
+                remark("parilu: the sweeps diverge; the factors are those of ilu0".to_owned());
+                factorise(&entries, &diagonal)
+            })
+        };
         Factors::unit_lower("parilu", entries.pattern(), &values, &diagonal)
     }
 }
 
-/// Both factors on the pattern of `a` after `sweeps` sweeps from `start`; none where one of them enlarges the residual.
+/// Both factors on the pattern of `a` after `sweeps` sweeps from `start`, or from `a` itself; none where one of them
+/// enlarges the residual.
+///
+/// # Errors
+/// When a device fails.
 pub(super) fn fixed_point<T: Scalar>(
     a: &Csr<T>,
     diagonal: &[usize],
-    start: Vec<T::Arith>,
+    mut start: Option<Vec<T::Arith>>,
     sweeps: usize,
-) -> Option<Vec<T::Arith>> {
+) -> Result<Option<Vec<T::Arith>>> {
+    let sweeping = Sweeping {
+        factorisation: Factorisation::Lu,
+        sweeps,
+        exact: exact(T::KIND),
+    };
+    if let Some(found) = operations::factor::swept(a, diagonal, &mut start, sweeping)? {
+        return Ok(found);
+    }
+    on_host(a.executor(), PARILU);
+    let start = start.unwrap_or_else(|| a.values().iter().map(|value| value.load()).collect());
     let sweep = |old: &[T::Arith], new: &mut [T::Arith]| sweep(a, diagonal, old, new);
     let distance = |x: &[T::Arith], y: &[T::Arith]| distance(a, diagonal, x, y);
-    let mut values = guarded(start, sweeps, rounding(T::KIND), sweep, distance)?;
-    for row in 0..diagonal.len() {
-        for place in a.pattern().range(row).start..diagonal[row] {
-            let pivot = values[diagonal[a.columns()[place] as usize]];
-            values[place] /= pivot;
+    let Some(mut values) = guarded(start, sweeps, exact(T::KIND), sweep, distance) else {
+        return Ok(None);
+    };
+    let pivots: Vec<T::Arith> = diagonal.iter().map(|&place| values[place]).collect();
+    fill_rows(a.executor(), a.offsets(), &mut values, |row, values| {
+        let places = a.pattern().range(row).start..diagonal[row];
+        for (value, place) in values.iter_mut().zip(places) {
+            *value /= pivots[a.columns()[place] as usize];
         }
-    }
-    Some(values)
+    });
+    Ok(Some(values))
 }
 
-/// `sweeps` sweeps from `values`; none where one of them enlarges the residual. What is not larger than rounding may grow.
+/// The part of the norm of a matrix that counts as rounding in residuals of its factors.
+pub(super) fn exact(kind: Kind) -> f64 {
+    64.0 * rounding(kind)
+}
+
+/// `sweeps` sweeps from `values`; none where one of them enlarges the residual. What is not larger than the `exact` part of the
+/// start may grow.
 pub(super) fn guarded<A: Field>(
     mut values: Vec<A>,
     sweeps: usize,
-    rounding: f64,
+    exact: f64,
     sweep: impl Fn(&[A], &mut [A]),
     distance: impl Fn(&[A], &[A]) -> f64,
 ) -> Option<Vec<A>> {
     let mut next = vec![A::zero(); values.len()];
-    let exact = 64.0 * rounding * distance(&values, &next);
+    let exact = exact * distance(&values, &next);
     let mut least = f64::INFINITY;
     // What a sweep changes is the residual of what it starts from: one more is made to see that of the last.
     for done in 0..=sweeps {
@@ -182,14 +207,19 @@ pub(super) fn distance<T: Scalar>(
 ) -> f64 {
     let size = |&place: &usize| a.values()[place].load().modulus_squared().to_f64().sqrt();
     let scale: Vec<f64> = diagonal.iter().map(size).collect();
-    let mut sum = 0.0;
-    for row in 0..diagonal.len() {
-        for place in a.pattern().range(row) {
-            let part = (x[place] - y[place]).modulus_squared().to_f64();
-            sum += part / (scale[row] * scale[a.columns()[place] as usize]);
+    let of_rows = |ends: &[usize]| {
+        let mut sum = 0.0;
+        for row in ends[0]..ends[1] {
+            for place in a.pattern().range(row) {
+                let part = (x[place] - y[place]).modulus_squared().to_f64();
+                sum += part / (scale[row] * scale[a.columns()[place] as usize]);
+            }
         }
-    }
-    sum.sqrt()
+        sum
+    };
+    let bounds = balance(diagonal.len(), |row| a.offsets()[row] + row);
+    let sums: Vec<f64> = (a.executor()).run(size_of_val(x), bounds.windows(2).collect(), of_rows);
+    sums.into_iter().sum::<f64>().sqrt()
 }
 
 #[cfg(test)]
@@ -201,11 +231,12 @@ mod tests {
     use crate::precond::testing::{
         assemble, convection, from_dense, identity_error, multiply, red_black,
     };
+    use vcycle_core::testing::device;
 
     fn distance(a: &Csr<f64>, sweeps: usize) -> f64 {
         let diagonal = diagonal_places(a, "test").unwrap();
         let exact = factorise(a, &diagonal);
-        let values = fixed_point(a, &diagonal, a.values().to_vec(), sweeps).unwrap();
+        let values = fixed_point(a, &diagonal, None, sweeps).unwrap().unwrap();
         let differences = values.iter().zip(exact).map(|(v, e)| (v - e).abs());
         differences.fold(0.0, f64::max)
     }
@@ -256,17 +287,34 @@ mod tests {
     fn threads_do_not_change_a_bit() {
         let factors = |executor: &Executor| {
             let a = red_black::<f64>(executor, 60);
-            fixed_point(
-                &a,
-                &diagonal_places(&a, "test").unwrap(),
-                a.values().to_vec(),
-                3,
-            )
-            .unwrap()
+            let diagonal = diagonal_places(&a, "test").unwrap();
+            fixed_point(&a, &diagonal, None, 3).unwrap().unwrap()
         };
         let expected = factors(&Executor::reference());
         let cpu = Executor::cpu_with_threads(3).unwrap();
         assert_eq!(factors(&cpu), expected);
+    }
+
+    #[test]
+    fn devices_sweep_as_the_host_does() {
+        let Some(device) = device() else { return };
+        let host = convection::<f64>(&Executor::reference(), 12);
+        let there = host.copy_to(&device).unwrap();
+        let diagonal = diagonal_places(&host, "test").unwrap();
+        let watch = HostStages::watch();
+        for sweeps in [0, 1, 4] {
+            let sweep = |a| fixed_point(a, &diagonal, None, sweeps).unwrap().unwrap();
+            let differences = sweep(&host).into_iter().zip(sweep(&there));
+            let largest = differences.fold(0.0, |most, (x, y): (f64, f64)| (x - y).abs().max(most));
+            assert!(largest < 1e-14, "{sweeps}: {largest}");
+        }
+        assert!(watch.tell(Workspace::new().log()).is_empty());
+        // Sweeps that diverge end there, too.
+        let value = |i: usize| if i / 20 == i % 20 { 1.0 } else { 0.9 };
+        let dense: Vec<f64> = (0..400).map(value).collect();
+        let a = from_dense(&device, 20, &dense);
+        let diagonal = diagonal_places(&a, "test").unwrap();
+        assert!(fixed_point(&a, &diagonal, None, 5).unwrap().is_none());
     }
 
     #[test]

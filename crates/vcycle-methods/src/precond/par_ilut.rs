@@ -6,15 +6,16 @@ use super::fill_levels::spread;
 use super::ilu0::factorise;
 use super::ilut::check_fill;
 use super::incomplete::{Incomplete, Solves};
-use super::par_ilu::{distance, fixed_point, guarded, sweep};
+use super::par_ilu::{distance, exact, fixed_point, guarded, sweep};
 use super::select::largest;
-use super::{diagonal_places, nonzero_diagonal, rounding, square_entries};
+use super::{diagonal_places, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::PARILUT;
 use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, fill_rows};
-use crate::operations::{on_host, remark};
+use crate::matrix::{Csr, Pattern, fill_rows};
+use crate::operations::factor::Threshold;
+use crate::operations::{self, on_host, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes};
 
@@ -95,22 +96,15 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlut {
         check_fill(self.fill)?;
         let entries = square_entries(a.as_ref(), "parilut")?;
         nonzero_diagonal(&entries, "parilut")?;
-        on_host(entries.executor(), PARILUT);
         let a: Csr<T::Arith> = entries.convert()?;
-        let found = self.search(&a)?;
-        let a = spread(&a, found.offsets().to_vec(), found.columns().to_vec());
-        let diagonal = diagonal_places(&a, "parilut")?;
-        let start = found.values().to_vec();
-        let values = fixed_point(&a, &diagonal, start, LAST_SWEEPS).unwrap_or_else(|| {
-            remark(
-                "parilut: the sweeps diverge; the factors are those of ilu0 on its pattern"
-                    .to_owned(),
-            );
-            factorise(&a, &diagonal)
-        });
+        let (pattern, values) = {
+            let _factors = ws.stage("factors", 0);
+            self.factors(&a)?
+        };
+        let diagonal = diagonal_places(&Csr::with_pattern(&pattern, values.clone())?, "parilut")?;
         let factors = Incomplete::<T> {
             component: "parilut",
-            pattern: a.pattern(),
+            pattern: &pattern,
             values: &values,
             diagonal: &diagonal,
         };
@@ -120,13 +114,50 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlut {
 }
 
 impl ParIlut {
-    /// `(L - I) D + U` on the pattern that the steps find.
-    fn search<A: Field>(&self, a: &Csr<A>) -> Result<Csr<A>> {
+    /// `L` with a unit diagonal and `U`, side by side, on the pattern that the steps find.
+    fn factors<A: Field>(&self, a: &Csr<A>) -> Result<(Arc<Pattern>, Vec<A>)> {
+        let how = Threshold {
+            rooms: self.rooms(a),
+            steps: self.steps,
+            last: LAST_SWEEPS,
+            exact: exact(A::KIND),
+        };
+        match operations::factor::parilut(a, how)? {
+            Some(Some(found)) => return Ok((Arc::clone(found.pattern()), found.values().to_vec())),
+            Some(None) => remark(
+                "parilut: sweeps diverge on the way; the host looks for the factors".to_owned(),
+            ),
+            None => on_host(a.executor(), PARILUT),
+        }
+        let found = self.search(a)?;
+        let a = spread(a, found.offsets().to_vec(), found.columns().to_vec());
+        let diagonal = diagonal_places(&a, "parilut")?;
+        let start = Some(found.values().iter().map(|value| value.load()).collect());
+        let values = fixed_point(&a, &diagonal, start, LAST_SWEEPS)?.unwrap_or_else(|| {
+            remark(
+                "parilut: the sweeps diverge; the factors are those of ilu0 on its pattern"
+                    .to_owned(),
+            );
+            factorise(&a, &diagonal)
+        });
+        Ok((
+            Arc::clone(a.pattern()),
+            values.into_iter().map(A::store).collect(),
+        ))
+    }
+
+    /// Entries that may stand below and above the diagonal.
+    fn rooms<A: Field>(&self, a: &Csr<A>) -> [usize; 2] {
         let n = a.size().rows;
         let before = |row: usize| a.row(row).0.partition_point(|&c| (c as usize) < row);
         let lower: usize = (0..n).map(before).sum();
         let upper = a.nonzeros() - n - lower;
-        let rooms = [lower, upper].map(|count| (self.fill * count as f64) as usize);
+        [lower, upper].map(|count| (self.fill * count as f64) as usize)
+    }
+
+    /// `(L - I) D + U` on the pattern that the steps find.
+    fn search<A: Field>(&self, a: &Csr<A>) -> Result<Csr<A>> {
+        let rooms = self.rooms(a);
         let mut f = a.clone();
         for _ in 0..self.steps {
             let wider = swept(a, &with_candidates(a, &f)?)?;
@@ -185,7 +216,7 @@ fn swept<A: Field>(a: &Csr<A>, f: &Csr<A>) -> Result<Csr<A>> {
     let old: Vec<A::Arith> = f.values().iter().map(|value| value.load()).collect();
     let sweep = |old: &[A::Arith], new: &mut [A::Arith]| sweep(&a, &diagonal, old, new);
     let distance = |x: &[A::Arith], y: &[A::Arith]| distance(&a, &diagonal, x, y);
-    let next = guarded(old, 1, rounding(A::KIND), sweep, distance);
+    let next = guarded(old, 1, exact(A::KIND), sweep, distance);
     let next = next.unwrap_or_else(|| {
         let mut exact = factorise(&a, &diagonal);
         for row in 0..diagonal.len() {
@@ -227,8 +258,12 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::executor::Executor;
-    use crate::precond::testing::{assemble, convection, from_dense, identity_error, multiply};
+    use crate::operations::HostStages;
+    use crate::precond::testing::{
+        assemble, convection, from_dense, identity_error, largest_difference, multiply,
+    };
     use crate::precond::{Ilu0, Ilut};
+    use vcycle_core::testing::device;
 
     fn error(factory: &dyn Factory<f64>) -> f64 {
         let n = 64;
@@ -269,6 +304,28 @@ mod tests {
             let room = fill * (a.nonzeros() - 64) as f64 + 64.0;
             assert!(found.nonzeros() as f64 <= room, "{fill}");
             assert!(found.nonzeros() as f64 >= 0.9 * room, "{fill}");
+        }
+    }
+
+    #[test]
+    fn devices_find_the_factors_of_the_host() {
+        let Some(device) = device() else { return };
+        // Many entries are equal: which of them are kept is part of it.
+        let host = convection::<f64>(&Executor::reference(), 12);
+        let there = host.copy_to(&device).unwrap();
+        for fill in [1.0, 2.0, 3.5] {
+            let parilut = ParIlut {
+                fill,
+                steps: 3,
+                ..ParIlut::default()
+            };
+            let watch = HostStages::watch();
+            let (pattern, values) = parilut.factors(&there).unwrap();
+            assert!(watch.tell(Workspace::new().log()).is_empty());
+            let (expected, of_host) = parilut.factors(&host).unwrap();
+            assert_eq!(pattern.columns(), expected.columns(), "{fill}");
+            assert_eq!(pattern.offsets(), expected.offsets(), "{fill}");
+            assert!(largest_difference(&values, &of_host) < 1e-13);
         }
     }
 

@@ -40,7 +40,9 @@ pub mod smoothed;
 pub mod stencil;
 pub mod strength;
 mod strips;
+pub mod sweeps;
 pub mod tentative;
+pub mod threshold;
 mod tiles;
 mod transpose;
 mod union;
@@ -89,7 +91,9 @@ pub(super) const FILES: &[File] = &[
     stencil::FILE,
     strength::FILE,
     strips::FILE,
+    sweeps::FILE,
     tentative::FILE,
+    threshold::FILE,
     transpose::FILE,
     union::FILE,
 ];

@@ -1,0 +1,164 @@
+//! Fixed-point sweeps of incomplete factors.
+
+use vcycle_gpu::Argument;
+
+use super::tiles::{NOTHING, graph, shape, tile_file, word};
+use super::{Queue, number, read, write};
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{Define, File};
+use crate::scalar::Scalar;
+
+pub(super) const FILE: File = tile_file!("sweeps.c");
+
+/// Which factors are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factorisation {
+    /// `L` with a unit diagonal and `U`, side by side on the pattern of the matrix.
+    Lu,
+    /// `L` of `L L^T`, on the pattern of the lower triangle that is given.
+    Cholesky,
+}
+
+/// How factors are swept.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweeping {
+    /// What is made.
+    pub factorisation: Factorisation,
+    /// How often all entries are made anew.
+    pub sweeps: usize,
+    /// The part of the norm of the start that counts as rounding: residuals below may grow.
+    pub exact: f64,
+}
+
+/// The factors of `a`, whose rows have their diagonal entry at the given places, swept from `start`, or from `a` itself. None where a
+/// sweep enlarges the residual or a pivot has no root.
+pub fn swept<T: Scalar>(
+    queue: Queue<'_>,
+    a: &Csr<T>,
+    diagonal: &[usize],
+    start: Option<Vec<T::Arith>>,
+    sweeping: Sweeping,
+) -> Result<Option<Buffer<T::Arith>>> {
+    let values = queue.convert::<T, T::Arith>(a.values_buffer())?;
+    let start = match start {
+        Some(start) => Buffer::from_vec(queue.executor, start),
+        None => values.clone(),
+    };
+    let diagonal = Buffer::from_vec(queue.executor, diagonal.to_vec());
+    let sweeps = Sweeps::new(queue, a.pattern(), values, diagonal, sweeping.factorisation)?;
+    match sweeps.guarded(start, sweeping)? {
+        Some(values) => sweeps.divided(values),
+        None => Ok(None),
+    }
+}
+
+/// A matrix whose factors are looked for.
+pub(super) struct Sweeps<'a, A> {
+    queue: Queue<'a>,
+    pattern: &'a Pattern,
+    values: Buffer<A>,
+    diagonal: Buffer<usize>,
+    types: [Define; 1],
+    factorisation: Factorisation,
+}
+
+impl<'a, A: Scalar> Sweeps<'a, A> {
+    /// With values on a pattern whose rows have their diagonal entry at the given places.
+    pub(super) fn new(
+        queue: Queue<'a>,
+        pattern: &'a Pattern,
+        values: Buffer<A>,
+        diagonal: Buffer<usize>,
+        factorisation: Factorisation,
+    ) -> Result<Self> {
+        Ok(Self {
+            queue,
+            pattern,
+            values,
+            diagonal,
+            types: [("ACC", queue.gpu.real(A::KIND)?)],
+            factorisation,
+        })
+    }
+
+    /// As `guarded` of `precond/par_ilu.rs`.
+    pub(super) fn guarded(
+        &self,
+        mut values: Buffer<A>,
+        sweeping: Sweeping,
+    ) -> Result<Option<Buffer<A>>> {
+        let mut next = self.queue.room::<A>(values.len())?;
+        let exact = sweeping.exact * self.distance(&values, None)?;
+        let mut least = f64::INFINITY;
+        for done in 0..=sweeping.sweeps {
+            self.sweep(&values, &mut next)?;
+            let residual = self.distance(&values, Some(&next))?;
+            if !(residual < least || residual <= exact) {
+                return Ok(None);
+            }
+            if done < sweeping.sweeps {
+                std::mem::swap(&mut values, &mut next);
+            }
+            least = residual;
+        }
+        Ok(Some(values))
+    }
+
+    fn sweep(&self, old: &Buffer<A>, next: &mut Buffer<A>) -> Result<()> {
+        let name = match self.factorisation {
+            Factorisation::Lu => "sweep_lu",
+            Factorisation::Cholesky => "sweep_cholesky",
+        };
+        self.launch(name, &[read(&self.values)?, read(old)?, write(next)?])
+    }
+
+    /// The norm of a difference on the pattern, scaled to a unit diagonal.
+    fn distance(&self, x: &Buffer<A>, y: Option<&Buffer<A>>) -> Result<f64> {
+        let queue = self.queue;
+        let mut partials = queue.room::<f64>(queue.most_blocks())?;
+        let mut norm = queue.room::<f64>(1)?;
+        let [_, counter] = queue.gpu.reduction();
+        let operands = [
+            read(&self.values)?,
+            read(x)?,
+            y.map_or(Ok(NOTHING), read)?,
+            write(&mut partials)?,
+            counter,
+            write(&mut norm)?,
+        ];
+        self.launch("sweep_distance", &operands)?;
+        norm.get(0)
+    }
+
+    /// The factors themselves: what was swept, over pivots or their roots. None where a pivot has no root.
+    pub(super) fn divided(&self, mut values: Buffer<A>) -> Result<Option<Buffer<A>>> {
+        let (queue, rows) = (self.queue, self.pattern.size().rows);
+        let roots = word(usize::from(self.factorisation == Factorisation::Cholesky));
+        let (mut pivots, mut found) = (queue.room::<A>(rows)?, queue.zeros::<u32>(1)?);
+        let arguments = [
+            number(rows),
+            read(&self.diagonal)?,
+            read(&values)?,
+            roots,
+            write(&mut pivots)?,
+            write(&mut found)?,
+        ];
+        queue.rows(FILE, "sweep_pivots", &self.types, (rows, 1), &arguments)?;
+        self.launch(
+            "sweep_divide",
+            &[read(&pivots)?, roots, write(&mut values)?],
+        )?;
+        Ok((found.get(0)? == 0).then_some(values))
+    }
+
+    /// A kernel for all rows.
+    fn launch(&self, name: &'static str, operands: &[Argument]) -> Result<()> {
+        let shape = shape(self.pattern);
+        let [offsets, columns] = graph(self.pattern)?;
+        let pattern = [number(shape.0), offsets, columns, read(&self.diagonal)?];
+        let arguments = [&pattern[..], operands].concat();
+        self.queue.rows(FILE, name, &self.types, shape, &arguments)
+    }
+}

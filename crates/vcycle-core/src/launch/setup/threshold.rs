@@ -1,0 +1,258 @@
+//! Incomplete factors with a threshold: their pattern and their values are found together.
+
+use std::sync::Arc;
+
+use vcycle_gpu::Argument;
+
+use super::sweeps::{Factorisation, Sweeping, Sweeps};
+use super::tiles::{graph, shape, tile_file, word};
+use super::{Queue, number, read, write};
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{Define, File};
+use crate::scalar::Scalar;
+
+pub(super) const FILE: File = tile_file!("threshold.c");
+/// Digits that are counted at once, as in the kernels.
+const BINS: usize = 2048;
+/// The digits of a word, the first ones first: how far they are from the end, and which bits they have then.
+const DIGITS: [(u32, u32); 3] = [(21, 2047), (10, 2047), (0, 1023)];
+
+/// How factors are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold {
+    /// Entries that may stand below and above the diagonal.
+    pub rooms: [usize; 2],
+    /// How often entries are added and removed.
+    pub steps: usize,
+    /// Sweeps on the last pattern.
+    pub last: usize,
+    /// The part of the norm of a start that counts as rounding: residuals below may grow.
+    pub exact: f64,
+}
+
+/// `L` with a unit diagonal and `U`, side by side, on the pattern that the steps find. None where a sweep enlarges the residual.
+pub fn factors<A: Scalar>(queue: Queue<'_>, a: &Csr<A>, how: Threshold) -> Result<Option<Csr<A>>> {
+    let search = Search {
+        queue,
+        a,
+        exact: how.exact,
+        types: [("ACC", queue.gpu.real(A::KIND)?)],
+    };
+    let mut f = a.clone();
+    for _ in 0..how.steps {
+        let Some(wider) = search.swept(&search.with_candidates(&f)?, 1)? else {
+            return Ok(None);
+        };
+        let Some(next) = search.swept(&search.largest(&wider, how.rooms)?, 1)? else {
+            return Ok(None);
+        };
+        f = next;
+    }
+    let sweeps = search.sweeps(f.pattern())?;
+    match sweeps.guarded(f.values_buffer().clone(), search.sweeping(how.last))? {
+        Some(values) => {
+            Ok((sweeps.divided(values)?).map(|values| Csr::of_buffers(f.pattern(), values)))
+        }
+        None => Ok(None),
+    }
+}
+
+/// The last key that is kept of a triangle.
+type Key = [u32; 3];
+
+struct Search<'a, A> {
+    queue: Queue<'a>,
+    a: &'a Csr<A>,
+    exact: f64,
+    types: [Define; 1],
+}
+
+impl<A: Scalar> Search<'_, A> {
+    /// `f` and, where it has no entry, `A - L U`.
+    fn with_candidates(&self, f: &Csr<A>) -> Result<Csr<A>> {
+        let (lower, upper) = self.triangles(f)?;
+        let product = self.queue.multiply(&lower, &upper)?;
+        let wider = Arc::new(self.queue.union(self.a.pattern(), product.pattern())?);
+        let mut values = self.queue.room(wider.nonzeros())?;
+        let [a, f, p] = [matrix(self.a)?, matrix(f)?, matrix(&product)?];
+        let operands = [&graph(&wider)?[..], &a, &f, &p, &[write(&mut values)?]].concat();
+        self.rows("candidates", &wider, &operands)?;
+        Ok(Csr::of_buffers(&wider, values))
+    }
+
+    /// `L` with a unit diagonal and `U`.
+    fn triangles(&self, f: &Csr<A>) -> Result<(Csr<A>, Csr<A>)> {
+        let (queue, size, rows) = (self.queue, f.size(), f.size().rows);
+        let diagonal = self.diagonal(f.pattern())?;
+        let (mut lower, mut upper) = (queue.room::<u32>(rows)?, queue.room::<u32>(rows)?);
+        let arguments = [
+            number(rows),
+            read(f.pattern().buffers().0)?,
+            read(&diagonal)?,
+            write(&mut lower)?,
+            write(&mut upper)?,
+        ];
+        self.items("count_triangles", rows, &arguments)?;
+        let (l_offsets, l_entries) = queue.offsets(&lower)?;
+        let (u_offsets, u_entries) = queue.offsets(&upper)?;
+        let (mut l_columns, mut l_values) = (queue.room(l_entries)?, queue.room(l_entries)?);
+        let (mut u_columns, mut u_values) = (queue.room(u_entries)?, queue.room(u_entries)?);
+        let results = [
+            read(&diagonal)?,
+            read(&l_offsets)?,
+            write(&mut l_columns)?,
+            write(&mut l_values)?,
+            read(&u_offsets)?,
+            write(&mut u_columns)?,
+            write(&mut u_values)?,
+        ];
+        let operands = [&matrix(f)?[..], &results].concat();
+        self.rows("fill_triangles", f.pattern(), &operands)?;
+        let l = Arc::new(Pattern::of_buffers(size, l_offsets, l_columns));
+        let u = Arc::new(Pattern::of_buffers(size, u_offsets, u_columns));
+        Ok((Csr::of_buffers(&l, l_values), Csr::of_buffers(&u, u_values)))
+    }
+
+    /// The places of the diagonal, which every row has.
+    fn diagonal(&self, pattern: &Pattern) -> Result<Buffer<usize>> {
+        let rows = pattern.size().rows;
+        let mut diagonal = self.queue.room(rows)?;
+        let [offsets, columns] = graph(pattern)?;
+        let arguments = [number(rows), offsets, columns, write(&mut diagonal)?];
+        self.items("places_of_diagonal", rows, &arguments)?;
+        Ok(diagonal)
+    }
+
+    fn sweeping(&self, sweeps: usize) -> Sweeping {
+        Sweeping {
+            factorisation: Factorisation::Lu,
+            sweeps,
+            exact: self.exact,
+        }
+    }
+
+    /// The matrix on a larger pattern, to be swept there.
+    fn sweeps<'p>(&self, pattern: &'p Pattern) -> Result<Sweeps<'p, A>>
+    where
+        Self: 'p,
+    {
+        let mut values = self.queue.room(pattern.nonzeros())?;
+        let operands = [
+            &graph(pattern)?[..],
+            &matrix(self.a)?,
+            &[write(&mut values)?],
+        ]
+        .concat();
+        self.rows("spread", pattern, &operands)?;
+        let diagonal = self.diagonal(pattern)?;
+        Sweeps::new(self.queue, pattern, values, diagonal, Factorisation::Lu)
+    }
+
+    /// What sweeps make of `f`; none where one of them enlarges the residual.
+    fn swept(&self, f: &Csr<A>, sweeps: usize) -> Result<Option<Csr<A>>> {
+        let start = f.values_buffer().clone();
+        let found = self
+            .sweeps(f.pattern())?
+            .guarded(start, self.sweeping(sweeps))?;
+        Ok(found.map(|values| Csr::of_buffers(f.pattern(), values)))
+    }
+
+    /// The diagonal and so many of the largest entries below and above it, as `precond/select.rs` has them.
+    fn largest(&self, f: &Csr<A>, rooms: [usize; 2]) -> Result<Csr<A>> {
+        let (queue, rows) = (self.queue, f.size().rows);
+        let diagonal = self.diagonal(f.pattern())?;
+        let mut sizes = queue.room::<u32>(f.nonzeros())?;
+        let factors = [&matrix(f)?[..], &[read(&diagonal)?]].concat();
+        let operands = [&factors[..], &[write(&mut sizes)?]].concat();
+        self.rows("sizes", f.pattern(), &operands)?;
+        let lower = self.last_key(f.pattern(), (&diagonal, &sizes), false, rooms[0])?;
+        let upper = self.last_key(f.pattern(), (&diagonal, &sizes), true, rooms[1])?;
+        let keys = [lower, upper].concat().into_iter().map(Argument::U32);
+        let mut arguments = [&[number(rows)], &factors[..], &[read(&sizes)?]].concat();
+        arguments.extend(keys);
+        let mut counts = queue.room::<u32>(rows)?;
+        let counted = [&arguments[..], &[write(&mut counts)?]].concat();
+        self.items("count_kept", rows, &counted)?;
+        let (offsets, entries) = queue.offsets(&counts)?;
+        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+        let results = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        self.items("fill_kept", rows, &[&arguments[..], &results].concat())?;
+        let pattern = Arc::new(Pattern::of_buffers(f.size(), offsets, columns));
+        Ok(Csr::of_buffers(&pattern, values))
+    }
+
+    /// The key of the last entry of a triangle that has room, digit by digit. Keys are different, so that there is one.
+    fn last_key(
+        &self,
+        pattern: &Pattern,
+        (diagonal, sizes): (&Buffer<usize>, &Buffer<u32>),
+        upper: bool,
+        room: usize,
+    ) -> Result<Key> {
+        // The larger index of no entry is zero: nothing has a key as small.
+        let (mut key, mut left) = ([0; 3], room);
+        if room == 0 {
+            return Ok(key);
+        }
+        for at in 0..key.len() {
+            for (place, (shift, digits)) in DIGITS.into_iter().enumerate() {
+                let known = if place == 0 {
+                    0
+                } else {
+                    u32::MAX << DIGITS[place - 1].0
+                };
+                let mut bins = self.queue.zeros::<u32>(BINS)?;
+                let mut operands = graph(pattern)?.to_vec();
+                operands.extend([read(diagonal)?, read(sizes)?, word(usize::from(upper))]);
+                operands.extend(key.map(Argument::U32));
+                operands.extend([word(at), Argument::U32(known), Argument::U32(shift)]);
+                operands.extend([Argument::U32(digits), write(&mut bins)?]);
+                self.rows("count_digits", pattern, &operands)?;
+                let Some((digit, before, here)) = bin_of(bins.host()?, left) else {
+                    return Ok([u32::MAX; 3]);
+                };
+                key[at] |= digit << shift;
+                left -= before;
+                if here == left {
+                    // All with this digit have room.
+                    key[at] |= !(u32::MAX << shift);
+                    key[at + 1..].fill(u32::MAX);
+                    return Ok(key);
+                }
+            }
+        }
+        Ok(key)
+    }
+
+    fn rows(&self, name: &'static str, pattern: &Pattern, operands: &[Argument]) -> Result<()> {
+        let shape = shape(pattern);
+        let arguments = [&[number(shape.0)], operands].concat();
+        self.queue.rows(FILE, name, &self.types, shape, &arguments)
+    }
+
+    fn items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
+        let shape = (items, 1);
+        self.queue.rows(FILE, name, &self.types, shape, arguments)
+    }
+}
+
+/// The bin that has the `rank`-th entry, how many come before it and how many are in it; none where there are fewer.
+fn bin_of(bins: &[u32], rank: usize) -> Option<(u32, usize, usize)> {
+    let mut before = 0;
+    for (bin, &count) in bins.iter().enumerate() {
+        let count = count as usize;
+        if before + count >= rank {
+            return Some((bin as u32, before, count));
+        }
+        before += count;
+    }
+    None
+}
+
+/// Row offsets, columns and values.
+fn matrix<A: Scalar>(a: &Csr<A>) -> Result<[Argument; 3]> {
+    let [offsets, columns] = graph(a.pattern())?;
+    Ok([offsets, columns, read(a.values_buffer())?])
+}
