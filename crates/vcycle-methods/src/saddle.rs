@@ -21,8 +21,8 @@ use crate::vector::{Coefficient, Vector};
 /// `S = D - B diag(F)^-1 C`. Where multigrid does not take a block, `ilut` does. The second block are the rows whose diagonal is
 /// zero or missing, or the last `second` rows.
 ///
-/// **Choose it** with `fgmres` for systems whose first block suits multigrid. It is no help where `diag(F)` says little of
-/// `F`, as for strong convection.
+/// **Choose it** with `fgmres` for systems whose first block suits multigrid. Where `diag(F)` says little of `F`, as for strong
+/// convection, it takes many iterations, and converges only with a restart that is as long.
 ///
 /// ```
 /// use std::sync::Arc;
