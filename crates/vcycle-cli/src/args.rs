@@ -118,8 +118,9 @@ pub struct SolveArgs {
         conflicts_with_all = ["report", "trace", "plot_coarsening"]
     )]
     pub then: Vec<String>,
-    /// Right-hand side: a file, `ones` or `random:SEED` [default: the problem's own; ones for files]
-    #[arg(long, value_name = "FILE|ones|random:SEED")]
+    /// Right-hand side: a file, `ones` or `random:SEED`; `random:SEED,COLUMNS` for several, which are solved for at once, as are
+    /// the columns of a file [default: the problem's own; ones for files]
+    #[arg(long, value_name = "FILE|ones|random:SEED[,COLUMNS]")]
     pub rhs: Option<String>,
     /// Where iterations start: a file with one column, or with as many as the right-hand side
     /// [default: zero]

@@ -103,8 +103,9 @@ impl Source {
             (None | Some("ones"), _) => Ok(Vector::filled(executor, rows, 1, 1.0)?),
             (Some(spec), _) => match spec.strip_prefix("random") {
                 Some(rest) if rest.is_empty() || rest.starts_with(':') => {
-                    let seed = seed(rest.trim_start_matches(':'))?;
-                    Ok(Vector::from_column(executor, random(rows, seed)))
+                    let (seed, columns) = seed_and_columns(rest.trim_start_matches(':'))?;
+                    let values = random(rows * columns, seed);
+                    Ok(Vector::from_rows(executor, columns, values)?)
                 }
                 _ => right_hand_side_file(spec, executor, rows),
             },
@@ -112,15 +113,21 @@ impl Source {
     }
 }
 
-fn seed(text: &str) -> Result<u64> {
-    text.parse().map_err(|_| CliError::Option {
+/// Of `SEED` or `SEED,COLUMNS`.
+fn seed_and_columns(text: &str) -> Result<(u64, usize)> {
+    let (seed, columns) = text.split_once(',').unwrap_or((text, "1"));
+    let columns = columns.parse().ok().filter(|&columns| columns > 0);
+    let found = seed.parse().ok().zip(columns);
+    found.ok_or_else(|| CliError::Option {
         option: "--rhs",
-        reason: format!("`random:{text}` needs a whole number as its seed, like random:1"),
+        reason: format!(
+            "`random:{text}` needs a whole number as its seed, like random:1, and perhaps columns, like random:1,32"
+        ),
     })
 }
 
 /// Numbers between -1 and 1, the same for the same seed (SplitMix64, Steele et al. 2014).
-fn random<T: Scalar>(rows: usize, seed: u64) -> Vec<T> {
+fn random<T: Scalar>(count: usize, seed: u64) -> Vec<T> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -129,7 +136,7 @@ fn random<T: Scalar>(rows: usize, seed: u64) -> Vec<T> {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) as f64 / u64::MAX as f64 * 2.0 - 1.0
     };
-    (0..rows)
+    (0..count)
         .map(|_| T::from_c64(c64::new(next(), next())))
         .collect()
 }
@@ -141,7 +148,7 @@ fn right_hand_side_file<T: Scalar>(
 ) -> Result<Vector<T>> {
     let (option, path) = ("--rhs", Path::new(spec));
     if !looks_like_file(path) && !path.exists() {
-        let reason = "is neither a file nor `ones` or `random:SEED`";
+        let reason = "is neither a file nor `ones` or `random:SEED[,COLUMNS]`";
         return Err(unusable(option, path, reason.to_owned()));
     }
     columns_of(option, path, executor, rows)

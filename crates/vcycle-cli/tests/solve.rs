@@ -79,6 +79,7 @@ fn bad_input_is_status_2_and_says_what_was_meant() {
         ("solve poisson7:8 --precision f16", "did you mean `hp`?"),
         ("solve poisson7:8 --rtol -1", "rtol"),
         ("solve poisson7:8 --rhs random:x", "random:1"),
+        ("solve poisson7:8 --rhs random:1,0", "random:1,32"),
         ("solve poison7:8", "did you mean `poisson7`?"),
         ("solve absent.mtx", "absent.mtx"),
         ("solve poisson7:8 --slover cg", "--solver"),
@@ -142,13 +143,13 @@ fn the_solution_written_solves_the_system() {
     let generated = vcycle(&format!("gen convdiff7:6,10 -o {}", matrix.display()));
     assert_eq!(generated.status, 0, "{}", generated.stderr);
     let run = vcycle(&format!(
-        "solve {} --rhs random:3 --rtol 1e-10 --quiet --output {}",
+        "solve {} --rhs random:3,2 --rtol 1e-10 --quiet --output {}",
         matrix.display(),
         solution.display()
     ));
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(run.stdout.lines().count(), 1);
-    // As a right-hand side the file must be read again, with one value a row.
+    // As right-hand sides the file must be read again, with two values a row.
     let again = vcycle(&format!(
         "solve {} --rhs {} --json",
         matrix.display(),

@@ -2,6 +2,7 @@
 
 mod bench;
 mod blocks;
+mod columns;
 mod cusparse;
 mod kernels;
 mod latency;
@@ -61,6 +62,8 @@ enum GpuPart {
     Spmv,
     /// Products in slices of rows and of blocks, with one column and with many
     Blocks,
+    /// Solves for many right-hand sides at once beside one after the other
+    Columns,
     /// The solve phase of multigrid, and how it grows with the problem
     Solve,
     /// Mixed precision beside the papers
@@ -104,6 +107,9 @@ fn parts(bench: &GpuBench, arguments: &GpuArgs) -> Result<()> {
     }
     if wanted(GpuPart::Blocks) {
         blocks::run(bench, &arguments.blocks, &mut report)?;
+    }
+    if wanted(GpuPart::Columns) {
+        columns::run(bench, &mut report)?;
     }
     if wanted(GpuPart::Solve) {
         solve::run(bench, &mut report)?;

@@ -16,7 +16,7 @@ use crate::scalar::Kind;
 pub(crate) const BLOCK: u32 = 256;
 
 /// Most partial sums of a reduction, over all blocks and columns.
-pub(crate) const PARTIAL_SUMS: usize = 2048;
+pub(crate) const PARTIAL_SUMS: usize = 16_384;
 
 /// A device and the kernels of this backend.
 pub struct Gpu {

@@ -18,6 +18,10 @@ pub(super) const MIXED: File = kernel_file!("mixed.c");
 const TILE: usize = 2 * 16 * BLOCK as usize;
 /// Most blocks of a reduction: enough for any device, few enough to run at once.
 const REDUCTION_BLOCKS: usize = 1024;
+/// The same for many columns, whose sums the last block adds.
+const COLUMN_BLOCKS: usize = 512;
+/// Rows that a thread of these takes at a time, as in the kernels.
+const LEAPS: usize = 4;
 /// Most blocks of an elementwise operation, for each compute unit.
 const BLOCKS_PER_UNIT: usize = 16;
 
@@ -148,7 +152,7 @@ pub(crate) fn norm<T: Scalar>(gpu: &Gpu, x: &Vector<T>, out: &mut Scalars<T>) ->
     reduction(gpu, &kernel::<T>(gpu, "vector_axpy_norm")?, x, &arguments)
 }
 
-/// Of one column, `y += alpha x` and the norm of `y`.
+/// `y += alpha x` and the norm of `y`, column by column.
 pub(crate) fn axpy_norm<T: Scalar>(
     gpu: &Gpu,
     alpha: Coefficient<'_, T>,
@@ -156,13 +160,18 @@ pub(crate) fn axpy_norm<T: Scalar>(
     y: &mut Vector<T>,
     out: &mut Scalars<T>,
 ) -> Result<()> {
-    let alpha = coefficient_arguments(alpha)?;
-    let operands = [read(x)?, write(y)?, result(out)?];
-    let arguments = [&[values(x)][..], &alpha, &operands].concat();
+    let step = coefficient_arguments(alpha)?;
+    let operands = [read(x)?, write(y)?];
+    if y.cols() != 1 {
+        let nothing = coefficient_arguments::<T>(Coefficient::zero())?;
+        let updates = [&nothing[..], &[NOTHING, NOTHING], &step, &operands].concat();
+        return advance_columns(gpu, y, &updates, out);
+    }
+    let arguments = [&[values(x)][..], &step, &operands, &[result(out)?]].concat();
     reduction(gpu, &kernel::<T>(gpu, "vector_axpy_norm")?, x, &arguments)
 }
 
-/// Of one column, `x += alpha p`, `r += beta q` and the norm of `r`.
+/// `x += alpha p`, `r += beta q` and the norm of `r`, column by column.
 pub(crate) fn advance<T: Scalar>(
     gpu: &Gpu,
     (alpha, p, x): (Coefficient<'_, T>, &Vector<T>, &mut Vector<T>),
@@ -171,20 +180,27 @@ pub(crate) fn advance<T: Scalar>(
 ) -> Result<()> {
     let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
     let (first, second) = ([read(p)?, write(x)?], [read(q)?, write(r)?]);
-    let arguments = [
-        &[values(p)][..],
-        &alpha,
-        &first,
-        &beta,
-        &second,
-        &[result(out)?],
-    ]
-    .concat();
+    let updates = [&alpha[..], &first, &beta, &second].concat();
+    if r.cols() != 1 {
+        return advance_columns(gpu, r, &updates, out);
+    }
+    let arguments = [&[values(p)][..], &updates, &[result(out)?]].concat();
     reduction(gpu, &kernel::<T>(gpu, "vector_advance")?, p, &arguments)
 }
 
-/// The products of the columns of `x` and `y`, or their square roots; as many columns at a time as
-/// a block has threads.
+/// Two updates of columns that are as long as `r`, the second one of `r` itself, and its norms.
+fn advance_columns<T: Scalar>(
+    gpu: &Gpu,
+    r: &Vector<T>,
+    updates: &[Argument],
+    out: &mut Scalars<T>,
+) -> Result<()> {
+    let kernel = kernel::<T>(gpu, "vector_advance_columns")?;
+    let operands = [updates, &[result(out)?]].concat();
+    column_reduction(gpu, &kernel, r, &operands)
+}
+
+/// The products of the columns of `x` and `y`, or their square roots.
 fn dot_columns<T: Scalar>(
     gpu: &Gpu,
     root: bool,
@@ -193,21 +209,9 @@ fn dot_columns<T: Scalar>(
     out: &mut Scalars<T>,
 ) -> Result<()> {
     let kernel = kernel::<T>(gpu, "vector_dot_columns")?;
-    for first in (0..x.cols()).step_by(BLOCK as usize) {
-        let count = (x.cols() - first).min(BLOCK as usize);
-        let most = REDUCTION_BLOCKS.min(PARTIAL_SUMS / count);
-        let blocks = tiles::<T>(x.rows() * count).min(most);
-        let numbers = [x.cols(), first, count, usize::from(root)];
-        let arguments = [
-            &[Argument::U64(x.rows() as u64)][..],
-            &numbers.map(|number| Argument::U32(number as u32)),
-            &[read(x)?, read(y)?, result(out)?],
-            &gpu.reduction(),
-        ]
-        .concat();
-        gpu.launch(&kernel, blocks as u32, &arguments)?;
-    }
-    Ok(())
+    let root = Argument::U32(root.into());
+    let operands = [root, read(x)?, read(y)?, result(out)?];
+    column_reduction(gpu, &kernel, x, &operands)
 }
 
 /// The null pointer, for what a kernel does not read.
@@ -280,35 +284,65 @@ fn reduction<T: Scalar>(
     gpu.launch(kernel, blocks as u32, &arguments)
 }
 
+/// As many columns at a time as a block has threads. The blocks follow from the sizes alone, as those of one column.
+fn column_reduction<T: Scalar>(
+    gpu: &Gpu,
+    kernel: &Kernel,
+    x: &Vector<T>,
+    operands: &[Argument],
+) -> Result<()> {
+    for first in (0..x.cols()).step_by(BLOCK as usize) {
+        let count = (x.cols() - first).min(BLOCK as usize);
+        let rows_of_block = LEAPS * (BLOCK as usize / count);
+        let most = COLUMN_BLOCKS.min(PARTIAL_SUMS / count);
+        let blocks = x.rows().div_ceil(rows_of_block).clamp(1, most);
+        let numbers = [x.cols(), first, count].map(|number| Argument::U32(number as u32));
+        let rows = [Argument::U64(x.rows() as u64)];
+        let arguments = [&rows[..], &numbers, operands, &gpu.reduction()].concat();
+        gpu.launch(kernel, blocks as u32, &arguments)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::scalar::{bf16, convert, f16};
 
-    fn wave<T: Scalar>(executor: &Executor, rows: usize, shift: usize) -> Vector<T> {
+    fn wave<T: Scalar>(
+        executor: &Executor,
+        (rows, cols): (usize, usize),
+        shift: usize,
+    ) -> Vector<T> {
         let value = |i: usize| convert(((i * 7 + shift) % 17) as f64 * 0.25 - 2.0);
-        Vector::from_column(executor, (0..rows).map(value).collect())
+        Vector::from_rows(executor, cols, (0..rows * cols).map(value).collect()).unwrap()
     }
 
-    /// `x += p / 2`, `r -= q` and the norm of `r`.
-    fn advanced<T: Scalar>(executor: &Executor, rows: usize) -> (Vec<T>, Vec<T>, T::Arith) {
-        let wave = |shift| wave::<T>(executor, rows, shift);
+    /// `x += p / 2`, `r -= q` and the norms of `r`.
+    fn advanced<T: Scalar>(
+        executor: &Executor,
+        size: (usize, usize),
+    ) -> (Vec<T>, Vec<T>, Vec<T::Arith>) {
+        let wave = |shift| wave::<T>(executor, size, shift);
         let (p, q, mut x, mut r) = (wave(1), wave(2), wave(3), wave(4));
-        let mut norm = Scalars::filled(executor, 1, T::default().load()).unwrap();
+        let mut norms = Scalars::filled(executor, size.1, T::default().load()).unwrap();
         let (alpha, beta) = (Coefficient::real(0.5), Coefficient::real(-1.0));
-        x.advance((alpha, &p), (beta, &q), &mut r, &mut norm)
+        x.advance((alpha, &p), (beta, &q), &mut r, &mut norms)
             .unwrap();
-        (x.to_vec(), r.to_vec(), norm.get(0).unwrap())
+        let norms = (0..size.1).map(|column| norms.get(column).unwrap());
+        (x.to_vec(), r.to_vec(), norms.collect())
     }
 
     fn check<T: Scalar>(executor: &Executor) {
-        for rows in [0, 1, 5, 20_011] {
-            let expected = advanced::<T>(&Executor::reference(), rows);
+        let one = [0, 1, 5, 20_011].map(|rows| (rows, 1));
+        let many = [(1, 2), (700, 3), (611, 32), (3, 300)];
+        for size in one.into_iter().chain(many) {
+            let expected = advanced::<T>(&Executor::reference(), size);
             assert_eq!(
-                advanced::<T>(executor, rows),
+                advanced::<T>(executor, size),
                 expected,
-                "{rows} {}",
+                "{size:?} {}",
                 T::KIND
             );
         }

@@ -133,7 +133,7 @@ compiled_fn! {
                 take_sums(&[square], out)?;
                 square_root(out)
             }
-            (Executor::Gpu(gpu), 1) => launch::vector::axpy_norm(gpu, alpha, x, y, out),
+            (Executor::Gpu(gpu), _) => launch::vector::axpy_norm(gpu, alpha, x, y, out),
             _ => {
                 axpby(alpha, x, Coefficient::one(), y)?;
                 norm(y, out)
@@ -150,7 +150,7 @@ compiled_fn! {
         out: &mut Scalars<T>,
     ) -> Result<()> {
         let ((alpha, p, x), (beta, q, r)) = (first, second);
-        if let (Executor::Gpu(gpu), 1) = (p.executor(), x.cols()) {
+        if let Executor::Gpu(gpu) = p.executor() {
             return launch::vector::advance(gpu, (alpha, p, x), (beta, q, r), out);
         }
         axpby(alpha, p, Coefficient::one(), x)?;

@@ -1,8 +1,12 @@
 //! Products of sparse matrices beside cuSPARSE.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use vcycle::matrix::Csr;
+use vcycle::executor::Workspace;
+use vcycle::linop::{LinOp, Size};
+use vcycle::matrix::{Csr, galerkin};
+use vcycle::multigrid::Amg;
 use vcycle::multigrid::coarsen::pmis;
 use vcycle::multigrid::interpolate::{Truncation, extended_i};
 use vcycle::multigrid::strength::{Classical, Strength};
@@ -19,6 +23,9 @@ const FULL: [&str; 4] = [
     "elasticity:60x20x20",
 ];
 const SMALL: [&str; 2] = ["poisson7:20", "elasticity:8x4x4"];
+/// Several unknowns a node.
+const FULL_SYSTEMS: [&str; 2] = ["elasticity:60x20x20", "elasticity:60x60x60"];
+const SMALL_SYSTEMS: [&str; 1] = ["elasticity:8x4x4"];
 /// Results of more entries than this are compared by their number alone.
 const COMPARED: usize = 60_000_000;
 
@@ -67,7 +74,106 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
         "P: extended+i(4) after PMIS, every unknown by itself. Milliseconds of wall clock, best of \
          3 after one that is not timed, memory of the results included. Apart: the largest \
          difference of a value, relative to the largest value.",
+    )?;
+    in_blocks(bench, report)
+}
+
+/// Products of systems by entries and in blocks.
+fn in_blocks(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
+    let mut table = table(&[
+        "matrix",
+        "product",
+        "entries",
+        "by entries",
+        "in blocks",
+        "times",
+        "apart",
+    ]);
+    for problem in bench.names(&FULL_SYSTEMS, &SMALL_SYSTEMS) {
+        eprintln!("{problem}, products in blocks");
+        let [rows, blocks] = System::new(bench, problem)?;
+        for (name, product) in PRODUCTS {
+            let (by_entries, expected) = best(bench, &mut || product(&rows))?;
+            let (time, found) = best(bench, &mut || product(&blocks))?;
+            table.add_row([
+                problem.to_owned(),
+                name.to_owned(),
+                found.nonzeros().to_string(),
+                format!("{by_entries:.2}"),
+                format!("{time:.2}"),
+                format!("{:.2}", by_entries / time),
+                apart(&found, &expected),
+            ]);
+        }
+    }
+    report.add(table)?;
+    report.add(
+        "P: smoothed aggregation with the six rigid-body modes. Blocks of 3 by 3 in A, 3 by 6 in P and 6 by 3 in R, known before.",
     )
+}
+
+/// A matrix and the ways to the next level and back.
+struct System {
+    r: Csr<f64>,
+    a: Csr<f64>,
+    p: Csr<f64>,
+}
+
+/// Products of a system, by name.
+type Named = (&'static str, fn(&System) -> Result<Csr<f64>>);
+const PRODUCTS: [Named; 3] = [
+    ("A A", |of| Ok(of.a.multiply(&of.a)?)),
+    ("A P", |of| Ok(of.a.multiply(&of.p)?)),
+    ("R A P", |of| Ok(galerkin(&of.r, &of.a, &of.p)?)),
+];
+
+impl System {
+    /// With which the device multiplies in rows, and in blocks.
+    fn new(bench: &SetupBench, problem: &str) -> Result<[Self; 2]> {
+        let system = bench.problems.get(problem)?;
+        let near = system
+            .near_nullspace
+            .as_ref()
+            .ok_or("no unknowns of nodes")?;
+        let ways = Size::new(near.block_size(), near.vectors().len());
+        let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.executor)?);
+        let mut amg = Amg::default();
+        amg.coarsening = "sa".parse()?;
+        let ws = Workspace::new();
+        let (setup, _) = amg.setup_with(&there, near, &ws)?;
+        let mut levels = setup.matrices(&there, &ws)?;
+        let finest = levels.swap_remove(0);
+        let (Some(r), Some(p)) = (finest.restriction, finest.prolongation) else {
+            return Err("there is no second level".into());
+        };
+        let stored = |block: fn(Size) -> Option<Size>| -> Result<Self> {
+            let of = |matrix: &Csr<f64>, size: Size| {
+                matrix.copy_to(&bench.executor)?.on_device_in(block(size))
+            };
+            Ok(Self {
+                r: of(&r, ways.transposed())?,
+                a: of(&finest.a, Size::square(ways.rows))?,
+                p: of(&p, ways)?,
+            })
+        };
+        Ok([stored(|_| None)?, stored(Some)?])
+    }
+}
+
+/// How far values are from others, relative to the largest.
+fn apart(found: &Csr<f64>, expected: &Csr<f64>) -> String {
+    if found.nonzeros() != expected.nonzeros() {
+        return format!("{} entries", expected.nonzeros());
+    }
+    if found.nonzeros() > COMPARED {
+        return "same number".to_owned();
+    }
+    if found.columns() != expected.columns() {
+        return "other columns".to_owned();
+    }
+    let pairs = found.values().iter().zip(expected.values());
+    let apart = pairs.fold(0.0, |apart: f64, (a, b)| apart.max((a - b).abs()));
+    format!("{:.0e}", apart / expected.norm_max())
 }
 
 fn best(bench: &SetupBench, make: &mut dyn FnMut() -> Result<Csr<f64>>) -> Result<(f64, Csr<f64>)> {
@@ -111,10 +217,5 @@ fn other_product(
         return Ok((best, "same number".to_owned()));
     }
     let other = last.to_csr(&c.executor().on_host())?;
-    if other.columns() != c.columns() {
-        return Ok((best, "other columns".to_owned()));
-    }
-    let pairs = other.values().iter().zip(c.values());
-    let apart = pairs.fold(0.0, |apart: f64, (a, b)| apart.max((a - b).abs()));
-    Ok((best, format!("{:.0e}", apart / c.norm_max())))
+    Ok((best, apart(c, &other)))
 }

@@ -310,6 +310,16 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
     FOR(step, STEPS)                                                                               \
     for (u64 group = first + step * BLOCK, once = 1; once && group < groups; once = 0)
 
+// A thread with every `stride`-th value of an array takes LEAPS of them at a time, again with all loads before the first use:
+//   for (u64 first = ...; first < n; first += LEAPS * stride) {
+//     FOR_LEAPS(leap, i, first, stride, n) load...
+//     FOR_LEAPS(leap, i, first, stride, n) compute and store...
+//   }
+#define LEAPS 4
+#define FOR_LEAPS(leap, i, first, stride, n)                                                       \
+    FOR(leap, LEAPS)                                                                               \
+    for (u64 i = first + leap * (stride), once = 1; once && i < n; once = 0)
+
 // ---- conversions of one value
 
 FUNCTION f32 widen_f32(f32 value) { return value; }

@@ -64,6 +64,16 @@ KERNEL mixed_combine_rows_columns(u64 n, u32 cols, COEFFICIENT(ARITH(T), alpha),
         return;
     u32 column = (u32)(i % cols);
     A a = EVALUATE(ARITH(T), alpha, column), b = EVALUATE(ARITH(T), beta, column);
-    for (; i < n; i += stride)
-        combine_one(a, LOAD(S, d, i / cols), x, b, y, i);
+    u64 row = i / cols, rows = stride / cols;
+    for (; i < n; i += LEAPS * stride, row += LEAPS * rows) {
+        A xs[LEAPS] = {0}, ys[LEAPS] = {0};
+        FOR_LEAPS(leap, place, i, stride, n) {
+            if (a != 0)
+                xs[leap] = LOAD(S, d, row + leap * rows) * (A)LOAD(T, x, place);
+            if (b != 0)
+                ys[leap] = LOAD(T, y, place);
+        }
+        FOR_LEAPS(leap, place, i, stride, n)
+            STORE(A, T, y, place, a * xs[leap] + b * ys[leap]);
+    }
 }

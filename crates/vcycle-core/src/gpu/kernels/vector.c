@@ -81,8 +81,17 @@ KERNEL vector_axpby_columns(u64 n, u32 cols, COEFFICIENT(A, alpha), GLOBAL const
     A a = EVALUATE(A, alpha, column), b = EVALUATE(A, beta, column);
     if (a == 0 && b == 1)
         return;
-    for (; i < n; i += stride)
-        combine_one(a, x, b, y, i);
+    for (; i < n; i += LEAPS * stride) {
+        A xs[LEAPS] = {0}, ys[LEAPS] = {0};
+        FOR_LEAPS(leap, place, i, stride, n) {
+            if (a != 0)
+                xs[leap] = LOAD(T, x, place);
+            if (b != 0)
+                ys[leap] = LOAD(T, y, place);
+        }
+        FOR_LEAPS(leap, place, i, stride, n)
+            STORE(A, T, y, place, a * xs[leap] + b * ys[leap]);
+    }
 }
 
 // ---- reductions
@@ -178,38 +187,6 @@ KERNEL vector_dot2(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL const T *
     }
 }
 
-// The products of `count` columns of x and y, from column `first` on, or their square roots. At
-// most BLOCK columns: a thread stays in its column.
-KERNEL vector_dot_columns(u64 rows, u32 cols, u32 first, u32 count, u32 root, GLOBAL const T *x,
-                          GLOBAL const T *y, GLOBAL A *out, GLOBAL A *partials,
-                          GLOBAL u32 *counter) {
-    LOCAL_ARRAY(A, scratch, BLOCK);
-    u32 thread = thread_of_block(), together = BLOCK / count;
-    A sum = 0;
-    if (thread < together * count) {
-        u64 stride = (u64)blocks_of_grid() * together;
-        for (u64 row = (u64)block_of_grid() * together + thread / count; row < rows; row += stride) {
-            u64 i = row * cols + first + thread % count;
-            sum += LOAD(T, x, i) * LOAD(T, y, i);
-        }
-    }
-    scratch[thread] = sum;
-    BARRIER();
-    if (thread < count) {
-        for (u32 other = 1; other < together; other++)
-            sum += scratch[other * count + thread];
-        partials[thread * blocks_of_grid() + block_of_grid()] = sum;
-    }
-    BARRIER();
-    if (!LAST_BLOCK(counter, scratch))
-        return;
-    for (u32 column = 0; column < count; column++) {
-        sum = total(column, partials, scratch);
-        if (thread == 0)
-            out[first + column] = root ? SQUARE_ROOT(A, sum) : sum;
-    }
-}
-
 // ---- updates with the norm of what they give
 
 // y += a x for values in registers, rounded as they are stored; adds the squares.
@@ -291,4 +268,108 @@ KERNEL vector_advance(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT p,
         squares[0] += step_one(b, q, r, rest);
     }
     leave_norm(sum_of_group(squares), out, partials, counter, scratch);
+}
+
+// ---- reductions of many columns
+//
+// `count` columns from column `first` on, at most BLOCK of them: a thread stays in its column, and as many rows as fit a block are
+// side by side.
+
+// The sums of threads of the same column, in the first `count` threads.
+FUNCTION A sum_of_columns(u32 count, A sum, LOCAL A *scratch) {
+    u32 thread = thread_of_block();
+    scratch[thread] = sum;
+    BARRIER();
+    for (u32 rows = BLOCK / count; rows > 1;) {
+        u32 kept = (rows + 1) / 2;
+        if (thread < (rows - kept) * count)
+            scratch[thread] += scratch[thread + kept * count];
+        rows = kept;
+        BARRIER();
+    }
+    sum = scratch[thread];
+    BARRIER();
+    return sum;
+}
+
+FUNCTION void leave_columns(u32 first, u32 count, bool root, A sum, GLOBAL A *out,
+                            volatile GLOBAL A *partials, GLOBAL u32 *counter, LOCAL A *scratch) {
+    u32 thread = thread_of_block(), rows = BLOCK / count;
+    sum = sum_of_columns(count, sum, scratch);
+    if (thread < count)
+        partials[block_of_grid() * count + thread] = sum;
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    sum = 0;
+    if (thread < rows * count) {
+        u32 stride = rows * count, n = blocks_of_grid() * count;
+        UNROLL_4
+        for (u32 i = thread; i < n; i += stride)
+            sum += partials[i];
+    }
+    sum = sum_of_columns(count, sum, scratch);
+    if (thread < count)
+        out[first + thread] = root ? SQUARE_ROOT(A, sum) : sum;
+}
+
+// Rows of a thread of one of these kernels, from `row` on with a distance of `stride`; none for threads that are left over.
+#define OWN_ROWS                                                                                   \
+    u32 together = BLOCK / count, stride = blocks_of_grid() * together;                            \
+    u32 column = first + thread_of_block() % count;                                                \
+    u64 row = (u64)block_of_grid() * together + thread_of_block() / count;                         \
+    if (thread_of_block() >= together * count)                                                     \
+        row = rows;
+
+// The products of columns of x and y, or their square roots.
+KERNEL vector_dot_columns(u64 rows, u32 cols, u32 first, u32 count, u32 root, GLOBAL const T *x,
+                          GLOBAL const T *y, GLOBAL A *out, GLOBAL A *partials,
+                          GLOBAL u32 *counter) {
+    LOCAL_ARRAY(A, scratch, BLOCK);
+    OWN_ROWS
+    A sum = 0;
+    for (; row < rows; row += LEAPS * (u64)stride) {
+        A xs[LEAPS] = {0}, ys[LEAPS] = {0};
+        FOR_LEAPS(leap, i, row, (u64)stride, rows) {
+            xs[leap] = LOAD(T, x, i * cols + column);
+            ys[leap] = LOAD(T, y, i * cols + column);
+        }
+        FOR(leap, LEAPS) sum += xs[leap] * ys[leap];
+    }
+    leave_columns(first, count, root, sum, out, partials, counter, scratch);
+}
+
+// x += alpha p, r += beta q and the norms of r; with a zero alpha x is not touched.
+KERNEL vector_advance_columns(u64 rows, u32 cols, u32 first, u32 count, COEFFICIENT(A, alpha),
+                              GLOBAL const T *RESTRICT p, GLOBAL T *RESTRICT x,
+                              COEFFICIENT(A, beta), GLOBAL const T *RESTRICT q,
+                              GLOBAL T *RESTRICT r, GLOBAL A *out, GLOBAL A *partials,
+                              GLOBAL u32 *counter) {
+    LOCAL_ARRAY(A, scratch, BLOCK);
+    OWN_ROWS
+    A a = EVALUATE(A, alpha, column), b = EVALUATE(A, beta, column);
+    A square = 0;
+    for (; row < rows; row += LEAPS * (u64)stride) {
+        A ps[LEAPS], xs[LEAPS], qs[LEAPS] = {0}, rs[LEAPS] = {0};
+        FOR_LEAPS(leap, i, row, (u64)stride, rows) {
+            u64 place = i * cols + column;
+            if (a != 0) {
+                ps[leap] = LOAD(T, p, place);
+                xs[leap] = LOAD(T, x, place);
+            }
+            if (b != 0)
+                qs[leap] = LOAD(T, q, place);
+            rs[leap] = LOAD(T, r, place);
+        }
+        FOR_LEAPS(leap, i, row, (u64)stride, rows) {
+            u64 place = i * cols + column;
+            if (a != 0)
+                STORE(A, T, x, place, xs[leap] + a * ps[leap]);
+            if (b != 0) {
+                rs[leap] = ROUND(A, T, b * qs[leap] + rs[leap]);
+                STORE(A, T, r, place, rs[leap]);
+            }
+            square += rs[leap] * rs[leap];
+        }
+    }
+    leave_columns(first, count, true, square, out, partials, counter, scratch);
 }
