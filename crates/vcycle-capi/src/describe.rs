@@ -178,8 +178,8 @@ fn levels(report: &Report) -> Vec<String> {
     );
     let line = |(level, facts): (usize, &vcycle::multigrid::LevelFacts)| {
         format!(
-            "level {level}: {} rows, {} entries, {}, {}",
-            facts.rows, facts.nonzeros, facts.precision, facts.smoother
+            "level {level}: {} rows, {} entries, {}, {}, {}",
+            facts.rows, facts.nonzeros, facts.precision, facts.format, facts.smoother
         )
     };
     let all = report.levels.iter().enumerate().map(line);

@@ -12,6 +12,8 @@ fn info_shows_the_levels_and_their_set_up() {
     let levels = hierarchy["levels"].as_array().unwrap();
     assert!(levels.len() > 2 && levels[0]["rows"] == 3600);
     assert_eq!(levels[0]["smoother"], "chebyshev:2 1+1");
+    let formats = [&levels[0], &levels[levels.len() - 1]].map(|level| level["format"].clone());
+    assert_eq!(formats, ["csr", "dense"]);
     assert!(levels[0]["bytes"].as_u64().unwrap() > 0);
     let stages = hierarchy["setup"].as_array().unwrap();
     assert!(stages.iter().any(|stage| stage["name"] == "galerkin"));

@@ -67,6 +67,7 @@ fn level(level: &LevelFacts) -> Value {
         "rows": level.rows,
         "nonzeros": level.nonzeros,
         "precision": level.precision.to_string(),
+        "format": level.format,
         "smoother": level.smoother,
         "bytes": level.bytes,
         "setup_seconds": level.setup_seconds(),

@@ -30,7 +30,7 @@ pub fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
                 summary.device,
                 summary.threads,
                 config.precision.unwrap_or_default(),
-                config.format
+                config.format.unwrap_or_default()
             ),
         ),
         (

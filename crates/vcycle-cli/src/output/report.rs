@@ -190,19 +190,20 @@ impl HtmlReport<'_> {
 fn levels_table(report: &multigrid::Report) -> String {
     let mut table = String::from(
         "<table><tr><th>level</th><th class=\"n\">rows</th><th class=\"n\">nonzeros</th>\
-         <th class=\"n\">per row</th><th>precision</th><th>smoother</th>\
+         <th class=\"n\">per row</th><th>precision</th><th>format</th><th>smoother</th>\
          <th class=\"n\">memory</th><th class=\"n\">set-up</th></tr>",
     );
     for (number, level) in report.levels.iter().enumerate() {
         let _ = write!(
             table,
             "<tr><td>{number}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{:.1}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{:.1}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td></tr>",
             count(level.rows),
             count(level.nonzeros),
             level.per_row(),
             level.precision,
+            escape(&level.format),
             escape(&level.smoother),
             bytes(level.bytes),
             seconds(level.setup_seconds())

@@ -84,6 +84,8 @@ pub struct LevelSummary {
     pub nonzeros: usize,
     pub working_precision: &'static str,
     pub matrix_precision: &'static str,
+    /// How the matrix is stored for products: `csr`, `bsr 3x3`, `dense`.
+    pub format: String,
     /// What smooths, or solves on the coarsest level; `null` without multigrid.
     pub smoother: Option<String>,
     pub bytes: usize,
@@ -143,6 +145,7 @@ impl LevelSummary {
             nonzeros: facts.nonzeros,
             working_precision: unit_name(facts.precision.working, false),
             matrix_precision: unit_name(facts.precision.matrix, false),
+            format: facts.format.clone(),
             smoother: Some(facts.smoother.clone()),
             bytes: facts.bytes,
             setup: facts.setup.clone(),
@@ -163,6 +166,7 @@ fn level<T: Wide>(a: Extent, config: &Config) -> LevelSummary {
         nonzeros: a.nonzeros,
         working_precision: name(precision.working),
         matrix_precision: name(precision.matrix),
+        format: config.format.unwrap_or_default().to_string(),
         smoother: None,
         bytes: a.bytes,
         setup: Vec::new(),

@@ -169,6 +169,12 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
         defaults::type_name(std::any::type_name::<Self>())
     }
 
+    /// How the entries are stored for products, in the words of reports, if that is more than the [`label`](Self::label) says: `csr`, or
+    /// `bsr 3x3` where a device multiplies in blocks.
+    fn stored_as(&self) -> Option<String> {
+        None
+    }
+
     /// The entries, for components that need them; `None` for matrix-free operators.
     fn csr(&self) -> Option<Cow<'_, Csr<X>>> {
         None

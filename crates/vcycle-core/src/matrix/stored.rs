@@ -15,8 +15,10 @@ use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
 pub enum Arrangement {
     /// As [`choose_format`] says.
     Auto,
-    /// In one format.
+    /// In one format; of compressed rows a device may find blocks.
     As(Format),
+    /// In compressed rows, with which a device multiplies row by row.
+    Rows,
     /// In dense blocks of so many rows and columns.
     Blocks(usize),
 }
@@ -99,12 +101,19 @@ where
     M: Mixes<W, W>,
     W: Scalar,
 {
+    let on_device = entries.executor().is_device();
     let arrangement = match arrangement {
+        Arrangement::Auto if on_device => Arrangement::As(Format::Csr),
         Arrangement::Auto => Arrangement::As(choose_format(entries.pattern())),
         given => given,
     };
+    let entries = match arrangement {
+        Arrangement::Rows if on_device => Arc::new(entries.on_device_in(None)?),
+        _ => entries,
+    };
     let operator: Arc<dyn LinOp<W>> = match arrangement {
         Arrangement::Auto => unreachable!("decided above"),
+        Arrangement::Rows => arranged(&entries, Format::Csr)?,
         Arrangement::As(format) => arranged(&entries, format)?,
         Arrangement::Blocks(size) => in_blocks(&entries, size)?,
     };

@@ -147,6 +147,7 @@ impl<T: Scalar> Hierarchy<T> {
             levels,
             factors,
             overflows: Overflows::default(),
+            formats: vec![String::new(); rows.len()],
             ws: clock.ws,
             clock: &clock,
         };
@@ -154,6 +155,9 @@ impl<T: Scalar> Hierarchy<T> {
         let own = if is_own { a.footprint().held } else { 0 };
         let made = outermost(&mut plan);
         plan.overflows.check()?;
+        for (level, format) in report.levels.iter_mut().zip(&mut plan.formats) {
+            level.format = std::mem::take(format);
+        }
         let [cycle, full] = made?;
         if a.executor().is_device() && !ready {
             let _stage = clock.stage(0, "first cycle");
@@ -301,6 +305,7 @@ fn report(
             nonzeros: level.nonzeros[0] as usize,
             transfer_nonzeros: level.nonzeros[1] as usize,
             precision,
+            format: String::new(),
             smoother: amg.smoothing(number, level.rows()).to_string(),
             scaled: false,
             bytes: stored(&level.a, precision.matrix)
@@ -324,6 +329,7 @@ fn report(
             nonzeros: level.a.nonzeros(),
             transfer_nonzeros: ways.map_or(0, |ways| ways.prolongation.nonzeros()),
             precision,
+            format: String::new(),
             smoother: match ways {
                 None => coarsest.to_owned(),
                 Some(_) => amg.smoothing(number, level.a.size().rows).to_string(),

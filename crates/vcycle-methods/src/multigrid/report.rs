@@ -18,6 +18,9 @@ pub struct LevelFacts {
     pub transfer_nonzeros: usize,
     /// In which vectors are computed and the matrix is stored.
     pub precision: Precision,
+    /// How the matrix is stored for products: `csr`, `bsr 3x3`, `stencil`; `dense` where the level and all below it are one
+    /// dense matrix.
+    pub format: String,
     /// What smooths, with the sweeps before and after; on the coarsest level what solves.
     pub smoother: String,
     /// Whether the matrix was [scaled](super::LevelScaling) into the range of its precision.
@@ -138,17 +141,18 @@ impl Display for Report {
         let width = width.unwrap_or(0).max("smoother".len());
         writeln!(
             f,
-            "level         rows       nonzeros  per row  precision  {:width$}        MB  set-up ms",
+            "level         rows       nonzeros  per row  precision  format   {:width$}        MB  set-up ms",
             "smoother"
         )?;
         for (number, level) in self.levels.iter().enumerate() {
             writeln!(
                 f,
-                "{number:>5} {:>12} {:>14} {:>8.1}  {:9}  {:width$} {:>9.2} {:>10.2}",
+                "{number:>5} {:>12} {:>14} {:>8.1}  {:9}  {:7}  {:width$} {:>9.2} {:>10.2}",
                 level.rows,
                 level.nonzeros,
                 level.per_row(),
                 level.precision,
+                level.format,
                 level.smoother,
                 level.bytes as f64 * 1e-6,
                 level.setup_seconds() * 1e3,

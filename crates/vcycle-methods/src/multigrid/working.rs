@@ -21,12 +21,15 @@ use crate::linop::Factory;
 use crate::linop::{LinOp, Product, RealScalar};
 use crate::matrix::{Csr, Dense, Distributed, Gathered};
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Mixes, bf16, f16};
+use crate::scalar::{Kind, Mixes, Scalar, bf16, f16};
 
 /// Rows up to which a level and all below it are one dense matrix on a device: a product with that
 /// takes less time than the launches of the levels. Never a level much larger than those that the host
 /// sets up.
 const COLLAPSED_ROWS: usize = 1536;
+
+/// The format of levels that are one dense matrix.
+const DENSE: &str = "dense";
 
 /// What the cycles are made of and by.
 pub(super) struct Plan<'p> {
@@ -46,6 +49,8 @@ pub(super) struct Plan<'p> {
     pub factors: Factors,
     /// What is stored in narrower types.
     pub overflows: Overflows,
+    /// How the matrix of every level is stored, in words; written as its level is made.
+    pub formats: Vec<String>,
     pub ws: &'p Workspace,
     pub clock: &'p Clock<'p>,
 }
@@ -103,6 +108,7 @@ where
         radius,
         rows,
     } = plan.parts::<W, C>(level)?;
+    plan.formats[level] = format_of(a.as_ref());
     let smoothing = plan.amg.smoothing(level, rows);
     if smoothing.sweeps == [0, 0] {
         return Err(Error::BadParameter {
@@ -125,8 +131,15 @@ where
         let dense = Dense::of_operator(cycles.shaped.as_ref(), plan.ws)?;
         cycles.shaped = Arc::new(dense);
         cycles.v = Arc::clone(&cycles.shaped);
+        let below = plan.formats[level..].iter_mut();
+        below.for_each(|format| DENSE.clone_into(format));
     }
     Ok(cycles)
+}
+
+/// How the matrix of a level is stored, in words.
+fn format_of<W: Scalar>(a: &dyn LinOp<W>) -> String {
+    a.stored_as().unwrap_or_else(|| a.label().to_owned())
 }
 
 /// The cycles of a level that rank 0 has gathered, on vectors that all ranks share.
@@ -177,6 +190,10 @@ where
     let a = plan.operator::<W>(&matrices.a, level)?;
     let amg = plan.amg.for_level(level, a.size().rows);
     let coarsest = amg.coarsest.of(&matrices.a);
+    plan.formats[level] = match coarsest.registration().map(|known| &known.method) {
+        None | Some(CoarsestMethod::Dense) => DENSE.to_owned(),
+        _ => format_of(a.as_ref()),
+    };
     if let Coarsest::Own(own) = coarsest {
         let solver = W::generate_by(own.factory().as_ref(), &a, plan.ws)?;
         return Ok(Cycles::coarsest(solver));

@@ -60,7 +60,7 @@ def hierarchy_page(report: dict[str, Any], levels: tuple[LevelSummary, ...]) -> 
 
 
 def _levels(levels: tuple[LevelSummary, ...]) -> str:
-    head = _row(["level", "rows", "nonzeros", "per row", "precision", "smoother", "share of entries"], "th")
+    head = _row(["level", "rows", "nonzeros", "per row", "precision", "format", "smoother", "share of entries"], "th")
     largest = max(level.nonzeros for level in levels)
     body = "".join(
         _row(
@@ -70,6 +70,7 @@ def _levels(levels: tuple[LevelSummary, ...]) -> str:
                 f"{level.nonzeros:,}",
                 f"{level.nonzeros / max(level.rows, 1):.1f}",
                 escape(level.precision),
+                escape(level.format),
                 escape(level.smoother),
                 _bar(level.nonzeros / max(largest, 1)),
             ]

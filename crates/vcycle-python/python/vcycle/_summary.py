@@ -13,6 +13,7 @@ class LevelSummary:
     rows: int
     nonzeros: int
     precision: str
+    format: str
     smoother: str
     bytes: int
     setup_seconds: float

@@ -15,9 +15,9 @@ use crate::matrix::Format;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum MatrixFormat {
-    /// The one that moves the fewest bytes.
+    /// The one that moves the fewest bytes; a device chooses between slices of rows and of blocks.
     Auto,
-    /// Compressed rows, as it was read: nothing is copied. A device multiplies in slices of rows, or of blocks where it finds them.
+    /// Compressed rows, as it was read: nothing is copied. A device multiplies in slices of rows.
     #[default]
     Csr,
     /// Rows of equal length.

@@ -41,8 +41,9 @@ pub struct Config {
     /// In which precision to compute and to store the matrix; without one all is done in double
     /// precision, but the cycles of multigrid in single.
     pub precision: Option<Precision>,
-    /// In which format to store the matrix.
-    pub format: MatrixFormat,
+    /// In which format to store the matrix; unless it is given in compressed rows, and a device multiplies in blocks where it finds
+    /// them.
+    pub format: Option<MatrixFormat>,
     /// What a singular matrix annihilates.
     pub nullspace: Nullspace,
     /// How rows and columns are scaled before the preconditioner is made; chosen with that unless it is given.
@@ -267,8 +268,8 @@ impl Config {
         if let Some(value) = take("precision").filter(|value| !value.is_null()) {
             config.precision = Some(Precision::from_value(value)?);
         }
-        if let Some(value) = take("format") {
-            config.format = MatrixFormat::from_value(value)?;
+        if let Some(value) = take("format").filter(|value| !value.is_null()) {
+            config.format = Some(MatrixFormat::from_value(value)?);
         }
         if let Some(value) = take("nullspace") {
             config.nullspace = Nullspace::from_value(value)?;

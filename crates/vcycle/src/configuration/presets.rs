@@ -48,6 +48,10 @@ impl Preset {
             name: "flow",
             text: include_str!("presets/flow.toml"),
         },
+        Self {
+            name: "amgt",
+            text: include_str!("presets/amgt.toml"),
+        },
     ];
 
     /// Looks one up.

@@ -86,20 +86,24 @@ wide! { f64, f32; c64, c32; }
 pub(super) fn store_matrix<W: WorkingScalar>(
     a: &Arc<Csr<W::Wide>>,
     unit: Unit,
-    format: MatrixFormat,
+    format: Option<MatrixFormat>,
     block_size: usize,
 ) -> Result<StoredMatrix<W>> {
     let Some(kind) = unit.kind(W::KIND.is_complex()) else {
         let reason = "complex matrices are stored in dp or sp";
         return Err(bad_precision(unit.name(), reason).into());
     };
-    W::store_matrix(a, kind, arrangement(format, block_size)?)
+    let arrangement = match format {
+        None => Arrangement::As(Format::Csr),
+        Some(format) => arrangement(format, block_size)?,
+    };
+    W::store_matrix(a, kind, arrangement)
 }
 
 fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, ConfigError> {
     Ok(match format {
         MatrixFormat::Auto => Arrangement::Auto,
-        MatrixFormat::Csr => Arrangement::As(Format::Csr),
+        MatrixFormat::Csr => Arrangement::Rows,
         MatrixFormat::Ell => Arrangement::As(Format::Ell),
         MatrixFormat::Sellp => Arrangement::As(Format::SellP),
         MatrixFormat::Hybrid => Arrangement::As(Format::Hybrid),
@@ -111,11 +115,14 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
     })
 }
 
-/// The format that stands for a arrangement in reports.
-pub(super) fn format_of(arrangement: Arrangement) -> MatrixFormat {
-    match arrangement {
+/// The format of a matrix in reports.
+pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFormat {
+    let is_in_blocks = |stored: String| stored.starts_with("bsr");
+    match matrix.arrangement {
+        _ if matrix.operator.stored_as().is_some_and(is_in_blocks) => MatrixFormat::Bsr,
         Arrangement::Auto => MatrixFormat::Auto,
         Arrangement::As(format) => format.into(),
+        Arrangement::Rows => MatrixFormat::Csr,
         Arrangement::Blocks(_) => MatrixFormat::Bsr,
     }
 }

@@ -202,7 +202,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             config.preconditioner = decided;
         }
         config.precision = Some(config.precision.unwrap_or_default());
-        config.format = format_of(self.matrix.arrangement);
+        config.format = Some(format_of(&self.matrix));
         config.run = RunConfig::of(self.a.executor());
         config
     }

@@ -30,7 +30,7 @@ pub fn configuration(args: &SolveArgs) -> Result<Config> {
         levels => multigrid(args, levels, &mut config.preconditioner)?,
     }
     if let Some(text) = &args.format {
-        config.format = text.parse()?;
+        config.format = Some(text.parse()?);
     }
     open(args.equilibrate.as_deref(), &mut config.equilibrate)?;
     open(args.matching.as_deref(), &mut config.matching)?;

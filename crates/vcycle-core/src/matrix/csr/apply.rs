@@ -87,6 +87,12 @@ where
         self.executor()
     }
 
+    fn stored_as(&self) -> Option<String> {
+        let block = self.device_block().ok().flatten();
+        let blocks = |block: Size| format!("bsr {}x{}", block.rows, block.cols);
+        Some(block.map_or("csr".to_owned(), blocks))
+    }
+
     fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, _ws: &Workspace) -> Result<()> {
         check_apply("csr product", self.size(), self.executor(), x, y)?;
         operations::multiply(self, x, &Finish::Apply, y)
