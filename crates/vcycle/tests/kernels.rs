@@ -85,6 +85,7 @@ fn in_blocks(executor: &Executor) {
     let mut y = Vector::<f64>::zeros_like(&x).unwrap();
     let a = a.on_device_in(Some(Size::square(3))).unwrap();
     a.apply(&x, &mut y, &Workspace::new()).unwrap();
+    a.multiply(&a).unwrap();
 }
 
 /// The programs that the configurations give a device.
@@ -144,7 +145,9 @@ fn of_wider_teams(programs: &[Source]) -> Vec<Source> {
     let sized = |program: &&Source| {
         let has = |name: &str| program.defines.iter().any(|define| is(define, name));
         let alone = program.defines.iter().any(|define| define == "THREADS=1");
-        ["THREADS", "SIZE", "SLOTS"].into_iter().all(has) && !has("ITEM") && !alone
+        // Rows of blocks have room for fewer of them.
+        let others = ["ITEM", "HEIGHT"].into_iter().any(has);
+        ["THREADS", "SIZE", "SLOTS"].into_iter().all(has) && !others && !alone
     };
     let mut wider: Vec<Source> = Vec::new();
     for program in programs.iter().filter(sized) {

@@ -44,6 +44,12 @@ impl Pattern {
         })
     }
 
+    /// The same, if it is made already.
+    pub(crate) fn known_layout(&self) -> Option<&Layout> {
+        let kept = self.layout.get()?;
+        Some(kept.downcast_ref().expect("every place holds one type"))
+    }
+
     /// The same pattern, of which a device stores matrices in blocks of a size, or in rows.
     ///
     /// # Errors

@@ -27,6 +27,13 @@ compiled_fn! {
     }
 }
 
+/// The Frobenius norms of the blocks of so many rows and columns, negative beside the diagonal; none on the host, and for blocks
+/// that are too large for kernels.
+pub fn norms(a: &Csr<f64>, rows: usize) -> Result<Option<Csr<f64>>> {
+    let norms = on_device(a.executor(), |queue| queue.block_norms(a, rows))?;
+    Ok(norms.flatten())
+}
+
 /// Blocks, where they are.
 pub enum Blocks<'a, T> {
     /// On the host, with the rows where threads take turns.

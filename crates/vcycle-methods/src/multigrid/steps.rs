@@ -183,9 +183,8 @@ fn step(
     )))
 }
 
-/// `R = scaling P^T`, unless `R` is given, and `R A P`, on the host by blocks if they are larger than an entry and
-/// `A` is made of them; else with the symbolic phase if it is to be kept. Devices have no kernels for products by
-/// blocks, and multiply by entries in less time than the matrices take to travel.
+/// `R = scaling P^T`, unless `R` is given, and `R A P`, by blocks if they are larger than an entry and the matrices are made of
+/// them; else with the symbolic phase if it is to be kept. Devices find their blocks themselves.
 pub(super) fn product(
     a: &Csr<f64>,
     (own, p): (Option<Csr<f64>>, &Csr<f64>),
@@ -209,13 +208,26 @@ pub(super) fn product(
         Some(own) => scaled(own)?,
         None => scaled(p.transpose()?)?,
     };
-    if !keep {
+    // Of products in blocks no symbolic phase is kept.
+    let is_in_blocks = block != Size::square(1) && meet_in_blocks(&r, a, p)?;
+    if is_in_blocks || !keep {
         let coarse = galerkin(&r, a, p)?;
         return Ok((r, coarse, None));
     }
     let symbolic = Galerkin::symbolic(&r, a, p)?;
     let coarse = symbolic.numeric(&r, a, p)?;
     Ok((r, coarse, Some(symbolic)))
+}
+
+/// Whether a device multiplies with all three in blocks that meet each other: then it forms their product in these. The cycles
+/// need to know the blocks, too.
+fn meet_in_blocks(r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>) -> Result<bool> {
+    let blocks = (r.device_block()?, a.device_block()?, p.device_block()?);
+    let meet = |one: usize, other: usize| one.is_multiple_of(other) || other.is_multiple_of(one);
+    Ok(match blocks {
+        (Some(r), Some(a), Some(p)) => meet(r.cols, a.rows) && meet(a.cols, p.rows),
+        _ => false,
+    })
 }
 
 /// Ones on the diagonal of rows without entries: those of modes that depend on others in their

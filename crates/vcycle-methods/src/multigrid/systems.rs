@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::host_stages::{BLOCK_PRODUCTS, NODE_SYSTEMS, UNKNOWN_SYSTEMS};
 use crate::linop::Size;
 use crate::matrix::{Bsr, Csr, Distributed, Halo, Pattern, Rows, balance, build};
-use crate::operations::on_host;
+use crate::operations::{self, on_host};
 use crate::scalar::Element;
 use crate::text;
 
@@ -318,6 +318,9 @@ fn of_nodes(strength: Strength) -> Strength {
 
 /// The matrix of nodes: the Frobenius norms of the blocks, negative beside the diagonal.
 fn condensed(a: &Csr<f64>, block_size: usize) -> Result<Csr<f64>> {
+    if let Some(norms) = operations::blocks::norms(a, block_size)? {
+        return Ok(norms);
+    }
     let nodes = a.size().rows / block_size;
     let executor = a.executor();
     on_host(executor, NODE_SYSTEMS);

@@ -55,6 +55,26 @@ KERNEL list_blocks(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
     }
 }
 
+#ifdef FP64
+// The Frobenius norms of blocks, negative beside the diagonal.
+KERNEL block_norms(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
+                   GLOBAL const u32 *RESTRICT block_columns, GLOBAL const f64 *RESTRICT values,
+                   GLOBAL f64 *RESTRICT norms) {
+    FOR_ITEMS(strip, strips) {
+        Strip own = strip_of(strip, offsets);
+        for (u64 place = block_offsets[strip]; place < block_offsets[strip + 1]; ++place) {
+            const u32 block = block_columns[place];
+            f64 square = 0;
+            FOR(r, HEIGHT)
+                for (; own.at[r] < own.end[r] && columns[own.at[r]] / BREADTH == block; ++own.at[r])
+                    square += values[own.at[r]] * values[own.at[r]];
+            const f64 norm = SQUARE_ROOT(f64, square);
+            norms[place] = block == strip ? norm : -norm;
+        }
+    }
+}
+#endif
+
 // Values in their places; zeros where a block has no entry. `starts` and `marks` are those of sliced.c.
 KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order,
                     GLOBAL const u64 *RESTRICT block_offsets,

@@ -19,6 +19,7 @@
 
 pub mod aggressive;
 mod binned;
+mod block_products;
 pub mod blocks;
 mod entries;
 pub mod fronts;
@@ -70,6 +71,7 @@ pub(super) const FILES: &[File] = &[
     FILE,
     aggressive::FILE,
     binned::FILE,
+    block_products::FILE,
     blocks::FILE,
     entries::FILE,
     fronts::COLOURS,

@@ -341,14 +341,20 @@ impl<A: Scalar, B: Scalar> Factors<'_, A, B> {
 }
 
 impl Queue<'_> {
-    /// `A B`.
+    /// `A B`, in blocks where the device is known to multiply in such with both.
     pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(product) = self.multiply_blocks(a, b)? {
+            return Ok(product);
+        }
         let product = Product::new(*self, a.pattern(), b.pattern())?;
         product.whole(Factors { a, b, p: None }, true)
     }
 
-    /// `R (A P)`; what is in between is sorted where merging does that.
+    /// `R (A P)`, in blocks as [`multiply`](Self::multiply); what is in between is sorted where merging does that.
     fn triple<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(product) = self.triple_blocks(r, a, p)? {
+            return Ok(product);
+        }
         let right = Product::new(*self, a.pattern(), p.pattern())?;
         let ap: Csr<T> = right.whole(Factors { a, b: p, p: None }, false)?;
         let left = match right.merged_for_values() {

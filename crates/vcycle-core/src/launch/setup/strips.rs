@@ -1,11 +1,13 @@
 //! The layout in which `kernels/sliced_blocks.c` multiplies: blocks side by side, a column for each.
 
+use std::sync::Arc;
+
 use vcycle_gpu::Argument;
 
 use super::slices::Survey;
 use super::transpose::word;
 use super::{LANES, Queue, Slices, number, read, write};
-use crate::arrays::Pattern;
+use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
 use crate::gpu::{Define, File};
@@ -45,31 +47,12 @@ impl Strips {
         block: Size,
         least_filled: usize,
     ) -> Result<Option<Self>> {
-        let (size, entries) = (pattern.size(), pattern.nonzeros());
-        let sizes = [block.rows, block.cols];
-        let whole = size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
-        if !whole || sizes.iter().any(|of| !(1..=6).contains(of)) {
+        let Some(pattern) = block_pattern(queue, pattern, block, least_filled)? else {
             return Ok(None);
-        }
-        let strips = Size::new(size.rows / block.rows, size.cols / block.cols);
-        let (offsets, columns) = pattern.buffers();
-        let given = [number(strips.rows), read(offsets)?, read(columns)?];
-        let defines = defines(block, 1, WORDS);
-        let launch = |name, more: &[Argument]| {
-            let arguments = [&given[..], more].concat();
-            queue.items(FILE, name, &defines, strips.rows, &arguments)
         };
-        let mut counts = queue.room(strips.rows)?;
-        launch("count_blocks", &[write(&mut counts)?])?;
-        let (offsets, count) = queue.offsets(&counts)?;
-        if count * block.rows * block.cols * least_filled > entries * 100 {
-            return Ok(None);
-        }
-        let mut columns = queue.room(count)?;
-        launch("list_blocks", &[read(&offsets)?, write(&mut columns)?])?;
-        let pattern = Pattern::of_buffers(strips, offsets, columns);
         let survey = Survey::of_lengths(queue, &pattern)?;
-        let threads = lanes_for(strips.rows, count / strips.rows.max(1), queue.gpu.width());
+        let (strips, count) = (pattern.size().rows, pattern.nonzeros());
+        let threads = lanes_for(strips, count / strips.max(1), queue.gpu.width());
         let slices = Slices::surveyed(queue, &pattern, &survey, threads)?;
         Ok(slices.parts.is_none().then_some(Self {
             block,
@@ -110,6 +93,65 @@ impl Strips {
         let items = slices * LANES * self.block.rows;
         queue.items(FILE, "place_blocks", &defines, items, &arguments)?;
         Ok(placed)
+    }
+}
+
+/// The blocks of a matrix with that pattern, a row for every strip; none where it is not made of whole ones of up to six rows and
+/// columns, or where of a hundred values in them fewer than so many would be entries.
+pub(super) fn block_pattern(
+    queue: &Queue<'_>,
+    pattern: &Pattern,
+    block: Size,
+    least_filled: usize,
+) -> Result<Option<Pattern>> {
+    let (size, entries) = (pattern.size(), pattern.nonzeros());
+    let sizes = [block.rows, block.cols];
+    let whole = size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
+    if !whole || sizes.iter().any(|of| !(1..=6).contains(of)) {
+        return Ok(None);
+    }
+    let strips = Size::new(size.rows / block.rows, size.cols / block.cols);
+    let (offsets, columns) = pattern.buffers();
+    let given = [number(strips.rows), read(offsets)?, read(columns)?];
+    let defines = defines(block, 1, WORDS);
+    let launch = |name, more: &[Argument]| {
+        let arguments = [&given[..], more].concat();
+        queue.items(FILE, name, &defines, strips.rows, &arguments)
+    };
+    let mut counts = queue.room(strips.rows)?;
+    launch("count_blocks", &[write(&mut counts)?])?;
+    let (offsets, count) = queue.offsets(&counts)?;
+    if count * block.rows * block.cols * least_filled > entries * 100 {
+        return Ok(None);
+    }
+    let mut columns = queue.room(count)?;
+    launch("list_blocks", &[read(&offsets)?, write(&mut columns)?])?;
+    Ok(Some(Pattern::of_buffers(strips, offsets, columns)))
+}
+
+impl Queue<'_> {
+    /// The Frobenius norms of square blocks of so many rows, negative beside the diagonal; none for blocks of more than six.
+    pub(crate) fn block_norms(&self, a: &Csr<f64>, rows: usize) -> Result<Option<Csr<f64>>> {
+        let block = Size::square(rows);
+        let Some(pattern) = block_pattern(self, a.pattern(), block, 0)? else {
+            return Ok(None);
+        };
+        let mut norms = self.room(pattern.nonzeros())?;
+        let strips = pattern.size().rows;
+        let [offsets, columns] = a.pattern().device()?.map(Argument::Address);
+        let [block_offsets, block_columns] = pattern.device()?.map(Argument::Address);
+        let arguments = [
+            number(strips),
+            offsets,
+            columns,
+            block_offsets,
+            block_columns,
+            read(a.values_buffer())?,
+            write(&mut norms)?,
+        ];
+        let defines = defines(block, 1, WORDS);
+        self.items(FILE, "block_norms", &defines, strips, &arguments)?;
+        Ok(Some(Csr::of_buffers(&Arc::new(pattern), norms)))
     }
 }
 

@@ -158,3 +158,72 @@ fn unknowns_of_a_node_are_found() {
     assert_eq!(rows.device_block().unwrap(), None);
     assert_eq!(a.device_block().unwrap(), None);
 }
+
+/// Fails unless entries stand in the same places and values are the same to rounding.
+fn assert_same_product(found: &Csr<f64>, expected: &Csr<f64>) {
+    assert_eq!(found.size(), expected.size());
+    assert_eq!(found.offsets(), expected.offsets());
+    assert_eq!(found.columns(), expected.columns());
+    let scale = expected.norm_max();
+    for (found, expected) in found.values().iter().zip(expected.values()) {
+        assert!(
+            (found - expected).abs() <= 1e-14 * scale,
+            "{found} {expected}"
+        );
+    }
+}
+
+fn there(executor: &Executor, a: &Csr<f64>, block: Size) -> Csr<f64> {
+    let there = a.copy_to(executor).unwrap();
+    let there = there.on_device_in(Some(block)).unwrap();
+    assert_eq!(there.device_block().unwrap(), Some(block));
+    let told = format!("bsr {}x{}", block.rows, block.cols);
+    assert_eq!(LinOp::<f64>::stored_as(&there), Some(told));
+    there
+}
+
+#[test]
+fn products_of_matrices_in_blocks_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    // Blocks without some of their entries, in strips that are too long for local memory.
+    let (left, right) = (Size::new(6, 3), Size::new(3, 6));
+    let (a, b) = (
+        of_blocks(Size::new(3, 30), left, 0.5),
+        of_blocks(Size::new(30, 200), right, 0.5),
+    );
+    let expected = a.multiply(&b).unwrap();
+    let found = there(&executor, &a, left).multiply(&there(&executor, &b, right));
+    assert_same_product(&found.unwrap(), &expected);
+    // All of their entries.
+    let a = nodes(&HOST, [4, 3, 3]);
+    let square = there(&executor, &a, Size::square(3));
+    assert_same_product(&square.multiply(&square).unwrap(), &a.multiply(&a).unwrap());
+}
+
+#[test]
+fn galerkin_products_in_blocks_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    let (a, p) = (
+        nodes(&HOST, [4, 3, 3]),
+        of_blocks(Size::new(36, 7), Size::new(3, 6), 0.3),
+    );
+    let finest = [Size::new(6, 3), Size::square(3), Size::new(3, 6)];
+    check_galerkin(&executor, &a, &p, finest);
+    // Halves of blocks of six rows.
+    let (a, p) = (
+        of_blocks(Size::square(12), Size::square(6), 0.3),
+        of_blocks(Size::new(12, 5), Size::square(6), 0.3),
+    );
+    check_galerkin(&executor, &a, &p, [Size::new(3, 6); 3]);
+}
+
+fn check_galerkin(executor: &Executor, a: &Csr<f64>, p: &Csr<f64>, blocks: [Size; 3]) {
+    let r = p.transpose().unwrap();
+    let expected = super::galerkin(&r, a, p).unwrap();
+    let found = super::galerkin(
+        &there(executor, &r, blocks[0]),
+        &there(executor, a, blocks[1]),
+        &there(executor, p, blocks[2]),
+    );
+    assert_same_product(&found.unwrap(), &expected);
+}

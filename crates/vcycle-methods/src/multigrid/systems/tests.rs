@@ -9,6 +9,7 @@ use crate::multigrid::strength::Symmetric;
 use crate::multigrid::{Amg, Hierarchy};
 use crate::solver::{Cg, Solver};
 use crate::vector::Vector;
+use vcycle_core::testing::device;
 
 /// Smoothed aggregation in which all couplings are strong.
 fn aggregation(smoother: &str) -> Amg {
@@ -210,6 +211,12 @@ fn norms_of_blocks_make_the_matrix_of_nodes() {
     assert_eq!(nodes.columns(), scalar.matrix.columns());
     assert_eq!(nodes.entry(0, 0), Some(34_f64.sqrt()));
     assert_eq!(nodes.entry(0, 1), Some(-2_f64.sqrt()));
+    let Some(device) = device() else { return };
+    let there = condensed(&a.copy_to(&device).unwrap(), 2).unwrap();
+    assert_eq!(there.columns(), nodes.columns());
+    for (found, expected) in there.values().iter().zip(nodes.values()) {
+        assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+    }
 }
 
 #[test]
