@@ -156,3 +156,22 @@ fn tables_show_ranks_and_levels_and_a_report_is_written() {
         limited.stdout
     );
 }
+
+#[test]
+fn ranks_share_a_device() {
+    let found = vcycle_gpu::discover().into_iter();
+    let mut devices = found.filter_map(|found| found.devices.ok()).flatten();
+    let Some(device) = devices.find(|device| device.is_cpu) else {
+        eprintln!("skipped: no OpenCL processor here");
+        return;
+    };
+    let options = "solve poisson7:10 --precond amg:pmis,gather-rows=50 --ranks 2 --json";
+    let (here, there) = (
+        vcycle(options).json(),
+        vcycle(&format!("{options} --device {}", device.name)).json(),
+    );
+    assert_eq!(there["status"], "converged");
+    assert_eq!(there["iterations"], here["iterations"]);
+    let told = there["messages"][1].as_str().unwrap();
+    assert!(told.contains("share"), "{told}");
+}

@@ -10,6 +10,7 @@ pub mod communicator;
 pub mod error;
 pub mod executor;
 mod gpu;
+mod host;
 mod launch;
 pub mod linop;
 pub mod log;

@@ -55,11 +55,19 @@ impl Device {
         if let Some(device) = open.get(name) {
             return Ok(Arc::clone(device));
         }
-        archive::check_named()?;
-        let driver = discovery::driver(name)?;
-        let device = Arc::new_cyclic(|own| Self::new(driver, Weak::clone(own)));
+        let device = Self::open_again(name)?;
         open.insert(name.to_owned(), Arc::clone(&device));
         Ok(device)
+    }
+
+    /// The same with a stream of its own, which neither waits for those of others nor is waited for.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_again(name: &str) -> Result<Arc<Self>> {
+        archive::check_named()?;
+        let driver = discovery::driver(name)?;
+        Ok(Arc::new_cyclic(|own| Self::new(driver, Weak::clone(own))))
     }
 
     fn new(driver: Box<dyn Driver>, own: Weak<Self>) -> Self {

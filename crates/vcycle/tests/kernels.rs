@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use vcycle::batch::{BatchDense, BatchSolver};
+use vcycle::communicator::threads;
 use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
@@ -113,7 +114,25 @@ fn programs(device: &str) -> Vec<Source> {
     solver
         .solve(&executor, &identities, &[1.0; 3], &mut [0.0; 3])
         .unwrap();
-    Device::open(device).unwrap().programs()
+    let mut programs = Device::open(device).unwrap().programs();
+    programs.extend(of_ranks(device));
+    programs
+}
+
+/// The programs that ranks with a device have besides.
+fn of_ranks(device: &str) -> Vec<Source> {
+    let found = threads::run(2, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let rank = rank.with_device(device)?;
+        let (a, b) = gallery::build_part("poisson5:20", &rank)?.unwrap();
+        let b = Vector::from_column(&rank, b);
+        let mut x = Vector::<f64>::zeros_like(&b)?;
+        a.apply(&b, &mut x, &Workspace::new())?;
+        Ok(rank.device().unwrap().programs())
+    });
+    let mut found = found.unwrap().swap_remove(0);
+    found.retain(|program| program.file == "halo.c");
+    found
 }
 
 /// No file of kernels is left out.

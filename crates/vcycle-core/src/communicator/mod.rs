@@ -149,6 +149,17 @@ impl dyn Communicator + '_ {
         }
     }
 
+    /// Which of the ranks on its machine this one is, and how many they are; machines are told apart by their names.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn on_this_machine(&self) -> Result<(usize, usize)> {
+        let name = std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
+        let all = self.all_gather(&name)?;
+        let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| **other == name).count();
+        Ok((count(&all[..self.rank()]), count(&all)))
+    }
+
     /// Waits until all ranks are here.
     ///
     /// # Errors
@@ -175,6 +186,12 @@ mod tests {
         assert_eq!(told[0], "rank 1: no more paper");
         assert_eq!(told[1], "no more paper");
         assert_eq!(told[2], told[0]);
+    }
+
+    #[test]
+    fn threads_are_on_one_machine() {
+        let places = threads::run(3, |team| team.on_this_machine());
+        assert_eq!(places.unwrap(), [(0, 3), (1, 3), (2, 3)]);
     }
 
     #[test]

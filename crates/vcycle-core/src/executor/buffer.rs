@@ -280,6 +280,42 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// Copies all values to the host, which keeps no other copy of them.
+    ///
+    /// # Errors
+    /// When a device fails.
+    ///
+    /// # Panics
+    /// For another number of values.
+    pub fn read(&self, values: &mut [T]) -> Result<()> {
+        assert_eq!(values.len(), self.len(), "room for all values");
+        match &self.memory {
+            Memory::Device(memory) => memory.read(0, values),
+            _ => {
+                values.copy_from_slice(self.host()?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Replaces all values by those of the host.
+    ///
+    /// # Errors
+    /// When a device fails.
+    ///
+    /// # Panics
+    /// For another number of values.
+    pub fn write(&mut self, values: &[T]) -> Result<()> {
+        assert_eq!(values.len(), self.len(), "as many values as before");
+        match &mut self.memory {
+            Memory::Device(memory) => memory.write(values),
+            _ => {
+                self.host_mut()?.copy_from_slice(values);
+                Ok(())
+            }
+        }
+    }
+
     /// The first values, copied to the host without the others.
     #[doc(hidden)]
     pub fn first(&self, len: usize) -> Result<Vec<T>> {

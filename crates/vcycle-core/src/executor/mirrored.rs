@@ -138,6 +138,21 @@ impl<T: Element> Mirrored<T> {
         Ok(())
     }
 
+    /// Replaces all values by those of the host, of which none is kept here.
+    pub fn write(&mut self, values: &[T]) -> Result<()> {
+        let memory = match std::mem::take(self.side()).memory {
+            Some(memory) if Arc::strong_count(&memory) == 1 && !memory.is_adopted() => memory,
+            _ => Arc::new(self.gpu.device().allocate(size_of_val(values))?),
+        };
+        self.gpu.device().upload(&memory, bytes(values))?;
+        self.host.take();
+        *self.side() = MirrorSide {
+            memory: Some(memory),
+            current: true,
+        };
+        Ok(())
+    }
+
     pub fn host(&self) -> Result<&[T]> {
         if self.host.get().is_none() {
             // Where two threads come here at once both have copied the same.

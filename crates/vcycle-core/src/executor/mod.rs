@@ -8,6 +8,7 @@ mod available;
 mod borrowed;
 mod buffer;
 mod device;
+mod devices;
 mod events;
 mod memory;
 mod mirrored;
@@ -17,6 +18,7 @@ mod team;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+pub use crate::host::Host;
 pub use crate::scalar::Element;
 pub use available::available_memory;
 pub use buffer::Buffer;
@@ -24,7 +26,6 @@ pub use device::{Moment, Recording};
 pub use events::{Listening, MemoryEvent};
 pub use memory::{check_memory, fits};
 pub use tasks::cut;
-pub use team::Host;
 
 use crate::cpu::Threads;
 use crate::error::{Error, Result};
@@ -100,7 +101,9 @@ impl Executor {
     /// one of the host.
     pub fn on_host(&self) -> Self {
         match self {
-            Executor::Gpu(_) => Self::cpu(),
+            Executor::Gpu(gpu) => gpu
+                .rank()
+                .map_or_else(Self::cpu, |host| Self::Cpu(Arc::clone(host))),
             host => host.clone(),
         }
     }

@@ -1,38 +1,11 @@
 //! Executors that are one rank of a team.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use super::Executor;
 use crate::communicator::Communicator;
-use crate::cpu::Threads;
 use crate::error::Result;
-
-/// The threads of an executor of the host, and the team it is a rank of, if any.
-#[derive(Debug)]
-pub struct Host {
-    threads: Arc<Threads>,
-    team: Option<Arc<dyn Communicator>>,
-    /// The executor of the same threads without a team.
-    alone: Option<Arc<Host>>,
-}
-
-impl Host {
-    pub(super) fn of(threads: Arc<Threads>) -> Self {
-        Self {
-            threads,
-            team: None,
-            alone: None,
-        }
-    }
-}
-
-impl Deref for Host {
-    type Target = Threads;
-    fn deref(&self) -> &Threads {
-        &self.threads
-    }
-}
+use crate::gpu::Gpu;
 
 impl Executor {
     /// The same executor as one rank of a team: its vectors are the rows of this rank, and their sums go over all ranks.
@@ -48,32 +21,48 @@ impl Executor {
     /// ```
     ///
     /// # Errors
-    /// For executors that cannot: the reference and devices.
+    /// For the reference, which cannot, and for a device that cannot be opened once more.
     pub fn with_team(&self, team: &Arc<dyn Communicator>) -> Result<Self> {
-        let Executor::Cpu(host) = self.alone() else {
-            return Err(self.lacks("a team of ranks", "its sums; use the executor cpu"));
-        };
-        Ok(Executor::Cpu(Arc::new(Host {
-            threads: Arc::clone(&host.threads),
-            team: Some(Arc::clone(team)),
-            alone: Some(host),
-        })))
+        match self {
+            Executor::Cpu(host) => Ok(Executor::Cpu(Arc::new(host.with_team(team)))),
+            Executor::Gpu(_) => self.on_host().with_team(team)?.with_device(self.name()),
+            Executor::Reference => Err(self.lacks("a team of ranks", "its sums; use cpu")),
+        }
+    }
+
+    /// The same rank with vectors and products on a device: a GPU by its name, with a stream of its own. What a rank
+    /// does by itself, set-ups above all, stays on the host.
+    ///
+    /// # Errors
+    /// For an executor without a team, and as [`gpu`](Self::gpu).
+    pub fn with_device(&self, name: &str) -> Result<Self> {
+        match self {
+            Executor::Cpu(host) if host.team().is_some() => {
+                Ok(Executor::Gpu(Arc::new(Gpu::of_rank(name, host)?)))
+            }
+            _ => Err(self.lacks("a device of a rank", "a team; use `with_team` first")),
+        }
     }
 
     /// The team this executor is a rank of, if it is.
     pub fn team(&self) -> Option<&Arc<dyn Communicator>> {
         match self {
-            Executor::Cpu(host) => host.team.as_ref(),
-            Executor::Reference | Executor::Gpu(_) => None,
+            Executor::Cpu(host) => host.team(),
+            Executor::Gpu(gpu) => gpu.rank().and_then(|host| host.team()),
+            Executor::Reference => None,
         }
     }
 
-    /// The same executor without its team, for what a rank does by itself.
+    /// The same executor without its team, for what a rank does by itself; for a rank with a device that of its host.
     #[must_use]
     pub fn alone(&self) -> Self {
         match self {
-            Executor::Cpu(host) => Executor::Cpu(Arc::clone(host.alone.as_ref().unwrap_or(host))),
-            other => other.clone(),
+            Executor::Cpu(host) => Executor::Cpu(host.alone()),
+            Executor::Gpu(gpu) => match gpu.rank() {
+                Some(host) => Executor::Cpu(host.alone()),
+                None => self.clone(),
+            },
+            Executor::Reference => self.clone(),
         }
     }
 
@@ -154,6 +143,31 @@ mod tests {
             assert!(rank.alone().shares_memory_with(&cpu));
             assert!(!rank.shares_memory_with(&cpu));
             assert!(Executor::reference().with_team(&team).is_err());
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn ranks_share_a_device_and_add_their_sums() {
+        let Some(device) = crate::testing::device() else {
+            return;
+        };
+        threads::run(3, |team| {
+            let rank = device.with_team(&team)?;
+            assert!(rank.is_device() && !rank.shares_memory_with(&device));
+            assert!(rank.on_host().team().is_some() && rank.alone().team().is_none());
+            let x = Vector::from_column(&rank, vec![1.0 + team.rank() as f64; 3]);
+            let mut sums = Scalars::filled(&rank, 1, 0.0)?;
+            let mut others = sums.clone();
+            x.dot2(&x, &x, &mut sums, &mut others)?;
+            assert_eq!((sums.get(0)?, others.get(0)?), (42.0, 42.0));
+            assert_eq!(x.norms()?, [42f64.sqrt()]);
+            let mut y = Vector::zeros_like(&x)?;
+            y.axpy_norm(Coefficient::ratio(&sums, &others), &x, &mut sums.clone())?;
+            assert_eq!(y.to_vec(), x.to_vec());
+            let pairs = Vector::from_rows(&rank, 3, x.to_vec())?;
+            assert_eq!(pairs.norms()?, [14f64.sqrt(); 3]);
             Ok(())
         })
         .unwrap();

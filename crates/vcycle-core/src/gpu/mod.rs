@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
 
 use crate::error::{Error, Result};
+use crate::host::Host;
 use crate::scalar::Kind;
 
 /// Threads of a block, unless a file says otherwise.
@@ -25,6 +26,8 @@ pub struct Gpu {
     /// Partial sums of reductions and a counter, zero between them. Kernels run one after the
     /// other, so that all share it.
     reduction: Memory,
+    /// What does set-ups where the device is one of a rank, and knows the team.
+    rank: Option<Arc<Host>>,
 }
 
 /// File, threads of a block, kernel and definitions.
@@ -82,7 +85,15 @@ const DIALECT: &str = include_str!("kernels/dialect.h");
 impl Gpu {
     /// Opens a device by its name, such as `cuda:0`.
     pub fn open(name: &str) -> Result<Self> {
-        let device = Device::open(name)?;
+        Self::of(Device::open(name)?, None)
+    }
+
+    /// The device of one rank, with a stream of its own, and what does set-ups there.
+    pub fn of_rank(name: &str, rank: &Arc<Host>) -> Result<Self> {
+        Self::of(Device::open_again(name)?, Some(Arc::clone(rank)))
+    }
+
+    fn of(device: Arc<Device>, rank: Option<Arc<Host>>) -> Result<Self> {
         check_precisions(device.properties())?;
         let reduction = device.allocate(8 * PARTIAL_SUMS + 8)?;
         device.clear(&reduction)?;
@@ -90,7 +101,13 @@ impl Gpu {
             device,
             kernels: Mutex::default(),
             reduction,
+            rank,
         })
+    }
+
+    /// What does set-ups where the device is one of a rank.
+    pub fn rank(&self) -> Option<&Arc<Host>> {
+        self.rank.as_ref()
     }
 
     /// The device.

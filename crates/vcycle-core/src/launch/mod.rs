@@ -9,6 +9,7 @@ pub mod bsr;
 pub mod csr;
 pub mod dense;
 pub mod ell;
+pub mod halo;
 mod layout;
 pub mod monitor;
 pub mod packed;
@@ -33,6 +34,7 @@ const FILES: &[File] = &[
     csr::FILE,
     dense::FILE,
     ell::FILE,
+    halo::FILE,
     monitor::FILE,
     packed::FILE,
     scalars::FILE,

@@ -19,6 +19,7 @@ pub mod coarsen;
 pub(crate) mod csr;
 pub mod entries;
 pub mod factor;
+pub(crate) mod halo;
 pub mod host;
 pub mod interpolate;
 pub(crate) mod monitor;

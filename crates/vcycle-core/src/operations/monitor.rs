@@ -13,10 +13,12 @@ pub(crate) use crate::launch::monitor::{ColumnState, Condition, Limits, Snapshot
 pub(crate) struct Judge(DeviceMonitor);
 
 impl Judge {
-    /// For so many columns; none on the host, which judges itself.
+    /// For so many columns; none on the host, which judges itself, and on ranks, whose norms come through the host.
     pub fn of(executor: &Executor, cols: usize) -> Result<Option<Self>> {
         match executor {
-            Executor::Gpu(gpu) => Ok(Some(Self(DeviceMonitor::new(gpu, cols)?))),
+            Executor::Gpu(gpu) if executor.team().is_none() => {
+                Ok(Some(Self(DeviceMonitor::new(gpu, cols)?)))
+            }
             _ => Ok(None),
         }
     }

@@ -8,7 +8,7 @@ use vcycle_kernels::cpu::Threads;
 use vcycle_kernels::cpu::packed::{Group, TOGETHER};
 use vcycle_kernels::reference::packed::Packing;
 
-use super::reductions::add_team_sums;
+use super::reductions::{add_team_sums, join_team_norms};
 use crate::arrays::{Packed, Vector, filled, segment_of, stores, with_codes};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
@@ -30,11 +30,20 @@ compiled_fn! {
     ) -> Result<()> {
         match packed.executor.clone() {
             Executor::Gpu(gpu) => {
+                let (numbers, is_shared) = (count * packed.cols, w.executor().team().is_some());
                 launch::packed::dots(&gpu, packed, count, w)?;
-                if !(0..packed.cols).all(wanted) {
-                    leave(&mut packed.numbers.host_mut()?[..count * packed.cols], packed.cols, wanted);
+                if is_shared {
+                    add_team_sums(w.executor(), &mut packed.numbers.host_mut()?[..numbers])?;
                 }
-                launch::packed::take_away(&gpu, packed, count, w)
+                if !(0..packed.cols).all(wanted) {
+                    leave(&mut packed.numbers.host_mut()?[..numbers], packed.cols, wanted);
+                }
+                launch::packed::take_away(&gpu, packed, count, w)?;
+                if is_shared {
+                    let norms = numbers..numbers + packed.cols;
+                    join_team_norms(w.executor(), &mut packed.numbers.host_mut()?[norms])?;
+                }
+                Ok(())
             }
             Executor::Cpu(threads) if packed.cols == 1 && count > 0 => by_turns(&threads, packed, count, w),
             _ => by_groups(packed, count, w, wanted),

@@ -11,7 +11,7 @@ use crate::arrays::{Coefficient, Scalars, Vector};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::launch;
-use crate::scalar::{Field, Scalar, c64};
+use crate::scalar::{Field, Real, Scalar, c64};
 use crate::{cpu, reference};
 
 /// Columns whose sums travel together.
@@ -50,6 +50,30 @@ pub(super) fn add_team_sums<A: Field>(executor: &Executor, sums: &mut [A]) -> Re
         for (pair, sum) in parts.chunks_exact(2).zip(sums) {
             *sum = A::from_c64(c64::new(pair[0], pair[1]));
         }
+    }
+    Ok(())
+}
+
+/// The norms over all ranks, where the executor is one of several, of norms over own rows.
+fn join_norms<T: Scalar>(norms: &mut Scalars<T>) -> Result<()> {
+    let executor = norms.executor().clone();
+    match executor.team() {
+        Some(_) => join_team_norms(&executor, norms.host_mut()?),
+        None => Ok(()),
+    }
+}
+
+/// The same for norms that the host has.
+pub(super) fn join_team_norms<A: Field>(executor: &Executor, norms: &mut [A]) -> Result<()> {
+    if let Some(team) = executor.team() {
+        let square = |norm: &A| norm.real().to_f64().powi(2);
+        let mut squares: Vec<f64> = norms.iter().map(square).collect();
+        team.sum(&mut squares)?;
+        let roots = squares.into_iter().map(|sum| A::from_f64(sum.sqrt()));
+        norms
+            .iter_mut()
+            .zip(roots)
+            .for_each(|(norm, root)| *norm = root);
     }
     Ok(())
 }
@@ -98,7 +122,13 @@ compiled_fn! {
                 let products = cpu::vector::dot2(threads, x.host()?, y.host()?, z.host()?);
                 take_both(products, [with_y, with_z])
             }
-            (Executor::Gpu(gpu), 1) => launch::vector::dot2(gpu, x, (y, with_y), (z, with_z)),
+            (Executor::Gpu(gpu), 1) => {
+                launch::vector::dot2(gpu, x, (y, with_y), (z, with_z))?;
+                match x.executor().team() {
+                    Some(_) => take_both([with_y.get(0)?, with_z.get(0)?], [with_y, with_z]),
+                    None => Ok(()),
+                }
+            }
             _ => {
                 dot(x, y, with_y)?;
                 dot(x, z, with_z)
@@ -111,7 +141,8 @@ compiled_fn! {
     /// Column by column, the Euclidean norm.
     pub(crate) fn norm[any T: Scalar](x: &Vector<T>, out: &mut Scalars<T>) -> Result<()> {
         if let Executor::Gpu(gpu) = x.executor() {
-            return launch::vector::norm(gpu, x, out);
+            launch::vector::norm(gpu, x, out)?;
+            return join_norms(out);
         }
         dot(x, x, out)?;
         square_root(out)
@@ -133,7 +164,10 @@ compiled_fn! {
                 take_sums(&[square], out)?;
                 square_root(out)
             }
-            (Executor::Gpu(gpu), _) => launch::vector::axpy_norm(gpu, alpha, x, y, out),
+            (Executor::Gpu(gpu), _) => {
+                launch::vector::axpy_norm(gpu, alpha, x, y, out)?;
+                join_norms(out)
+            }
             _ => {
                 axpby(alpha, x, Coefficient::one(), y)?;
                 norm(y, out)
@@ -151,7 +185,8 @@ compiled_fn! {
     ) -> Result<()> {
         let ((alpha, p, x), (beta, q, r)) = (first, second);
         if let Executor::Gpu(gpu) = p.executor() {
-            return launch::vector::advance(gpu, (alpha, p, x), (beta, q, r), out);
+            launch::vector::advance(gpu, (alpha, p, x), (beta, q, r), out)?;
+            return join_norms(out);
         }
         axpby(alpha, p, Coefficient::one(), x)?;
         axpy_norm(beta, q, r, out)

@@ -111,10 +111,12 @@ pub(crate) fn scattered(index: usize) -> f64 {
 
 /// As many [scattered] numbers as another vector has.
 fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
-    if let Some(made) = operations::interpolate::scattered(like.executor(), like.rows())? {
+    let first = first_row(like)?;
+    if like.executor().team().is_none()
+        && let Some(made) = operations::interpolate::scattered(like.executor(), like.rows())?
+    {
         return Ok(made);
     }
-    let first = first_row(like)?;
     let mut values = zeroed::<T>(like.executor(), like.rows())?;
     let bytes = size_of_val(&values[..]);
     let pieces = values.chunks_mut(PIECE).enumerate().collect();

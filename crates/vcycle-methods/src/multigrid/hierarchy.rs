@@ -84,7 +84,12 @@ impl<T: Scalar> Hierarchy<T> {
     /// Makes smoothers and the coarsest solver for levels that ranks share.
     pub(super) fn of_made(made: Made, a: &Arc<dyn LinOp<T>>, clock: Clock<'_>) -> Result<Self> {
         let (levels, stalled) = (made.levels, made.stalled);
-        Self::of_all_levels(made.amg, a, Some(made.shared), levels, stalled, clock)
+        let shared = SharedLevels {
+            // Cycles run where the matrix was given, though the host has set them up.
+            executor: a.executor().clone(),
+            ..made.shared
+        };
+        Self::of_all_levels(made.amg, a, Some(shared), levels, stalled, clock)
     }
 
     /// Makes smoothers and the coarsest solver for matrices that are there.

@@ -20,23 +20,26 @@ pub(super) trait Stores<Y: Scalar>: Scalar {
     /// The same for a matrix of a level that ranks share.
     fn shared(
         matrix: &Arc<Distributed<f64>>,
+        executor: &Executor,
         unit: Unit,
         level: usize,
     ) -> Result<Arc<dyn LinOp<Self, Y>>>;
 }
 
-/// A matrix that ranks share in another type; itself if it is of that already.
+/// A matrix that ranks share in another type and for vectors on an executor; itself if it is of these already.
 fn converted<M: Scalar>(
     matrix: &Arc<Distributed<f64>>,
+    executor: &Executor,
     level: usize,
 ) -> Result<Arc<Distributed<M>>> {
     let shared: Arc<dyn Any + Send + Sync> = Arc::clone(matrix) as _;
-    if let Ok(same) = shared.downcast() {
+    let there = |same: &Arc<Distributed<M>>| same.executor().shares_memory_with(executor);
+    if let Some(same) = shared.downcast().ok().filter(there) {
         return Ok(same);
     }
-    let narrow = matrix.convert::<M>()?;
-    narrow.team().agree(check(narrow.local(), level))?;
-    narrow.prepare();
+    let narrow = matrix.on(executor).convert::<M>()?;
+    let ready = check(narrow.local(), level).and_then(|()| narrow.prepare());
+    narrow.team().agree(ready)?;
     Ok(Arc::new(narrow))
 }
 
@@ -154,11 +157,12 @@ macro_rules! stores {
 
             fn shared(
                 matrix: &Arc<Distributed<f64>>,
+                executor: &Executor,
                 unit: Unit,
                 level: usize,
             ) -> Result<Arc<dyn LinOp<$x, $y>>> {
                 match unit {
-                    $(Unit::$unit => Ok(converted::<$m>(matrix, level)?),)*
+                    $(Unit::$unit => Ok(converted::<$m>(matrix, executor, level)?),)*
                     #[allow(unreachable_patterns)]
                     wider => unreachable!("{} is wider than the vectors", wider.name()),
                 }

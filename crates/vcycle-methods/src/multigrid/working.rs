@@ -285,12 +285,14 @@ impl Plan<'_> {
     {
         let unit = of_transfer(self.precisions[level], self.precisions[level + 1]);
         if self.levels.is_empty()
-            && let Some(shared) = self.shared.as_mut().and_then(|all| all.levels.pop())
+            && let Some(all) = self.shared.as_mut()
+            && let Some(shared) = all.levels.pop()
         {
+            let rank = all.executor.clone();
             return Ok(LevelParts {
-                a: self.shared_operator(&shared.a, level)?,
-                restrict: W::shared(&shared.way.restriction, unit, level)?,
-                prolong: C::shared(&shared.way.prolongation, unit, level)?,
+                a: self.shared_operator(&shared.a, &rank, level)?,
+                restrict: W::shared(&shared.way.restriction, &rank, unit, level)?,
+                prolong: C::shared(&shared.way.prolongation, &rank, unit, level)?,
                 radius: shared.radius,
                 rows: shared.rows(),
             });
@@ -357,12 +359,13 @@ impl Plan<'_> {
     fn shared_operator<W: Working>(
         &self,
         a: &Arc<Distributed<f64>>,
+        rank: &Executor,
         level: usize,
     ) -> Result<Arc<dyn LinOp<W>>> {
         let unit = self.precisions[level].matrix;
         match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
             Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
-            _ => W::shared(a, unit, level),
+            _ => W::shared(a, rank, unit, level),
         }
     }
 

@@ -59,7 +59,7 @@ enum Known<'w> {
 
 /// Solves with ranks that are threads.
 pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<ExitCode> {
-    let host = executor(config, ranks)?;
+    let host = host(config, ranks)?;
     let in_parts = in_parts(args);
     let order = order_of_parts(args, in_parts)?;
     let whole = match in_parts {
@@ -67,14 +67,13 @@ pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<Exi
         None => Some(read(args, config, &host)?),
     };
     let work = |team: Arc<dyn Communicator>| {
-        let rank = executor(config, ranks)?.with_team(&team)?;
         let begun = format!("{ranks} ranks, threads of one process");
         let known = match (in_parts, &whole) {
             (Some(problem), _) => Known::InParts(problem, order),
             (None, Some(whole)) => Known::ByAll(whole),
             (None, None) => Known::ByFirst(None),
         };
-        solve(args, config, &rank, known, &begun)
+        solve(args, config, &team, known, &begun)
     };
     let answers = threads::run(ranks, work)?;
     let answer = answers.into_iter().flatten().next();
@@ -85,7 +84,7 @@ pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<Exi
 pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
     let team = mpi::world()?;
     same_options(team.as_ref())?;
-    let host = executor(config, team.size())?;
+    let host = host(config, team.size())?;
     let in_parts = in_parts(args);
     let order = order_of_parts(args, in_parts)?;
     let whole = match (in_parts, team.rank()) {
@@ -96,9 +95,8 @@ pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
         Some(problem) => Known::InParts(problem, order),
         None => Known::ByFirst(whole.as_ref()),
     };
-    let rank = host.with_team(&team)?;
     let begun = format!("{} processes under {}", team.size(), mpi::version()?);
-    let answer = solve(args, config, &rank, known, &begun)?;
+    let answer = solve(args, config, &team, known, &begun)?;
     let status = match answer {
         Some(answer) => finish(args, whole.as_ref(), answer)?,
         None => ExitCode::SUCCESS,
@@ -151,17 +149,27 @@ fn same_options(team: &dyn Communicator) -> Result<()> {
     Ok(team.agree(checked)?)
 }
 
-/// The executor of one of so many ranks: cores are shared out unless threads are given.
-fn executor(config: &Config, ranks: usize) -> vcycle::Result<Executor> {
-    if config.run.device != "cpu" {
-        return Err(Error::Unsupported {
-            component: format!("the device `{}`", config.run.device),
-            operation: "several ranks; use cpu".to_owned(),
-        });
-    }
+/// The threads of one of so many ranks on a machine: cores are shared out unless threads are given.
+fn host(config: &Config, ranks: usize) -> vcycle::Result<Executor> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = config.run.threads.unwrap_or((cores / ranks.max(1)).max(1));
     Executor::cpu_with_threads(threads)
+}
+
+/// The executor of a rank, and what is to be told of its device.
+fn executor(
+    config: &Config,
+    team: &Arc<dyn Communicator>,
+) -> vcycle::Result<(Executor, Option<String>)> {
+    let rank = host(config, team.on_this_machine()?.1)?.with_team(team)?;
+    match config.run.device.as_str() {
+        "cpu" => Ok((rank, None)),
+        "reference" => Err(Error::Unsupported {
+            component: "the device `reference`".to_owned(),
+            operation: "several ranks; use cpu or a GPU".to_owned(),
+        }),
+        device => rank.with_own_device(device),
+    }
 }
 
 fn read(args: &SolveArgs, config: &Config, host: &Executor) -> Result<Whole> {
@@ -305,10 +313,12 @@ impl Known<'_> {
 fn solve(
     args: &SolveArgs,
     config: &Config,
-    rank: &Executor,
+    team: &Arc<dyn Communicator>,
     known: Known<'_>,
     begun: &str,
 ) -> vcycle::Result<Option<Answer>> {
+    let (rank, sharing) = executor(config, team)?;
+    let rank = &rank;
     let begin = Instant::now();
     let (system, b) = known.part(rank)?;
     let spreading = begin.elapsed();
@@ -330,6 +340,7 @@ fn solve(
     }
     drop(ws);
     solution.messages.insert(0, begun.to_owned());
+    solution.messages.splice(1..1, sharing);
     let extent = Extent {
         rows: system.matrix.rows().total() as usize,
         nonzeros,

@@ -56,7 +56,7 @@ impl<T: Scalar> Gathered<T> {
         let counts =
             |rank: usize| (self.rows.range(rank).end - self.rows.range(rank).start) as usize;
         let (own, mut rest) = all.host_mut()?.split_at_mut(counts(0) * cols);
-        own.copy_from_slice(b.host()?);
+        b.read(own)?;
         let mut messages = Messages::default();
         for rank in 1..team.size() {
             let (part, more) = rest.split_at_mut(counts(rank) * cols);
@@ -67,7 +67,7 @@ impl<T: Scalar> Gathered<T> {
         team.exchange(&mut messages, &mut || Ok(()))?;
         inner.apply(&all, &mut result, ws)?;
         let (own, mut rest) = result.host()?.split_at(counts(0) * cols);
-        x.host_mut()?.copy_from_slice(own);
+        x.write(own)?;
         let mut messages = Messages::default();
         for rank in 1..team.size() {
             let (part, more) = rest.split_at(counts(rank) * cols);
@@ -97,16 +97,19 @@ impl<T: Scalar> LinOp<T> for Gathered<T> {
             return Ok(());
         }
         let team = team_of(&self.executor)?;
+        let mut own = ws.vector::<T>(&self.executor.alone(), b.rows(), b.cols())?;
+        b.read(own.host_mut()?)?;
         let mut there = Messages {
-            sent: vec![(0, bytes_of(b.host()?))],
+            sent: vec![(0, bytes_of(own.host()?))],
             received: Vec::new(),
         };
         team.exchange(&mut there, &mut || Ok(()))?;
         let mut back = Messages {
             sent: Vec::new(),
-            received: vec![(0, bytes_of_mut(x.host_mut()?))],
+            received: vec![(0, bytes_of_mut(own.host_mut()?))],
         };
-        team.exchange(&mut back, &mut || Ok(()))
+        team.exchange(&mut back, &mut || Ok(()))?;
+        x.write(own.host()?)
     }
 
     fn label(&self) -> &'static str {

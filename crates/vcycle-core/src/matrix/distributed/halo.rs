@@ -107,22 +107,50 @@ impl Halo {
         let pack = |row: usize, packed: &mut Vec<u8>| {
             packed.extend_from_slice(bytes_of(&own[row * cols..(row + 1) * cols]));
         };
-        self.exchange_packed(cols, pack, others, meanwhile)
+        self.exchange_by(cols, pack, others, meanwhile)
     }
 
-    fn exchange_packed<T: Element>(
+    /// Own rows that are sent, in the order of an exchange, counted from the first.
+    pub(super) fn sent_rows(&self) -> impl Iterator<Item = u32> {
+        self.sent.iter().flat_map(|(_, rows)| rows).copied()
+    }
+
+    fn exchange_by<T: Element>(
         &self,
         cols: usize,
         pack: impl Fn(usize, &mut Vec<u8>),
         others: &mut [T],
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
-        let width = cols * size_of::<T>();
         let mut packed = self.memory();
         packed.clear();
-        let rows = self.sent.iter().flat_map(|(_, rows)| rows);
-        rows.for_each(|&row| pack(row as usize, &mut packed));
-        let (mut rest, mut messages) = (packed.as_slice(), Messages::default());
+        self.sent_rows()
+            .for_each(|row| pack(row as usize, &mut packed));
+        let done = self.exchange_bytes(cols, &packed, others, meanwhile);
+        self.give_back(packed);
+        done
+    }
+
+    /// The same for values of own rows that are [sent](Self::sent_rows), one after the other.
+    pub(super) fn exchange_packed<T: Element>(
+        &self,
+        cols: usize,
+        sent: &[T],
+        others: &mut [T],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.exchange_bytes(cols, bytes_of(sent), others, meanwhile)
+    }
+
+    fn exchange_bytes<T: Element>(
+        &self,
+        cols: usize,
+        packed: &[u8],
+        others: &mut [T],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let width = cols * size_of::<T>();
+        let (mut rest, mut messages) = (packed, Messages::default());
         for (to, rows) in &self.sent {
             let (bytes, more) = rest.split_at(rows.len() * width);
             messages.sent.push((*to, bytes));
@@ -134,9 +162,7 @@ impl Halo {
             messages.received.push((*from, bytes));
             rest = more;
         }
-        let done = self.team.exchange(&mut messages, meanwhile);
-        self.give_back(packed);
-        done
+        self.team.exchange(&mut messages, meanwhile)
     }
 
     /// Adds what other ranks have for own rows: the [exchange](Self::exchange) the other way round. Sums are formed in
@@ -200,7 +226,7 @@ impl Halo {
         let pack = |row: usize, packed: &mut Vec<u8>| {
             packed.extend_from_slice(bytes_of(&[value(first + row)]));
         };
-        self.exchange_packed(1, pack, &mut others, &mut || Ok(()))?;
+        self.exchange_by(1, pack, &mut others, &mut || Ok(()))?;
         for (place, value) in others.into_iter().enumerate() {
             write(self.of_other(place), value);
         }

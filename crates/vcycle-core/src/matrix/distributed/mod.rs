@@ -12,6 +12,7 @@ mod grid_order;
 mod halo;
 mod local_numbers;
 mod nodes;
+mod on_device;
 mod overlap;
 mod partition;
 mod product;
@@ -33,7 +34,7 @@ pub use local_numbers::LocalNumbers;
 pub use overlap::Overlap;
 pub use partition::Partition;
 
-use self::split::{Shape, Split};
+use self::split::{Parts, Shapes};
 use super::csr::{Csr, Duplicates};
 use crate::arrays::Pattern;
 use crate::communicator::Communicator;
@@ -62,12 +63,12 @@ pub struct Distributed<T> {
     executor: Executor,
     rows: Arc<Partition>,
     columns: Arc<Halo>,
-    /// Own rows, columns in local numbers; on the executor without its team.
+    /// Own rows, columns in local numbers; on the executor without its team, that of the host.
     local: Arc<Csr<T>>,
     /// How products cut the rows, the same for all types of values.
-    shape: Arc<OnceLock<Shape>>,
+    shapes: Arc<Shapes>,
     /// What products take.
-    split: OnceLock<Arc<Split<T>>>,
+    parts: OnceLock<Arc<Parts<T>>>,
     /// Whether it is symmetric, and whether its diagonal is positive, once somebody has asked.
     definite: OnceLock<[bool; 2]>,
 }
@@ -204,7 +205,7 @@ impl<T: Scalar> Distributed<T> {
         let local = Csr::with_pattern(self.local.pattern(), values)?;
         let (executor, local) = (&self.executor, Arc::new(local));
         Ok(Self {
-            shape: Arc::clone(&self.shape),
+            shapes: Arc::clone(&self.shapes),
             ..Self::of_local(executor, &self.rows, &self.columns, local)
         })
     }
@@ -229,8 +230,8 @@ impl<T: Scalar> Distributed<T> {
             rows: Arc::clone(rows),
             columns: Arc::clone(columns),
             local,
-            shape: Arc::default(),
-            split: OnceLock::new(),
+            shapes: Arc::default(),
+            parts: OnceLock::new(),
             definite: OnceLock::new(),
         }
     }
@@ -289,8 +290,8 @@ impl<T: Scalar> Distributed<T> {
 
     /// Bytes held by this rank.
     pub fn bytes(&self) -> usize {
-        let split = self.split.get().map_or(0, |split| split.bytes());
-        self.local.bytes() + split
+        let parts = self.parts.get().map_or(0, |parts| parts.bytes());
+        self.local.bytes() + parts
     }
 
     /// The same matrix with values of another type.
@@ -303,10 +304,21 @@ impl<T: Scalar> Distributed<T> {
             rows: Arc::clone(&self.rows),
             columns: Arc::clone(&self.columns),
             local: Arc::new(self.local.convert()?),
-            shape: Arc::clone(&self.shape),
-            split: OnceLock::new(),
+            shapes: Arc::clone(&self.shapes),
+            parts: OnceLock::new(),
             definite: OnceLock::new(),
         })
+    }
+
+    /// The same matrix for vectors on another executor of this rank: that of its device, or of its host.
+    #[must_use]
+    pub fn on(&self, executor: &Executor) -> Self {
+        Self {
+            executor: executor.clone(),
+            shapes: Arc::clone(&self.shapes),
+            definite: self.definite.clone(),
+            ..Self::of_local(executor, &self.rows, &self.columns, Arc::clone(&self.local))
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use vcycle_kernels::compiled;
 
 use super::Distributed;
-use super::split::{Shape, Split};
+use super::on_device::{self, DeviceShape, DeviceSplit};
+use super::split::{self, Shape, Split};
 use crate::arrays::{Csr, Sweep};
 use crate::error::Result;
 use crate::executor::Executor;
@@ -18,15 +19,32 @@ use crate::vector::{Coefficient, Vector};
 use crate::workspace::{Scratch, Workspace};
 
 impl<T: Scalar> Distributed<T> {
-    fn split(&self) -> (&Shape, &Split<T>) {
-        let shape = self.shape.get_or_init(|| Shape::new(self));
-        let split = || Arc::new(Split::new(&self.local, shape));
-        (shape, self.split.get_or_init(split))
+    fn parts(&self) -> &split::Parts<T> {
+        self.parts.get_or_init(|| {
+            Arc::new(match self.executor.is_device() {
+                false => split::Parts::OnHost(Split::new(&self.local, self.shape())),
+                true => split::Parts::OnDevice(DeviceSplit::new(self, self.device_shape())),
+            })
+        })
+    }
+
+    fn shape(&self) -> &Shape {
+        self.shapes.host.get_or_init(|| Shape::new(self))
+    }
+
+    fn device_shape(&self) -> &DeviceShape {
+        self.shapes.device.get_or_init(|| DeviceShape::new(self))
     }
 
     /// Makes what products take, so that the first one does not wait for it.
-    pub fn prepare(&self) {
-        self.split();
+    ///
+    /// # Errors
+    /// When a device has no room for it.
+    pub fn prepare(&self) -> Result<()> {
+        match self.parts() {
+            split::Parts::OnHost(_) => Ok(()),
+            split::Parts::OnDevice(parts) => parts.prepare(),
+        }
     }
 
     /// The product and what becomes of it.
@@ -45,7 +63,6 @@ impl<T: Scalar> Distributed<T> {
     }
 }
 
-/// The interior rows while the values of other ranks travel, then the boundary rows.
 fn multiply_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     a: &Distributed<M>,
     x: &Vector<X>,
@@ -53,7 +70,24 @@ fn multiply_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
-    let ((shape, split), halo, cols) = (a.split(), a.columns(), x.cols());
+    match a.parts() {
+        split::Parts::OnHost(split) => multiply_here(a, split, x, finish, y, ws),
+        split::Parts::OnDevice(split) => {
+            on_device::multiply(a, (a.device_shape(), split), x, finish, y, ws)
+        }
+    }
+}
+
+/// The interior rows while the values of other ranks travel, then the boundary rows.
+fn multiply_here<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Distributed<M>,
+    split: &Split<M>,
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    let (shape, halo, cols) = (a.shape(), a.columns(), x.cols());
     let alone = a.local().executor();
     let mut near = ws.vector::<X>(alone, split.boundary.size().cols, cols)?;
     let mut result = ws.vector::<Y>(alone, shape.rows.len(), cols)?;
@@ -226,7 +260,7 @@ where
     }
 }
 
-/// `y = A^T x`: what own rows add to the columns of other ranks is sent there.
+/// `y = A^T x`: what own rows add to the columns of other ranks is sent there. Ranks with a device do it on the host.
 fn transposed_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     a: &Distributed<M>,
     mode: Transpose,
@@ -234,6 +268,12 @@ fn transposed_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
+    if a.executor().is_device() {
+        let host = a.executor().on_host();
+        let mut there = ws.vector::<Y>(&host, y.rows(), y.cols())?;
+        transposed_shared(&a.on(&host), mode, &x.copy_to(&host)?, &mut there, ws)?;
+        return y.write(there.host()?);
+    }
     let (halo, cols) = (a.columns(), x.cols());
     let mut all = ws.vector::<Y>(a.local().executor(), halo.len(), cols)?;
     operations::multiply_transposed(a.local(), mode, x, &mut all, ws)?;

@@ -1,8 +1,9 @@
 //! Interior and boundary rows.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::Distributed;
+use super::on_device::{DeviceShape, DeviceSplit};
 use crate::arrays::Pattern;
 use crate::executor::{Buffer, Executor};
 use crate::matrix::Csr;
@@ -23,6 +24,29 @@ pub(super) struct Shape {
     pub rows: Vec<u32>,
     /// The own columns that are gathered.
     pub gathered: Vec<u32>,
+}
+
+/// How the host and the device of a rank cut its rows.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    pub host: OnceLock<Shape>,
+    pub device: OnceLock<DeviceShape>,
+}
+
+/// What products of a rank take.
+#[derive(Debug)]
+pub(super) enum Parts<T> {
+    OnHost(Split<T>),
+    OnDevice(DeviceSplit<T>),
+}
+
+impl<T: Scalar> Parts<T> {
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::OnHost(split) => split.interior.bytes() + split.boundary.bytes(),
+            Self::OnDevice(split) => split.bytes(),
+        }
+    }
 }
 
 /// Both parts of a matrix.
@@ -85,10 +109,6 @@ impl<T: Scalar> Split<T> {
             interior: csr(&shape.interior, interior),
             boundary: csr(&shape.boundary, boundary),
         }
-    }
-
-    pub fn bytes(&self) -> usize {
-        self.interior.bytes() + self.boundary.bytes()
     }
 }
 

@@ -62,9 +62,22 @@ fn prolongation(executor: &Executor) -> Csr<f64> {
 }
 
 fn on_ranks(ranks: usize, work: impl Fn(&Executor, Distributed<f64>) -> Result<()> + Sync) {
+    on_ranks_with(None, ranks, work);
+}
+
+/// The same where ranks may have a device.
+fn on_ranks_with(
+    device: Option<&Executor>,
+    ranks: usize,
+    work: impl Fn(&Executor, Distributed<f64>) -> Result<()> + Sync,
+) {
     let whole = matrix();
     threads::run(ranks, |team| {
         let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let rank = match device {
+            None => rank,
+            Some(device) => rank.with_device(device.name())?,
+        };
         let even = Partition::even(81, 1, ranks);
         work(&rank, Distributed::part_of(&rank, &whole, even)?)
     })
@@ -111,8 +124,11 @@ fn products_are_those_of_the_whole_matrix() {
         .unwrap();
     let expected = [product, residual, swept].map(|v| v.to_vec());
     let transposed = transposed.to_vec();
-    for ranks in RANKS {
-        on_ranks(ranks, |rank, a| {
+    let device = crate::testing::device();
+    let with_device = [1, 2, 3, 64].map(|ranks| (device.as_ref(), ranks));
+    let all = RANKS.map(|ranks| (None, ranks)).into_iter();
+    for (device, ranks) in all.chain(with_device.into_iter().filter(|(d, _)| d.is_some())) {
+        on_ranks_with(device, ranks, |rank, a| {
             let ws = Workspace::new();
             let x = Vector::from_column(rank, own(&a, &numbers));
             let d = Vector::<f64>::filled(rank, x.rows(), 1, 0.3)?;
@@ -133,7 +149,15 @@ fn products_are_those_of_the_whole_matrix() {
 
 #[test]
 fn several_columns_and_precisions_go_together() {
-    on_ranks(3, |rank, a| {
+    let device = crate::testing::device();
+    columns_and_precisions(None);
+    device
+        .iter()
+        .for_each(|device| columns_and_precisions(Some(device)));
+}
+
+fn columns_and_precisions(device: Option<&Executor>) {
+    on_ranks_with(device, 3, |rank, a| {
         let ws = Workspace::new();
         let half = a.convert::<f16>()?;
         let rows = a.size().rows;

@@ -15,9 +15,10 @@ pub(in crate::multigrid) fn is_shared<T: Scalar>(a: &dyn LinOp<T>) -> bool {
     a.executor().team().is_some()
 }
 
-/// The matrix in double precision, checked.
+/// The matrix in double precision, checked, on the host, where levels are set up.
 pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed<f64>>> {
     unit_of(T::KIND)?;
+    let host = a.executor().on_host();
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
     let finest = match shared.downcast::<Distributed<f64>>() {
         Ok(same) => same,
@@ -26,6 +27,10 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed
             let same = same.map_err(|_| Error::NeedsEntries { component: "amg" })?;
             Arc::new(same.convert()?)
         }
+    };
+    let finest = match finest.executor().is_device() {
+        true => Arc::new(finest.on(&host)),
+        false => finest,
     };
     let (team, local) = (finest.team(), finest.local());
     team.agree(local.check_finite())?;

@@ -183,3 +183,47 @@ fn other_values_are_taken_over_ranks_as_without() {
         .unwrap();
     }
 }
+
+/// Levels and iterations of ranks that share a device beside those of ranks of the host.
+fn check_device(device: &Executor, problem: &str, text: &str) {
+    let problem = gallery::build(problem, &Executor::cpu()).unwrap();
+    let amg = amg(text);
+    let solved = |rank: &Executor| -> Result<(Vec<[usize; 2]>, usize)> {
+        let (a, near, b) = part(rank, &problem)?;
+        let ws = Workspace::new();
+        let hierarchy = amg.hierarchy_with(&a, &near, &ws)?;
+        let levels = hierarchy.report().levels.iter();
+        let levels = levels.map(|level| [level.rows, level.nonzeros]).collect();
+        let solver = Solver::new(Cg::default(), a)?;
+        let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
+        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+        assert!(outcome.converged(), "{} {text}: {outcome}", problem.name);
+        Ok((levels, outcome.iterations))
+    };
+    for ranks in [2, 3] {
+        threads::run(ranks, |team| {
+            let host = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let (expected, here) = solved(&host)?;
+            let (found, there) = solved(&host.with_device(device.name())?)?;
+            assert_eq!(found, expected, "{} {text} on {ranks}", problem.name);
+            assert!(there.abs_diff(here) <= 1, "{text}: {there}, not {here}");
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn ranks_on_a_device_have_the_levels_and_iterations_of_the_host() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let narrow = r#"{"coarsening": "pmis", "precision": "dp-sp"}"#;
+    check_device(&device, "poisson7:9", narrow);
+    check_device(&device, "elasticity:6x3x3", r#"{"coarsening": "mis2"}"#);
+    check_device(
+        &device,
+        "jump7:8,1e6",
+        r#"{"coarsening": "pmis", "smoother": "fsai:3"}"#,
+    );
+}

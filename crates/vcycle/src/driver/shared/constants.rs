@@ -47,19 +47,20 @@ fn annihilates_constants(a: &Distributed<f64>) -> Result<bool> {
 pub(super) fn take_out(a: &Distributed<f64>, x: &mut Vector<f64>) -> Result<()> {
     let (cols, all) = (x.cols(), a.rows().total() as f64);
     let mut means = vec![0.0; cols];
-    for row in x.host()?.chunks_exact(cols.max(1)) {
+    let mut values = x.to_vec();
+    for row in values.chunks_exact(cols.max(1)) {
         means
             .iter_mut()
             .zip(row)
             .for_each(|(sum, value)| *sum += value);
     }
     a.team().sum(&mut means)?;
-    for row in x.host_mut()?.chunks_exact_mut(cols.max(1)) {
+    for row in values.chunks_exact_mut(cols.max(1)) {
         row.iter_mut()
             .zip(&means)
             .for_each(|(value, sum)| *value -= sum / all);
     }
-    Ok(())
+    x.write(&values)
 }
 
 /// The same for a right-hand side: what is left of one without a solution may be rounding errors.

@@ -1,0 +1,71 @@
+//! Which rank of a machine takes which of its devices.
+
+use super::Executor;
+use crate::error::Result;
+
+impl Executor {
+    /// The same rank [with a device](Self::with_device), one of its own where the machine has enough: the ranks of a
+    /// machine take in turn the `first` one and those of the same model that come after it. Where several share one, with a
+    /// sentence that tells so. All ranks call it together.
+    ///
+    /// # Errors
+    /// As [`with_device`](Self::with_device), on all ranks.
+    pub fn with_own_device(&self, first: &str) -> Result<(Self, Option<String>)> {
+        let Some(team) = self.team() else {
+            return Ok((self.with_device(first)?, None));
+        };
+        let (place, ranks) = team.on_this_machine()?;
+        let devices = alike(first);
+        let device = match devices.is_empty() {
+            true => first,
+            false => &devices[place % devices.len()],
+        };
+        let rank = self.agree(self.with_device(device))?;
+        let sharing = match devices.len() {
+            many if many >= ranks => None,
+            0 | 1 => Some(format!("{ranks} ranks of one machine share {first}")),
+            few => Some(format!("{ranks} ranks of one machine share {few} devices")),
+        };
+        Ok((rank, sharing))
+    }
+}
+
+/// A device and those of the same model after it, by their names.
+fn alike(first: &str) -> Vec<String> {
+    let found = vcycle_gpu::discover().into_iter();
+    let listed = found
+        .filter(|found| first.starts_with(found.driver))
+        .filter_map(|found| found.devices.ok());
+    let mut devices: Vec<_> = listed.flatten().collect();
+    let Some(place) = devices.iter().position(|device| device.name == first) else {
+        return Vec::new();
+    };
+    let model = devices[place].model.clone();
+    let after = devices.drain(place..);
+    let same = after.filter(|device| device.model == model);
+    same.map(|device| device.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::communicator::threads;
+
+    #[test]
+    fn ranks_that_share_a_device_are_told() {
+        let Some(device) = crate::testing::device() else {
+            return;
+        };
+        let name = device.name();
+        let listed = alike(name).len();
+        assert!(listed > 0 && alike("nothing:0").is_empty());
+        threads::run(listed + 1, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let (rank, told) = rank.with_own_device(name)?;
+            assert!(rank.is_device() && told.unwrap().contains("share"));
+            assert!(rank.on_host().with_own_device("opencl:99").is_err());
+            Ok(())
+        })
+        .unwrap();
+    }
+}

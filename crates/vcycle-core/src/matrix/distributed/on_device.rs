@@ -1,0 +1,139 @@
+//! Products of a rank whose vectors are on a device.
+//!
+//! There the rows are not cut into interior and boundary ones but into own columns and those of other ranks: launches
+//! cost more than another order of sums. Rows that others refer to are packed on the device and go through the host;
+//! meanwhile the device multiplies with own columns, and what has come is added.
+
+use std::sync::Arc;
+
+use super::Distributed;
+use crate::arrays::Pattern;
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::matrix::Csr;
+use crate::operations::Finish;
+use crate::operations::csr as products;
+use crate::operations::halo::{self, OtherColumns};
+use crate::scalar::{Mixes, Scalar};
+use crate::size::Size;
+use crate::vector::Vector;
+use crate::workspace::Workspace;
+
+/// Where the entries of own rows stand on a device.
+#[derive(Debug)]
+pub(super) struct DeviceShape {
+    /// Own columns.
+    own: Arc<Pattern>,
+    /// Rows with entries in other columns, where these begin, and which of the others they are.
+    rows: Buffer<u32>,
+    offsets: Buffer<usize>,
+    columns: Buffer<u32>,
+    /// Own rows that other ranks refer to, in the order they are sent.
+    sent: Buffer<u32>,
+}
+
+/// The values of both parts.
+#[derive(Debug)]
+pub(super) struct DeviceSplit<T> {
+    own: Csr<T>,
+    others: Buffer<T>,
+}
+
+impl DeviceShape {
+    pub fn new<T: Scalar>(a: &Distributed<T>) -> Self {
+        let (halo, local) = (a.columns(), a.local().pattern());
+        let mut place = vec![0; halo.len()];
+        for other in 0..halo.others().len() {
+            place[halo.of_other(other)] = other as u32;
+        }
+        let (own, first) = (halo.own(), halo.own().start as u32);
+        let count = local.size().rows;
+        let (mut own_offsets, mut own_columns) = (vec![0], Vec::with_capacity(local.nonzeros()));
+        let (mut rows, mut offsets, mut columns) = (Vec::new(), vec![0], Vec::new());
+        for row in 0..count {
+            for &column in &local.columns()[local.range(row)] {
+                match own.contains(&(column as usize)) {
+                    true => own_columns.push(column - first),
+                    false => columns.push(place[column as usize]),
+                }
+            }
+            own_offsets.push(own_columns.len());
+            if offsets.last() != Some(&columns.len()) {
+                rows.push(row as u32);
+                offsets.push(columns.len());
+            }
+        }
+        let device = a.executor();
+        let size = Size::new(count, own.len());
+        Self {
+            own: Arc::new(Pattern::new(device, size, own_offsets, own_columns)),
+            rows: Buffer::from_vec(device, rows),
+            offsets: Buffer::from_vec(device, offsets),
+            columns: Buffer::from_vec(device, columns),
+            sent: Buffer::from_vec(device, halo.sent_rows().collect()),
+        }
+    }
+}
+
+impl<T: Scalar> DeviceSplit<T> {
+    pub fn new(a: &Distributed<T>, shape: &DeviceShape) -> Self {
+        let (own, local, device) = (a.columns().own(), a.local(), a.executor());
+        let mut values = Vec::with_capacity(shape.own.nonzeros());
+        let mut others = Vec::with_capacity(shape.columns.len());
+        for (&column, &value) in local.columns().iter().zip(local.values()) {
+            match own.contains(&(column as usize)) {
+                true => values.push(value),
+                false => others.push(value),
+            }
+        }
+        Self {
+            own: Csr::of_buffers(&shape.own, Buffer::from_vec(device, values)),
+            others: Buffer::from_vec(device, others),
+        }
+    }
+
+    /// Brings it to the device.
+    pub fn prepare(&self) -> Result<()> {
+        products::prepare(&self.own)
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.own.bytes() + self.others.bytes()
+    }
+}
+
+/// The product and what becomes of it.
+pub(super) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Distributed<M>,
+    (shape, split): (&DeviceShape, &DeviceSplit<M>),
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    let (halo, cols) = (a.columns(), x.cols());
+    let (device, host): (&Executor, Executor) = (a.executor(), a.executor().alone());
+    let others = halo.others().len();
+    let mut sent = ws.vector::<X>(&host, shape.sent.len(), cols)?;
+    let mut received = ws.vector::<X>(&host, others, cols)?;
+    if !shape.sent.is_empty() {
+        let mut packed = ws.vector::<X>(device, shape.sent.len(), cols)?;
+        halo::pack(&shape.sent, x, &mut packed)?;
+        packed.read(sent.host_mut()?)?;
+    }
+    halo.exchange_packed(cols, sent.host()?, received.host_mut()?, &mut || {
+        products::multiply(&split.own, x, finish, y)
+    })?;
+    if others == 0 {
+        return Ok(());
+    }
+    let mut there = ws.vector::<X>(device, others, cols)?;
+    there.write(received.host()?)?;
+    let columns = OtherColumns {
+        rows: &shape.rows,
+        offsets: &shape.offsets,
+        columns: &shape.columns,
+        values: &split.others,
+    };
+    halo::add(&columns, &there, finish, y)
+}
