@@ -114,7 +114,7 @@ fn what_is_not_for_ranks_is_told_with_what_is() {
         ("--coarsening sa", "use `pmis` or `mis2`"),
         (
             "--precond ilu0",
-            "ilu0 does not support matrices whose rows several ranks share",
+            "ilu0 does not support matrices whose rows several ranks share; `schwarz:ilu0`",
         ),
         ("--precond struct-mg", "use amg"),
         ("--device reference", "use cpu"),
@@ -155,6 +155,15 @@ fn tables_show_ranks_and_levels_and_a_report_is_written() {
         "{}",
         limited.stdout
     );
+}
+
+#[test]
+fn every_rank_applies_what_cannot_be_shared() {
+    for inner in ["ic0", "ilu0,2", "direct,0", "ssor,restricted=true"] {
+        let options = format!("solve poisson5:20 --precond schwarz:{inner} --ranks 3 --json");
+        let found = vcycle(&options).json();
+        assert_eq!(found["status"], "converged", "{options}");
+    }
 }
 
 #[test]

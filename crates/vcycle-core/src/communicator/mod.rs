@@ -34,8 +34,8 @@ pub trait Communicator: Debug + Send + Sync {
     /// How many ranks there are.
     fn size(&self) -> usize;
 
-    /// Replaces every value by its sum over all ranks. Every rank gets the same bits: the values are added in the order
-    /// of the ranks.
+    /// Replaces every value by its sum over all ranks. Every rank gets the same bits: the values are added in an order
+    /// that the number of ranks decides, that of the ranks for small teams.
     ///
     /// # Errors
     /// When another rank has failed.
@@ -75,6 +75,23 @@ pub struct Messages<'m> {
     pub sent: Vec<(usize, &'m [u8])>,
     /// Where what is received goes.
     pub received: Vec<(usize, &'m mut [u8])>,
+}
+
+/// Two ways to cut a team, so that sums over the one and then over the other are sums over all: a sum in the order of the
+/// ranks needs a number of each, which are many for large teams. None where the ranks are fewer than `many`, or a prime number.
+fn stages(team: &dyn Communicator, many: usize) -> Result<Option<[Arc<dyn Communicator>; 2]>> {
+    let (rank, size) = (team.rank(), team.size());
+    let is_side = |side: &usize| side * side <= size && size.is_multiple_of(*side);
+    let side = (2..size)
+        .take_while(|side| side * side <= size)
+        .filter(is_side)
+        .last();
+    match side {
+        Some(side) if size >= many => {
+            Ok(Some([team.split(rank / side)?, team.split(rank % side)?]))
+        }
+        _ => Ok(None),
+    }
 }
 
 impl dyn Communicator + '_ {
@@ -186,6 +203,29 @@ mod tests {
         assert_eq!(told[0], "rank 1: no more paper");
         assert_eq!(told[1], "no more paper");
         assert_eq!(told[2], told[0]);
+    }
+
+    #[test]
+    fn sums_in_two_stages_have_the_same_bits_on_every_rank() {
+        for ranks in [12, 16, 35] {
+            let sums = threads::run(ranks, |team| {
+                let [row, column] = stages(team.as_ref(), 12)?.unwrap();
+                assert!(row.size() * column.size() == ranks && row.size() > 2);
+                let mut sum = [1.0, 0.1 * (1.0 + team.rank() as f64)];
+                row.sum(&mut sum)?;
+                column.sum(&mut sum)?;
+                Ok(sum)
+            });
+            let sums = sums.unwrap();
+            assert_eq!(sums, vec![sums[0]; ranks]);
+            assert_eq!(sums[0][0], ranks as f64);
+            let expected = 0.05 * (ranks * (ranks + 1)) as f64;
+            assert!((sums[0][1] - expected).abs() < 1e-12);
+        }
+        for (ranks, many) in [(7, 2), (12, 13), (1, 1)] {
+            let none = threads::run(ranks, |team| Ok(stages(team.as_ref(), many)?.is_none()));
+            assert_eq!(none.unwrap(), vec![true; ranks]);
+        }
     }
 
     #[test]

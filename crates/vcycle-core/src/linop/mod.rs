@@ -243,7 +243,9 @@ fn lacking<T: Scalar>(a: &dyn LinOp<T>, component: &'static str) -> Error {
         None => Error::NeedsEntries { component },
         Some(_) => Error::Unsupported {
             component: component.to_owned(),
-            operation: "matrices whose rows several ranks share".to_owned(),
+            operation: format!(
+                "matrices whose rows several ranks share; `schwarz:{component}` applies it to the rows of each rank"
+            ),
         },
     }
 }

@@ -14,6 +14,7 @@
 //! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
 //! | [`Fsai`] | yes | parallel | two sparse products |
 //! | [`Polynomial`] | yes | products | products with the matrix |
+//! | [`AdditiveSchwarz`] | as what it is made of | a rank each | a rank each |
 //!
 //! A symmetric one is Hermitian positive definite where the matrix is, so conjugate gradients may
 //! use it.
@@ -62,6 +63,7 @@ mod par_ilut;
 mod pattern;
 mod polynomial;
 mod preprocessing;
+mod schwarz;
 mod select;
 mod sor;
 mod ssor;
@@ -95,6 +97,7 @@ pub use par_ilu::ParIlu;
 pub use par_ilut::ParIlut;
 pub use polynomial::Polynomial;
 pub use preprocessing::{Equilibration, MatchingKind, Preprocessed, Preprocessing, Reorder};
+pub use schwarz::AdditiveSchwarz;
 pub use sor::Sor;
 pub use ssor::Ssor;
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::inner::InnerSolver;
+use super::schwarz::Schwarz;
 use super::value::{Table, arguments, key_values, parameters};
 use crate::error::ConfigError;
 use crate::linop::Factory;
@@ -38,13 +39,13 @@ type Direct = NoParameters;
 pub struct NoParameters {}
 
 /// Makes an enum of components from the table of their parameter structs; what they are stands in their
-/// own files ([`Registration`]). After `as`: what is made where that is not the struct itself. After
-/// `+`: what else may be named.
+/// own files ([`Registration`]). After `as`: what is made where that is not the struct itself; after `by`: the
+/// method that makes it, which may fail. After `+`: what else may be named.
 macro_rules! components {
     (
         $(#[$doc:meta])*
         enum $family:ident($title:literal) fn $make:ident makes $made:ty: dyn $trait:ident {
-            $($variant:ident($parameters:ty) = $registration:expr $(, as $special:expr)?;)*
+            $($variant:ident($parameters:ty) = $registration:expr $(, as $special:expr)? $(, by $own:ident)?;)*
             $(+ $other:ident($others:ty);)?
         }
     ) => {
@@ -137,7 +138,7 @@ macro_rules! components {
 
             fn $make<T: Mixes<T, T>>(&self) -> Result<$made, ConfigError> {
                 match self {
-                    $(Self::$variant(p) => components!(@made p, $trait $(, $special)?),)*
+                    $(Self::$variant(p) => components!(@made p, $trait $(, $special)? $(, by $own)?),)*
                     $(Self::$other(other) => <$others>::factory(other).map(Some),)?
                 }
             }
@@ -182,6 +183,9 @@ macro_rules! components {
     };
     (@made $p:ident, Factory) => {
         Ok(Some($p.factory()))
+    };
+    (@made $p:ident, $trait:ident, by $own:ident) => {
+        $p.$own().map(Some)
     };
     (@made $p:ident, $trait:ident, $special:expr) => {{
         let _ = $p;
@@ -247,6 +251,7 @@ components! {
         Amg(Amg) = Amg::REGISTRATION;
         StructMg(StructMg) = StructMg::REGISTRATION;
         Saddle(Saddle) = Saddle::REGISTRATION;
+        Schwarz(Schwarz) = Schwarz::REGISTRATION, by factory;
         + Solver(InnerSolver);
     }
 }

@@ -6,10 +6,12 @@ mod inner;
 mod line;
 mod nullspace;
 mod presets;
+mod schwarz;
 mod value;
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::error::ConfigError;
@@ -18,11 +20,13 @@ pub use format::MatrixFormat;
 pub use inner::{InnerSolver, SolverParameters};
 pub use nullspace::Nullspace;
 pub use presets::Preset;
+pub use schwarz::Schwarz;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use value::{Table, parameters};
 pub use vcycle_methods::precision::{Precision, Unit};
 
+use crate::communicator::Communicator;
 use crate::executor::Executor;
 pub use crate::precond::{Equilibration, MatchingKind, Preprocessing, Reorder};
 use crate::stop::Stop;
@@ -189,6 +193,29 @@ impl RunConfig {
             (name, _) => {
                 Err(components::unknown_name("device", name, Self::DEVICES, &[]).into())
             }
+        }
+    }
+}
+
+impl RunConfig {
+    /// The executor of one rank of a team, and what is to be told of its device. The cores of a machine are shared out unless
+    /// threads are given, and so are its devices ([`Executor::with_own_device`]). All ranks call it together.
+    ///
+    /// # Errors
+    /// As [`executor`](Self::executor), and for `reference`.
+    pub fn executor_of_rank(
+        &self,
+        team: &Arc<dyn Communicator>,
+    ) -> crate::Result<(Executor, Option<String>)> {
+        let (_, ranks) = team.on_this_machine()?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.unwrap_or((cores / ranks.max(1)).max(1));
+        let rank = Executor::cpu_with_threads(threads)?.with_team(team)?;
+        match self.device.as_str() {
+            "cpu" => Ok((rank, None)),
+            name if is_gpu(name) => rank.with_own_device(name),
+            "reference" => Err(rank.lacks("the device `reference`", "several ranks; use cpu")),
+            name => Err(components::unknown_name("device", name, Self::DEVICES, &[]).into()),
         }
     }
 }

@@ -201,9 +201,14 @@ pub(super) fn check_attempt<T: Scalar>(
 }
 
 fn of_preconditioner(attempt: &Attempt, nodes: bool) -> Factors {
-    use PreconditionerConfig as P;
     let symmetric = attempt.solver.has_need(Wants::SymmetricMatrix);
-    match &attempt.preconditioner {
+    factors_of(&attempt.preconditioner, symmetric, nodes)
+}
+
+fn factors_of(preconditioner: &PreconditionerConfig, symmetric: bool, nodes: bool) -> Factors {
+    use PreconditionerConfig as P;
+    match preconditioner {
+        P::Schwarz(schwarz) => factors_of(&schwarz.inner, symmetric, nodes),
         P::Amg(amg) => match amg.coarsening {
             Coarsening::Auto if !symmetric => CLASSICAL,
             Coarsening::Auto | Coarsening::Greedy | Coarsening::Mis2 if nodes => {

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::multigrid::{NearNullspace, Report};
+use crate::registration::Symmetry;
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::{Outcome, Status};
 use crate::vector::Vector;
@@ -115,7 +116,13 @@ fn attempts(config: &Config, system: &SharedSystem) -> Result<Vec<Attempt>> {
     }
     let rows = system.matrix.rows().total();
     let [symmetric, positive] = system.matrix.symmetric_and_positive()?;
+    // Short recurrences ask for a preconditioner that is symmetric, too.
+    let is_symmetric = preconditioner.is_auto() || preconditioner.symmetry() == Symmetry::Symmetric;
     let (kind, pairs): (_, &[[&str; 2]]) = match (symmetric, positive) {
+        (true, _) if !is_symmetric => (
+            "symmetric, its preconditioner not",
+            &[["fgmres", ""], ["gmres", ""]],
+        ),
         (true, true) => (
             "symmetric, positive diagonal",
             &[

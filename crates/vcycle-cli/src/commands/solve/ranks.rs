@@ -156,22 +156,6 @@ fn host(config: &Config, ranks: usize) -> vcycle::Result<Executor> {
     Executor::cpu_with_threads(threads)
 }
 
-/// The executor of a rank, and what is to be told of its device.
-fn executor(
-    config: &Config,
-    team: &Arc<dyn Communicator>,
-) -> vcycle::Result<(Executor, Option<String>)> {
-    let rank = host(config, team.on_this_machine()?.1)?.with_team(team)?;
-    match config.run.device.as_str() {
-        "cpu" => Ok((rank, None)),
-        "reference" => Err(Error::Unsupported {
-            component: "the device `reference`".to_owned(),
-            operation: "several ranks; use cpu or a GPU".to_owned(),
-        }),
-        device => rank.with_own_device(device),
-    }
-}
-
 fn read(args: &SolveArgs, config: &Config, host: &Executor) -> Result<Whole> {
     let task = Task {
         args,
@@ -317,7 +301,7 @@ fn solve(
     known: Known<'_>,
     begun: &str,
 ) -> vcycle::Result<Option<Answer>> {
-    let (rank, sharing) = executor(config, team)?;
+    let (rank, sharing) = config.run.executor_of_rank(team)?;
     let rank = &rank;
     let begin = Instant::now();
     let (system, b) = known.part(rank)?;

@@ -7,12 +7,15 @@ mod api;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::{Communicator, Counters, Messages, Traffic};
+use super::{Communicator, Counters, Messages, Traffic, stages};
 use crate::error::{Error, Result};
 use api::{Api, Comm, Requests};
 
 /// Messages are cut into pieces of this many bytes: MPI counts in 32 bits.
 const PIECE: usize = 1 << 30;
+
+/// From so many ranks on sums are formed in two stages.
+const MANY: usize = 512;
 
 /// Variables that the launchers of MPI set in every process.
 const LAUNCHED: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"];
@@ -96,11 +99,13 @@ struct Team {
     /// What all ranks bring to a sum.
     brought: Mutex<Vec<f64>>,
     requests: Mutex<Requests>,
+    /// Parts of a large team, over which sums are formed one after the other.
+    stages: Option<[Arc<dyn Communicator>; 2]>,
 }
 
 impl Team {
     fn of(api: &'static Api, comm: Comm) -> Result<Arc<dyn Communicator>> {
-        Ok(Arc::new(Self {
+        let mut team = Self {
             api,
             rank: api.rank(comm)?,
             size: api.size(comm)?,
@@ -108,7 +113,10 @@ impl Team {
             counters: Counters::default(),
             brought: Mutex::default(),
             requests: Mutex::new(Requests::new(api)),
-        }))
+            stages: None,
+        };
+        team.stages = stages(&team, MANY)?;
+        Ok(Arc::new(team))
     }
 }
 
@@ -125,6 +133,10 @@ impl Communicator for Team {
         self.counters.summed();
         if self.size == 1 {
             return Ok(());
+        }
+        if let Some([first, second]) = &self.stages {
+            let both = || first.sum(values).and_then(|()| second.sum(values));
+            return self.counters.waits(both);
         }
         let brought = self.brought.lock();
         let mut brought = brought.unwrap_or_else(PoisonError::into_inner);

@@ -329,7 +329,7 @@ impl Fsai {
 }
 
 /// A matrix that ranks share, if it is one.
-fn shared_matrix<T: Scalar>(a: &dyn LinOp<T>) -> Option<Cow<'_, Distributed<T>>> {
+pub(super) fn shared_matrix<T: Scalar>(a: &dyn LinOp<T>) -> Option<Cow<'_, Distributed<T>>> {
     fn of<M: Scalar, T: Scalar>(any: &dyn Any) -> Option<Cow<'_, Distributed<T>>> {
         let found = any.downcast_ref::<Distributed<M>>()?;
         found.convert().ok().map(Cow::Owned)
