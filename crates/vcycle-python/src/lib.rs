@@ -7,6 +7,7 @@ mod arrays;
 mod batch;
 mod describe;
 mod device;
+mod distributed;
 mod dlpack;
 mod error;
 mod gallery;
@@ -29,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hierarchy::Hierarchy>()?;
     module.add_class::<operator::Operator>()?;
     module.add_class::<device::DeviceArray>()?;
+    module.add_class::<distributed::DistributedSystem>()?;
     module.add_function(wrap_pyfunction!(device::traffic, module)?)?;
     module.add_function(wrap_pyfunction!(solve::solve, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_solve, module)?)?;

@@ -176,7 +176,7 @@ fn system<T: Scalar>(matrix: Csr<T>, near_nullspace: Option<NearNullspace>) -> S
 }
 
 /// What is known of a matrix beside its entries.
-fn known(
+pub fn known(
     py: Python<'_>,
     vectors: Option<Vec<PyReadonlyArray1<'_, f64>>>,
     block_size: Option<usize>,

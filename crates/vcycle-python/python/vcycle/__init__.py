@@ -13,7 +13,7 @@ configuration files is a keyword, with underscores for dashes: see `options`.
 
 from pathlib import Path as _Path
 
-from . import batch, gallery
+from . import batch, distributed, gallery
 from ._core import DeviceError, VcycleError, __version__, devices, use_kernels
 from ._hierarchy import Hierarchy, Level, amg
 from ._options import options
@@ -36,6 +36,7 @@ __all__ = [
     "amg",
     "batch",
     "devices",
+    "distributed",
     "gallery",
     "options",
     "preconditioner",

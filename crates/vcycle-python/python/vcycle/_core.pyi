@@ -43,6 +43,22 @@ class Matrix:
     @property
     def is_complex(self) -> bool: ...
 
+class DistributedSystem:
+    def __init__(
+        self,
+        config: str,
+        communicator: int,
+        offsets: NDArray[Any],
+        columns: NDArray[Any],
+        values: NDArray[Any],
+        near_nullspace: list[NDArray[Any]] | None,
+        block_size: int | None,
+    ) -> None: ...
+    def solve(
+        self, b: NDArray[Any], guess: NDArray[Any] | None, callback: Callable[[int, float], object] | None
+    ) -> tuple[NDArray[Any], str]: ...
+    def update(self, values: NDArray[Any]) -> None: ...
+
 class DeviceArray:
     shape: tuple[int, ...]
     def single(self) -> DeviceArray: ...

@@ -1,0 +1,151 @@
+"""Systems whose rows several processes share, with mpi4py.
+
+Every process has consecutive rows, in the order of the processes, as a sparse matrix of SciPy with as many columns as
+the whole matrix has, and its own rows of vectors::
+
+    from mpi4py import MPI
+    x = vcycle.distributed.solve(MPI.COMM_WORLD, rows, b)     # own rows of A, b and x
+
+The processes call everything together, with the same options. mpi4py and vcycle have to use the same library of MPI; where
+vcycle finds another one, ``VCYCLE_MPI`` names the file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from . import _core
+from ._arrays import _is_sparse, near_nullspace_of, on_host
+from ._options import as_json, configuration
+from ._solve import Callback, finished
+
+__all__ = ["Solver", "solve"]
+
+
+def solve(
+    comm: Any,
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    near_nullspace: Any = None,
+    block_size: int | None = None,
+    callback: Callback | None = None,
+    check: bool = True,
+    return_outcome: bool = False,
+    **options: Any,
+) -> Any:
+    """Solves a system once: `Solver` and its `solve`, with the parameters of both."""
+    solver = Solver(comm, A, near_nullspace=near_nullspace, block_size=block_size, **options)
+    return solver.solve(b, x0, callback=callback, check=check, return_outcome=return_outcome)
+
+
+class Solver:
+    """A system of several processes that is set up once and solved often.
+
+    Parameters
+    ----------
+    comm : communicator of mpi4py
+        The processes; their ranks say whose rows come first.
+    A : sparse matrix or array of SciPy, (own rows, all rows)
+        The rows of this process; it may have none. Duplicates are summed.
+    near_nullspace : array, (own rows, k), optional
+        Own rows of vectors that A nearly annihilates.
+    block_size : int, optional
+        Unknowns of a node, which are neighbours in the numbering and belong to one process.
+    **options
+        As those of `vcycle.solve`. `threads` are those of each process; unless told, the cores of a machine are shared out.
+    """
+
+    def __init__(
+        self, comm: Any, A: Any, *, near_nullspace: Any = None, block_size: int | None = None, **options: Any
+    ) -> None:
+        self._comm = comm
+
+        def prepared() -> tuple[Any, ...]:
+            rows = _rows(A)
+            modes, size = near_nullspace_of(near_nullspace, None, rows.shape[0], block_size)
+            return rows, modes, size, as_json(configuration(options))
+
+        rows, modes, size, config = _together(comm, prepared)
+        total = comm.allreduce(rows.shape[0])
+        _together(comm, lambda: _check_columns(rows, total))
+        self._shape = rows.shape
+        self._pattern = (rows.indptr, rows.indices)
+        arrays = (rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data)
+        self._native = _core.DistributedSystem(config, comm.py2f(), *arrays, modes, size)
+
+    def solve(
+        self,
+        b: Any,
+        x0: Any = None,
+        *,
+        callback: Callback | None = None,
+        check: bool = True,
+        return_outcome: bool = False,
+    ) -> Any:
+        """Own rows of the solution for own rows of one or many right-hand sides; see `vcycle.solve`."""
+
+        def operands() -> tuple[Any, Any]:
+            return _vector(b, self._shape[0], "b"), None if x0 is None else _vector(x0, self._shape[0], "x0")
+
+        rhs, guess = _together(self._comm, operands)
+        x, text = self._native.solve(rhs, guess, callback)
+        return finished(x.reshape(rhs.shape), text, check, return_outcome)
+
+    def update(self, A: Any) -> None:
+        """Takes other values for entries in the same places: levels of multigrid are renewed, not made anew."""
+
+        def values() -> Any:
+            rows = _rows(A)
+            offsets, columns = self._pattern
+            if not (np.array_equal(rows.indptr, offsets) and np.array_equal(rows.indices, columns)):
+                raise ValueError("the rows have entries in other places than those that were set up")
+            return rows.data
+
+        self._native.update(_together(self._comm, values))
+
+
+def _rows(A: Any) -> Any:
+    """Own rows in CSR, each column once and in order."""
+    A = on_host(A)
+    if not _is_sparse(A):
+        raise TypeError(f"A is a {type(A).__name__}; own rows as a sparse matrix or array of SciPy are needed")
+    rows: Any = sp.csr_array(A).astype(np.float64, copy=True)
+    rows.sum_duplicates()
+    if not np.isfinite(rows.data).all():
+        raise ValueError("A has entries that are not finite")
+    return rows
+
+
+def _check_columns(rows: Any, total: int) -> None:
+    if rows.shape[1] != total:
+        raise ValueError(f"own rows have {rows.shape[1]} columns, the processes have {total} rows")
+
+
+def _vector(values: Any, rows: int, name: str) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(on_host(values), dtype=np.float64)
+    if array.ndim not in (1, 2) or array.shape[0] != rows:
+        raise ValueError(f"{name} has the shape {array.shape}, this process has {rows} rows")
+    return array
+
+
+def _together(comm: Any, work: Any) -> Any:
+    """What `work` returns; an exception of one process is one of all, so that none is left waiting."""
+    error: Exception | None = None
+    result = None
+    try:
+        result = work()
+    except Exception as raised:
+        error = raised
+    told = comm.allgather(None if error is None else str(error))
+    if error is not None:
+        raise error
+    for rank, text in enumerate(told):
+        if text is not None:
+            raise RuntimeError(f"rank {rank}: {text}")
+    return result
