@@ -215,3 +215,8 @@ def text(root: pathlib.Path) -> str:
         components(sources, "preconditioner", known["preconditioners"], known["registrations"]["preconditioner"]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    root = pathlib.Path(__file__).resolve().parent.parent
+    (root / "docs" / "options.md").write_text(text(root))
