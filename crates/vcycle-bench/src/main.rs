@@ -15,6 +15,7 @@ macro_rules! say {
 mod basis;
 mod batch;
 mod common;
+mod factors;
 mod folder;
 mod gpu;
 mod install;
@@ -75,6 +76,8 @@ enum Benchmark {
     Batch(batch::BatchArgs),
     /// GMRES with its vectors in fewer bits beside GMRES
     Basis(basis::BasisArgs),
+    /// Incomplete factorisations by sweeps: a device beside the host
+    Factors(factors::FactorsArgs),
     /// Iterations of mixed-precision multigrid beside those of the papers
     Precision(precision::PrecisionArgs),
     /// Tables and figures of papers beside ours: records, a page with charts, Markdown
@@ -114,6 +117,7 @@ fn run(benchmark: &Benchmark) -> Result<()> {
         Benchmark::Matrices(arguments) => matrices::run(arguments),
         Benchmark::Batch(arguments) => batch::run(arguments),
         Benchmark::Basis(arguments) => basis::run(arguments),
+        Benchmark::Factors(arguments) => factors::run(arguments),
         Benchmark::Precision(arguments) => precision::run(arguments),
         Benchmark::Reproduce(arguments) => reproduce::run(arguments),
         Benchmark::Reuse(arguments) => reuse::run(arguments),

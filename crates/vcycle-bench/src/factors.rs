@@ -1,0 +1,151 @@
+//! `vcycle-bench factors`: incomplete factorisations by sweeps on a device beside those of the host.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::{Factory, LinOp};
+use vcycle::log::{Log, Profile};
+use vcycle::precond::{ParIc, ParIlu, ParIlut};
+use vcycle::vector::Vector;
+
+use crate::common::{Result, table};
+use crate::problem::matrix;
+
+/// Options of `factors`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FactorsArgs {
+    /// Problems of the gallery, or files
+    #[arg(default_values_t = ["poisson7:100".to_owned(), "convdiff7:100,10".to_owned()])]
+    problems: Vec<String>,
+    /// The device beside the host, such as cuda:0; the host alone without
+    #[arg(long)]
+    device: Option<String>,
+    /// Methods: parilu, paric, parilut
+    #[arg(long, value_delimiter = ',', default_values_t = ["parilu".to_owned(), "parilut".to_owned()])]
+    methods: Vec<String>,
+    /// Turns; the best of each is told
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+}
+
+pub(crate) fn run(arguments: &FactorsArgs) -> Result<()> {
+    let mut places = vec![("cpu", Executor::cpu())];
+    if let Some(device) = &arguments.device {
+        places.push((device, Executor::gpu(device)?));
+    }
+    let mut table = table(&[
+        "problem",
+        "rows",
+        "method",
+        "where",
+        "factors ms",
+        "times the host",
+        "whole set-up ms",
+        "times the host",
+        "apart",
+    ]);
+    for problem in &arguments.problems {
+        for method in &arguments.methods {
+            let made = compared(&places, problem, method, arguments.rounds)?;
+            let host = &made[0];
+            for ((place, _), here) in places.iter().zip(&made) {
+                table.add_row([
+                    problem.clone(),
+                    here.applied.len().to_string(),
+                    method.clone(),
+                    (*place).to_owned(),
+                    format!("{:.2}", here.factors),
+                    format!("{:.2}", host.factors / here.factors),
+                    format!("{:.2}", here.whole),
+                    format!("{:.2}", host.whole / here.whole),
+                    format!("{:.1e}", apart(&host.applied, &here.applied)),
+                ]);
+            }
+        }
+    }
+    say!("{table}");
+    say!(
+        "Wall clock, best of {} after one that is not timed. Factors: pattern and values of both triangles, back on the host. The whole set-up prepares \
+         triangular solves, too, which the host does for devices as well. Apart: what the preconditioner makes of ones, the largest difference over the \
+         largest number.",
+        arguments.rounds
+    );
+    Ok(())
+}
+
+/// Milliseconds of the best turn, and what the preconditioner makes of ones.
+struct Made {
+    factors: f64,
+    whole: f64,
+    applied: Vec<f64>,
+}
+
+/// One method in all places, which take turns.
+fn compared(
+    places: &[(&str, Executor)],
+    problem: &str,
+    method: &str,
+    rounds: usize,
+) -> Result<Vec<Made>> {
+    let factory = factory(method)?;
+    let mut matrices: Vec<Arc<dyn LinOp<f64>>> = Vec::new();
+    for (_, executor) in places {
+        matrices.push(Arc::new(matrix(executor, problem)?));
+    }
+    let mut made = Vec::new();
+    for turn in 0..=rounds {
+        for (place, a) in matrices.iter().enumerate() {
+            let (times, applied) = once(factory.as_ref(), a)?;
+            match turn {
+                // Compiles kernels, brings the matrix to the device, and is not timed.
+                0 => made.push(Made {
+                    factors: f64::INFINITY,
+                    whole: f64::INFINITY,
+                    applied,
+                }),
+                _ => {
+                    let best: &mut Made = &mut made[place];
+                    best.factors = best.factors.min(times[0]);
+                    best.whole = best.whole.min(times[1]);
+                }
+            }
+        }
+    }
+    Ok(made)
+}
+
+/// Milliseconds of the factors and of the whole set-up, and what the preconditioner makes of ones.
+fn once(factory: &dyn Factory<f64>, a: &Arc<dyn LinOp<f64>>) -> Result<([f64; 2], Vec<f64>)> {
+    let profile = Rc::new(RefCell::new(Profile::default()));
+    let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
+    a.executor().synchronize()?;
+    let begin = Instant::now();
+    let m = factory.generate(a, &ws)?;
+    let whole = begin.elapsed().as_secs_f64() * 1e3;
+    let profile = profile.borrow();
+    let stages = profile.rows();
+    let stage = stages.iter().find(|(_, stage)| stage.name == "factors");
+    let factors = stage.map_or(f64::NAN, |(_, stage)| stage.seconds * 1e3);
+    let ones = Vector::filled(a.executor(), a.size().rows, 1, 1.0)?;
+    let mut applied = Vector::zeros_like(&ones)?;
+    m.apply(&ones, &mut applied, &Workspace::new())?;
+    Ok(([factors, whole], applied.to_vec()))
+}
+
+fn factory(method: &str) -> Result<Box<dyn Factory<f64>>> {
+    Ok(match method {
+        "parilu" => Box::new(ParIlu::default()),
+        "paric" => Box::new(ParIc::default()),
+        "parilut" => Box::new(ParIlut::default()),
+        _ => return Err(format!("{method}: parilu, paric and parilut are measured").into()),
+    })
+}
+
+fn apart(x: &[f64], y: &[f64]) -> f64 {
+    let largest = x.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+    let pairs = x.iter().zip(y).map(|(x, y)| (x - y).abs());
+    pairs.fold(0.0, f64::max) / largest
+}
