@@ -6,9 +6,10 @@ use std::sync::Arc;
 use vcycle::batch::{BatchDense, BatchSolver};
 use vcycle::communicator::threads;
 use vcycle::config::{self, Config};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{LinOp, Size};
+use vcycle::matrix::Assembly;
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
@@ -113,6 +114,11 @@ fn programs(device: &str) -> Vec<Source> {
     let solver = BatchSolver::default();
     solver
         .solve(&executor, &identities, &[1.0; 3], &mut [0.0; 3])
+        .unwrap();
+    let one = Buffer::from_vec(&executor, vec![0]);
+    let assembly = Assembly::new(Size::square(1), &one, &one).unwrap();
+    assembly
+        .matrix(&Buffer::from_vec(&executor, vec![1.0]))
         .unwrap();
     let mut programs = Device::open(device).unwrap().programs();
     programs.extend(of_ranks(device));

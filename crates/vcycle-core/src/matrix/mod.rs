@@ -25,8 +25,8 @@ pub use csr::{
     fill_rows, fill_rows_with, ranges, zeroed,
 };
 pub use csr::{
-    Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching, Nodes,
-    Numbering, Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection,
+    Assembly, Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching,
+    Nodes, Numbering, Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection,
     recursive_bisection, reverse_cuthill_mckee,
 };
 pub use dense::Dense;

@@ -13,6 +13,7 @@
 //!
 //! Files follow the families of kernels in `launch`, which no other module calls.
 
+pub(crate) mod assembly;
 pub mod batch;
 pub mod blocks;
 pub mod coarsen;

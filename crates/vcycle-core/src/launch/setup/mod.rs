@@ -18,6 +18,7 @@
 //! ```
 
 pub mod aggressive;
+mod assembly;
 mod binned;
 mod block_products;
 pub mod blocks;
@@ -57,6 +58,7 @@ use crate::executor::{Buffer, Element, Executor};
 use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
 use crate::scalar::Scalar;
 
+pub(crate) use assembly::Sorted;
 pub use entries::Extremes;
 pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
@@ -70,6 +72,7 @@ const FILE: File = kernel_file!("arrays.c");
 pub(super) const FILES: &[File] = &[
     FILE,
     aggressive::FILE,
+    assembly::FILE,
     binned::FILE,
     block_products::FILE,
     blocks::FILE,

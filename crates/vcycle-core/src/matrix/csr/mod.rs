@@ -3,6 +3,7 @@
 mod accumulator;
 mod add;
 mod apply;
+mod assembly;
 mod build;
 mod defects;
 mod dissection;
@@ -36,6 +37,7 @@ use crate::arrays::Copies;
 pub use crate::arrays::{Csr, Pattern};
 pub use crate::cut::balance;
 pub use accumulator::{Accumulator, ShortRow};
+pub use assembly::Assembly;
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
 pub use defects::{Defects, DiagonalSigns};
 pub use dissection::{nested_dissection, recursive_bisection};

@@ -76,23 +76,25 @@ fn check(size: Size, rows: &[u32], columns: &[u32], values: usize) -> Result<()>
         let (rows, columns) = (rows.len(), columns.len());
         return wrong(format!("{rows} rows, {columns} columns, {values} values"));
     }
-    let outside = |axis, position, index: u32, limit| {
-        Err(Error::IndexOutOfRange {
-            position,
-            axis,
-            index: index as usize,
-            limit,
-        })
-    };
     for (position, (&row, &column)) in rows.iter().zip(columns).enumerate() {
         if row as usize >= size.rows {
-            return outside("row", position, row, size.rows);
+            return Err(outside("row", position, row, size.rows));
         }
         if column as usize >= size.cols {
-            return outside("column", position, column, size.cols);
+            return Err(outside("column", position, column, size.cols));
         }
     }
     Ok(())
+}
+
+/// The error that names an index.
+pub(super) fn outside(axis: &'static str, position: usize, index: u32, limit: usize) -> Error {
+    Error::IndexOutOfRange {
+        position,
+        axis,
+        index: index as usize,
+        limit,
+    }
 }
 
 /// For every row the number of entries in the rows before it, and at the end that of all.
