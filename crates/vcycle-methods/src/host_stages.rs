@@ -34,9 +34,7 @@ host_stages! {
     ILU0 = "ilu0 of rows that wait for each other";
     IC0 = "ic0 set-up";
     ILUT = "ilut set-up";
-    PARILU = "parilu set-up";
-    PARILUT = "parilut set-up";
-    PARIC = "paric and parict set-up";
+    PARICT = "parict set-up";
     ISAI = "isai set-up";
     PREPROCESSING = "matching, scaling and reordering before a set-up";
     STRUCTURED = "struct-mg set-up";

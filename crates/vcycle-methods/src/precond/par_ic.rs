@@ -9,11 +9,10 @@ use super::par_ilu::{distance, exact, guarded};
 use super::{bad_pivot, check_hermitian, diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::PARIC;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, balance, fill_rows_with};
 use crate::operations::factor::{Factorisation, Sweeping};
-use crate::operations::{self, on_host, remark};
+use crate::operations::{self, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
@@ -127,7 +126,6 @@ fn swept<T: Scalar>(
     if let Some(found) = operations::factor::swept(a, diagonal, &mut start, sweeping)? {
         return Ok(found);
     }
-    on_host(a.executor(), PARIC);
     let start = start.unwrap_or_else(|| a.values().iter().map(|value| value.load()).collect());
     let found = fixed_point(a, diagonal, start, sweeps);
     Ok(found.and_then(|values| divided(component, a, diagonal, values).ok()))

@@ -11,7 +11,7 @@ use super::select::largest;
 use super::{check_hermitian, diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::PARIC;
+use crate::host_stages::PARICT;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::on_host;
@@ -82,7 +82,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
         let entries = square_entries(a.as_ref(), "parict")?;
         check_positive("parict", &entries, &diagonal_places(&entries, "parict")?)?;
         check_hermitian(&entries, "parict", "parilut")?;
-        on_host(entries.executor(), PARIC);
+        on_host(entries.executor(), PARICT);
         let lower: Csr<T> = entries.lower()?;
         let found = self.search(&lower.convert::<T::Arith>()?)?;
         let (offsets, columns) = (found.offsets().to_vec(), found.columns().to_vec());

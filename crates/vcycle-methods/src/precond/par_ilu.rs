@@ -9,11 +9,10 @@ use super::triangular::Factors;
 use super::{diagonal_places, nonzero_diagonal, rounding, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::PARILU;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, balance, fill_rows, fill_rows_with};
 use crate::operations::factor::{Factorisation, Sweeping};
-use crate::operations::{self, on_host, remark};
+use crate::operations::{self, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
 
@@ -113,7 +112,6 @@ pub(super) fn fixed_point<T: Scalar>(
     if let Some(found) = operations::factor::swept(a, diagonal, &mut start, sweeping)? {
         return Ok(found);
     }
-    on_host(a.executor(), PARILU);
     let start = start.unwrap_or_else(|| a.values().iter().map(|value| value.load()).collect());
     let sweep = |old: &[T::Arith], new: &mut [T::Arith]| sweep(a, diagonal, old, new);
     let distance = |x: &[T::Arith], y: &[T::Arith]| distance(a, diagonal, x, y);

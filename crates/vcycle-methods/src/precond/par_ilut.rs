@@ -11,11 +11,10 @@ use super::select::largest;
 use super::{diagonal_places, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::PARILUT;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::factor::Threshold;
-use crate::operations::{self, on_host, remark};
+use crate::operations::{self, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes};
 
@@ -127,7 +126,7 @@ impl ParIlut {
             Some(None) => remark(
                 "parilut: sweeps diverge on the way; the host looks for the factors".to_owned(),
             ),
-            None => on_host(a.executor(), PARILUT),
+            None => {}
         }
         let found = self.search(a)?;
         let a = spread(a, found.offsets().to_vec(), found.columns().to_vec());
