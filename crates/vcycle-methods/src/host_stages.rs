@@ -18,7 +18,7 @@ host_stages! {
     AFFINITY = "strength by affinity";
     CONNECTIONS = "strength by a mean number of connections";
     UNKNOWN_SYSTEMS = "systems by unknowns";
-    NODE_SYSTEMS = "systems by nodes";
+    NODE_SYSTEMS = "systems by nodes of more than six unknowns";
     HMIS = "hmis coarsening";
     RUGE_STUEBEN = "rs coarsening";
     PATHS = "aggressive coarsening with more than one path";

@@ -165,6 +165,26 @@ fn prolongations_of_groups_are_the_same() {
 }
 
 #[test]
+fn prolongations_in_blocks_are_those_by_entries() {
+    let Some(executor) = device() else { return };
+    let problem = gallery::build("elasticity:4x3x3", &executor).unwrap();
+    let modes = problem.near_nullspace.unwrap();
+    let nodes = problem.matrix.size().rows as u32 / 3;
+    let pairs = Aggregates {
+        aggregate: (0..nodes).map(|node| node / 4).collect::<Vec<_>>().into(),
+        count: nodes.div_ceil(4) as usize,
+    };
+    let (t, _) = interpolate::tentative(&pairs, modes.vectors(), 3, &executor).unwrap();
+    let smoothed = |block: Option<Size>, of_t| {
+        let a = problem.matrix.on_device_in(block).unwrap();
+        interpolate::smoothed(&a, &t, (4.0 / 3.0, 2.0), None, of_t).unwrap()
+    };
+    let expected = smoothed(None, Size::square(1));
+    let found = smoothed(Some(Size::square(3)), Size::new(3, 6));
+    assert_close(&found, &expected);
+}
+
+#[test]
 fn prolongations_of_vectors_are_the_same() {
     let Some(executor) = device() else { return };
     let host = Executor::reference();

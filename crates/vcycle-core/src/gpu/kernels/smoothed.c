@@ -167,6 +167,23 @@ KERNEL tentative_ones(u64 rows, GLOBAL u64 *RESTRICT offsets, GLOBAL f64 *RESTRI
     }
 }
 
+// Values of T - factor D^-1 C on the pattern of C, whose rows have all columns that those of T have.
+KERNEL smoothed_step(u64 rows, f64 factor, GLOBAL const f64 *RESTRICT diagonal,
+                     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
+                     GLOBAL const f64 *RESTRICT values, GLOBAL const u64 *RESTRICT t_offsets,
+                     GLOBAL const u32 *RESTRICT t_columns, GLOBAL const f64 *RESTRICT t_values,
+                     GLOBAL f64 *RESTRICT out) {
+    FOR_ITEMS(row, rows) {
+        const f64 scale = -factor / diagonal[row];
+        u64 own = t_offsets[row];
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
+            const bool hit = own < t_offsets[row + 1] && t_columns[own] == columns[entry];
+            out[entry] = scale * values[entry] + (hit ? t_values[own] : 0);
+            own += hit;
+        }
+    }
+}
+
 KERNEL tentative_flags(u64 rows, u32 block, GLOBAL const u32 *RESTRICT groups,
                        GLOBAL u32 *RESTRICT flags) {
     FOR_ITEMS(row, rows) flags[row] = groups[row / block] != NONE;

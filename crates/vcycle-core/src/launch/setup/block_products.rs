@@ -19,6 +19,8 @@ use crate::scalar::Scalar;
 use crate::size::Size;
 
 pub(super) const FILE: File = kernel_file!("block_products.c", TEAM_BLOCK, "teams.h");
+/// Columns of a block that kernels have, at most.
+const LARGEST: usize = 6;
 /// Bytes of local memory that the sums of a block of threads take.
 const LOCAL_BYTES: usize = 44 << 10;
 /// Threads of the smallest teams: a block of `A` meets a few of `B`, each with a few rows.
@@ -259,6 +261,22 @@ impl Queue<'_> {
         };
         let (a, b) = (Blocked::new(self, a, block)?, Blocked::new(self, b, right)?);
         a.multiply(self, &b)?.into_rows(self).map(Some)
+    }
+
+    /// `A T` in blocks of a size that `T` is made of, where the device multiplies with `A` in blocks that meet these.
+    pub(super) fn multiply_by_blocks(
+        &self,
+        a: &Csr<f64>,
+        t: &Csr<f64>,
+        block: Size,
+    ) -> Result<Option<Csr<f64>>> {
+        let own = known_block(a.pattern()).filter(|own| meet(own.cols, block.rows));
+        let Some(own) = own.filter(|_| block.cols <= LARGEST) else {
+            return Ok(None);
+        };
+        let right = Size::new(own.cols, block.cols);
+        let (a, t) = (Blocked::new(self, a, own)?, Blocked::new(self, t, right)?);
+        a.multiply(self, &t)?.into_rows(self).map(Some)
     }
 
     /// `R (A P)` in blocks, as [`multiply_blocks`](Self::multiply_blocks).

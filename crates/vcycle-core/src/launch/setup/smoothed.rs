@@ -107,9 +107,16 @@ impl<'a> Filtered<'a> {
         power_method(self.queue, self.a, &self.diagonal, steps)
     }
 
-    /// `(I - factor D^-1 A) T`.
-    pub fn smoothed(&self, t: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
+    /// `(I - factor D^-1 A) T`; `T` is made of blocks.
+    pub fn smoothed(&self, t: &Csr<f64>, factor: f64, block: Size) -> Result<Csr<f64>> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
+        if block != Size::square(1) && self.filter.is_none() {
+            // Cycles will ask for the blocks of the matrix, too.
+            self.a.pattern().layout()?;
+            if let Some(product) = queue.multiply_by_blocks(self.a, t, block)? {
+                return self.step(t, factor, &product);
+            }
+        }
         let operands = [&matrix(self.a)?[..], &strong(self.filter)?, &matrix(t)?].concat();
         let mut binned = Binned::new(queue, Size::new(shape.0, t.size().cols))?;
         let arguments = [&[number(shape.0)][..], &operands, &binned.arguments()?].concat();
@@ -126,6 +133,20 @@ impl<'a> Filtered<'a> {
             .concat(),
         };
         binned.counted(&maker)
+    }
+}
+
+impl Filtered<'_> {
+    /// `T - factor D^-1 C` for the product `C` of the matrix and `T`.
+    fn step(&self, t: &Csr<f64>, factor: f64, product: &Csr<f64>) -> Result<Csr<f64>> {
+        let rows = product.size().rows;
+        let mut values = self.queue.room(product.nonzeros())?;
+        let given = [number(rows), Argument::F64(factor), read(&self.diagonal)?];
+        let factors = [matrix(product)?, matrix(t)?].concat();
+        let arguments = [&given[..], &factors, &[write(&mut values)?]].concat();
+        self.queue
+            .rows(FILE, "smoothed_step", &PLAIN, (rows, 1), &arguments)?;
+        Ok(Csr::of_buffers(product.pattern(), values))
     }
 }
 

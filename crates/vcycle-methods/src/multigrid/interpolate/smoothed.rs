@@ -117,7 +117,7 @@ pub fn smoothed(
             nonzero_diagonal(a)?;
         }
         let bound = filter.map(|_| matrix.bound());
-        return matrix.smoothed(tentative, damping(omega, radius, bound)?);
+        return matrix.smoothed(tentative, damping(omega, radius, bound)?, block);
     }
     let kept = FilteredMatrix::new(a, filter.map(Arc::as_ref), 0..a.size().rows)?;
     kept.smoothed(tentative, (omega, radius), block)
