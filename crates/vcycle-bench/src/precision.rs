@@ -11,6 +11,7 @@ use vcycle::stop::Outcome;
 use vcycle::vector::Vector;
 
 use crate::common::{Result, table};
+use crate::published::mixed_precision;
 
 /// Options of `precision`.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,21 +21,17 @@ pub struct PrecisionArgs {
     problems: Vec<String>,
 }
 
-/// A precision, and what it does to the two problems in tables 6.2 and 6.4 of the thesis.
+/// A precision, with or without remedies.
 pub(crate) struct PrecisionRow {
     pub(crate) precision: &'static str,
-    beam: &'static str,
-    lshape: &'static str,
     scaling: LevelScaling,
     restriction: f64,
 }
 
 /// Plain, as the tables have it: without remedies.
-const fn row(precision: &'static str, beam: &'static str, lshape: &'static str) -> PrecisionRow {
+const fn row(precision: &'static str) -> PrecisionRow {
     PrecisionRow {
         precision,
-        beam,
-        lshape,
         scaling: LevelScaling::None,
         restriction: 1.0,
     }
@@ -44,26 +41,26 @@ const fn row(precision: &'static str, beam: &'static str, lshape: &'static str) 
 const fn cured(precision: &'static str) -> PrecisionRow {
     PrecisionRow {
         scaling: LevelScaling::Auto,
-        ..row(precision, "", "")
+        ..row(precision)
     }
 }
 
 pub(crate) const ROWS: [PrecisionRow; 18] = [
-    row("dp", "44", "160"),
-    row("dp-sp", "44", "171"),
-    row("dp-sp-hp", "86", "800: no"),
-    row("dp-hp", "127", "800: no"),
-    row("dp-sp-bf", "44", "186"),
-    row("dp-bf", "44", "192"),
-    row("dp/sp", "", ""),
-    row("dp/hp", "", ""),
-    row("dp/dp-sp-hp", "", ""),
-    row("dp-sp/sp", "", ""),
-    row("dp-sp/hp", "", ""),
-    row("dp-sp/dp-sp-hp", "", ""),
+    row("dp"),
+    row("dp-sp"),
+    row("dp-sp-hp"),
+    row("dp-hp"),
+    row("dp-sp-bf"),
+    row("dp-bf"),
+    row("dp/sp"),
+    row("dp/hp"),
+    row("dp/dp-sp-hp"),
+    row("dp-sp/sp"),
+    row("dp-sp/hp"),
+    row("dp-sp/dp-sp-hp"),
     PrecisionRow {
         restriction: 0.5,
-        ..row("dp-sp-hp", "", "")
+        ..row("dp-sp-hp")
     },
     cured("dp-sp-hp"),
     cured("dp-hp"),
@@ -90,7 +87,7 @@ pub(crate) fn run(arguments: &PrecisionArgs) -> Result<()> {
             eprintln!("{name} {}", cells.join(" "));
             let paper = row.paper(name);
             let [options, numbers @ ..] = cells;
-            table.add_row([options, paper.to_owned()].into_iter().chain(numbers));
+            table.add_row([options, paper].into_iter().chain(numbers));
         }
         say!("{name}, --preset paper-pgm\n{table}\n");
     }
@@ -127,22 +124,15 @@ fn numbers(outcome: &Outcome) -> [String; 4] {
 
 impl PrecisionRow {
     /// The iterations of the tables, for the problems they are of.
-    fn paper(&self, problem: &str) -> &'static str {
-        match problem {
-            "beam:o3,l3" => self.beam,
-            "lshape:o3,l7" => self.lshape,
-            _ => "",
-        }
+    fn paper(&self, problem: &str) -> String {
+        let published = mixed_precision(problem, self.precision);
+        let published = published.filter(|_| self.is_plain());
+        published.map_or(String::new(), |(_, iterations)| iterations)
     }
 
     /// Whether the coarse matrices are those of the first row.
     pub(crate) fn shares_coarsening(&self) -> bool {
         self.restriction == 1.0
-    }
-
-    /// Whether the papers have iterations for it.
-    pub(crate) fn is_of_the_papers(&self) -> bool {
-        !self.beam.is_empty()
     }
 
     /// Whether it is as in the papers, without remedies.

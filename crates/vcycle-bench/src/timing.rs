@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use crate::common::Result;
 
-/// Something that can be timed: repeats its work for about the given seconds and returns the
-/// best time of one repetition.
+/// Something that can be timed: repeats its work for about the given seconds, at least once, and
+/// returns the best time of one repetition.
 pub(crate) trait Candidate {
     fn best_within(&mut self, seconds: f64) -> Result<f64>;
 }
@@ -14,12 +14,14 @@ impl<F: FnMut() -> Result<()>> Candidate for F {
     fn best_within(&mut self, seconds: f64) -> Result<f64> {
         let begin = Instant::now();
         let mut best = f64::INFINITY;
-        while begin.elapsed().as_secs_f64() < seconds {
+        loop {
             let start = Instant::now();
             self()?;
             best = best.min(start.elapsed().as_secs_f64());
+            if begin.elapsed().as_secs_f64() >= seconds {
+                return Ok(best);
+            }
         }
-        Ok(best)
     }
 }
 

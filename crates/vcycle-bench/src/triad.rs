@@ -19,16 +19,21 @@ pub(crate) struct Triad {
 
 impl Triad {
     pub(crate) fn new() -> Self {
+        Self::of_length(LENGTH)
+    }
+
+    /// With arrays that may fit into caches.
+    pub(crate) fn of_length(length: usize) -> Self {
         Self {
-            a: vec![0.5; LENGTH],
-            b: vec![1.0; LENGTH],
-            c: vec![2.0; LENGTH],
+            a: vec![0.5; length],
+            b: vec![1.0; length],
+            c: vec![2.0; length],
         }
     }
 
     /// Bytes of one pass as STREAM counts them: two reads and one write a value.
     pub(crate) fn bytes(&self) -> f64 {
-        (3 * LENGTH * size_of::<f64>()) as f64
+        (3 * self.a.len() * size_of::<f64>()) as f64
     }
 
     /// The triad on some threads.

@@ -12,10 +12,10 @@ use vcycle::vector::Vector;
 
 use super::bench::GpuBench;
 use super::measure::{Solved, iterations, solved};
-use super::published::paper;
 use super::report::{MarkdownReport, cell};
 use crate::common::{Result, table};
 use crate::precision::{PrecisionRow, ROWS};
+use crate::published::mixed_precision;
 
 const FULL: [&str; 2] = ["beam:o3,l3", "lshape:o3,l7"];
 const SMALL: [&str; 2] = ["beam:o2,l1", "lshape:o2,l3"];
@@ -87,16 +87,17 @@ fn tabled(name: &str, tried: &[Tried]) -> Table {
     ]);
     let double = tried.first().and_then(|(_, first)| first.as_ref().ok());
     for (row, solved) in tried {
-        let published = row.is_plain().then(|| paper(name, row.precision)).flatten();
+        let published = mixed_precision(name, row.precision).filter(|_| row.is_plain());
         let numbers = match solved {
             Ok(solved) => numbers(solved, double),
             Err(error) => [String::new(), error.clone(), String::new(), String::new()],
         };
         let time = solved.as_ref().ok().map(|solved| solved.milliseconds);
-        let of_paper = time.zip(published).map(|(ours, (theirs, _))| ours / theirs);
+        let theirs = published.as_ref().map(|published| published.0);
+        let of_paper = time.zip(theirs).map(|(ours, theirs)| ours / theirs);
         let beside = [
-            cell(published.map(|paper| paper.0), 2),
-            published.map_or(String::new(), |paper| paper.1.to_owned()),
+            cell(theirs, 2),
+            published.map_or(String::new(), |published| published.1),
             cell(of_paper, 2),
         ];
         table.add_row([row.options()].into_iter().chain(numbers).chain(beside));

@@ -49,30 +49,6 @@ pub(super) fn peers(problem: &str) -> Option<&'static PublishedPeer> {
     PEERS.iter().find(|peer| peer.problem == problem)
 }
 
-/// Milliseconds and iterations on an H100: tables 6.2 and 6.4 of Tsai's dissertation (2024).
-const PAPER: [(&str, &str, f64, &str); 12] = [
-    ("beam:o3,l3", "dp", 43.65, "44"),
-    ("beam:o3,l3", "dp-sp", 40.89, "44"),
-    ("beam:o3,l3", "dp-sp-hp", 80.72, "86"),
-    ("beam:o3,l3", "dp-hp", 117.62, "127"),
-    ("beam:o3,l3", "dp-sp-bf", 42.90, "44"),
-    ("beam:o3,l3", "dp-bf", 42.99, "44"),
-    ("lshape:o3,l7", "dp", 195.31, "160"),
-    ("lshape:o3,l7", "dp-sp", 191.62, "171"),
-    ("lshape:o3,l7", "dp-sp-hp", 869.77, "800: no"),
-    ("lshape:o3,l7", "dp-hp", 868.83, "800: no"),
-    ("lshape:o3,l7", "dp-sp-bf", 203.06, "186"),
-    ("lshape:o3,l7", "dp-bf", 208.69, "192"),
-];
-
-/// Milliseconds and iterations of the dissertation.
-pub(super) fn paper(problem: &str, precision: &str) -> Option<(f64, &'static str)> {
-    let row = PAPER
-        .iter()
-        .find(|row| (row.0, row.1) == (problem, precision));
-    row.map(|row| (row.2, row.3))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +58,5 @@ mod tests {
         assert_eq!(peers("poisson7:256").unwrap().hypre, (163.0, 21));
         assert!(peers("poisson7:20").is_none());
         assert_eq!(setup_peers("poisson27:200"), Some((189.0, 96.0)));
-        assert_eq!(paper("lshape:o3,l7", "dp"), Some((195.31, "160")));
-        assert_eq!(paper("lshape:o3,l7", "dp/hp"), None);
     }
 }

@@ -12,14 +12,17 @@ pub(crate) mod scaling;
 mod strengths;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use vcycle::executor::Executor;
 
 use self::files::Files;
 use self::fresh::FreshRace;
-use self::program::{Library, Peer, ProgramPlaces};
-use crate::common::{Result, threads};
-use crate::problem;
+pub(crate) use self::measurement::Measurement;
+use self::program::Peer;
+pub(crate) use self::program::{Library, ProgramPlaces};
+use crate::common::{Result, threads, write};
+use crate::problem::{self, BenchSystem};
 
 /// Options of `peers`.
 #[derive(Clone, Debug, clap::Args)]
@@ -49,6 +52,9 @@ pub struct PeersArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Draw the totals as an SVG file, too
+    #[arg(long, value_name = "FILE")]
+    chart: Option<PathBuf>,
     #[command(flatten)]
     places: ProgramPlaces,
 }
@@ -86,6 +92,9 @@ pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
     if groups.is_empty() {
         return Err("nothing was measured".into());
     }
+    if let (Some(file), Some(chart)) = (&arguments.chart, report::chart(&groups)) {
+        write(file, &chart)?;
+    }
     match arguments.json {
         true => say!("{}", report::json(&groups)),
         false => say!(
@@ -102,4 +111,40 @@ pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
 fn install(libraries: &[Library], places: &ProgramPlaces) -> Vec<Peer> {
     let install = |&library: &Library| Peer::install(library, places);
     libraries.iter().map(install).collect()
+}
+
+/// Libraries that are measured beside something else.
+#[derive(Clone, Default)]
+pub(crate) struct Peers(Vec<Arc<Peer>>);
+
+impl Peers {
+    pub(crate) fn install(libraries: &[Library], places: &ProgramPlaces) -> Self {
+        let peers = install(libraries, places).into_iter();
+        Self(peers.map(Arc::new).collect())
+    }
+
+    /// Those of some libraries.
+    pub(crate) fn among(&self, libraries: &[Library]) -> Self {
+        let wanted = |peer: &&Arc<Peer>| libraries.contains(&peer.library());
+        Self(self.0.iter().filter(wanted).cloned().collect())
+    }
+
+    /// Solves of a system on all cores, each in a process of its own. A solve that fails is told and left out.
+    pub(crate) fn solve(&self, system: &BenchSystem) -> Result<Vec<(&'static str, Measurement)>> {
+        if self.0.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (files, threads) = (Files::new(system)?, threads(None)?);
+        let solve = |peer: &Arc<Peer>| {
+            let threads = if peer.uses(threads) { threads } else { 1 };
+            match peer.solve(&files, threads) {
+                Ok(measured) => Some((peer.name(), measured)),
+                Err(why) => {
+                    eprintln!("    {}: {why}", peer.name());
+                    None
+                }
+            }
+        };
+        Ok(self.0.iter().filter_map(solve).collect())
+    }
 }

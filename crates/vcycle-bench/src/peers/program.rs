@@ -150,6 +150,10 @@ impl Peer {
         self.library.name()
     }
 
+    pub(super) fn library(&self) -> Library {
+        self.library
+    }
+
     /// Whether it makes use of so many threads.
     pub(crate) fn uses(&self, threads: usize) -> bool {
         threads == 1 || self.library != Library::Pyamg

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::measurement::{Attempt, Measurement};
 use crate::common::table;
+use crate::plot::{BarRow, bars};
 
 /// vcycle as it chooses by itself.
 pub(crate) const OURS: &str = "vcycle";
@@ -98,6 +99,24 @@ pub(crate) fn text(groups: &[PeerGroup]) -> String {
         }
     }
     format!("{all}\n\n{}", beside_the_best(groups))
+}
+
+/// Totals of all that succeeded, as bars.
+pub(crate) fn chart(groups: &[PeerGroup]) -> Option<String> {
+    let row = |group: &PeerGroup| {
+        let both = group.succeeded(true).chain(group.succeeded(false));
+        let values = both.map(|(name, m)| (name.to_owned(), m.total()));
+        let threads = match group.threads {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        };
+        BarRow {
+            name: format!("{}, {threads}", group.problem),
+            values: values.collect(),
+        }
+    };
+    let rows: Vec<BarRow> = groups.iter().map(row).collect();
+    bars(&rows, &[], "set-up and solve, s", true)
 }
 
 fn beside_the_best(groups: &[PeerGroup]) -> String {
@@ -198,6 +217,13 @@ mod tests {
         let ratios = beside_the_best(&[group()]);
         assert!(line(&ratios, "| vcycle |").ends_with("| 3.000 | fast | 2.000 | 1.50 |"));
         assert!(line(&ratios, "amg").ends_with("| 4.000 | fast | 2.000 | 2.00 |"));
+    }
+
+    #[test]
+    fn charts_show_what_succeeded() {
+        let chart = chart(&[group()]).unwrap();
+        assert!(chart.contains("poisson7:8, 2 threads") && chart.contains("slow"));
+        assert!(!chart.contains("wrong") && !chart.contains("absent"));
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! What an experiment is.
 
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 use vcycle::config::RunConfig;
 use vcycle::executor::Executor;
 
 use super::record::Value;
 use crate::common::Result;
+use crate::peers::{Library, Peers};
+use crate::published::{self, PublishedValue};
 
 /// A paper.
 #[derive(Debug)]
@@ -28,30 +32,119 @@ pub(super) struct Experiment {
     pub problem: &'static str,
     /// Why values differ.
     pub why: &'static str,
-    /// The quantity that is drawn, and whether its axis is logarithmic.
-    pub chart: (&'static str, bool),
-    /// Whether less is better, in that quantity.
-    pub less_is_better: bool,
+    /// The quantity that is drawn.
+    pub chart: Chart,
+    /// Whether a device can run it; else it is made for processors.
+    pub on_devices: bool,
     pub run: fn(&Scope) -> Result<Vec<Value>>,
+}
+
+/// What a chart shows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chart {
+    pub quantity: &'static str,
+    pub logarithmic: bool,
+    pub better: Better,
+}
+
+/// Which of two values is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Better {
+    Less,
+    More,
+    /// They tell how something is made up.
+    Neither,
+}
+
+impl Chart {
+    const fn new(quantity: &'static str, better: Better) -> Self {
+        Self {
+            quantity,
+            logarithmic: false,
+            better,
+        }
+    }
+
+    /// A quantity of which less is better.
+    pub const fn less(quantity: &'static str) -> Self {
+        Self::new(quantity, Better::Less)
+    }
+
+    /// A quantity of which more is better.
+    pub const fn more(quantity: &'static str) -> Self {
+        Self::new(quantity, Better::More)
+    }
+
+    /// A share.
+    pub const fn share(quantity: &'static str) -> Self {
+        Self::new(quantity, Better::Neither)
+    }
+
+    pub const fn logarithmic(self) -> Self {
+        Self {
+            logarithmic: true,
+            ..self
+        }
+    }
+
+    /// How much better a ratio is, more than one being better; none where neither is.
+    pub fn gain(&self, ratio: f64) -> Option<f64> {
+        match self.better {
+            Better::Less => Some(1.0 / ratio),
+            Better::More => Some(ratio),
+            Better::Neither => None,
+        }
+    }
 }
 
 impl Experiment {
     pub fn name(&self) -> String {
         format!("{}/{}", self.paper.key, self.item)
     }
+
+    /// What the paper has published of it.
+    pub fn published(&self) -> Vec<PublishedValue> {
+        let all = published::values(self.paper.published);
+        all.filter(|value| value.experiment == self.item).collect()
+    }
+}
+
+/// How large problems are.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Size {
+    /// For tests: an unoptimised program takes seconds, and its times say nothing.
+    Tiny,
+    /// Three minutes in all.
+    Quick,
+    /// As large as the machine allows.
+    Full,
 }
 
 /// How much is measured, and where.
-#[derive(Clone, Debug)]
 pub(super) struct Scope {
-    pub quick: bool,
+    pub size: Size,
     pub device: String,
+    /// The machine, in words.
+    pub machine: String,
+    /// Whom to measure in the same run.
+    pub peers: Peers,
 }
 
 impl Scope {
-    /// One of two sizes.
-    pub fn size<T>(&self, quick: T, full: T) -> T {
-        if self.quick { quick } else { full }
+    /// One of three: tiny, quick, full.
+    pub fn size<T>(&self, sizes: [T; 3]) -> T {
+        let [tiny, quick, full] = sizes;
+        match self.size {
+            Size::Tiny => tiny,
+            Size::Quick => quick,
+            Size::Full => full,
+        }
+    }
+
+    /// Seconds that something short is repeated for.
+    pub fn seconds(&self) -> f64 {
+        self.size([0.0, 0.1, 0.5])
     }
 
     pub fn executor(&self) -> Result<Executor> {
@@ -60,11 +153,8 @@ impl Scope {
         Ok(run.executor()?)
     }
 
-    /// Fails for a device: what an experiment measures is made for processors.
-    pub fn on_processors(&self) -> Result<Executor> {
-        match self.device == "cpu" {
-            true => self.executor(),
-            false => Err("this one is made for processors".into()),
-        }
+    /// Those of some libraries that are to be measured, where the processor is.
+    pub fn peers_among(&self, libraries: &[Library]) -> Peers {
+        self.peers.among(libraries)
     }
 }

@@ -2,8 +2,15 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The processor and how many of its cores there are.
-pub(super) fn name() -> String {
+/// The processor and how many of its cores there are, and the device.
+pub(super) fn name(device: &str) -> String {
+    match vcycle_gpu::Device::open(device) {
+        Ok(opened) if device != "cpu" => opened.properties().model.clone(),
+        _ => processor(),
+    }
+}
+
+fn processor() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = text.lines().find(|line| line.starts_with("model name"));

@@ -2,26 +2,25 @@
 //! what was published.
 //!
 //! An [`Experiment`] is one table or figure. What it measures is a [`Record`], a JSON file of the folder; an experiment whose
-//! record is there is not run again, so that a run can be interrupted. Page and Markdown are made of the records and of the
-//! published values, which are data files.
+//! record is there is not run again, so that a run can be interrupted. Page, Markdown and charts are made of the records and of the
+//! [published values](crate::published), which are data files.
 
 mod experiment;
 mod experiments;
 mod machine;
 mod markdown;
 mod page;
-mod plot;
-mod published;
 mod record;
 mod summary;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use experiment::{Experiment, Scope};
+use experiment::{Experiment, Scope, Size};
 use record::Record;
 
 use crate::common::{Result, write};
+use crate::peers::{Library, Peers, ProgramPlaces};
 
 /// Options of `reproduce`.
 #[derive(Clone, Debug, clap::Args)]
@@ -31,27 +30,52 @@ pub struct ReproduceArgs {
     /// Small problems: all experiments in three minutes on two cores
     #[arg(long)]
     quick: bool,
+    /// Problems as small as those of the tests
+    #[arg(long, hide = true, conflicts_with = "quick")]
+    tiny: bool,
     /// Where to solve, `cuda:0` say; on the processor unless given
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     device: String,
-    /// Folder for the records, the page and the Markdown
+    /// Folder for the records, the page, its charts and the Markdown
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
     /// Run experiments whose records are there, too
     #[arg(long)]
     again: bool,
-    /// Write the Markdown to this file, too
+    /// Libraries to install and to measure in the same run
+    #[arg(long, num_args = 0.., value_name = "LIBRARY")]
+    peers: Vec<Library>,
+    /// What the records call the machine; found out unless given
+    #[arg(long, value_name = "WORDS")]
+    machine: Option<String>,
+    /// Write the Markdown to this file, too; its charts are those of the folder
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    #[command(flatten)]
+    places: ProgramPlaces,
+}
+
+impl ReproduceArgs {
+    fn scope(&self) -> Scope {
+        let machine = self.machine.clone();
+        Scope {
+            size: match (self.tiny, self.quick) {
+                (true, _) => Size::Tiny,
+                (_, true) => Size::Quick,
+                _ => Size::Full,
+            },
+            device: self.device.clone(),
+            machine: machine.unwrap_or_else(|| machine::name(&self.device)),
+            peers: Peers::install(&self.peers, &self.places),
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<()> {
-    let chosen = chosen(arguments.only.as_deref())?;
+    let mut chosen = chosen(arguments.only.as_deref())?;
+    chosen.retain(|one| one.on_devices || arguments.device == "cpu");
     std::fs::create_dir_all(&arguments.output)?;
-    let scope = Scope {
-        quick: arguments.quick,
-        device: arguments.device.clone(),
-    };
+    let scope = arguments.scope();
     let count = chosen.len();
     for (number, experiment) in chosen.into_iter().enumerate() {
         let name = experiment.name();
@@ -61,7 +85,8 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<()> {
             continue;
         }
         eprintln!("{} of {count}  {name}: {}", number + 1, experiment.title);
-        measure(experiment, &scope, &file)?;
+        let record = measure(experiment, &scope);
+        write(&file, &serde_json::to_string_pretty(&record)?)?;
     }
     report(&arguments.output, arguments.markdown.as_deref())
 }
@@ -79,7 +104,7 @@ fn chosen(only: Option<&str>) -> Result<Vec<&'static Experiment>> {
     }
 }
 
-fn measure(experiment: &Experiment, scope: &Scope, file: &Path) -> Result<()> {
+fn measure(experiment: &Experiment, scope: &Scope) -> Record {
     let begin = Instant::now();
     // One that cannot be run here, on a device say, is no reason to leave out the others.
     let (values, failure) = match (experiment.run)(scope) {
@@ -91,22 +116,35 @@ fn measure(experiment: &Experiment, scope: &Scope, file: &Path) -> Result<()> {
         None => eprintln!("    {seconds:.1} s"),
         Some(why) => eprintln!("    not run: {why}"),
     }
-    let record = Record::new(experiment.name(), scope, values, failure, seconds);
-    write(file, &serde_json::to_string_pretty(&record)?)
+    Record::new(experiment.name(), scope, values, failure, seconds)
 }
 
-/// Page and Markdown of all records of a folder.
+/// Page, charts and Markdown of all records of a folder.
 fn report(folder: &Path, also: Option<&Path>) -> Result<()> {
     let records = record::all(folder, &experiments::all());
-    let markdown = markdown::of(&records);
-    write(&folder.join("reproduction.md"), &markdown)?;
+    for (experiment, record) in &records {
+        if let Some(chart) = page::chart(experiment, record) {
+            write(&folder.join(markdown::chart_name(experiment)), &chart)?;
+        }
+    }
+    write(
+        &folder.join("reproduction.md"),
+        &markdown::of(&records, "."),
+    )?;
     if let Some(file) = also {
-        write(file, &markdown)?;
+        write(file, &markdown::of(&records, &folder_from(file, folder)))?;
     }
     let page = folder.join("index.html");
     write(&page, &page::of(&records))?;
     say!("{}", page.display());
     Ok(())
+}
+
+/// How a file names a folder beside it or below; else by its whole path.
+fn folder_from(file: &Path, folder: &Path) -> String {
+    let beside = file.parent().unwrap_or(Path::new(""));
+    let folder = folder.strip_prefix(beside).unwrap_or(folder);
+    folder.display().to_string()
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::experiment::Experiment;
-use super::plot::{bars, escape};
 use super::record::Record;
-use super::summary::{Line, lines, machines, number};
+use super::summary::{Line, lines, machines, sizes};
+use crate::plot::{BarRow, bars, escape, number};
 
 const HEAD: &str = r#"<!DOCTYPE html>
 <html lang="en">
@@ -28,8 +28,8 @@ p.small { color: #57606a; font-size: 0.9rem; }
 <body>
 <h1>The papers, reproduced with vcycle</h1>
 <p>Tables and figures of five papers, measured with vcycle and set beside what was published. A ratio is ours relative to what was
-published. Times of different machines are not comparable: read iterations, complexities and ratios across machines, and times within
-a column.</p>
+published. Times of different machines are not comparable, nor iterations of problems that are only of the kind of the paper's: read
+iterations of the same problem, complexities and ratios across machines, and times within a column.</p>
 "#;
 
 /// All records.
@@ -47,79 +47,90 @@ pub(super) fn of(records: &[(&'static Experiment, Record)]) -> String {
     text + "</body>\n</html>\n"
 }
 
+/// The bars of an experiment, where there are values of the quantity that is drawn.
+pub(super) fn chart(experiment: &Experiment, record: &Record) -> Option<String> {
+    let mut drawn = lines(experiment, record);
+    drawn.retain(|line| line.quantity == experiment.chart.quantity);
+    let named = drawn.iter().map(Line::named).next()?;
+    let rows: Vec<BarRow> = drawn.iter().map(bar_row).collect();
+    let logarithmic = experiment.chart.logarithmic;
+    bars(&rows, &["published", "vcycle"], &named, logarithmic)
+}
+
+fn bar_row(line: &Line) -> BarRow {
+    let both = [("published", line.published), ("vcycle", line.ours)];
+    let both = both
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    BarRow {
+        name: line.row.clone(),
+        values: both.chain(line.peers.iter().cloned()).collect(),
+    }
+}
+
 fn section(experiment: &Experiment, record: &Record) -> String {
-    let size = if record.quick {
-        ", small problems in place of those named"
-    } else {
-        ""
-    };
     let mut text = format!(
         "<section id=\"{}\">\n<h2>{}, {}: {}</h2>\n<p>{}</p>\n\
-         <p class=\"small\">Published: {}. Ours: {}, {}, {}{size}, {:.0} s.</p>\n",
+         <p class=\"small\">Published: {}. Ours: {}, {}, {}{}, {:.0} s.</p>\n",
         experiment.name(),
         escape(experiment.paper.authors),
         experiment.item,
         escape(experiment.title),
-        escape(experiment.problem),
+        prose(experiment.problem),
         escape(&machines(experiment)),
         escape(&record.machine),
         escape(&record.device),
         record.date,
+        sizes(record),
         record.seconds,
     );
     if let Some(why) = &record.failure {
         let _ = writeln!(text, "<p>Not run: {}.</p>\n</section>", escape(why));
         return text;
     }
-    let all = lines(experiment, record);
-    let (quantity, logarithmic) = experiment.chart;
-    let drawn: Vec<Line> = all
-        .iter()
-        .filter(|line| line.quantity == quantity)
-        .cloned()
-        .collect();
-    let unit = drawn.iter().find(|line| !line.unit.is_empty());
-    let title = unit.map_or(quantity.to_owned(), |line| {
-        format!("{quantity}, {}", line.unit)
-    });
-    text += &bars(&drawn, &title, logarithmic).unwrap_or_default();
+    text += &chart(experiment, record).unwrap_or_default();
     text += "<div class=\"wide\"><table>\n<tr><th>row</th><th>quantity</th><th class=\"number\">published</th>\
              <th class=\"number\">ours</th><th class=\"number\">ratio</th><th></th></tr>\n";
-    for line in &all {
+    for line in &lines(experiment, record) {
         text += &row(experiment, line);
     }
     let _ = writeln!(
         text,
         "</table></div>\n<p>{}</p>\n</section>",
-        escape(experiment.why)
+        prose(experiment.why)
     );
     text
 }
 
+/// Text in which backticks mark code.
+fn prose(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let part = |(place, part): (usize, &str)| match place % 2 {
+        0 => escape(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    };
+    parts.map(part).collect()
+}
+
 fn row(experiment: &Experiment, line: &Line) -> String {
     let cell = |value: Option<f64>| value.map_or(String::new(), number);
-    let unit = match line.unit.as_str() {
-        "" => String::new(),
-        unit => format!(", {unit}"),
-    };
-    let class = match line.ratio.filter(|_| line.quantity == experiment.chart.0) {
-        Some(ratio)
-            if (ratio < 0.995) == experiment.less_is_better && (ratio - 1.0).abs() > 5e-3 =>
-        {
-            "better"
-        }
-        Some(ratio) if (ratio - 1.0).abs() > 5e-3 => "worse",
+    let drawn = line
+        .ratio
+        .filter(|_| line.quantity == experiment.chart.quantity);
+    let class = match drawn.and_then(|ratio| experiment.chart.gain(ratio)) {
+        Some(gain) if gain > 1.05 => "better",
+        Some(gain) if gain < 1.0 / 1.05 => "worse",
         _ => "",
     };
     format!(
-        "<tr><td>{}</td><td>{}{unit}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+        "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
          <td class=\"number {class}\">{}</td><td>{}</td></tr>\n",
         escape(&line.row),
-        escape(&line.quantity),
+        escape(&line.named()),
         cell(line.published),
         cell(line.ours),
         line.ratio
             .map_or(String::new(), |ratio| format!("{ratio:.2}")),
-        escape(&line.note),
+        escape(&line.remarks()),
     )
 }

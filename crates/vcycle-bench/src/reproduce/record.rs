@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::experiment::{Experiment, Scope};
+use super::experiment::{Experiment, Scope, Size};
 use super::machine;
 
 /// One number.
@@ -14,6 +14,12 @@ pub(super) struct Value {
     pub quantity: String,
     pub unit: String,
     pub value: f64,
+    /// Whose number it is, where it is not ours.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub who: String,
+    /// Whether the problem is only of the kind of the paper's, or smaller: iterations are not to be compared then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_the_kind: bool,
     /// What has to be said of it: that a solve has not converged, say.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
@@ -26,13 +32,37 @@ impl Value {
             quantity: quantity.to_owned(),
             unit: unit.to_owned(),
             value,
+            who: String::new(),
+            of_the_kind: false,
             note: String::new(),
         }
+    }
+
+    /// A factor.
+    pub fn factor(row: impl Into<String>, quantity: &str, value: f64) -> Self {
+        Self::new(row, quantity, "x", value)
+    }
+
+    /// Iterations.
+    pub fn iterations(row: impl Into<String>, count: usize) -> Self {
+        Self::new(row, "iterations", "", count as f64)
     }
 
     #[must_use]
     pub fn noting(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
+        self
+    }
+
+    #[must_use]
+    pub fn by(mut self, who: &str) -> Self {
+        self.who = who.to_owned();
+        self
+    }
+
+    #[must_use]
+    pub fn of_the_kind(mut self, is_it: bool) -> Self {
+        self.of_the_kind = is_it;
         self
     }
 }
@@ -42,7 +72,7 @@ impl Value {
 pub(super) struct Record {
     pub experiment: String,
     pub version: String,
-    pub quick: bool,
+    pub size: Size,
     pub device: String,
     pub machine: String,
     /// Of the processor's clock, `2026-11-17`.
@@ -65,9 +95,9 @@ impl Record {
         Self {
             experiment,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            quick: scope.quick,
+            size: scope.size,
             device: scope.device.clone(),
-            machine: machine::name(),
+            machine: scope.machine.clone(),
             date: machine::today(),
             seconds,
             failure,
@@ -83,7 +113,7 @@ impl Record {
 
     /// Whether a run with this scope would measure the same; what has failed is tried again.
     pub fn fits(&self, scope: &Scope) -> bool {
-        let is_same = (self.quick, &self.device) == (scope.quick, &scope.device);
+        let is_same = (self.size, &self.device) == (scope.size, &scope.device);
         is_same && self.failure.is_none() && self.version == env!("CARGO_PKG_VERSION")
     }
 }

@@ -54,7 +54,7 @@ const GAP: [f64; 2] = [50.0, 60.0];
 const ROW: usize = 3;
 
 /// The residuals of a curve, relative to the right-hand side, or why there are none.
-type History = std::result::Result<Vec<f64>, String>;
+pub(crate) type History = std::result::Result<Vec<f64>, String>;
 
 /// Solves all problems in all ways, prints the iterations and writes the picture.
 pub(super) fn run(arguments: &StructuredArgs, executor: &Executor, file: &Path) -> Result<()> {
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &StructuredArgs, executor: &Executor, file: &Path) 
     write(file, &picture(arguments.problems.len(), &panels))
 }
 
-fn history(
+pub(super) fn history(
     arguments: &StructuredArgs,
     problem: &Problem,
     precision: &str,

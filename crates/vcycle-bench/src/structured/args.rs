@@ -42,14 +42,14 @@ pub struct StructuredArgs {
 }
 
 impl StructuredArgs {
-    /// Those of short measurements.
-    pub(super) fn measuring(rounds: usize) -> Self {
+    /// Those of short measurements: turns, and seconds of one.
+    pub(super) fn measuring(rounds: usize, seconds: f64) -> Self {
         Self {
             problems: Vec::new(),
             device: None,
             threads: None,
             rounds,
-            seconds: 0.1,
+            seconds,
             rtol: 1e-9,
             sweeps: None,
             kernels: false,

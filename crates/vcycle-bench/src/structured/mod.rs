@@ -8,7 +8,9 @@ mod problem;
 mod solves;
 
 use vcycle::executor::Executor;
+use vcycle::multigrid::LevelScaling;
 
+pub(crate) use self::ablation::History;
 pub(crate) use self::args::StructuredArgs;
 use self::problem::Problem;
 use crate::common::{Result, threads};
@@ -42,9 +44,41 @@ pub(crate) fn run(arguments: &StructuredArgs) -> Result<()> {
     Ok(())
 }
 
-/// How much faster half precision is than double: a cycle, all cycles, and the solve with what storing takes.
-pub(crate) fn gains(problem: &str, executor: &Executor, rounds: usize) -> Result<[f64; 3]> {
-    let arguments = StructuredArgs::measuring(rounds);
+/// Iterations in double and half precision, and how much faster half precision is: all cycles, and the solve with what
+/// storing takes.
+pub(crate) struct Gains {
+    pub(crate) iterations: [usize; 2],
+    pub(crate) preconditioner: f64,
+    pub(crate) end_to_end: f64,
+}
+
+/// Solves a problem in double and in half precision, for some rounds, cycles for some seconds each.
+pub(crate) fn gains(
+    problem: &str,
+    executor: &Executor,
+    (rounds, seconds): (usize, f64),
+) -> Result<Gains> {
+    let arguments = StructuredArgs::measuring(rounds, seconds);
     let problem = Problem::new(&Executor::cpu(), problem)?.on(executor)?;
-    Ok(solves::measure(&arguments, &problem)?.gains())
+    let measured = solves::measure(&arguments, &problem)?;
+    let [_, preconditioner, end_to_end] = measured.gains();
+    Ok(Gains {
+        iterations: measured.iterations(),
+        preconditioner,
+        end_to_end,
+    })
+}
+
+/// The residuals of solves in some precisions, each with a strategy of scaling.
+pub(crate) fn histories(
+    problem: &str,
+    executor: &Executor,
+    ways: &[(&str, LevelScaling)],
+) -> Result<Vec<History>> {
+    let arguments = StructuredArgs::measuring(1, 0.0);
+    let problem = Problem::new(&Executor::cpu(), problem)?.on(executor)?;
+    let one = |&(precision, scaling): &(&str, LevelScaling)| {
+        ablation::history(&arguments, &problem, precision, scaling)
+    };
+    Ok(ways.iter().map(one).collect())
 }

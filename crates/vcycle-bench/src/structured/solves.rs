@@ -56,6 +56,11 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// In the widest and in the narrowest precision.
+    pub fn iterations(&self) -> [usize; 2] {
+        [0, TRIPLES.len() - 1].map(|place| self.runs[place].iterations)
+    }
+
     /// How much faster the narrowest precision is: a cycle, all cycles, the solve with what its storing
     /// takes in the set-up.
     pub fn gains(&self) -> [f64; 3] {

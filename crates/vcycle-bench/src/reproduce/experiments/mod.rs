@@ -3,6 +3,7 @@
 mod amgt;
 mod chronos;
 mod ginkgo;
+mod product;
 mod solving;
 mod tsai;
 mod zong;

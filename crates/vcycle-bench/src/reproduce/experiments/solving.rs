@@ -5,62 +5,150 @@ use std::sync::Arc;
 use vcycle::config::{Config, Solution, System, solve_system};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
+use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
 
 use super::super::record::Value;
 use crate::common::Result;
+use crate::peers::{Measurement, Peers};
+use crate::problem;
 
 /// A problem of the gallery, ready to be solved.
 pub(super) struct Ready {
+    name: String,
     system: System<f64>,
     b: Vector<f64>,
 }
 
+/// A solve, or why there is none: numbers that a precision cannot hold are refused, say.
+pub(super) type Tried = std::result::Result<Solution<f64>, String>;
+
 impl Ready {
     pub fn new(problem: &str, executor: &Executor) -> Result<Self> {
-        let problem = gallery::build(problem, executor)?;
-        let b = Vector::from_column(executor, problem.rhs.clone());
+        let made = gallery::build(problem, executor)?;
+        let b = Vector::from_column(executor, made.rhs.clone());
         Ok(Self {
-            system: System::from(problem),
+            name: problem.to_owned(),
+            system: System::from(made),
             b,
         })
     }
 
     /// Solves three times at most, within some seconds; the solution of the shortest.
     pub fn solve(&self, config: &Config) -> Result<Solution<f64>> {
-        let mut best: Option<Solution<f64>> = None;
-        for _ in 0..3 {
-            let solution = solve_system(config, &self.system, &self.b, &Workspace::new())?;
-            let spent = solution.setup + solution.solving;
-            if best
-                .as_ref()
-                .is_none_or(|best| solution.solving < best.solving)
-            {
-                best = Some(solution);
-            }
-            if spent.as_secs_f64() > 2.0 {
-                break;
-            }
-        }
-        best.ok_or_else(|| "nothing was solved".into())
+        let tried = self.race(std::slice::from_ref(config), 3).pop();
+        Ok(tried.ok_or("nothing was solved")??)
     }
 
-    pub fn matrix(&self) -> &Arc<vcycle::matrix::Csr<f64>> {
+    /// Lets configurations take turns for some rounds; of each the shortest solve, with its shortest set-up. Solves of
+    /// several seconds have one round.
+    pub fn race(&self, configs: &[Config], rounds: usize) -> Vec<Tried> {
+        let mut best: Vec<Option<Tried>> = vec![None; configs.len()];
+        for _ in 0..rounds {
+            for (config, best) in configs.iter().zip(&mut best) {
+                let is_long = |one: &Solution<f64>| (one.setup + one.solving).as_secs_f64() > 2.0;
+                if best
+                    .as_ref()
+                    .is_some_and(|tried| !tried.as_ref().is_ok_and(|one| !is_long(one)))
+                {
+                    continue;
+                }
+                let solved = solve_system(config, &self.system, &self.b, &Workspace::new());
+                let tried = solved.map_err(|error| error.to_string());
+                *best = Some(shorter(best.take(), tried));
+            }
+        }
+        best.into_iter().flatten().collect()
+    }
+
+    /// What peers take for the same system, as values of a row.
+    pub fn beside(&self, peers: &Peers, row: &str) -> Result<Vec<Value>> {
+        let system = problem::system(&Executor::cpu(), &self.name)?;
+        let solves = peers.solve(&system)?;
+        let values = |(who, one): (&str, Measurement)| {
+            let note = if one.converged() { "" } else { "not converged" };
+            [
+                Value::iterations(row, one.iterations).noting(note).by(who),
+                Value::new(row, "set-up", "s", one.setup).by(who),
+                Value::new(row, "solve", "s", one.solve).by(who),
+            ]
+        };
+        Ok(solves.into_iter().flat_map(values).collect())
+    }
+
+    pub fn matrix(&self) -> &Arc<Csr<f64>> {
         &self.system.matrix
+    }
+
+    pub fn rhs(&self) -> &Vector<f64> {
+        &self.b
     }
 }
 
-/// Iterations and milliseconds or seconds of a solve, and what has to be said of it.
-pub(super) fn of_solve(row: &str, solution: &Solution<f64>) -> [Value; 2] {
-    let (outcome, seconds) = (&solution.outcome, solution.solving.as_secs_f64());
-    let note = match outcome.converged() {
+fn shorter(old: Option<Tried>, new: Tried) -> Tried {
+    match (old, new) {
+        (Some(Ok(mut old)), Ok(mut new)) => {
+            let setup = old.setup.min(new.setup);
+            (old.setup, new.setup) = (setup, setup);
+            Ok(if new.solving < old.solving { new } else { old })
+        }
+        (Some(Ok(old)), Err(_)) => Ok(old),
+        (_, new) => new,
+    }
+}
+
+/// What has to be said of a solve.
+pub(super) fn remark(solution: &Solution<f64>) -> String {
+    match solution.outcome.converged() {
         true => String::new(),
-        false => outcome.status.to_string(),
+        false => solution.outcome.status.to_string(),
+    }
+}
+
+/// Iterations and milliseconds of a solve, or why there are none.
+pub(super) fn of_solve(row: &str, tried: &Tried) -> [Value; 2] {
+    let (iterations, seconds, note) = match tried {
+        Ok(solution) => (
+            solution.outcome.iterations,
+            solution.solving.as_secs_f64(),
+            remark(solution),
+        ),
+        Err(error) => (0, 0.0, format!("refused: {error}")),
     };
     [
-        Value::new(row, "iterations", "", outcome.iterations as f64).noting(note),
+        Value::iterations(row, iterations).noting(note),
         Value::new(row, "solve", "ms", 1e3 * seconds),
     ]
+}
+
+/// Complexities, iterations and seconds of a solve.
+pub(super) fn in_full(row: &str, solution: &Solution<f64>) -> Vec<Value> {
+    let mut values = Vec::new();
+    if let Some(report) = &solution.multigrid {
+        values.push(Value::new(
+            row,
+            "grid complexity",
+            "",
+            report.grid_complexity(),
+        ));
+        let operators = report.operator_complexity();
+        values.push(Value::new(row, "operator complexity", "", operators));
+    }
+    values.push(Value::iterations(row, solution.outcome.iterations).noting(remark(solution)));
+    values.push(Value::new(row, "set-up", "s", solution.setup.as_secs_f64()));
+    values.push(Value::new(
+        row,
+        "solve",
+        "s",
+        solution.solving.as_secs_f64(),
+    ));
+    values
+}
+
+/// All of a problem that is only of the kind of the paper's.
+pub(super) fn of_the_kind(values: Vec<Value>) -> Vec<Value> {
+    let mark = |value: Value| value.of_the_kind(true);
+    values.into_iter().map(mark).collect()
 }
 
 /// The geometric mean.

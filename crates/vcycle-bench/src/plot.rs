@@ -1,0 +1,241 @@
+//! Horizontal bars as SVG.
+
+use std::fmt::Write;
+
+const WIDTH: f64 = 680.0;
+const RIGHT: f64 = 60.0;
+/// A row label has at least so much room, and at most so much.
+const LABELS: [f64; 2] = [120.0, 300.0];
+/// The width of a letter, about.
+const LETTER: f64 = 6.4;
+const BAR: f64 = 13.0;
+const GAP: f64 = 12.0;
+const TOP: f64 = 34.0;
+const BOTTOM: f64 = 34.0;
+/// Of one series after the other.
+const COLOURS: [&str; 6] = [
+    "#9aa5b1", "#2f6fb5", "#d98324", "#4f9a5b", "#a85ba8", "#8a6d3b",
+];
+
+/// The bars of one row.
+#[derive(Clone, Debug)]
+pub(crate) struct BarRow {
+    pub(crate) name: String,
+    /// Series, and its value in this row.
+    pub(crate) values: Vec<(String, f64)>,
+}
+
+/// Bars for every row, with an axis of the quantity and a legend; nothing where there are no values. Series have colours in the
+/// order of `first`, then as they come.
+pub(crate) fn bars(
+    rows: &[BarRow],
+    first: &[&str],
+    title: &str,
+    logarithmic: bool,
+) -> Option<String> {
+    let series = series(rows, first);
+    let of = |row: &BarRow| -> Vec<Option<f64>> {
+        let value = |name: &String| {
+            let found = row.values.iter().find(|(who, _)| who == name)?;
+            Some(found.1).filter(|value| *value > 0.0 && value.is_finite())
+        };
+        series.iter().map(value).collect()
+    };
+    let positive: Vec<f64> = rows.iter().flat_map(of).flatten().collect();
+    let most = positive.iter().copied().reduce(f64::max)?;
+    let least = positive.iter().copied().reduce(f64::min)?;
+    let letters = rows.iter().map(|row| row.name.chars().count()).max()?;
+    let left = (8.0 + LETTER * letters as f64).clamp(LABELS[0], LABELS[1]);
+    let axis = Axis::new(left, least, most, logarithmic);
+    let inner: f64 = rows.iter().map(|row| height(&of(row))).sum();
+    let outer = TOP + inner + BOTTOM;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {outer}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <title>{}</title>\n<rect width=\"{WIDTH}\" height=\"{outer}\" fill=\"white\"/>\n",
+        escape(title)
+    );
+    legend(&mut svg, &series);
+    for tick in axis.ticks() {
+        let (x, low, label) = (axis.place(tick), outer - BOTTOM, number(tick));
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{low}\" stroke=\"#ddd\"/>\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+            low + 14.0
+        );
+    }
+    let mut y = TOP;
+    for one in rows {
+        let values = of(one);
+        row(&mut svg, &axis, &one.name, &values, y);
+        y += height(&values);
+    }
+    let _ = writeln!(
+        svg,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n</svg>",
+        (left + WIDTH - RIGHT) / 2.0,
+        outer - 4.0,
+        escape(&match logarithmic {
+            true => format!("{title} (logarithmic)"),
+            false => title.to_owned(),
+        })
+    );
+    Some(svg)
+}
+
+/// What has bars.
+fn series(rows: &[BarRow], first: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = first.iter().map(|&name| name.to_owned()).collect();
+    for (who, _) in rows.iter().flat_map(|row| &row.values) {
+        if !names.contains(who) {
+            names.push(who.clone());
+        }
+    }
+    names
+}
+
+/// Of the bars of a row and what is between rows.
+fn height(values: &[Option<f64>]) -> f64 {
+    BAR * values.iter().flatten().count().max(1) as f64 + GAP
+}
+
+fn row(svg: &mut String, axis: &Axis, name: &str, values: &[Option<f64>], y: f64) {
+    let _ = writeln!(
+        svg,
+        "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+        axis.left - 8.0,
+        y + height(values) / 2.0 + 4.0,
+        escape(name)
+    );
+    let bars = values.iter().zip(COLOURS.iter().cycle());
+    let bars = bars.filter_map(|(value, colour)| Some((value.as_ref()?, colour)));
+    for (place, (&value, colour)) in bars.enumerate() {
+        let (end, top) = (axis.place(value), y + GAP / 2.0 + BAR * place as f64);
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{}\" fill=\"{colour}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"10\">{}</text>",
+            axis.left,
+            (end - axis.left).max(1.0),
+            BAR - 1.0,
+            end + 4.0,
+            top + BAR - 3.0,
+            number(value)
+        );
+    }
+}
+
+fn legend(svg: &mut String, series: &[String]) {
+    let mut x = 8.0;
+    for (name, colour) in series.iter().zip(COLOURS.iter().cycle()) {
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"8\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
+             <text x=\"{}\" y=\"18\">{}</text>",
+            x + 18.0,
+            escape(name)
+        );
+        x += 40.0 + LETTER * name.chars().count() as f64;
+    }
+}
+
+/// From values to places.
+struct Axis {
+    left: f64,
+    from: f64,
+    to: f64,
+    logarithmic: bool,
+}
+
+impl Axis {
+    fn new(left: f64, least: f64, most: f64, logarithmic: bool) -> Self {
+        let power = |value: f64| 10_f64.powf(value);
+        let (from, to) = match logarithmic {
+            true => (
+                power((least * 0.999).log10().floor()),
+                power((most * 1.001).log10().ceil()),
+            ),
+            false => (0.0, most),
+        };
+        Self {
+            left,
+            from,
+            to,
+            logarithmic,
+        }
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        let share = match self.logarithmic {
+            true => (value / self.from).ln() / (self.to / self.from).ln(),
+            false => (value - self.from) / (self.to - self.from),
+        };
+        self.left + (WIDTH - self.left - RIGHT) * share.clamp(0.0, 1.0)
+    }
+
+    fn ticks(&self) -> Vec<f64> {
+        if self.logarithmic {
+            let (first, last) = (
+                self.from.log10().round() as i32,
+                self.to.log10().round() as i32,
+            );
+            return (first..=last)
+                .map(|exponent| 10_f64.powi(exponent))
+                .collect();
+        }
+        let rough = self.to / 5.0;
+        let unit = 10_f64.powf(rough.log10().floor());
+        let nice = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * unit);
+        let step = nice
+            .into_iter()
+            .find(|step| *step >= rough)
+            .unwrap_or(rough);
+        let count = (self.to / step).floor() as usize;
+        (0..=count).map(|number| number as f64 * step).collect()
+    }
+}
+
+/// The text with its special characters written out.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// A number with as many digits as a reader needs.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        size if value.fract() == 0.0 && size < 1e15 => format!("{value:.0}"),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.1 => format!("{value:.2}"),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_have_bars_for_all_an_axis_and_a_legend() {
+        let row = |name: &str, values: &[(&str, f64)]| BarRow {
+            name: name.to_owned(),
+            values: values.iter().map(|of| (of.0.to_owned(), of.1)).collect(),
+        };
+        let rows = [
+            row("a < b", &[("published", 0.02), ("vcycle", 3.0)]),
+            row("b", &[("vcycle", 40.0), ("hypre", 5.0), ("none", 0.0)]),
+        ];
+        for logarithmic in [false, true] {
+            let svg = bars(&rows, &["published", "vcycle"], "time, s", logarithmic).unwrap();
+            for text in ["a &lt; b", "published", "hypre", "time, s"] {
+                assert!(svg.contains(text), "{text}: {svg}");
+            }
+            // The background, four of the legend, four bars.
+            assert_eq!(svg.matches("<rect").count(), 1 + 4 + 4);
+        }
+        assert!(bars(&[], &[], "time", false).is_none());
+    }
+}

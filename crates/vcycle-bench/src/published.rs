@@ -1,0 +1,90 @@
+//! Values that papers have published: data files with a line for every value.
+
+pub(crate) const AMGT: &str = include_str!("../published/amgt.tsv");
+pub(crate) const CHRONOS: &str = include_str!("../published/chronos.tsv");
+pub(crate) const GINKGO: &str = include_str!("../published/ginkgo.tsv");
+pub(crate) const TSAI: &str = include_str!("../published/tsai.tsv");
+pub(crate) const ZONG: &str = include_str!("../published/zong.tsv");
+
+/// A line of a data file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PublishedValue {
+    pub(crate) experiment: &'static str,
+    pub(crate) row: &'static str,
+    pub(crate) quantity: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) value: f64,
+    /// The machine and the program, and after a semicolon what has to be said of the value.
+    pub(crate) measured_on: &'static str,
+}
+
+impl PublishedValue {
+    /// The machine and the program.
+    pub(crate) fn machine(&self) -> &'static str {
+        self.measured_on.split(';').next().unwrap_or_default()
+    }
+
+    /// Whether it is of a solve that did not converge.
+    pub(crate) fn is_of_a_failure(&self) -> bool {
+        self.measured_on.ends_with("not converged")
+    }
+}
+
+/// All values of a data file.
+///
+/// # Panics
+/// For a line that is none: the files are part of the program, and a test reads them all.
+pub(crate) fn values(text: &'static str) -> impl Iterator<Item = PublishedValue> {
+    text.lines().skip(1).map(|line| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [experiment, row, quantity, unit, value, measured_on] = fields[..] else {
+            panic!("six fields in a line of published values: {line}");
+        };
+        PublishedValue {
+            experiment,
+            row,
+            quantity,
+            unit,
+            value: value.parse().expect("a published value is a number"),
+            measured_on,
+        }
+    })
+}
+
+/// Milliseconds and iterations of a solve in mixed precision: tables 6.2 and 6.4 of Tsai's dissertation.
+pub(crate) fn mixed_precision(problem: &str, precision: &str) -> Option<(f64, String)> {
+    let problem = match problem {
+        "beam:o3,l3" => "beam",
+        "lshape:o3,l7" => "l-shape",
+        _ => return None,
+    };
+    let row = format!("{problem}, {precision}");
+    let of = |quantity: &str| {
+        values(TSAI).find(|value| {
+            ["table-6.2", "table-6.4"].contains(&value.experiment)
+                && (value.row, value.quantity) == (&*row, quantity)
+        })
+    };
+    let (time, iterations) = (of("solve")?, of("iterations")?);
+    let end = if iterations.is_of_a_failure() {
+        ": no"
+    } else {
+        ""
+    };
+    Some((time.value, format!("{}{end}", iterations.value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solves_in_mixed_precision_are_found_by_problem_and_precision() {
+        let found = |problem, precision| mixed_precision(problem, precision);
+        let half = Some((869.77, "800: no".to_owned()));
+        assert_eq!(found("lshape:o3,l7", "dp-sp-hp"), half);
+        assert_eq!(found("beam:o3,l3", "dp-bf"), Some((42.99, "44".to_owned())));
+        assert_eq!(found("beam:o3,l3", "dp/hp"), None);
+        assert_eq!(found("beam:o3,l1", "dp"), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! Set-ups and fifty cycles in four precisions.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use vcycle::executor::{Executor, Workspace};
+use vcycle::linop::LinOp;
+use vcycle::multigrid::{Amg, Hierarchy};
+use vcycle::vector::Vector;
+
+use super::super::super::experiment::Scope;
+use super::super::super::record::Value;
+use super::super::solving::{Ready, mean};
+use super::PROBLEMS;
+use crate::common::Result;
+use crate::gpu::timing::microseconds;
+use crate::peers::Library;
+use crate::problem;
+use crate::timing::race;
+
+/// Cycles of a solve.
+const CYCLES: f64 = 50.0;
+/// Names, and precisions of vectors / of matrices.
+const PRECISIONS: [(&str, &str); 4] = [
+    ("double", "dp"),
+    ("single", "dp-sp"),
+    ("half matrices", "dp-sp/dp-sp-hp"),
+    ("half", "dp-sp-hp"),
+];
+
+/// The stages of the paper.
+pub(super) fn stages(precision: &str) -> Result<Amg> {
+    let mut amg = Amg::default();
+    amg.coarsening = "pmis".parse()?;
+    amg.interpolation = "extended+i".parse()?;
+    amg.smoother = "l1-jacobi".parse()?;
+    amg.max_levels = 7;
+    amg.precision = precision.parse()?;
+    Ok(amg)
+}
+
+pub(super) fn cycles(scope: &Scope) -> Result<Vec<Value>> {
+    let executor = scope.executor()?;
+    let (mut values, mut gains, mut beside) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, sizes) in PROBLEMS {
+        let problem = scope.size(sizes);
+        let ready = Ready::new(problem, &executor)?;
+        let made = PRECISIONS.map(|(_, precision)| set_up(&ready, precision, scope));
+        let made = made.into_iter().collect::<Result<Vec<_>>>()?;
+        let times = applied(scope, &ready, &made)?;
+        let total = |place: usize| made[place].1 + CYCLES * times[place];
+        for (place, (precision, _)) in PRECISIONS.iter().enumerate().skip(1) {
+            let row = format!("{name}, {precision}");
+            values.push(Value::factor(row, "cycle", times[0] / times[place]));
+        }
+        let last = PRECISIONS.len() - 1;
+        gains.push(total(0) / total(last));
+        values.push(Value::factor(
+            name,
+            "mixed precision, total",
+            total(0) / total(last),
+        ));
+        beside.extend(beside_hypre(scope, name, problem)?);
+    }
+    let all = mean(&gains);
+    values.push(Value::factor(
+        "geometric mean",
+        "mixed precision, total",
+        all,
+    ));
+    if let Some(one) = beside.first().cloned() {
+        let factors: Vec<f64> = beside.iter().map(|value| value.value).collect();
+        values.extend(beside);
+        values.push(Value::factor("geometric mean", HYPRE, mean(&factors)).by(&one.who));
+    }
+    Ok(values)
+}
+
+/// How much longer hypre takes.
+const HYPRE: &str = "hypre beside ours, total";
+
+/// A hierarchy, and the seconds of the shortest set-up.
+type Made = (Hierarchy<f64>, f64);
+
+fn set_up(ready: &Ready, precision: &str, scope: &Scope) -> Result<Made> {
+    let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
+    let (amg, mut best) = (stages(precision)?, f64::INFINITY);
+    let mut hierarchy = None;
+    for _ in 0..scope.size([1, 2, 3]) {
+        let begin = Instant::now();
+        hierarchy = Some(amg.setup(&a, &Workspace::new())?.1);
+        best = best.min(begin.elapsed().as_secs_f64());
+    }
+    Ok((hierarchy.ok_or("nothing was set up")?, best))
+}
+
+/// Seconds of a cycle of each, in turns.
+fn applied(scope: &Scope, ready: &Ready, made: &[Made]) -> Result<[f64; 4]> {
+    let (b, ws) = (ready.rhs(), Workspace::new());
+    let zeros = || Vector::zeros_like(b);
+    let [mut p, mut q, mut r, mut s] = [zeros()?, zeros()?, zeros()?, zeros()?];
+    let one = |place: usize, x: &mut Vector<f64>| Ok(made[place].0.apply(b, x, &ws)?);
+    let mut first = || one(0, &mut p);
+    let mut second = || one(1, &mut q);
+    let mut third = || one(2, &mut r);
+    let mut fourth = || one(3, &mut s);
+    match b.executor().device() {
+        Some(device) => Ok([
+            microseconds(device, 1, &mut first)? * 1e-6,
+            microseconds(device, 1, &mut second)? * 1e-6,
+            microseconds(device, 1, &mut third)? * 1e-6,
+            microseconds(device, 1, &mut fourth)? * 1e-6,
+        ]),
+        None => race(
+            [&mut first, &mut second, &mut third, &mut fourth],
+            scope.size([1, 2, 8]),
+            scope.size([0.0, 0.05, 0.2]),
+        ),
+    }
+}
+
+/// Set-up and solve to 1e-8, each as it chooses by itself; nothing where hypre is absent or does not converge.
+fn beside_hypre(scope: &Scope, name: &str, problem: &str) -> Result<Option<Value>> {
+    let peers = scope.peers_among(&[Library::Hypre]);
+    let system = problem::system(&Executor::cpu(), problem)?;
+    let theirs = peers.solve(&system)?;
+    let Some((who, theirs)) = theirs.iter().find(|(_, one)| one.converged()) else {
+        return Ok(None);
+    };
+    let solution = Ready::new(problem, &scope.executor()?)?.solve(&"rtol=1e-8".parse()?)?;
+    let ours = (solution.setup + solution.solving).as_secs_f64();
+    Ok(Some(
+        Value::factor(name, HYPRE, theirs.total() / ours).by(who),
+    ))
+}

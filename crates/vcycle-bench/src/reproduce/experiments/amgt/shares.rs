@@ -1,0 +1,69 @@
+//! What takes the time of set-up and solve.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use vcycle::executor::Workspace;
+use vcycle::linop::LinOp;
+use vcycle::log::{Log, Profile};
+use vcycle::vector::Vector;
+
+use super::super::super::experiment::Scope;
+use super::super::super::record::Value;
+use super::super::solving::Ready;
+use super::PROBLEMS;
+use super::cycles::stages;
+use crate::common::Result;
+
+/// Galerkin products in the set-up.
+pub(super) fn of_setup(scope: &Scope) -> Result<Vec<Value>> {
+    let executor = scope.executor()?;
+    let (mut values, mut sum) = (Vec::new(), 0.0);
+    for (name, sizes) in PROBLEMS {
+        let ready = Ready::new(scope.size(sizes), &executor)?;
+        let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
+        let (_, hierarchy) = stages("dp")?.setup(&a, &Workspace::new())?;
+        let by_stage = hierarchy.report().setup_by_stage();
+        let all: f64 = by_stage.iter().map(|stage| stage.seconds).sum();
+        let products = by_stage.iter().filter(|stage| stage.name == "galerkin");
+        let share = 100.0 * products.map(|stage| stage.seconds).sum::<f64>() / all;
+        values.push(Value::new(name, "products in the set-up", "%", share));
+        sum += share;
+    }
+    let mean = sum / PROBLEMS.len() as f64;
+    values.push(Value::new("mean", "products in the set-up", "%", mean));
+    Ok(values)
+}
+
+/// Everything but the coarsest level in the cycles.
+pub(super) fn of_solve(scope: &Scope) -> Result<Vec<Value>> {
+    let executor = scope.executor()?;
+    let (mut values, mut sum) = (Vec::new(), 0.0);
+    for (name, sizes) in PROBLEMS {
+        let ready = Ready::new(scope.size(sizes), &executor)?;
+        let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
+        let (_, hierarchy) = stages("dp")?.setup(&a, &Workspace::new())?;
+        let profile = Rc::new(RefCell::new(Profile::default()));
+        let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
+        let mut x = Vector::zeros_like(ready.rhs())?;
+        for _ in 0..scope.size([1, 5, 20]) {
+            hierarchy.apply(ready.rhs(), &mut x, &ws)?;
+        }
+        let share = 100.0 * products(&profile.borrow());
+        values.push(Value::new(name, "products in the solve", "%", share));
+        sum += share;
+    }
+    let mean = sum / PROBLEMS.len() as f64;
+    values.push(Value::new("mean", "products in the solve", "%", mean));
+    Ok(values)
+}
+
+/// The share of stages without others in them that are not the solve of the coarsest level.
+fn products(profile: &Profile) -> f64 {
+    let all: f64 = profile.stages().iter().map(|stage| stage.seconds).sum();
+    let rows = profile.rows();
+    let leaves = rows.iter().filter(|(_, stage)| stage.children.is_empty());
+    let products = leaves.filter(|(_, stage)| !stage.name.contains("coarsest"));
+    products.map(|(_, stage)| stage.seconds).sum::<f64>() / all
+}

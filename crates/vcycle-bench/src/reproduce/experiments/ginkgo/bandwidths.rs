@@ -1,0 +1,123 @@
+//! Overheads and bandwidths.
+
+use std::sync::Arc;
+
+use vcycle::config::{Config, System, solve_system};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::matrix::Csr;
+use vcycle::vector::{Coefficient, Vector};
+
+use super::super::super::experiment::{Scope, Size};
+use super::super::super::record::Value;
+use super::super::solving::{Ready, remark};
+use crate::common::Result;
+use crate::timing::Candidate;
+use crate::triad::{Triad, pool};
+
+/// Bytes a second of the STREAM triad.
+fn triad(scope: &Scope) -> Result<f64> {
+    let mut triad = match scope.size {
+        Size::Tiny => Triad::of_length(1 << 10),
+        Size::Quick | Size::Full => Triad::new(),
+    };
+    let bytes = triad.bytes();
+    let pool = pool(std::thread::available_parallelism()?.into())?;
+    Ok(bytes / triad.on(&pool).best_within(scope.seconds())?)
+}
+
+/// Rows of a matrix that is too small to take time, but does not let a method end.
+const FEW: usize = 200;
+
+/// Iterations with a small diagonal matrix of condition 1e6.
+pub(super) fn overheads(scope: &Scope) -> Result<Vec<Value>> {
+    let executor = Executor::cpu_with_threads(1)?;
+    let entry = |row: usize| 1e6_f64.powf(row as f64 / (FEW - 1) as f64);
+    let a = Csr::diagonal_matrix(&executor, (0..FEW).map(entry).collect());
+    let system = System::new(Arc::new(a));
+    let b = Vector::filled(&executor, FEW, 1, 1.0)?;
+    let mut values = Vec::new();
+    for method in ["bicgstab", "cg", "cgs", "fcg", "gmres"] {
+        let text = format!("solver={method} preconditioner=none rtol=0 max-iterations=100");
+        let config: Config = text.parse()?;
+        let mut best = f64::INFINITY;
+        for _ in 0..scope.size([1, 20, 200]) {
+            let solution = solve_system(&config, &system, &b, &Workspace::new())?;
+            let count = solution.outcome.iterations.max(1) as f64;
+            best = best.min(solution.solving.as_secs_f64() / count);
+        }
+        values.push(Value::new(method, "an iteration", "us", 1e6 * best));
+    }
+    Ok(values)
+}
+
+pub(super) fn vectors(scope: &Scope) -> Result<Vec<Value>> {
+    let executor = scope.executor()?;
+    let rows = scope.size([1 << 10, 1 << 22, 1 << 24]);
+    let bytes = (rows * size_of::<f64>()) as f64;
+    let filled = |value: f64| Vector::<f64>::filled(&executor, rows, 1, value);
+    let (x, y, mut z) = (filled(1.0)?, filled(2.0)?, filled(0.5)?);
+    let seconds = scope.seconds();
+    let copy = (|| -> Result<()> { Ok(z.copy_from(&x)?) }).best_within(seconds)?;
+    let mul = (|| -> Result<()> { Ok(z.scale(-Coefficient::one())?) }).best_within(seconds)?;
+    let add = (|| -> Result<()> { Ok(z.axpy(Coefficient::one(), &y)?) }).best_within(seconds)?;
+    let dot = (|| -> Result<()> {
+        x.norms()?;
+        Ok(())
+    })
+    .best_within(seconds)?;
+    let triad = triad(scope)?;
+    let speeds = [
+        ("Copy", 2.0 * bytes / copy),
+        ("Mul", 2.0 * bytes / mul),
+        ("Add", 3.0 * bytes / add),
+        ("Triad", triad),
+        ("Dot", bytes / dot),
+    ];
+    let values = speeds.iter().flat_map(|(row, speed)| {
+        [
+            Value::new(*row, "bandwidth", "GB/s", speed / 1e9),
+            Value::new(*row, "share of triad", "", speed / triad),
+        ]
+    });
+    Ok(values.collect())
+}
+
+/// Methods, and by table 2 of the paper how many vectors and matrices an iteration reads or writes; of GMRES with a restart
+/// of 100.
+const METHODS: [(&str, f64, f64); 5] = [
+    ("cg", 18.0, 1.0),
+    ("fcg", 21.0, 1.0),
+    ("bicgstab", 15.5, 1.0),
+    ("cgs", 14.5, 1.0),
+    ("gmres:100", 250.0 + 10.5 + 0.14, 1.01),
+];
+
+pub(super) fn krylov(scope: &Scope) -> Result<Vec<Value>> {
+    let executor = scope.executor()?;
+    let problem = scope.size(["poisson7:8", "poisson7:64", "poisson7:128"]);
+    let ready = Ready::new(problem, &executor)?;
+    let (a, triad) = (ready.matrix(), triad(scope)?);
+    let vector = (a.size().rows * size_of::<f64>()) as f64;
+    let (mut values, mut shares) = (Vec::new(), Vec::new());
+    for (method, vectors, matrices) in METHODS {
+        let text = format!("solver={method} preconditioner=none rtol=0 max-iterations=100");
+        let solution = ready.solve(&text.parse()?)?;
+        let iterations = solution.outcome.iterations.max(1) as f64;
+        // Two products make an iteration of these; the paper counts each of them.
+        let products = match method {
+            "bicgstab" | "cgs" => 2.0,
+            _ => 1.0,
+        };
+        let bytes = products * iterations * (matrices * a.bytes() as f64 + vectors * vector);
+        let speed = bytes / solution.solving.as_secs_f64();
+        let note = format!("{iterations} iterations, {}", remark(&solution));
+        values.push(Value::new(method, "bandwidth", "GB/s", speed / 1e9).noting(note));
+        values.push(Value::new(method, "share of triad", "", speed / triad));
+        shares.push(speed / triad);
+    }
+    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    values.push(Value::new("least", "share of triad", "", least));
+    values.push(Value::new("most", "share of triad", "", most));
+    Ok(values)
+}
