@@ -174,7 +174,7 @@ fn ranks_share_a_device() {
         eprintln!("skipped: no OpenCL processor here");
         return;
     };
-    let options = "solve poisson7:10 --precond amg:pmis,gather-rows=50 --ranks 2 --json";
+    let options = "solve poisson7:10 --precond amg:pmis,gather-rows=10 --ranks 2 --json";
     let (here, there) = (
         vcycle(options).json(),
         vcycle(&format!("{options} --device {}", device.name)).json(),

@@ -66,6 +66,15 @@ impl Executor {
         }
     }
 
+    /// Where a rank does for all what it has gathered: its device, or its host, without the team.
+    #[must_use]
+    pub fn gathering(&self) -> Self {
+        match self {
+            Executor::Gpu(gpu) => Executor::Gpu(Arc::clone(gpu.alone().unwrap_or(gpu))),
+            host => host.alone(),
+        }
+    }
+
     /// Whether it holds on this rank or on any other of the team; every rank gets the same answer.
     ///
     /// # Errors
@@ -157,6 +166,7 @@ mod tests {
             let rank = device.with_team(&team)?;
             assert!(rank.is_device() && !rank.shares_memory_with(&device));
             assert!(rank.on_host().team().is_some() && rank.alone().team().is_none());
+            assert!(rank.gathering().is_device() && rank.gathering().team().is_none());
             let x = Vector::from_column(&rank, vec![1.0 + team.rank() as f64; 3]);
             let mut sums = Scalars::filled(&rank, 1, 0.0)?;
             let mut others = sums.clone();

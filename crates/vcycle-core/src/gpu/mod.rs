@@ -26,8 +26,15 @@ pub struct Gpu {
     /// Partial sums of reductions and a counter, zero between them. Kernels run one after the
     /// other, so that all share it.
     reduction: Memory,
-    /// What does set-ups where the device is one of a rank, and knows the team.
-    rank: Option<Arc<Host>>,
+    rank: Option<GpuRank>,
+}
+
+/// The rest of a rank that has a device.
+struct GpuRank {
+    /// What does set-ups, and knows the team.
+    host: Arc<Host>,
+    /// The same device and stream without the team.
+    alone: Arc<Gpu>,
 }
 
 /// File, threads of a block, kernel and definitions.
@@ -89,11 +96,16 @@ impl Gpu {
     }
 
     /// The device of one rank, with a stream of its own, and what does set-ups there.
-    pub fn of_rank(name: &str, rank: &Arc<Host>) -> Result<Self> {
-        Self::of(Device::open_again(name)?, Some(Arc::clone(rank)))
+    pub fn of_rank(name: &str, host: &Arc<Host>) -> Result<Self> {
+        let device = Device::open_again(name)?;
+        let rank = GpuRank {
+            host: Arc::clone(host),
+            alone: Arc::new(Self::of(Arc::clone(&device), None)?),
+        };
+        Self::of(device, Some(rank))
     }
 
-    fn of(device: Arc<Device>, rank: Option<Arc<Host>>) -> Result<Self> {
+    fn of(device: Arc<Device>, rank: Option<GpuRank>) -> Result<Self> {
         check_precisions(device.properties())?;
         let reduction = device.allocate(8 * PARTIAL_SUMS + 8)?;
         device.clear(&reduction)?;
@@ -107,7 +119,12 @@ impl Gpu {
 
     /// What does set-ups where the device is one of a rank.
     pub fn rank(&self) -> Option<&Arc<Host>> {
-        self.rank.as_ref()
+        self.rank.as_ref().map(|rank| &rank.host)
+    }
+
+    /// The same device and stream without a team, where it is one of a rank.
+    pub fn alone(&self) -> Option<&Arc<Self>> {
+        self.rank.as_ref().map(|rank| &rank.alone)
     }
 
     /// The device.

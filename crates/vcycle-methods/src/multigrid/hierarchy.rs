@@ -140,7 +140,7 @@ impl<T: Scalar> Hierarchy<T> {
         }
         let executor = match &shared {
             None => a.executor().clone(),
-            Some(_) => a.executor().alone(),
+            Some(_) => a.executor().gathering(),
         };
         let mut plan = Plan {
             amg: &amg,

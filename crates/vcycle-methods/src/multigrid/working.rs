@@ -107,6 +107,7 @@ where
         prolong,
         radius,
         rows,
+        is_shared,
     } = plan.parts::<W, C>(level)?;
     plan.formats[level] = format_of(a.as_ref());
     let smoothing = plan.amg.smoothing(level, rows);
@@ -127,7 +128,7 @@ where
         a,
     };
     let mut cycles = Cycles::over(&below, Arc::new(composed), plan.amg.cycle, level)?;
-    if plan.collapses(level, rows) {
+    if !is_shared && plan.collapses(level, rows) {
         let dense = Dense::of_operator(cycles.shaped.as_ref(), plan.ws)?;
         cycles.shaped = Arc::new(dense);
         cycles.v = Arc::clone(&cycles.shaped);
@@ -177,6 +178,8 @@ struct LevelParts<W: Working, C: Working> {
     radius: Option<f64>,
     /// Those of all ranks.
     rows: usize,
+    /// Whether ranks share it.
+    is_shared: bool,
 }
 
 /// The level that has none below.
@@ -295,6 +298,7 @@ impl Plan<'_> {
                 prolong: C::shared(&shared.way.prolongation, &rank, unit, level)?,
                 radius: shared.radius,
                 rows: shared.rows(),
+                is_shared: true,
             });
         }
         let matrices = self.take();
@@ -311,6 +315,7 @@ impl Plan<'_> {
             prolong: C::stored(kept(&transfer.prolongation))?,
             radius: matrices.radius,
             rows: matrices.a.size().rows,
+            is_shared: false,
         })
     }
 

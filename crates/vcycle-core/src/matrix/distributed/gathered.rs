@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 pub struct Gathered<T: Scalar> {
     executor: Executor,
     rows: Arc<Partition>,
-    /// On the executor of rank 0 without its team; none on other ranks.
+    /// Where rank 0 [does things for all](Executor::gathering); none on other ranks.
     inner: Option<Arc<dyn LinOp<T>>>,
 }
 
@@ -50,9 +50,9 @@ impl<T: Scalar> Gathered<T> {
         ws: &Workspace,
     ) -> Result<()> {
         let (team, cols) = (team_of(&self.executor)?, b.cols());
-        let (alone, rows) = (inner.executor(), self.rows.total() as usize);
-        let mut all = ws.vector::<T>(alone, rows, cols)?;
-        let mut result = ws.vector::<T>(alone, rows, cols)?;
+        let (host, rows) = (self.executor.alone(), self.rows.total() as usize);
+        let mut all = ws.vector::<T>(&host, rows, cols)?;
+        let mut result = ws.vector::<T>(&host, rows, cols)?;
         let counts =
             |rank: usize| (self.rows.range(rank).end - self.rows.range(rank).start) as usize;
         let (own, mut rest) = all.host_mut()?.split_at_mut(counts(0) * cols);
@@ -65,7 +65,7 @@ impl<T: Scalar> Gathered<T> {
         }
         messages.received.retain(|(_, bytes)| !bytes.is_empty());
         team.exchange(&mut messages, &mut || Ok(()))?;
-        inner.apply(&all, &mut result, ws)?;
+        apply_there(inner, &all, &mut result, ws)?;
         let (own, mut rest) = result.host()?.split_at(counts(0) * cols);
         x.write(own)?;
         let mut messages = Messages::default();
@@ -77,6 +77,24 @@ impl<T: Scalar> Gathered<T> {
         messages.sent.retain(|(_, bytes)| !bytes.is_empty());
         team.exchange(&mut messages, &mut || Ok(()))
     }
+}
+
+/// The operator, which may be on a device, for vectors of the host.
+fn apply_there<T: Scalar>(
+    inner: &dyn LinOp<T>,
+    b: &Vector<T>,
+    x: &mut Vector<T>,
+    ws: &Workspace,
+) -> Result<()> {
+    let place = inner.executor();
+    if !place.is_device() {
+        return inner.apply(b, x, ws);
+    }
+    let mut there = ws.vector::<T>(place, b.rows(), b.cols())?;
+    let mut result = ws.vector::<T>(place, x.rows(), x.cols())?;
+    there.write(b.host()?)?;
+    inner.apply(&there, &mut result, ws)?;
+    result.read(x.host_mut()?)
 }
 
 impl<T: Scalar> LinOp<T> for Gathered<T> {

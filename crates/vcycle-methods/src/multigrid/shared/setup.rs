@@ -6,6 +6,7 @@ use super::analysis::{finest, known};
 use super::step::step;
 use super::{SharedLevel, SharedLevels};
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::linop::LinOp;
 use crate::matrix::Distributed;
 use crate::multigrid::amg::Amg;
@@ -15,6 +16,9 @@ use crate::multigrid::near_nullspace::NearNullspace;
 use crate::multigrid::steps::coarsen;
 use crate::multigrid::systems::Unknowns;
 use crate::scalar::Scalar;
+
+/// Devices gather levels of so many times more rows: what they compute takes less time there, messages take more.
+const ON_DEVICES: usize = 20;
 
 /// What a set-up over ranks makes.
 pub(in crate::multigrid) struct Made {
@@ -42,7 +46,8 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
     let finest = Arc::clone(&a);
     let mut levels: Vec<SharedLevel> = Vec::new();
     let mut stalled = None;
-    while levels.len() + 1 < amg.max_levels && a.rows().total() > amg.gathered_rows() {
+    let gathered_rows = amg.gathered_rows(given.executor());
+    while levels.len() + 1 < amg.max_levels && a.rows().total() > gathered_rows {
         match step(&amg, levels.len(), &a, &mut unknowns, clock)? {
             Err(reason) => {
                 stalled = Some(reason);
@@ -123,7 +128,9 @@ fn analysed<T: Scalar>(
 
 impl Amg {
     /// Levels of at most so many rows are those of one rank.
-    fn gathered_rows(&self) -> u64 {
-        self.gather_rows.max(self.coarsest_rows) as u64
+    fn gathered_rows(&self, executor: &Executor) -> u64 {
+        let times = if executor.is_device() { ON_DEVICES } else { 1 };
+        let gathered = self.gather_rows.saturating_mul(times);
+        gathered.max(self.coarsest_rows) as u64
     }
 }

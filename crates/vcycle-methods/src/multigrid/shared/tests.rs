@@ -187,7 +187,11 @@ fn other_values_are_taken_over_ranks_as_without() {
 /// Levels and iterations of ranks that share a device beside those of ranks of the host.
 fn check_device(device: &Executor, problem: &str, text: &str) {
     let problem = gallery::build(problem, &Executor::cpu()).unwrap();
-    let amg = amg(text);
+    // Devices gather larger levels.
+    let amg = Amg {
+        gather_rows: 1,
+        ..amg(text)
+    };
     let solved = |rank: &Executor| -> Result<(Vec<[usize; 2]>, usize)> {
         let (a, near, b) = part(rank, &problem)?;
         let ws = Workspace::new();
@@ -205,7 +209,9 @@ fn check_device(device: &Executor, problem: &str, text: &str) {
             let host = Executor::cpu_with_threads(1)?.with_team(&team)?;
             let (expected, here) = solved(&host)?;
             let (found, there) = solved(&host.with_device(device.name())?)?;
-            assert_eq!(found, expected, "{} {text} on {ranks}", problem.name);
+            if team.rank() == 0 {
+                assert_eq!(found, expected, "{} {text} on {ranks}", problem.name);
+            }
             assert!(there.abs_diff(here) <= 1, "{text}: {there}, not {here}");
             Ok(())
         })
