@@ -81,7 +81,7 @@ TEAM_FOLD(f64, team_sum_f64, value + other)
 #define ITEM u32
 #endif
 
-#if defined(DIALECT_CUDA) && SIZE > 0 && THREADS < BLOCK
+#if defined(DIALECT_CUDA) && SIZE >= THREADS && THREADS < BLOCK
 #define KEYS (SIZE / TEAM)
 // Bitonic, in registers: key r of a thread is number r * TEAM + member.
 FUNCTION void sort(SPACE ITEM *list, u32 n, u32 member) {
