@@ -1,5 +1,7 @@
 //! Which devices there are.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 #[cfg(not(feature = "gpu"))]
@@ -9,6 +11,9 @@ use crate::properties::Properties;
 use crate::vendors::{self, devices, open};
 
 const DRIVERS: [&str; 3] = ["cuda", "hip", "opencl"];
+
+/// Held while a vendor's library is asked: some do not bear that several threads ask them first at once.
+static ASKING: Mutex<()> = Mutex::new(());
 
 /// A vendor's devices, or why there are none.
 #[derive(Debug)]
@@ -30,6 +35,11 @@ pub struct Found {
 /// }
 /// ```
 pub fn discover() -> Vec<Found> {
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    ask_all()
+}
+
+fn ask_all() -> Vec<Found> {
     let found = DRIVERS.map(|driver| Found {
         driver,
         devices: devices(driver),
@@ -45,13 +55,14 @@ pub fn compiler(driver: &str) -> Option<Result<String>> {
 
 /// The driver of a device by its name.
 pub(crate) fn driver(name: &str) -> Result<Box<dyn Driver>> {
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let asked = name.split(':').next();
     let Some(driver) = DRIVERS.into_iter().find(|&driver| asked == Some(driver)) else {
-        return Err(no_device(name, &discover()));
+        return Err(no_device(name, &ask_all()));
     };
     let listed = devices(driver)?;
     let Some(index) = listed.iter().position(|device| device.name == name) else {
-        return Err(no_device(name, &discover()));
+        return Err(no_device(name, &ask_all()));
     };
     open(driver, index)
 }
