@@ -1,5 +1,6 @@
 """Processes under mpirun beside one process; skips where mpi4py or mpirun is not there."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -51,7 +52,9 @@ def run(ranks, *program):
     version = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True).stdout
     options = ["--oversubscribe", "--allow-run-as-root"] if "Open" in version else []
     command = [MPIRUN, *options, "-n", str(ranks), sys.executable, *program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    # A library that has started MPI in this process has left word of it in the environment, and mpirun would refuse to start.
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_"))}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
