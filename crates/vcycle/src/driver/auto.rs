@@ -403,6 +403,22 @@ mod tests {
         assert_eq!(first.solver, SolverConfig::Fgmres(few));
     }
 
+    #[test]
+    fn islands_on_large_grids_are_not_for_structured_multigrid() {
+        let first = |rows: usize, islands: bool| {
+            let mut facts = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]).facts();
+            (facts.rows, facts.strongly_dominant_rows) = (rows, 0.0);
+            let mut found = Findings::from(facts);
+            (found.stencil, found.islands) = (true, islands);
+            attempts(&Config::default(), None, || found)[0]
+                .preconditioner
+                .name()
+        };
+        assert_eq!(first(1_000_000, false), "struct-mg");
+        assert_eq!(first(100_000, true), "struct-mg");
+        assert_eq!(first(1_000_000, true), "amg");
+    }
+
     #[cfg(feature = "direct")]
     #[test]
     fn small_systems_are_factorised_and_large_ones_are_not() {

@@ -366,6 +366,27 @@ mod tests {
     }
 
     #[test]
+    fn a_stencil_on_a_device_takes_other_values() {
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
+        let a = gallery::build("poisson7:14", &Executor::cpu()).unwrap();
+        let a = Arc::new(a.matrix.copy_to(&device).unwrap());
+        let b = Vector::filled(&device, a.size().rows, 1, 1.0).unwrap();
+        let system = System::new(Arc::clone(&a));
+        let mut prepared = Prepared::new(Config::default(), system, &Workspace::new()).unwrap();
+        assert_eq!(prepared.config().preconditioner.name(), "struct-mg");
+        let once = solve(&prepared, &b);
+        let twice = Arc::new(a.scale(2.0).unwrap());
+        prepared.update_values(twice, &Workspace::new()).unwrap();
+        let half = solve(&prepared, &b);
+        assert!(once.outcome.converged() && half.outcome.converged());
+        for (one, half) in once.x.to_vec().iter().zip(half.x.to_vec()) {
+            assert!((one - 2.0 * half).abs() < 1e-6 * one.abs(), "{one}, {half}");
+        }
+    }
+
+    #[test]
     fn a_cycle_is_linear_and_the_same_for_every_thread() {
         let prepared = prepared("", "tet:6");
         let (r, ws) = (ones(&prepared), Workspace::new());

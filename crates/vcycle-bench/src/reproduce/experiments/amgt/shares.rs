@@ -7,6 +7,7 @@ use std::sync::Arc;
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::log::{Log, Profile};
+use vcycle::multigrid::Hierarchy;
 use vcycle::vector::Vector;
 
 use super::super::super::experiment::Scope;
@@ -18,44 +19,46 @@ use crate::common::Result;
 
 /// Galerkin products in the set-up.
 pub(super) fn of_setup(scope: &Scope) -> Result<Vec<Value>> {
-    let executor = scope.executor()?;
-    let (mut values, mut sum) = (Vec::new(), 0.0);
-    for (name, sizes) in PROBLEMS {
-        let ready = Ready::new(scope.size(sizes), &executor)?;
-        let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
-        let (_, hierarchy) = stages("dp")?.setup(&a, &Workspace::new())?;
+    shares(scope, "products in the set-up", |_, hierarchy| {
         let by_stage = hierarchy.report().setup_by_stage();
         let all: f64 = by_stage.iter().map(|stage| stage.seconds).sum();
         let products = by_stage.iter().filter(|stage| stage.name == "galerkin");
-        let share = 100.0 * products.map(|stage| stage.seconds).sum::<f64>() / all;
-        values.push(Value::new(name, "products in the set-up", "%", share));
-        sum += share;
-    }
-    let mean = sum / PROBLEMS.len() as f64;
-    values.push(Value::new("mean", "products in the set-up", "%", mean));
-    Ok(values)
+        Ok(products.map(|stage| stage.seconds).sum::<f64>() / all)
+    })
 }
 
 /// Everything but the coarsest level in the cycles.
 pub(super) fn of_solve(scope: &Scope) -> Result<Vec<Value>> {
-    let executor = scope.executor()?;
-    let (mut values, mut sum) = (Vec::new(), 0.0);
-    for (name, sizes) in PROBLEMS {
-        let ready = Ready::new(scope.size(sizes), &executor)?;
-        let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
-        let (_, hierarchy) = stages("dp")?.setup(&a, &Workspace::new())?;
+    shares(scope, "products in the solve", |ready, hierarchy| {
         let profile = Rc::new(RefCell::new(Profile::default()));
         let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
         let mut x = Vector::zeros_like(ready.rhs())?;
         for _ in 0..scope.size([1, 5, 20]) {
             hierarchy.apply(ready.rhs(), &mut x, &ws)?;
         }
-        let share = 100.0 * products(&profile.borrow());
-        values.push(Value::new(name, "products in the solve", "%", share));
+        let share = products(&profile.borrow());
+        Ok(share)
+    })
+}
+
+/// A share of every problem, in per cent, and their mean.
+fn shares(
+    scope: &Scope,
+    what: &str,
+    share: impl Fn(&Ready, &Hierarchy<f64>) -> Result<f64>,
+) -> Result<Vec<Value>> {
+    let executor = scope.executor()?;
+    let (mut values, mut sum) = (Vec::new(), 0.0);
+    for (name, sizes) in PROBLEMS {
+        let ready = Ready::new(scope.size(sizes), &executor)?;
+        let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
+        let (_, hierarchy) = stages("dp")?.setup(&a, &Workspace::new())?;
+        let share = 100.0 * share(&ready, &hierarchy)?;
+        values.push(Value::new(name, what, "%", share));
         sum += share;
     }
     let mean = sum / PROBLEMS.len() as f64;
-    values.push(Value::new("mean", "products in the solve", "%", mean));
+    values.push(Value::new("mean", what, "%", mean));
     Ok(values)
 }
 
