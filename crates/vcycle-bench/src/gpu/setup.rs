@@ -13,6 +13,7 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
+use vcycle::multigrid::coarsen::Coarsening;
 use vcycle::multigrid::{Amg, Hierarchy, Report};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::Stop;
@@ -53,6 +54,9 @@ pub struct GpuSetupArgs {
     /// Other problems than the usual ones
     #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
     problems: Vec<String>,
+    /// Hierarchies by these coarsenings, too
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    coarsenings: Vec<String>,
     /// Levels of fewer rows are set up by the host
     #[arg(long, value_name = "ROWS")]
     host_rows: Option<usize>,
@@ -87,6 +91,7 @@ pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
         host_rows: arguments.host_rows,
         small: arguments.small,
         asked: arguments.problems.clone(),
+        coarsenings: arguments.coarsenings.clone(),
     };
     let mut report = MarkdownReport::new(arguments.output.clone());
     let wanted = |part| match arguments.only.is_empty() {
@@ -109,7 +114,7 @@ pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
 }
 
 /// The hierarchies that are timed, and whose time a peer's is compared with.
-fn hierarchies() -> Result<[(&'static str, Amg); 3]> {
+fn hierarchies(further: &[String]) -> Result<Vec<(String, Amg)>> {
     let mut classical = Amg::default();
     classical.coarsening = "pmis".parse()?;
     classical.interpolation = "extended+i".parse()?;
@@ -118,11 +123,16 @@ fn hierarchies() -> Result<[(&'static str, Amg); 3]> {
     pairs.coarsening = "pgm".parse()?;
     pairs.aggregate_size = 2;
     pairs.smoother = "l1-jacobi".parse()?;
-    Ok([
-        ("pmis, extended+i(4)", classical),
-        ("pgm, pairs", pairs),
-        ("default", Amg::default()),
-    ])
+    let mut all = vec![
+        ("pmis, extended+i(4)".to_owned(), classical),
+        ("pgm, pairs".to_owned(), pairs),
+        ("default".to_owned(), Amg::default()),
+    ];
+    for name in further {
+        let amg = Amg::default().with_coarsening(name.parse::<Coarsening>()?);
+        all.push((name.clone(), amg));
+    }
+    Ok(all)
 }
 
 /// A set-up in its row of the table.
@@ -149,10 +159,10 @@ impl SetupBench {
         for name in names {
             let mut rows = Vec::new();
             let system = self.problems.get(name)?;
-            for (hierarchy, mut amg) in hierarchies()? {
+            for (hierarchy, mut amg) in hierarchies(&self.coarsenings)? {
                 amg.host_rows = self.host_rows.unwrap_or(amg.host_rows);
                 eprintln!("{name}, {hierarchy}");
-                match self.measure(name, &system.matrix, hierarchy, &amg) {
+                match self.measure(name, &system.matrix, &hierarchy, &amg) {
                     Ok(row) => rows.push(row),
                     Err(error) => report.add(format!("{name}, {hierarchy}: {error}"))?,
                 }
@@ -184,7 +194,7 @@ impl SetupBench {
         &self,
         problem: &str,
         matrix: &Csr<f64>,
-        hierarchy: &'static str,
+        hierarchy: &str,
         amg: &Amg,
     ) -> Result<SetupRow> {
         let ws = Workspace::new();

@@ -4,10 +4,12 @@ use super::{brought, on_device};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::launch::setup::bamg::FittedLevel;
 use crate::launch::setup::interpolate::StrongMatrix;
 use crate::launch::setup::{aggressive, interpolate, radius, smoothed, tentative as device};
 use crate::scalar::Scalar;
 
+pub use crate::launch::setup::bamg::{FitLimits, Fitted};
 pub use crate::launch::setup::interpolate::WeightMethod;
 pub use crate::launch::setup::smoothed::Filtered;
 pub use crate::launch::setup::tentative::Grouping;
@@ -66,6 +68,27 @@ pub fn tentative(
         }
         device::tentative(queue, Grouping { groups, ..nodes }, vectors, dependent)
     })
+}
+
+/// The prolongation that reproduces test vectors, by strong couplings and the numbers of coarse unknowns. None, too, where a
+/// device has no room for its neighbourhoods.
+pub fn fitted(
+    strength: &Pattern,
+    numbers: &Buffer<u32>,
+    vectors: &[Vec<f64>],
+    limits: FitLimits,
+) -> Result<Option<Fitted>> {
+    let found = on_device(strength.executor(), |queue| {
+        let level = FittedLevel {
+            queue,
+            strength,
+            coarse: &brought(numbers, strength.executor())?,
+            vectors,
+            limits,
+        };
+        level.prolongation()
+    })?;
+    Ok(found.flatten())
 }
 
 /// A matrix without the entries that a `filter` does not have, which are added to its diagonal.

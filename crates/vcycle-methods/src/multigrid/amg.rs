@@ -237,7 +237,7 @@ impl Amg {
         // Those of users look at arrays of the host.
         let by_host = |coarsening, interpolation: Interpolation| {
             let own = matches!(coarsening, Coarsening::Own(_));
-            own || matches!(interpolation, Interpolation::Own(_)) || interpolation.fits_vectors()
+            own || matches!(interpolation, Interpolation::Own(_)) || interpolation.is_filtered()
         };
         let of_level = |level: &LevelOptions| {
             by_host(level.coarsening, level.interpolation) || affinity(level.strength)

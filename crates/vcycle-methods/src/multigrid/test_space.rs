@@ -221,7 +221,7 @@ impl TestSpaceSearch {
         self.refine || given.vectors().len() < self.vectors
     }
 
-    /// Finds the test space of `a`.
+    /// Finds the test space of `a`, on the device that has it.
     ///
     /// # Errors
     /// Given vectors that are not finite or depend on each other; when the smoother cannot be made
@@ -233,12 +233,12 @@ impl TestSpaceSearch {
         ws: &Workspace,
     ) -> Result<NearNullspace> {
         let _stage = ws.stage("test space", 0);
-        let a: Arc<dyn LinOp<f64>> = finest(usize::MAX, a)?;
         given.check(a.size().rows)?;
-        let start = self.start(a.executor(), a.size().rows, given)?;
         if !self.is_needed(given) {
             return Ok(given.clone());
         }
+        let a: Arc<dyn LinOp<f64>> = finest(0, a)?;
+        let start = self.start(a.executor(), a.size().rows, given)?;
         let m = self.smoother.generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());
         let found = match self.method {

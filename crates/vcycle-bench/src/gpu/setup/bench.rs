@@ -23,6 +23,8 @@ pub(super) struct SetupBench {
     pub small: bool,
     /// Problems that were asked for.
     pub asked: Vec<String>,
+    /// Coarsenings beside the usual ones.
+    pub coarsenings: Vec<String>,
 }
 
 impl SetupBench {

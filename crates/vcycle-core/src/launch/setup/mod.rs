@@ -19,6 +19,7 @@
 
 pub mod aggressive;
 mod assembly;
+pub mod bamg;
 mod binned;
 mod block_products;
 pub mod blocks;
@@ -73,6 +74,7 @@ pub(super) const FILES: &[File] = &[
     FILE,
     aggressive::FILE,
     assembly::FILE,
+    bamg::FILE,
     binned::FILE,
     block_products::FILE,
     blocks::FILE,

@@ -75,7 +75,7 @@ pub struct Aggressive {
 
 impl Splitting {
     /// Numbers that a device has found, and how many are coarse.
-    fn of_device((numbers, coarse_count): (Buffer<u32>, usize)) -> Self {
+    pub(super) fn of_device((numbers, coarse_count): (Buffer<u32>, usize)) -> Self {
         Self {
             coarse_index: Numbers::of_buffer(numbers),
             coarse_count,

@@ -11,7 +11,7 @@ use crate::host_stages;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
-use crate::operations::on_host;
+use crate::operations::{self, interpolate::FitLimits};
 
 /// How [`bamg`] looks for coarse unknowns.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -43,6 +43,15 @@ impl Default for Bamg {
 }
 
 impl Bamg {
+    fn limits(&self) -> FitLimits {
+        FitLimits {
+            min_distance: self.min_distance,
+            max_distance: self.max_distance,
+            residual: self.residual,
+            norm: self.norm,
+        }
+    }
+
     fn check(&self) -> Result<()> {
         let bad = |parameter, reason: String| Err(Error::BadParameter { parameter, reason });
         let (min, max) = (self.min_distance, self.max_distance);
@@ -139,8 +148,14 @@ pub fn bamg(
         parameters,
     };
     level.check()?;
+    let numbers = splitting.coarse_index.buffer();
+    if let Some((p, numbers, count)) =
+        operations::interpolate::fitted(strength, numbers, vectors, parameters.limits())?
+    {
+        return Ok((p, Splitting::of_device((numbers, count))));
+    }
     let executor = strength.executor();
-    on_host(executor, host_stages::BAMG);
+    operations::on_host(executor, host_stages::BAMG);
     let bounds = balance(strength.size().rows, |row| {
         64 * (strength.offsets()[row] + row)
     });

@@ -1,3 +1,5 @@
+use vcycle_core::testing::device;
+
 use super::*;
 use crate::executor::Executor;
 use crate::gallery;
@@ -138,4 +140,54 @@ fn wrong_arguments_are_named() {
             ..
         }
     ));
+}
+
+#[test]
+fn devices_interpolate_as_well_as_the_host_on_devices() {
+    if let Some(device) = device() {
+        for (max_distance, vectors) in [(3, 6), (2, 3), (1, 1)] {
+            let (strong, splitting, mut modes) = elasticity(&device);
+            modes.truncate(vectors);
+            let parameters = Bamg {
+                max_distance,
+                ..Bamg::default()
+            };
+            let limits = parameters.limits();
+            let numbers = splitting.coarse_index.buffer();
+            let found = operations::interpolate::fitted(&strong, numbers, &modes, limits).unwrap();
+            let (p, numbers, count) = found.expect("there is room for these neighbourhoods");
+            let chosen = Splitting::of_device((numbers, count));
+            let (host, here) = on_host(&strong, &splitting, &modes, &parameters);
+            let [few, many] = [0.9, 1.1].map(|share| share * here.coarse_count as f64);
+            assert!((few..many).contains(&(count as f64)), "{count}");
+            assert_eq!(p.size(), Size::new(host.size().rows, count));
+            let largest = modes.iter().flatten().fold(0.0_f64, |m, x| m.max(x.abs()));
+            let limit = parameters.residual * largest * 2.0;
+            assert!(error(&p, &chosen, &modes) < limit);
+            assert!(
+                splitting
+                    .coarse_index
+                    .iter()
+                    .zip(chosen.coarse_index.iter())
+                    .all(|(before, now)| *before == NONE || *now != NONE)
+            );
+            for row in 0..p.size().rows {
+                let (columns, values) = p.row(row);
+                assert!(columns.is_sorted() && columns.len() <= modes.len());
+                assert!(values.iter().map(|w| w * w).sum::<f64>().sqrt() <= parameters.norm);
+            }
+        }
+    }
+}
+
+/// What the host makes of the same choice.
+fn on_host(
+    strong: &Pattern,
+    splitting: &Splitting,
+    modes: &[Vec<f64>],
+    parameters: &Bamg,
+) -> (Csr<f64>, Splitting) {
+    let (offsets, columns) = (strong.offsets().to_vec(), strong.columns().to_vec());
+    let strong = Pattern::new(&Executor::reference(), strong.size(), offsets, columns);
+    bamg(&strong, splitting, modes, parameters).unwrap()
 }
