@@ -31,6 +31,33 @@ fn ranks_solve_as_one_does() {
 }
 
 #[test]
+fn ranks_share_grids() {
+    let structured = "--precond struct-mg:gather-cells=100,coarsest-cells=30";
+    for problem in ["poisson27:8x7x12", "aniso5:20x30,0.01"] {
+        let solved = |ranks: &str| {
+            let summary = vcycle(&format!("solve {problem} {structured} --json {ranks}")).json();
+            assert_eq!(summary["status"], "converged", "{problem} {ranks}");
+            let levels = summary["levels"].as_array().unwrap().iter();
+            let rows: Vec<String> = levels.map(|level| level["rows"].to_string()).collect();
+            (rows, summary["iterations"].as_i64().unwrap())
+        };
+        let (alone, iterations) = solved("");
+        for ranks in ["--ranks 1", "--ranks 3"] {
+            let (levels, count) = solved(ranks);
+            assert_eq!(levels, alone, "{problem} {ranks}");
+            assert!(
+                count.abs_diff(iterations) <= 1,
+                "{problem} {ranks}: {count}"
+            );
+        }
+    }
+    let boxes = vcycle(&format!(
+        "solve poisson7:6 {structured} --ranks 2 --partition boxes"
+    ));
+    assert!(boxes.status != 0 && boxes.stderr.contains("use rows"));
+}
+
+#[test]
 fn other_partitions_have_the_same_levels_on_any_number_of_ranks() {
     let amg = "amg:pmis,gather-rows=50";
     for problem in [

@@ -31,7 +31,8 @@ pub use csr::{
 };
 pub use dense::Dense;
 pub use distributed::{
-    Distributed, Gathered, GridOrder, Halo, LocalNumbers, Overlap, Partition, galerkin_shared,
+    CellBox, CellMoves, Distributed, Gathered, GridOrder, GridPart, Halo, LocalNumbers, Overlap,
+    Partition, galerkin_shared,
 };
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};

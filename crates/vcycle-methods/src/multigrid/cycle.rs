@@ -94,6 +94,20 @@ impl<T: Scalar> Cycles<T> {
         }
     }
 
+    /// Operators that end them: they do what the level above visits, as a V-cycle, and as full multigrid.
+    pub fn ending(
+        shaped: Arc<dyn LinOp<T>>,
+        v: Arc<dyn LinOp<T>>,
+        full: Arc<dyn LinOp<T>>,
+    ) -> Self {
+        Self {
+            a: None,
+            shaped,
+            v,
+            full,
+        }
+    }
+
     /// The cycles from a level down that has others below.
     ///
     /// # Errors
@@ -155,7 +169,7 @@ impl<T: Scalar> Cycles<T> {
     ///
     /// # Errors
     /// When sizes do not fit.
-    pub(super) fn visited(&self, cycle: Cycle) -> Result<Arc<dyn LinOp<T>>> {
+    pub fn visited(&self, cycle: Cycle) -> Result<Arc<dyn LinOp<T>>> {
         let shaped = Arc::clone(&self.shaped);
         let Some(a) = &self.a else {
             return Ok(shaped);

@@ -23,6 +23,13 @@ pub(super) const ALL: [Offset; 27] = {
     all
 };
 
+/// The place among [`ALL`] of the offset that leads from a cell to another, if they are neighbours.
+pub(super) fn offset_place(from: [usize; 3], to: [usize; 3]) -> Option<usize> {
+    let steps = [0, 1, 2].map(|axis| (to[axis] + 1).wrapping_sub(from[axis]));
+    let is_near = steps.iter().all(|&step| step <= 2);
+    is_near.then(|| steps[0] + 3 * (steps[1] + 3 * steps[2]))
+}
+
 /// Rows that one task does.
 const ROWS: usize = 16 * 1024;
 /// Cells that tell most grids apart.

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use super::entrance::Entrance;
 use super::level::GridLevel;
 use super::outer::Outer;
+use super::shared::{GatheredGrid, SharedOuter};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::LinOp;
+use crate::matrix::{Distributed, GridPart};
 use crate::multigrid::{Cycle, Cycles, Operations, seen_as};
+use crate::precision::Unit;
 use crate::scalar::{Kind, Mixes, Scalar};
 use crate::vector::Vector;
 
@@ -59,6 +62,18 @@ impl<V: Scalar> Down<V> {
         }
     }
 
+    /// The cycle of the shape asked for, on vectors that are not scaled.
+    fn entrance(self) -> Entrance<V>
+    where
+        V: Vectors,
+    {
+        Entrance {
+            cycle: self.cycles.shaped,
+            unknowns: 1,
+            scales: self.scales,
+        }
+    }
+
     /// The same for vectors of another precision; shared where it is the same one.
     fn seen_as<W: Scalar>(&self) -> Result<Down<W>> {
         Ok(Down {
@@ -86,6 +101,33 @@ impl AnyDown {
         }
     }
 
+    /// The cycles of rank 0, which are none on the others, from a level down that it has gathered.
+    pub(super) fn gathered(
+        inner: Option<Self>,
+        (part, unknowns): (&Arc<GridPart>, usize),
+        (cycle, working): (Cycle, Unit),
+        executor: &Executor,
+    ) -> Result<Self> {
+        let (shape, place) = ((part, unknowns), (cycle, executor));
+        Ok(match working {
+            Unit::Double => Self::Double(gathered(inner, shape, place)?),
+            _ => Self::Single(gathered(inner, shape, place)?),
+        })
+    }
+
+    /// The cycle for own rows of ranks that share the grid of the finest level.
+    pub(super) fn for_rows<T: Scalar>(
+        self,
+        rows: &Distributed<f64>,
+        part: &Arc<GridPart>,
+        unknowns: usize,
+    ) -> Arc<dyn LinOp<T>> {
+        match self {
+            Self::Double(down) => Arc::new(SharedOuter::new(rows, part, unknowns, down.entrance())),
+            Self::Single(down) => Arc::new(SharedOuter::new(rows, part, unknowns, down.entrance())),
+        }
+    }
+
     /// The same with one more level on top.
     pub(super) fn below(&self, level: AnyLevel, cycle: Cycle, number: usize) -> Result<Self> {
         Ok(match level {
@@ -101,6 +143,35 @@ impl AnyDown {
             Self::Single(down) => outside(down, unknowns),
         }
     }
+}
+
+fn gathered<V: Vectors + Mixes<V, V>>(
+    inner: Option<AnyDown>,
+    (part, unknowns): (&Arc<GridPart>, usize),
+    (cycle, executor): (Cycle, &Executor),
+) -> Result<Down<V>> {
+    let inner: Option<Down<V>> = inner.map(|inner| inner.seen_as()).transpose()?;
+    let wrapped = |operator: Option<Arc<dyn LinOp<V>>>| -> Arc<dyn LinOp<V>> {
+        let unscaled = operator.map(|cycle| -> Arc<dyn LinOp<V>> {
+            let scales = inner.as_ref().and_then(|inner| inner.scales.clone());
+            Arc::new(Entrance {
+                cycle,
+                unknowns: 1,
+                scales,
+            })
+        });
+        Arc::new(GatheredGrid::new(executor, part, unknowns, unscaled))
+    };
+    let cycles = inner.as_ref().map(|inner| &inner.cycles);
+    let shaped = cycles.map(|cycles| cycles.visited(cycle)).transpose()?;
+    Ok(Down {
+        cycles: Cycles::ending(
+            wrapped(shaped),
+            wrapped(cycles.map(|cycles| Arc::clone(&cycles.v))),
+            wrapped(cycles.map(|cycles| Arc::clone(&cycles.full))),
+        ),
+        scales: None,
+    })
 }
 
 fn over<V: Vectors>(
@@ -121,9 +192,8 @@ fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(
     unknowns: usize,
 ) -> Result<Arc<dyn LinOp<T>>> {
     let entrance = Entrance {
-        cycle: down.cycles.shaped,
         unknowns,
-        scales: down.scales,
+        ..down.entrance()
     };
     match entrance.executor() {
         Executor::Gpu(_) => seen_as::<V, T>(Arc::new(entrance)),

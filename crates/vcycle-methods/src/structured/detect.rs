@@ -16,9 +16,9 @@ use crate::scalar::Scalar;
 const DISTANCES: usize = 13;
 /// Rows of a matrix on a device that are looked at first: they are copied in no time, and tell most matrices that are
 /// no stencil.
-const FEW: usize = 4 * 1024;
+pub(super) const FEW: usize = 4 * 1024;
 /// Rows of a matrix on a device that are looked at where those do not tell.
-const MANY: usize = TRIAL * MOST_UNKNOWNS;
+pub(super) const MANY: usize = TRIAL * MOST_UNKNOWNS;
 
 impl<T: Storage> StencilMatrix<T> {
     /// The matrix of a CSR matrix whose grid is found out: rows have to be numbered with the unknowns of
@@ -63,10 +63,7 @@ impl StencilMatrix<f64> {
         for rows in [FEW, MANY] {
             let first = first_rows(a, rows)?;
             let seen = Seen::of(&first, a)?;
-            let found = match grid {
-                None => search(seen, TRIAL),
-                Some(grid) => on_grid(seen, grid, TRIAL),
-            };
+            let found = of_first_rows(&first, (seen.rows, seen.nonzeros), grid);
             let made = match found {
                 Ok(structure) => Self::with_structure(a, structure)?,
                 Err(_) if rows < MANY && grid.is_none() && seen.may_have_a_grid() => None,
@@ -129,6 +126,23 @@ fn on_grid<T: Scalar>(seen: Seen<'_, T>, grid: Grid, cells: usize) -> Result<Str
         stencil,
         unknowns,
     })
+}
+
+/// What a square matrix of so many rows and entries is like, as far as its first rows tell.
+pub(super) fn of_first_rows(
+    first: &Csr<f64>,
+    (rows, nonzeros): (usize, usize),
+    grid: Option<Grid>,
+) -> Result<Structure> {
+    let seen = Seen {
+        first,
+        rows,
+        nonzeros,
+    };
+    match grid {
+        None => search(seen, TRIAL),
+        Some(grid) => on_grid(seen, grid, TRIAL),
+    }
 }
 
 /// What a matrix on a grid is like.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::matrix::converted;
+use super::shared::GridWay;
 use super::smoothing::StencilSmoothing;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
@@ -25,8 +26,6 @@ pub(super) trait GridLevel<V: Vectors>: Operations<V> {
     fn lead_to(&mut self, scales: Option<Arc<Vector<V>>>);
     /// Numbers by which right-hand sides are multiplied on the way in, solutions on the way out.
     fn scales(&self) -> Option<&Arc<Vector<V>>>;
-    /// Numbers stored in the matrix.
-    fn entries(&self) -> usize;
     fn storage(&self) -> Kind;
     /// The matrix as it is stored, for products in double precision.
     fn stored_matrix(&self) -> Arc<dyn LinOp<f64>>;
@@ -48,6 +47,8 @@ pub(super) struct Stored<M, V: Vectors> {
     pub(super) smoothing: StencilSmoothing<M, V>,
     /// Sweeps before and after the correction.
     pub(super) sweeps: [usize; 2],
+    /// How ranks share it, if they do.
+    pub(super) way: Option<Arc<GridWay>>,
 }
 
 /// The numbers of a scaled level: `scales` and, where the levels below are those of the matrix before
@@ -130,6 +131,44 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         restrict_through(&self.transfers, self.q(), &r, coarse, ws)
     }
 
+    /// The same for the vectors of the next level.
+    fn lead_down(
+        &self,
+        b: &Vector<V>,
+        guess: Guess<'_, V>,
+        coarse: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let Some(way) = &self.way else {
+            return self.restricted(b, guess, coarse, ws);
+        };
+        let mut between = way.between::<V>(b.executor(), ws)?;
+        self.restricted(b, guess, &mut between, ws)?;
+        way.down(&between, coarse)
+    }
+
+    /// Adds a correction from the vectors of the next level.
+    fn lead_up(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        let Some(way) = &self.way else {
+            return self.add(coarse, x, ws);
+        };
+        let mut between = way.between::<V>(x.executor(), ws)?;
+        way.up(coarse, &mut between)?;
+        self.add(&between, x, ws)
+    }
+
+    /// One sweep, of which other ranks are told.
+    fn sweep(
+        &self,
+        sweep: (Direction, Start),
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.smoothing.smooth(&self.a, sweep, b, x, ws)?;
+        self.way.as_ref().map_or(Ok(()), |way| way.tell(x))
+    }
+
     /// Adds a correction from the next grid, which is not scaled.
     fn add(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let _stage = ws.stage_of("prolongation", || self.bytes().1 + 2 * x.bytes());
@@ -156,7 +195,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
         let mut start = Start::Zero;
         for _ in 0..self.sweeps[0] {
             let sweep = (Direction::Forward, start);
-            self.smoothing.smooth(&self.a, sweep, b, x, ws)?;
+            self.sweep(sweep, b, x, ws)?;
             start = Start::Guess;
         }
         Ok(())
@@ -167,7 +206,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
         let moved = || self.sweeps[1] * (self.a.bytes() + 3 * b.bytes());
         let _stage = ws.stage_of("post-smoothing", moved);
         let sweep = (Direction::Backward, Start::Guess);
-        (0..self.sweeps[1]).try_for_each(|_| self.smoothing.smooth(&self.a, sweep, b, x, ws))
+        (0..self.sweeps[1]).try_for_each(|_| self.sweep(sweep, b, x, ws))
     }
 
     fn restrict_residual(
@@ -179,10 +218,10 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         let Some(next) = &self.next else {
-            return self.restricted(b, x, restricted, ws);
+            return self.lead_down(b, x, restricted, ws);
         };
         let mut unscaled = ws.vector_like::<V, V>(restricted)?;
-        self.restricted(b, x, &mut unscaled, ws)?;
+        self.lead_down(b, x, &mut unscaled, ws)?;
         restricted.scale_rows(next, false, &unscaled)
     }
 
@@ -194,11 +233,11 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         let Some(next) = &self.next else {
-            return self.add(correction, x, ws);
+            return self.lead_up(correction, x, ws);
         };
         let mut unscaled = ws.vector_like::<V, V>(correction)?;
         unscaled.scale_rows(next, false, correction)?;
-        self.add(&unscaled, x, ws)
+        self.lead_up(&unscaled, x, ws)
     }
 
     fn footprint(&self) -> Footprint {
@@ -218,10 +257,6 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> GridLevel<V> for Stored<M, V> {
 
     fn scales(&self) -> Option<&Arc<Vector<V>>> {
         self.scales.as_ref().map(|scales| &scales.scales)
-    }
-
-    fn entries(&self) -> usize {
-        self.a.entries()
     }
 
     fn storage(&self) -> Kind {

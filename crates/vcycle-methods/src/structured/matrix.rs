@@ -1,12 +1,15 @@
 //! Stencil matrices: a fixed set of couplings per cell, stored without indices.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Grid, Stencil};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, check_memory};
 use crate::fields::interleave;
 use crate::linop::Size;
+use crate::matrix::GridPart;
 use crate::multiversion;
 use crate::operations::stencil::StencilEntries;
 use crate::operations::stencil_setup;
@@ -52,6 +55,8 @@ pub struct StencilMatrix<T> {
     /// What diagonal entries are beside what is stored of them.
     base: f64,
     values: Buffer<T>,
+    /// How ranks share the grid, of which the cells are those near this rank.
+    part: Option<Arc<GridPart>>,
 }
 
 /// Unknowns a cell can have.
@@ -99,6 +104,7 @@ impl<T: Storage> StencilMatrix<T> {
             unknowns,
             base: 0.0,
             values: Buffer::from_vec(executor, values),
+            part: None,
         })
     }
 
@@ -115,7 +121,58 @@ impl<T: Storage> StencilMatrix<T> {
             unknowns,
             base: 0.0,
             values,
+            part: None,
         }
+    }
+
+    /// The same matrix as the part that a rank has of one whose grid several share.
+    pub(super) fn with_part(self, part: Option<&Arc<GridPart>>) -> Self {
+        let part = part.cloned();
+        Self { part, ..self }
+    }
+
+    /// How ranks share the grid, if they do.
+    pub(super) fn part(&self) -> Option<&Arc<GridPart>> {
+        self.part.as_ref()
+    }
+
+    /// The cells of all ranks.
+    pub(super) fn grid_of_all(&self) -> Grid {
+        self.part.as_ref().map_or(self.grid, |part| part.grid())
+    }
+
+    /// The rows of all ranks.
+    pub(super) fn rows_of_all(&self) -> usize {
+        self.grid_of_all().cells() * self.unknowns
+    }
+
+    /// Whether it holds on any rank.
+    pub(super) fn any(&self, holds: bool) -> Result<bool> {
+        match &self.part {
+            Some(part) => part.team().any(holds),
+            None => Ok(holds),
+        }
+    }
+
+    /// Fails on all ranks where it has failed on one.
+    pub(super) fn agree<R>(&self, result: Result<R>) -> Result<R> {
+        match &self.part {
+            Some(part) => part.team().agree(result),
+            None => result,
+        }
+    }
+
+    /// Lines of own cells.
+    fn own_lines(&self) -> Vec<Range<usize>> {
+        match &self.part {
+            Some(part) => part.own_lines().collect(),
+            None => vec![0..self.grid.lines()],
+        }
+    }
+
+    /// Numbers of a cell.
+    pub(super) fn numbers_of_a_cell(&self) -> usize {
+        self.stencil.points() * self.unknowns * self.unknowns
     }
 
     /// The same matrix with a number added to every diagonal entry that is not stored with it: a diagonal that is
@@ -203,6 +260,7 @@ impl<T: Storage> StencilMatrix<T> {
             unknowns: self.unknowns,
             base: self.base,
             values: self.values.copy_to(executor)?,
+            part: self.part.clone(),
         })
     }
 
@@ -262,10 +320,16 @@ impl<T: Storage> StencilMatrix<T> {
         rows
     }
 
-    /// The row of a place in the order that kernels have.
+    /// The row of a place in the order that kernels have, among those of all ranks.
     pub(crate) fn row_of_field(&self, place: usize) -> usize {
         let cells = self.grid.cells();
-        place % cells * self.unknowns + place / cells
+        self.row_of_all(place % cells, place / cells)
+    }
+
+    /// The row of an unknown of a cell, among those of all ranks.
+    pub(super) fn row_of_all(&self, cell: usize, unknown: usize) -> usize {
+        let part = self.part.as_ref();
+        part.map_or(cell, |part| part.cell_of_all(cell)) * self.unknowns + unknown
     }
 
     /// The same matrix with values of another type, rounded to nearest.
@@ -276,6 +340,7 @@ impl<T: Storage> StencilMatrix<T> {
             unknowns: self.unknowns,
             base: self.base,
             values: converted(&self.values)?,
+            part: self.part.clone(),
         })
     }
 
@@ -287,6 +352,15 @@ impl<T: Storage> StencilMatrix<T> {
         let tasks = self.values().chunks(PART).enumerate().collect();
         let work = |(number, values): (usize, &[T])| part(number * PART, values);
         self.executor().run(self.bytes(), tasks, work)
+    }
+
+    /// `part(values)` for parts of the values of own cells.
+    pub(super) fn map_own_values<R: Send>(&self, part: impl Fn(&[T]) -> R + Sync + Send) -> Vec<R> {
+        let share = self.grid.length() * self.numbers_of_a_cell();
+        let own = self.own_lines().into_iter();
+        let values = own
+            .flat_map(|lines| self.values()[lines.start * share..lines.end * share].chunks(PART));
+        self.executor().run(self.bytes(), values.collect(), part)
     }
 
     /// The largest absolute value.
@@ -328,7 +402,8 @@ impl<T: Storage> StencilMatrix<T> {
         let (j, point, i) = (stream % r, stream / r % points, stream / r / points % r);
         let cell = stream / r / points / r * length + x;
         let other = cell.saturating_add_signed(self.grid.distance(self.stencil.offsets()[point]));
-        (cell * r + i, other.min(self.grid.cells() - 1) * r + j)
+        let other = other.min(self.grid.cells() - 1);
+        (self.row_of_all(cell, i), self.row_of_all(other, j))
     }
 }
 

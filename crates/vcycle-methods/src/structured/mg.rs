@@ -11,13 +11,14 @@ use super::level_options::GridLevelOptions;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
 use super::setup::set_up;
+use super::shared::{SharedProduct, shared_rows};
 use super::survey::Survey;
 use super::{Grid, StencilMatrix, StencilSmoother};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::STRUCTURED;
 use crate::linop::{Factory, LinOp, entries};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Distributed};
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, Report, seen_as};
 use crate::operations::on_host;
 use crate::operations::stencil_setup::has_kernels;
@@ -75,6 +76,8 @@ pub struct StructMg {
     pub semicoarsening: f64,
     /// Up to this many cells a level is solved by a dense factorisation.
     pub coarsest_cells: usize,
+    /// Over ranks: the first level of at most this many cells, and all below it, are those of one rank.
+    pub gather_cells: usize,
     /// Cells along x, y and z; found out from the matrix unless given.
     pub grid: Option<Grid>,
 }
@@ -92,6 +95,7 @@ impl Default for StructMg {
             cycle: Cycle::default(),
             semicoarsening: 0.5,
             coarsest_cells: 200,
+            gather_cells: 4096,
             grid: None,
         }
     }
@@ -130,6 +134,9 @@ impl StructMg {
         compiled!(working T: fn(&StructMg, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
             = |parameters, a, ws| {
                 let _stage = ws.stage("struct-mg set-up", 0);
+                if let Some(shared) = shared_rows(a.as_ref()) {
+                    return parameters.of_ranks(shared, ws);
+                }
                 let stencil = parameters.stencil(a.as_ref())?;
                 if !stencil.executor().is_device() {
                     on_host(a.executor(), STRUCTURED);
@@ -147,6 +154,18 @@ impl StructMg {
         executor: &Executor,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
+        self.of_stencil_of(a, None, axes, executor, ws)
+    }
+
+    /// The same of the stencil matrix that a rank has of rows that several share.
+    pub(super) fn of_stencil_of<T: Mixes<T, T>>(
+        &self,
+        a: Cow<'_, StencilMatrix<f64>>,
+        rows: Option<&Distributed<f64>>,
+        axes: Option<&[Vec<usize>]>,
+        executor: &Executor,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
         // A constant: nothing more is compiled for complex numbers, whose matrices are no stencils.
         if const { T::KIND.is_complex() } {
             return Err(Error::Unsupported {
@@ -160,7 +179,7 @@ impl StructMg {
         let kind = storage.kind(false).expect("real numbers of any unit");
         let survey = Survey::new(&a, kind)?;
         if !survey.is_finite() {
-            a.check_finite()?;
+            a.agree(a.check_finite())?;
         }
         let (largest, mut notes) = (survey.largest(), Vec::new());
         if parameters.precision.is_none() {
@@ -171,17 +190,25 @@ impl StructMg {
         if parameters.has_single_vectors() && largest > MOST_SINGLE {
             return Err(beyond_single(&a));
         }
-        parameters.grid = Some(a.grid());
+        parameters.grid = Some(a.grid_of_all());
         let known = (Cow::Borrowed(&*a), survey);
         let ready = set_up(&parameters, axes, known, executor, ws)?;
         let setup = GridSetup::new(&parameters, &a, ready.axes);
+        let ranks = rows.zip(a.part().cloned());
         let unknowns = a.unknowns();
         let matrix = match T::KIND {
             Kind::F64 => for_products((a, survey), ready.finest, executor)?,
             _ => None,
         };
+        let matrix = matrix.map(|near| match &ranks {
+            None => near,
+            Some((rows, part)) => Arc::new(SharedProduct::new(rows, part, unknowns, near)),
+        });
         Ok(Generated {
-            operator: ready.cycle.outside(unknowns)?,
+            operator: match ranks {
+                None => ready.cycle.outside(unknowns)?,
+                Some((rows, part)) => ready.cycle.for_rows(rows, &part, unknowns),
+            },
             matrix: matrix.map(seen_as::<f64, T>).transpose()?,
             report: Report {
                 notes,
@@ -337,7 +364,7 @@ fn chosen(a: &StencilMatrix<f64>, largest: f64, solver: Unit) -> Result<(LevelPr
     } else if largest <= 65504.0 {
         let why = "are in the range of half precision";
         (Unit::Single, Unit::Half, why)
-    } else if without_root(a)?.is_none() {
+    } else if !a.any(without_root(a)?.is_some())? {
         let why = "are scaled into the range of half precision";
         (Unit::Single, Unit::Half, why)
     } else {

@@ -48,6 +48,7 @@ mod reuse;
 mod scaled;
 mod scaling;
 mod setup;
+mod shared;
 mod smoothing;
 mod stencil;
 mod survey;

@@ -88,15 +88,15 @@ fn same<'a, V: Scalar, T: Scalar>(
 }
 
 /// The ways between the order of rows and that of kernels.
-struct Orders<'a, V> {
-    executor: &'a Executor,
-    unknowns: usize,
+pub(super) struct Orders<'a, V> {
+    pub(super) executor: &'a Executor,
+    pub(super) unknowns: usize,
     /// Numbers by which to multiply on both ways.
-    scales: Option<&'a [V]>,
+    pub(super) scales: Option<&'a [V]>,
 }
 
 impl<V: Vectors> Orders<'_, V> {
-    fn enter<T: Scalar>(&self, rows: &[T], fields: &mut [V]) {
+    pub(super) fn enter<T: Scalar>(&self, rows: &[T], fields: &mut [V]) {
         let (r, cells, bytes) = (
             self.unknowns,
             rows.len() / self.unknowns,
@@ -121,7 +121,7 @@ impl<V: Vectors> Orders<'_, V> {
         });
     }
 
-    fn leave<T: Scalar>(&self, fields: &[V], rows: &mut [T]) {
+    pub(super) fn leave<T: Scalar>(&self, fields: &[V], rows: &mut [T]) {
         let (r, cells, bytes) = (self.unknowns, rows.len() / self.unknowns, size_of_val(rows));
         let rows = Shared(rows.as_mut_ptr());
         self.for_tasks(size_of_val(fields), cells, &|task| {

@@ -55,6 +55,17 @@ impl GridSetup {
         }
     }
 
+    /// What fits no matrix: that of a rank that has none.
+    pub(super) fn none(parameters: &StructMg) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            stencil: Stencil::full(0),
+            unknowns: 1,
+            rows: 0,
+            axes: Vec::new(),
+        }
+    }
+
     /// Structured multigrid for a matrix with the stencil of the first one.
     ///
     /// # Errors

@@ -47,12 +47,18 @@ impl<'a> Scaled<'a> {
         let lines = a.values().chunks(LINES * share);
         let tasks = lines.zip(stored.chunks_mut(LINES * share)).enumerate();
         let tasks = tasks.collect();
+        let is_own = |line: usize| a.part().is_none_or(|part| part.is_own_line(line));
         let work = |(task, (values, out)): (usize, (&[f64], &mut [M]))| {
             let mut scratch = [(); 2].map(|()| vec![0.0; share]);
             let lines = values.chunks(share).zip(out.chunks_mut(share));
             let each = lines.enumerate().map(|(place, (values, out))| {
                 let line = ScaledLine::new(self, task * LINES + place);
-                line.store(by, (base, &ones), values, out, &mut scratch)
+                let sizes = line.store(by, (base, &ones), values, out, &mut scratch);
+                if is_own(line.line) {
+                    sizes
+                } else {
+                    Sizes::default()
+                }
             });
             each.fold(Sizes::default(), Sizes::join)
         };
@@ -60,7 +66,8 @@ impl<'a> Scaled<'a> {
         let (stencil, r) = (a.stencil().clone(), a.unknowns());
         let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
         let all = sizes.into_iter().fold(Sizes::default(), Sizes::join);
-        Ok((stored.on_base(base), all))
+        let all = all.over_ranks(a)?;
+        Ok((stored.on_base(base).with_part(a.part()), all))
     }
 
     /// The same, where a device has kernels for it.

@@ -51,13 +51,15 @@ fn below(limit: f64) -> f64 {
 
 /// `factor` over the roots of the diagonal, unknown by unknown.
 fn roots(a: &StencilMatrix<f64>, factor: f64) -> Result<Buffer<f64>> {
-    if let Some(place) = without_root(a)? {
-        return Err(Error::BadPivot {
+    let rooted = match without_root(a)? {
+        None => Ok(()),
+        Some(place) => Err(Error::BadPivot {
             component: "struct-mg (scaling)",
             row: a.row_of_field(place),
             problem: "not positive",
-        });
-    }
+        }),
+    };
+    a.agree(rooted)?;
     if let Some(roots) = a.operand().roots(factor)? {
         return Ok(roots);
     }
@@ -107,7 +109,7 @@ fn checked<M: Storage>(
     if !survey.may_overflow_in(M::KIND) {
         return Ok(stored);
     }
-    stored.check_finite().map_err(|error| match error {
+    let checked = stored.check_finite().map_err(|error| match error {
         Error::NonFiniteEntry { row, column } => Error::LevelOverflow {
             level,
             row,
@@ -115,7 +117,8 @@ fn checked<M: Storage>(
             kind: M::KIND,
         },
         other => other,
-    })?;
+    });
+    stored.agree(checked)?;
     Ok(stored)
 }
 

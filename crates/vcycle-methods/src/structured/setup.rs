@@ -11,6 +11,7 @@ use super::level::{GridLevel, Scales, Stored};
 use super::level_options::OnLevel;
 use super::lines::add;
 use super::scaling::{InRange, in_range, round, scaled, stored};
+use super::shared::{GridWay, InNear, coarsened_by_ranks, gathered};
 use super::smoothing::StencilSmoothing;
 use super::survey::Survey;
 use super::{StencilMatrix, StencilSmoother, Storage, StructMg, Transfer};
@@ -18,7 +19,8 @@ use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::LinOp;
-use crate::multigrid::{DenseLu, LevelFacts, LevelScaling, Report, StageTime};
+use crate::matrix::GridPart;
+use crate::multigrid::{DenseLu, LevelFacts, LevelPart, LevelScaling, Report, StageTime};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, bf16, f16};
 
@@ -36,19 +38,29 @@ struct Made<'a> {
     /// Along which the next grid is coarser.
     axes: Vec<usize>,
     transfers: Vec<Transfer<f64>>,
+    /// The way to the next one, where ranks share both.
+    way: Option<Arc<GridWay>>,
     seconds: f64,
 }
 
+/// All levels, before they are stored.
+struct MadeLevels<'a> {
+    levels: Vec<Made<'a>>,
+    /// Where ranks share levels: how they share that behind them, which rank 0 has, with all below.
+    gathered: Option<(usize, Arc<GridPart>)>,
+}
+
 /// The levels of a matrix, all in double precision, the last one without transfers; matrices are rounded to a
-/// type, where it is given, before the next one is made of them. The axes to halve may be known.
+/// type, where it is given, before the next one is made of them. The axes to halve may be known. Ranks other than the
+/// first have none from the level on that is gathered.
 fn made_levels<'a>(
     parameters: &StructMg,
     mut a: Cow<'a, StencilMatrix<f64>>,
     rounded: Option<Kind>,
     known: Option<&[Vec<usize>]>,
     ws: &Workspace,
-) -> Result<Vec<Made<'a>>> {
-    let mut levels = Vec::new();
+) -> Result<MadeLevels<'a>> {
+    let (mut levels, mut above): (Vec<Made<'a>>, _) = (Vec::new(), None);
     loop {
         let begin = Instant::now();
         let _stage = ws.stage("galerkin products", 0);
@@ -57,25 +69,48 @@ fn made_levels<'a>(
         }
         let axes = match known {
             Some(known) => known.get(levels.len()).cloned().unwrap_or_default(),
-            None if a.grid().cells() <= parameters.coarsest_cells.max(1) => Vec::new(),
+            None if a.grid_of_all().cells() <= parameters.coarsest_cells.max(1) => Vec::new(),
             None => strong_axes(&a, parameters.semicoarsening)?,
         };
-        let (transfers, coarse) = match axes.is_empty() {
-            true => (Vec::new(), None),
-            false => coarsened(&a, &axes).map(|(transfers, coarse)| (transfers, Some(coarse)))?,
+        let mut next = None;
+        if let Some(part) = a.part().cloned() {
+            if a.grid_of_all().cells() > parameters.gather_cells && !axes.is_empty() {
+                next = coarsened_by_ranks(&a, &part, &axes)?;
+            }
+            if next.is_none() {
+                let whole = gathered(&a, &part)?;
+                above = Some((levels.len(), part));
+                match whole {
+                    Some(whole) => a = Cow::Owned(whole),
+                    None => break,
+                }
+            }
+        }
+        let (transfers, coarse, way) = match next {
+            Some((transfers, coarse, way)) => (transfers, Some(coarse), Some(way)),
+            None if axes.is_empty() => (Vec::new(), None, None),
+            None => {
+                let (transfers, coarse) = coarsened(&a, &axes)?;
+                (transfers, Some(coarse), None)
+            }
         };
         let seconds = begin.elapsed().as_secs_f64();
         levels.push(Made {
             a,
             axes,
             transfers,
+            way,
             seconds,
         });
         match coarse {
             Some(coarse) => a = Cow::Owned(coarse),
-            None => return Ok(levels),
+            None => break,
         }
     }
+    Ok(MadeLevels {
+        levels,
+        gathered: above,
+    })
 }
 
 /// The axes to halve, z first: those along which cells are coupled at least `share` times as strongly as
@@ -83,7 +118,7 @@ fn made_levels<'a>(
 fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Result<Vec<usize>> {
     let strengths = couplings(a)?;
     let strongest = strengths.iter().copied().fold(0.0, f64::max);
-    let size = a.grid().size();
+    let size = a.grid_of_all().size();
     let strong = |axis: &usize| size[*axis] > 1 && strengths[*axis] >= share * strongest;
     let axes: Vec<usize> = (0..3).rev().filter(strong).collect();
     Ok(match axes.is_empty() {
@@ -98,14 +133,21 @@ fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Result<Vec<usize>> {
 fn couplings(a: &StencilMatrix<f64>) -> Result<[f64; 3]> {
     let (grid, stencil) = (a.grid(), a.stencil());
     // An odd step does not come back to the same place of every plane.
-    let every = grid.lines().div_ceil(SAMPLE) | 1;
+    let every = a.grid_of_all().lines().div_ceil(SAMPLE) | 1;
     if let Some(strengths) = a.operand().couplings(every)? {
         return Ok(strengths);
     }
     let (mut strengths, mut sides) = ([0.0; 3], [(); 2].map(|()| vec![0.0; grid.length()]));
-    let sample = (0..grid.lines()).step_by(every);
+    let sample: Vec<usize> = match a.part() {
+        None => (0..grid.lines()).step_by(every).collect(),
+        Some(part) => {
+            let own = part.own_lines().flatten();
+            own.filter(|&line| part.line_of_all(line).is_multiple_of(every))
+                .collect()
+        }
+    };
     let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
-    for (line, unknown) in sample.flat_map(unknowns) {
+    for (line, unknown) in sample.into_iter().flat_map(unknowns) {
         let diagonal = a.line_of([unknown; 2], line, stencil.centre());
         for (axis, strength) in strengths.iter_mut().enumerate() {
             sides.iter_mut().for_each(|side| side.fill(0.0));
@@ -122,6 +164,9 @@ fn couplings(a: &StencilMatrix<f64>) -> Result<[f64; 3]> {
                 .map(|((before, after), diagonal)| (before.abs() + after.abs()) / diagonal.abs())
                 .sum::<f64>();
         }
+    }
+    if let Some(part) = a.part() {
+        part.team().sum(&mut strengths)?;
     }
     Ok(strengths)
 }
@@ -145,8 +190,8 @@ pub(super) fn set_up(
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Ready> {
-    let (unknowns, cells) = (a.unknowns(), a.grid().cells());
-    a.check_diagonal("struct-mg")?;
+    let (unknowns, cells) = (a.unknowns(), a.grid_of_all().cells());
+    a.agree(a.check_diagonal("struct-mg"))?;
     let first =
         parameters.scaling == LevelScaling::ScaleThenSetup && cells > parameters.coarsest_cells;
     let finest = kind(parameters.on_level(0, cells * unknowns)?.precision.matrix);
@@ -155,15 +200,19 @@ pub(super) fn set_up(
         let made = in_range::<f64>(&a, finest, ROOM_FOR_SUMS, 0)?;
         (a, outer) = (Cow::Owned(made.a), Some(made.scales));
     }
-    let mut made = made_levels(parameters, a, first.then_some(finest), axes, ws)?;
+    let MadeLevels {
+        levels: mut made,
+        gathered,
+    } = made_levels(parameters, a, first.then_some(finest), axes, ws)?;
     let _stage = ws.stage("storing levels", 0);
-    let coarsest = made.pop().expect("there is one level at least");
+    let is_last = made.last().is_some_and(|last| last.transfers.is_empty());
+    let coarsest = is_last.then(|| made.pop()).flatten();
     let axes = made.iter().map(|level| level.axes.clone()).collect();
     let (mut report, mut levels, mut narrow) = (Report::default(), Vec::new(), true);
     for (number, made) in made.into_iter().enumerate() {
         let parts = LevelParts {
             parameters,
-            on: parameters.on_level(number, made.a.size().rows)?,
+            on: parameters.on_level(number, made.a.rows_of_all())?,
             number,
             made: &made,
             executor,
@@ -173,22 +222,45 @@ pub(super) fn set_up(
         report.levels.push(facts);
         levels.push(level);
     }
-    let last = parameters.on_level(levels.len(), coarsest.a.size().rows)?;
-    report.coarsest = "dense";
-    report
-        .levels
-        .push(coarsest_facts(&coarsest, last.precision.working));
-    let finest = levels.first().and_then(AnyLevel::unscaled);
-    let mut cycle = solved(&coarsest.a, last.precision.working, executor)?;
-    for (number, level) in levels.into_iter().enumerate().rev() {
-        cycle = cycle.below(level, parameters.cycle, number)?;
+    let mut cycle = None;
+    if let Some(coarsest) = coarsest {
+        let last = parameters.on_level(levels.len(), coarsest.a.size().rows)?;
+        report.coarsest = "dense";
+        report
+            .levels
+            .push(coarsest_facts(&coarsest, last.precision.working));
+        cycle = Some(solved(&coarsest.a, last.precision.working, executor)?);
     }
+    let finest = levels.first().and_then(AnyLevel::unscaled);
+    let mut levels: Vec<_> = levels.into_iter().enumerate().collect();
+    if let Some((above, part)) = gathered {
+        let own = levels.split_off(above);
+        let on = parameters.on_level(above, part.grid().cells() * unknowns)?;
+        let inner = cycle
+            .map(|cycle| under(cycle, own, parameters))
+            .transpose()?;
+        let kind = (parameters.cycle, on.precision.working);
+        cycle = Some(AnyDown::gathered(inner, (&part, unknowns), kind, executor)?);
+    }
+    let cycle = cycle.expect("every rank has the coarsest level, or tells its part of it");
     Ok(Ready {
-        cycle,
+        cycle: under(cycle, levels, parameters)?,
         report,
         finest,
         axes,
     })
+}
+
+/// A cycle with levels on top of it, each with its number.
+fn under(
+    mut cycle: AnyDown,
+    levels: Vec<(usize, AnyLevel)>,
+    parameters: &StructMg,
+) -> Result<AnyDown> {
+    for (number, level) in levels.into_iter().rev() {
+        cycle = cycle.below(level, parameters.cycle, number)?;
+    }
+    Ok(cycle)
 }
 
 /// What a level is made of besides its matrix as it is stored.
@@ -273,7 +345,9 @@ impl LevelParts<'_> {
             (true, made) => made,
             (false, _) => None,
         };
-        let made = made.filter(|made| made.check_diagonal("struct-mg").is_ok());
+        let is_lost = |made: &StencilMatrix<M>| made.check_diagonal("struct-mg").is_err();
+        let is_lost = a.any(made.as_ref().is_some_and(is_lost))?;
+        let made = made.filter(|_| !is_lost);
         *narrow = made.is_some();
         let all = outer.as_ref().or(given);
         let is_recovered = scaling != LevelScaling::ScaleThenSetup;
@@ -287,7 +361,7 @@ impl LevelParts<'_> {
                     None => stored::<V>(a, self.number, &survey)?,
                 };
                 // There is no wider type if it cannot be smoothed with.
-                made.check_diagonal("struct-mg")?;
+                made.agree(made.check_diagonal("struct-mg"))?;
                 Box::new(self.level::<V, V>(made, kept, given)?)
             }
         })
@@ -310,8 +384,17 @@ impl LevelParts<'_> {
             None => Cow::Borrowed(unscaled),
         };
         let stored = Arc::new(stored.into_executor(self.executor)?);
+        let way = self.made.way.clone();
+        let product: Arc<dyn LinOp<V>> = Arc::new(InFields(Arc::clone(&stored)));
         Ok(Stored {
-            product: Arc::new(InFields(Arc::clone(&stored))),
+            product: match &way {
+                None => product,
+                Some(way) => Arc::new(InNear {
+                    inner: product,
+                    way: Arc::clone(way),
+                }),
+            },
+            way,
             a: stored,
             transfers: transfers.collect::<Result<_>>()?,
             scales,
@@ -329,18 +412,18 @@ impl LevelParts<'_> {
             ..
         } = self.on;
         LevelFacts {
-            rows: self.made.a.size().rows,
-            nonzeros: level.entries(),
+            rows: self.made.a.rows_of_all(),
+            nonzeros: self.made.a.grid_of_all().cells() * self.made.a.numbers_of_a_cell(),
             transfer_nonzeros: other / level.storage().bytes(),
             precision: Precision {
                 working: unit(V::KIND),
                 matrix: unit(level.storage()),
             },
             format: "stencil".to_owned(),
-            smoother: format!("{smoother} {before}+{after} {}", self.made.a.grid()),
+            smoother: format!("{smoother} {before}+{after} {}", self.made.a.grid_of_all()),
             scaled: level.scales().is_some(),
             bytes: matrix + other,
-            part: None,
+            part: self.made.way.as_ref().map(|way| self.part(way)),
             setup: vec![
                 StageTime {
                     name: "galerkin products",
@@ -351,6 +434,20 @@ impl LevelParts<'_> {
                     seconds: storing,
                 },
             ],
+        }
+    }
+}
+
+impl LevelParts<'_> {
+    /// What this rank has of the level.
+    fn part(&self, way: &GridWay) -> LevelPart {
+        let (a, (neighbours, sent)) = (&self.made.a, way.part().traffic());
+        let cells = way.part().own().cells();
+        LevelPart {
+            rows: cells * a.unknowns(),
+            nonzeros: cells * a.numbers_of_a_cell(),
+            neighbours,
+            sent: sent * a.unknowns(),
         }
     }
 }

@@ -50,16 +50,18 @@ impl Survey {
                 leaves_range: sizes.largest() > most || is_small,
             });
         }
-        let parts = a.map_values(|_, values| {
+        let parts = a.map_own_values(|values| {
             let pieces = values.chunks(PIECE).map(|values| sizes(values, least));
             pieces.fold(Sizes::default(), Sizes::join)
         });
         let sizes = parts.into_iter().fold(Sizes::default(), Sizes::join);
+        let sizes = sizes.over_ranks(a)?;
         let small = |line: &[f64]| line.iter().any(|value| value.abs() < least);
+        let is_small = a.any(a.diagonal_lines().any(|(_, line)| small(line)))?;
         Ok(Self {
             kind,
             sizes,
-            leaves_range: sizes.largest() > most || a.diagonal_lines().any(|(_, line)| small(line)),
+            leaves_range: sizes.largest() > most || is_small,
         })
     }
 
@@ -141,6 +143,28 @@ impl From<Counts> for Sizes {
 impl Sizes {
     pub(super) fn largest(self) -> f64 {
         f64::from_bits(self.largest)
+    }
+
+    /// What all ranks together have counted of their own cells.
+    pub(super) fn over_ranks(self, a: &StencilMatrix<f64>) -> Result<Self> {
+        let Some(part) = a.part() else {
+            return Ok(self);
+        };
+        let counts = [self.largest, self.bits, self.entries, self.whole];
+        let all = part
+            .team()
+            .all_gather(counts.map(u64::to_ne_bytes).as_flattened())?;
+        let counted = |bytes: Vec<u8>| {
+            let mut counts: Counts = [0; 4];
+            for (count, bytes) in counts.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *count = u64::from_ne_bytes(*bytes);
+            }
+            Self::from(counts)
+        };
+        Ok(all
+            .into_iter()
+            .map(counted)
+            .fold(Self::default(), Self::join))
     }
 
     pub(super) fn join(self, other: Self) -> Self {

@@ -123,7 +123,7 @@ impl<M: Storage> StencilMatrix<M> {
         reference::stencil::eliminate(block, right);
         let safe = |i: usize| block[i][i].abs() > PIVOT * entry(i, i).abs();
         let bad = (0..r).find(|&i| !safe(i))?;
-        Some(cell * r + bad)
+        Some(self.row_of_all(cell, bad))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cpu::stencil::Vectors;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Size, check_size};
+use crate::matrix::CellMoves;
 use crate::multiversion;
 use crate::operations::stencil_setup::stored_weights;
 use crate::operations::transfer::TransferWeights;
@@ -152,6 +153,20 @@ impl<W: Storage> Transfer<W> {
             unknowns: self.unknowns,
             weights: &self.weights,
         }
+    }
+
+    /// The same transfer for a part of the cells, whose coarse ones are moved to where they are there.
+    ///
+    /// # Errors
+    /// When a rank has failed, and as [`new`](Self::new).
+    pub(super) fn on_some_cells(&self, fine: Grid, moves: &CellMoves) -> Result<Self> {
+        let (executor, cells) = (self.weights.executor(), fine.halved(self.axis).cells());
+        let mut weights = vec![W::default(); 2 * self.unknowns * cells];
+        moves.move_to([self.unknowns, 2], self.weights(), |field, cell, new| {
+            let first = 2 * (field * cells + cell);
+            weights[first..first + new.len()].copy_from_slice(new);
+        })?;
+        Self::with_unknowns(executor, fine, self.axis, self.unknowns, weights)
     }
 
     /// The same transfer with weights of another type; in 16 bits both weights of a cell keep their sum.

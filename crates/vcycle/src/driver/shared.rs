@@ -96,12 +96,6 @@ fn check(config: &Config, system: &SharedSystem, b: &Vector<f64>) -> Result<()> 
             operation: "matrices whose rows several ranks share".to_owned(),
         });
     }
-    if let PreconditionerConfig::StructMg(_) = &config.preconditioner {
-        return Err(Error::Unsupported {
-            component: "struct-mg".to_owned(),
-            operation: "matrices whose rows several ranks share; use amg".to_owned(),
-        });
-    }
     Ok(())
 }
 
@@ -281,6 +275,21 @@ impl Solve<'_> {
                 solver: solver.with_preconditioner(hierarchy.shared())?,
                 multigrid: Some(report),
                 start,
+            });
+        }
+        if let PreconditionerConfig::StructMg(parameters) = &attempt.preconditioner {
+            let made = parameters.generate_with_report(&a, self.ws)?;
+            self.messages.extend(made.report.notes.clone());
+            attempt.preconditioner = PreconditionerConfig::StructMg(made.parameters);
+            // Products are those of the stencil, too.
+            let solver = match &made.matrix {
+                Some(stencil) => factory.solver(stencil, self.ws)?,
+                None => solver,
+            };
+            return Ok(Ready {
+                solver: solver.with_preconditioner(made.operator)?,
+                multigrid: Some(made.report),
+                start: None,
             });
         }
         let solver = match attempt.preconditioner_factory()? {

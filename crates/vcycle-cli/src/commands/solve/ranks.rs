@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use vcycle::Error;
 use vcycle::communicator::{Communicator, mpi, threads};
-use vcycle::config::{AnySystem, Config, SharedSystem, System, solve_shared};
+use vcycle::config::{AnySystem, Config, PreconditionerConfig, SharedSystem, System, solve_shared};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::io::write_vector;
@@ -59,7 +59,8 @@ enum Known<'w> {
 
 /// Solves with ranks that are threads.
 pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<ExitCode> {
-    let host = host(config, ranks)?;
+    check_partition(args, config)?;
+    let host = host(config)?;
     let in_parts = in_parts(args);
     let order = order_of_parts(args, in_parts)?;
     let whole = match in_parts {
@@ -84,7 +85,8 @@ pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<Exi
 pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
     let team = mpi::world()?;
     same_options(team.as_ref())?;
-    let host = host(config, team.size())?;
+    check_partition(args, config)?;
+    let host = host(config)?;
     let in_parts = in_parts(args);
     let order = order_of_parts(args, in_parts)?;
     let whole = match (in_parts, team.rank()) {
@@ -134,6 +136,19 @@ fn order_of_parts(args: &SolveArgs, problem: Option<&str>) -> Result<Option<Grid
     }
 }
 
+/// Fails where rows are to be in another order than the one a preconditioner needs.
+fn check_partition(args: &SolveArgs, config: &Config) -> Result<()> {
+    let is_structured = matches!(config.preconditioner, PreconditionerConfig::StructMg(_));
+    match is_structured && args.partition != PartitionKind::Rows {
+        false => Ok(()),
+        true => Err(CliError::Option {
+            option: "--partition",
+            reason: "struct-mg needs the order of the grid, which it shares in slabs; use rows"
+                .to_owned(),
+        }),
+    }
+}
+
 /// Fails where ranks were given different options.
 fn same_options(team: &dyn Communicator) -> Result<()> {
     let own: Vec<String> = std::env::args().skip(1).collect();
@@ -149,11 +164,12 @@ fn same_options(team: &dyn Communicator) -> Result<()> {
     Ok(team.agree(checked)?)
 }
 
-/// The threads of one of so many ranks on a machine: cores are shared out unless threads are given.
-fn host(config: &Config, ranks: usize) -> vcycle::Result<Executor> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = config.run.threads.unwrap_or((cores / ranks.max(1)).max(1));
-    Executor::cpu_with_threads(threads)
+/// What reads, before ranks begin: all cores, unless threads are given.
+fn host(config: &Config) -> vcycle::Result<Executor> {
+    match config.run.threads {
+        Some(threads) => Executor::cpu_with_threads(threads),
+        None => Ok(Executor::cpu()),
+    }
 }
 
 fn read(args: &SolveArgs, config: &Config, host: &Executor) -> Result<Whole> {

@@ -5,10 +5,12 @@
 //! on any number of ranks. In products the interior rows, which refer to own columns only, are computed while the values
 //! of other ranks travel.
 
+mod cells;
 mod fetch;
 mod galerkin;
 mod gathered;
 mod grid_order;
+mod grid_part;
 mod halo;
 mod local_numbers;
 mod nodes;
@@ -26,9 +28,11 @@ mod wire;
 
 use std::sync::{Arc, OnceLock};
 
+pub use cells::{CellBox, CellMoves};
 pub use galerkin::galerkin_shared;
 pub use gathered::Gathered;
 pub use grid_order::GridOrder;
+pub use grid_part::GridPart;
 pub use halo::Halo;
 pub use local_numbers::LocalNumbers;
 pub use overlap::Overlap;

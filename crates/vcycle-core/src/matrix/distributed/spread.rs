@@ -71,9 +71,19 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When it is too large for one rank, or another rank has failed.
     pub fn gathered(&self) -> Result<Option<Csr<T>>> {
+        self.first_rows(self.rows.total())
+    }
+
+    /// The first rows of the whole matrix, on rank 0 and its executor without a team; none on the others.
+    ///
+    /// # Errors
+    /// When they are too large for one rank, or another rank has failed.
+    pub fn first_rows(&self, count: u64) -> Result<Option<Csr<T>>> {
         let team = self.team();
         let mut sent = vec![Vec::new(); team.size()];
-        sent[0] = self.packed_rows(0..self.local.size().rows);
+        let own = self.rows.range(team.rank());
+        let asked = own.end.min(count).saturating_sub(own.start);
+        sent[0] = self.packed_rows(0..asked as usize);
         let received = team.all_to_all(sent)?;
         if team.rank() != 0 {
             team.agree(Ok(()))?;

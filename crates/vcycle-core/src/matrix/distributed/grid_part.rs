@@ -1,0 +1,322 @@
+//! Grids whose cells several ranks share.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::cells::{CellBox, CellMoves, Cells};
+use super::partition::Partition;
+use crate::communicator::Communicator;
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::scalar::Element;
+
+/// Cells around its own that a rank knows, along y and z. Gauss-Seidel in colours changes planes by parity, in them lines by
+/// parity: what a cell becomes in a sweep depends on cells up to two planes and four lines away. In two dimensions planes
+/// are lines.
+const RINGS: [usize; 2] = [4, 2];
+
+/// The cells that a rank has of a grid, and those around them, which it knows, too: the *near* cells, a grid of their own.
+///
+/// Near cells begin at even places, so that the colours of cells are those of the whole grid, and end at even ones, so that
+/// each lies between coarse cells that are near.
+#[derive(Debug)]
+pub struct GridPart {
+    team: Arc<dyn Communicator>,
+    grid: Grid,
+    /// Own cells of every rank.
+    own: Vec<CellBox>,
+    near: Grid,
+    halo: CellMoves,
+}
+
+impl GridPart {
+    /// The part of this rank where rows of `cells` are shared in the order of the grid: slabs of planes, that are about
+    /// those rows. None where there are fewer planes than ranks.
+    pub fn slabs(team: &Arc<dyn Communicator>, grid: Grid, cells: &Partition) -> Option<Self> {
+        let size = grid.size();
+        let axis = if size[2] > 1 { 2 } else { 1 };
+        let (planes, ranks) = (size[axis], team.size());
+        if planes < ranks {
+            return None;
+        }
+        let plane = grid.cells() / planes;
+        let mut cuts: Vec<usize> = (0..ranks)
+            .map(|rank| (cells.range(rank).start as usize + plane / 2) / plane)
+            .chain([planes])
+            .collect();
+        if cuts.windows(2).any(|pair| pair[0] >= pair[1]) {
+            cuts = (0..=ranks).map(|rank| planes * rank / ranks).collect();
+        }
+        let slab = |rank: usize| {
+            let mut slab = CellBox::all(grid);
+            (slab.first[axis], slab.end[axis]) = (cuts[rank], cuts[rank + 1]);
+            slab
+        };
+        Some(Self::of_boxes(team, grid, (0..ranks).map(slab).collect()))
+    }
+
+    /// The part of this rank; no box is empty.
+    fn of_boxes(team: &Arc<dyn Communicator>, grid: Grid, own: Vec<CellBox>) -> Self {
+        let near = |rank: usize| near(grid, own[rank]);
+        let from = |rank: usize| Cells::Box {
+            array: near(rank),
+            some: own[rank],
+        };
+        let to = |rank: usize| Cells::all_of(near(rank));
+        let halo = CellMoves::new(team, grid, from, to).without_kept();
+        Self {
+            near: near(team.rank()).grid(),
+            team: Arc::clone(team),
+            grid,
+            own,
+            halo,
+        }
+    }
+
+    /// The part on the grid that is halved along some axes; none where a rank would have no cell of it.
+    #[must_use]
+    pub fn halved(&self, axes: &[usize]) -> Option<Self> {
+        let grid = axes.iter().fold(self.grid, |grid, &axis| grid.halved(axis));
+        let own: Vec<CellBox> = self.own.iter().map(|own| own.halved(axes)).collect();
+        let is_shared = own.iter().all(|own| own.cells() > 0);
+        is_shared.then(|| Self::of_boxes(&self.team, grid, own))
+    }
+
+    /// All ranks.
+    pub fn team(&self) -> &Arc<dyn Communicator> {
+        &self.team
+    }
+
+    /// The grid of all ranks.
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// Own cells and those around them.
+    pub fn near(&self) -> Grid {
+        self.near
+    }
+
+    /// The own cells of this rank.
+    pub fn own(&self) -> CellBox {
+        self.own[self.team.rank()]
+    }
+
+    /// Where the near cells are in the grid.
+    pub fn near_box(&self) -> CellBox {
+        near(self.grid, self.own())
+    }
+
+    /// Own lines among the near ones, a range for each plane.
+    pub fn own_lines(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        self.near_box().lines_of(&self.own())
+    }
+
+    /// Whether the cells of a near line are own ones.
+    pub fn is_own_line(&self, line: usize) -> bool {
+        let ([y, z], near, own) = (self.near.place(line), self.near_box(), self.own());
+        let is_own = |place: usize, axis: usize| {
+            (own.first[axis]..own.end[axis]).contains(&(near.first[axis] + place))
+        };
+        is_own(y, 1) && is_own(z, 2)
+    }
+
+    /// The number that a near line has in the grid.
+    pub fn line_of_all(&self, line: usize) -> usize {
+        let ([y, z], [_, first_y, first_z]) = (self.near.place(line), self.near_box().first);
+        y + first_y + self.grid.size()[1] * (z + first_z)
+    }
+
+    /// The number that a near cell has in the grid.
+    pub fn cell_of_all(&self, cell: usize) -> usize {
+        let length = self.near.length();
+        self.line_of_all(cell / length) * length + cell % length
+    }
+
+    /// Ranks whose cells are near, and numbers that go to others when they are told of own ones.
+    pub fn traffic(&self) -> (usize, usize) {
+        (self.halo.neighbours(), self.halo.sent_count())
+    }
+
+    /// Tells other ranks the numbers of own cells, `per_cell` a cell in each of several fields, and takes theirs.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn refresh<T: Element>(&self, shape: [usize; 2], values: &mut [T]) -> Result<()> {
+        self.halo.refresh(shape, values)
+    }
+
+    /// From own cells on the halved grid that near cells lead to by themselves, to all that are near there.
+    pub fn to_coarse(&self, axes: &[usize], coarse: &Self) -> CellMoves {
+        let from = |rank: usize| Cells::Box {
+            array: near(self.grid, self.own[rank]).halved(axes),
+            some: coarse.own[rank],
+        };
+        let to = |rank: usize| Cells::all_of(near(coarse.grid, coarse.own[rank]));
+        CellMoves::new(&self.team, coarse.grid, from, to)
+    }
+
+    /// The other way round, without a message: what is near there is more.
+    pub fn from_coarse(&self, axes: &[usize], coarse: &Self) -> CellMoves {
+        let boxes = [coarse.near_box(), self.near_box().halved(axes)];
+        CellMoves::kept(&self.team, coarse.grid, boxes)
+    }
+
+    /// From own cells of all ranks to the whole grid on rank 0.
+    pub fn to_first(&self) -> CellMoves {
+        let from = |rank: usize| Cells::Box {
+            array: near(self.grid, self.own[rank]),
+            some: self.own[rank],
+        };
+        CellMoves::new(&self.team, self.grid, from, |rank| {
+            Cells::all_of(self.whole(rank))
+        })
+    }
+
+    /// From the whole grid on rank 0 to the near cells of all ranks.
+    pub fn from_first(&self) -> CellMoves {
+        let to = |rank: usize| Cells::all_of(near(self.grid, self.own[rank]));
+        CellMoves::new(
+            &self.team,
+            self.grid,
+            |rank| Cells::all_of(self.whole(rank)),
+            to,
+        )
+    }
+
+    /// From cells that ranks have in the order of the grid to those that are near.
+    pub fn from_rows(&self, cells: &Partition) -> CellMoves {
+        let to = |rank: usize| Cells::all_of(near(self.grid, self.own[rank]));
+        CellMoves::new(&self.team, self.grid, |rank| rows(cells, rank), to)
+    }
+
+    /// From own cells to those that ranks have in the order of the grid.
+    pub fn to_rows(&self, cells: &Partition) -> CellMoves {
+        let from = |rank: usize| Cells::Box {
+            array: near(self.grid, self.own[rank]),
+            some: self.own[rank],
+        };
+        CellMoves::new(&self.team, self.grid, from, |rank| rows(cells, rank))
+    }
+
+    fn whole(&self, rank: usize) -> CellBox {
+        match rank {
+            0 => CellBox::all(self.grid),
+            _ => CellBox::NONE,
+        }
+    }
+}
+
+fn rows(cells: &Partition, rank: usize) -> Cells {
+    let rows = cells.range(rank);
+    Cells::Rows(rows.start as usize..rows.end as usize)
+}
+
+/// Own cells and those around them.
+fn near(grid: Grid, own: CellBox) -> CellBox {
+    let size = grid.size();
+    let mut near = own;
+    for axis in 1..3 {
+        let rings = match axis == 1 && size[2] == 1 {
+            true => RINGS[1],
+            false => RINGS[axis - 1],
+        };
+        near.first[axis] = own.first[axis].saturating_sub(rings) & !1;
+        near.end[axis] = ((own.end[axis] + rings) | 1).min(size[axis]);
+    }
+    near
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::communicator::threads;
+
+    /// Every near cell has its number in the whole grid.
+    fn check(part: &GridPart, values: &[u64]) {
+        assert_eq!(values.len(), part.near().cells());
+        for (cell, &value) in values.iter().enumerate() {
+            assert_eq!(value, part.cell_of_all(cell) as u64);
+        }
+    }
+
+    #[test]
+    fn cells_go_from_rows_to_slabs_and_back_and_to_coarse_grids() {
+        let grid = Grid::new([3, 2, 23]).unwrap();
+        for ranks in [1, 2, 3, 7] {
+            threads::run(ranks, |team| {
+                let cells = Partition::even(grid.cells() as u64, 1, ranks);
+                let part = GridPart::slabs(&team, grid, &cells).unwrap();
+                let own: Vec<u64> = cells.range(team.rank()).collect();
+                let mut near = vec![u64::MAX; part.near().cells()];
+                let put = |_, cell: usize, values: &[u64]| {
+                    near[cell..cell + values.len()].copy_from_slice(values);
+                };
+                part.from_rows(&cells).move_to([1, 1], &own, put)?;
+                check(&part, &near);
+                let mut back = vec![u64::MAX; own.len()];
+                part.to_rows(&cells)
+                    .move_to([1, 1], &near, |_, cell, values| {
+                        back[cell..cell + values.len()].copy_from_slice(values);
+                    })?;
+                assert_eq!(back, own);
+                let Some(coarse) = part.halved(&[2]) else {
+                    return Ok(());
+                };
+                let shape = part.near_box().halved(&[2]).size();
+                let mut made = vec![0; shape.iter().product()];
+                let moves = part.from_coarse(&[2], &coarse);
+                let mut there: Vec<u64> = (0..coarse.near().cells() as u64).collect();
+                there
+                    .iter_mut()
+                    .for_each(|cell| *cell = coarse.cell_of_all(*cell as usize) as u64);
+                moves.move_to([1, 1], &there, |_, cell, values| {
+                    made[cell..cell + values.len()].copy_from_slice(values);
+                })?;
+                there.fill(u64::MAX);
+                part.to_coarse(&[2], &coarse)
+                    .move_to([1, 1], &made, |_, cell, values| {
+                        there[cell..cell + values.len()].copy_from_slice(values);
+                    })?;
+                check(&coarse, &there);
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+
+    #[test]
+    fn one_rank_gathers_and_spreads_fields() {
+        let grid = Grid::new([2, 9, 1]).unwrap();
+        threads::run(3, |team| {
+            let cells = Partition::even(18, 1, 3);
+            let part = GridPart::slabs(&team, grid, &cells).unwrap();
+            let near = part.near().cells();
+            let numbers = (0..2 * near).map(|place| {
+                let is_own = part
+                    .own_lines()
+                    .any(|lines| lines.contains(&(place % near / 2)));
+                let number = part.cell_of_all(place % near) + 100 * (place / near);
+                if is_own { number as u64 } else { u64::MAX }
+            });
+            let mut values: Vec<u64> = numbers.collect();
+            part.refresh([2, 1], &mut values)?;
+            let expected = values.clone();
+            let mut whole = vec![0; if team.rank() == 0 { 36 } else { 0 }];
+            part.to_first()
+                .move_to([2, 1], &values, |field, cell, new| {
+                    whole[18 * field + cell..][..new.len()].copy_from_slice(new);
+                })?;
+            let numbers = (0..18).chain(100..118).take(whole.len());
+            assert_eq!(whole, numbers.collect::<Vec<u64>>());
+            values.fill(0);
+            part.from_first()
+                .move_to([2, 1], &whole, |field, cell, new| {
+                    values[near * field + cell..][..new.len()].copy_from_slice(new);
+                })?;
+            assert_eq!(values, expected);
+            Ok(())
+        })
+        .unwrap();
+    }
+}

@@ -1,0 +1,113 @@
+use std::sync::Arc;
+
+use vcycle_core::communicator::threads;
+
+use crate::executor::{Executor, Workspace};
+use crate::gallery;
+use crate::linop::LinOp;
+use crate::matrix::{Distributed, Partition};
+use crate::multigrid::Cycle;
+use crate::structured::{StencilSmoother, StructMg};
+use crate::vector::Vector;
+
+/// What a preconditioner makes of a vector, on so many ranks, or without.
+fn applied(spec: &str, parameters: &StructMg, ranks: Option<usize>) -> Vec<f64> {
+    let whole = gallery::build(spec, &Executor::cpu()).unwrap().matrix;
+    let rows = whole.size().rows;
+    let value = |row: usize| (row * 37 % 101) as f64 / 101.0 - 0.3;
+    let made = |a: Arc<dyn LinOp<f64>>, own: std::ops::Range<usize>| {
+        let ws = Workspace::new();
+        let made = parameters.generate_with_report(&a, &ws)?;
+        let b = Vector::from_column(a.executor(), own.map(value).collect());
+        let mut x = Vector::zeros_like(&b)?;
+        made.operator.apply(&b, &mut x, &ws)?;
+        Ok(x.to_vec())
+    };
+    let Some(ranks) = ranks else {
+        return made(Arc::new(whole), 0..rows).unwrap();
+    };
+    let unknowns = gallery::grid(spec)
+        .unwrap()
+        .map_or(1, |(_, unknowns)| unknowns);
+    let all = threads::run(ranks, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let even = Partition::even(rows as u64, unknowns as u64, ranks);
+        let own = even.range(team.rank());
+        let a = Distributed::part_of(&rank, &whole, even)?;
+        made(Arc::new(a), own.start as usize..own.end as usize)
+    });
+    all.unwrap().concat()
+}
+
+/// Levels down to a few cells are shared.
+fn small() -> StructMg {
+    StructMg {
+        gather_cells: 60,
+        coarsest_cells: 20,
+        ..StructMg::default()
+    }
+}
+
+fn same_on(numbers: &[usize], spec: &str, parameters: &StructMg) {
+    let alone = applied(spec, parameters, None);
+    for &ranks in numbers {
+        let shared = applied(spec, parameters, Some(ranks));
+        assert_eq!(alone.len(), shared.len());
+        let other = (0..alone.len()).find(|&row| alone[row].to_bits() != shared[row].to_bits());
+        assert_eq!(other, None, "{spec} on {ranks} ranks");
+    }
+}
+
+#[test]
+fn cycles_have_the_same_bits_on_any_number_of_ranks() {
+    same_on(&[1, 2, 3, 7], "poisson27:6x5x23", &small());
+    same_on(&[3, 7], "poisson9:9x40", &small());
+    // Scaled levels.
+    same_on(&[2, 3, 7], "jump7:7x6x29,1e8", &small());
+    // Semicoarsening, along the axis that is cut and along others.
+    same_on(&[3], "aniso7:6x6x24,0.01", &small());
+    // More ranks than planes: one has them all.
+    same_on(&[2, 7], "poisson7:5x5x6", &small());
+}
+
+#[test]
+fn other_cycles_precisions_and_several_unknowns_do_too() {
+    let f = StructMg {
+        cycle: Cycle::F,
+        pre_sweeps: 1,
+        ..small()
+    };
+    same_on(&[2, 3], "poisson7:6x6x21", &f);
+    let full = StructMg {
+        cycle: Cycle::Full,
+        precision: Some("dp".parse().unwrap()),
+        ..small()
+    };
+    same_on(&[3], "poisson7:6x6x21", &full);
+    same_on(&[3], "oil-4C:4x4x19", &small());
+}
+
+#[test]
+fn what_is_not_made_for_ranks_is_refused() {
+    let jacobi = StructMg {
+        smoother: StencilSmoother::Jacobi,
+        ..small()
+    };
+    let k = StructMg {
+        cycle: Cycle::K,
+        ..small()
+    };
+    for (parameters, what) in [(jacobi, "`jacobi`"), (k, "cycle = k")] {
+        let whole = gallery::build("poisson7:6", &Executor::cpu())
+            .unwrap()
+            .matrix;
+        let told = threads::run(2, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let a = Distributed::part_of(&rank, &whole, Partition::even(216, 1, 2))?;
+            let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+            let refused = parameters.generate_with_report(&a, &Workspace::new());
+            Ok(refused.unwrap_err().to_string())
+        });
+        assert!(told.unwrap()[0].contains(what));
+    }
+}
