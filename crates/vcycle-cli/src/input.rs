@@ -7,7 +7,7 @@ use std::sync::Arc;
 use vcycle::config::{AnySystem, Wide};
 use vcycle::executor::Executor;
 use vcycle::gallery;
-use vcycle::io::{self, AnyVector, MatrixReader};
+use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
 use vcycle::matrix::{Csr, Duplicates, Extent};
 use vcycle::scalar::{Scalar, c64, convert};
 use vcycle::vector::Vector;
@@ -43,6 +43,11 @@ pub fn read(
     }
     if source == "-" {
         return read_standard_input(&reader, executor, progress);
+    }
+    if gallery::is_complex_problem(source) {
+        let problem = gallery::build_complex(source, executor)?;
+        let made = Source::unknown(&problem.name);
+        return Ok((made, AnyMatrix::Complex(problem.matrix).into()));
     }
     if !gallery::is_problem(source) && (path.exists() || looks_like_file(path)) {
         let matrix = reader.read(path, executor, progress)?;

@@ -37,5 +37,6 @@ host_stages! {
     PARICT = "parict set-up";
     ISAI = "isai set-up";
     PREPROCESSING = "matching, scaling and reordering before a set-up";
+    COMPLEX_SETUP = "amg set-up of complex matrices";
     STRUCTURED = "struct-mg set-up";
 }

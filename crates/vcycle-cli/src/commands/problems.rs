@@ -2,16 +2,17 @@
 
 use std::process::ExitCode;
 
-use vcycle::gallery::catalogue;
+use vcycle::gallery::{catalogue, complex_catalogue};
 
 use crate::output::{print, table};
 
 /// Prints the catalogue of the gallery.
 pub fn run() -> ExitCode {
-    let rows = catalogue()
-        .iter()
-        .map(|entry| (entry.usage, entry.description));
-    print(&table::facts(rows));
+    let real = catalogue().iter();
+    let real = real.map(|entry| (entry.usage, entry.description));
+    let complex = complex_catalogue().iter();
+    let complex = complex.map(|entry| (entry.usage, entry.description));
+    print(&table::facts(real.chain(complex)));
     print("example: vcycle solve poisson7:64");
     ExitCode::SUCCESS
 }

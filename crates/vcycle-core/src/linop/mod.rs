@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use crate::arrays::Sweep;
 pub use crate::error::check_size;
 pub use crate::size::Size;
-pub use any_factory::{AnyFactory, RealScalar};
+pub use any_factory::{AnyFactory, LevelScalar};
 pub use converted::{Converted, InPrecision};
 pub use factory_fn::FactoryFn;
 pub use identity::Identity;

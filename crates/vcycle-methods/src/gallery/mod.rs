@@ -20,6 +20,7 @@
 
 mod anisotropic;
 mod assemble;
+mod complex;
 mod convection;
 mod elasticity;
 mod extent;
@@ -33,6 +34,10 @@ mod structured;
 mod tetrahedra;
 
 pub use anisotropic::{aniso5, aniso7};
+pub use complex::{
+    ComplexEntry, ComplexProblem, build_complex, complex_catalogue, helmholtz, is_complex_problem,
+    magnetic,
+};
 pub use convection::convdiff7;
 pub use elasticity::{Material, elasticity, elasticity_of};
 pub use finite_element::{beam, lshape};
@@ -184,7 +189,7 @@ fn build_on(spec: &str, executor: &Executor) -> Result<Problem> {
         let what = || format!("the matrix of `{spec}`");
         executor.on_host().check_need(what, extent.bytes())?;
     }
-    (entry.build)(&parsed, executor).map_err(|error| in_spec(error, spec, entry))
+    (entry.build)(&parsed, executor).map_err(|error| in_spec(error, spec, entry.usage))
 }
 
 /// Problems of which a rank can make its own rows alone.
@@ -247,7 +252,7 @@ pub fn build_part(spec: &str, rank: &Executor) -> Result<Option<(Distributed<f64
 pub fn extent(spec: &str) -> Result<Option<Extent>> {
     let parsed = Spec::parse(spec);
     let entry = find(parsed.name)?;
-    extent::extent(&parsed).map_err(|error| in_spec(error, spec, entry))
+    extent::extent(&parsed).map_err(|error| in_spec(error, spec, entry.usage))
 }
 
 /// The points along x, y and z of the grid that the problem `spec` names is on, and the unknowns of each; `None` for a
@@ -263,7 +268,7 @@ pub fn extent(spec: &str) -> Result<Option<Extent>> {
 pub fn grid(spec: &str) -> Result<Option<([usize; 3], usize)>> {
     let parsed = Spec::parse(spec);
     let entry = find(parsed.name)?;
-    let shape = extent::shape(&parsed).map_err(|error| in_spec(error, spec, entry))?;
+    let shape = extent::shape(&parsed).map_err(|error| in_spec(error, spec, entry.usage))?;
     Ok(shape.map(|(size, _, unknowns)| (size, unknowns)))
 }
 
@@ -283,40 +288,50 @@ pub fn build_stencil(spec: &str, executor: &Executor) -> Result<StencilMatrix<f6
     let parsed = Spec::parse(spec);
     let entry = find(parsed.name)?;
     match structured::stencil(&parsed, executor) {
-        Some(made) => made.map_err(|error| in_spec(error, spec, entry)),
+        Some(made) => made.map_err(|error| in_spec(error, spec, entry.usage)),
         None => StencilMatrix::from_csr(&build(spec, executor)?.matrix),
     }
 }
 
 fn find(name: &str) -> Result<&'static Entry> {
-    CATALOGUE
-        .iter()
-        .find(|entry| entry.name == name)
-        .ok_or_else(|| Error::UnknownProblem {
+    find_in(&CATALOGUE, name, |entry| entry.name)
+}
+
+/// The entry of a name in a catalogue.
+fn find_in<E>(
+    catalogue: &'static [E],
+    name: &str,
+    name_of: fn(&E) -> &'static str,
+) -> Result<&'static E> {
+    let found = catalogue.iter().find(|entry| name_of(entry) == name);
+    found.ok_or_else(|| {
+        let known: Vec<&'static str> = catalogue.iter().map(name_of).collect();
+        Error::UnknownProblem {
             name: name.to_owned(),
-            suggestion: nearest(name),
-            known: CATALOGUE.iter().map(|entry| entry.name).collect(),
-        })
+            suggestion: nearest(name, &known),
+            known,
+        }
+    })
 }
 
 /// The name that most resembles `name`, if any does.
-fn nearest(name: &str) -> Option<&'static str> {
-    CATALOGUE
+fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    known
         .iter()
-        .map(|entry| (strsim::jaro_winkler(name, entry.name), entry.name))
+        .map(|&known| (strsim::jaro_winkler(name, known), known))
         .filter(|(likeness, _)| *likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, near)| near)
 }
 
 /// A wrong parameter, told as the part of `spec` that it is.
-fn in_spec(error: Error, spec: &str, entry: &Entry) -> Error {
+fn in_spec(error: Error, spec: &str, usage: &'static str) -> Error {
     match error {
         Error::BadParameter { parameter, reason } => Error::BadProblem {
             problem: spec.to_owned(),
             part: parameter,
             reason,
-            usage: entry.usage,
+            usage,
         },
         other => other,
     }

@@ -174,7 +174,7 @@ impl Amg {
     #[must_use]
     pub fn decided(&self, facts: impl FnOnce() -> Facts) -> Self {
         let known = |facts: Facts| Known {
-            definite: facts.symmetric && facts.positive_diagonal(),
+            definite: facts.hermitian && facts.positive_diagonal(),
             in_rounds: facts.on_device,
             jumps: facts.jumps,
         };
@@ -405,7 +405,7 @@ impl Component for Amg {
         name: "amg",
         summary: "Algebraic multigrid.",
         after_colon: &["coarsening", "interpolation", "smoother", "cycle"],
-        needs: &[Need::Entries, Need::RealMatrix],
+        needs: &[Need::Entries],
     };
 
     fn symmetry(&self) -> Symmetry {

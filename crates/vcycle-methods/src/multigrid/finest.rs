@@ -9,12 +9,17 @@ use crate::precision::Unit;
 use crate::scalar::{Kind, Scalar};
 
 /// The matrix in double precision, checked: the given one itself if it is that already; on the host if
-/// it has less than `host_rows`.
-pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<f64>>> {
-    unit_of(T::KIND)?;
+/// it has less than `host_rows`. `V` is real or complex as `T` is.
+pub(super) fn finest<T: Scalar, V: Scalar>(
+    host_rows: usize,
+    a: &Arc<dyn LinOp<T>>,
+) -> Result<Arc<Csr<V>>> {
+    if T::KIND.is_complex() != V::KIND.is_complex() {
+        return Err(no_complex());
+    }
     check_square(a.as_ref(), "amg")?;
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
-    let finest = match shared.downcast::<Csr<f64>>() {
+    let finest = match shared.downcast::<Csr<V>>() {
         Ok(same) => same,
         Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
     };
@@ -35,32 +40,31 @@ pub(super) fn finest<T: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Resu
     Ok(finest)
 }
 
-/// The real storage types, as precisions.
-pub(super) fn unit_of(kind: Kind) -> Result<Unit> {
+/// The storage types, as precisions.
+pub(super) fn unit_of(kind: Kind) -> Unit {
     match kind {
-        Kind::F64 => Ok(Unit::Double),
-        Kind::F32 => Ok(Unit::Single),
-        Kind::F16 => Ok(Unit::Half),
-        Kind::Bf16 => Ok(Unit::Bfloat),
-        Kind::C64 | Kind::C32 => Err(no_complex()),
+        Kind::F64 | Kind::C64 => Unit::Double,
+        Kind::F32 | Kind::C32 => Unit::Single,
+        Kind::F16 => Unit::Half,
+        Kind::Bf16 => Unit::Bfloat,
     }
 }
 
-/// Levels are real.
+/// Of what is for real levels only.
 pub(super) fn no_complex() -> Error {
     Error::Unsupported {
         component: "amg".to_owned(),
-        operation: "complex matrices".to_owned(),
+        operation: "sharing, updating or mapping levels of complex matrices".to_owned(),
     }
 }
 
 /// Whether a matrix is on a device and too small for it.
-fn moves(a: &Csr<f64>, host_rows: usize) -> bool {
+fn moves<V: Scalar>(a: &Csr<V>, host_rows: usize) -> bool {
     a.executor().is_device() && a.size().rows < host_rows
 }
 
 /// A coarse matrix where the next level is set up.
-pub(super) fn placed(a: Csr<f64>, host_rows: usize) -> Result<Csr<f64>> {
+pub(super) fn placed<V: Scalar>(a: Csr<V>, host_rows: usize) -> Result<Csr<V>> {
     match moves(&a, host_rows) {
         true => a.copy_to(&a.executor().on_host()),
         false => Ok(a),

@@ -6,7 +6,7 @@ use super::coarsest::Coarsest;
 use super::interpolate::Interpolation;
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
-use super::precision::goes_between;
+use super::precision::{LevelPrecisions, goes_between};
 use super::smooth::{Smoother, Smoothing};
 use super::strength::Strength;
 use crate::error::{Error, Result};
@@ -48,6 +48,13 @@ impl Amg {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The precisions that are written down, those of single levels included.
+    pub(super) fn precisions_asked(&self) -> impl Iterator<Item = Precision> {
+        let of_levels = self.levels.iter().filter_map(|one| one.precision.as_ref());
+        let of_levels = of_levels.flat_map(LevelPrecisions::listed);
+        self.precision.listed().chain(of_levels)
     }
 
     /// The smoothing of a level of so many rows.

@@ -8,23 +8,23 @@ use vcycle_kernels::compiled;
 
 use super::amg::Amg;
 use super::clock::Clock;
-use super::cycle::Cycles;
+use super::complex::complex_levels;
 use super::finest::{no_complex, unit_of};
 use super::for_level;
 use super::near_nullspace::NearNullspace;
 use super::precision::of_transfer;
 use super::report::{LevelFacts, LevelPart, Report};
-use super::scaling::{Factors, Normalised, scale_levels};
+use super::scaling::Factors;
 use super::shared::{Made, SharedLevel, SharedLevels, is_shared, set_up};
 use super::steps::{analysed, coarsen};
 use super::stored::Overflows;
-use super::working::{Matrices, Plan, Working};
+use super::working::{Matrices, Plan, Wide};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Converted, Factory, Footprint, LinOp, Size, Transpose};
+use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
 use crate::matrix::{Csr, Distributed};
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Scalar, bf16, f16};
+use crate::scalar::{Kind, Scalar};
 use crate::vector::Vector;
 
 /// All levels of a multigrid method; as an operator one cycle from a zero guess.
@@ -65,6 +65,10 @@ impl<T: Scalar> Hierarchy<T> {
         if is_shared(a.as_ref()) {
             return Self::of_ranks(amg, a, near_nullspace, clock);
         }
+        if const { T::KIND.is_complex() } {
+            let (amg, levels, stalled) = complex_levels(amg, a, near_nullspace, &clock)?;
+            return Self::of_all_levels(amg, a, None, levels, stalled, clock);
+        }
         let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
         let stalled = coarsen(&amg, 0, &mut levels, unknowns, &clock, None)?;
         Self::of_levels(amg, a, levels, stalled, clock)
@@ -104,20 +108,20 @@ impl<T: Scalar> Hierarchy<T> {
     }
 
     /// The same where levels above these may be shared by ranks.
-    fn of_all_levels(
+    fn of_all_levels<V: Wide>(
         amg: Amg,
         a: &Arc<dyn LinOp<T>>,
-        shared: Option<SharedLevels>,
-        mut levels: Vec<Matrices>,
+        shared: Option<SharedLevels<V>>,
+        mut levels: Vec<Matrices<V>>,
         stalled: Option<String>,
         clock: Clock<'_>,
     ) -> Result<Self> {
-        // A constant: nothing more is compiled for complex numbers.
-        if const { T::KIND.is_complex() } {
+        // A constant: nothing more is compiled for real levels of complex matrices.
+        if const { T::KIND.is_complex() != V::KIND.is_complex() } {
             return Err(no_complex());
         }
         let rows = all_rows(shared.as_ref(), &levels);
-        let precisions = for_level::precisions(&amg, rows.iter().copied(), unit_of(T::KIND)?)?;
+        let precisions = for_level::precisions(&amg, rows.iter().copied(), unit_of(T::KIND))?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
             let alone = levels.first().filter(|_| shared.is_none());
@@ -132,7 +136,7 @@ impl<T: Scalar> Hierarchy<T> {
             .all(|smoothing| smoothing.multiplies_alone());
         let mut report = report(&amg, shared.as_ref(), &levels, &precisions, stalled);
         let factors = match &shared {
-            None => scale_levels(amg.scaling, &mut levels, &precisions)?,
+            None => V::scale(amg.scaling, &mut levels, &precisions)?,
             Some(_) => Factors::none(rows.len()),
         };
         for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
@@ -156,9 +160,9 @@ impl<T: Scalar> Hierarchy<T> {
             ws: clock.ws,
             clock: &clock,
         };
-        let is_own = T::KIND == Kind::F64 && plan.precisions[0].is_double();
+        let is_own = T::KIND == V::KIND && plan.precisions[0].is_double();
         let own = if is_own { a.footprint().held } else { 0 };
-        let made = outermost(&mut plan);
+        let made = V::outermost(&mut plan);
         plan.overflows.check()?;
         for (level, format) in report.levels.iter_mut().zip(&mut plan.formats) {
             level.format = std::mem::take(format);
@@ -221,7 +225,7 @@ impl Amg {
     /// Sets up all levels for `a`.
     ///
     /// # Errors
-    /// For complex or matrix-free operators, matrices that are not square, not finite or zero,
+    /// For matrix-free operators, stages that are not for complex ones, matrices that are not square, not finite or zero,
     /// parameters that do not go together, entries that a level's precision cannot hold, a
     /// smoother that cannot be set up, and when memory is short.
     pub fn hierarchy<T: Scalar>(
@@ -276,7 +280,7 @@ fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>) -> Result<()> {
 }
 
 /// The rows of all levels. Those that another rank has gathered count as one.
-fn all_rows(shared: Option<&SharedLevels>, levels: &[Matrices]) -> Vec<usize> {
+fn all_rows<V: Wide>(shared: Option<&SharedLevels<V>>, levels: &[Matrices<V>]) -> Vec<usize> {
     let above = shared.iter().flat_map(|shared| &shared.levels);
     let mut rows: Vec<usize> = above.map(SharedLevel::rows).collect();
     rows.extend(levels.iter().map(|level| level.a.size().rows));
@@ -285,10 +289,10 @@ fn all_rows(shared: Option<&SharedLevels>, levels: &[Matrices]) -> Vec<usize> {
     rows
 }
 
-fn report(
+fn report<V: Wide>(
     amg: &Amg,
-    shared: Option<&SharedLevels>,
-    levels: &[Matrices],
+    shared: Option<&SharedLevels<V>>,
+    levels: &[Matrices<V>],
     precisions: &[Precision],
     stalled: Option<String>,
 ) -> Report {
@@ -302,9 +306,9 @@ fn report(
         let precision = precisions[number];
         of_transfer(precision, *precisions.get(number + 1).unwrap_or(&precision))
     };
-    let of_shared = |(number, level): (usize, &SharedLevel)| {
+    let of_shared = |(number, level): (usize, &SharedLevel<V>)| {
         let (precision, unit) = (precisions[number], transfer_unit(number));
-        let stored = |matrix: &Distributed<f64>, unit| stored_bytes(matrix.local(), unit);
+        let stored = |matrix: &Distributed<V>, unit| stored_bytes(matrix.local(), unit);
         LevelFacts {
             rows: level.rows(),
             nonzeros: level.nonzeros[0] as usize,
@@ -325,7 +329,7 @@ fn report(
             }),
         }
     };
-    let facts = |(place, level): (usize, &Matrices)| {
+    let facts = |(place, level): (usize, &Matrices<V>)| {
         let number = above + place;
         let (precision, unit) = (precisions[number], transfer_unit(number));
         let ways = level.transfer.as_ref();
@@ -358,41 +362,9 @@ fn report(
     }
 }
 
-fn stored_bytes(matrix: &Csr<f64>, unit: Unit) -> usize {
-    let value = unit.kind(false).map_or(0, Kind::bytes);
+fn stored_bytes<V: Scalar>(matrix: &Csr<V>, unit: Unit) -> usize {
+    let value = unit.kind(V::KIND.is_complex()).map_or(0, Kind::bytes);
     matrix.pattern().bytes() + matrix.nonzeros() * value
-}
-
-/// The cycle of the finest level for vectors of `T`, and full multigrid.
-fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
-    match plan.precisions[0].working {
-        Unit::Double => converted::<f64, T>(plan),
-        Unit::Single => converted::<f32, T>(plan),
-        Unit::Half => converted::<f16, T>(plan),
-        Unit::Bfloat => converted::<bf16, T>(plan),
-    }
-}
-
-fn converted<W: Working, T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
-    let Cycles { shaped, full, .. } = W::cycles(plan, 0)?;
-    Ok([for_vectors(plan, shaped)?, for_vectors(plan, full)?])
-}
-
-/// A cycle of the finest level for vectors of `T`.
-fn for_vectors<W: Working, T: Scalar>(
-    plan: &Plan<'_>,
-    cycle: Arc<dyn LinOp<W>>,
-) -> Result<Arc<dyn LinOp<T>>> {
-    let cycle = plan.rescaled(cycle)?;
-    let any: &dyn std::any::Any = &cycle;
-    let inner: Arc<dyn LinOp<T>> = match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
-        Some(same) => return Ok(Arc::clone(same)),
-        None => Arc::new(Converted::new(cycle)?),
-    };
-    match plan.amg.scaling.normalises(T::KIND, W::KIND) {
-        true => Ok(Arc::new(Normalised { inner })),
-        false => Ok(inner),
-    }
 }
 
 impl<T: Scalar> LinOp<T> for Hierarchy<T> {

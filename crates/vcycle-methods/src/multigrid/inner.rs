@@ -9,7 +9,7 @@ use crate::precond::{
     MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
 };
 use crate::registration::{Component, PreconditionerComponent, Symmetry};
-use crate::scalar::{bf16, f16};
+use crate::scalar::{bf16, c32, c64, f16};
 use crate::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Minres, PipeCg,
     SolverComponent, SolverFactory,
@@ -36,23 +36,33 @@ struct AtLeastSingle {
     double: Arc<dyn Factory<f64>>,
     single: Arc<dyn Factory<f32>>,
     half: InPrecision<f32>,
+    complex_double: Arc<dyn Factory<c64>>,
+    complex_single: Arc<dyn Factory<c32>>,
 }
 
 impl AtLeastSingle {
-    fn shared(double: Arc<dyn Factory<f64>>, single: Arc<dyn Factory<f32>>) -> Arc<dyn AnyFactory> {
+    /// A preconditioner.
+    fn made(own: &impl PreconditionerComponent) -> Arc<dyn AnyFactory> {
+        let single: Arc<dyn Factory<f32>> = own.factory();
         Arc::new(Self {
             half: InPrecision::new(Arc::clone(&single)),
-            double,
             single,
+            double: own.factory(),
+            complex_double: own.factory(),
+            complex_single: own.factory(),
         })
     }
 
     /// An iteration without a preconditioner.
     fn iterated(method: &impl SolverComponent, stop: &Stop) -> Arc<dyn AnyFactory> {
-        Self::shared(
-            SolverFactory::unpreconditioned(method.method(), stop).shared(),
-            SolverFactory::unpreconditioned(method.method(), stop).shared(),
-        )
+        let single = SolverFactory::<f32>::unpreconditioned(method.method(), stop).shared();
+        Arc::new(Self {
+            half: InPrecision::new(Arc::clone(&single)),
+            single,
+            double: SolverFactory::unpreconditioned(method.method(), stop).shared(),
+            complex_double: SolverFactory::unpreconditioned(method.method(), stop).shared(),
+            complex_single: SolverFactory::unpreconditioned(method.method(), stop).shared(),
+        })
     }
 }
 
@@ -69,6 +79,12 @@ impl AnyFactory for AtLeastSingle {
     fn bfloat(&self) -> &dyn Factory<bf16> {
         &self.half
     }
+    fn complex_double(&self) -> &dyn Factory<c64> {
+        self.complex_double.as_ref()
+    }
+    fn complex_single(&self) -> &dyn Factory<c32> {
+        self.complex_single.as_ref()
+    }
 }
 
 macro_rules! table {
@@ -83,10 +99,7 @@ macro_rules! table {
             $(Inner {
                 name: $preconditioner::REGISTRATION.name,
                 symmetry: || $preconditioner::default().symmetry(),
-                factory: |_| {
-                    let own = $preconditioner::default();
-                    AtLeastSingle::shared(own.factory(), own.factory())
-                },
+                factory: |_| AtLeastSingle::made(&$preconditioner::default()),
                 iterates: false,
             },)*
         ];

@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use crate::matrix::Csr;
+use crate::scalar::Scalar;
 
-/// The matrices of one level, in double precision.
+/// The matrices of one level, in double precision, real or complex.
 #[derive(Debug)]
-pub(super) struct Matrices {
+pub(super) struct Matrices<V: Scalar = f64> {
     /// Of this level.
-    pub a: Arc<Csr<f64>>,
+    pub a: Arc<Csr<V>>,
     /// To and from the next one; none on the coarsest level.
-    pub transfer: Option<Transfer>,
+    pub transfer: Option<Transfer<V>>,
     /// The spectral radius of `D^-1 A` with the diagonal `D`, if it is known. No scaling of rows
     /// and columns changes it.
     pub radius: Option<f64>,
 }
 
-impl Matrices {
+impl<V: Scalar> Matrices<V> {
     /// A level without a next one yet.
-    pub fn new(a: Arc<Csr<f64>>) -> Self {
+    pub fn new(a: Arc<Csr<V>>) -> Self {
         Self {
             a,
             transfer: None,
@@ -29,7 +30,7 @@ impl Matrices {
 
 /// The ways to the next level and back.
 #[derive(Clone, Debug)]
-pub(super) struct Transfer {
-    pub restriction: Arc<Csr<f64>>,
-    pub prolongation: Arc<Csr<f64>>,
+pub(super) struct Transfer<V: Scalar = f64> {
+    pub restriction: Arc<Csr<V>>,
+    pub prolongation: Arc<Csr<V>>,
 }

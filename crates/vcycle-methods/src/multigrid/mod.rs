@@ -16,6 +16,7 @@ mod amg;
 mod clock;
 mod coarsened;
 mod coarsest;
+mod complex;
 mod cycle;
 mod finest;
 mod for_level;

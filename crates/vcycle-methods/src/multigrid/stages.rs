@@ -19,7 +19,7 @@ use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern};
 
 /// Damping of the smoothing of a tentative prolongation.
-const SMOOTHING: f64 = 4.0 / 3.0;
+pub(super) const SMOOTHING: f64 = 4.0 / 3.0;
 /// The same for interpolation of test vectors, whose rows are not as long.
 const BAMG_SMOOTHING: f64 = 2.0 / 3.0;
 impl Coarsened {

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::linop::{LinOp, Size};
 use crate::matrix::{Csr, Galerkin, galerkin};
 use crate::operations::entries::has_empty_rows;
-use crate::scalar::Scalar;
+use crate::scalar::{Field, Scalar};
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
 pub(super) const STALLED: f64 = 0.9;
@@ -232,7 +232,7 @@ fn meet_in_blocks(r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>) -> Result<bool> {
 
 /// Ones on the diagonal of rows without entries: those of modes that depend on others in their
 /// group, to which nothing is restricted.
-pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
+pub(super) fn without_empty_rows<V: Field>(coarse: Csr<V>) -> Result<Csr<V>> {
     if has_empty_rows(coarse.pattern())? == Some(false) {
         return Ok(coarse);
     }
@@ -241,6 +241,6 @@ pub(super) fn without_empty_rows(coarse: Csr<f64>) -> Result<Csr<f64>> {
     if !(0..rows).any(empty) {
         return Ok(coarse);
     }
-    let ones = Csr::identity(coarse.executor(), rows).filter(|row, _, _: f64| empty(row))?;
-    coarse.add(1.0, 1.0, &ones)
+    let ones = Csr::identity(coarse.executor(), rows).filter(|row, _, _: V| empty(row))?;
+    coarse.add(V::one(), V::one(), &ones)
 }

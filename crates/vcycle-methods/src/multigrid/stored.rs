@@ -4,22 +4,41 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::working::Wide;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed};
 use crate::operations::entries::convert_noting;
 use crate::precision::Unit;
-use crate::scalar::{Scalar, bf16, f16};
+use crate::scalar::{Scalar, bf16, c32, c64, f16};
+
+/// A type of vectors of a level, and the one that its matrices are set up in.
+pub(super) trait SetUpIn: Scalar {
+    type Wide: Wide;
+}
+
+macro_rules! set_up_in {
+    ($($wide:ty: [$($type:ty),*];)*) => {$($(
+        impl SetUpIn for $type {
+            type Wide = $wide;
+        }
+    )*)*};
+}
+
+set_up_in! {
+    f64: [f64, f32, f16, bf16];
+    c64: [c64, c32];
+}
 
 /// Matrices between vectors of `Self` and vectors of `Y`, stored in any precision that is not
 /// wider than the narrower of both.
-pub(super) trait Stores<Y: Scalar>: Scalar {
-    fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<Self, Y>>>;
+pub(super) trait Stores<Y: Scalar>: SetUpIn {
+    fn stored(matrix: Rounded<'_, Self::Wide>) -> Result<Arc<dyn LinOp<Self, Y>>>;
 
     /// The same for a matrix of a level that ranks share.
     fn shared(
-        matrix: &Arc<Distributed<f64>>,
+        matrix: &Arc<Distributed<Self::Wide>>,
         executor: &Executor,
         unit: Unit,
         level: usize,
@@ -27,8 +46,8 @@ pub(super) trait Stores<Y: Scalar>: Scalar {
 }
 
 /// A matrix that ranks share in another type and for vectors on an executor; itself if it is of these already.
-fn converted<M: Scalar>(
-    matrix: &Arc<Distributed<f64>>,
+fn converted<V: Scalar, M: Scalar>(
+    matrix: &Arc<Distributed<V>>,
     executor: &Executor,
     level: usize,
 ) -> Result<Arc<Distributed<M>>> {
@@ -44,8 +63,8 @@ fn converted<M: Scalar>(
 }
 
 /// A matrix to be stored in another precision, and the level it is of.
-pub(super) struct Rounded<'m> {
-    pub matrix: &'m Arc<Csr<f64>>,
+pub(super) struct Rounded<'m, V: Scalar = f64> {
+    pub matrix: &'m Arc<Csr<V>>,
     pub unit: Unit,
     pub level: usize,
     pub executor: &'m Executor,
@@ -56,7 +75,7 @@ pub(super) struct Rounded<'m> {
     pub overflows: &'m Overflows,
 }
 
-impl Rounded<'_> {
+impl<V: Scalar> Rounded<'_, V> {
     /// As a device multiplies with it: its layout is made now.
     fn ready<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
         let stored = self.to::<M>()?;
@@ -121,7 +140,11 @@ pub(super) struct Overflows {
 
 impl Overflows {
     /// The matrix of a level in another type; none for one of the host.
-    fn watched<M: Scalar>(&self, matrix: &Csr<f64>, level: usize) -> Result<Option<Arc<Csr<M>>>> {
+    fn watched<V: Scalar, M: Scalar>(
+        &self,
+        matrix: &Csr<V>,
+        level: usize,
+    ) -> Result<Option<Arc<Csr<M>>>> {
         let mut found = self.found.borrow_mut();
         let Some(values) = convert_noting(matrix.values_buffer(), &mut found)? else {
             return Ok(None);
@@ -147,7 +170,7 @@ impl Overflows {
 macro_rules! stores {
     ($($x:ty, $y:ty: [$($unit:ident $m:ty),*];)*) => {$(
         impl Stores<$y> for $x {
-            fn stored(matrix: Rounded<'_>) -> Result<Arc<dyn LinOp<$x, $y>>> {
+            fn stored(matrix: Rounded<'_, Self::Wide>) -> Result<Arc<dyn LinOp<$x, $y>>> {
                 match matrix.unit {
                     $(Unit::$unit => Ok(matrix.ready::<$m>()?),)*
                     #[allow(unreachable_patterns)]
@@ -156,13 +179,13 @@ macro_rules! stores {
             }
 
             fn shared(
-                matrix: &Arc<Distributed<f64>>,
+                matrix: &Arc<Distributed<Self::Wide>>,
                 executor: &Executor,
                 unit: Unit,
                 level: usize,
             ) -> Result<Arc<dyn LinOp<$x, $y>>> {
                 match unit {
-                    $(Unit::$unit => Ok(converted::<$m>(matrix, executor, level)?),)*
+                    $(Unit::$unit => Ok(converted::<Self::Wide, $m>(matrix, executor, level)?),)*
                     #[allow(unreachable_patterns)]
                     wider => unreachable!("{} is wider than the vectors", wider.name()),
                 }
@@ -186,4 +209,8 @@ stores! {
     bf16, f32: [Bfloat bf16];
     f16, f16: [Half f16];
     bf16, bf16: [Bfloat bf16];
+    c64, c64: [Double c64, Single c32];
+    c64, c32: [Single c32];
+    c32, c64: [Single c32];
+    c32, c32: [Single c32];
 }

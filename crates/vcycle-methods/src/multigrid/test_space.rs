@@ -237,7 +237,7 @@ impl TestSpaceSearch {
         if !self.is_needed(given) {
             return Ok(given.clone());
         }
-        let a: Arc<dyn LinOp<f64>> = finest(0, a)?;
+        let a: Arc<dyn LinOp<f64>> = finest::<T, f64>(0, a)?;
         let start = self.start(a.executor(), a.size().rows, given)?;
         let m = self.smoother.generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());

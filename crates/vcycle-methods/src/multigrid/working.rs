@@ -10,18 +10,20 @@ use super::cycle::{Cycle, Cycles};
 pub(super) use super::matrices::{Matrices, Transfer};
 use super::operations::Composed;
 use super::precision::of_transfer;
-use super::scaling::Factors;
+use super::scaling::{Factors, LevelScaling, Normalised, scale_levels};
 use super::shared::SharedLevels;
 use super::smooth::{Relaxation, Smoothing};
-use super::stored::{Overflows, Rounded, Stores};
+use super::stored::{Overflows, Rounded, SetUpIn, Stores};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
+use crate::host_stages::COMPLEX_SETUP;
 #[cfg(feature = "direct")]
 use crate::linop::Factory;
-use crate::linop::{LinOp, Product, RealScalar};
+use crate::linop::{Converted, LevelScalar, LinOp, Product};
 use crate::matrix::{Csr, Dense, Distributed, Gathered};
+use crate::operations::on_host;
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Mixes, Scalar, bf16, f16};
+use crate::scalar::{Field, Kind, Mixes, Scalar, bf16, c32, c64, convert, f16};
 
 /// Rows up to which a level and all below it are one dense matrix on a device: a product with that
 /// takes less time than the launches of the levels. Never a level much larger than those that the host
@@ -32,7 +34,7 @@ const COLLAPSED_ROWS: usize = 1536;
 const DENSE: &str = "dense";
 
 /// What the cycles are made of and by.
-pub(super) struct Plan<'p> {
+pub(super) struct Plan<'p, V: Scalar = f64> {
     pub amg: &'p Amg,
     /// The finest matrix as it was given: an `Arc<dyn LinOp<T>>`, shared where it fits.
     pub given: &'p dyn Any,
@@ -42,9 +44,9 @@ pub(super) struct Plan<'p> {
     pub symmetric: bool,
     pub precisions: Vec<Precision>,
     /// Levels above the others that ranks share; taken from the end, after the others.
-    pub shared: Option<SharedLevels>,
+    pub shared: Option<SharedLevels<V>>,
     /// From the finest level down; taken from the end as their level is made.
-    pub levels: Vec<Matrices>,
+    pub levels: Vec<Matrices<V>>,
     /// How they were scaled.
     pub factors: Factors,
     /// What is stored in narrower types.
@@ -55,10 +57,116 @@ pub(super) struct Plan<'p> {
     pub clock: &'p Clock<'p>,
 }
 
+/// A type that levels are set up in: double precision, real or complex.
+pub(super) trait Wide: Field + Mixes<Self, Self> {
+    /// The cycle of the finest level for vectors of `T`, and full multigrid.
+    fn outermost<T: Scalar>(plan: &mut Plan<'_, Self>) -> Result<[Arc<dyn LinOp<T>>; 2]>;
+
+    /// Scales the levels that have to be scaled.
+    fn scale(
+        scaling: LevelScaling,
+        levels: &mut [Matrices<Self>],
+        precisions: &[Precision],
+    ) -> Result<Factors>;
+
+    /// The dense inverse where a device is to apply it; none on the host.
+    fn inverse<W>(a: &Csr<Self>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
+    where
+        W: Working<Wide = Self>,
+        f32: Mixes<W, W>,
+        f64: Mixes<W, W>;
+}
+
+impl Wide for f64 {
+    fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
+        match plan.precisions[0].working {
+            Unit::Double => converted::<f64, T>(plan),
+            Unit::Single => converted::<f32, T>(plan),
+            Unit::Half => converted::<f16, T>(plan),
+            Unit::Bfloat => converted::<bf16, T>(plan),
+        }
+    }
+
+    fn scale(
+        scaling: LevelScaling,
+        levels: &mut [Matrices],
+        precisions: &[Precision],
+    ) -> Result<Factors> {
+        scale_levels(scaling, levels, precisions)
+    }
+
+    fn inverse<W>(a: &Csr<f64>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
+    where
+        W: Working<Wide = f64>,
+        f32: Mixes<W, W>,
+        f64: Mixes<W, W>,
+    {
+        Ok(match W::KIND {
+            Kind::F64 => DenseLu::inverse::<f64>(executor, a)?.map(|made| Arc::new(made) as _),
+            _ => DenseLu::inverse::<f32>(executor, a)?.map(|made| Arc::new(made) as _),
+        })
+    }
+}
+
+impl Wide for c64 {
+    fn outermost<T: Scalar>(plan: &mut Plan<'_, c64>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
+        match plan.precisions[0].working {
+            Unit::Double => converted::<c64, T>(plan),
+            Unit::Single => converted::<c32, T>(plan),
+            half => unreachable!("complex levels in {} are refused before", half.name()),
+        }
+    }
+
+    fn scale(_: LevelScaling, levels: &mut [Matrices<c64>], _: &[Precision]) -> Result<Factors> {
+        Ok(Factors::none(levels.len()))
+    }
+
+    fn inverse<W>(a: &Csr<c64>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
+    where
+        W: Working<Wide = c64>,
+        f32: Mixes<W, W>,
+        f64: Mixes<W, W>,
+    {
+        if !executor.is_device() {
+            return Ok(None);
+        }
+        on_host(executor, COMPLEX_SETUP);
+        let inverse = Dense::<c64>::of_operator(&DenseLu::new(a), &Workspace::new())?;
+        let values = inverse.values().iter().map(|&value| convert(value));
+        let inverse = Dense::<W>::from_rows(executor, a.size(), values.collect())?;
+        Ok(Some(Arc::new(inverse)))
+    }
+}
+
+/// The cycles of the finest level, in the precision of that, for vectors of `T`.
+fn converted<W: Working, T: Scalar>(
+    plan: &mut Plan<'_, W::Wide>,
+) -> Result<[Arc<dyn LinOp<T>>; 2]> {
+    let Cycles { shaped, full, .. } = W::cycles(plan, 0)?;
+    Ok([for_vectors(plan, shaped)?, for_vectors(plan, full)?])
+}
+
+/// A cycle of the finest level for vectors of `T`.
+fn for_vectors<W: Working, T: Scalar>(
+    plan: &Plan<'_, W::Wide>,
+    cycle: Arc<dyn LinOp<W>>,
+) -> Result<Arc<dyn LinOp<T>>> {
+    let cycle = plan.rescaled(cycle)?;
+    let any: &dyn Any = &cycle;
+    let inner: Arc<dyn LinOp<T>> = match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
+        Some(same) => return Ok(Arc::clone(same)),
+        None => Arc::new(Converted::new(cycle)?),
+    };
+    match plan.amg.scaling.normalises(T::KIND, W::KIND) {
+        true => Ok(Arc::new(Normalised { inner })),
+        false => Ok(inner),
+    }
+}
+
 /// A precision that vectors of a level may have.
-pub(super) trait Working: Mixes<Self, Self> + Stores<Self> + RealScalar {
+pub(super) trait Working: Mixes<Self, Self> + Stores<Self> + LevelScalar {
     /// The cycles from `level` down.
-    fn cycles(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>> {
+    fn cycles(plan: &mut Plan<'_, Self::Wide>, level: usize) -> Result<Cycles<Self>> {
         match plan.gathered_at(level) {
             true => gathered(plan, level),
             false => Self::cycles_here(plan, level),
@@ -66,13 +174,16 @@ pub(super) trait Working: Mixes<Self, Self> + Stores<Self> + RealScalar {
     }
 
     /// The same for vectors that are where the level is.
-    fn cycles_here(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<Self>>;
+    fn cycles_here(plan: &mut Plan<'_, Self::Wide>, level: usize) -> Result<Cycles<Self>>;
 }
 
 macro_rules! working {
     ($($w:ty: [$($unit:ident $c:ty),*];)*) => {$(
         impl Working for $w {
-            fn cycles_here(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<$w>> {
+            fn cycles_here(
+                plan: &mut Plan<'_, Self::Wide>,
+                level: usize,
+            ) -> Result<Cycles<$w>> {
                 let Some(next) = plan.precisions.get(level + 1) else {
                     return coarsest(plan, level);
                 };
@@ -91,13 +202,15 @@ working! {
     f32: [Double f64, Single f32, Half f16, Bfloat bf16];
     f16: [Double f64, Single f32, Half f16];
     bf16: [Double f64, Single f32, Bfloat bf16];
+    c64: [Double c64, Single c32];
+    c32: [Double c64, Single c32];
 }
 
 /// A level that has a next one.
-fn inner<W, C>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>>
+fn inner<W, C>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cycles<W>>
 where
     W: Working + Stores<C>,
-    C: Working + Stores<W>,
+    C: Working + Stores<W> + SetUpIn<Wide = W::Wide>,
 {
     let below = C::cycles(plan, level + 1)?;
     let _stage = plan.clock.stage(level, "smoothers");
@@ -144,7 +257,7 @@ fn format_of<W: Scalar>(a: &dyn LinOp<W>) -> String {
 }
 
 /// The cycles of a level that rank 0 has gathered, on vectors that all ranks share.
-fn gathered<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>> {
+fn gathered<W: Working>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cycles<W>> {
     let shared = plan.shared.as_ref().expect("ranks share levels");
     let (executor, rows) = (shared.executor.clone(), Arc::clone(&shared.gathered));
     let inner = match shared.leads {
@@ -183,7 +296,7 @@ struct LevelParts<W: Working, C: Working> {
 }
 
 /// The level that has none below.
-fn coarsest<W: Working>(plan: &mut Plan<'_>, level: usize) -> Result<Cycles<W>>
+fn coarsest<W: Working>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cycles<W>>
 where
     f32: Mixes<W, W>,
     f64: Mixes<W, W>,
@@ -237,40 +350,35 @@ where
 }
 
 /// The dense factorisation; on a device the inverse, at least in single precision.
-fn dense<W: Working>(a: &Csr<f64>, executor: &Executor) -> Result<Arc<dyn LinOp<W>>>
+fn dense<W: Working>(a: &Csr<W::Wide>, executor: &Executor) -> Result<Arc<dyn LinOp<W>>>
 where
     f32: Mixes<W, W>,
     f64: Mixes<W, W>,
 {
-    if W::KIND == Kind::F64 {
-        if let Some(inverse) = DenseLu::inverse::<f64>(executor, a)? {
-            return Ok(Arc::new(inverse));
-        }
-    } else if let Some(inverse) = DenseLu::inverse::<f32>(executor, a)? {
-        return Ok(Arc::new(inverse));
+    match W::Wide::inverse(a, executor)? {
+        Some(inverse) => Ok(inverse),
+        None => Ok(Arc::new(DenseLu::new(a))),
     }
-    Ok(Arc::new(DenseLu::new(a)))
 }
 
 #[cfg(feature = "direct")]
-fn direct<W: Working>(a: &Arc<Csr<f64>>, ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
-    use crate::linop::Converted;
-    let a: Arc<dyn LinOp<f64>> = Arc::clone(a) as _;
+fn direct<W: Working>(a: &Arc<Csr<W::Wide>>, ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
+    let a: Arc<dyn LinOp<W::Wide>> = Arc::clone(a) as _;
     let solver = crate::solver::Direct::default().generate(&a, ws)?;
     Ok(Arc::new(Converted::new(solver)?))
 }
 
 #[cfg(not(feature = "direct"))]
-fn direct<W: Working>(_a: &Arc<Csr<f64>>, _ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
+fn direct<W: Working>(_a: &Arc<Csr<W::Wide>>, _ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
     Err(Error::Unsupported {
         component: "this build".to_owned(),
         operation: "the sparse direct solver on the coarsest level".to_owned(),
     })
 }
 
-impl Plan<'_> {
+impl<V: Wide> Plan<'_, V> {
     /// The matrices of the coarsest level left.
-    fn take(&mut self) -> Matrices {
+    fn take(&mut self) -> Matrices<V> {
         self.levels.pop().expect("one for every level")
     }
 
@@ -283,8 +391,8 @@ impl Plan<'_> {
     /// The operators of the coarsest level left, which has a next one.
     fn parts<W, C>(&mut self, level: usize) -> Result<LevelParts<W, C>>
     where
-        W: Working + Stores<C>,
-        C: Working + Stores<W>,
+        W: Working + Stores<C> + SetUpIn<Wide = V>,
+        C: Working + Stores<W> + SetUpIn<Wide = V>,
     {
         let unit = of_transfer(self.precisions[level], self.precisions[level + 1]);
         if self.levels.is_empty()
@@ -337,7 +445,7 @@ impl Plan<'_> {
     }
 
     /// A matrix of a level, to be stored in another precision.
-    fn rounded<'m>(&'m self, matrix: &'m Arc<Csr<f64>>, unit: Unit, level: usize) -> Rounded<'m> {
+    fn rounded<'m>(&'m self, matrix: &'m Arc<Csr<V>>, unit: Unit, level: usize) -> Rounded<'m, V> {
         let size = matrix.size();
         Rounded {
             matrix,
@@ -352,7 +460,11 @@ impl Plan<'_> {
     }
 
     /// The matrix of a level for vectors of `W`.
-    fn operator<W: Working>(&self, a: &Arc<Csr<f64>>, level: usize) -> Result<Arc<dyn LinOp<W>>> {
+    fn operator<W: Working<Wide = V>>(
+        &self,
+        a: &Arc<Csr<V>>,
+        level: usize,
+    ) -> Result<Arc<dyn LinOp<W>>> {
         let unit = self.precisions[level].matrix;
         match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
             Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
@@ -361,9 +473,9 @@ impl Plan<'_> {
     }
 
     /// The matrix of a level that ranks share, for vectors of `W`.
-    fn shared_operator<W: Working>(
+    fn shared_operator<W: Working<Wide = V>>(
         &self,
-        a: &Arc<Distributed<f64>>,
+        a: &Arc<Distributed<V>>,
         rank: &Executor,
         level: usize,
     ) -> Result<Arc<dyn LinOp<W>>> {
@@ -375,11 +487,15 @@ impl Plan<'_> {
     }
 
     /// `D M D`: the cycle `M` of a scaled finest level for the matrix as it was given.
-    pub fn rescaled<W: Working>(&self, cycle: Arc<dyn LinOp<W>>) -> Result<Arc<dyn LinOp<W>>> {
+    pub fn rescaled<W: Working<Wide = V>>(
+        &self,
+        cycle: Arc<dyn LinOp<W>>,
+    ) -> Result<Arc<dyn LinOp<W>>> {
         let Some(factors) = &self.factors.diagonals[0] else {
             return Ok(cycle);
         };
-        let d = Arc::new(Csr::diagonal_matrix(cycle.executor(), factors.clone()));
+        let factors = factors.iter().map(|&factor| V::from_f64(factor)).collect();
+        let d = Arc::new(Csr::diagonal_matrix(cycle.executor(), factors));
         let d = W::stored(self.rounded(&d, self.precisions[0].working, 0))?;
         Ok(Arc::new(Product::new(vec![Arc::clone(&d), cycle, d])?))
     }

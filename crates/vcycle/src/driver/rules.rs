@@ -114,7 +114,7 @@ const RULES: &[Rule] = &[
     },
     // poisson7:128 1.6 + 1.4 s, hypre 6.1 + 2.5, AMGCL 2.3 + 4.2.
     Rule {
-        when: |case| case.is_real_definite(),
+        when: |case| case.is_definite(),
         solver: "cg",
         preconditioner: "amg",
         because: "multigrid takes time in proportion to the size",
@@ -310,7 +310,7 @@ impl Case<'_> {
 
     fn is_dominant(&self) -> bool {
         let facts = self.facts();
-        !facts.complex && facts.symmetric_pattern && facts.dominant_rows >= DOMINANT
+        facts.symmetric_pattern && facts.dominant_rows >= DOMINANT
     }
 
     /// Whether entries are of very different size, or rows are not dominated by their diagonal, as those of plates, shells and

@@ -7,7 +7,7 @@ use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{Csr, Dense};
 use crate::operations::factor::{Pivoting, inverse};
 use crate::registration::Symmetry;
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::{Field, Mixes, Real, Scalar};
 use crate::vector::Vector;
 
 /// The diagonal is the pivot unless another entry of its column is larger by this factor: so
@@ -20,13 +20,13 @@ const ZERO_PIVOT: f64 = 1e-11;
 /// What it says of itself.
 pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
     name: "dense",
-    summary: "`P A = L U` in double precision, for vectors of any real precision.",
+    summary: "`P A = L U` in double precision, for vectors of any precision.",
     needs: &[],
     symmetry: Symmetry::Symmetric,
     method: CoarsestMethod::Dense,
 };
 
-/// `P A = L U` in double precision, for vectors of any real precision.
+/// `P A = L U` in double precision, real or complex, for vectors of any precision.
 ///
 /// A singular matrix is no error: unknowns without a pivot are set to zero. For consistent
 /// right-hand sides, those of a problem with Neumann boundary say, that is a solution.
@@ -42,29 +42,29 @@ pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct DenseLu {
+pub struct DenseLu<V: Field = f64> {
     executor: Executor,
     n: usize,
     /// `L` without its unit diagonal and `U`, row after row.
-    factors: Vec<f64>,
+    factors: Vec<V>,
     /// The row of the matrix that became row `i`.
     order: Vec<usize>,
     /// The inverted pivots; zero where there is none.
-    inverse_pivots: Vec<f64>,
+    inverse_pivots: Vec<V>,
 }
 
-impl DenseLu {
+impl<V: Field> DenseLu<V> {
     /// Factorises a square matrix.
-    pub fn new(a: &Csr<f64>) -> Self {
+    pub fn new(a: &Csr<V>) -> Self {
         let n = a.size().rows;
         let mut lu = Self {
             executor: a.executor().clone(),
             n,
             factors: dense(a),
             order: (0..n).collect(),
-            inverse_pivots: vec![0.0; n],
+            inverse_pivots: vec![V::zero(); n],
         };
-        let largest = |row: &[f64]| row.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let largest = |row: &[V]| row.iter().fold(0.0, |m: f64, v| m.max(size(*v)));
         let tiny: Vec<f64> = lu
             .factors
             .chunks(n.max(1))
@@ -76,17 +76,6 @@ impl DenseLu {
         lu
     }
 
-    /// The inverse instead, on an executor that is a device: a product has no order to keep. None on the host.
-    pub fn inverse<T: Scalar>(executor: &Executor, a: &Csr<f64>) -> Result<Option<Dense<T>>> {
-        let pivoting = Pivoting {
-            factor: PIVOTING,
-            zero: ZERO_PIVOT,
-        };
-        let values = inverse(executor, a, pivoting)?;
-        let dense = values.map(|values| Dense::from_buffer(a.size(), values));
-        dense.transpose()
-    }
-
     /// `tiny` are the pivots that count as zero, by the row of the matrix.
     fn eliminate(&mut self, step: usize, tiny: &[f64]) {
         let n = self.n;
@@ -94,26 +83,26 @@ impl DenseLu {
         let tiny = tiny[self.order[step]];
         let (above, below) = self.factors.split_at_mut((step + 1) * n);
         let pivot_row = &above[step * n + step..];
-        if pivot_row[0].abs() <= tiny {
-            below.chunks_mut(n).for_each(|row| row[step] = 0.0);
+        if size(pivot_row[0]) <= tiny {
+            below.chunks_mut(n).for_each(|row| row[step] = V::zero());
             return;
         }
-        let inverse = 1.0 / pivot_row[0];
+        let inverse = V::one() / pivot_row[0];
         self.inverse_pivots[step] = inverse;
         for row in below.chunks_mut(n) {
             let factor = row[step] * inverse;
-            if factor == 0.0 {
+            if factor == V::zero() {
                 continue;
             }
             row[step] = factor;
             for (value, pivot) in row[step + 1..].iter_mut().zip(&pivot_row[1..]) {
-                *value -= factor * pivot;
+                *value -= factor * *pivot;
             }
         }
     }
 
     fn pivot_row(&self, step: usize) -> usize {
-        let modulus = |row: usize| self.factors[row * self.n + step].abs();
+        let modulus = |row: usize| size(self.factors[row * self.n + step]);
         let larger = |best, row| {
             if modulus(row) > modulus(best) {
                 row
@@ -139,8 +128,8 @@ impl DenseLu {
     }
 
     /// Solves for one column, given in the order of the factors.
-    fn solve(&self, x: &mut [f64]) {
-        let product = |row: &[f64], x: &[f64]| row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+    fn solve(&self, x: &mut [V]) {
+        let product = |row: &[V], x: &[V]| row.iter().zip(x).map(|(a, x)| *a * *x).sum::<V>();
         for i in 0..self.n {
             let row = &self.factors[i * self.n..][..i];
             x[i] -= product(row, &x[..i]);
@@ -152,9 +141,27 @@ impl DenseLu {
     }
 }
 
-fn dense(a: &Csr<f64>) -> Vec<f64> {
+impl DenseLu {
+    /// The inverse instead, on an executor that is a device: a product has no order to keep. None on the host.
+    pub fn inverse<T: Scalar>(executor: &Executor, a: &Csr<f64>) -> Result<Option<Dense<T>>> {
+        let pivoting = Pivoting {
+            factor: PIVOTING,
+            zero: ZERO_PIVOT,
+        };
+        let values = inverse(executor, a, pivoting)?;
+        let dense = values.map(|values| Dense::from_buffer(a.size(), values));
+        dense.transpose()
+    }
+}
+
+/// The absolute value.
+fn size<V: Field>(value: V) -> f64 {
+    value.modulus().to_f64()
+}
+
+fn dense<V: Field>(a: &Csr<V>) -> Vec<V> {
     let n = a.size().cols;
-    let mut values = vec![0.0; a.size().rows * n];
+    let mut values = vec![V::zero(); a.size().rows * n];
     for row in 0..a.size().rows {
         let (columns, entries) = a.row(row);
         for (&column, value) in columns.iter().zip(entries) {
@@ -164,7 +171,7 @@ fn dense(a: &Csr<f64>) -> Vec<f64> {
     values
 }
 
-impl<T: Mixes<T, T>> LinOp<T> for DenseLu {
+impl<V: Field, T: Mixes<T, T>> LinOp<T> for DenseLu<V> {
     fn size(&self) -> Size {
         Size::square(self.n)
     }
@@ -176,16 +183,16 @@ impl<T: Mixes<T, T>> LinOp<T> for DenseLu {
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let size = Size::square(self.n);
         check_apply("dense factorisation", size, &self.executor, b, x)?;
-        let mut column = ws.vector::<f64>(&self.executor, self.n, 1)?;
+        let mut column = ws.vector::<V>(&self.executor, self.n, 1)?;
         let column = column.host_mut()?;
         let (cols, b, x) = (b.cols(), b.host()?, x.host_mut()?);
         for c in 0..cols {
             for (value, &row) in column.iter_mut().zip(&self.order) {
-                *value = b[row * cols + c].to_c64().re;
+                *value = V::from_c64(b[row * cols + c].to_c64());
             }
             self.solve(column);
             for (row, &value) in column.iter().enumerate() {
-                x[row * cols + c] = T::from_c64(value.into());
+                x[row * cols + c] = T::from_c64(value.to_c64());
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use crate::matrix::Csr;
 use crate::multigrid::inner::Inner;
 use crate::multigrid::own::stages;
 use crate::registration::Symmetry;
+use crate::scalar::Scalar;
 
 /// Rows up to which [`Coarsest::Auto`] takes the dense factorisation.
 const DENSE_ROWS: usize = 1000;
@@ -41,7 +42,7 @@ impl Coarsest {
     }
 
     /// What `auto` means for a matrix.
-    pub(in crate::multigrid) fn of(self, a: &Csr<f64>) -> Self {
+    pub(in crate::multigrid) fn of<V: Scalar>(self, a: &Csr<V>) -> Self {
         match self {
             Self::Auto if is_diagonal(a) => Self::Diagonal,
             Self::Auto if a.size().rows <= DENSE_ROWS => Self::Dense,
@@ -52,7 +53,7 @@ impl Coarsest {
 }
 
 /// Whether a matrix couples no two unknowns.
-pub(in crate::multigrid) fn is_diagonal(a: &Csr<f64>) -> bool {
+pub(in crate::multigrid) fn is_diagonal<V: Scalar>(a: &Csr<V>) -> bool {
     let rows = a.size().rows;
     a.nonzeros() == rows && (0..rows).all(|row| *a.row(row).0 == [row as u32])
 }

@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
+use super::couplings::Couplings;
 use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
+use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
 use crate::operations::interpolate::WeightMethod;
+use crate::scalar::Field;
 
 /// What it says of itself.
 pub(super) const CLASSICAL: InterpolationRegistration = InterpolationRegistration {
@@ -51,10 +54,13 @@ pub fn classical(
 }
 
 fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
-    weighted(WeightMethod::Classical, given, |row, level, i| {
-        row.add_neighbours(level, i);
-        row.weigh(level, i);
-    })
+    weighted(WeightMethod::Classical, given, classical_row)
+}
+
+/// The weights of one fine unknown.
+pub(super) fn classical_row<V: Field>(row: &mut Row<V>, level: &Couplings<'_, V>, i: usize) {
+    row.add_neighbours(level, i);
+    row.weigh(level, i);
 }
 
 #[cfg(test)]

@@ -2,30 +2,33 @@
 
 use std::sync::Arc;
 
+use num_traits::Zero;
+
 use crate::error::{Error, Result};
-use crate::linop::{LinOp, Size, check_size, check_square};
+use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern, Rows, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
+use crate::scalar::Field;
 
 /// A matrix, its strong couplings and the coarse unknowns.
-pub(super) struct Couplings<'a> {
-    pub(super) a: &'a Csr<f64>,
-    pub(super) diagonal: Vec<f64>,
+pub(super) struct Couplings<'a, V: Field = f64> {
+    pub(super) a: &'a Csr<V>,
+    pub(super) diagonal: Vec<V>,
     /// For every unknown its number on the next level.
     pub(super) coarse: &'a [u32],
     strength: &'a Pattern,
     /// `ā_kl`: the couplings of fine unknowns to coarse ones, with the other sign than the
     /// diagonal. Few of the entries, and looked at many times.
-    pub(super) to_coarse: Csr<f64>,
+    pub(super) to_coarse: Csr<V>,
     /// The coarse unknowns that fine ones strongly depend on.
     strong_coarse: Arc<Pattern>,
     pub(super) coarse_count: usize,
 }
 
-impl<'a> Couplings<'a> {
+impl<'a, V: Field> Couplings<'a, V> {
     /// Fails unless the three fit together.
     pub(super) fn new(
-        a: &'a Csr<f64>,
+        a: &'a Csr<V>,
         strength: &'a Pattern,
         splitting: &'a Splitting,
     ) -> Result<Self> {
@@ -63,24 +66,23 @@ impl<'a> Couplings<'a> {
 }
 
 /// Fails unless the three fit together.
-pub(super) fn check(a: &Csr<f64>, strength: &Pattern, splitting: &Splitting) -> Result<()> {
-    check_square(a as &dyn LinOp<f64>, "interpolation")?;
+pub(super) fn check<V: Field>(a: &Csr<V>, strength: &Pattern, splitting: &Splitting) -> Result<()> {
+    check_size("interpolation", Size::square(a.size().rows), a.size())?;
     check_size("strength of couplings", a.size(), strength.size())?;
     check_splitting(splitting, a.size().rows)
 }
 
 /// The entries of fine rows in coarse columns whose sign is not that of the diagonal.
-fn couplings_to_coarse(a: &Csr<f64>, diagonal: &[f64], coarse: &[u32]) -> Result<Csr<f64>> {
+fn couplings_to_coarse<V: Field>(a: &Csr<V>, diagonal: &[V], coarse: &[u32]) -> Result<Csr<V>> {
     let executor = a.executor();
-    let fill = |(): &mut (), row: usize, out: &mut Rows<f64>| {
+    let fill = |(): &mut (), row: usize, out: &mut Rows<V>| {
         let (columns, values) = a.row(row);
         if coarse[row] != NONE {
             return Ok(());
         }
         out.reserve(executor, columns.len())?;
-        let positive = diagonal[row] > 0.0;
         for (&column, &value) in columns.iter().zip(values) {
-            if coarse[column as usize] != NONE && (value < 0.0) == positive {
+            if coarse[column as usize] != NONE && opposes(value, diagonal[row]) {
                 out.push(column, value);
             }
         }
@@ -88,6 +90,16 @@ fn couplings_to_coarse(a: &Csr<f64>, diagonal: &[f64], coarse: &[u32]) -> Result
     };
     let arrays = build(executor, a.pattern().pieces(), a.bytes(), || (), fill)?;
     Ok(arrays.into_csr(executor, a.size()))
+}
+
+/// Whether an entry has another sign than the diagonal of its row; of complex ones, whether it points away from it.
+#[inline(always)]
+pub(super) fn opposes<V: Field>(value: V, diagonal: V) -> bool {
+    let zero = V::Real::zero();
+    match V::KIND.is_complex() {
+        true => (value * diagonal.conj()).real() < zero,
+        false => (value.real() < zero) == (diagonal.real() > zero),
+    }
 }
 
 /// The coarse columns of fine rows.

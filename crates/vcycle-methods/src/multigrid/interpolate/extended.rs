@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use super::couplings::Couplings;
 use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
+use super::row::Row;
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
 use crate::operations::interpolate::WeightMethod;
+use crate::scalar::Field;
 
 /// What it says of itself.
 pub(super) const EXTENDED: InterpolationRegistration = InterpolationRegistration {
@@ -49,11 +52,14 @@ pub fn extended(
 }
 
 fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
-    weighted(WeightMethod::Extended, given, |row, level, i| {
-        row.add_neighbours(level, i);
-        row.add_distant(level);
-        row.weigh(level, i);
-    })
+    weighted(WeightMethod::Extended, given, extended_row)
+}
+
+/// The weights of one fine unknown.
+pub(super) fn extended_row<V: Field>(row: &mut Row<V>, level: &Couplings<'_, V>, i: usize) {
+    row.add_neighbours(level, i);
+    row.add_distant(level);
+    row.weigh(level, i);
 }
 
 #[cfg(test)]

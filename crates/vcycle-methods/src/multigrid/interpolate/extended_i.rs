@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
 use crate::operations::interpolate::WeightMethod;
+use crate::scalar::Field;
 
 /// What it says of itself.
 pub(super) const EXTENDED_I: InterpolationRegistration = InterpolationRegistration {
@@ -58,7 +59,7 @@ pub(super) fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
 }
 
 /// The weights of one fine unknown.
-pub(super) fn extended_i_row(row: &mut Row, level: &Couplings<'_>, i: usize) {
+pub(super) fn extended_i_row<V: Field>(row: &mut Row<V>, level: &Couplings<'_, V>, i: usize) {
     row.add(i as u32);
     row.add_neighbours(level, i);
     row.add_distant(level);

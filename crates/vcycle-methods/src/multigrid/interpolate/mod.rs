@@ -24,6 +24,7 @@
 
 mod bamg;
 mod classical;
+mod complex;
 mod couplings;
 mod direct;
 mod energy;
@@ -44,6 +45,7 @@ mod two_stage;
 
 pub use bamg::{Bamg, bamg};
 pub use classical::classical;
+pub(in crate::multigrid) use complex::complex_weights;
 pub use direct::direct;
 pub use energy::energy_minimised;
 pub use extended::extended;
@@ -55,7 +57,7 @@ pub(in crate::multigrid) use prolongation::Weighing;
 pub(in crate::multigrid) use registration::InterpolationMethod;
 pub use registration::{CoarseLevel, Interpolate, InterpolationRegistration};
 pub use smoothed::{smoothed, spectral_radius};
-pub(in crate::multigrid) use smoothed::{smoothed_by_radius, smoothed_near};
+pub(in crate::multigrid) use smoothed::{smoothed_by_radius, smoothed_complex, smoothed_near};
 pub use tentative::tentative;
 pub use truncation::{Truncation, truncate};
 pub use two_stage::two_stage;

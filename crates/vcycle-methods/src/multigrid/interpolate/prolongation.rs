@@ -10,13 +10,14 @@ use crate::linop::Size;
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
 use crate::operations::interpolate::{self as operations, Coarse, WeightMethod};
+use crate::scalar::Field;
 
 /// The strong couplings and the coarse unknowns.
 type Choice<'a> = (&'a Pattern, &'a Splitting);
 
 /// What weights are made of.
-pub(in crate::multigrid) struct Weighing<'l> {
-    pub(super) a: &'l Csr<f64>,
+pub(in crate::multigrid) struct Weighing<'l, V: Field = f64> {
+    pub(super) a: &'l Csr<V>,
     strength: &'l Pattern,
     splitting: &'l Splitting,
     truncation: &'l Truncation,
@@ -24,10 +25,10 @@ pub(in crate::multigrid) struct Weighing<'l> {
     rows: Range<usize>,
 }
 
-impl<'l> Weighing<'l> {
+impl<'l, V: Field> Weighing<'l, V> {
     /// Of all unknowns.
     pub fn new(
-        a: &'l Csr<f64>,
+        a: &'l Csr<V>,
         strength: &'l Pattern,
         splitting: &'l Splitting,
         truncation: &'l Truncation,
@@ -67,10 +68,10 @@ pub(super) fn weighted(
 }
 
 /// The same by the host.
-pub(super) fn weighted_by_host(
-    given: &Weighing<'_>,
-    fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
-) -> Result<Csr<f64>> {
+pub(super) fn weighted_by_host<V: Field>(
+    given: &Weighing<'_, V>,
+    fine: impl Fn(&mut Row<V>, &Couplings<'_, V>, usize) + Sync + Send,
+) -> Result<Csr<V>> {
     let a = given.a;
     let level = Couplings::new(a, given.strength, given.splitting)?;
     let first = given.rows.start;
@@ -116,20 +117,20 @@ fn coarse_points(splitting: &Splitting) -> Vec<u32> {
 }
 
 /// The rows of the unknowns `point(row)`, cut at `bounds`.
-fn rows(
-    level: &Couplings<'_>,
+fn rows<V: Field>(
+    level: &Couplings<'_, V>,
     bounds: &[usize],
     point: impl Fn(usize) -> usize + Sync + Send,
     truncation: &Truncation,
-    fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
-) -> Result<Csr<f64>> {
+    fine: impl Fn(&mut Row<V>, &Couplings<'_, V>, usize) + Sync + Send,
+) -> Result<Csr<V>> {
     truncation.check()?;
     let executor = level.a.executor();
-    let fill = |row: &mut Row, number: usize, out: &mut Rows<f64>| {
+    let fill = |row: &mut Row<V>, number: usize, out: &mut Rows<V>| {
         let i = point(number);
         row.start(executor, level.coarse.len())?;
         if level.is_coarse(i as u32) {
-            row.entries.push((level.coarse[i], 1.0));
+            row.entries.push((level.coarse[i], V::one()));
         } else {
             fine(row, level, i);
             truncation.shorten(&mut row.entries);

@@ -1,9 +1,10 @@
 //! One row of a prolongation under construction.
 
-use super::couplings::Couplings;
+use super::couplings::{Couplings, opposes};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::zeroed;
+use crate::scalar::Field;
 
 /// Marks a strong fine neighbour; it gets no weight, its couplings are passed on.
 const PASSED_ON: u32 = u32::MAX;
@@ -12,22 +13,22 @@ const PASSED_ON: u32 = u32::MAX;
 ///
 /// Memory is kept from row to row.
 #[derive(Default)]
-pub(super) struct Row {
+pub(super) struct Row<V = f64> {
     /// For every point zero, [`PASSED_ON`], or one more than its place in `points`.
     marks: Vec<u32>,
     /// The points that the row interpolates from, in the order they were met.
     pub(super) points: Vec<u32>,
     /// For each of them the numerator of its weight.
-    pub(super) sums: Vec<f64>,
+    pub(super) sums: Vec<V>,
     /// The strong fine neighbours.
     pub(super) fine: Vec<u32>,
     /// The entries of a neighbour's row that stand in columns of `points`.
-    shares: Vec<(u32, f64)>,
+    shares: Vec<(u32, V)>,
     /// The finished row: coarse columns and weights.
-    pub(super) entries: Vec<(u32, f64)>,
+    pub(super) entries: Vec<(u32, V)>,
 }
 
-impl Row {
+impl<V: Field> Row<V> {
     /// Forgets the last row.
     pub(super) fn start(&mut self, executor: &Executor, points: usize) -> Result<()> {
         if self.marks.is_empty() {
@@ -49,13 +50,13 @@ impl Row {
         let mark = &mut self.marks[point as usize];
         if *mark == 0 {
             self.points.push(point);
-            self.sums.push(0.0);
+            self.sums.push(V::zero());
             *mark = self.points.len() as u32;
         }
     }
 
     /// Adds the strong coarse neighbours and notes the strong fine ones.
-    pub(super) fn add_neighbours(&mut self, level: &Couplings<'_>, i: usize) {
+    pub(super) fn add_neighbours(&mut self, level: &Couplings<'_, V>, i: usize) {
         for &j in level.strong(i) {
             if level.is_coarse(j) {
                 self.add(j);
@@ -67,7 +68,7 @@ impl Row {
     }
 
     /// Adds the strong coarse neighbours of the strong fine neighbours.
-    pub(super) fn add_distant(&mut self, level: &Couplings<'_>) {
+    pub(super) fn add_distant(&mut self, level: &Couplings<'_, V>) {
         for place in 0..self.fine.len() {
             for &l in level.strong_coarse(self.fine[place]) {
                 self.add(l);
@@ -91,8 +92,8 @@ impl Row {
     /// with `ā_kl = a_kl` where its sign is not that of `a_kk`, else zero. The diagonal `ã_ii` is
     /// `a_ii`, couplings that are neither in the set nor passed on, and those to `k` with
     /// `b_ik = 0`. If `i` itself is in the set, its numerator goes to the diagonal.
-    pub(super) fn weigh(&mut self, level: &Couplings<'_>, i: usize) {
-        let mut diagonal = 0.0;
+    pub(super) fn weigh(&mut self, level: &Couplings<'_, V>, i: usize) {
+        let mut diagonal = V::zero();
         let (columns, values) = level.a.row(i);
         for (&j, &value) in columns.iter().zip(values) {
             match self.marks[j as usize] {
@@ -110,9 +111,9 @@ impl Row {
 
     /// Shares `coupling` of `i` among the points of the set, which are coarse or `i` itself, as row
     /// `k` does; what is left over is returned.
-    fn pass_on(&mut self, level: &Couplings<'_>, i: usize, k: usize, coupling: f64) -> f64 {
+    fn pass_on(&mut self, level: &Couplings<'_, V>, i: usize, k: usize, coupling: V) -> V {
         self.shares.clear();
-        let mut total = 0.0;
+        let mut total = V::zero();
         let (columns, values) = level.to_coarse.row(k);
         for (&l, &value) in columns.iter().zip(values) {
             let mark = self.marks[l as usize];
@@ -123,26 +124,26 @@ impl Row {
         }
         if let Some(own) = self.place(i as u32) {
             let back = level.a.entry(k, i).unwrap_or_default();
-            if (back < 0.0) == (level.diagonal[k] > 0.0) {
+            if opposes(back, level.diagonal[k]) {
                 self.shares.push((own as u32, back));
                 total += back;
             }
         }
-        if total == 0.0 {
+        if total == V::zero() {
             return coupling;
         }
         let factor = coupling / total;
         for &(place, value) in &self.shares {
             self.sums[place as usize] += factor * value;
         }
-        0.0
+        V::zero()
     }
 
     /// Turns sums into entries; a weight that is zero or not finite makes none.
-    pub(super) fn finish(&mut self, level: &Couplings<'_>, weight: impl Fn(f64) -> f64) {
+    pub(super) fn finish(&mut self, level: &Couplings<'_, V>, weight: impl Fn(V) -> V) {
         for (&point, &sum) in self.points.iter().zip(&self.sums) {
             let weight = weight(sum);
-            if level.is_coarse(point) && weight != 0.0 && weight.is_finite() {
+            if level.is_coarse(point) && weight != V::zero() && weight.is_finite() {
                 self.entries.push((level.coarse[point as usize], weight));
             }
         }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use num_traits::Zero;
+
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::eigen::{radius_by, row_sum_bound, spectral_radius as radius_of};
 use crate::error::{Error, Result};
@@ -13,6 +15,7 @@ use crate::matrix::{Accumulator, Csr, Pattern, Rows, ShortRow, balance, build, c
 use crate::multigrid::systems::in_blocks;
 use crate::operations;
 use crate::reference::csr::CsrArrays;
+use crate::scalar::{Field, Mixes, Real, c64};
 use crate::vector::Vector;
 
 /// The name in messages.
@@ -144,6 +147,26 @@ pub(in crate::multigrid) fn smoothed_by_radius(
     Ok((kept.smoothed(tentative, (omega, radius), block)?, radius))
 }
 
+/// [`smoothed_by_radius`] of a complex matrix of the host.
+pub(in crate::multigrid) fn smoothed_complex(
+    a: &Csr<c64>,
+    tentative: &Csr<c64>,
+    omega: f64,
+    filter: Option<&Arc<Pattern>>,
+) -> Result<(Csr<c64>, f64)> {
+    let all = FilteredMatrix::new(a, None, 0..a.size().rows)?;
+    let radius = all.radius()?;
+    let Some(filter) = filter else {
+        return Ok((
+            all.product(tentative, damping(omega, radius, None)?)?,
+            radius,
+        ));
+    };
+    let kept = FilteredMatrix::new(a, Some(filter), 0..a.size().rows)?;
+    let factor = damping(omega, radius, Some(kept.bound))?;
+    Ok((kept.product(tentative, factor)?, radius))
+}
+
 /// [`smoothed`] for some rows of a matrix, those of one rank, whose spectral radius is known; `largest` makes a bound of
 /// these rows that of all.
 pub(in crate::multigrid) fn smoothed_near(
@@ -173,34 +196,34 @@ fn damping(omega: f64, radius: f64, bound: Option<f64>) -> Result<f64> {
 
 /// The diagonal entry of a row of `A_F`, and the sum of all absolute values over that of its own.
 #[derive(Clone, Copy, Default)]
-struct Pivot {
-    own: f64,
+struct Pivot<V> {
+    own: V,
     row_sum: f64,
 }
 
 /// `A_F`, whose entries but those of the diagonal are entries of `A`.
-struct FilteredMatrix<'a> {
-    a: &'a Csr<f64>,
+struct FilteredMatrix<'a, V: Field = f64> {
+    a: &'a Csr<V>,
     filter: Option<&'a Pattern>,
     /// The rows that are looked at.
     rows: Range<usize>,
     /// Of these rows.
-    pivots: Vec<Pivot>,
+    pivots: Vec<Pivot<V>>,
     /// Gershgorin's bound of the spectral radius over the diagonal.
     bound: f64,
 }
 
-impl<'a> FilteredMatrix<'a> {
-    fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>, rows: Range<usize>) -> Result<Self> {
+impl<'a, V: Field + Mixes<V, V>> FilteredMatrix<'a, V> {
+    fn new(a: &'a Csr<V>, filter: Option<&'a Pattern>, rows: Range<usize>) -> Result<Self> {
         if let Some(filter) = filter {
             check_size("strength of couplings", a.size(), filter.size())?;
         }
         let kept = KeptRows::new(a, filter);
         let parts = a.map_pieces(|piece| {
             let piece = piece.start.max(rows.start)..piece.end.min(rows.end);
-            let pivots: Vec<Pivot> = piece.clone().map(|row| kept.pivot(row)).collect();
+            let pivots: Vec<Pivot<V>> = piece.clone().map(|row| kept.pivot(row)).collect();
             let bound = pivots.iter().map(|pivot| pivot.row_sum);
-            let zero = pivots.iter().position(|pivot| pivot.own == 0.0);
+            let zero = pivots.iter().position(|pivot| pivot.own == V::zero());
             (
                 bound.fold(0.0, f64::max),
                 zero.map(|at| piece.start + at),
@@ -222,58 +245,32 @@ impl<'a> FilteredMatrix<'a> {
         })
     }
 
-    /// The entries of the rows that are looked at.
-    fn own_rows<'m>(&self, of: &'m Csr<f64>) -> Result<Cow<'m, Csr<f64>>> {
-        match self.rows.len() == of.size().rows {
-            true => Ok(Cow::Borrowed(of)),
-            false => Ok(Cow::Owned(of.row_range(self.rows.clone())?)),
-        }
-    }
-
     /// The estimate of the spectral radius of `D^-1 A`; without a filter.
     fn radius(&self) -> Result<f64> {
-        let inverse = self.a.map_rows(|| (), |(), row| 1.0 / self.pivots[row].own);
+        let inverse = self
+            .a
+            .map_rows(|| (), |(), row| V::one() / self.pivots[row].own);
         let inverse = Vector::from_column(self.a.executor(), inverse);
-        radius_of::<f64>(self.a, &inverse, self.bound, &Workspace::new())
-    }
-
-    /// `(I - omega/radius D^-1 A_F) T`, formed by blocks if they are larger than an entry.
-    fn smoothed(
-        &self,
-        tentative: &Csr<f64>,
-        (omega, radius): (f64, f64),
-        block: Size,
-    ) -> Result<Csr<f64>> {
-        let factor = damping(omega, radius, self.filter.map(|_| self.bound))?;
-        let blocks = match self.filter {
-            None => in_blocks(self.own_rows(self.a)?.as_ref(), tentative, block),
-            Some(_) => None,
-        };
-        let Some((blocks, wide)) = blocks else {
-            return self.product(tentative, factor);
-        };
-        let pivots = self.pivots.iter();
-        let factors: Vec<f64> = pivots.map(|pivot| -factor / pivot.own).collect();
-        let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
-        self.own_rows(tentative)?.add(1.0, 1.0, &correction)
+        radius_of::<V>(self.a, &inverse, self.bound, &Workspace::new())
     }
 
     /// `(I - factor D^-1 A_F) T`.
-    fn product(&self, tentative: &Csr<f64>, factor: f64) -> Result<Csr<f64>> {
+    fn product(&self, tentative: &Csr<V>, factor: f64) -> Result<Csr<V>> {
         let cols = check_product(self.a.pattern(), tentative.pattern())?.cols;
         let (executor, first) = (self.a.executor(), self.rows.start);
         let (rows, t) = (KeptRows::new(self.a, self.filter), tentative.at_hand());
         let singles = has_single_entries(tentative);
-        let fill = |(sums, short): &mut (Accumulator<f64>, ShortRow<f64>),
+        let factor = V::from_f64(factor);
+        let fill = |(sums, short): &mut (Accumulator<V>, ShortRow<V>),
                     number: usize,
-                    out: &mut Rows<f64>| {
+                    out: &mut Rows<V>| {
             let (row, scale) = (first + number, -factor / self.pivots[number].own);
-            let weight = |column: usize, value: f64| match column == row {
-                true => 1.0 - factor,
+            let weight = |column: usize, value: V| match column == row {
+                true => V::one() - factor,
                 false => scale * value,
             };
             let columns = rows.a.row(row).0;
-            if singles && columns.len() <= ShortRow::<f64>::LONGEST {
+            if singles && columns.len() <= ShortRow::<V>::LONGEST {
                 short.clear();
                 rows.for_each(row, |k, value| {
                     short.add(t.columns[k], weight(k, value) * t.values[k]);
@@ -308,15 +305,46 @@ impl<'a> FilteredMatrix<'a> {
     }
 }
 
+impl FilteredMatrix<'_> {
+    /// The entries of the rows that are looked at.
+    fn own_rows<'m>(&self, of: &'m Csr<f64>) -> Result<Cow<'m, Csr<f64>>> {
+        match self.rows.len() == of.size().rows {
+            true => Ok(Cow::Borrowed(of)),
+            false => Ok(Cow::Owned(of.row_range(self.rows.clone())?)),
+        }
+    }
+
+    /// `(I - omega/radius D^-1 A_F) T`, formed by blocks if they are larger than an entry.
+    fn smoothed(
+        &self,
+        tentative: &Csr<f64>,
+        (omega, radius): (f64, f64),
+        block: Size,
+    ) -> Result<Csr<f64>> {
+        let factor = damping(omega, radius, self.filter.map(|_| self.bound))?;
+        let blocks = match self.filter {
+            None => in_blocks(self.own_rows(self.a)?.as_ref(), tentative, block),
+            Some(_) => None,
+        };
+        let Some((blocks, wide)) = blocks else {
+            return self.product(tentative, factor);
+        };
+        let pivots = self.pivots.iter();
+        let factors: Vec<f64> = pivots.map(|pivot| -factor / pivot.own).collect();
+        let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
+        self.own_rows(tentative)?.add(1.0, 1.0, &correction)
+    }
+}
+
 /// The rows of `A` and of the filter.
-struct KeptRows<'a> {
-    a: CsrArrays<'a, f64>,
+struct KeptRows<'a, V: Field> {
+    a: CsrArrays<'a, V>,
     /// The offsets and columns.
     filter: Option<(&'a [usize], &'a [u32])>,
 }
 
-impl<'a> KeptRows<'a> {
-    fn new(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Self {
+impl<'a, V: Field> KeptRows<'a, V> {
+    fn new(a: &'a Csr<V>, filter: Option<&'a Pattern>) -> Self {
         Self {
             a: a.at_hand(),
             filter: filter.map(|filter| (filter.offsets(), filter.columns())),
@@ -326,14 +354,14 @@ impl<'a> KeptRows<'a> {
     /// `visit(column, value of A)` for the entries of a row that are kept, those of the diagonal
     /// included; returns the sum of the others.
     #[inline(always)]
-    fn for_each(&self, row: usize, mut visit: impl FnMut(usize, f64)) -> f64 {
+    fn for_each(&self, row: usize, mut visit: impl FnMut(usize, V)) -> V {
         let (columns, values) = self.a.row(row);
         // One place that visits: a function that is called in two is not inlined.
         let all = self.filter.is_none();
         let strong = self.filter.map_or(&[][..], |(offsets, columns)| {
             &columns[offsets[row]..offsets[row + 1]]
         });
-        let (mut next, mut left_out) = (0, 0.0);
+        let (mut next, mut left_out) = (0, V::zero());
         for (at, &column) in columns.iter().enumerate() {
             while next < strong.len() && strong[next] < column {
                 next += 1;
@@ -349,25 +377,25 @@ impl<'a> KeptRows<'a> {
     }
 
     #[inline(always)]
-    fn pivot(&self, row: usize) -> Pivot {
-        let (mut own, mut beside) = (0.0, 0.0);
+    fn pivot(&self, row: usize) -> Pivot<V> {
+        let (mut own, mut beside) = (V::zero(), 0.0);
         let left_out = self.for_each(row, |column, value| match column == row {
             true => own = value,
-            false => beside += value.abs(),
+            false => beside += value.modulus().to_f64(),
         });
-        let own = match (own + left_out) * own > 0.0 {
+        let own = match ((own + left_out) * own.conj()).real() > V::Real::zero() {
             true => own + left_out,
             false => own,
         };
         Pivot {
             own,
-            row_sum: 1.0 + beside / own.abs(),
+            row_sum: 1.0 + beside / own.modulus().to_f64(),
         }
     }
 }
 
 /// Whether every row has exactly one entry.
-fn has_single_entries(a: &Csr<f64>) -> bool {
+fn has_single_entries<V: Field>(a: &Csr<V>) -> bool {
     let offsets = a.offsets();
     let single = |mut rows: std::ops::Range<usize>| rows.all(|row| offsets[row] == row);
     a.nonzeros() == a.size().rows && a.map_pieces(single).into_iter().all(|all| all)

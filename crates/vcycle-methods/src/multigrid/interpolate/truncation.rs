@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Rows, build};
 use crate::operations::interpolate as operations;
+use crate::scalar::{Field, Real};
 
 /// Which entries of a prolongation's row are kept.
 ///
@@ -51,13 +52,16 @@ impl Truncation {
     }
 
     /// Shortens a row and sorts it by column; of weights that differ by rounding alone the first are kept.
-    pub(super) fn shorten(&self, row: &mut Vec<(u32, f64)>) {
-        let sum = |row: &[(u32, f64)]| row.iter().map(|entry| entry.1).sum::<f64>();
-        let size = |entry: &(u32, f64)| entry.1.abs() as f32;
+    pub(super) fn shorten<V: Field>(&self, row: &mut Vec<(u32, V)>) {
+        let sum = |row: &[(u32, V)]| row.iter().map(|entry| entry.1).sum::<V>();
+        let exact = |entry: &(u32, V)| entry.1.modulus().to_f64();
+        let size = |entry: &(u32, V)| exact(entry) as f32;
         let (length, before) = (row.len(), sum(row));
         if self.factor > 0.0 {
-            let largest = row.iter().fold(0.0_f64, |most, e| most.max(e.1.abs()));
-            row.retain(|entry| entry.1.abs() >= self.factor * largest);
+            let largest = row
+                .iter()
+                .fold(0.0_f64, |most, entry| most.max(exact(entry)));
+            row.retain(|entry| exact(entry) >= self.factor * largest);
         }
         if self.max_elements > 0 && row.len() > self.max_elements {
             row.select_nth_unstable_by(self.max_elements, |x, y| {
@@ -67,7 +71,7 @@ impl Truncation {
         }
         row.sort_unstable_by_key(|entry| entry.0);
         let after = sum(row);
-        if row.len() < length && after != 0.0 {
+        if row.len() < length && after != V::zero() {
             let factor = before / after;
             row.iter_mut().for_each(|entry| entry.1 *= factor);
         }

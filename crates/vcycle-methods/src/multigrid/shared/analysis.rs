@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::linop::LinOp;
 use crate::matrix::{Distributed, are_jumps};
 use crate::multigrid::amg::Known;
-use crate::multigrid::finest::unit_of;
+use crate::multigrid::finest::no_complex;
 use crate::scalar::Scalar;
 
 /// Whether ranks share an operator.
@@ -17,7 +17,9 @@ pub(in crate::multigrid) fn is_shared<T: Scalar>(a: &dyn LinOp<T>) -> bool {
 
 /// The matrix in double precision, checked, on the host, where levels are set up.
 pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed<f64>>> {
-    unit_of(T::KIND)?;
+    if T::KIND.is_complex() {
+        return Err(no_complex());
+    }
     let host = a.executor().on_host();
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
     let finest = match shared.downcast::<Distributed<f64>>() {

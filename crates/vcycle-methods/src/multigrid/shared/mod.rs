@@ -26,12 +26,13 @@ pub(super) use setup::{Made, set_up};
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Distributed, Partition};
+use crate::scalar::Scalar;
 
 /// One level that ranks share, and the ways to the next.
 #[derive(Debug)]
-pub(super) struct SharedLevel {
-    pub a: Arc<Distributed<f64>>,
-    pub way: SharedWay,
+pub(super) struct SharedLevel<V: Scalar = f64> {
+    pub a: Arc<Distributed<V>>,
+    pub way: SharedWay<V>,
     /// The spectral radius of `D^-1 A`, if it is known.
     pub radius: Option<f64>,
     /// Entries of the matrix and of the prolongation, of all ranks.
@@ -40,14 +41,14 @@ pub(super) struct SharedLevel {
 
 /// The transfer operators between two levels.
 #[derive(Clone, Debug)]
-pub(super) struct SharedWay {
-    pub restriction: Arc<Distributed<f64>>,
-    pub prolongation: Arc<Distributed<f64>>,
+pub(super) struct SharedWay<V: Scalar = f64> {
+    pub restriction: Arc<Distributed<V>>,
+    pub prolongation: Arc<Distributed<V>>,
     /// The blocks of the prolongation.
     block: Size,
 }
 
-impl SharedLevel {
+impl<V: Scalar> SharedLevel<V> {
     /// Rows of all ranks.
     pub fn rows(&self) -> usize {
         self.a.rows().total() as usize
@@ -56,10 +57,10 @@ impl SharedLevel {
 
 /// The levels that ranks share, from the finest down, and how the rows of the next one lie before they are gathered.
 #[derive(Debug)]
-pub(super) struct SharedLevels {
+pub(super) struct SharedLevels<V: Scalar = f64> {
     /// This rank.
     pub executor: Executor,
-    pub levels: Vec<SharedLevel>,
+    pub levels: Vec<SharedLevel<V>>,
     pub gathered: Arc<Partition>,
     /// Whether this rank has the levels that are gathered.
     pub leads: bool,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
-use crate::linop::{AnyFactory, Factory, LinOp, RealScalar};
+use crate::linop::{AnyFactory, Factory, LevelScalar, LinOp};
 use crate::multigrid::inner::Inner;
 use crate::multigrid::own::{Own, Register, named_stage};
 use crate::precond::Fsai as FsaiParameters;
@@ -243,7 +243,7 @@ impl Smoother {
 
     /// Makes the operator of one sweep for a matrix of which the spectral radius of `D^-1 A` may be
     /// known.
-    pub(in crate::multigrid) fn generate_for<T: RealScalar>(
+    pub(in crate::multigrid) fn generate_for<T: LevelScalar>(
         &self,
         a: &Arc<dyn LinOp<T>>,
         radius: Option<f64>,
@@ -254,7 +254,7 @@ impl Smoother {
 }
 
 /// Makes the operator of one sweep.
-impl<T: RealScalar> Factory<T> for Smoother {
+impl<T: LevelScalar> Factory<T> for Smoother {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         self.generate_for(a, None, ws)
     }

@@ -1,6 +1,7 @@
 //! Whole hierarchies.
 
 mod coarsest;
+mod complex;
 mod cycles;
 mod mechanics;
 mod precision;

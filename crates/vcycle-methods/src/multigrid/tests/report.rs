@@ -5,10 +5,8 @@ use std::rc::Rc;
 
 use super::*;
 use crate::error::Error;
-use crate::linop::Factory;
 use crate::log::{Log, Profile};
 use crate::matrix::Csr;
-use crate::scalar::c64;
 
 #[test]
 fn a_report_shows_every_level() {
@@ -80,10 +78,6 @@ fn what_cannot_be_set_up_is_named() {
     holed.values_mut()[3] = f64::NAN;
     let error = hierarchy(&classical(), &(Arc::new(holed) as Matrix)).unwrap_err();
     assert!(matches!(error, Error::NonFiniteEntry { row: 1, column: 0 }));
-
-    let complex: Arc<dyn LinOp<c64>> = Arc::new(Csr::<c64>::identity(&host, 3));
-    let error = Factory::generate(&classical(), &complex, &Workspace::new()).unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }));
 
     let mut large = gallery::build("poisson5:30", &host).unwrap().matrix;
     large.values_mut()[7] = 1e5;

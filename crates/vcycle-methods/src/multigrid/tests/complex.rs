@@ -1,0 +1,137 @@
+//! Hierarchies of complex matrices.
+
+use super::*;
+use crate::scalar::{Mixes, Scalar, c32, c64};
+use crate::solver::Fgmres;
+
+/// The matrix of a problem for vectors of `T`.
+fn complex<T: Mixes<T, T>>(spec: &str) -> Arc<dyn LinOp<T>> {
+    let problem = gallery::build_complex(spec, &Executor::cpu()).unwrap();
+    Arc::new(problem.matrix.convert::<T>().unwrap())
+}
+
+fn solved<T: Scalar>(
+    method: impl Method<T> + 'static,
+    amg: &Amg,
+    a: &Arc<dyn LinOp<T>>,
+) -> Outcome {
+    let solver = Solver::new(method, Arc::clone(a)).unwrap();
+    let solver = solver.preconditioned_by(amg).unwrap();
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    solver.solve(&b, &mut x).unwrap()
+}
+
+fn amg(coarsening: &str, smoother: &str, precision: &str) -> Amg {
+    Amg {
+        coarsening: coarsening.parse().unwrap(),
+        smoother: smoother.parse().unwrap(),
+        precision: precision.parse().unwrap(),
+        coarsest_rows: 30,
+        ..Amg::default()
+    }
+}
+
+#[test]
+fn hermitian_matrices_take_as_many_iterations_as_real_ones() {
+    let (real, field) = (problem("poisson5:40"), complex::<c64>("magnetic:40,0.002"));
+    for (coarsening, smoother) in [("auto", "auto"), ("pmis", "l1-jacobi"), ("sa", "jacobi")] {
+        for precision in ["dp", "sp", "dp-sp"] {
+            let amg = amg(coarsening, smoother, precision);
+            let outcome = solved(Cg::default(), &amg, &field);
+            assert!(outcome.converged(), "{coarsening} {precision}: {outcome}");
+            let expected = iterations(&amg, &real);
+            assert!(outcome.iterations <= expected + 3, "{outcome} {expected}");
+        }
+    }
+}
+
+#[test]
+fn without_imaginary_parts_levels_are_those_of_the_real_matrix() {
+    let (real, same) = (problem("poisson5:30"), complex::<c64>("magnetic:30,0"));
+    for coarsening in ["pmis", "sa", "rs", "uniform"] {
+        let amg = amg(coarsening, "auto", "dp");
+        let real = hierarchy(&amg, &real).unwrap();
+        let made = amg.hierarchy(&same, &Workspace::new()).unwrap();
+        let shape = |report: &Report| -> Vec<_> {
+            let levels = report.levels.iter();
+            levels.map(|level| (level.rows, level.nonzeros)).collect()
+        };
+        assert_eq!(shape(made.report()), shape(real.report()), "{coarsening}");
+        assert_eq!(
+            solved(Cg::default(), &amg, &same).iterations,
+            iterations(&amg, &problem("poisson5:30"))
+        );
+    }
+}
+
+#[test]
+fn waves_with_absorption_are_solved_in_both_precisions() {
+    let waves = "helmholtz:40,12,0.5";
+    for coarsening in ["auto", "sa"] {
+        for interpolation in ["auto"] {
+            let mut amg = amg(coarsening, "auto", "sp");
+            amg.interpolation = interpolation.parse().unwrap();
+            let double = solved(Fgmres::default(), &amg, &complex::<c64>(waves));
+            assert!(double.converged() && double.iterations < 30, "{double}");
+            let single = complex::<c32>(waves);
+            let solver = Solver::new(Fgmres::default(), Arc::clone(&single)).unwrap();
+            let solver = solver.stopping(crate::stop::Stop::reduction(1e-4));
+            let solver = solver.preconditioned_by(&amg).unwrap();
+            let b = Vector::filled(single.executor(), 1600, 1, 1.0).unwrap();
+            let mut x = Vector::zeros_like(&b).unwrap();
+            assert!(solver.solve(&b, &mut x).unwrap().converged());
+        }
+    }
+}
+
+#[test]
+fn a_hermitian_cycle_is_its_own_adjoint() {
+    let a = complex::<c64>("magnetic:20,0.05");
+    let made = amg("pmis", "l1-jacobi", "dp")
+        .hierarchy(&a, &Workspace::new())
+        .unwrap();
+    let vector = |seed: f64| {
+        let value = |row: usize| {
+            let part = |salt: f64| ((row * row) as f64 * 0.618 + seed + salt).fract() - 0.5;
+            c64::new(part(0.0), part(0.3))
+        };
+        Vector::from_column(a.executor(), (0..400).map(value).collect())
+    };
+    let apply = |x: &Vector<c64>| {
+        let mut y = Vector::zeros_like(x).unwrap();
+        made.apply(x, &mut y, &Workspace::new()).unwrap();
+        y.to_vec()
+    };
+    let dot = |x: &[c64], y: &[c64]| x.iter().zip(y).map(|(x, y)| x.conj() * y).sum::<c64>();
+    let (x, y) = (vector(0.1), vector(0.7));
+    let difference = dot(&apply(&x), &y.to_vec()) - dot(&x.to_vec(), &apply(&y));
+    assert!(difference.norm() < 1e-12, "{difference}");
+}
+
+#[test]
+fn stages_for_real_matrices_are_named() {
+    let a = complex::<c64>("magnetic:20,0.05");
+    let refused = |text: &str| {
+        let amg: Amg = serde_json::from_str(text).unwrap();
+        amg.hierarchy(&a, &Workspace::new())
+            .unwrap_err()
+            .to_string()
+    };
+    for (text, named) in [
+        (r#"{"precision": "sp/hp"}"#, "half precision"),
+        (r#"{"interpolation": "bamg", "coarsening": "pmis"}"#, "bamg"),
+        (
+            r#"{"interpolation": "direct", "coarsening": "pmis"}"#,
+            "direct",
+        ),
+        (r#"{"coarsening": "pmis-aggressive"}"#, "aggressive"),
+        (r#"{"coarse-filter": 0.9}"#, "filtered"),
+    ] {
+        let error = refused(text);
+        assert!(
+            error.contains(named) && error.contains("complex"),
+            "{error}"
+        );
+    }
+}
