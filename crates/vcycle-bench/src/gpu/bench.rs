@@ -15,8 +15,19 @@ pub(super) struct GpuBench {
     /// Bytes per second of a copy within the device.
     pub bandwidth: f64,
     pub small: bool,
+    /// Those that were asked for; of each part its own where there are none.
     pub precisions: Vec<String>,
     pub problems: Problems,
+}
+
+impl GpuBench {
+    /// The precisions that were asked for, or those of a part.
+    pub fn precisions_or(&self, own: &[&str]) -> Vec<String> {
+        match self.precisions.is_empty() {
+            true => own.iter().map(|&name| name.to_owned()).collect(),
+            false => self.precisions.clone(),
+        }
+    }
 }
 
 /// The vendors' own drivers come before OpenCL.

@@ -1,6 +1,7 @@
 //! Solves for many right-hand sides at once beside one after the other.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -20,6 +21,8 @@ const FULL: [&str; 2] = ["elasticity:60x60x60", "poisson7:128"];
 const SMALL: [&str; 1] = ["elasticity:4x4x4"];
 const COLUMNS: [usize; 3] = [8, 16, 32];
 const FEW_COLUMNS: [usize; 1] = [8];
+/// What levels are stored in unless precisions are asked for: what a solve chooses by itself.
+const PRECISIONS: [&str; 1] = ["sp"];
 /// Solves of which the best counts, after one that is not timed.
 const ROUNDS: usize = 3;
 /// Stages that take less than this part of a solve are not shown.
@@ -32,38 +35,19 @@ pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
         true => (&SMALL[..], &FEW_COLUMNS[..]),
         false => (&FULL[..], &COLUMNS[..]),
     };
-    let mut solves = table(&[
-        "problem",
-        "levels in",
-        "columns",
-        "iterations at once",
-        "iterations apart",
-        "ms at once",
-        "ms apart",
-        "apart over at once",
-    ]);
-    let mut profiles = Vec::new();
     for &name in names {
-        for precision in &bench.precisions {
+        for precision in &bench.precisions_or(&PRECISIONS) {
             eprintln!("many right-hand sides: {name}, levels in {precision}");
             let system = ColumnsProblem::new(bench, name, precision)?;
-            for &count in columns {
-                system.measure(count, &mut solves)?;
-            }
-            profiles.push(system.profiles(columns[columns.len() - 1])?);
+            system.measure(columns, report)?;
+            report.add(system.profiles(columns[columns.len() - 1])?)?;
         }
     }
-    report.add(solves)?;
     report.add(
         "Conjugate gradients with algebraic multigrid to a true relative residual of 1e-8 in every column; random right-hand sides. \
          At once: one solve of all columns, best of 3. Apart: the sum of solves for each of them alone, each the best of 3. Iterations \
-         apart are the most that one of them took.",
-    )?;
-    for profile in profiles {
-        report.add(profile)?;
-    }
-    report.add(
-        "Milliseconds of stages, of one column and of all at once; the host waits for each, so that short ones are longer than in a solve.",
+         apart are the most that one of them took. Milliseconds of stages are of one column and of all at once; the host waits for \
+         each, so that short ones are longer than in a solve.",
     )
 }
 
@@ -92,33 +76,46 @@ impl<'b> ColumnsProblem<'b> {
         })
     }
 
-    /// So many columns at once and apart, in a row of the table.
-    fn measure(&self, count: usize, table: &mut Table) -> Result<()> {
-        let all = random(self.rows, count);
-        let (at_once, together) = self.best(&self.there(count, all.clone())?)?;
-        let (mut apart, mut most) = (0.0, 0);
-        for column in 0..count {
-            let values = all.iter().skip(column).step_by(count).copied().collect();
-            let (time, solution) = self.best(&self.there(1, values)?)?;
-            apart += time;
-            most = most.max(solution.outcome.iterations);
+    /// Each number of columns at once and apart, in a row as soon as it is known.
+    fn measure(&self, counts: &[usize], report: &mut MarkdownReport) -> Result<()> {
+        report.begin_table(&[
+            "problem",
+            "levels in",
+            "columns",
+            "iterations at once",
+            "iterations apart",
+            "ms at once",
+            "ms apart",
+            "apart over at once",
+        ])?;
+        let (mut apart, mut most, mut known) = (0.0, 0, 0);
+        for &count in counts {
+            for column in known..count {
+                let (time, solution) = self.best(&self.columns(column..column + 1)?)?;
+                apart += time;
+                most = most.max(solution.outcome.iterations);
+            }
+            known = count;
+            let (at_once, together) = self.best(&self.columns(0..count)?)?;
+            report.row(&[
+                self.name.to_owned(),
+                self.precision.to_owned(),
+                count.to_string(),
+                iterations(&together.outcome),
+                most.to_string(),
+                format!("{at_once:.2}"),
+                format!("{apart:.2}"),
+                format!("{:.2}", apart / at_once),
+            ])?;
         }
-        table.add_row([
-            self.name.to_owned(),
-            self.precision.to_owned(),
-            count.to_string(),
-            iterations(&together.outcome),
-            most.to_string(),
-            format!("{at_once:.2}"),
-            format!("{apart:.2}"),
-            format!("{:.2}", apart / at_once),
-        ]);
-        Ok(())
+        report.add("")
     }
 
-    /// A vector of the device.
-    fn there(&self, cols: usize, values: Vec<f64>) -> Result<Vector<f64>> {
-        Ok(Vector::from_rows(&Executor::cpu(), cols, values)?.copy_to(&self.bench.executor)?)
+    /// Some of the right-hand sides, on the device.
+    fn columns(&self, range: Range<usize>) -> Result<Vector<f64>> {
+        let (host, cols) = (Executor::cpu(), range.len());
+        let values = random(self.rows, range);
+        Ok(Vector::from_rows(&host, cols, values)?.copy_to(&self.bench.executor)?)
     }
 
     /// Milliseconds of the best of some solves, and the last one.
@@ -177,7 +174,7 @@ impl<'b> ColumnsProblem<'b> {
 
     /// The stages of a solve, after one that is not timed.
     fn profile(&self, count: usize) -> Result<Profile> {
-        let b = self.there(count, random(self.rows, count))?;
+        let b = self.columns(0..count)?;
         self.solve(&b, &Workspace::new())?;
         let profile = Rc::new(RefCell::new(Profile::default()));
         let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
@@ -187,13 +184,30 @@ impl<'b> ColumnsProblem<'b> {
     }
 }
 
-/// Numbers between -1 and 1 (SplitMix64, Steele et al. 2014).
-fn random(rows: usize, cols: usize) -> Vec<f64> {
-    let number = |place: usize| {
-        let mut z = (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// Columns of numbers between -1 and 1 (SplitMix64, Steele et al. 2014); a column is the same among any others.
+fn random(rows: usize, columns: Range<usize>) -> Vec<f64> {
+    let number = |row: usize, column: usize| {
+        let place = (column as u64) << 40 | row as u64;
+        let mut z = (place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) as f64 / u64::MAX as f64 * 2.0 - 1.0
     };
-    (0..rows * cols).map(number).collect()
+    let row = |row| columns.clone().map(move |column| number(row, column));
+    (0..rows).flat_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_do_not_depend_on_their_neighbours() {
+        let (both, second) = (random(5, 0..2), random(5, 1..2));
+        assert_eq!(
+            both.into_iter().skip(1).step_by(2).collect::<Vec<_>>(),
+            second
+        );
+        assert!(second.iter().all(|value| value.abs() <= 1.0));
+    }
 }

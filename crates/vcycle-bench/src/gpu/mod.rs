@@ -39,8 +39,9 @@ pub struct GpuArgs {
     /// Problems so small that a processor playing a GPU takes seconds
     #[arg(long)]
     small: bool,
-    /// Precisions of the cycles that are timed, the first one being what others are compared with
-    #[arg(long, value_delimiter = ',', default_values = ["dp", "sp", "dp-sp"])]
+    /// Precisions of the cycles that are timed, the first one being what others are compared with; unless given dp,sp,dp-sp,
+    /// for many right-hand sides sp
+    #[arg(long, value_delimiter = ',')]
     precisions: Vec<String>,
     /// Folder with G2_circuit.mtx (.xz, .gz)
     #[arg(long, value_name = "DIR")]

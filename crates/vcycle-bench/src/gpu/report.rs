@@ -21,12 +21,29 @@ impl MarkdownReport {
 
     /// Adds a piece, prints it and writes the file: what comes later may fail.
     pub fn add(&mut self, piece: impl Display) -> Result<()> {
-        say!("{piece}\n");
-        self.text += &format!("{piece}\n\n");
-        if let Some(path) = &self.path {
-            write(path, &self.text)?;
+        self.line(format!("{piece}\n"))
+    }
+
+    /// Begins a table whose rows come one by one, because each takes long; text ends it.
+    pub fn begin_table(&mut self, header: &[&str]) -> Result<()> {
+        self.row(header)?;
+        self.row(&vec!["---"; header.len()])
+    }
+
+    /// A row of the table that was begun.
+    pub fn row(&mut self, cells: &[impl AsRef<str>]) -> Result<()> {
+        let cells: Vec<_> = cells.iter().map(AsRef::as_ref).collect();
+        self.line(format!("| {} |", cells.join(" | ")))
+    }
+
+    fn line(&mut self, line: String) -> Result<()> {
+        say!("{line}");
+        self.text += &line;
+        self.text.push('\n');
+        match &self.path {
+            Some(path) => write(path, &self.text),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -46,8 +63,13 @@ mod tests {
         let path = folder.path().join("report.md");
         let mut report = MarkdownReport::new(Some(path.clone()));
         report.add("# one").unwrap();
-        report.add("two").unwrap();
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "# one\n\ntwo\n\n");
+        report.begin_table(&["a", "b"]).unwrap();
+        report.row(&["1", "2"]).unwrap();
+        report.add("\ntwo").unwrap();
+        assert_eq!(
+            std::fs::read_to_string(path).unwrap(),
+            "# one\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\ntwo\n\n"
+        );
         assert_eq!(cell(Some(1.26), 1), "1.3");
         assert_eq!(cell(None, 1), "");
     }

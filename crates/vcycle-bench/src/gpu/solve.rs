@@ -19,6 +19,8 @@ use super::report::{MarkdownReport, cell};
 use crate::common::{Result, table};
 
 const TOLERANCE: f64 = 1e-8;
+/// Timed unless others are asked for.
+const PRECISIONS: [&str; 3] = ["dp", "sp", "dp-sp"];
 /// Problems of the issue, and smaller ones that the largest have ten times the rows of.
 const FULL: [&str; 8] = [
     "poisson7:128",
@@ -107,16 +109,19 @@ fn measure(
     let ws = Workspace::new();
     let prepared = Prepared::new(bench, problem, amg, &ws)?;
     let count = prepared.b.rows();
-    prepared.solve_all(&bench.precisions, |precision, setup, solved| {
-        rows.push(SolveRow {
-            problem,
-            hierarchy,
-            precision: precision.to_owned(),
-            setup,
-            solved,
-            rows: count,
-        });
-    })
+    prepared.solve_all(
+        &bench.precisions_or(&PRECISIONS),
+        |precision, setup, solved| {
+            rows.push(SolveRow {
+                problem,
+                hierarchy,
+                precision: precision.to_owned(),
+                setup,
+                solved,
+                rows: count,
+            });
+        },
+    )
 }
 
 /// A system on the device, and the stages it is to be set up with.
