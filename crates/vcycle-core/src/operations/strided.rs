@@ -9,30 +9,36 @@ use crate::fields::{interleave, separate};
 use crate::launch::strided::{Places, copy};
 use crate::scalar::Scalar;
 
-compiled_fn! {
-    /// A column of a vector.
-    pub fn take_column[any V: Scalar](x: &Vector<V>, column: usize, out: &mut Vector<V>) -> Result<()> {
-        if let Executor::Gpu(gpu) = x.executor() {
-            let from = Places::column(column, x.cols());
-            return copy(gpu, x.rows(), (x, from), (out, Places::from(0)));
-        }
-        let from = x.host()?.iter().skip(column).step_by(x.cols());
-        let to = out.host_mut()?.iter_mut();
-        to.zip(from).for_each(|(to, from)| *to = *from);
-        Ok(())
-    }
-}
+/// Rows of a vector in a piece of work.
+const ROWS: usize = 1024;
 
 compiled_fn! {
-    /// Replaces a column of a vector.
-    pub fn put_column[any V: Scalar](x: &Vector<V>, column: usize, out: &mut Vector<V>) -> Result<()> {
-        let cols = out.cols();
+    /// Columns `from` of a vector become columns `to` of another.
+    pub fn copy_columns[any V: Scalar](
+        source: (&Vector<V>, &[usize]),
+        target: (&mut Vector<V>, &[usize]),
+    ) -> Result<()> {
+        let ((x, from), (out, to)) = (source, target);
+        let (wide, cols) = (x.cols(), out.cols());
         if let Executor::Gpu(gpu) = x.executor() {
-            let to = Places::column(column, cols);
-            return copy(gpu, x.rows(), (x, Places::from(0)), (out, to));
+            return from.iter().zip(to).try_for_each(|(&from, &to)| {
+                let (from, to) = (Places::column(from, wide), Places::column(to, cols));
+                copy(gpu, x.rows(), (x, from), (out, to))
+            });
         }
-        let to = out.host_mut()?.iter_mut().skip(column).step_by(cols);
-        to.zip(x.host()?).for_each(|(to, from)| *to = *from);
+        let rows = |first: usize, out: &mut [V], x: &[V]| {
+            let x = x[first / cols * wide..].chunks_exact(wide);
+            for (out, x) in out.chunks_exact_mut(cols).zip(x) {
+                from.iter().zip(to).for_each(|(&from, &to)| out[to] = x[from]);
+            }
+        };
+        match x.executor() {
+            Executor::Cpu(threads) => {
+                let (x, out) = (x.host()?, out.host_mut()?);
+                threads.for_pieces(out, ROWS * cols, |first, out| rows(first, out, x));
+            }
+            _ => rows(0, out.host_mut()?, x.host()?),
+        }
         Ok(())
     }
 }

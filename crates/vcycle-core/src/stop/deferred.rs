@@ -38,12 +38,17 @@ impl<T: Scalar> Monitor<T> {
     /// waiting. Says whether it does.
     pub fn defer(&mut self, executor: &Executor) -> Result<bool> {
         if self.deferred.is_none() {
-            let judge = Judge::of(executor, self.columns.len())?;
+            let judge = Judge::of(executor, self.block.len())?;
             self.deferred = judge.map(|judge| Deferred { judge, on: false });
         }
         let columns: Vec<_> = match self.deferred {
             None => return Ok(false),
-            Some(_) => self.columns.iter().map(|c| self.state(c)).collect(),
+            Some(_) => {
+                let block = self.block.iter();
+                block
+                    .map(|&index| self.state(&self.columns[index]))
+                    .collect()
+            }
         };
         let deferred = self.deferred.as_mut().expect("made just now");
         deferred.on = true;
@@ -113,6 +118,16 @@ impl<T: Scalar> Monitor<T> {
         Ok(false)
     }
 
+    /// Waits for all that was asked for. Says whether all columns have ended.
+    #[doc(hidden)]
+    pub fn settle(&mut self, log: &Log) -> Result<bool> {
+        while self.is_deferred() && self.judge_of_device().pending() > 0 {
+            let snapshot = self.judge_of_device().receive()?;
+            self.take(&snapshot, log)?;
+        }
+        Ok(self.all_ended())
+    }
+
     /// Whether no column is expected to end within the next two iterations.
     fn is_far(&self) -> bool {
         let left = self.iterations_left() > 2;
@@ -129,8 +144,8 @@ impl<T: Scalar> Monitor<T> {
         let seen = self.iteration;
         for iteration in seen + 1..=snapshot.iteration {
             self.iteration = iteration;
-            for index in 0..self.columns.len() {
-                let norm = snapshot.norm(iteration, index);
+            for (place, &index) in self.block.iter().enumerate() {
+                let norm = snapshot.norm(iteration, place);
                 let column = &mut self.columns[index];
                 (column.before, column.norm) = (column.norm, norm);
                 column.note_halving(iteration);
@@ -139,7 +154,8 @@ impl<T: Scalar> Monitor<T> {
             self.announce(log);
         }
         let out_of_time = self.is_out_of_time()?;
-        for (column, state) in self.columns.iter_mut().zip(&snapshot.columns) {
+        for (&index, state) in self.block.iter().zip(&snapshot.columns) {
+            let column = &mut self.columns[index];
             column.adopt(state, out_of_time);
             if column.is_hopeless(&self.stop) {
                 column.end(Status::IterationLimit, snapshot.iteration);

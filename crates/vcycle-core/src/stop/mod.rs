@@ -3,6 +3,7 @@
 mod criterion;
 mod deferred;
 mod monitor;
+mod narrow;
 mod outcome;
 
 use std::time::Duration;
@@ -11,6 +12,8 @@ pub use criterion::{Criterion, Progress};
 pub use monitor::Monitor;
 #[doc(hidden)]
 pub use monitor::is_rounding;
+#[doc(hidden)]
+pub use narrow::Wide;
 pub use outcome::{ColumnOutcome, Outcome, Part, Status};
 
 /// When to stop: the first criterion that holds ends the iteration.

@@ -34,8 +34,10 @@ const HISTORY_RESERVED: usize = 4096;
 pub struct Monitor<T: Scalar> {
     pub(super) stop: Stop,
     pub(super) columns: Vec<Column>,
+    /// The columns that the vectors of the solve still have, by their places among all.
+    pub(super) block: Vec<usize>,
     pub(super) active: Scalars<T>,
-    norms: Vec<T::Arith>,
+    pub(super) norms: Vec<T::Arith>,
     pub(super) residuals: Vec<f64>,
     history: Vec<f64>,
     pub(super) iteration: usize,
@@ -100,11 +102,10 @@ impl<T: Scalar> Monitor<T> {
     /// When the executor fails.
     pub fn start(&mut self, norms: &Scalars<T>, log: &Log) -> Result<bool> {
         norms.read(&mut self.norms)?;
-        for index in 0..self.columns.len() {
-            let norm = self.norms[index].real().to_f64();
+        for (&index, norm) in self.block.iter().zip(&self.norms) {
             let column = &mut self.columns[index];
             if column.status.is_none() {
-                column.begin(norm, self.iteration, &self.stop);
+                column.begin(norm.real().to_f64(), self.iteration, &self.stop);
             }
         }
         self.judge(log)
@@ -175,7 +176,8 @@ impl<T: Scalar> Monitor<T> {
         }
         values.read(&mut self.norms)?;
         let iteration = self.iteration;
-        for (column, &value) in self.columns.iter_mut().zip(&self.norms) {
+        for (&index, &value) in self.block.iter().zip(&self.norms) {
+            let column = &mut self.columns[index];
             if !Field::is_finite(value) {
                 column.end(Status::NonFinite, iteration);
             } else if bad(value) {
@@ -238,7 +240,8 @@ impl<T: Scalar> Monitor<T> {
     pub fn end_at_limit(&mut self, levels: &[f64]) -> Result<bool> {
         let iteration = self.iteration;
         self.next_look = iteration + self.stalled.max(iteration).min(LOOKS);
-        for (column, &level) in self.columns.iter_mut().zip(levels) {
+        for (&index, &level) in self.block.iter().zip(levels) {
+            let column = &mut self.columns[index];
             let is_stalled = iteration - column.halved.1 >= self.stalled;
             let is_over = is_stalled || column.asks_too_much::<T>(level);
             if is_over && column.is_rounding::<T>(column.norm, level) {
@@ -331,9 +334,10 @@ impl<T: Scalar> Monitor<T> {
 
     fn judge(&mut self, log: &Log) -> Result<bool> {
         let out_of_time = self.is_out_of_time()?;
-        for (index, column) in self.columns.iter_mut().enumerate() {
+        for (&index, norm) in self.block.iter().zip(&self.norms) {
+            let column = &mut self.columns[index];
             if column.status.is_none() {
-                let norm = self.norms[index].real().to_f64();
+                let norm = norm.real().to_f64();
                 column.observe(norm, self.iteration, &self.stop, out_of_time);
             }
             self.residuals[index] = column.relative(column.norm);
@@ -392,8 +396,8 @@ impl<T: Scalar> Monitor<T> {
     }
 
     pub(super) fn activate(&mut self) -> Result<()> {
-        for (flag, column) in self.norms.iter_mut().zip(&self.columns) {
-            *flag = match column.status {
+        for (flag, &index) in self.norms.iter_mut().zip(&self.block) {
+            *flag = match self.columns[index].status {
                 None => T::Arith::one(),
                 Some(_) => T::Arith::zero(),
             };
@@ -515,6 +519,7 @@ impl<T: Scalar> Pooled for Monitor<T> {
         Ok(Self {
             stop: Stop::default(),
             columns: vec![Column::default(); cols],
+            block: (0..cols).collect(),
             active: Scalars::filled(executor, cols, T::Arith::one())?,
             norms: vec![T::Arith::zero(); cols],
             residuals: vec![0.0; cols],

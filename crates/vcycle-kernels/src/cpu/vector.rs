@@ -15,6 +15,8 @@ use crate::scalar::{Field, Mixes, Scalar};
 pub(super) const PIECE: usize = 4096;
 /// A reduction has at most this many partial sums, whatever its length.
 const PARTIAL_SUMS: usize = 256;
+/// Columns for which rows of several columns are cut.
+const SEVERAL: usize = 8;
 /// Independent sums inside a piece, so that additions do not wait for each other.
 pub(super) const LANES: usize = 16;
 
@@ -250,10 +252,12 @@ pub fn axpy_square<T: Scalar>(threads: &Threads, a: T::Arith, x: &[T], y: &mut [
     square
 }
 
-/// Values of whole rows in one part of a reduction.
+/// Values of whole rows in one part of a reduction. Of several columns each has the same parts whatever their number is,
+/// so that the sums of those that go on do not change when others leave.
 fn reduction_step(length: usize, cols: usize) -> usize {
     let rows = length / cols;
-    rows.div_ceil(PARTIAL_SUMS).max(PIECE / cols).max(1) * cols
+    let least = if cols == 1 { PIECE } else { PIECE / SEVERAL };
+    rows.div_ceil(PARTIAL_SUMS).max(least) * cols
 }
 
 /// Adds `part(start, piece)` over pieces of whole rows of `x`, always in the same order.

@@ -51,10 +51,8 @@ impl<T: Scalar> Method<T> for Bicgstab {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let [mut r, mut shadow, mut p, mut v] = run.vectors()?;
-        let [mut y, mut z, mut t] = run.vectors()?;
-        let [mut rho, mut old_rho, mut alpha, mut omega] = run.scalars()?;
-        let [mut beta, mut divisor] = run.scalars()?;
+        let [mut r, mut shadow, p, v, y, z, t] = run.vectors()?;
+        let [mut rho, mut old_rho, alpha, mut omega, beta, divisor] = run.scalars()?;
         if run.start(&mut r, &mut rho)? {
             return Ok(());
         }
@@ -62,39 +60,43 @@ impl<T: Scalar> Method<T> for Bicgstab {
         // Over a zero the first direction's coefficient is zero: p = r.
         old_rho.assign(Coefficient::zero())?;
         omega.assign(Coefficient::zero())?;
-        run.repeat(|run| {
-            shadow.dot(&r, &mut rho)?;
-            if run.require_nonzero(&rho)? {
+        let vectors = [r, shadow, p, v, y, z, t];
+        let scalars = [rho, old_rho, alpha, omega, beta, divisor];
+        run.repeat(vectors, scalars, |run, vectors, scalars| {
+            let [r, shadow, p, v, y, z, t] = vectors;
+            let [rho, old_rho, alpha, omega, beta, divisor] = scalars;
+            shadow.dot(r, rho)?;
+            if run.require_nonzero(rho)? {
                 return Ok(true);
             }
             // p = r + beta (p - omega v) with beta = rho / old_rho * alpha / omega.
-            beta.assign(Coefficient::ratio(&rho, &old_rho))?;
-            p.axpy(-Coefficient::of(&omega), &v)?;
-            let repeat = Coefficient::of(&beta).times(&alpha).over(&omega);
-            p.axpby(Coefficient::one(), &r, repeat)?;
+            beta.assign(Coefficient::ratio(rho, old_rho))?;
+            p.axpy(-Coefficient::of(omega), v)?;
+            let repeat = Coefficient::of(beta).times(alpha).over(omega);
+            p.axpby(Coefficient::one(), r, repeat)?;
 
-            let y = run.preconditioned(&p, &mut y)?;
-            run.multiply(y, &mut v)?;
-            shadow.dot(&v, &mut divisor)?;
-            if run.require_nonzero(&divisor)? {
+            let y = run.preconditioned(p, y)?;
+            run.multiply(y, v)?;
+            shadow.dot(v, divisor)?;
+            if run.require_nonzero(divisor)? {
                 return Ok(true);
             }
-            alpha.assign(Coefficient::ratio(&rho, &divisor))?;
-            r.axpy(-Coefficient::of(&alpha), &v)?;
+            alpha.assign(Coefficient::ratio(rho, divisor))?;
+            r.axpy(-Coefficient::of(alpha), v)?;
 
-            let z = run.preconditioned(&r, &mut z)?;
-            run.multiply(z, &mut t)?;
-            t.dot2(&r, &t, &mut beta, &mut divisor)?;
-            omega.assign(Coefficient::ratio(&beta, &divisor))?;
-            if run.require_finite(&omega)? {
+            let z = run.preconditioned(r, z)?;
+            run.multiply(z, t)?;
+            t.dot2(r, t, beta, divisor)?;
+            omega.assign(Coefficient::ratio(beta, divisor))?;
+            if run.require_finite(omega)? {
                 return Ok(true);
             }
             let active = run.monitor.active();
-            run.x.axpy(Coefficient::of(&alpha).times(active), y)?;
-            run.x.axpy(Coefficient::of(&omega).times(active), z)?;
-            r.axpy_norm(-Coefficient::of(&omega), &t, &mut divisor)?;
-            old_rho.assign(Coefficient::of(&rho))?;
-            Ok(run.done(&divisor)? || run.require_nonzero(&omega)?)
+            run.x.axpy(Coefficient::of(alpha).times(active), y)?;
+            run.x.axpy(Coefficient::of(omega).times(active), z)?;
+            r.axpy_norm(-Coefficient::of(omega), t, divisor)?;
+            old_rho.assign(Coefficient::of(rho))?;
+            Ok(run.done(divisor)? || run.require_nonzero(omega)?)
         })
     }
 }

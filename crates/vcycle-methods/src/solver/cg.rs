@@ -58,27 +58,29 @@ impl<T: Scalar> Method<T> for Cg {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let [mut r, mut z, mut p, mut q] = run.vectors()?;
-        let [mut rho, mut old_rho, mut curvature, mut norm] = run.scalars()?;
+        let [mut r, z, p, q] = run.vectors()?;
+        let [rho, mut old_rho, curvature, mut norm] = run.scalars()?;
         if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         // Over a zero the first direction's coefficient is zero: p = z.
         old_rho.assign(Coefficient::zero())?;
-        run.repeat(|run| {
-            let z = run.preconditioned(&r, &mut z)?;
-            r.dot(z, &mut rho)?;
-            if run.require_positive(&rho, Part::Preconditioner)? {
+        let (vectors, scalars) = ([r, z, p, q], [rho, old_rho, curvature, norm]);
+        run.repeat(vectors, scalars, |run, [r, z, p, q], scalars| {
+            let [rho, old_rho, curvature, norm] = scalars;
+            let z = run.preconditioned(r, z)?;
+            r.dot(z, rho)?;
+            if run.require_positive(rho, Part::Preconditioner)? {
                 return Ok(true);
             }
-            p.axpby(Coefficient::one(), z, Coefficient::ratio(&rho, &old_rho))?;
-            run.multiply_dot(&p, &mut q, &mut curvature)?;
-            if run.require_positive(&curvature, Part::Operator)? {
+            p.axpby(Coefficient::one(), z, Coefficient::ratio(rho, old_rho))?;
+            run.multiply_dot(p, q, curvature)?;
+            if run.require_positive(curvature, Part::Operator)? {
                 return Ok(true);
             }
-            old_rho.assign(Coefficient::of(&rho))?;
-            let alpha = Coefficient::ratio(&rho, &curvature);
-            run.advance(alpha, &p, &q, &mut r, &mut norm)
+            old_rho.assign(Coefficient::of(rho))?;
+            let alpha = Coefficient::ratio(rho, curvature);
+            run.advance(alpha, p, q, r, norm)
         })
     }
 }

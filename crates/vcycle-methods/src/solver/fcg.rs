@@ -54,30 +54,32 @@ impl<T: Scalar> Method<T> for Fcg {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let [mut r, mut z, mut p, mut q] = run.vectors()?;
-        let [mut rho, mut overlap, mut curvature, mut norm] = run.scalars()?;
+        let [mut r, z, p, mut q] = run.vectors()?;
+        let [rho, overlap, mut curvature, mut norm] = run.scalars()?;
         if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         // Over a zero the first direction's coefficient is zero: p = z.
         curvature.assign(Coefficient::zero())?;
         q.fill(T::default())?;
-        run.repeat(|run| {
-            let z = run.preconditioned(&r, &mut z)?;
-            z.dot(&r, &mut rho)?;
-            if run.require_positive(&rho, Part::Preconditioner)? {
+        let (vectors, scalars) = ([r, z, p, q], [rho, overlap, curvature, norm]);
+        run.repeat(vectors, scalars, |run, [r, z, p, q], scalars| {
+            let [rho, overlap, curvature, norm] = scalars;
+            let z = run.preconditioned(r, z)?;
+            z.dot(r, rho)?;
+            if run.require_positive(rho, Part::Preconditioner)? {
                 return Ok(true);
             }
-            q.dot(z, &mut overlap)?;
-            let repeat = -Coefficient::ratio(&overlap, &curvature);
+            q.dot(z, overlap)?;
+            let repeat = -Coefficient::ratio(overlap, curvature);
             p.axpby(Coefficient::one(), z, repeat)?;
-            run.multiply(&p, &mut q)?;
-            p.dot(&q, &mut curvature)?;
-            if run.require_positive(&curvature, Part::Operator)? {
+            run.multiply(p, q)?;
+            p.dot(q, curvature)?;
+            if run.require_positive(curvature, Part::Operator)? {
                 return Ok(true);
             }
-            let alpha = Coefficient::ratio(&rho, &curvature);
-            run.advance(alpha, &p, &q, &mut r, &mut norm)
+            let alpha = Coefficient::ratio(rho, curvature);
+            run.advance(alpha, p, q, r, norm)
         })
     }
 }

@@ -82,21 +82,21 @@ impl<T: Scalar> Method<T> for Ir {
     }
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-        let [mut r, mut z] = run.vectors()?;
+        let [mut r, z] = run.vectors()?;
         let [mut norm] = run.scalars()?;
         let relaxation = Coefficient::real(self.relaxation);
         if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
         run.monitor.expect_digits();
-        run.repeat(|run| {
+        run.repeat([r, z], [norm], |run, [r, z], [norm]| {
             for _ in 0..self.corrections.max(1) {
-                let z = run.preconditioned(&r, &mut z)?;
+                let z = run.preconditioned(r, z)?;
                 run.x.axpy(relaxation.times(run.monitor.active()), z)?;
-                run.residual(&mut r)?;
+                run.residual(r)?;
             }
-            r.norm(&mut norm)?;
-            run.done(&norm)
+            r.norm(norm)?;
+            run.done(norm)
         })
     }
 }

@@ -1,5 +1,9 @@
 //! The state of a running solve that a method works on: operators, vectors, monitor and scratch.
 
+mod repeat;
+#[cfg(test)]
+mod tests;
+
 use super::limit::rounding_levels;
 use crate::error::Result;
 use crate::executor::{Scratch, Workspace};
@@ -41,46 +45,6 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// When memory is short.
     pub fn scalars<const N: usize>(&self) -> Result<[Scratch<'r, Scalars<T>>; N]> {
         take_all(|| self.ws.scalars(self.b))
-    }
-
-    /// Does iterations until `body` says that all columns have ended.
-    ///
-    /// `body` queues one iteration: operator applications, vector operations and questions to the
-    /// monitor, the same ones on the same memory every time, and no decision of the host but to
-    /// stop. On a device it is called twice, run once, recorded once, and then replayed while the
-    /// device judges the residual itself and the host looks at what it says one iteration later.
-    ///
-    /// # Errors
-    /// Those of `body`, and when the executor fails.
-    pub fn repeat(&mut self, mut body: impl FnMut(&mut Self) -> Result<bool>) -> Result<()> {
-        if !self.monitor.defer(self.b.executor())? {
-            while !body(self)? {}
-            return Ok(());
-        }
-        let repeated = self.repeat_deferred(&mut body);
-        self.monitor.resume()?;
-        repeated
-    }
-
-    fn repeat_deferred(&mut self, body: &mut dyn FnMut(&mut Self) -> Result<bool>) -> Result<()> {
-        body(self)?;
-        if self.monitor.look(self.ws.log())? {
-            return Ok(());
-        }
-        // What waits for the host cannot be recorded; it is queued anew each time.
-        let recording = match self.ws.log().times_stages() {
-            true => None,
-            false => self.b.executor().record(|| body(self).map(drop)),
-        };
-        loop {
-            match &recording {
-                Some(recording) => recording.replay()?,
-                None => drop(body(self)?),
-            }
-            if self.monitor.look(self.ws.log())? || self.is_at_limit()? {
-                return Ok(());
-            }
-        }
     }
 
     /// Ends the columns that rounding keeps from going on, where their residuals let one suspect it; says whether
@@ -257,7 +221,7 @@ impl<'r, T: Scalar> Run<'r, T> {
     }
 }
 
-fn take_all<S, const N: usize>(take: impl Fn() -> Result<S>) -> Result<[S; N]> {
+fn take_all<S, const N: usize>(mut take: impl FnMut() -> Result<S>) -> Result<[S; N]> {
     let mut all = [const { None }; N];
     for one in &mut all {
         *one = Some(take()?);

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::operations::strided::{put_column, take_column};
+use crate::operations::strided::copy_columns;
 use crate::scalar::Scalar;
 use crate::vector::Vector;
 
@@ -20,9 +20,9 @@ pub(super) fn by_column<V: Scalar>(
     let mut input = ws.vector::<V>(x.executor(), x.rows(), 1)?;
     let mut output = ws.vector::<V>(x.executor(), y.rows(), 1)?;
     for column in 0..cols {
-        take_column(x, column, &mut input)?;
+        copy_columns((x, &[column]), (&mut input, &[0]))?;
         work(&input, &mut output)?;
-        put_column(&output, column, y)?;
+        copy_columns((&output, &[0]), (y, &[column]))?;
     }
     Ok(())
 }
