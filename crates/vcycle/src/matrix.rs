@@ -17,7 +17,7 @@
 #[doc(inline)]
 pub use vcycle_core::matrix::{
     Assembly, Bsr, Coo, Csr, Defects, Dense, Distributed, Duplicates, Ell, Equilibrated, Facts,
-    Format, Galerkin, GridOrder, Hybrid, HybridSplit, Matching, Nodes, Numbering, Partition,
+    Format, Galerkin, GridOrder, Hybrid, HybridSplit, Matching, Mbsr, Nodes, Numbering, Partition,
     Pattern, Permutation, Scaling, SellP, SpGemm, choose_format, convert_to, galerkin,
     nested_dissection, recursive_bisection, reverse_cuthill_mckee,
 };

@@ -88,6 +88,9 @@ fn in_blocks(executor: &Executor) {
     let a = a.on_device_in(Some(Size::square(3))).unwrap();
     a.apply(&x, &mut y, &Workspace::new()).unwrap();
     a.multiply(&a).unwrap();
+    // Tiles that reach beyond its 81 rows.
+    let tiles = a.on_device_in(Some(Size::square(4))).unwrap();
+    tiles.apply(&x, &mut y, &Workspace::new()).unwrap();
 }
 
 /// The programs that the configurations give a device.

@@ -25,7 +25,8 @@ impl Strips {
         let (own, block) = (&self.slices, self.block);
         let (mark, marks) = own.marks.argument()?;
         let slices = own.slice_count();
-        let numbers = [own.rows, self.pattern.size().cols, cols, slices];
+        let (size, blocks) = (self.size, self.pattern.size());
+        let numbers = [own.rows, blocks.cols, cols, slices, size.rows, size.cols];
         let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
         let order = own.order.as_ref().map_or(Ok(0), Buffer::device)?;
         arguments.extend([own.starts.device()?, order].map(Argument::Address));
@@ -45,6 +46,7 @@ impl Strips {
                 ("VECTOR", power(vector_of(size_of::<T>(), block))),
                 mark,
                 ("CODED", if own.codes.is_empty() { "0" } else { "1" }),
+                ("RAGGED", if self.is_whole() { "0" } else { "1" }),
                 ("THREADS", power(own.threads)),
                 ("COLUMNS", power(columns.each)),
                 ("SPREAD", power(columns.spread)),

@@ -12,6 +12,7 @@ mod ell;
 mod format;
 mod hybrid;
 mod indices;
+mod mbsr;
 mod rowwise;
 mod sellp;
 mod stored;
@@ -37,5 +38,6 @@ pub use distributed::{
 pub use ell::Ell;
 pub use format::{Format, choose_format, convert_to};
 pub use hybrid::{Hybrid, HybridSplit};
+pub use mbsr::Mbsr;
 pub use sellp::SellP;
 pub use stored::{Arrangement, StoredMatrix, WorkingScalar};

@@ -28,6 +28,8 @@ pub enum MatrixFormat {
     Hybrid,
     /// Dense blocks of the unknowns of a node, of a system that has several.
     Bsr,
+    /// Tiles of 4 by 4 with bitmaps, as AmgT has them; a device multiplies with dense tiles.
+    Mbsr,
 }
 
 impl FromStr for MatrixFormat {
@@ -41,8 +43,9 @@ impl FromStr for MatrixFormat {
             "sellp" => Ok(Self::Sellp),
             "hybrid" => Ok(Self::Hybrid),
             "bsr" => Ok(Self::Bsr),
+            "mbsr" => Ok(Self::Mbsr),
             _ => {
-                let known = ["auto", "csr", "ell", "sellp", "hybrid", "bsr"];
+                let known = ["auto", "csr", "ell", "sellp", "hybrid", "bsr", "mbsr"];
                 Err(unknown_name("format", text, &known, &["stencil"]))
             }
         }
@@ -58,6 +61,7 @@ impl Display for MatrixFormat {
             Self::Sellp => "sellp",
             Self::Hybrid => "hybrid",
             Self::Bsr => "bsr",
+            Self::Mbsr => "mbsr",
         })
     }
 }

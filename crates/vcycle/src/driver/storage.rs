@@ -112,6 +112,7 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
             return Err(ConfigError::Conflict(reason.to_owned()));
         }
         MatrixFormat::Bsr => Arrangement::Blocks(block_size),
+        MatrixFormat::Mbsr => Arrangement::Tiles,
     })
 }
 
@@ -119,6 +120,7 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
 pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFormat {
     let is_in_blocks = |stored: String| stored.starts_with("bsr");
     match matrix.arrangement {
+        Arrangement::Tiles => MatrixFormat::Mbsr,
         _ if matrix.operator.stored_as().is_some_and(is_in_blocks) => MatrixFormat::Bsr,
         Arrangement::Auto => MatrixFormat::Auto,
         Arrangement::As(format) => format.into(),

@@ -9,7 +9,7 @@
 // blocks of the strip.
 //
 // Definitions beside those of rows.h and block_place.h: THREADS lanes for each strip, a power of two up to WIDTH and 32; MARK, u8 or
-// u32, the type of marks; CODED, whether there are codes; COLUMNS, 1, 2 or 4, which divides the columns of the vectors; SPREAD, a
+// u32, the type of marks; CODED, whether there are codes; RAGGED, whether the last strip or the last blocks of strips reach beyond the matrix; COLUMNS, 1, 2 or 4, which divides the columns of the vectors; SPREAD, a
 // power of two up to 32.
 
 // Lanes of slices that a block of threads has, and strips.
@@ -55,18 +55,25 @@ FUNCTION void load_block(GLOBAL const M *step, u32 own, PRIVATE ARITH(M) *values
 #define NEIGHBOURS GROUP(X)
 #endif
 
-// What a block is multiplied with: BREADTH rows of the input, from `first` on, and COLUMNS columns.
-FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u32 cols, u32 column,
+// A row of the input that exists; what lies behind the last one is multiplied by zero.
+#if RAGGED
+#define INPUT_ROW(row) min((u64)(row), last)
+#else
+#define INPUT_ROW(row) (row)
+#endif
+
+// What a block is multiplied with: BREADTH rows of the input, from `first` on and up to `last`, and COLUMNS columns.
+FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 column,
                           PRIVATE ARITH(X) *inputs) {
 #if COLUMNS > 1
     FOR(c, BREADTH)
         FOR(i, COLUMNS / NEIGHBOURS)
-            LOADS(NEIGHBOURS, X, x, ((first + c) * cols + column) / NEIGHBOURS + i,
+            LOADS(NEIGHBOURS, X, x, (INPUT_ROW(first + c) * cols + column) / NEIGHBOURS + i,
                   inputs + c * COLUMNS + i * NEIGHBOURS);
-#elif SPREAD == 1 && BREADTH % 2 == 0
+#elif SPREAD == 1 && BREADTH % 2 == 0 && !RAGGED
     FOR(c, BREADTH / 2) LOADS(2, X, x, first / 2 + c, inputs + 2 * c);
 #else
-    FOR(c, BREADTH) inputs[c] = LOAD(X, x, (first + c) * cols + column);
+    FOR(c, BREADTH) inputs[c] = LOAD(X, x, INPUT_ROW(first + c) * cols + column);
 #endif
 }
 
@@ -78,7 +85,8 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u32 cols, u32 column,
         ARITH(X) inputs_of[FLIGHT][BREADTH * COLUMNS];                                             \
         FOR(k, FLIGHT) {                                                                           \
             const u32 s = step;                                                                    \
-            load_inputs(x, (u64)(place_of_block) * BREADTH, cols, column, inputs_of[k]);           \
+            load_inputs(x, (u64)(place_of_block) * BREADTH, last_input, cols, column,              \
+                        inputs_of[k]);                                                             \
             load_block(mine + (u64)s * (ENTRIES * LANES), lane_of_slice, factors[k]);              \
         }                                                                                          \
         FOR(k, FLIGHT)                                                                             \
@@ -103,9 +111,9 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u32 cols, u32 column,
     for (u32 t = 0; t < width; t += FLIGHT)                                                        \
         BATCH(min(t + k, width - 1), min(base[s] + at, inputs - 1), mark >> (t + k) & 1)
 
-// The input has `inputs` block rows.
+// The matrix has `rows` rows, the input `input_rows`, which are `inputs` block rows.
 KERNEL_OF(RESIDENT)
-sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices,
+sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices, u32 rows, u32 input_rows,
                      GLOBAL const uint2 *RESTRICT starts, GLOBAL const u32 *RESTRICT order,
                      GLOBAL const MARK *RESTRICT marks, GLOBAL const u32 *RESTRICT bases,
                      GLOBAL const u8 *RESTRICT codes, GLOBAL const M *RESTRICT values,
@@ -113,6 +121,7 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices,
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
     const u32 cols = COLUMNS * SPREAD == 1 ? 1 : all_columns;
+    const u64 last_input = input_rows - 1;
     const u32 of_block = thread_of_block() / SPREAD;
     const u32 groups = (cols + COLUMNS * SPREAD - 1) / (COLUMNS * SPREAD);
     const u64 items = (u64)((strips + STRIPS_OF_BLOCK - 1) / STRIPS_OF_BLOCK) * groups;
@@ -153,8 +162,9 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices,
                 ACC sum = totals[r][i];
                 if (SPREAD == 1)
                     sum = TILE_SUM(ACC, sum, THREADS, scratch);
-                if (is_there && (SPREAD > 1 || first == (r * COLUMNS + i) % THREADS)) {
-                    const u64 row = strip * HEIGHT + r, place = row * cols + column + i;
+                const u64 row = strip * HEIGHT + r, place = row * cols + column + i;
+                const bool has_row = is_there && (!RAGGED || row < rows);
+                if (has_row && (SPREAD > 1 || first == (r * COLUMNS + i) % THREADS)) {
                     finish(&f, row, place, ALPHA(column + i), BETA(column + i), sum);
                 }
             }

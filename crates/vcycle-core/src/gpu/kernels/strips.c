@@ -1,12 +1,12 @@
 // From rows to blocks: the layout of sliced_blocks.c, made from row offsets and columns.
 //
-// A strip is HEIGHT rows that follow each other. It has a block where any of them has an entry in BREADTH columns that begin with a
+// A strip is HEIGHT rows that follow each other, the last one perhaps fewer. It has a block where any of them has an entry in BREADTH columns that begin with a
 // multiple of it. `setup/strips.rs` slices the pattern of blocks as it does rows.
 //
 // Definitions beside those of block_place.h: THREADS lanes for each strip, MARK the type of marks, WORD that values are moved in.
 
 #define STRIP_ROWS                                                                                 \
-    u64 strips, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
+    u64 strips, u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 #define NO_BLOCK 0xffffffffu
 
 // What is left of the rows of a strip.
@@ -15,11 +15,11 @@ typedef struct {
     u64 end[HEIGHT];
 } Strip;
 
-FUNCTION Strip strip_of(u64 strip, GLOBAL const u64 *offsets) {
+FUNCTION Strip strip_of(u64 strip, u64 rows, GLOBAL const u64 *offsets) {
     Strip own;
     FOR(r, HEIGHT) {
-        own.at[r] = offsets[strip * HEIGHT + r];
-        own.end[r] = offsets[strip * HEIGHT + r + 1];
+        own.at[r] = offsets[min(strip * HEIGHT + r, rows)];
+        own.end[r] = offsets[min(strip * HEIGHT + r + 1, rows)];
     }
     return own;
 }
@@ -38,7 +38,7 @@ FUNCTION u32 next_block(PRIVATE Strip *own, GLOBAL const u32 *columns) {
 
 KERNEL count_blocks(STRIP_ROWS, GLOBAL u32 *RESTRICT counts) {
     FOR_ITEMS(strip, strips) {
-        Strip own = strip_of(strip, offsets);
+        Strip own = strip_of(strip, rows, offsets);
         u32 count = 0;
         while (next_block(&own, columns) != NO_BLOCK)
             ++count;
@@ -49,7 +49,7 @@ KERNEL count_blocks(STRIP_ROWS, GLOBAL u32 *RESTRICT counts) {
 KERNEL list_blocks(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
                    GLOBAL u32 *RESTRICT block_columns) {
     FOR_ITEMS(strip, strips) {
-        Strip own = strip_of(strip, offsets);
+        Strip own = strip_of(strip, rows, offsets);
         for (u64 place = block_offsets[strip]; place < block_offsets[strip + 1]; ++place)
             block_columns[place] = next_block(&own, columns);
     }
@@ -61,7 +61,7 @@ KERNEL block_norms(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
                    GLOBAL const u32 *RESTRICT block_columns, GLOBAL const f64 *RESTRICT values,
                    GLOBAL f64 *RESTRICT norms) {
     FOR_ITEMS(strip, strips) {
-        Strip own = strip_of(strip, offsets);
+        Strip own = strip_of(strip, rows, offsets);
         for (u64 place = block_offsets[strip]; place < block_offsets[strip + 1]; ++place) {
             const u32 block = block_columns[place];
             f64 square = 0;
@@ -89,10 +89,11 @@ KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order,
         const bool is_aligned = THREADS == 1 && next.y == here.y, is_there = slot < strips;
         const u64 strip = is_there && order ? order[slot] : slot;
         const u64 block_end = is_there ? block_offsets[strip + 1] : 0;
-        const u64 end = is_there ? offsets[strip * HEIGHT + within + 1] : 0;
+        const u64 row = min(strip * HEIGHT + within, rows);
+        const u64 end = is_there ? offsets[min(row + 1, rows)] : 0;
         const u32 mark = is_there ? marks[slot] : 0;
         u64 block = is_there ? block_offsets[strip] + own % THREADS : 0;
-        u64 entry = is_there ? offsets[strip * HEIGHT + within] : 0;
+        u64 entry = is_there ? offsets[row] : 0;
         for (u32 step = 0; step < next.x - here.x; ++step) {
             const bool present = is_aligned ? mark >> step & 1 : block < block_end;
             const u32 first = present ? block_columns[block] * BREADTH : 0;

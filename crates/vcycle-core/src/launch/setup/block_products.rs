@@ -40,8 +40,8 @@ struct Blocked<'m, T: Scalar> {
 /// The blocks of a matrix, if its device is known to multiply in them.
 fn known_blocks(pattern: &Pattern) -> Option<(Size, &Pattern)> {
     match pattern.known_layout()? {
-        Layout::Blocks(strips) => Some((strips.block, &strips.pattern)),
-        Layout::Rows(_) => None,
+        Layout::Blocks(strips) if strips.is_whole() => Some((strips.block, &strips.pattern)),
+        _ => None,
     }
 }
 

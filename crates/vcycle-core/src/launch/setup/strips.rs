@@ -30,6 +30,8 @@ pub(crate) const LEAST_FILLED: usize = 85;
 pub(crate) struct Strips {
     /// Rows and columns of a block.
     pub block: Size,
+    /// Rows and columns of the matrix: the last blocks may reach beyond.
+    pub size: Size,
     /// The blocks: a row for every strip.
     pub pattern: Pattern,
     pub slices: Slices,
@@ -37,7 +39,7 @@ pub(crate) struct Strips {
 
 impl Strips {
     /// The blocks of a matrix with that pattern; none where they do not fill it, are too large for a
-    /// kernel, or where some strips have far more than others.
+    /// kernel, or where some strips have far more than others. The last ones may reach beyond the matrix.
     ///
     /// # Errors
     /// When the device has no memory for them.
@@ -47,6 +49,7 @@ impl Strips {
         block: Size,
         least_filled: usize,
     ) -> Result<Option<Self>> {
+        let size = pattern.size();
         let Some(pattern) = block_pattern(queue, pattern, block, least_filled)? else {
             return Ok(None);
         };
@@ -56,9 +59,15 @@ impl Strips {
         let slices = Slices::surveyed(queue, &pattern, &survey, threads)?;
         Ok(slices.parts.is_none().then_some(Self {
             block,
+            size,
             pattern,
             slices,
         }))
+    }
+
+    /// Whether no block reaches beyond the matrix.
+    pub(crate) fn is_whole(&self) -> bool {
+        is_whole(self.size, self.block)
     }
 
     /// Values of a matrix of the pattern that the blocks were found in, in this layout.
@@ -77,6 +86,7 @@ impl Strips {
         let order = own.order.as_ref();
         let arguments = [
             number(own.rows),
+            number(self.size.rows),
             read(offsets)?,
             read(columns)?,
             number(slices),
@@ -96,8 +106,13 @@ impl Strips {
     }
 }
 
-/// The blocks of a matrix with that pattern, a row for every strip; none where it is not made of whole ones of up to six rows and
-/// columns, or where of a hundred values in them fewer than so many would be entries.
+/// Whether a matrix of that size is made of whole blocks.
+fn is_whole(size: Size, block: Size) -> bool {
+    size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols)
+}
+
+/// The blocks of a matrix with that pattern, a row for every strip; none for more than six rows and columns, and where of a
+/// hundred values in them fewer than so many would be entries.
 pub(super) fn block_pattern(
     queue: &Queue<'_>,
     pattern: &Pattern,
@@ -106,13 +121,16 @@ pub(super) fn block_pattern(
 ) -> Result<Option<Pattern>> {
     let (size, entries) = (pattern.size(), pattern.nonzeros());
     let sizes = [block.rows, block.cols];
-    let whole = size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
-    if !whole || sizes.iter().any(|of| !(1..=6).contains(of)) {
+    if sizes.iter().any(|of| !(1..=6).contains(of)) {
         return Ok(None);
     }
-    let strips = Size::new(size.rows / block.rows, size.cols / block.cols);
+    let strips = Size::new(
+        size.rows.div_ceil(block.rows),
+        size.cols.div_ceil(block.cols),
+    );
     let (offsets, columns) = pattern.buffers();
-    let given = [number(strips.rows), read(offsets)?, read(columns)?];
+    let numbers = [strips.rows, size.rows].map(number);
+    let given = [numbers[0], numbers[1], read(offsets)?, read(columns)?];
     let defines = defines(block, 1, WORDS);
     let launch = |name, more: &[Argument]| {
         let arguments = [&given[..], more].concat();
@@ -133,6 +151,9 @@ impl Queue<'_> {
     /// The Frobenius norms of square blocks of so many rows, negative beside the diagonal; none for blocks of more than six.
     pub(crate) fn block_norms(&self, a: &Csr<f64>, rows: usize) -> Result<Option<Csr<f64>>> {
         let block = Size::square(rows);
+        if !is_whole(a.size(), block) {
+            return Ok(None);
+        }
         let Some(pattern) = block_pattern(self, a.pattern(), block, 0)? else {
             return Ok(None);
         };
@@ -142,6 +163,7 @@ impl Queue<'_> {
         let [block_offsets, block_columns] = pattern.device()?.map(Argument::Address);
         let arguments = [
             number(strips),
+            number(a.size().rows),
             offsets,
             columns,
             block_offsets,

@@ -92,6 +92,18 @@ fn products_of_all_shapes_are_those_of_the_host() {
 }
 
 #[test]
+fn tiles_may_reach_beyond_the_matrix() {
+    let Some(executor) = device() else { return };
+    // 70 rows and 90 columns are not made of tiles.
+    let a = of_blocks(Size::new(35, 45), Size::square(2), 0.2);
+    check_product::<f64, f64>(&executor, &a, Size::square(4), 1);
+    check_product::<f16, f32>(&executor, &a, Size::square(4), 1);
+    check_product::<f32, f32>(&executor, &a, Size::square(4), 8);
+    let a = of_blocks(Size::new(71, 43), Size::square(1), 0.3);
+    check_product::<f32, f32>(&executor, &a, Size::new(1, 2), 1);
+}
+
+#[test]
 fn several_columns_of_rows_are_those_of_the_host() {
     let Some(executor) = device() else { return };
     // Aligned slices; several lanes for a row; rows in parts.
