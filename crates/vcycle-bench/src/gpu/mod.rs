@@ -4,6 +4,7 @@ mod bench;
 mod blocks;
 mod columns;
 mod cusparse;
+mod formats;
 mod kernels;
 mod latency;
 mod measure;
@@ -65,6 +66,8 @@ enum GpuPart {
     Blocks,
     /// Solves for many right-hand sides at once beside one after the other
     Columns,
+    /// Solves in the formats that the device chooses beside solves row by row
+    Formats,
     /// The solve phase of multigrid, and how it grows with the problem
     Solve,
     /// Mixed precision beside the papers
@@ -111,6 +114,9 @@ fn parts(bench: &GpuBench, arguments: &GpuArgs) -> Result<()> {
     }
     if wanted(GpuPart::Columns) {
         columns::run(bench, &mut report)?;
+    }
+    if wanted(GpuPart::Formats) {
+        formats::run(bench, &mut report)?;
     }
     if wanted(GpuPart::Solve) {
         solve::run(bench, &mut report)?;
