@@ -32,6 +32,10 @@ pub enum Argument {
     F32(f32),
     /// `double`.
     F64(f64),
+    /// A complex number of two `float`.
+    C32([f32; 2]),
+    /// A complex number of two `double`.
+    C64([f64; 2]),
 }
 
 /// How many blocks of how many threads. Local memory is declared by kernels themselves.

@@ -80,6 +80,25 @@ fn solve(problem: &str, configs: &[&str], sides: usize, executor: &Executor) {
     }
 }
 
+/// Solves with complex values, by what has kernels for them.
+fn solve_complex(executor: &Executor) {
+    let problem = gallery::build_complex("magnetic:12,0.05", executor).unwrap();
+    let (matrix, b) = (
+        Arc::new(problem.matrix),
+        Vector::from_column(executor, problem.rhs),
+    );
+    for text in [
+        r#"solver = "cg"
+        preconditioner = "amg""#,
+        r#"solver = "gmres"
+        preconditioner = "ilu0""#,
+    ] {
+        let config = Config::from_toml(text).unwrap();
+        let solved = config::solve(&config, &matrix, &b, &Workspace::new());
+        assert!(solved.unwrap().outcome.converged(), "{text}");
+    }
+}
+
 /// Multiplies in blocks, which devices do by themselves with large matrices.
 fn in_blocks(executor: &Executor) {
     let a = gallery::build("elasticity:2x2x2", executor).unwrap().matrix;
@@ -97,6 +116,7 @@ fn in_blocks(executor: &Executor) {
 fn programs(device: &str) -> Vec<Source> {
     let executor = Executor::gpu(device).unwrap();
     solve("poisson5:20", &CONFIGS, 1, &executor);
+    solve_complex(&executor);
     solve("poisson5:20", &SETUPS, 1, &executor);
     solve("poisson27:8", &SETUPS, 1, &executor);
     solve(

@@ -18,6 +18,8 @@ pub(crate) const BLOCK: u32 = 256;
 
 /// Most partial sums of a reduction, over all blocks and columns.
 pub(crate) const PARTIAL_SUMS: usize = 16_384;
+/// Bytes of one of them: a complex number of two doubles.
+const SUM_BYTES: usize = 16;
 
 /// A device and the kernels of this backend.
 pub struct Gpu {
@@ -107,7 +109,7 @@ impl Gpu {
 
     fn of(device: Arc<Device>, rank: Option<GpuRank>) -> Result<Self> {
         check_precisions(device.properties())?;
-        let reduction = device.allocate(8 * PARTIAL_SUMS + 8)?;
+        let reduction = device.allocate(SUM_BYTES * PARTIAL_SUMS + 8)?;
         device.clear(&reduction)?;
         Ok(Self {
             device,
@@ -141,7 +143,7 @@ impl Gpu {
     /// The last arguments of a reduction: partial sums and the counter of blocks.
     pub(crate) fn reduction(&self) -> [Argument; 2] {
         let partials = self.reduction.address();
-        [partials, partials + 8 * PARTIAL_SUMS as u64].map(Argument::Address)
+        [partials, partials + (SUM_BYTES * PARTIAL_SUMS) as u64].map(Argument::Address)
     }
 
     /// A kernel of a file, compiled with the given definitions.
@@ -193,7 +195,7 @@ impl Gpu {
         }
     }
 
-    /// The type a kernel has to be compiled for; complex numbers have no kernels.
+    /// The type a kernel has to be compiled for that is not for complex numbers.
     pub fn real(&self, kind: Kind) -> Result<&'static str> {
         match kind.is_complex() {
             true => Err(self.lacks("arithmetic", "complex numbers")),

@@ -162,9 +162,11 @@ impl SlicedRows {
 }
 
 impl<T: Scalar> Csr<T> {
-    /// The matrix as kernels of its device take it, for vectors of so many columns.
-    pub(crate) fn operand(&self, cols: usize) -> Result<Operand> {
-        if let (true, Executor::Gpu(gpu)) = (self.copies.plain, self.executor()) {
+    /// The matrix as kernels of its device take it, for vectors of so many columns. Complex numbers are multiplied
+    /// row by row: the layouts are for real ones.
+    pub(crate) fn operand(&self, cols: usize, is_complex: bool) -> Result<Operand> {
+        let plain = self.copies.plain || is_complex;
+        if let (true, Executor::Gpu(gpu)) = (plain, self.executor()) {
             let [offsets, columns] = self.pattern.device()?;
             let entries = bsr::Blocks {
                 size: self.size(),
@@ -186,10 +188,11 @@ impl<T: Scalar> Csr<T> {
         layout.operand(self.copies.placed.get().expect("made just now"), cols)
     }
 
-    /// A product on the device that has the matrix.
+    /// A product on the device that has the matrix, or its conjugate.
     pub(crate) fn multiply_on<X: Scalar, Y: Scalar>(
         &self,
         gpu: &Gpu,
+        conjugate: bool,
         x: &Vector<X>,
         finish: &Finish<'_, Y>,
         y: &mut Vector<Y>,
@@ -197,11 +200,9 @@ impl<T: Scalar> Csr<T> {
     where
         T: Mixes<X, Y>,
     {
-        let is_real = gpu.real(T::KIND).map(|_| ());
-        // A constant: launches are not even compiled for complex numbers, which is an error.
-        if const { T::KIND.is_complex() } {
-            return is_real;
-        }
-        multiply::<T, X, Y>(gpu, self.operand(x.cols())?, x, finish, y)
+        let mut operand = self.operand(x.cols(), X::KIND.is_complex())?;
+        let conjugated = (conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1"));
+        operand.defines.extend(conjugated);
+        multiply::<T, X, Y>(gpu, operand, x, finish, y)
     }
 }

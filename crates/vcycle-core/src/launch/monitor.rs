@@ -106,9 +106,7 @@ impl DeviceMonitor {
 
     /// Counts an iteration and judges its norms.
     pub fn judge(&self, kind: Kind, norms: Address, active: Address, limits: Limits) -> Result<()> {
-        let kernel = self
-            .gpu
-            .kernel(FILE, "judge", &[("A", self.gpu.real(kind)?)])?;
+        let kernel = self.gpu.kernel(FILE, "judge", &[("A", kind.name())])?;
         self.gpu.launch(
             &kernel,
             1,
@@ -132,9 +130,7 @@ impl DeviceMonitor {
         active: Address,
         condition: Condition,
     ) -> Result<()> {
-        let kernel = self
-            .gpu
-            .kernel(FILE, "require", &[("A", self.gpu.real(kind)?)])?;
+        let kernel = self.gpu.kernel(FILE, "require", &[("A", kind.name())])?;
         self.gpu.launch(
             &kernel,
             1,

@@ -155,7 +155,7 @@ pub(crate) fn keep<T: Scalar>(
     let (segment, first) = segment_of(&mut packed.segments, index);
     let code = with_codes!(&segment.codes, codes => code(codes));
     let codes = with_codes!(&mut segment.codes, codes => codes.device_mut()?);
-    let kernel = gpu.kernel(FILE, "packed_keep", &types::<T>(gpu, code, packed.cols)?)?;
+    let kernel = gpu.kernel(FILE, "packed_keep", &types::<T>(code, packed.cols))?;
     let blocks = packed.rows.div_ceil(BLOCK as usize).clamp(1, MOST_BLOCKS);
     for column in 0..packed.cols {
         let arguments = [
@@ -199,14 +199,15 @@ fn kernel<T: Scalar>(
     start: usize,
 ) -> Result<(Kernel, Argument)> {
     let (code, codes) = with_codes!(&segment.codes, codes => (code(codes), codes.device()?));
-    let kernel = gpu.kernel(FILE, name, &types::<T>(gpu, code, packed.cols)?)?;
+    let kernel = gpu.kernel(FILE, name, &types::<T>(code, packed.cols))?;
     let skipped = start * packed.stride() * code.bytes;
     Ok((kernel, Argument::Address(codes + skipped as u64)))
 }
 
-fn types<T: Scalar>(gpu: &Gpu, code: CodeType, cols: usize) -> Result<[Define; 3]> {
-    let together = if cols == 1 { "4" } else { "1" };
-    Ok([("T", gpu.real(T::KIND)?), ("S", code.name), ("N", together)])
+fn types<T: Scalar>(code: CodeType, cols: usize) -> [Define; 3] {
+    let is_alone = cols == 1 && !T::KIND.is_complex();
+    let together = if is_alone { "4" } else { "1" };
+    [("T", T::KIND.name()), ("S", code.name), ("N", together)]
 }
 
 /// Rows, columns, the column of the launch and vectors, as kernels take them.
@@ -237,7 +238,7 @@ mod tests {
     use super::*;
     use crate::arrays::Storage;
     use crate::executor::Executor;
-    use crate::scalar::convert;
+    use crate::scalar::{c32, c64, convert};
 
     /// Numbers and vectors that a few steps of orthogonalisation leave.
     fn steps<T: Scalar>(executor: &Executor, storage: Storage, cols: usize) -> Vec<f64> {
@@ -285,6 +286,8 @@ mod tests {
     fn devices_orthogonalise_as_the_reference_does() {
         let device = crate::testing::device().unwrap_or(Executor::cpu());
         check::<f64>(&device, Storage::Working, 1, 1e-10);
+        check::<c64>(&device, Storage::Working, 1, 1e-10);
+        check::<c32>(&device, Storage::Working, 2, 1e-2);
         // Codes may be the next one where rounding decides.
         check::<f64>(&device, Storage::Hp, 1, 1e-2);
         check::<f64>(&device, Storage::I32, 1, 1e-8);

@@ -129,10 +129,10 @@ pub(crate) fn multiply_in<X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
 ) -> Result<()> {
     let mut defines = vec![
-        ("M", gpu.real(matrix)?),
-        ("X", gpu.real(X::KIND)?),
-        ("Y", gpu.real(Y::KIND)?),
-        ("ACC", gpu.real(arithmetic)?),
+        ("M", matrix.name()),
+        ("X", X::KIND.name()),
+        ("Y", Y::KIND.name()),
+        ("ACC", arithmetic.name()),
         ("FINISH", finish.name()),
     ];
     defines.extend(a.defines);

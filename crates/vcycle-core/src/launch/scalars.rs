@@ -5,7 +5,7 @@ use vcycle_gpu::Argument;
 use crate::arrays::{Coefficient, Scalars};
 use crate::error::Result;
 use crate::gpu::{BLOCK, File, Gpu, kernel_file};
-use crate::scalar::{Field, Kind, Real, Scalar};
+use crate::scalar::{Field, Kind, Scalar};
 
 pub(super) const FILE: File = kernel_file!("scalars.c");
 
@@ -37,7 +37,7 @@ fn launch<T: Scalar>(
     length: usize,
     arguments: &[Argument],
 ) -> Result<()> {
-    let kernel = gpu.kernel(FILE, name, &[("T", gpu.real(T::Arith::KIND)?)])?;
+    let kernel = gpu.kernel(FILE, name, &[("T", T::Arith::KIND.name())])?;
     gpu.launch(
         &kernel,
         length.div_ceil(BLOCK as usize).max(1) as u32,
@@ -47,10 +47,12 @@ fn launch<T: Scalar>(
 
 /// A number as a kernel takes it, in its own type.
 pub(crate) fn number<A: Field>(value: A) -> Argument {
-    let wide = value.real().to_f64();
+    let wide = value.to_c64();
     match A::KIND {
-        Kind::F32 => Argument::F32(wide as f32),
-        _ => Argument::F64(wide),
+        Kind::F32 => Argument::F32(wide.re as f32),
+        Kind::C32 => Argument::C32([wide.re as f32, wide.im as f32]),
+        Kind::C64 => Argument::C64([wide.re, wide.im]),
+        _ => Argument::F64(wide.re),
     }
 }
 

@@ -40,7 +40,7 @@ pub fn copy<T: Scalar>(
     (x, from): (&Vector<T>, Places),
     (y, to): (&mut Vector<T>, Places),
 ) -> Result<()> {
-    let kernel = gpu.kernel(FILE, "strided_copy", &[("T", gpu.real(T::KIND)?)])?;
+    let kernel = gpu.kernel(FILE, "strided_copy", &[("T", T::KIND.name())])?;
     let at = |address: u64, places: Places| {
         let first = address + (places.first * size_of::<T>()) as u64;
         [

@@ -42,6 +42,8 @@ pub struct Triangle {
     pub values: Address,
     /// The inverted diagonal; null without.
     pub inverse: Address,
+    /// Whether it is the conjugate matrix that is solved with.
+    pub conjugate: bool,
 }
 
 impl DeviceLevels {
@@ -83,17 +85,24 @@ impl DeviceLevels {
         let mut triangle = vec![Argument::U32(b.cols() as u32)];
         triangle.extend(addresses.map(Argument::Address));
         for &launch in &self.launches {
-            self.launch::<T>(gpu, launch, &triangle)?;
+            self.launch::<T>(gpu, launch, a.conjugate, &triangle)?;
         }
         Ok(())
     }
 
-    fn launch<T: Scalar>(&self, gpu: &Gpu, launch: Launch, triangle: &[Argument]) -> Result<()> {
-        let defines = [
-            ("T", gpu.real(T::KIND)?),
-            ("ACC", gpu.real(T::Arith::KIND)?),
+    fn launch<T: Scalar>(
+        &self,
+        gpu: &Gpu,
+        launch: Launch,
+        conjugate: bool,
+        triangle: &[Argument],
+    ) -> Result<()> {
+        let mut defines = vec![
+            ("T", T::KIND.name()),
+            ("ACC", T::Arith::KIND.name()),
             ("THREADS", power(self.threads)),
         ];
+        defines.extend(conjugate.then_some(("CONJUGATED", "1")));
         match launch {
             Launch::Wide(first, last) => {
                 let kernel = gpu.kernel(FILE, "triangle_level", &defines)?;

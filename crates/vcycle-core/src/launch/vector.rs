@@ -45,7 +45,7 @@ pub(crate) fn copy<S: Scalar, T: Scalar>(
     x: &Vector<S>,
     y: &mut Vector<T>,
 ) -> Result<()> {
-    let kernel = mixed_kernel::<S, T>(gpu, "mixed_copy")?;
+    let kernel = mixed_kernel::<S, T>(gpu, "mixed_copy", false)?;
     let arguments = [values(y), read(x)?, write(y)?];
     elementwise(gpu, &kernel, y, &arguments)
 }
@@ -95,18 +95,19 @@ fn axpby_with<T: Scalar>(
     elementwise(gpu, &kernel, y, &arguments)
 }
 
-/// `y = alpha d x + beta y` with one `d` per row.
+/// `y = alpha d x + beta y` with one `d` per row, conjugated where that is asked for.
 pub(crate) fn combine_rows<D: Scalar, T: Scalar>(
     gpu: &Gpu,
     alpha: Coefficient<'_, T>,
-    d: &Vector<D>,
+    (d, conjugate): (&Vector<D>, bool),
     x: &Vector<T>,
     beta: Coefficient<'_, T>,
     y: &mut Vector<T>,
 ) -> Result<()> {
+    let conjugate = conjugate && D::KIND.is_complex();
     let kernel = match y.cols() {
-        1 => mixed_kernel::<D, T>(gpu, "mixed_combine_rows")?,
-        _ => mixed_kernel::<D, T>(gpu, "mixed_combine_rows_columns")?,
+        1 => mixed_kernel::<D, T>(gpu, "mixed_combine_rows", conjugate)?,
+        _ => mixed_kernel::<D, T>(gpu, "mixed_combine_rows_columns", conjugate)?,
     };
     let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
     let operands = [read(d)?, read(x)?];
@@ -114,7 +115,7 @@ pub(crate) fn combine_rows<D: Scalar, T: Scalar>(
     elementwise(gpu, &kernel, y, &arguments)
 }
 
-/// `out = sum of x y`, column by column.
+/// `out = sum of conj(x) y`, column by column.
 pub(crate) fn dot<T: Scalar>(
     gpu: &Gpu,
     x: &Vector<T>,
@@ -218,12 +219,17 @@ fn dot_columns<T: Scalar>(
 const NOTHING: Argument = Argument::Address(0);
 
 fn kernel<T: Scalar>(gpu: &Gpu, name: &'static str) -> Result<Kernel> {
-    gpu.kernel(FILE, name, &[("T", gpu.real(T::KIND)?)])
+    gpu.kernel(FILE, name, &[("T", T::KIND.name())])
 }
 
-fn mixed_kernel<S: Scalar, T: Scalar>(gpu: &Gpu, name: &'static str) -> Result<Kernel> {
-    let types = [("S", gpu.real(S::KIND)?), ("T", gpu.real(T::KIND)?)];
-    gpu.kernel(MIXED, name, &types)
+fn mixed_kernel<S: Scalar, T: Scalar>(
+    gpu: &Gpu,
+    name: &'static str,
+    conjugate: bool,
+) -> Result<Kernel> {
+    let mut defines = vec![("S", S::KIND.name()), ("T", T::KIND.name())];
+    defines.extend(conjugate.then_some(("CONJUGATED", "1")));
+    gpu.kernel(MIXED, name, &defines)
 }
 
 fn read<T: Scalar>(x: &Vector<T>) -> Result<Argument> {
@@ -308,7 +314,7 @@ fn column_reduction<T: Scalar>(
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::scalar::{bf16, convert, f16};
+    use crate::scalar::{bf16, c32, c64, convert, f16};
 
     fn wave<T: Scalar>(
         executor: &Executor,
@@ -361,5 +367,7 @@ mod tests {
         check::<f32>(&executor);
         check::<f16>(&executor);
         check::<bf16>(&executor);
+        check::<c64>(&executor);
+        check::<c32>(&executor);
     }
 }

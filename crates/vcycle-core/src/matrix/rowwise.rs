@@ -95,7 +95,11 @@ where
     check_apply(F::NAME, size, a.executor(), x, y)?;
     if a.executor().is_device() {
         // CSR keeps its transpose; this one is made anew each time.
-        let transposed = to_csr::<F, F::Value>(a)?.transpose()?;
+        let rows = to_csr::<F, F::Value>(a)?;
+        let transposed = match mode {
+            Transpose::Plain => rows.transpose()?,
+            Transpose::Conjugate => rows.adjoint()?,
+        };
         return csr::multiply(&transposed, x, &Finish::Apply, y);
     }
     let cols = x.cols();

@@ -23,14 +23,14 @@ type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
 /// Makes what products with the matrix take on its device.
 pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
     if a.executor().is_device() {
-        a.operand(1)?;
+        a.operand(1, T::KIND.is_complex())?;
     }
     Ok(())
 }
 
 /// The blocks in which the device of a matrix multiplies with it; none where it does so row by row, and on the host.
 pub(crate) fn device_block<T: Scalar>(a: &Csr<T>) -> Result<Option<Size>> {
-    match a.executor().is_device() && !a.copies.plain {
+    match a.executor().is_device() && !a.copies.plain && !T::KIND.is_complex() {
         true => Ok(a.pattern.layout()?.block()),
         false => Ok(None),
     }
@@ -73,7 +73,7 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             product.run(threads, a.pattern().pieces(), runs, y.host_mut()?);
             Ok(())
         }
-        Executor::Gpu(gpu) => a.multiply_on(gpu, x, finish, y),
+        Executor::Gpu(gpu) => a.multiply_on(gpu, false, x, finish, y),
     }
 }
 
@@ -151,7 +151,7 @@ fn transposed_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 ) -> Result<()> {
     let (conjugate, rows, cols) = (mode == Transpose::Conjugate, a.size().cols, x.cols());
     match a.executor() {
-        Executor::Gpu(gpu) => kept_transpose(a)?.multiply_on(gpu, x, &Finish::Apply, y),
+        Executor::Gpu(gpu) => kept_transpose(a)?.multiply_on(gpu, conjugate, x, &Finish::Apply, y),
         Executor::Reference => {
             let mut sums = sums::<M, X, Y>(a, rows, cols, ws)?;
             let (sums, x, y) = (sums.host_mut()?, x.host()?, y.host_mut()?);

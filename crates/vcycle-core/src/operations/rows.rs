@@ -39,8 +39,8 @@ pub(crate) enum Part<'a, T> {
 }
 
 impl<T: Scalar> Part<'_, T> {
-    /// As kernels of a device take it, for vectors of so many columns.
-    fn operand(&self, gpu: &Gpu, cols: usize) -> Result<Operand> {
+    /// As kernels of a device take it, for vectors of so many columns, complex ones or not.
+    fn operand(&self, gpu: &Gpu, cols: usize, is_complex: bool) -> Result<Operand> {
         let rows = match *self {
             Self::Slots {
                 size,
@@ -74,7 +74,7 @@ impl<T: Scalar> Part<'_, T> {
                 })
             }
             Self::Dense { size, values } => dense::rows(size, values.device()?),
-            Self::Rows(a) => return a.operand(cols),
+            Self::Rows(a) => return a.operand(cols, is_complex),
         };
         Ok(rows.operand(gpu, cols))
     }
@@ -160,9 +160,8 @@ impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
         mut finish: Finish<'_, Y>,
         y: &mut Vector<Y>,
     ) -> Result<()> {
-        gpu.real(M::KIND)?;
         for part in (self.parts)()? {
-            let operand = part.operand(gpu, x.cols())?;
+            let operand = part.operand(gpu, x.cols(), X::KIND.is_complex())?;
             rows::multiply::<M, X, Y>(gpu, operand, x, &finish, y)?;
             finish = finish.more();
         }

@@ -61,14 +61,13 @@ compiled_fn! {
     /// `A y = b`.
     ///
     /// # Errors
-    /// When vectors are not where the matrix is; on a device for complex numbers.
+    /// When vectors are not where the matrix is.
     ///
     /// # Panics
     /// On a device with steps that are not grouped by levels.
     pub fn solve[any T: Scalar](a: &Triangle<'_, T>, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         let executor = a.off_diagonal.executor();
         if let Executor::Gpu(gpu) = executor {
-            gpu.real(T::KIND)?;
             let levels = a.kept.0.get_or_init(|| {
                 let Groups::Levels(bounds) = a.groups else {
                     panic!("schedules of devices are made of levels");
@@ -81,6 +80,7 @@ compiled_fn! {
                 columns,
                 values: a.off_diagonal.values_buffer().device()?,
                 inverse: a.inverse_diagonal.map_or(Ok(0), Buffer::device)?,
+                conjugate: a.conjugate && T::KIND.is_complex(),
             };
             return levels.solve(gpu, &triangle, b, y);
         }

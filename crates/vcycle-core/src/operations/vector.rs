@@ -129,7 +129,13 @@ pub(crate) fn scale_rows<D: Mixes<T, T>, T: Scalar>(
     dispatch!(
         x.executor(),
         scale_rows(d.host()?, conjugate, x.host()?, y.host_mut()?, cols),
-        combine_rows(Coefficient::one(), d, x, Coefficient::zero(), y)
+        combine_rows(
+            Coefficient::one(),
+            (d, conjugate),
+            x,
+            Coefficient::zero(),
+            y
+        )
     );
     Ok(())
 }
@@ -153,7 +159,7 @@ pub(crate) fn combine_rows<D: Mixes<T, T>, T: Scalar>(
             y.host_mut()?,
             cols
         ),
-        combine_rows(alpha, d, x, beta, y)
+        combine_rows(alpha, (d, conjugate), x, beta, y)
     );
     Ok(())
 }

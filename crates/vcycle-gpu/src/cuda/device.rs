@@ -169,6 +169,8 @@ fn place(argument: &Argument) -> Opaque {
         Argument::I64(value) => ptr::from_ref(value).cast(),
         Argument::F32(value) => ptr::from_ref(value).cast(),
         Argument::F64(value) => ptr::from_ref(value).cast(),
+        Argument::C32(value) => ptr::from_ref(value).cast(),
+        Argument::C64(value) => ptr::from_ref(value).cast(),
     };
     place.cast_mut()
 }

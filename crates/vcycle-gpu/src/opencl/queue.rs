@@ -190,6 +190,8 @@ impl OpenCl {
             Argument::U64(value) => self.set_value(kernel, number, value),
             Argument::F32(value) => self.set_value(kernel, number, value),
             Argument::F64(value) => self.set_value(kernel, number, value),
+            Argument::C32(value) => self.set_value(kernel, number, value),
+            Argument::C64(value) => self.set_value(kernel, number, value),
         };
         self.check(call, code)
             .map_err(|error| with_number(error, number))

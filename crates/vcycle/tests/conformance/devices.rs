@@ -3,13 +3,10 @@
 
 use std::sync::Arc;
 
-use vcycle::Error;
 use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
-use vcycle::scalar::c64;
-use vcycle::vector::{Coefficient, Vector};
+use vcycle::vector::Vector;
 
 fn names() -> Vec<String> {
     if let Ok(names) = std::env::var("VCYCLE_TEST_DEVICES") {
@@ -29,21 +26,6 @@ pub fn on_each(case: fn(&Executor)) {
         eprintln!("on {name}");
         case(&Executor::gpu(&name).unwrap());
     }
-}
-
-pub fn complex_numbers_are_refused(executor: &Executor) {
-    let x = Vector::filled(executor, 3, 1, 1.0).unwrap();
-    let mut y = Vector::<c64>::zeros_like(&x).unwrap();
-    let refused = y.axpy(Coefficient::one(), &x);
-    assert!(matches!(refused, Err(Error::Unsupported { .. })));
-}
-
-pub fn complex_matrices_are_refused(executor: &Executor) {
-    let a = Csr::<c64>::identity(executor, 3);
-    let x = Vector::<c64>::zeros(executor, 3, 1).unwrap();
-    let mut y = Vector::<c64>::zeros_like(&x).unwrap();
-    let refused = a.apply(&x, &mut y, &Workspace::new());
-    assert!(matches!(refused, Err(Error::Unsupported { .. })));
 }
 
 pub fn a_factorisation_is_refused_by_its_name(executor: &Executor) {

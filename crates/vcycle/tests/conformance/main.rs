@@ -64,20 +64,25 @@ mod on_devices {
     cases!(crate::devices::on_each;
         vectors::{
             axpby_scale_and_fill, rows_of_other_types, reductions, conversions, zero_coefficients,
+            complex_axpby_scale_and_fill, complex_reductions,
+            complex_conversions_on_a_device,
         },
         precisions::{
             doubles_on_a_device, singles_on_a_device, halves_on_a_device, bfloats_on_a_device,
-            bands_of_halves,
+            bands_of_halves, complex_on_a_device,
         },
-        formats::{every_format_multiplies, advanced_and_residual, transposes, round_trips},
-        preconditioners::{every_preconditioner_matches_the_reference},
+        formats::{
+            every_format_multiplies, every_format_multiplies_complex, advanced_and_residual,
+            transposes, complex_transposes, round_trips,
+        },
+        preconditioners::{
+            every_preconditioner_matches_the_reference,
+            every_preconditioner_matches_the_reference_complex,
+        },
         stencils::{
             every_pattern, every_storage, several_unknowns, several_columns, transfers, cycles,
             sweeps_and_smoothers, structured_multigrid_takes_as_many_iterations,
         },
-        devices::{
-            complex_numbers_are_refused, complex_matrices_are_refused,
-            a_factorisation_is_refused_by_its_name,
-        },
+        devices::{a_factorisation_is_refused_by_its_name},
     );
 }

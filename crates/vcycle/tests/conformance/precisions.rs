@@ -130,6 +130,14 @@ on_a_device! {
     bfloats_on_a_device: bf16, [(f64, bf16), (f32, f16), (f16, f32), (bf16, f64)];
 }
 
+/// On a processor that plays a GPU every program takes a second to compile: any two types meet once.
+pub fn complex_on_a_device(executor: &Executor) {
+    one_column::<c64, c64, c64>(executor);
+    one_column::<c32, c64, c32>(executor);
+    one_column::<c32, c32, c64>(executor);
+    one_column::<f32, c64, c64>(executor);
+}
+
 pub fn complex_combinations(executor: &Executor) {
     let cases = combinations!(combination;
         f64, f32, f16, bf16, c64, c32; [c64, c32]; [c64, c32]);

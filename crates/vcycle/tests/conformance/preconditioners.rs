@@ -10,6 +10,7 @@ use vcycle::precond::{
 };
 use vcycle::scalar::{Field, Mixes, c64};
 use vcycle::vector::Vector;
+use vcycle::{Error, Result};
 
 use crate::matrices::{tridiagonal, vector};
 
@@ -37,23 +38,32 @@ fn factories<T: Mixes<T, T>>() -> Vec<Arc<dyn Factory<T>>> {
 }
 
 /// `M x` and `M^H x` on two columns.
-fn applied<T: Mixes<T, T>>(factory: &dyn Factory<T>, executor: &Executor) -> Vec<Vector<T>> {
+fn applied<T: Mixes<T, T>>(
+    factory: &dyn Factory<T>,
+    executor: &Executor,
+) -> Result<Vec<Vector<T>>> {
     let ws = Workspace::new();
     let a: Arc<dyn LinOp<T>> = Arc::new(tridiagonal::<T>(executor, ROWS, -1.0, -1.0));
-    let m = factory.generate(&a, &ws).unwrap();
+    let m = factory.generate(&a, &ws)?;
     let x = vector(executor, ROWS, 2, 3);
     let mut y = Vector::zeros_like(&x).unwrap();
     let mut z = Vector::zeros_like(&x).unwrap();
     m.apply(&x, &mut y, &ws).unwrap();
     m.apply_transposed(Transpose::Conjugate, &x, &mut z, &ws)
         .unwrap();
-    vec![y, z]
+    Ok(vec![y, z])
 }
 
 fn check<T: Mixes<T, T>>(executor: &Executor) {
     for factory in factories::<T>() {
-        let here = applied(factory.as_ref(), executor);
-        let there = applied(factory.as_ref(), &Executor::reference());
+        let here = match applied(factory.as_ref(), executor) {
+            // Devices have no blocks of complex numbers.
+            Err(Error::Unsupported { .. }) if T::KIND.is_complex() && executor.is_device() => {
+                continue;
+            }
+            here => here.unwrap(),
+        };
+        let there = applied(factory.as_ref(), &Executor::reference()).unwrap();
         for (here, there) in here.iter().zip(&there) {
             let pairs = here.to_vec().into_iter().zip(there.to_vec());
             let worst = pairs

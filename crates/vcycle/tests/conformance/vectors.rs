@@ -153,6 +153,14 @@ pub fn complex_conversions(executor: &Executor) {
     all_pairs!(converts(executor); f64, f32, f16, bf16, c64, c32; [c64, c32]);
 }
 
+/// A few of them, where every pair is a program to compile.
+pub fn complex_conversions_on_a_device(executor: &Executor) {
+    converts::<c64, c32>(executor);
+    converts::<c32, c64>(executor);
+    converts::<f64, c64>(executor);
+    converts::<f16, c32>(executor);
+}
+
 pub fn zero_coefficients(executor: &Executor) {
     for cols in [1, 3] {
         let nan = Vector::<f64>::filled(executor, 50, cols, f64::NAN).unwrap();

@@ -7,6 +7,12 @@
 // of two up to WIDTH), and COLUMNS columns of the vectors that are done together.
 
 #define PADDING 0xffffffffu
+// With CONJUGATED it is the conjugate matrix.
+#ifdef CONJUGATED
+#define ENTRY(value) CONJ(ACC, value)
+#else
+#define ENTRY(value) (value)
+#endif
 
 KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT values,
                GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
@@ -27,10 +33,10 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
             const u32 place = column_of(&a, &r, k);
             if (PADDED && place == PADDING)
                 continue;
-            const ACC value = LOAD(M, values, value_of(&a, &r, k));
+            const ACC value = ENTRY(LOADED(M, values, value_of(&a, &r, k)));
             FOR(i, COLUMNS)
                 if (COLUMNS == 1 || column + i < cols)
-                    sums[i] += value * LOAD(X, x, (u64)place * cols + column + i);
+                    sums[i] += TIMES(ACC, value, LOADED(X, x, (u64)place * cols + column + i));
         }
         FOR(i, COLUMNS) {
             const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);

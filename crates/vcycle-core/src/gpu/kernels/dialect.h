@@ -4,9 +4,9 @@
 //   WIDTH   threads of a sub-group (32 on NVIDIA, 64 on AMD, 16 or 32 elsewhere)
 //   BLOCK   threads of a block, a power of two
 //   IN_FLIGHT  loads of a thread that should be on their way together
-//   and the value types of a program, each one of f64 f32 f16 bf16.
+//   and the value types of a program, each one of f64 f32 f16 bf16 c64 c32.
 //
-// Values are stored in one of these types and computed in f64 or f32, their arithmetic type:
+// Values are stored in one of these types and computed in f64, f32, c64 or c32, their arithmetic type:
 //   ARITH(T)                    the arithmetic type of a storage type
 //   WIDER(A, B)                 the wider of two arithmetic types
 //   LOAD(T, p, i)               p[i] in the arithmetic type of T; exact
@@ -15,6 +15,12 @@
 //   STORES(N, A, T, p, i, values)   instructions as there can be; N = 2, 4, of halves also 8
 //   GROUP(T), COMMON_GROUP(S, T)    the N of 16 bytes; of the wider one of two types
 //   ROUND(A, T, value)          the value as LOAD gives it after STORE
+//   CONVERT(A, B, value)        from one arithmetic type to another; not from complex to real
+// Values of all arithmetic types are added by + and -, and (A)0 is zero. The rest has words in kernels that
+// complex numbers are for, too; for real ones they are what C has:
+//   TIMES(A, a, b), OVER(A, a, b), CONJ(A, a), SQUARE(A, a)   the last one is |a|^2, of type A
+//   OF_REAL(A, r), REAL_PART(A, a), IS_ZERO(A, a), IS_ONE(A, a), IS_COMPLEX(A)
+//   FRESH(A, p, i)              p[i] of a volatile array
 //   LOAD_ONCE(W, p)             *p of W, one of f64 u8 u16 u32, not kept in the cache nearest to the
 //                               threads where that can be said; PAIR_ONCE(p, i, values) for LOADS of
 //                               two f64
@@ -251,6 +257,138 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define PASTE3_(a, b, c) a##b##_##c
 #define PASTE3(a, b, c) PASTE3_(a, b, c)
 
+// ---- complex numbers: x is the real part, y the imaginary one
+
+#define is_complex_f32 0
+#define is_complex_f64 0
+#define is_complex_c32 1
+#define is_complex_c64 1
+#define IS_COMPLEX(A) PASTE(is_complex_, A)
+#define TIMES(A, a, b) PASTE(times_, A)(a, b)
+#define OVER(A, a, b) PASTE(over_, A)(a, b)
+#define CONJ(A, a) PASTE(conj_, A)(a)
+#define SQUARE(A, a) PASTE(square_, A)(a)
+#define OF_REAL(A, r) PASTE(of_real_, A)(r)
+#define REAL_PART(A, a) PASTE(real_part_, A)(a)
+#define IS_ZERO(A, a) PASTE(is_zero_, A)(a)
+#define IS_ONE(A, a) PASTE(is_one_, A)(a)
+#define FRESH(A, p, i) PASTE(fresh_, A)(p, i)
+
+// Of real numbers these are expressions, so that compilers fuse products and sums as they do without.
+#define times_f32(a, b) ((a) * (b))
+#define over_f32(a, b) ((a) / (b))
+#define conj_f32(a) (a)
+#define square_f32(a) ((a) * (a))
+#define of_real_f32(r) ((f32)(r))
+#define real_part_f32(a) (a)
+#define is_zero_f32(a) ((a) == 0)
+#define is_one_f32(a) ((a) == 1)
+#define fresh_f32(p, i) ((p)[i])
+#define shuffled_f32(value, mask) SHUFFLE_XOR(value, mask)
+#define times_f64(a, b) ((a) * (b))
+#define over_f64(a, b) ((a) / (b))
+#define conj_f64(a) (a)
+#define square_f64(a) ((a) * (a))
+#define of_real_f64(r) ((f64)(r))
+#define real_part_f64(a) (a)
+#define is_zero_f64(a) ((a) == 0)
+#define is_one_f64(a) ((a) == 1)
+#define fresh_f64(p, i) ((p)[i])
+#define shuffled_f64(value, mask) SHUFFLE_XOR(value, mask)
+
+#ifdef DIALECT_CUDA
+#define COMPLEX_TYPE(C, R, bytes)                                                                  \
+    struct alignas(bytes) C {                                                                      \
+        R x, y;                                                                                    \
+        C() = default;                                                                             \
+        __device__ C(R re) : x(re), y(0) {}                                                        \
+        __device__ C(R re, R im) : x(re), y(im) {}                                                 \
+    };                                                                                             \
+    FUNCTION C make_##C(R x, R y) { return C(x, y); }                                              \
+    FUNCTION C operator+(C a, C b) { return C(a.x + b.x, a.y + b.y); }                             \
+    FUNCTION C operator-(C a, C b) { return C(a.x - b.x, a.y - b.y); }                             \
+    FUNCTION C operator-(C a) { return C(-a.x, -a.y); }                                            \
+    FUNCTION C &operator+=(C &a, C b) { return a = a + b; }                                        \
+    FUNCTION C &operator-=(C &a, C b) { return a = a - b; }
+COMPLEX_TYPE(c32, f32, 8)
+COMPLEX_TYPE(c64, f64, 16)
+#else
+typedef float2 c32;
+FUNCTION c32 make_c32(f32 x, f32 y) { return (c32)(x, y); }
+#ifdef FP64
+typedef double2 c64;
+FUNCTION c64 make_c64(f64 x, f64 y) { return (c64)(x, y); }
+#endif
+#endif
+
+#define COMPLEX_WORDS(C, R)                                                                        \
+    FUNCTION C times_##C(C a, C b) {                                                               \
+        return make_##C(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);                             \
+    }                                                                                              \
+    FUNCTION C over_##C(C a, C b) {                                                                \
+        R square = b.x * b.x + b.y * b.y;                                                          \
+        return make_##C((a.x * b.x + a.y * b.y) / square, (a.y * b.x - a.x * b.y) / square);       \
+    }                                                                                              \
+    FUNCTION C conj_##C(C a) { return make_##C(a.x, -a.y); }                                       \
+    FUNCTION C square_##C(C a) { return make_##C(a.x * a.x + a.y * a.y, 0); }                      \
+    FUNCTION C of_real_##C(R r) { return make_##C(r, 0); }                                         \
+    FUNCTION R real_part_##C(C a) { return a.x; }                                                  \
+    FUNCTION bool is_zero_##C(C a) { return a.x == 0 && a.y == 0; }                                \
+    FUNCTION bool is_one_##C(C a) { return a.x == 1 && a.y == 0; }                                 \
+    FUNCTION C fresh_##C(const volatile GLOBAL C *p, u64 i) { return make_##C(p[i].x, p[i].y); }   \
+    FUNCTION C square_root_##C(C a) {                                                              \
+        R size = square_root_##R(a.x * a.x + a.y * a.y);                                           \
+        R re = square_root_##R((size + a.x) / 2), im = square_root_##R((size - a.x) / 2);          \
+        return make_##C(re, a.y < 0 ? -im : im);                                                   \
+    }                                                                                              \
+    FUNCTION C widen_##C(C a) { return a; }                                                        \
+    FUNCTION C narrow_##C##_##C(C a) { return a; }                                                 \
+    FUNCTION void loads_##C##_1(GLOBAL const C *p, u64 i, PRIVATE C *v) { v[0] = p[i]; }           \
+    FUNCTION void loads_##C##_2(GLOBAL const C *p, u64 i, PRIVATE C *v) {                          \
+        v[0] = p[2 * i];                                                                           \
+        v[1] = p[2 * i + 1];                                                                       \
+    }
+#define COMPLEX_STORES(A, C)                                                                       \
+    FUNCTION void stores_##A##_##C##_1(GLOBAL C *p, u64 i, const PRIVATE A *v) {                   \
+        p[i] = narrow_##A##_##C(v[0]);                                                             \
+    }                                                                                              \
+    FUNCTION void stores_##A##_##C##_2(GLOBAL C *p, u64 i, const PRIVATE A *v) {                   \
+        p[2 * i] = narrow_##A##_##C(v[0]);                                                         \
+        p[2 * i + 1] = narrow_##A##_##C(v[1]);                                                     \
+    }
+COMPLEX_WORDS(c32, f32)
+FUNCTION c32 narrow_f32_c32(f32 a) { return make_c32(a, 0); }
+COMPLEX_STORES(c32, c32)
+COMPLEX_STORES(f32, c32)
+#ifdef FP64
+COMPLEX_WORDS(c64, f64)
+FUNCTION c64 narrow_c32_c64(c32 a) { return make_c64(a.x, a.y); }
+FUNCTION c32 narrow_c64_c32(c64 a) { return make_c32((f32)a.x, (f32)a.y); }
+FUNCTION c64 narrow_f64_c64(f64 a) { return make_c64(a, 0); }
+FUNCTION c64 narrow_f32_c64(f32 a) { return make_c64(a, 0); }
+FUNCTION c32 narrow_f64_c32(f64 a) { return make_c32((f32)a, 0); }
+COMPLEX_STORES(c32, c64)
+COMPLEX_STORES(c64, c32)
+COMPLEX_STORES(c64, c64)
+COMPLEX_STORES(f32, c64)
+COMPLEX_STORES(f64, c64)
+COMPLEX_STORES(f64, c32)
+#endif
+#ifdef SHUFFLES
+#define COMPLEX_SHUFFLE(C)                                                                         \
+    FUNCTION C shuffled_##C(C a, u32 mask) {                                                       \
+        return make_##C(SHUFFLE_XOR(a.x, mask), SHUFFLE_XOR(a.y, mask));                           \
+    }
+COMPLEX_SHUFFLE(c32)
+#ifdef FP64
+COMPLEX_SHUFFLE(c64)
+#endif
+#endif
+
+// ---- arithmetic types and groups
+
+#define arith_c64 c64
+#define arith_c32 c32
 #define arith_f64 f64
 #define arith_f32 f32
 #define arith_f16 f32
@@ -261,13 +399,28 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define wider_f32_f64 f64
 #define wider_f64_f32 f64
 #define wider_f64_f64 f64
+#define wider_f32_c32 c32
+#define wider_f32_c64 c64
+#define wider_f64_c32 c64
+#define wider_f64_c64 c64
+#define wider_c32_c32 c32
+#define wider_c32_c64 c64
+#define wider_c64_c32 c64
+#define wider_c64_c64 c64
 #define WIDER(A, B) PASTE3(wider_, A, B)
 
+#define group_c64 1
+#define group_c32 2
 #define group_f64 2
 #define group_f32 4
 #define group_f16 8
 #define group_bf16 8
 #define GROUP(T) PASTE(group_, T)
+#define common_1_1 1
+#define common_1_2 1
+#define common_2_1 1
+#define common_4_1 1
+#define common_8_1 1
 #define common_2_2 2
 #define common_2_4 2
 #define common_2_8 2
@@ -281,6 +434,7 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 
 #define LOAD(T, pointer, index) PASTE(widen_, T)((pointer)[index])
 #define STORE(A, T, pointer, index, value) ((pointer)[index] = PASTE3(narrow_, A, T)(value))
+#define CONVERT(A, B, value) PASTE3(narrow_, A, B)(value)
 #define ROUND(A, T, value) PASTE(widen_, T)(PASTE3(narrow_, A, T)(value))
 #define LOADS(N, T, pointer, index, values) PASTE3(loads_, T, N)(pointer, index, values)
 #define STORES(N, A, T, pointer, index, values) \
@@ -364,6 +518,16 @@ FUNCTION u16 narrow_f64_bf16(f64 value) { return narrow_f32_bf16(round_to_odd(va
         pair.y = (T)v[1];                                                                          \
         ((GLOBAL V *)p)[i] = pair;                                                                 \
     }
+
+// One value, beside complex doubles.
+#define LOADS_1(T)                                                                                 \
+    FUNCTION void loads_##T##_1(GLOBAL const T *p, u64 i, PRIVATE ARITH(T) *v) { v[0] = LOAD(T, p, i); }
+LOADS_1(f32)
+LOADS_1(f16)
+LOADS_1(bf16)
+#ifdef FP64
+LOADS_1(f64)
+#endif
 
 LOADS_2(f32, float2)
 FUNCTION void loads_f32_4(GLOBAL const f32 *p, u64 i, PRIVATE f32 *v) {
@@ -468,7 +632,7 @@ STORES_OF_HALVES(f64, bf16)
 #define TILE_SUM_OF(A)                                                                             \
     FUNCTION A tile_sum_##A(A value, u32 width, LOCAL A *scratch) {                                \
         for (u32 mask = 1; mask < width; mask *= 2)                                                \
-            value += SHUFFLE_XOR(value, mask);                                                     \
+            value += shuffled_##A(value, mask);                                                    \
         return value;                                                                              \
     }                                                                                              \
     FUNCTION A block_sum_##A(A value, LOCAL A *scratch) {                                          \
@@ -496,8 +660,10 @@ STORES_OF_HALVES(f64, bf16)
     }
 #endif
 TILE_SUM_OF(f32)
+TILE_SUM_OF(c32)
 #ifdef FP64
 TILE_SUM_OF(f64)
+TILE_SUM_OF(c64)
 #endif
 
 // What the block wrote before is seen by the block that is last, which sets the counter back.
@@ -529,18 +695,21 @@ FUNCTION bool last_block(GLOBAL u32 *counter, LOCAL u32 *scratch) {
 
 #define EVALUATE_OF(A)                                                                             \
     FUNCTION A part_##A(GLOBAL const A *values, u32 column) {                                      \
-        return values ? values[column] : (A)1;                                                     \
+        return values ? values[column] : of_real_##A(1);                                           \
     }                                                                                              \
     FUNCTION A evaluate_##A(A factor, GLOBAL const A *n0, GLOBAL const A *n1,                      \
                             GLOBAL const A *n2, GLOBAL const A *d0, GLOBAL const A *d1,            \
                             u32 column) {                                                          \
         A a = part_##A(n0, column), b = part_##A(n1, column), c = part_##A(n2, column);            \
-        A divisor = part_##A(d0, column) * part_##A(d1, column);                                   \
-        A value = factor * a * b * c;                                                              \
-        bool zero = a == 0 || b == 0 || c == 0 || value == 0 || divisor == 0;                      \
-        return zero ? (A)0 : value / divisor;                                                      \
+        A divisor = times_##A(part_##A(d0, column), part_##A(d1, column));                         \
+        A value = times_##A(times_##A(times_##A(factor, a), b), c);                                \
+        bool zero = is_zero_##A(a) || is_zero_##A(b) || is_zero_##A(c) || is_zero_##A(value) ||    \
+                    is_zero_##A(divisor);                                                          \
+        return zero ? (A)0 : over_##A(value, divisor);                                             \
     }
 EVALUATE_OF(f32)
+EVALUATE_OF(c32)
 #ifdef FP64
 EVALUATE_OF(f64)
+EVALUATE_OF(c64)
 #endif

@@ -1,10 +1,16 @@
 // Vector operations of two storage types: S of what is read beside, T of the vector.
 //
 // Products are formed in the narrowest type that holds both; coefficients come in the arithmetic
-// type of T.
+// type of T. With CONJUGATED numbers of rows are conjugated.
 
 #define A WIDER(ARITH(S), ARITH(T))
 #define N COMMON_GROUP(S, T)
+#ifdef CONJUGATED
+#define FACTOR(d) CONJ(A, CONVERT(ARITH(S), A, d))
+#else
+#define FACTOR(d) CONVERT(ARITH(S), A, d)
+#endif
+#define OWN(value) CONVERT(ARITH(T), A, value)
 
 // y = x, rounded once
 KERNEL mixed_copy(u64 n, GLOBAL const S *RESTRICT x, GLOBAL T *RESTRICT y) {
@@ -20,8 +26,8 @@ KERNEL mixed_copy(u64 n, GLOBAL const S *RESTRICT x, GLOBAL T *RESTRICT y) {
 }
 
 FUNCTION void combine_one(A a, A d, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
-    A left = a != 0 ? a * (d * LOAD(T, x, i)) : 0;
-    A right = b != 0 ? b * LOAD(T, y, i) : 0;
+    A left = IS_ZERO(A, a) ? (A)0 : TIMES(A, a, TIMES(A, d, OWN(LOAD(T, x, i))));
+    A right = IS_ZERO(A, b) ? (A)0 : TIMES(A, b, OWN(LOAD(T, y, i)));
     STORE(A, T, y, i, left + right);
 }
 
@@ -29,28 +35,30 @@ FUNCTION void combine_one(A a, A d, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) 
 KERNEL mixed_combine_rows(u64 n, COEFFICIENT(ARITH(T), alpha), GLOBAL const S *RESTRICT d,
                           GLOBAL const T *RESTRICT x, COEFFICIENT(ARITH(T), beta),
                           GLOBAL T *RESTRICT y) {
-    A a = EVALUATE(ARITH(T), alpha, 0), b = EVALUATE(ARITH(T), beta, 0);
+    A a = OWN(EVALUATE(ARITH(T), alpha, 0)), b = OWN(EVALUATE(ARITH(T), beta, 0));
     u64 groups = n / N;
     FOR_TILES(first, groups) {
         ARITH(S) ds[STEPS][N] = {{0}};
         ARITH(T) xs[STEPS][N] = {{0}}, ys[STEPS][N] = {{0}};
         FOR_STEPS(step, group, first, groups) {
-            if (a != 0) {
+            if (!IS_ZERO(A, a)) {
                 LOADS(N, S, d, group, ds[step]);
                 LOADS(N, T, x, group, xs[step]);
             }
-            if (b != 0)
+            if (!IS_ZERO(A, b))
                 LOADS(N, T, y, group, ys[step]);
         }
         FOR_STEPS(step, group, first, groups) {
             A values[N];
-            FOR(k, N) values[k] = a * ((A)ds[step][k] * xs[step][k]) + b * ys[step][k];
+            FOR(k, N)
+                values[k] = TIMES(A, a, TIMES(A, FACTOR(ds[step][k]), OWN(xs[step][k]))) +
+                            TIMES(A, b, OWN(ys[step][k]));
             STORES(N, A, T, y, group, values);
         }
     }
     u64 rest = groups * N + thread_of_grid();
     if (rest < n)
-        combine_one(a, LOAD(S, d, rest), x, b, y, rest);
+        combine_one(a, FACTOR(LOAD(S, d, rest)), x, b, y, rest);
 }
 
 // The same for many columns, each with its own coefficients. A thread stays in its column; there
@@ -63,17 +71,17 @@ KERNEL mixed_combine_rows_columns(u64 n, u32 cols, COEFFICIENT(ARITH(T), alpha),
     if (i >= stride)
         return;
     u32 column = (u32)(i % cols);
-    A a = EVALUATE(ARITH(T), alpha, column), b = EVALUATE(ARITH(T), beta, column);
+    A a = OWN(EVALUATE(ARITH(T), alpha, column)), b = OWN(EVALUATE(ARITH(T), beta, column));
     u64 row = i / cols, rows = stride / cols;
     for (; i < n; i += LEAPS * stride, row += LEAPS * rows) {
         A xs[LEAPS] = {0}, ys[LEAPS] = {0};
         FOR_LEAPS(leap, place, i, stride, n) {
-            if (a != 0)
-                xs[leap] = LOAD(S, d, row + leap * rows) * (A)LOAD(T, x, place);
-            if (b != 0)
-                ys[leap] = LOAD(T, y, place);
+            if (!IS_ZERO(A, a))
+                xs[leap] = TIMES(A, FACTOR(LOAD(S, d, row + leap * rows)), OWN(LOAD(T, x, place)));
+            if (!IS_ZERO(A, b))
+                ys[leap] = OWN(LOAD(T, y, place));
         }
         FOR_LEAPS(leap, place, i, stride, n)
-            STORE(A, T, y, place, a * xs[leap] + b * ys[leap]);
+            STORE(A, T, y, place, TIMES(A, a, xs[leap]) + TIMES(A, b, ys[leap]));
     }
 }

@@ -1,6 +1,6 @@
 // The judge of a running solve on the device; stop/monitor.rs says what its words mean.
 //
-//   A   type of norms: f64 or f32
+//   A   type of norms: f64, f32, c64 or c32; those of complex types have no imaginary part
 //
 // The state is an array of doubles: a head, then one array a field with a number a column, then
 // the norms of the last RING iterations.
@@ -55,7 +55,7 @@ FUNCTION void observe(GLOBAL double *state, u32 cols, u32 column, double norm, d
 // Counts the columns that go on and tells them apart for the method's updates. One block.
 FUNCTION void activate(GLOBAL double *state, GLOBAL A *active, u32 cols) {
   for (u32 column = thread_of_block(); column < cols; column += BLOCK) {
-    active[column] = FIELD(STATUS) == GOES_ON ? (A)1 : (A)0;
+    active[column] = FIELD(STATUS) == GOES_ON ? OF_REAL(A, 1) : (A)0;
   }
   if (thread_of_block() == 0) {
     u32 count = 0;
@@ -73,7 +73,7 @@ KERNEL judge(GLOBAL const A *norms, GLOBAL double *state, GLOBAL A *active, u32 
   u64 slot = HEAD + (u64)FIELDS * cols + ((u64)iteration % ring) * cols;
   for (u32 column = thread_of_block(); column < cols; column += BLOCK) {
     if (FIELD(STATUS) == GOES_ON) {
-      observe(state, cols, column, (double)norms[column], iteration, iterations, window);
+      observe(state, cols, column, (double)REAL_PART(A, norms[column]), iteration, iterations, window);
     }
     state[slot + column] = FIELD(NORM);
   }
@@ -87,7 +87,7 @@ KERNEL judge(GLOBAL const A *norms, GLOBAL double *state, GLOBAL A *active, u32 
 KERNEL require(GLOBAL const A *values, GLOBAL double *state, GLOBAL A *active, u32 cols,
                double status, u32 below, u32 equal) {
   for (u32 column = thread_of_block(); column < cols; column += BLOCK) {
-    double value = (double)values[column];
+    double value = (double)REAL_PART(A, values[column]);
     if (FIELD(STATUS) != GOES_ON) continue;
     if (!is_finite(value)) {
       FIELD(STATUS) = NON_FINITE;

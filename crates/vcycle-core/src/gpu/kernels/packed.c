@@ -23,6 +23,13 @@ INTEGERS(i32, int4, f64)
 INTEGERS(i16, short4, f32)
 
 #define C ARITH(S)
+#define DECODED(codes, i) CONVERT(C, A, LOAD(S, codes, i))
+// Codes that are numbers have no largest one, and complex numbers have no other codes.
+#if IS_COMPLEX(ARITH(T))
+#define LARGER(most, value) (most)
+#else
+#define LARGER(most, value) ((value) > (most) ? (value) : -(value) > (most) ? -(value) : (most))
+#endif
 
 #if N == 1
 #define LOAD_GROUP(U, p, group, values) values[0] = LOAD(U, p, (group) * cols + column)
@@ -52,11 +59,11 @@ KERNEL packed_dots(u64 rows, u32 cols, u32 column, u32 count, u32 parts, u64 str
         C cs[TOGETHER][N];
         LOAD_GROUP(T, w, group, ws);
         FOR(v, TOGETHER) LOAD_GROUP(S, vectors[v], group, cs[v]);
-        FOR(v, TOGETHER) FOR(k, N) sums[v] += (A)cs[v][k] * ws[k];
+        FOR(v, TOGETHER) FOR(k, N) sums[v] += TIMES(A, CONJ(A, CONVERT(C, A, cs[v][k])), ws[k]);
     }
     u64 rest = groups * N + thread;
     if (N > 1 && rest < rows)
-        FOR(v, TOGETHER) sums[v] += (A)LOAD(S, vectors[v], rest) * LOAD(T, w, rest);
+        FOR(v, TOGETHER) sums[v] += TIMES(A, CONJ(A, DECODED(vectors[v], rest)), LOAD(T, w, rest));
     FOR(v, TOGETHER) {
         A sum = BLOCK_SUM(A, sums[v], scratch);
         if (thread_of_block() == 0 && first + v < count)
@@ -74,7 +81,7 @@ KERNEL packed_sums(u32 cols, u32 column, u32 parts, GLOBAL const A *RESTRICT par
         sum += partials[(u64)vector * parts + part];
     sum = BLOCK_SUM(A, sum, scratch);
     if (thread_of_block() == 0)
-        numbers[vector * cols + column] = scales[vector * cols + column] * sum;
+        numbers[vector * cols + column] = TIMES(A, scales[vector * cols + column], sum);
 }
 
 FUNCTION A block_max(A value, LOCAL A *scratch) {
@@ -82,8 +89,8 @@ FUNCTION A block_max(A value, LOCAL A *scratch) {
         BARRIER();
         scratch[thread_of_block()] = value;
         BARRIER();
-        if (thread_of_block() < width && scratch[thread_of_block() + width] > value)
-            value = scratch[thread_of_block() + width];
+        if (thread_of_block() < width)
+            value = LARGER(value, scratch[thread_of_block() + width]);
     }
     BARRIER();
     return value;
@@ -91,7 +98,7 @@ FUNCTION A block_max(A value, LOCAL A *scratch) {
 
 // The norm of w and its largest modulus, from those of the threads.
 FUNCTION void leave_measures(A square, A most, GLOBAL A *norm, GLOBAL A *largest,
-                             volatile GLOBAL A *partials, GLOBAL u32 *counter, LOCAL A *scratch) {
+                             GLOBAL A *partials, GLOBAL u32 *counter, LOCAL A *scratch) {
     square = BLOCK_SUM(A, square, scratch);
     most = block_max(most, scratch);
     if (thread_of_block() == 0) {
@@ -100,10 +107,11 @@ FUNCTION void leave_measures(A square, A most, GLOBAL A *norm, GLOBAL A *largest
     }
     if (!LAST_BLOCK(counter, scratch))
         return;
-    square = most = 0;
+    square = most = (A)0;
+    volatile GLOBAL A *left = partials;
     for (u32 block = thread_of_block(); block < blocks_of_grid(); block += BLOCK) {
-        square += partials[2 * block];
-        most = partials[2 * block + 1] > most ? partials[2 * block + 1] : most;
+        square += FRESH(A, left, 2 * block);
+        most = LARGER(most, FRESH(A, left, 2 * block + 1));
     }
     square = BLOCK_SUM(A, square, scratch);
     most = block_max(most, scratch);
@@ -122,7 +130,7 @@ KERNEL packed_combine(u64 rows, u32 cols, u32 column, u32 count, u64 stride,
     LOCAL_ARRAY(A, factors, BLOCK);
     u32 own = thread_of_block() * cols + column;
     if (thread_of_block() < count)
-        factors[thread_of_block()] = sign * numbers[own] * scales[own];
+        factors[thread_of_block()] = TIMES(A, TIMES(A, sign, numbers[own]), scales[own]);
     BARRIER();
     A square = 0, most = 0;
     u64 groups = rows / N;
@@ -133,44 +141,47 @@ KERNEL packed_combine(u64 rows, u32 cols, u32 column, u32 count, u64 stride,
             C cs[N];
             LOAD_GROUP(S, codes + v * stride, group, cs);
             A factor = factors[v];
-            FOR(k, N) ws[k] += factor != 0 ? factor * (A)cs[k] : 0;
+            FOR(k, N) ws[k] += IS_ZERO(A, factor) ? (A)0 : TIMES(A, factor, CONVERT(C, A, cs[k]));
         }
         FOR(k, N) {
             if (count > 0)
                 STORE(A, T, w, PLACE(group, k), ws[k]);
-            A kept = ROUND(A, T, ws[k]), modulus = kept < 0 ? -kept : kept;
-            square += kept * kept;
-            most = modulus > most ? modulus : most;
+            A kept = ROUND(A, T, ws[k]);
+            square += SQUARE(A, kept);
+            most = LARGER(most, kept);
         }
     }
     u64 rest = groups * N + thread_of_grid();
     if (N > 1 && rest < rows) {
         A value = LOAD(T, w, rest);
         for (u32 v = 0; v < count; v++)
-            value += factors[v] != 0 ? factors[v] * (A)LOAD(S, codes + v * stride, rest) : 0;
+            value += IS_ZERO(A, factors[v]) ? (A)0 : TIMES(A, factors[v], DECODED(codes + v * stride, rest));
         if (count > 0)
             STORE(A, T, w, rest, value);
-        A kept = ROUND(A, T, value), modulus = kept < 0 ? -kept : kept;
-        square += kept * kept;
-        most = modulus > most ? modulus : most;
+        A kept = ROUND(A, T, value);
+        square += SQUARE(A, kept);
+        most = LARGER(most, kept);
     }
     if (measured)
         leave_measures(square, most, norm + column, largest + column, partials, counter, scratch);
 }
 
 FUNCTION void keep_one(A factor, A scale, GLOBAL S *codes, GLOBAL T *w, u64 place) {
-    STORE(A, S, codes, place, factor * LOAD(T, w, place));
-    STORE(A, T, w, place, scale * (A)LOAD(S, codes, place));
+    STORE(A, S, codes, place, TIMES(A, factor, LOAD(T, w, place)));
+    STORE(A, T, w, place, TIMES(A, scale, DECODED(codes, place)));
 }
 
 // The codes of w, over its norm where there is one; then w is what they stand for. With a limit the largest code is that.
 KERNEL packed_keep(u64 rows, u32 cols, u32 column, A limit, GLOBAL const A *norm,
                    GLOBAL const A *largest, GLOBAL S *RESTRICT codes, GLOBAL A *scales,
                    GLOBAL T *RESTRICT w) {
-    A size = norm ? norm[column] : 1, most = largest[column];
-    A over = size != 0 ? 1 / size : 0;
-    A factor = limit != 0 ? (most != 0 ? limit / most : 0) : over;
-    A scale = limit != 0 ? most / limit * over : 1;
+    A one = OF_REAL(A, 1), size = norm ? norm[column] : one, most = largest[column];
+    A over = IS_ZERO(A, size) ? (A)0 : OVER(A, one, size);
+    A factor = over, scale = one;
+    if (!IS_ZERO(A, limit)) {
+        factor = IS_ZERO(A, most) ? (A)0 : OVER(A, limit, most);
+        scale = TIMES(A, OVER(A, most, limit), over);
+    }
     if (thread_of_grid() == 0)
         scales[column] = scale;
     FOR_ITEMS(row, rows) keep_one(factor, scale, codes, w, row * cols + column);

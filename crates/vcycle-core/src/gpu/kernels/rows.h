@@ -23,15 +23,18 @@ typedef struct {
     ACC gamma;
 } Finish;
 
-#define FINISH_OPERANDS {x, z, d, y, gamma}
+#define FINISH_OPERANDS {x, z, d, y, CONVERT(ARITH(Y), ACC, gamma)}
 
 #if FINISH == APPLY
-#define ALPHA(column) 1
-#define BETA(column) 0
+#define ALPHA(column) OF_REAL(ACC, 1)
+#define BETA(column) OF_REAL(ACC, 0)
 #else
-#define ALPHA(column) EVALUATE(ARITH(Y), alpha, column)
-#define BETA(column) EVALUATE(ARITH(Y), beta, column)
+#define ALPHA(column) CONVERT(ARITH(Y), ACC, EVALUATE(ARITH(Y), alpha, column))
+#define BETA(column) CONVERT(ARITH(Y), ACC, EVALUATE(ARITH(Y), beta, column))
 #endif
+
+// A stored value of type T in the arithmetic of the product.
+#define LOADED(T, p, i) CONVERT(ARITH(T), ACC, LOAD(T, p, i))
 
 // Writes the result of one row and column.
 FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC beta, ACC sum) {
@@ -39,19 +42,19 @@ FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC
     STORE(ACC, Y, f->y, place, sum);
 #elif FINISH == RELAX
     ACC value = 0;
-    if (alpha != 0)
-        value = alpha * LOAD(Y, f->d, row) * (LOAD(Y, f->z, place) - sum);
-    if (beta != 0)
-        value += beta * LOAD(X, f->x, place);
-    if (f->gamma != 0)
-        value += f->gamma * LOAD(Y, f->y, place);
+    if (!IS_ZERO(ACC, alpha))
+        value = TIMES(ACC, TIMES(ACC, alpha, LOADED(Y, f->d, row)), LOADED(Y, f->z, place) - sum);
+    if (!IS_ZERO(ACC, beta))
+        value += TIMES(ACC, beta, LOADED(X, f->x, place));
+    if (!IS_ZERO(ACC, f->gamma))
+        value += TIMES(ACC, f->gamma, LOADED(Y, f->y, place));
     STORE(ACC, Y, f->y, place, value);
 #else
     ACC value = 0;
-    if (alpha != 0)
-        value = alpha * sum;
-    if (beta != 0)
-        value += beta * LOAD(Y, f->z, place);
+    if (!IS_ZERO(ACC, alpha))
+        value = TIMES(ACC, alpha, sum);
+    if (!IS_ZERO(ACC, beta))
+        value += TIMES(ACC, beta, LOADED(Y, f->z, place));
     STORE(ACC, Y, f->y, place, value);
 #endif
 }

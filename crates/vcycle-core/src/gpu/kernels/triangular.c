@@ -1,7 +1,13 @@
 // Triangular solves, level by level: the steps of a level need those of earlier levels alone.
 //
 // Definitions: the type T of the matrix and the vectors, ACC its arithmetic, and THREADS threads
-// that share a step (a power of two up to WIDTH).
+// that share a step (a power of two up to WIDTH). With CONJUGATED it is the conjugate matrix.
+
+#ifdef CONJUGATED
+#define FACTOR(value) CONJ(ACC, value)
+#else
+#define FACTOR(value) (value)
+#endif
 
 // Solves for row `order[step]`. The entries off the diagonal are stored step by step, the inverted
 // diagonal too; without it there are ones on the diagonal.
@@ -15,12 +21,13 @@ FUNCTION void solve_step(u64 step, u64 steps, u32 column, u32 cols, GLOBAL const
     ACC sum = 0;
     UNROLL_4
     for (u64 entry = begin + part; entry < end; entry += THREADS)
-        sum += LOAD(T, values, entry) * LOAD(T, y, (u64)columns[entry] * cols + column);
+        sum += TIMES(ACC, FACTOR(LOAD(T, values, entry)),
+                     LOAD(T, y, (u64)columns[entry] * cols + column));
     sum = TILE_SUM(ACC, sum, THREADS, scratch);
     if (step < steps && part == 0) {
         const u64 place = (u64)order[step] * cols + column;
         const ACC value = LOAD(T, b, place) - sum;
-        STORE(ACC, T, y, place, inverse ? value * inverse[step] : value);
+        STORE(ACC, T, y, place, inverse ? TIMES(ACC, value, FACTOR(inverse[step])) : value);
     }
 }
 

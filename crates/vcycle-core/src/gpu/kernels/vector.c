@@ -19,7 +19,7 @@ KERNEL vector_fill(u64 n, A value, GLOBAL T *RESTRICT y) {
 
 // As many rows as columns, ones on the diagonal.
 KERNEL vector_identity(u64 rows, GLOBAL T *RESTRICT y) {
-    FOR_ITEMS(i, rows * rows) STORE(A, T, y, i, (A)(i % (rows + 1) == 0));
+    FOR_ITEMS(i, rows * rows) STORE(A, T, y, i, OF_REAL(A, i % (rows + 1) == 0));
 }
 
 // Whether the sign of a row is minus: a bit of a hash of its number, as on the host.
@@ -39,8 +39,8 @@ KERNEL vector_flip_signs(u64 n, u32 cols, GLOBAL const T *RESTRICT x, GLOBAL T *
 }
 
 FUNCTION void combine_one(A a, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
-    A left = a != 0 ? a * LOAD(T, x, i) : 0;
-    A right = b != 0 ? b * LOAD(T, y, i) : 0;
+    A left = IS_ZERO(A, a) ? (A)0 : TIMES(A, a, LOAD(T, x, i));
+    A right = IS_ZERO(A, b) ? (A)0 : TIMES(A, b, LOAD(T, y, i));
     STORE(A, T, y, i, left + right);
 }
 
@@ -48,19 +48,19 @@ FUNCTION void combine_one(A a, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
 KERNEL vector_axpby(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT x, COEFFICIENT(A, beta),
                     GLOBAL T *RESTRICT y) {
     A a = EVALUATE(A, alpha, 0), b = EVALUATE(A, beta, 0);
-    if (a == 0 && b == 1)
+    if (IS_ZERO(A, a) && IS_ONE(A, b))
         return;
     u64 groups = n / N;
     FOR_TILES(first, groups) {
         A xs[STEPS][N] = {{0}}, ys[STEPS][N] = {{0}};
         FOR_STEPS(step, group, first, groups) {
-            if (a != 0)
+            if (!IS_ZERO(A, a))
                 LOADS(N, T, x, group, xs[step]);
-            if (b != 0)
+            if (!IS_ZERO(A, b))
                 LOADS(N, T, y, group, ys[step]);
         }
         FOR_STEPS(step, group, first, groups) {
-            FOR_VALUES(k) ys[step][k] = a * xs[step][k] + b * ys[step][k];
+            FOR_VALUES(k) ys[step][k] = TIMES(A, a, xs[step][k]) + TIMES(A, b, ys[step][k]);
             STORES(N, A, T, y, group, ys[step]);
         }
     }
@@ -79,18 +79,18 @@ KERNEL vector_axpby_columns(u64 n, u32 cols, COEFFICIENT(A, alpha), GLOBAL const
         return;
     u32 column = (u32)(i % cols);
     A a = EVALUATE(A, alpha, column), b = EVALUATE(A, beta, column);
-    if (a == 0 && b == 1)
+    if (IS_ZERO(A, a) && IS_ONE(A, b))
         return;
     for (; i < n; i += LEAPS * stride) {
         A xs[LEAPS] = {0}, ys[LEAPS] = {0};
         FOR_LEAPS(leap, place, i, stride, n) {
-            if (a != 0)
+            if (!IS_ZERO(A, a))
                 xs[leap] = LOAD(T, x, place);
-            if (b != 0)
+            if (!IS_ZERO(A, b))
                 ys[leap] = LOAD(T, y, place);
         }
         FOR_LEAPS(leap, place, i, stride, n)
-            STORE(A, T, y, place, a * xs[leap] + b * ys[leap]);
+            STORE(A, T, y, place, TIMES(A, a, xs[leap]) + TIMES(A, b, ys[leap]));
     }
 }
 
@@ -114,7 +114,7 @@ FUNCTION void leave(u32 which, A value, GLOBAL A *partials, LOCAL A *scratch) {
 FUNCTION A total(u32 which, volatile GLOBAL A *partials, LOCAL A *scratch) {
     A sum = 0;
     for (u32 block = thread_of_block(); block < blocks_of_grid(); block += BLOCK)
-        sum += partials[which * blocks_of_grid() + block];
+        sum += FRESH(A, partials, which * blocks_of_grid() + block);
     return BLOCK_SUM(A, sum, scratch);
 }
 
@@ -140,11 +140,11 @@ KERNEL vector_dot(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL A *out, GL
             LOADS(N, T, y, group, ys[step]);
         }
         FOR(step, STEPS)
-            FOR_VALUES(k) sums[k] += xs[step][k] * ys[step][k];
+            FOR_VALUES(k) sums[k] += TIMES(A, CONJ(A, xs[step][k]), ys[step][k]);
     }
     u64 rest = groups * N + thread_of_grid();
     if (rest < n)
-        sums[0] += LOAD(T, x, rest) * LOAD(T, y, rest);
+        sums[0] += TIMES(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, y, rest));
     leave(0, sum_of_group(sums), partials, scratch);
     if (!LAST_BLOCK(counter, scratch))
         return;
@@ -167,14 +167,14 @@ KERNEL vector_dot2(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL const T *
             LOADS(N, T, z, group, zs[step]);
         }
         FOR(step, STEPS) FOR_VALUES(k) {
-            y_sums[k] += xs[step][k] * ys[step][k];
-            z_sums[k] += xs[step][k] * zs[step][k];
+            y_sums[k] += TIMES(A, CONJ(A, xs[step][k]), ys[step][k]);
+            z_sums[k] += TIMES(A, CONJ(A, xs[step][k]), zs[step][k]);
         }
     }
     u64 rest = groups * N + thread_of_grid();
     if (rest < n) {
-        y_sums[0] += LOAD(T, x, rest) * LOAD(T, y, rest);
-        z_sums[0] += LOAD(T, x, rest) * LOAD(T, z, rest);
+        y_sums[0] += TIMES(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, y, rest));
+        z_sums[0] += TIMES(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, z, rest));
     }
     leave(0, sum_of_group(y_sums), partials, scratch);
     leave(1, sum_of_group(z_sums), partials, scratch);
@@ -192,16 +192,16 @@ KERNEL vector_dot2(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL const T *
 // y += a x for values in registers, rounded as they are stored; adds the squares.
 FUNCTION void step_group(A a, const PRIVATE A *xs, PRIVATE A *ys, PRIVATE A *squares) {
     FOR_VALUES(k) {
-        if (a != 0)
-            ys[k] = ROUND(A, T, a * xs[k] + ys[k]);
-        squares[k] += ys[k] * ys[k];
+        if (!IS_ZERO(A, a))
+            ys[k] = ROUND(A, T, TIMES(A, a, xs[k]) + ys[k]);
+        squares[k] += SQUARE(A, ys[k]);
     }
 }
 
 FUNCTION A step_one(A a, GLOBAL const T *x, GLOBAL T *y, u64 i) {
-    if (a != 0)
-        combine_one(a, x, 1, y, i);
-    return LOAD(T, y, i) * LOAD(T, y, i);
+    if (!IS_ZERO(A, a))
+        combine_one(a, x, OF_REAL(A, 1), y, i);
+    return SQUARE(A, LOAD(T, y, i));
 }
 
 // y += alpha x and the norm of y; with a zero alpha just that.
@@ -215,13 +215,13 @@ KERNEL vector_axpy_norm(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT x
     FOR_TILES(first, groups) {
         A xs[STEPS][N] = {{0}}, ys[STEPS][N];
         FOR_STEPS(step, group, first, groups) {
-            if (a != 0)
+            if (!IS_ZERO(A, a))
                 LOADS(N, T, x, group, xs[step]);
             LOADS(N, T, y, group, ys[step]);
         }
         FOR_STEPS(step, group, first, groups) {
             step_group(a, xs[step], ys[step], squares);
-            if (a != 0)
+            if (!IS_ZERO(A, a))
                 STORES(N, A, T, y, group, ys[step]);
         }
     }
@@ -243,28 +243,28 @@ KERNEL vector_advance(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT p,
     FOR_TILES(first, groups) {
         A ps[STEPS][N], xs[STEPS][N], qs[STEPS][N] = {{0}}, rs[STEPS][N];
         FOR_STEPS(step, group, first, groups) {
-            if (a != 0) {
+            if (!IS_ZERO(A, a)) {
                 LOADS(N, T, p, group, ps[step]);
                 LOADS(N, T, x, group, xs[step]);
             }
-            if (b != 0)
+            if (!IS_ZERO(A, b))
                 LOADS(N, T, q, group, qs[step]);
             LOADS(N, T, r, group, rs[step]);
         }
         FOR_STEPS(step, group, first, groups) {
-            if (a != 0) {
-                FOR_VALUES(k) xs[step][k] += a * ps[step][k];
+            if (!IS_ZERO(A, a)) {
+                FOR_VALUES(k) xs[step][k] += TIMES(A, a, ps[step][k]);
                 STORES(N, A, T, x, group, xs[step]);
             }
             step_group(b, qs[step], rs[step], squares);
-            if (b != 0)
+            if (!IS_ZERO(A, b))
                 STORES(N, A, T, r, group, rs[step]);
         }
     }
     u64 rest = groups * N + thread_of_grid();
     if (rest < n) {
-        if (a != 0)
-            combine_one(a, p, 1, x, rest);
+        if (!IS_ZERO(A, a))
+            combine_one(a, p, OF_REAL(A, 1), x, rest);
         squares[0] += step_one(b, q, r, rest);
     }
     leave_norm(sum_of_group(squares), out, partials, counter, scratch);
@@ -293,7 +293,7 @@ FUNCTION A sum_of_columns(u32 count, A sum, LOCAL A *scratch) {
 }
 
 FUNCTION void leave_columns(u32 first, u32 count, bool root, A sum, GLOBAL A *out,
-                            volatile GLOBAL A *partials, GLOBAL u32 *counter, LOCAL A *scratch) {
+                            GLOBAL A *partials, GLOBAL u32 *counter, LOCAL A *scratch) {
     u32 thread = thread_of_block(), rows = BLOCK / count;
     sum = sum_of_columns(count, sum, scratch);
     if (thread < count)
@@ -305,7 +305,7 @@ FUNCTION void leave_columns(u32 first, u32 count, bool root, A sum, GLOBAL A *ou
         u32 stride = rows * count, n = blocks_of_grid() * count;
         UNROLL_4
         for (u32 i = thread; i < n; i += stride)
-            sum += partials[i];
+            sum += FRESH(A, (volatile GLOBAL A *)partials, i);
     }
     sum = sum_of_columns(count, sum, scratch);
     if (thread < count)
@@ -333,7 +333,7 @@ KERNEL vector_dot_columns(u64 rows, u32 cols, u32 first, u32 count, u32 root, GL
             xs[leap] = LOAD(T, x, i * cols + column);
             ys[leap] = LOAD(T, y, i * cols + column);
         }
-        FOR(leap, LEAPS) sum += xs[leap] * ys[leap];
+        FOR(leap, LEAPS) sum += TIMES(A, CONJ(A, xs[leap]), ys[leap]);
     }
     leave_columns(first, count, root, sum, out, partials, counter, scratch);
 }
@@ -352,23 +352,23 @@ KERNEL vector_advance_columns(u64 rows, u32 cols, u32 first, u32 count, COEFFICI
         A ps[LEAPS], xs[LEAPS], qs[LEAPS] = {0}, rs[LEAPS] = {0};
         FOR_LEAPS(leap, i, row, (u64)stride, rows) {
             u64 place = i * cols + column;
-            if (a != 0) {
+            if (!IS_ZERO(A, a)) {
                 ps[leap] = LOAD(T, p, place);
                 xs[leap] = LOAD(T, x, place);
             }
-            if (b != 0)
+            if (!IS_ZERO(A, b))
                 qs[leap] = LOAD(T, q, place);
             rs[leap] = LOAD(T, r, place);
         }
         FOR_LEAPS(leap, i, row, (u64)stride, rows) {
             u64 place = i * cols + column;
-            if (a != 0)
-                STORE(A, T, x, place, xs[leap] + a * ps[leap]);
-            if (b != 0) {
-                rs[leap] = ROUND(A, T, b * qs[leap] + rs[leap]);
+            if (!IS_ZERO(A, a))
+                STORE(A, T, x, place, xs[leap] + TIMES(A, a, ps[leap]));
+            if (!IS_ZERO(A, b)) {
+                rs[leap] = ROUND(A, T, TIMES(A, b, qs[leap]) + rs[leap]);
                 STORE(A, T, r, place, rs[leap]);
             }
-            square += rs[leap] * rs[leap];
+            square += SQUARE(A, rs[leap]);
         }
     }
     leave_columns(first, count, true, square, out, partials, counter, scratch);

@@ -1,8 +1,11 @@
 //! Hierarchies of complex matrices.
 
 use super::*;
+use crate::linop::Factory;
+use crate::precond::{Ilu0, Jacobi};
 use crate::scalar::{Mixes, Scalar, c32, c64};
-use crate::solver::Fgmres;
+use crate::solver::{Bicgstab, Fgmres, Gmres};
+use crate::stop::Stop;
 
 /// The matrix of a problem for vectors of `T`.
 fn complex<T: Mixes<T, T>>(spec: &str) -> Arc<dyn LinOp<T>> {
@@ -69,19 +72,16 @@ fn without_imaginary_parts_levels_are_those_of_the_real_matrix() {
 fn waves_with_absorption_are_solved_in_both_precisions() {
     let waves = "helmholtz:40,12,0.5";
     for coarsening in ["auto", "sa"] {
-        for interpolation in ["auto"] {
-            let mut amg = amg(coarsening, "auto", "sp");
-            amg.interpolation = interpolation.parse().unwrap();
-            let double = solved(Fgmres::default(), &amg, &complex::<c64>(waves));
-            assert!(double.converged() && double.iterations < 30, "{double}");
-            let single = complex::<c32>(waves);
-            let solver = Solver::new(Fgmres::default(), Arc::clone(&single)).unwrap();
-            let solver = solver.stopping(crate::stop::Stop::reduction(1e-4));
-            let solver = solver.preconditioned_by(&amg).unwrap();
-            let b = Vector::filled(single.executor(), 1600, 1, 1.0).unwrap();
-            let mut x = Vector::zeros_like(&b).unwrap();
-            assert!(solver.solve(&b, &mut x).unwrap().converged());
-        }
+        let amg = amg(coarsening, "auto", "sp");
+        let double = solved(Fgmres::default(), &amg, &complex::<c64>(waves));
+        assert!(double.converged() && double.iterations < 30, "{double}");
+        let single = complex::<c32>(waves);
+        let solver = Solver::new(Fgmres::default(), Arc::clone(&single)).unwrap();
+        let solver = solver.stopping(Stop::reduction(1e-4));
+        let solver = solver.preconditioned_by(&amg).unwrap();
+        let b = Vector::filled(single.executor(), 1600, 1, 1.0).unwrap();
+        let mut x = Vector::zeros_like(&b).unwrap();
+        assert!(solver.solve(&b, &mut x).unwrap().converged());
     }
 }
 
@@ -134,4 +134,54 @@ fn stages_for_real_matrices_are_named() {
             "{error}"
         );
     }
+}
+
+/// Iterations on an executor, and the solution.
+fn solved_on(
+    executor: &Executor,
+    spec: &str,
+    method: impl Method<c64> + 'static,
+    factory: &dyn Factory<c64>,
+) -> (usize, Vec<c64>) {
+    let problem = gallery::build_complex(spec, executor).unwrap();
+    let b = Vector::from_column(executor, problem.rhs);
+    let solver = Solver::new(method, Arc::new(problem.matrix)).unwrap();
+    let solver = solver.preconditioned_by(factory).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = solver.solve(&b, &mut x).unwrap();
+    assert!(outcome.converged(), "{outcome}");
+    (outcome.iterations, x.to_vec())
+}
+
+#[test]
+fn devices_solve_as_the_host_does() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let host = Executor::cpu();
+    let check = |found: (usize, Vec<c64>), expected: (usize, Vec<c64>)| {
+        assert!(
+            found.0.abs_diff(expected.0) <= 1,
+            "{} {}",
+            found.0,
+            expected.0
+        );
+        let largest = expected.1.iter().map(|x| x.norm()).fold(0.0, f64::max);
+        let pairs = found.1.iter().zip(&expected.1);
+        let off = pairs.map(|(x, y)| (x - y).norm()).fold(0.0, f64::max);
+        assert!(off < 1e-6 * largest, "{off} {largest}");
+    };
+    let (field, waves) = ("magnetic:20,0.05", "helmholtz:20,6,0.5");
+    let on = |executor| solved_on(executor, field, Cg::default(), &Jacobi::default());
+    check(on(&device), on(&host));
+    let on = |executor| solved_on(executor, waves, Gmres::default(), &Ilu0::default());
+    check(on(&device), on(&host));
+    let on = |executor| solved_on(executor, waves, Bicgstab::default(), &Jacobi::default());
+    check(on(&device), on(&host));
+    let multigrid = amg("pmis", "l1-jacobi", "sp");
+    let on = |executor| solved_on(executor, waves, Fgmres::default(), &multigrid);
+    check(on(&device), on(&host));
+    let multigrid = amg("sa", "chebyshev", "dp");
+    let on = |executor| solved_on(executor, field, Cg::default(), &multigrid);
+    check(on(&device), on(&host));
 }
