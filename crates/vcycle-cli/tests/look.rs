@@ -19,6 +19,7 @@ fn info_shows_the_levels_and_their_set_up() {
     assert!(stages.iter().any(|stage| stage["name"] == "galerkin"));
     let text = vcycle("info poisson5:40 --precond amg:pgm").stdout;
     assert!(text.contains("operator complexity") && text.contains("set-up"));
+    assert!(text.contains("`--format auto` takes"), "{text}");
 }
 
 #[test]

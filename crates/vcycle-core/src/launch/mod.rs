@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod blocks;
 pub mod bsr;
+pub mod coo;
 pub mod csr;
 pub mod dense;
 pub mod ell;
@@ -31,6 +32,7 @@ const FILES: &[File] = &[
     batch::FILE,
     blocks::FILE,
     bsr::FILE,
+    coo::FILE,
     csr::FILE,
     dense::FILE,
     ell::FILE,

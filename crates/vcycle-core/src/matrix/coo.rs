@@ -1,7 +1,7 @@
 //! Coordinate format (COO): triplets sorted by row.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::csr::{balance, compress, offsets, zeroed};
 use super::rowwise::{self, Rowwise, rowwise_operator};
@@ -19,8 +19,9 @@ use crate::workspace::Workspace;
 
 /// A matrix as row, column and value of every entry, sorted by row, then by column.
 ///
-/// **Choose it** to assemble a matrix, or where a few long rows would unbalance the other
-/// formats; otherwise it reads 4 bytes an entry more than [`Csr`].
+/// **Choose it** to assemble a matrix, where most rows are empty, or where a few long rows would unbalance the other
+/// formats: a device shares entries evenly among its threads, whatever rows they are of. Otherwise it reads 4 bytes an
+/// entry more than [`Csr`].
 ///
 /// ```
 /// use vcycle::{executor::Executor, linop::Size, matrix::{Coo, Duplicates}};
@@ -39,8 +40,8 @@ pub struct Coo<T> {
     rows: Buffer<u32>,
     columns: Buffer<u32>,
     values: Buffer<T>,
-    /// Rows of a device, made when they are first needed: sorted triplets are their entries.
-    compressed: OnceLock<Arc<Csr<T>>>,
+    /// Rows without entries, found when a device first needs them.
+    empty: OnceLock<Buffer<u32>>,
 }
 
 rowwise_operator!(Coo);
@@ -107,7 +108,7 @@ impl<T: Scalar> Coo<T> {
             rows: Buffer::from_vec(executor, rows),
             columns: Buffer::from_vec(executor, columns),
             values: Buffer::from_vec(executor, values),
-            compressed: OnceLock::new(),
+            empty: OnceLock::new(),
         })
     }
 
@@ -162,6 +163,27 @@ impl<T: Scalar> Coo<T> {
         columns.zip(a.values[range].iter().copied())
     }
 
+    /// The arrays, for devices, with the rows that have no entries if those count.
+    pub(super) fn part<'a>(&'a self, empty: Option<&'a Buffer<u32>>) -> Part<'a, T> {
+        Part::Triplets {
+            rows: &self.rows,
+            columns: &self.columns,
+            values: &self.values,
+            empty,
+        }
+    }
+
+    fn empty_rows(&self) -> Result<Vec<u32>> {
+        let mut empty = Vec::new();
+        let mut next = 0;
+        for &row in self.rows.host()? {
+            empty.extend(next..row);
+            next = row + 1;
+        }
+        empty.extend(next..self.size.rows as u32);
+        Ok(empty)
+    }
+
     /// The arrays, for kernels of host executors.
     pub(super) fn arrays(&self) -> Result<CooArrays<'_, T>> {
         Ok(CooArrays {
@@ -203,12 +225,14 @@ impl<T: Scalar> Rowwise for Coo<T> {
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
-        if self.compressed.get().is_none() {
-            // Where two threads come here at once both have made the same.
-            let _ = self.compressed.set(Arc::new(rowwise::to_csr(self)?));
-        }
-        let compressed = self.compressed.get().expect("made just now");
-        Ok(vec![Part::Rows(compressed)])
+        let empty = match self.empty.get() {
+            Some(empty) => empty,
+            None => {
+                let found = Buffer::from_vec(self.executor(), self.empty_rows()?);
+                self.empty.get_or_init(|| found)
+            }
+        };
+        Ok(vec![self.part(Some(empty))])
     }
 
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::ell::longest_row;
+use super::rowwise::check_padding;
 use super::sellp::slice_offsets;
-use super::{Csr, Ell, Hybrid, HybridSplit, Pattern, SellP};
+use super::{Coo, Csr, Dense, Ell, Hybrid, HybridSplit, Pattern, SellP};
 use crate::error::Result;
 use crate::linop::LinOp;
 use crate::scalar::{Mixes, Scalar};
@@ -20,6 +21,24 @@ pub enum Format {
     SellP,
     /// [`Hybrid`].
     Hybrid,
+    /// [`Coo`].
+    Coo,
+    /// [`Dense`].
+    Dense,
+}
+
+impl Format {
+    /// The name, as options have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Csr => "csr",
+            Format::Ell => "ell",
+            Format::SellP => "sellp",
+            Format::Hybrid => "hybrid",
+            Format::Coo => "coo",
+            Format::Dense => "dense",
+        }
+    }
 }
 
 /// The format in which a product with this pattern moves the fewest bytes.
@@ -28,7 +47,8 @@ pub enum Format {
 /// entry and an offset for every row; ELL and SELL-P read no row offsets but padding, the hybrid
 /// format padding for few rows and a row index for each entry beyond. So rows of equal length ask
 /// for ELL, rows that are alike in places for SELL-P, a few long rows among short ones for the
-/// hybrid format, and rows without order for CSR. Values are counted as doubles.
+/// hybrid format, and rows without order for CSR. COO reads nothing for empty rows, and dense rows
+/// have no columns to read. Values are counted as doubles. [`FormatCosts`] has the bytes of each.
 ///
 /// ```
 /// use vcycle::{executor::Executor, matrix::{choose_format, convert_to, Csr, Format}};
@@ -40,17 +60,41 @@ pub enum Format {
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 pub fn choose_format(pattern: &Pattern) -> Format {
-    if pattern.nonzeros() == 0 {
-        return Format::Csr;
+    FormatCosts::new(pattern).cheapest()
+}
+
+/// The bytes that a product reads of a matrix of doubles in each format: the measure [`choose_format`] goes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatCosts {
+    /// Formats and their bytes, the cheapest first.
+    pub bytes: Vec<(Format, usize)>,
+}
+
+impl FormatCosts {
+    /// Counts the entries of the rows of a pattern.
+    pub fn new(pattern: &Pattern) -> Self {
+        if pattern.nonzeros() == 0 {
+            return Self {
+                bytes: vec![(Format::Csr, csr_bytes(pattern))],
+            };
+        }
+        let mut bytes = vec![
+            (Format::Ell, ell_bytes(pattern)),
+            (Format::SellP, sellp_bytes(pattern)),
+            // Before the hybrid format, which is the same where no slots are worth it.
+            (Format::Coo, coo_bytes(pattern)),
+            (Format::Hybrid, hybrid_bytes(pattern)),
+            (Format::Csr, csr_bytes(pattern)),
+            (Format::Dense, dense_bytes(pattern)),
+        ];
+        bytes.sort_by_key(|&(_, bytes)| bytes);
+        Self { bytes }
     }
-    let costs = [
-        (Format::Ell, ell_bytes(pattern)),
-        (Format::SellP, sellp_bytes(pattern)),
-        (Format::Hybrid, hybrid_bytes(pattern)),
-        (Format::Csr, csr_bytes(pattern)),
-    ];
-    let cheapest = costs.into_iter().min_by_key(|&(_, bytes)| bytes);
-    cheapest.expect("there are formats").0
+
+    /// The format with the fewest bytes.
+    pub fn cheapest(&self) -> Format {
+        self.bytes[0].0
+    }
 }
 
 const VALUE: usize = size_of::<f64>();
@@ -82,6 +126,15 @@ fn hybrid_bytes(pattern: &Pattern) -> usize {
     pattern.size().rows * width * (VALUE + INDEX) + rest * (VALUE + 2 * INDEX)
 }
 
+fn coo_bytes(pattern: &Pattern) -> usize {
+    pattern.nonzeros() * (VALUE + 2 * INDEX)
+}
+
+fn dense_bytes(pattern: &Pattern) -> usize {
+    let size = pattern.size();
+    size.rows.saturating_mul(size.cols).saturating_mul(VALUE)
+}
+
 /// The matrix in another format, as an operator.
 ///
 /// # Errors
@@ -101,5 +154,16 @@ pub(super) fn arranged<M: Mixes<W, W>, W: Scalar>(
         Format::Ell => Arc::new(Ell::from_csr(a)?),
         Format::SellP => Arc::new(SellP::from_csr(a)?),
         Format::Hybrid => Arc::new(Hybrid::from_csr(a)?),
+        Format::Coo => Arc::new(Coo::from_csr(a)?),
+        Format::Dense => {
+            check_zeros(a)?;
+            Arc::new(Dense::from_csr(a)?)
+        }
     })
+}
+
+/// Zeros count as the padding of dense rows.
+fn check_zeros<M: Scalar>(a: &Csr<M>) -> Result<()> {
+    let size = a.size();
+    check_padding("dense", size.rows.saturating_mul(size.cols), a.nonzeros())
 }

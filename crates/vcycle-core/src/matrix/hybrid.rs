@@ -46,13 +46,26 @@ pub enum HybridSplit {
     /// As many as make the whole matrix smallest.
     #[default]
     MinimalStorage,
-    /// So many that more than this part of the rows, from 0 to 1, fit in whole (Anzt et al. 2020).
+    /// So many that more than this part of the rows, from 0 to 1, fit in whole: Ginkgo's imbalance limit (Anzt et al. 2020).
     Quantile(f64),
+    /// The same, but at most this many for each row of the matrix: Ginkgo's bounded limit.
+    BoundedQuantile {
+        /// The part of the rows, from 0 to 1.
+        part: f64,
+        /// Entries for each row of the matrix.
+        ratio: f64,
+    },
     /// A given number.
     Width(usize),
 }
 
 impl HybridSplit {
+    /// What Ginkgo takes by itself: a third of the rows fit in whole, with at most a thousandth of their number.
+    pub const GINKGO: Self = Self::BoundedQuantile {
+        part: 1.0 / 3.0,
+        ratio: 0.001,
+    };
+
     /// The width of the ELL part for rows between these offsets and values of so many bytes.
     pub(super) fn width(self, offsets: &[usize], value_bytes: usize) -> Result<usize> {
         match self {
@@ -63,6 +76,14 @@ impl HybridSplit {
             HybridSplit::Quantile(part) => Err(Error::BadParameter {
                 parameter: "quantile",
                 reason: format!("{part} is not from 0 to 1"),
+            }),
+            HybridSplit::BoundedQuantile { part, ratio } if ratio >= 0.0 => {
+                let width = HybridSplit::Quantile(part).width(offsets, value_bytes)?;
+                Ok(width.min((ratio * (offsets.len() - 1) as f64) as usize))
+            }
+            HybridSplit::BoundedQuantile { ratio, .. } => Err(Error::BadParameter {
+                parameter: "ratio",
+                reason: format!("{ratio} is negative or no number"),
             }),
             HybridSplit::Width(width) => Ok(width.min(longest_row(offsets))),
         }
@@ -165,7 +186,8 @@ impl<T: Scalar> Rowwise for Hybrid<T> {
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
         let mut parts = self.ell.parts()?;
-        parts.extend(self.coo.parts()?);
+        // Rows that have nothing here are finished by the regular part.
+        parts.push(self.coo.part(None));
         Ok(parts)
     }
 
@@ -217,5 +239,10 @@ mod tests {
         assert_eq!(width(1.0).unwrap(), 9);
         assert!(matches!(width(1.5), Err(Error::BadParameter { .. })));
         assert!(matches!(width(f64::NAN), Err(Error::BadParameter { .. })));
+        let bounded =
+            |ratio| HybridSplit::BoundedQuantile { part: 0.8, ratio }.width(a.offsets(), 8);
+        assert_eq!((bounded(0.3).unwrap(), bounded(9.0).unwrap()), (3, 8));
+        assert!(matches!(bounded(-1.0), Err(Error::BadParameter { .. })));
+        assert_eq!(HybridSplit::GINKGO.width(a.offsets(), 8).unwrap(), 0);
     }
 }

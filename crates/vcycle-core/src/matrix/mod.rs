@@ -36,7 +36,7 @@ pub use distributed::{
     Partition, galerkin_shared,
 };
 pub use ell::Ell;
-pub use format::{Format, choose_format, convert_to};
+pub use format::{Format, FormatCosts, choose_format, convert_to};
 pub use hybrid::{Hybrid, HybridSplit};
 pub use mbsr::Mbsr;
 pub use sellp::SellP;

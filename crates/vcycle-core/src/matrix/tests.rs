@@ -209,6 +209,9 @@ fn row_lengths_decide_the_format() {
     assert_eq!(choose(matrix(2000, 900, tail)), Format::Hybrid);
     let mut next = integers(5);
     assert_eq!(choose(matrix(2000, 900, |_| next(40))), Format::Csr);
+    let mostly_empty = |row| if row % 7 == 0 { 1 } else { 0 };
+    assert_eq!(choose(matrix(2000, 900, mostly_empty)), Format::Coo);
+    assert_eq!(choose(matrix(50, 30, |_| 30)), Format::Dense);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::arrays::{Coefficient, Csr, Pattern, Scalars, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::Gpu;
-use crate::launch::rows::{self, Operand};
-use crate::launch::{bsr, dense, ell};
+use crate::launch::rows;
+use crate::launch::{bsr, coo, dense, ell};
 use crate::reference::rows::{self as host, Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
@@ -36,11 +36,29 @@ pub(crate) enum Part<'a, T> {
     Dense { size: Size, values: &'a Buffer<T> },
     /// Compressed rows.
     Rows(&'a Csr<T>),
+    /// Row, column and value of every entry, sorted by row.
+    Triplets {
+        rows: &'a Buffer<u32>,
+        columns: &'a Buffer<u32>,
+        values: &'a Buffer<T>,
+        /// Rows without entries; not needed where the product is added to another one.
+        empty: Option<&'a Buffer<u32>>,
+    },
 }
 
 impl<T: Scalar> Part<'_, T> {
-    /// As kernels of a device take it, for vectors of so many columns, complex ones or not.
-    fn operand(&self, gpu: &Gpu, cols: usize, is_complex: bool) -> Result<Operand> {
+    /// The product on a device, and what becomes of it.
+    fn multiply<X: Scalar, Y: Scalar>(
+        &self,
+        gpu: &Gpu,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+        ws: &Workspace,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
         let rows = match *self {
             Self::Slots {
                 size,
@@ -74,10 +92,40 @@ impl<T: Scalar> Part<'_, T> {
                 })
             }
             Self::Dense { size, values } => dense::rows(size, values.device()?),
-            Self::Rows(a) => return a.operand(cols, is_complex),
+            Self::Rows(a) => {
+                let operand = a.operand(x.cols(), X::KIND.is_complex())?;
+                return rows::multiply::<T, X, Y>(gpu, operand, x, finish, y);
+            }
+            Self::Triplets {
+                rows,
+                columns,
+                values,
+                empty,
+            } => {
+                let chunks = rows.len().div_ceil(coo::CHUNK);
+                // Sums of complex numbers are two.
+                let each = 1 + usize::from(X::KIND.is_complex());
+                let mut parts = ws.vector::<f64>(x.executor(), 2 * each * chunks, x.cols())?;
+                let triplets = coo::Triplets {
+                    entries: list(rows)?,
+                    columns: columns.device()?,
+                    values: values.device()?,
+                    empty: empty.map(list).transpose()?,
+                    bytes: each * size_of::<f64>(),
+                    parts: parts.device_mut()?,
+                };
+                return triplets.multiply::<T, X, Y>(gpu, x, finish, y);
+            }
         };
-        Ok(rows.operand(gpu, cols))
+        rows::multiply::<T, X, Y>(gpu, rows.operand(gpu, x.cols()), x, finish, y)
     }
+}
+
+fn list(rows: &Buffer<u32>) -> Result<coo::List> {
+    Ok(coo::List {
+        count: rows.len(),
+        rows: rows.device()?,
+    })
 }
 
 /// Adds one column of `A x` to the sums of the rows from a first one on.
@@ -108,7 +156,7 @@ impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
         ws: &Workspace,
     ) -> Result<()> {
         if let Executor::Gpu(gpu) = self.executor {
-            return self.on_device(gpu, x, finish, y);
+            return self.on_device(gpu, x, finish, y, ws);
         }
         match finish {
             Finish::Apply => self.on_host(x, y, host::Finish::Store),
@@ -159,10 +207,10 @@ impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
         x: &Vector<X>,
         mut finish: Finish<'_, Y>,
         y: &mut Vector<Y>,
+        ws: &Workspace,
     ) -> Result<()> {
         for part in (self.parts)()? {
-            let operand = part.operand(gpu, x.cols(), X::KIND.is_complex())?;
-            rows::multiply::<M, X, Y>(gpu, operand, x, &finish, y)?;
+            part.multiply(gpu, x, &finish, y, ws)?;
             finish = finish.more();
         }
         Ok(())

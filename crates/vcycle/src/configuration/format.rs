@@ -26,6 +26,10 @@ pub enum MatrixFormat {
     Sellp,
     /// Rows of equal length, and what is longer apart.
     Hybrid,
+    /// Row, column and value of every entry. A device shares entries evenly, however long rows are.
+    Coo,
+    /// Every entry, zeros too; refused where these would be too many.
+    Dense,
     /// Dense blocks of the unknowns of a node, of a system that has several.
     Bsr,
     /// Tiles of 4 by 4 with bitmaps, as AmgT has them; a device multiplies with dense tiles.
@@ -42,10 +46,14 @@ impl FromStr for MatrixFormat {
             "ell" => Ok(Self::Ell),
             "sellp" => Ok(Self::Sellp),
             "hybrid" => Ok(Self::Hybrid),
+            "coo" => Ok(Self::Coo),
+            "dense" => Ok(Self::Dense),
             "bsr" => Ok(Self::Bsr),
             "mbsr" => Ok(Self::Mbsr),
             _ => {
-                let known = ["auto", "csr", "ell", "sellp", "hybrid", "bsr", "mbsr"];
+                let known = [
+                    "auto", "csr", "ell", "sellp", "hybrid", "coo", "dense", "bsr", "mbsr",
+                ];
                 Err(unknown_name("format", text, &known, &["stencil"]))
             }
         }
@@ -60,6 +68,8 @@ impl Display for MatrixFormat {
             Self::Ell => "ell",
             Self::Sellp => "sellp",
             Self::Hybrid => "hybrid",
+            Self::Coo => "coo",
+            Self::Dense => "dense",
             Self::Bsr => "bsr",
             Self::Mbsr => "mbsr",
         })
@@ -79,6 +89,8 @@ impl From<Format> for MatrixFormat {
             Format::Ell => Self::Ell,
             Format::SellP => Self::Sellp,
             Format::Hybrid => Self::Hybrid,
+            Format::Coo => Self::Coo,
+            Format::Dense => Self::Dense,
         }
     }
 }

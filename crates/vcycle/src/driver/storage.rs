@@ -107,6 +107,8 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
         MatrixFormat::Ell => Arrangement::As(Format::Ell),
         MatrixFormat::Sellp => Arrangement::As(Format::SellP),
         MatrixFormat::Hybrid => Arrangement::As(Format::Hybrid),
+        MatrixFormat::Coo => Arrangement::As(Format::Coo),
+        MatrixFormat::Dense => Arrangement::As(Format::Dense),
         MatrixFormat::Bsr if block_size == 1 => {
             let reason = "format: `bsr` is for several unknowns a node; tell how many (block size)";
             return Err(ConfigError::Conflict(reason.to_owned()));

@@ -13,7 +13,7 @@ use vcycle::config::{
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
-use vcycle::matrix::{Csr, Extent};
+use vcycle::matrix::{Csr, Extent, Format, FormatCosts};
 use vcycle::multigrid::{Amg, Report};
 use vcycle::structured::{Structure, find_stencil};
 
@@ -106,6 +106,7 @@ fn tell<T: Wide>(
         let object = json!({
             "problem": source.name,
             "facts": facts,
+            "formats": formats(a),
             "structure": structure(&stencil),
             "findings": findings,
             "hierarchy": hierarchy.map(|made| made.map_or_else(|why| json!({"error": why}), levels)),
@@ -118,6 +119,7 @@ fn tell<T: Wide>(
     }
     print(&source.name);
     let mut rows = facts::rows(&facts);
+    rows.push(("bytes of a product", formats_in_words(a)));
     rows.push(("structure", structure_in_words(&stencil)));
     rows.extend(need.map(|need| ("memory of a solve", memory_in_words(&need, a.executor()))));
     print(&table::facts(rows));
@@ -131,6 +133,30 @@ fn tell<T: Wide>(
     }
     print_advice(&tries, &advice);
     Ok(())
+}
+
+fn formats<T: Wide>(a: &Csr<T>) -> Value {
+    let costs = FormatCosts::new(a.pattern()).bytes;
+    let costs = costs
+        .iter()
+        .map(|&(format, bytes)| (format.name().to_owned(), json!(bytes)));
+    Value::Object(costs.collect())
+}
+
+/// What `--format auto` chooses, and why: the bytes of each format, as row lengths make them.
+fn formats_in_words<T: Wide>(a: &Csr<T>) -> String {
+    let costs = FormatCosts::new(a.pattern());
+    let told = |&(format, size): &(Format, usize)| format!("{} {}", format.name(), bytes(size));
+    let all: Vec<String> = costs.bytes.iter().map(told).collect();
+    format!(
+        "{}; `--format auto` takes {}{}",
+        all.join(", "),
+        costs.cheapest().name(),
+        match a.executor().is_device() {
+            true => " on processors, slices of rows or blocks on devices",
+            false => "",
+        }
+    )
 }
 
 fn structure(found: &vcycle::Result<Structure>) -> Value {
