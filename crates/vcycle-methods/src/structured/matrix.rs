@@ -166,7 +166,7 @@ impl<T: Storage> StencilMatrix<T> {
     fn own_lines(&self) -> Vec<Range<usize>> {
         match &self.part {
             Some(part) => part.own_lines().collect(),
-            None => vec![0..self.grid.lines()],
+            None => std::iter::once(0..self.grid.lines()).collect(),
         }
     }
 
