@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use vcycle::communicator::{Communicator, mpi};
 use vcycle::config::{SharedPrepared, SharedSystem};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::executor::Workspace;
 use vcycle::matrix::{Distributed, Duplicates};
 
 use crate::codes::VCYCLE_ERROR_STATE;
 use crate::failure::Failure;
 use crate::guard::{collected, guarded, reference, slice};
-use crate::handle::{Matrix, State, solver, vcycle_solver};
+use crate::handle::{Matrix, solver, vcycle_solver};
 use crate::matrix::{Given, Places, check_finite, placed, vcycle_csr};
 use crate::numbers::{AnyPrepared, Numbers};
 use crate::scratch;
@@ -19,7 +19,8 @@ use crate::scratch;
 /// Sets a solver up for a matrix whose rows the processes of an MPI communicator share: matrix has the rows of this process, with
 /// columns numbered over all of them, in the order of the processes. All processes call this, vcycle_solve and vcycle_apply
 /// together, and with vectors of their own rows; a process may have none. communicator is what MPI_Comm_c2f makes of it. Numbers
-/// are double. For other values all processes call vcycle_update_values.
+/// are double. For other values all processes call vcycle_update_values. With a device in the options the processes of a machine take
+/// its GPUs in turn; matrix and vectors are memory of the host.
 ///
 /// # Safety
 /// The arrays of the matrix are there, MPI was started, and communicator is one.
@@ -45,7 +46,7 @@ pub unsafe extern "C" fn vcycle_setup_distributed(
             });
             let (count, (offsets, columns, values), disorder, near) = all(team.as_ref(), given)?;
             let entries = values.len();
-            let executor = executor(state, &team)?;
+            let (executor, _) = state.config.run.executor_of_rank(&team)?;
             let a = Distributed::from_rows(&executor, offsets, columns, values, Duplicates::Sum)?;
             let places = match disorder {
                 None => Places::Same(entries),
@@ -126,17 +127,4 @@ pub(crate) unsafe fn update(
     });
     let values = all(matrix.team().as_ref(), values)?;
     Ok(prepared.update_values(values, &Workspace::new())?)
-}
-
-/// Processes share the cores unless the options say how many threads each has.
-fn executor(state: &State, team: &Arc<dyn Communicator>) -> Result<Executor, Failure> {
-    if state.config.run.device != "cpu" {
-        return Err(Failure::argument(
-            "over several processes the device is cpu",
-        ));
-    }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let shared = (cores / team.size().max(1)).max(1);
-    let threads = state.config.run.threads.unwrap_or(shared);
-    Ok(Executor::cpu_with_threads(threads)?.with_team(team)?)
 }

@@ -94,6 +94,11 @@ fn stages(team: &dyn Communicator, many: usize) -> Result<Option<[Arc<dyn Commun
     }
 }
 
+/// The name of this machine.
+fn machine() -> Vec<u8> {
+    std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()
+}
+
 impl dyn Communicator + '_ {
     /// Sends the same bytes to every rank, and returns those of all.
     ///
@@ -171,10 +176,28 @@ impl dyn Communicator + '_ {
     /// # Errors
     /// When another rank has failed.
     pub fn on_this_machine(&self) -> Result<(usize, usize)> {
-        let name = std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
+        let name = machine();
         let all = self.all_gather(&name)?;
         let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| **other == name).count();
         Ok((count(&all[..self.rank()]), count(&all)))
+    }
+
+    /// The cores that this rank has for itself, one at least: launchers bind processes to cores, and those of the same ones
+    /// share them.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn own_cores(&self) -> Result<usize> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut place = machine();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let allowed = status
+            .lines()
+            .find(|line| line.starts_with("Cpus_allowed:"));
+        place.extend_from_slice(allowed.unwrap_or_default().as_bytes());
+        let all = self.all_gather(&place)?;
+        let sharing = all.iter().filter(|other| **other == place).count();
+        Ok((cores / sharing.max(1)).max(1))
     }
 
     /// Waits until all ranks are here.
@@ -232,6 +255,9 @@ mod tests {
     fn threads_are_on_one_machine() {
         let places = threads::run(3, |team| team.on_this_machine());
         assert_eq!(places.unwrap(), [(0, 3), (1, 3), (2, 3)]);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let own = threads::run(2, |team| team.own_cores());
+        assert_eq!(own.unwrap(), [(cores / 2).max(1); 2]);
     }
 
     #[test]

@@ -207,9 +207,10 @@ impl RunConfig {
         &self,
         team: &Arc<dyn Communicator>,
     ) -> crate::Result<(Executor, Option<String>)> {
-        let (_, ranks) = team.on_this_machine()?;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.threads.unwrap_or((cores / ranks.max(1)).max(1));
+        let threads = match self.threads {
+            Some(threads) => threads,
+            None => team.own_cores()?,
+        };
         let rank = Executor::cpu_with_threads(threads)?.with_team(team)?;
         match self.device.as_str() {
             "cpu" => Ok((rank, None)),
