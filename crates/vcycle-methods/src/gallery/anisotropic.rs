@@ -37,7 +37,7 @@ pub(super) const ANISO7: Entry = Entry {
 /// As for [`poisson5`](super::poisson5), or `eps` not between 1e-100 and 1e100.
 pub fn aniso7(size: [usize; 3], eps: f64, executor: &Executor) -> Result<Problem> {
     check_range("eps", eps, 1e-100..=1e100)?;
-    let grid = Grid::new(size)?;
+    let grid = Grid::on(executor, size)?;
     let matrix = stencil_matrix(executor, grid, |shift| match shift {
         [0, 0, 0] => 4.0 + 2.0 * eps,
         [_, 0, 0] | [0, _, 0] => -1.0,
@@ -76,7 +76,7 @@ pub fn aniso7(size: [usize; 3], eps: f64, executor: &Executor) -> Result<Problem
 pub fn aniso5([nx, ny]: [usize; 2], eps: f64, theta: f64, executor: &Executor) -> Result<Problem> {
     check_range("eps", eps, 1e-100..=1e100)?;
     check_range("theta", theta, -360.0..=360.0)?;
-    let grid = Grid::new([nx, ny, 1])?;
+    let grid = Grid::on(executor, [nx, ny, 1])?;
     let (s, c) = sin_cos_degrees(theta);
     let (dxx, dyy) = (c * c + eps * s * s, s * s + eps * c * c);
     let dxy = (1.0 - eps) * c * s;

@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// As for [`poisson5`](super::poisson5), or `peclet` not between 0 and 1e100.
 pub fn convdiff7(size: [usize; 3], peclet: f64, executor: &Executor) -> Result<Problem> {
     check_range("peclet", peclet, 0.0..=1e100)?;
-    let grid = Grid::new(size)?;
+    let grid = Grid::on(executor, size)?;
     let matrix = stencil_matrix(executor, grid, |[x, y, z]| {
         match (x.abs() + y.abs() + z.abs(), x + y + z) {
             (0, _) => 6.0 + 3.0 * peclet,

@@ -156,7 +156,7 @@ impl Rows for Elasticity {
         COMPONENTS * self.free.points()
     }
 
-    fn each_entry(&self, row: usize, mut visit: impl FnMut(u32, f64)) {
+    fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
         let node = self.node(row / COMPONENTS);
         self.lattice.each_neighbour(node, |other, cells| {
             let [x, y, z] = other;
@@ -174,7 +174,7 @@ impl Rows for Elasticity {
             }
             let first = COMPONENTS * self.free.index([x - 1, y, z]);
             for (component, sum) in sums.into_iter().enumerate() {
-                visit((first + component) as u32, sum);
+                visit(first + component, sum);
             }
         });
     }

@@ -2,6 +2,7 @@
 
 use super::spec::bad;
 use crate::error::Result;
+use crate::executor::Executor;
 
 /// Points `0..size` along x, y and z, numbered with x fastest.
 #[derive(Clone, Copy, Debug)]
@@ -10,9 +11,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Fails unless there are points and a matrix with a row for each can have 32-bit columns.
-    pub(super) fn new(size: [usize; 3]) -> Result<Self> {
-        check_rows("size", size, 1)?;
+    /// Fails unless there are points, and a matrix with a row for each can have columns of 32 bits, of 64 over ranks.
+    pub(super) fn on(executor: &Executor, size: [usize; 3]) -> Result<Self> {
+        check_rows_below("size", size, 1, most_rows(executor))?;
         Ok(Self { size })
     }
 
@@ -64,20 +65,43 @@ pub(super) fn size_label(size: &[usize]) -> String {
     extents.join("x")
 }
 
+/// Rows that the columns of a matrix can be numbered for: those of ranks have numbers of 64 bits.
+pub(super) fn most_rows(executor: &Executor) -> usize {
+    match executor.team() {
+        Some(_) => isize::MAX as usize,
+        None => u32::MAX as usize,
+    }
+}
+
 /// Fails unless `size` points with `unknowns` each are some and fit 32-bit column indices.
 pub(super) fn check_rows(
     parameter: &'static str,
     size: [usize; 3],
     unknowns: usize,
 ) -> Result<usize> {
+    check_rows_below(parameter, size, unknowns, u32::MAX as usize)
+}
+
+/// The same with another limit.
+pub(super) fn check_rows_below(
+    parameter: &'static str,
+    size: [usize; 3],
+    unknowns: usize,
+    most: usize,
+) -> Result<usize> {
     if size.contains(&0) {
         return bad(parameter, "every extent must be at least 1".to_owned());
     }
     size.iter()
         .try_fold(unknowns, |rows, &extent| rows.checked_mul(extent))
-        .filter(|&rows| u32::try_from(rows).is_ok())
+        .filter(|&rows| rows <= most)
         .map_or_else(
-            || bad(parameter, "too large for 32-bit column indices".to_owned()),
+            || {
+                bad(
+                    parameter,
+                    format!("too large for {}-bit column indices", most.ilog2() + 1),
+                )
+            },
             Ok,
         )
 }

@@ -42,7 +42,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// As for [`poisson5`](super::poisson5), or `contrast` not between 1e-100 and 1e100.
 pub fn jump7(size: [usize; 3], contrast: f64, executor: &Executor) -> Result<Problem> {
     check_range("contrast", contrast, 1e-100..=1e100)?;
-    let grid = Grid::new(size)?;
+    let grid = Grid::on(executor, size)?;
     let matrix = assemble(executor, &Jump { grid, contrast })?;
     let name = format!("jump7:{},{contrast}", grid.label(3));
     Ok(Problem::on_grid(name, grid, matrix))
@@ -66,7 +66,7 @@ impl Rows for Jump {
         self.grid.points()
     }
 
-    fn each_entry(&self, row: usize, mut visit: impl FnMut(u32, f64)) {
+    fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
         let cell = self.grid.point(row);
         let here = coefficient(cell, self.contrast);
         let faces = FACES.map(|shift| match self.grid.shifted(cell, shift) {
@@ -82,7 +82,7 @@ impl Rows for Jump {
         let (before, after) = entries.split_at(3);
         for &(column, value) in before.iter().chain(&[(Some(row), diagonal)]).chain(after) {
             if let Some(column) = column {
-                visit(column as u32, value);
+                visit(column, value);
             }
         }
     }
@@ -112,13 +112,13 @@ mod tests {
 
     #[test]
     fn blocks_of_the_high_coefficient() {
-        let blocks = Grid::new([16, 16, 16]).unwrap();
+        let blocks = Grid { size: [16; 3] };
         let high = (0..blocks.points())
             .filter(|&block| hash(blocks.point(block).map(|index| index * BLOCK)) % 2 == 1)
             .count();
         assert_eq!(high, 2032);
         let bits = "0101101101000110000110100010111111011010000001101010111110010101";
-        let blocks = Grid::new([4, 4, 4]).unwrap();
+        let blocks = Grid { size: [4; 3] };
         for (block, bit) in bits.bytes().enumerate() {
             let cell = blocks.point(block).map(|index| index * BLOCK);
             assert_eq!((hash(cell) % 2) as u8, bit - b'0');

@@ -185,9 +185,12 @@ pub fn build(spec: &str, executor: &Executor) -> Result<Problem> {
 fn build_on(spec: &str, executor: &Executor) -> Result<Problem> {
     let parsed = Spec::parse(spec);
     let entry = find(parsed.name)?;
-    if let Some(extent) = extent(spec)? {
+    let told = extent::extent(&parsed, grid::most_rows(executor));
+    if let Some(extent) = told.map_err(|error| in_spec(error, spec, entry.usage))? {
         let what = || format!("the matrix of `{spec}`");
-        executor.on_host().check_need(what, extent.bytes())?;
+        let ranks = executor.team().map_or(1, |team| team.size());
+        let share = extent.bytes() / ranks;
+        executor.on_host().check_need(what, share)?;
     }
     (entry.build)(&parsed, executor).map_err(|error| in_spec(error, spec, entry.usage))
 }
@@ -230,8 +233,15 @@ pub fn build_part(spec: &str, rank: &Executor) -> Result<Option<(Distributed<f64
     if !is_made_in_parts(spec) {
         return Ok(None);
     }
-    let Problem { matrix, rhs, .. } = rank.agree(build_on(spec, rank))?;
-    let columns = matrix.columns().iter().copied().map(u64::from).collect();
+    let Problem {
+        matrix, rhs, grid, ..
+    } = rank.agree(build_on(spec, rank))?;
+    let rows: usize = grid.iter().flatten().product();
+    let first = assemble::first_column(rank, rows);
+    let columns = matrix.columns().iter();
+    let columns = columns
+        .map(|&column| first.wrapping_add(u64::from(column)))
+        .collect();
     let (offsets, values) = (matrix.offsets().to_vec(), matrix.values().to_vec());
     drop(matrix);
     let a = Distributed::from_rows(rank, offsets, columns, values, Duplicates::Refuse)?;
@@ -252,7 +262,8 @@ pub fn build_part(spec: &str, rank: &Executor) -> Result<Option<(Distributed<f64
 pub fn extent(spec: &str) -> Result<Option<Extent>> {
     let parsed = Spec::parse(spec);
     let entry = find(parsed.name)?;
-    extent::extent(&parsed).map_err(|error| in_spec(error, spec, entry.usage))
+    let most = u32::MAX as usize;
+    extent::extent(&parsed, most).map_err(|error| in_spec(error, spec, entry.usage))
 }
 
 /// The points along x, y and z of the grid that the problem `spec` names is on, and the unknowns of each; `None` for a

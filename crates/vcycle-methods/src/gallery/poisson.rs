@@ -63,7 +63,7 @@ pub(super) const POISSON27: Entry = Entry {
 /// # Errors
 /// A size of zero, or too large for 32-bit columns or for the memory.
 pub fn poisson5([nx, ny]: [usize; 2], executor: &Executor) -> Result<Problem> {
-    let grid = Grid::new([nx, ny, 1])?;
+    let grid = Grid::on(executor, [nx, ny, 1])?;
     let name = format!("poisson5:{}", grid.label(2));
     five_or_seven(name, grid, 4.0, executor)
 }
@@ -73,7 +73,7 @@ pub fn poisson5([nx, ny]: [usize; 2], executor: &Executor) -> Result<Problem> {
 /// # Errors
 /// As for [`poisson5`].
 pub fn poisson9([nx, ny]: [usize; 2], executor: &Executor) -> Result<Problem> {
-    let grid = Grid::new([nx, ny, 1])?;
+    let grid = Grid::on(executor, [nx, ny, 1])?;
     let name = format!("poisson9:{}", grid.label(2));
     all_neighbours(name, grid, 8.0, executor)
 }
@@ -83,7 +83,7 @@ pub fn poisson9([nx, ny]: [usize; 2], executor: &Executor) -> Result<Problem> {
 /// # Errors
 /// As for [`poisson5`].
 pub fn poisson7(size: [usize; 3], executor: &Executor) -> Result<Problem> {
-    let grid = Grid::new(size)?;
+    let grid = Grid::on(executor, size)?;
     let name = format!("poisson7:{}", grid.label(3));
     five_or_seven(name, grid, 6.0, executor)
 }
@@ -93,7 +93,7 @@ pub fn poisson7(size: [usize; 3], executor: &Executor) -> Result<Problem> {
 /// # Errors
 /// As for [`poisson5`].
 pub fn poisson27(size: [usize; 3], executor: &Executor) -> Result<Problem> {
-    let grid = Grid::new(size)?;
+    let grid = Grid::on(executor, size)?;
     let name = format!("poisson27:{}", grid.label(3));
     all_neighbours(name, grid, 26.0, executor)
 }

@@ -55,12 +55,12 @@ impl Rows for ConstantStencil {
         self.grid.points()
     }
 
-    fn each_entry(&self, row: usize, mut visit: impl FnMut(u32, f64)) {
+    fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
         let at = self.grid.point(row);
         let inner = self.grid.is_inner(at);
         for point in &self.points {
             if inner || self.grid.shifted(at, point.shift).is_some() {
-                visit(row.wrapping_add_signed(point.distance) as u32, point.weight);
+                visit(row.wrapping_add_signed(point.distance), point.weight);
             }
         }
     }

@@ -222,7 +222,7 @@ impl Rows for Mesh {
         self.order.len()
     }
 
-    fn each_entry(&self, row: usize, mut visit: impl FnMut(u32, f64)) {
+    fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
         let vertex = self.order[row] as usize;
         let mut entries = Vec::with_capacity(15);
         self.each_neighbour(vertex, |other| {
@@ -240,7 +240,7 @@ impl Rows for Mesh {
         entries.sort_unstable_by_key(|entry| entry.0);
         entries
             .iter()
-            .for_each(|&(column, _, value)| visit(column, value));
+            .for_each(|&(column, _, value)| visit(column as usize, value));
     }
 
     fn count(&self, row: usize) -> usize {
@@ -342,7 +342,7 @@ mod tests {
             let vertex = vertex as usize;
             let (mut source, mut sum, mut scale) = (0.0, 0.0, 0.0_f64);
             mesh.each_entry(vertex, |column, entry| {
-                source += entry * value(column as usize);
+                source += entry * value(column);
                 sum += entry;
                 scale = scale.max(entry.abs());
             });

@@ -373,14 +373,11 @@ FUNCTION u32 fit_row(PRIVATE Fit *f, const PRIVATE Level *level, const PRIVATE L
 }
 
 #ifdef MET
-#define ROW_MEMORY(T, name, given, size)                                                           \
-    LOCAL_ARRAY(T, name##_of_block, BLOCK_ROWS *(size));                                           \
-    LOCAL T *name = name##_of_block + row_of_block() * (size);
+#define ROW_MEMORY LOCAL_ROW_MEMORY
 #else
 #define MET all_met
 #define NEAR all_near
-#define ROW_MEMORY(T, name, given, size)                                                           \
-    GLOBAL T *name = given + ((u64)block_of_grid() * BLOCK_ROWS + row_of_block()) * (size);
+#define ROW_MEMORY GIVEN_ROW_MEMORY
 #endif
 
 // The rows of a list, or all without one, each with room for `width` entries. Rows whose neighbourhood has no room go to the

@@ -344,12 +344,9 @@ FUNCTION u32 make_row(PRIVATE Row *r, const PRIVATE Matrix *a, const PRIVATE Gro
 #ifndef MOST
 #define MOST all_most
 #define SLOTS all_slots
-#define ROW_MEMORY(T, name, given, size)                                                           \
-    GLOBAL T *name = given + ((u64)block_of_grid() * BLOCK_ROWS + row_of_block()) * (size);
+#define ROW_MEMORY GIVEN_ROW_MEMORY
 #else
-#define ROW_MEMORY(T, name, given, size)                                                           \
-    LOCAL_ARRAY(T, name##_of_block, BLOCK_ROWS *(size));                                           \
-    LOCAL T *name = name##_of_block + row_of_block() * (size);
+#define ROW_MEMORY LOCAL_ROW_MEMORY
 #endif
 
 // Makes the rows of a list, each at its place in `rooms`. Rows whose table is too small go to the list

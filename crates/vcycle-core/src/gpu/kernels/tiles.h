@@ -30,6 +30,13 @@ FUNCTION u32 part_of_row(void) { return thread_of_block() % ROW_THREADS; }
 FUNCTION u32 row_of_block(void) { return thread_of_block() / ROW_THREADS; }
 FUNCTION bool leads_row(void) { return part_of_row() == 0; }
 
+// Memory of a row, so many numbers: local, or its part of what the kernel is given.
+#define LOCAL_ROW_MEMORY(T, name, given, size)                                                     \
+    LOCAL_ARRAY(T, name##_of_block, BLOCK_ROWS *(size));                                           \
+    LOCAL T *name = name##_of_block + row_of_block() * (size);
+#define GIVEN_ROW_MEMORY(T, name, given, size)                                                     \
+    GLOBAL T *name = given + ((u64)block_of_grid() * BLOCK_ROWS + row_of_block()) * (size);
+
 // Blocks take turns at rows `first` and the next ones; all threads of a block go together.
 #define FOR_BLOCKS_OF_ROWS(first, n)                                                               \
     for (u64 first = (u64)block_of_grid() * BLOCK_ROWS; first < (n);                               \

@@ -179,7 +179,7 @@ impl Rows for Diffusion<'_> {
         self.node_of.len()
     }
 
-    fn each_entry(&self, row: usize, mut visit: impl FnMut(u32, f64)) {
+    fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
         let (node, on_boundary) = self.node(row);
         let nodes = self.lattice.nodes();
         let count = self.lattice.nodes_of_cell().points();
@@ -200,7 +200,7 @@ impl Rows for Diffusion<'_> {
             if on_boundary || self.node_of[column as usize].1 {
                 value = f64::from(column as usize == row);
             }
-            visit(column, value);
+            visit(column as usize, value);
         });
     }
 }
