@@ -25,7 +25,7 @@ use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};
 use crate::host_stages::COMPLEX_SETUP;
 use crate::linop::LinOp;
-use crate::matrix::{Csr, galerkin};
+use crate::matrix::{Csr, Pattern, galerkin};
 use crate::operations::on_host;
 use crate::precision::Unit;
 use crate::scalar::{Scalar, c64};
@@ -136,7 +136,6 @@ fn step(amg: &Amg, level: usize, a: &Csr<c64>, clock: &Clock<'_>) -> Result<Resu
     let rows = a.size().rows;
     let mut amg = amg.for_level(level, rows);
     amg.strength = amg.strength_at(level);
-    let interpolation = amg.interpolation.after(amg.coarsening)?;
     let unknowns = Unknowns::new(&NearNullspace::components(1)?);
     let (magnitudes, strength) = {
         let _stage = stage("strength");
@@ -158,29 +157,7 @@ fn step(amg: &Amg, level: usize, a: &Csr<c64>, clock: &Clock<'_>) -> Result<Resu
     }
     let (p, radius) = {
         let _stage = stage("interpolation");
-        match &coarsened {
-            Coarsened::Grouped(groups) => {
-                let (constant, _) = tentative(groups, &[], 1, a.executor())?;
-                let constant = constant.convert()?;
-                match interpolation.method() {
-                    Some(InterpolationMethod::Groups { smoothed: true }) => {
-                        let some_weak = strength.nonzeros() + rows < a.nonzeros();
-                        let filter = some_weak.then_some(&strength);
-                        let (p, radius) = smoothed_complex(a, &constant, SMOOTHING, filter)?;
-                        (p, Some(radius))
-                    }
-                    Some(_) => (constant, None),
-                    None => return Err(refusal("an interpolation of one's own")),
-                }
-            }
-            Coarsened::Chosen(splitting) => {
-                let given = Weighing::new(a, &strength, splitting, &amg.truncation);
-                (complex_weights(interpolation, &given)?, None)
-            }
-            Coarsened::Twice(_) | Coarsened::Fitted(..) => {
-                return Err(refusal("aggressive coarsening"));
-            }
-        }
+        prolongation(&amg, a, &strength, &coarsened)?
     };
     let _stage = stage("galerkin");
     let r = match amg.restriction_scaling {
@@ -193,4 +170,35 @@ fn step(amg: &Amg, level: usize, a: &Csr<c64>, clock: &Clock<'_>) -> Result<Resu
         prolongation: Arc::new(p),
     };
     Ok(Ok((transfer, radius, coarse)))
+}
+
+/// The prolongation to a level that `amg` is for, and the spectral radius of its matrix if that was needed.
+fn prolongation(
+    amg: &Amg,
+    a: &Csr<c64>,
+    strength: &Arc<Pattern>,
+    coarsened: &Coarsened,
+) -> Result<(Csr<c64>, Option<f64>)> {
+    let interpolation = amg.interpolation.after(amg.coarsening)?;
+    let groups = match coarsened {
+        Coarsened::Grouped(groups) => groups,
+        Coarsened::Chosen(splitting) => {
+            let given = Weighing::new(a, strength, splitting, &amg.truncation);
+            return Ok((complex_weights(interpolation, &given)?, None));
+        }
+        Coarsened::Twice(_) | Coarsened::Fitted(..) => {
+            return Err(refusal("aggressive coarsening"));
+        }
+    };
+    let constant = tentative(groups, &[], 1, a.executor())?.0.convert()?;
+    match interpolation.method() {
+        Some(InterpolationMethod::Groups { smoothed: true }) => {
+            let some_weak = strength.nonzeros() + a.size().rows < a.nonzeros();
+            let filter = some_weak.then_some(strength);
+            let (p, radius) = smoothed_complex(a, &constant, SMOOTHING, filter)?;
+            Ok((p, Some(radius)))
+        }
+        Some(_) => Ok((constant, None)),
+        None => Err(refusal("an interpolation of one's own")),
+    }
 }

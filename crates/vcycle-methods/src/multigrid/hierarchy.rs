@@ -18,7 +18,8 @@ use super::scaling::Factors;
 use super::shared::{Made, SharedLevel, SharedLevels, is_shared, set_up};
 use super::steps::{analysed, coarsen};
 use super::stored::Overflows;
-use super::working::{Matrices, Plan, Wide};
+use super::wide::Wide;
+use super::working::{Matrices, Plan};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
@@ -126,7 +127,7 @@ impl<T: Scalar> Hierarchy<T> {
             let _stage = clock.stage(0, "analysis");
             let alone = levels.first().filter(|_| shared.is_none());
             match alone {
-                Some(finest) if amg.has_one_way_sweeps() => finest.a.symmetric_and_positive()?[0],
+                Some(finest) if amg.has_one_way_sweeps() => is_hermitian(&finest.a)?,
                 _ => false,
             }
         };
@@ -268,6 +269,14 @@ impl Amg {
 impl<T: Scalar> Factory<T> for Amg {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         Ok(self.hierarchy(a, ws)?.shared())
+    }
+}
+
+/// Whether a matrix is its own adjoint.
+fn is_hermitian<V: Wide>(a: &Csr<V>) -> Result<bool> {
+    match V::KIND.is_complex() {
+        true => Ok(a.facts().hermitian),
+        false => Ok(a.symmetric_and_positive()?[0]),
     }
 }
 

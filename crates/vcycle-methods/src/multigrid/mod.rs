@@ -47,6 +47,7 @@ mod systems;
 mod test_space;
 #[cfg(test)]
 mod tests;
+mod wide;
 mod working;
 
 pub mod coarsen;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::working::Wide;
+use super::wide::Wide;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::LinOp;

@@ -36,7 +36,7 @@ KERNEL by_rows(u32 rows, u32 cols, MATRIX_PARAMETERS, GLOBAL const M *RESTRICT v
             const ACC value = ENTRY(LOADED(M, values, value_of(&a, &r, k)));
             FOR(i, COLUMNS)
                 if (COLUMNS == 1 || column + i < cols)
-                    sums[i] += TIMES(ACC, value, LOADED(X, x, (u64)place * cols + column + i));
+                    sums[i] += MULTIPLY(ACC, value, LOADED(X, x, (u64)place * cols + column + i));
         }
         FOR(i, COLUMNS) {
             const ACC sum = TILE_SUM(ACC, sums[i], THREADS, scratch);

@@ -50,7 +50,7 @@ KERNEL coo(u32 cols, u64 count, GLOBAL const u32 *RESTRICT rows, GLOBAL const u3
         for (u32 k = thread_of_block(); k < n; k += BLOCK) {
             places[SLOT(k)] = rows[first + k];
             const ACC own = LOADED(M, values, first + k);
-            products[SLOT(k)] = TIMES(ACC, own, LOADED(X, x, (u64)columns[first + k] * cols + column));
+            products[SLOT(k)] = MULTIPLY(ACC, own, LOADED(X, x, (u64)columns[first + k] * cols + column));
         }
         if (thread_of_block() == 0)
             places[SLOT(n)] = first + n < count ? rows[first + n] : NO_ROW;

@@ -18,9 +18,9 @@
 //   CONVERT(A, B, value)        from one arithmetic type to another; not from complex to real
 // Values of all arithmetic types are added by + and -, and (A)0 is zero. The rest has words in kernels that
 // complex numbers are for, too; for real ones they are what C has:
-//   TIMES(A, a, b), OVER(A, a, b), CONJ(A, a), SQUARE(A, a)   the last one is |a|^2, of type A
+//   MULTIPLY(A, a, b), OVER(A, a, b), CONJ(A, a), SQUARE(A, a)   the last one is |a|^2, of type A
 //   OF_REAL(A, r), REAL_PART(A, a), IS_ZERO(A, a), IS_ONE(A, a), IS_COMPLEX(A)
-//   FRESH(A, p, i)              p[i] of a volatile array
+//   VOLATILE_AT(A, p, i)        p[i] of a volatile array
 //   LOAD_ONCE(W, p)             *p of W, one of f64 u8 u16 u32, not kept in the cache nearest to the
 //                               threads where that can be said; PAIR_ONCE(p, i, values) for LOADS of
 //                               two f64
@@ -264,7 +264,7 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define is_complex_c32 1
 #define is_complex_c64 1
 #define IS_COMPLEX(A) PASTE(is_complex_, A)
-#define TIMES(A, a, b) PASTE(times_, A)(a, b)
+#define MULTIPLY(A, a, b) PASTE(multiply_, A)(a, b)
 #define OVER(A, a, b) PASTE(over_, A)(a, b)
 #define CONJ(A, a) PASTE(conj_, A)(a)
 #define SQUARE(A, a) PASTE(square_, A)(a)
@@ -272,10 +272,10 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define REAL_PART(A, a) PASTE(real_part_, A)(a)
 #define IS_ZERO(A, a) PASTE(is_zero_, A)(a)
 #define IS_ONE(A, a) PASTE(is_one_, A)(a)
-#define FRESH(A, p, i) PASTE(fresh_, A)(p, i)
+#define VOLATILE_AT(A, p, i) PASTE(volatile_at_, A)(p, i)
 
 // Of real numbers these are expressions, so that compilers fuse products and sums as they do without.
-#define times_f32(a, b) ((a) * (b))
+#define multiply_f32(a, b) ((a) * (b))
 #define over_f32(a, b) ((a) / (b))
 #define conj_f32(a) (a)
 #define square_f32(a) ((a) * (a))
@@ -283,9 +283,9 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define real_part_f32(a) (a)
 #define is_zero_f32(a) ((a) == 0)
 #define is_one_f32(a) ((a) == 1)
-#define fresh_f32(p, i) ((p)[i])
+#define volatile_at_f32(p, i) ((p)[i])
 #define shuffled_f32(value, mask) SHUFFLE_XOR(value, mask)
-#define times_f64(a, b) ((a) * (b))
+#define multiply_f64(a, b) ((a) * (b))
 #define over_f64(a, b) ((a) / (b))
 #define conj_f64(a) (a)
 #define square_f64(a) ((a) * (a))
@@ -293,7 +293,7 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define real_part_f64(a) (a)
 #define is_zero_f64(a) ((a) == 0)
 #define is_one_f64(a) ((a) == 1)
-#define fresh_f64(p, i) ((p)[i])
+#define volatile_at_f64(p, i) ((p)[i])
 #define shuffled_f64(value, mask) SHUFFLE_XOR(value, mask)
 
 #ifdef DIALECT_CUDA
@@ -322,7 +322,7 @@ FUNCTION c64 make_c64(f64 x, f64 y) { return (c64)(x, y); }
 #endif
 
 #define COMPLEX_WORDS(C, R)                                                                        \
-    FUNCTION C times_##C(C a, C b) {                                                               \
+    FUNCTION C multiply_##C(C a, C b) {                                                            \
         return make_##C(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);                             \
     }                                                                                              \
     FUNCTION C over_##C(C a, C b) {                                                                \
@@ -335,7 +335,9 @@ FUNCTION c64 make_c64(f64 x, f64 y) { return (c64)(x, y); }
     FUNCTION R real_part_##C(C a) { return a.x; }                                                  \
     FUNCTION bool is_zero_##C(C a) { return a.x == 0 && a.y == 0; }                                \
     FUNCTION bool is_one_##C(C a) { return a.x == 1 && a.y == 0; }                                 \
-    FUNCTION C fresh_##C(const volatile GLOBAL C *p, u64 i) { return make_##C(p[i].x, p[i].y); }   \
+    FUNCTION C volatile_at_##C(const volatile GLOBAL C *p, u64 i) {                                \
+        return make_##C(p[i].x, p[i].y);                                                           \
+    }   \
     FUNCTION C square_root_##C(C a) {                                                              \
         R size = square_root_##R(a.x * a.x + a.y * a.y);                                           \
         R re = square_root_##R((size + a.x) / 2), im = square_root_##R((size - a.x) / 2);          \
@@ -437,7 +439,7 @@ COMPLEX_SHUFFLE(c64)
 #define CONVERT(A, B, value) PASTE3(narrow_, A, B)(value)
 #define ROUND(A, T, value) PASTE(widen_, T)(PASTE3(narrow_, A, T)(value))
 #define LOADS(N, T, pointer, index, values) PASTE3(loads_, T, N)(pointer, index, values)
-#define STORES(N, A, T, pointer, index, values) \
+#define STORES(N, A, T, pointer, index, values)                                                    \
     PASTE(PASTE3(stores_, A, T), PASTE(_, N))(pointer, index, values)
 #define SQUARE_ROOT(A, value) PASTE(square_root_, A)(value)
 #define TILE_SUM(A, value, width, scratch) PASTE(tile_sum_, A)(value, width, scratch)
@@ -701,8 +703,8 @@ FUNCTION bool last_block(GLOBAL u32 *counter, LOCAL u32 *scratch) {
                             GLOBAL const A *n2, GLOBAL const A *d0, GLOBAL const A *d1,            \
                             u32 column) {                                                          \
         A a = part_##A(n0, column), b = part_##A(n1, column), c = part_##A(n2, column);            \
-        A divisor = times_##A(part_##A(d0, column), part_##A(d1, column));                         \
-        A value = times_##A(times_##A(times_##A(factor, a), b), c);                                \
+        A divisor = multiply_##A(part_##A(d0, column), part_##A(d1, column));                      \
+        A value = multiply_##A(multiply_##A(multiply_##A(factor, a), b), c);                       \
         bool zero = is_zero_##A(a) || is_zero_##A(b) || is_zero_##A(c) || is_zero_##A(value) ||    \
                     is_zero_##A(divisor);                                                          \
         return zero ? (A)0 : over_##A(value, divisor);                                             \

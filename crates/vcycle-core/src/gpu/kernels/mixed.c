@@ -26,8 +26,8 @@ KERNEL mixed_copy(u64 n, GLOBAL const S *RESTRICT x, GLOBAL T *RESTRICT y) {
 }
 
 FUNCTION void combine_one(A a, A d, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
-    A left = IS_ZERO(A, a) ? (A)0 : TIMES(A, a, TIMES(A, d, OWN(LOAD(T, x, i))));
-    A right = IS_ZERO(A, b) ? (A)0 : TIMES(A, b, OWN(LOAD(T, y, i)));
+    A left = IS_ZERO(A, a) ? (A)0 : MULTIPLY(A, a, MULTIPLY(A, d, OWN(LOAD(T, x, i))));
+    A right = IS_ZERO(A, b) ? (A)0 : MULTIPLY(A, b, OWN(LOAD(T, y, i)));
     STORE(A, T, y, i, left + right);
 }
 
@@ -51,8 +51,8 @@ KERNEL mixed_combine_rows(u64 n, COEFFICIENT(ARITH(T), alpha), GLOBAL const S *R
         FOR_STEPS(step, group, first, groups) {
             A values[N];
             FOR(k, N)
-                values[k] = TIMES(A, a, TIMES(A, FACTOR(ds[step][k]), OWN(xs[step][k]))) +
-                            TIMES(A, b, OWN(ys[step][k]));
+                values[k] = MULTIPLY(A, a, MULTIPLY(A, FACTOR(ds[step][k]), OWN(xs[step][k]))) +
+                            MULTIPLY(A, b, OWN(ys[step][k]));
             STORES(N, A, T, y, group, values);
         }
     }
@@ -77,11 +77,11 @@ KERNEL mixed_combine_rows_columns(u64 n, u32 cols, COEFFICIENT(ARITH(T), alpha),
         A xs[LEAPS] = {0}, ys[LEAPS] = {0};
         FOR_LEAPS(leap, place, i, stride, n) {
             if (!IS_ZERO(A, a))
-                xs[leap] = TIMES(A, FACTOR(LOAD(S, d, row + leap * rows)), OWN(LOAD(T, x, place)));
+                xs[leap] = MULTIPLY(A, FACTOR(LOAD(S, d, row + leap * rows)), OWN(LOAD(T, x, place)));
             if (!IS_ZERO(A, b))
                 ys[leap] = OWN(LOAD(T, y, place));
         }
         FOR_LEAPS(leap, place, i, stride, n)
-            STORE(A, T, y, place, TIMES(A, a, xs[leap]) + TIMES(A, b, ys[leap]));
+            STORE(A, T, y, place, MULTIPLY(A, a, xs[leap]) + MULTIPLY(A, b, ys[leap]));
     }
 }

@@ -59,11 +59,11 @@ KERNEL packed_dots(u64 rows, u32 cols, u32 column, u32 count, u32 parts, u64 str
         C cs[TOGETHER][N];
         LOAD_GROUP(T, w, group, ws);
         FOR(v, TOGETHER) LOAD_GROUP(S, vectors[v], group, cs[v]);
-        FOR(v, TOGETHER) FOR(k, N) sums[v] += TIMES(A, CONJ(A, CONVERT(C, A, cs[v][k])), ws[k]);
+        FOR(v, TOGETHER) FOR(k, N) sums[v] += MULTIPLY(A, CONJ(A, CONVERT(C, A, cs[v][k])), ws[k]);
     }
     u64 rest = groups * N + thread;
     if (N > 1 && rest < rows)
-        FOR(v, TOGETHER) sums[v] += TIMES(A, CONJ(A, DECODED(vectors[v], rest)), LOAD(T, w, rest));
+        FOR(v, TOGETHER) sums[v] += MULTIPLY(A, CONJ(A, DECODED(vectors[v], rest)), LOAD(T, w, rest));
     FOR(v, TOGETHER) {
         A sum = BLOCK_SUM(A, sums[v], scratch);
         if (thread_of_block() == 0 && first + v < count)
@@ -81,7 +81,7 @@ KERNEL packed_sums(u32 cols, u32 column, u32 parts, GLOBAL const A *RESTRICT par
         sum += partials[(u64)vector * parts + part];
     sum = BLOCK_SUM(A, sum, scratch);
     if (thread_of_block() == 0)
-        numbers[vector * cols + column] = TIMES(A, scales[vector * cols + column], sum);
+        numbers[vector * cols + column] = MULTIPLY(A, scales[vector * cols + column], sum);
 }
 
 FUNCTION A block_max(A value, LOCAL A *scratch) {
@@ -110,8 +110,8 @@ FUNCTION void leave_measures(A square, A most, GLOBAL A *norm, GLOBAL A *largest
     square = most = (A)0;
     volatile GLOBAL A *left = partials;
     for (u32 block = thread_of_block(); block < blocks_of_grid(); block += BLOCK) {
-        square += FRESH(A, left, 2 * block);
-        most = LARGER(most, FRESH(A, left, 2 * block + 1));
+        square += VOLATILE_AT(A, left, 2 * block);
+        most = LARGER(most, VOLATILE_AT(A, left, 2 * block + 1));
     }
     square = BLOCK_SUM(A, square, scratch);
     most = block_max(most, scratch);
@@ -130,7 +130,7 @@ KERNEL packed_combine(u64 rows, u32 cols, u32 column, u32 count, u64 stride,
     LOCAL_ARRAY(A, factors, BLOCK);
     u32 own = thread_of_block() * cols + column;
     if (thread_of_block() < count)
-        factors[thread_of_block()] = TIMES(A, TIMES(A, sign, numbers[own]), scales[own]);
+        factors[thread_of_block()] = MULTIPLY(A, MULTIPLY(A, sign, numbers[own]), scales[own]);
     BARRIER();
     A square = 0, most = 0;
     u64 groups = rows / N;
@@ -141,7 +141,7 @@ KERNEL packed_combine(u64 rows, u32 cols, u32 column, u32 count, u64 stride,
             C cs[N];
             LOAD_GROUP(S, codes + v * stride, group, cs);
             A factor = factors[v];
-            FOR(k, N) ws[k] += IS_ZERO(A, factor) ? (A)0 : TIMES(A, factor, CONVERT(C, A, cs[k]));
+            FOR(k, N) ws[k] += IS_ZERO(A, factor) ? (A)0 : MULTIPLY(A, factor, CONVERT(C, A, cs[k]));
         }
         FOR(k, N) {
             if (count > 0)
@@ -155,7 +155,7 @@ KERNEL packed_combine(u64 rows, u32 cols, u32 column, u32 count, u64 stride,
     if (N > 1 && rest < rows) {
         A value = LOAD(T, w, rest);
         for (u32 v = 0; v < count; v++)
-            value += IS_ZERO(A, factors[v]) ? (A)0 : TIMES(A, factors[v], DECODED(codes + v * stride, rest));
+            value += IS_ZERO(A, factors[v]) ? (A)0 : MULTIPLY(A, factors[v], DECODED(codes + v * stride, rest));
         if (count > 0)
             STORE(A, T, w, rest, value);
         A kept = ROUND(A, T, value);
@@ -167,8 +167,8 @@ KERNEL packed_combine(u64 rows, u32 cols, u32 column, u32 count, u64 stride,
 }
 
 FUNCTION void keep_one(A factor, A scale, GLOBAL S *codes, GLOBAL T *w, u64 place) {
-    STORE(A, S, codes, place, TIMES(A, factor, LOAD(T, w, place)));
-    STORE(A, T, w, place, TIMES(A, scale, DECODED(codes, place)));
+    STORE(A, S, codes, place, MULTIPLY(A, factor, LOAD(T, w, place)));
+    STORE(A, T, w, place, MULTIPLY(A, scale, DECODED(codes, place)));
 }
 
 // The codes of w, over its norm where there is one; then w is what they stand for. With a limit the largest code is that.
@@ -180,7 +180,7 @@ KERNEL packed_keep(u64 rows, u32 cols, u32 column, A limit, GLOBAL const A *norm
     A factor = over, scale = one;
     if (!IS_ZERO(A, limit)) {
         factor = IS_ZERO(A, most) ? (A)0 : OVER(A, limit, most);
-        scale = TIMES(A, OVER(A, most, limit), over);
+        scale = MULTIPLY(A, OVER(A, most, limit), over);
     }
     if (thread_of_grid() == 0)
         scales[column] = scale;

@@ -43,18 +43,18 @@ FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC
 #elif FINISH == RELAX
     ACC value = 0;
     if (!IS_ZERO(ACC, alpha))
-        value = TIMES(ACC, TIMES(ACC, alpha, LOADED(Y, f->d, row)), LOADED(Y, f->z, place) - sum);
+        value = MULTIPLY(ACC, MULTIPLY(ACC, alpha, LOADED(Y, f->d, row)), LOADED(Y, f->z, place) - sum);
     if (!IS_ZERO(ACC, beta))
-        value += TIMES(ACC, beta, LOADED(X, f->x, place));
+        value += MULTIPLY(ACC, beta, LOADED(X, f->x, place));
     if (!IS_ZERO(ACC, f->gamma))
-        value += TIMES(ACC, f->gamma, LOADED(Y, f->y, place));
+        value += MULTIPLY(ACC, f->gamma, LOADED(Y, f->y, place));
     STORE(ACC, Y, f->y, place, value);
 #else
     ACC value = 0;
     if (!IS_ZERO(ACC, alpha))
-        value = TIMES(ACC, alpha, sum);
+        value = MULTIPLY(ACC, alpha, sum);
     if (!IS_ZERO(ACC, beta))
-        value += TIMES(ACC, beta, LOADED(Y, f->z, place));
+        value += MULTIPLY(ACC, beta, LOADED(Y, f->z, place));
     STORE(ACC, Y, f->y, place, value);
 #endif
 }

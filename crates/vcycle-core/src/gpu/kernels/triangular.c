@@ -21,13 +21,13 @@ FUNCTION void solve_step(u64 step, u64 steps, u32 column, u32 cols, GLOBAL const
     ACC sum = 0;
     UNROLL_4
     for (u64 entry = begin + part; entry < end; entry += THREADS)
-        sum += TIMES(ACC, FACTOR(LOAD(T, values, entry)),
+        sum += MULTIPLY(ACC, FACTOR(LOAD(T, values, entry)),
                      LOAD(T, y, (u64)columns[entry] * cols + column));
     sum = TILE_SUM(ACC, sum, THREADS, scratch);
     if (step < steps && part == 0) {
         const u64 place = (u64)order[step] * cols + column;
         const ACC value = LOAD(T, b, place) - sum;
-        STORE(ACC, T, y, place, inverse ? TIMES(ACC, value, FACTOR(inverse[step])) : value);
+        STORE(ACC, T, y, place, inverse ? MULTIPLY(ACC, value, FACTOR(inverse[step])) : value);
     }
 }
 

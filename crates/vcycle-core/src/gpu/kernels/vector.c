@@ -39,8 +39,8 @@ KERNEL vector_flip_signs(u64 n, u32 cols, GLOBAL const T *RESTRICT x, GLOBAL T *
 }
 
 FUNCTION void combine_one(A a, GLOBAL const T *x, A b, GLOBAL T *y, u64 i) {
-    A left = IS_ZERO(A, a) ? (A)0 : TIMES(A, a, LOAD(T, x, i));
-    A right = IS_ZERO(A, b) ? (A)0 : TIMES(A, b, LOAD(T, y, i));
+    A left = IS_ZERO(A, a) ? (A)0 : MULTIPLY(A, a, LOAD(T, x, i));
+    A right = IS_ZERO(A, b) ? (A)0 : MULTIPLY(A, b, LOAD(T, y, i));
     STORE(A, T, y, i, left + right);
 }
 
@@ -60,7 +60,7 @@ KERNEL vector_axpby(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT x, CO
                 LOADS(N, T, y, group, ys[step]);
         }
         FOR_STEPS(step, group, first, groups) {
-            FOR_VALUES(k) ys[step][k] = TIMES(A, a, xs[step][k]) + TIMES(A, b, ys[step][k]);
+            FOR_VALUES(k) ys[step][k] = MULTIPLY(A, a, xs[step][k]) + MULTIPLY(A, b, ys[step][k]);
             STORES(N, A, T, y, group, ys[step]);
         }
     }
@@ -90,7 +90,7 @@ KERNEL vector_axpby_columns(u64 n, u32 cols, COEFFICIENT(A, alpha), GLOBAL const
                 ys[leap] = LOAD(T, y, place);
         }
         FOR_LEAPS(leap, place, i, stride, n)
-            STORE(A, T, y, place, TIMES(A, a, xs[leap]) + TIMES(A, b, ys[leap]));
+            STORE(A, T, y, place, MULTIPLY(A, a, xs[leap]) + MULTIPLY(A, b, ys[leap]));
     }
 }
 
@@ -114,7 +114,7 @@ FUNCTION void leave(u32 which, A value, GLOBAL A *partials, LOCAL A *scratch) {
 FUNCTION A total(u32 which, volatile GLOBAL A *partials, LOCAL A *scratch) {
     A sum = 0;
     for (u32 block = thread_of_block(); block < blocks_of_grid(); block += BLOCK)
-        sum += FRESH(A, partials, which * blocks_of_grid() + block);
+        sum += VOLATILE_AT(A, partials, which * blocks_of_grid() + block);
     return BLOCK_SUM(A, sum, scratch);
 }
 
@@ -140,11 +140,11 @@ KERNEL vector_dot(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL A *out, GL
             LOADS(N, T, y, group, ys[step]);
         }
         FOR(step, STEPS)
-            FOR_VALUES(k) sums[k] += TIMES(A, CONJ(A, xs[step][k]), ys[step][k]);
+            FOR_VALUES(k) sums[k] += MULTIPLY(A, CONJ(A, xs[step][k]), ys[step][k]);
     }
     u64 rest = groups * N + thread_of_grid();
     if (rest < n)
-        sums[0] += TIMES(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, y, rest));
+        sums[0] += MULTIPLY(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, y, rest));
     leave(0, sum_of_group(sums), partials, scratch);
     if (!LAST_BLOCK(counter, scratch))
         return;
@@ -167,14 +167,14 @@ KERNEL vector_dot2(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL const T *
             LOADS(N, T, z, group, zs[step]);
         }
         FOR(step, STEPS) FOR_VALUES(k) {
-            y_sums[k] += TIMES(A, CONJ(A, xs[step][k]), ys[step][k]);
-            z_sums[k] += TIMES(A, CONJ(A, xs[step][k]), zs[step][k]);
+            y_sums[k] += MULTIPLY(A, CONJ(A, xs[step][k]), ys[step][k]);
+            z_sums[k] += MULTIPLY(A, CONJ(A, xs[step][k]), zs[step][k]);
         }
     }
     u64 rest = groups * N + thread_of_grid();
     if (rest < n) {
-        y_sums[0] += TIMES(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, y, rest));
-        z_sums[0] += TIMES(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, z, rest));
+        y_sums[0] += MULTIPLY(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, y, rest));
+        z_sums[0] += MULTIPLY(A, CONJ(A, LOAD(T, x, rest)), LOAD(T, z, rest));
     }
     leave(0, sum_of_group(y_sums), partials, scratch);
     leave(1, sum_of_group(z_sums), partials, scratch);
@@ -193,7 +193,7 @@ KERNEL vector_dot2(u64 n, GLOBAL const T *x, GLOBAL const T *y, GLOBAL const T *
 FUNCTION void step_group(A a, const PRIVATE A *xs, PRIVATE A *ys, PRIVATE A *squares) {
     FOR_VALUES(k) {
         if (!IS_ZERO(A, a))
-            ys[k] = ROUND(A, T, TIMES(A, a, xs[k]) + ys[k]);
+            ys[k] = ROUND(A, T, MULTIPLY(A, a, xs[k]) + ys[k]);
         squares[k] += SQUARE(A, ys[k]);
     }
 }
@@ -253,7 +253,7 @@ KERNEL vector_advance(u64 n, COEFFICIENT(A, alpha), GLOBAL const T *RESTRICT p,
         }
         FOR_STEPS(step, group, first, groups) {
             if (!IS_ZERO(A, a)) {
-                FOR_VALUES(k) xs[step][k] += TIMES(A, a, ps[step][k]);
+                FOR_VALUES(k) xs[step][k] += MULTIPLY(A, a, ps[step][k]);
                 STORES(N, A, T, x, group, xs[step]);
             }
             step_group(b, qs[step], rs[step], squares);
@@ -305,7 +305,7 @@ FUNCTION void leave_columns(u32 first, u32 count, bool root, A sum, GLOBAL A *ou
         u32 stride = rows * count, n = blocks_of_grid() * count;
         UNROLL_4
         for (u32 i = thread; i < n; i += stride)
-            sum += FRESH(A, (volatile GLOBAL A *)partials, i);
+            sum += VOLATILE_AT(A, (volatile GLOBAL A *)partials, i);
     }
     sum = sum_of_columns(count, sum, scratch);
     if (thread < count)
@@ -333,7 +333,7 @@ KERNEL vector_dot_columns(u64 rows, u32 cols, u32 first, u32 count, u32 root, GL
             xs[leap] = LOAD(T, x, i * cols + column);
             ys[leap] = LOAD(T, y, i * cols + column);
         }
-        FOR(leap, LEAPS) sum += TIMES(A, CONJ(A, xs[leap]), ys[leap]);
+        FOR(leap, LEAPS) sum += MULTIPLY(A, CONJ(A, xs[leap]), ys[leap]);
     }
     leave_columns(first, count, root, sum, out, partials, counter, scratch);
 }
@@ -363,9 +363,9 @@ KERNEL vector_advance_columns(u64 rows, u32 cols, u32 first, u32 count, COEFFICI
         FOR_LEAPS(leap, i, row, (u64)stride, rows) {
             u64 place = i * cols + column;
             if (!IS_ZERO(A, a))
-                STORE(A, T, x, place, xs[leap] + TIMES(A, a, ps[leap]));
+                STORE(A, T, x, place, xs[leap] + MULTIPLY(A, a, ps[leap]));
             if (!IS_ZERO(A, b)) {
-                rs[leap] = ROUND(A, T, TIMES(A, b, qs[leap]) + rs[leap]);
+                rs[leap] = ROUND(A, T, MULTIPLY(A, b, qs[leap]) + rs[leap]);
                 STORE(A, T, r, place, rs[leap]);
             }
             square += SQUARE(A, rs[leap]);

@@ -20,7 +20,7 @@ use crate::text;
 /// A smoother of one's own; [`Smoother::own`] and [`Smoother::register`] take it.
 ///
 /// The operator `M` of a sweep `x += M (b - A x)` is made by any [`Factory`]. Levels work in the precision chosen
-/// for them, so it has to serve all four: write `impl<T: Mixes<T, T>> Factory<T>`, or let
+/// for them, so it has to serve all six types: write `impl<T: Mixes<T, T>> Factory<T>`, or let
 /// [`InPrecision`](crate::linop::InPrecision) convert for a factory of one precision.
 pub trait Smooth: Debug + Send + Sync {
     /// Its name in reports, and in options and files once it is registered.

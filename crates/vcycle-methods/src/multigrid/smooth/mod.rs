@@ -31,6 +31,14 @@ use crate::linop::{Footprint, LinOp, Transpose};
 use crate::scalar::Scalar;
 use crate::vector::{Coefficient, Vector};
 
+/// The adjoint of operators on vectors of `T`.
+fn adjoint<T: Scalar>() -> Transpose {
+    match T::KIND.is_complex() {
+        true => Transpose::Conjugate,
+        false => Transpose::Plain,
+    }
+}
+
 /// Sweeps of a smoother bound to a matrix.
 #[derive(Clone, Debug)]
 pub struct Relaxation<T: Scalar> {
@@ -38,7 +46,7 @@ pub struct Relaxation<T: Scalar> {
     pub m: Arc<dyn LinOp<T>>,
     /// How many sweeps are made.
     pub sweeps: usize,
-    /// Whether `M^T` takes the place of `M`, so that the sweeps are the adjoint of those without.
+    /// Whether `M^H` takes the place of `M`, so that the sweeps are the adjoint of those without.
     pub transposed: bool,
 }
 
@@ -120,7 +128,7 @@ impl<T: Scalar> Relaxation<T> {
     fn step(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         match self.transposed {
             false => self.m.apply(r, z, ws),
-            true => self.m.apply_transposed(Transpose::Plain, r, z, ws),
+            true => self.m.apply_transposed(adjoint::<T>(), r, z, ws),
         }
     }
 
