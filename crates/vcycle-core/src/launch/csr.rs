@@ -138,14 +138,11 @@ impl SlicedRows {
 
     /// How products with several columns are launched.
     fn several_columns(&self, columns: Columns, cols: usize) -> Shape {
-        let rows_of_block = WIDE.block as usize / columns.spread;
+        let rows_of_block = columns.rows_of(WIDE.block as usize, self.slices.threads);
         Shape {
             file: WIDE,
             kernel: "sliced_columns",
-            columns: vec![
-                ("COLUMNS", power(columns.each)),
-                ("SPREAD", power(columns.spread)),
-            ],
+            columns: vec![("COLUMNS", power(columns.each)), ("SEVERAL", "1")],
             resident: THREADS_OF_UNIT / WIDE.block as usize / 2,
             blocks: self.slices.rows.div_ceil(rows_of_block) * columns.groups(cols),
         }

@@ -209,7 +209,7 @@ pub(crate) fn groups_for(cols: usize) -> usize {
 pub(crate) struct Columns {
     /// Those of a thread, which divide all.
     pub each: usize,
-    /// Threads side by side.
+    /// Threads side by side, as `shift_of` in `kernels/rows.h` finds them.
     pub spread: usize,
 }
 
@@ -220,6 +220,12 @@ impl Columns {
         let each = (1 << cols.trailing_zeros().min(2)).min(most);
         let spread = (cols / each).next_power_of_two().min(32);
         Self { each, spread }
+    }
+
+    /// Rows of a block of so many threads, where a row has so many lanes: these are shared as far as there are threads.
+    pub fn rows_of(&self, block: usize, lanes: usize) -> usize {
+        let threads = block / self.spread;
+        threads / lanes.min(threads)
     }
 
     /// How often the threads have to come for all of them.

@@ -33,10 +33,7 @@ impl Strips {
         arguments.push(marks);
         arguments.extend([own.bases.device()?, own.codes.device()?].map(Argument::Address));
         let columns = Columns::new(cols, size_of::<T>());
-        let strips_of_block = match columns.spread {
-            1 => FILE.block as usize / own.threads,
-            spread => FILE.block as usize / spread,
-        };
+        let strips_of_block = columns.rows_of(FILE.block as usize, own.threads);
         Ok(Operand {
             file: FILE,
             kernel: "sliced_blocks",
@@ -49,7 +46,7 @@ impl Strips {
                 ("RAGGED", if self.is_whole() { "0" } else { "1" }),
                 ("THREADS", power(own.threads)),
                 ("COLUMNS", power(columns.each)),
-                ("SPREAD", power(columns.spread)),
+                ("SHARED", if columns.spread > 1 { "1" } else { "0" }),
             ],
             blocks: own.rows.div_ceil(strips_of_block) * columns.groups(cols),
             arguments,

@@ -36,6 +36,15 @@ typedef struct {
 // A stored value of type T in the arithmetic of the product.
 #define LOADED(T, p, i) CONVERT(ARITH(T), ACC, LOAD(T, p, i))
 
+// Of `groups` groups of columns each has a thread; 1 << shift neighbouring threads, up to 32, share a row. It is no definition: kernels
+// are the same for any number of columns.
+FUNCTION u32 shift_of(u32 groups) {
+    u32 shift = 0;
+    while (shift < 5 && 1u << shift < groups)
+        ++shift;
+    return shift;
+}
+
 // Writes the result of one row and column.
 FUNCTION void finish(const PRIVATE Finish *f, u64 row, u64 place, ACC alpha, ACC beta, ACC sum) {
 #if FINISH == APPLY

@@ -8,19 +8,16 @@
 // bytes as the slice needs: 1, 2, 4, or none. Rows too long for a slice are stored in parts of CHUNK
 // entries, columns as they are; each part has a block of its own.
 //
-// Of vectors with several columns a thread has COLUMNS, 1, 2 or 4, which divide them, and SPREAD
+// Of vectors with several columns a thread has COLUMNS, 1, 2 or 4, which divide them, and some
 // neighbouring threads, a power of two up to 32, share a row, so that they ask for neighbours of the
-// input and read each entry together, once for all columns. Each of them has all entries of the row.
+// input and read each entry together, once for all columns. Neighbours among these have the lanes of a row.
 //
 // Definitions beside those of rows.h: THREADS, a power of two up to WIDTH and 32; MARK, u8 or u32,
-// the type of marks; CODED, whether there are codes; COLUMNS, and SPREAD where vectors have several columns;
+// the type of marks; CODED, whether there are codes; COLUMNS, and SEVERAL where vectors have several columns;
 // CHUNK; BLOCKS.
 
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
-#ifdef SPREAD
-#define ROWS_OF_BLOCK (BLOCK / SPREAD)
-#endif
 
 // BLOCKS, the blocks that fit a multiprocessor, leaves a thread of long rows the registers for its
 // loads: on an H200 coarse matrices of poisson7:200 took 229 to 234 us with 8, 275 to 279 with 16,
@@ -30,7 +27,7 @@
 // Doubles and their columns would drive x out of the cache that the threads of a unit share. Where
 // these have several columns, neighbours find them there.
 #define PASSES_BY_f64 1
-#if PASTE(PASSES_BY_, M) && !defined(SPREAD)
+#if PASTE(PASSES_BY_, M) && !defined(SEVERAL)
 #define ENTRY(W, p) LOAD_ONCE(W, p)
 #else
 #define ENTRY(W, p) (*(p))
@@ -164,7 +161,7 @@ FUNCTION bool complete(PRIVATE ACC *sum, u32 p, u32 before, u32 count, GLOBAL AC
         }                                                                                          \
     }
 
-#ifndef SPREAD
+#ifndef SEVERAL
 SLICED sliced(SLICED_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
@@ -196,36 +193,41 @@ SLICED sliced_columns(SLICED_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
     const u32 cols = all_columns;
-    const u32 groups = (cols + COLUMNS * SPREAD - 1) / (COLUMNS * SPREAD);
-    const u64 items = (u64)((rows + ROWS_OF_BLOCK - 1) / ROWS_OF_BLOCK) * groups;
+    const u32 shift = shift_of(cols / COLUMNS), together = COLUMNS << shift;
+    const u32 lanes = min((u32)THREADS, (u32)BLOCK >> shift);
+    const u32 first = thread_of_block() % lanes, team = thread_of_block() / lanes;
+    const u32 groups = (cols + together - 1) / together, rows_of_block = BLOCK / lanes >> shift;
+    const u64 items = (u64)((rows + rows_of_block - 1) / rows_of_block) * groups;
     for (u64 item = block_of_grid(); item < items; item += blocks_of_grid()) {
-        const u32 column = (u32)(item % groups) * (COLUMNS * SPREAD) +
-                           thread_of_block() % SPREAD * COLUMNS;
-        const u32 slot = (u32)(item / groups) * ROWS_OF_BLOCK + thread_of_block() / SPREAD;
-        if (slot >= rows || column >= cols)
-            continue;
+        const u32 own = team & ((1u << shift) - 1);
+        const u32 column = (u32)(item % groups) * together + own * COLUMNS;
+        const u32 slot = (u32)(item / groups) * rows_of_block + (team >> shift);
+        const bool is_there = slot < rows && column < cols;
         const u32 slice = slot / (LANES / THREADS), at = slot % (LANES / THREADS);
-        const uint2 here = starts[slice], next = starts[slice + 1];
-        const u32 mark = marks[slot];
-        const u64 row = order ? order[slot] : slot;
+        const uint2 here = starts[min(slice, slices)], next = starts[min(slice + 1, slices)];
+        const u32 mark = is_there ? marks[slot] : 0;
+        const u64 row = is_there && order ? order[slot] : slot;
         const u32 width = next.x - here.x, bytes = next.y - here.y;
         GLOBAL const u32 *base = bases + here.x;
         GLOBAL const u8 *code = codes + (u64)here.y * 32;
         ACC totals[COLUMNS] = {0};
-        for (u32 part = 0; part < THREADS; ++part) {
+        for (u32 part = is_there ? first : THREADS; part < THREADS; part += lanes) {
             const u32 lane_of_slice = at * THREADS + part;
             const u32 steps = (mark + THREADS - 1 - part) / THREADS;
             GLOBAL const M *mine = values + ((u64)here.x * LANES + lane_of_slice);
             SUM_OF_LANE
         }
-        FOR(i, COLUMNS)
-            finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i), totals[i]);
+        FOR(i, COLUMNS) {
+            const ACC sum = TILE_SUM(ACC, totals[i], lanes, scratch);
+            if (is_there && first == i % lanes)
+                finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i), sum);
+        }
     }
     LONG_ROWS
 }
 #endif
 
-#if THREADS == 1 && !CODED && !defined(SPREAD)
+#if THREADS == 1 && !CODED && !defined(SEVERAL)
 // Two neighbours of the input, in one load where they stand in a pair. What is beyond the end is not
 // used; it is loaded from a place that exists.
 FUNCTION void load_neighbours(GLOBAL const X *x, u32 place, u32 inputs, PRIVATE ARITH(X) *both) {

@@ -4,17 +4,13 @@
 // rows here, what is an entry there a block. A thread has the blocks of its lane, adds up HEIGHT rows at once and so reads the
 // index of a block and its part of the input once.
 //
-// Of vectors with several columns a thread has COLUMNS, and SPREAD neighbouring threads share a strip, so that they ask for
-// neighbours of the input and read each block together, once for all columns. They need no sums of lanes: each of them has all
-// blocks of the strip.
+// Of vectors with several columns a thread has COLUMNS, and where these are SHARED some neighbouring threads have a strip, so that they ask for
+// neighbours of the input and read each block together, once for all columns. Neighbours among these have the lanes of a strip, as
+// with one column.
 //
 // Definitions beside those of rows.h and block_place.h: THREADS lanes for each strip, a power of two up to WIDTH and 32; MARK, u8 or
-// u32, the type of marks; CODED, whether there are codes; RAGGED, whether the last strip or the last blocks of strips reach beyond the matrix; COLUMNS, 1, 2 or 4, which divides the columns of the vectors; SPREAD, a
-// power of two up to 32.
-
-// Lanes of slices that a block of threads has, and strips.
-#define LANES_OF_BLOCK (BLOCK / SPREAD * (SPREAD == 1 ? 1 : THREADS))
-#define STRIPS_OF_BLOCK (LANES_OF_BLOCK / THREADS)
+// u32, the type of marks; CODED, whether there are codes; RAGGED, whether the last strip or the last blocks of strips reach beyond the matrix; 
+// COLUMNS, 1, 2 or 4, which divides the columns of the vectors; SHARED, whether there are more columns than those.
 
 // Blocks whose loads are on their way together: as many as leave registers for other threads.
 #if IN_FLIGHT == 1 || ENTRIES * COLUMNS > 12
@@ -33,7 +29,7 @@
 // Doubles would drive x out of the cache that the threads of a unit share. Where these have several columns, neighbours find
 // them there.
 #define PASSES_BY_f64 1
-#if PASTE(PASSES_BY_, M) && SPREAD == 1
+#if PASTE(PASSES_BY_, M) && !SHARED
 #define VALUES(p, i, v) PAIR_ONCE(p, i, v)
 #define VALUE(p) LOAD_ONCE(M, p)
 #else
@@ -70,7 +66,7 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 
         FOR(i, COLUMNS / NEIGHBOURS)
             LOADS(NEIGHBOURS, X, x, (INPUT_ROW(first + c) * cols + column) / NEIGHBOURS + i,
                   inputs + c * COLUMNS + i * NEIGHBOURS);
-#elif SPREAD == 1 && BREADTH % 2 == 0 && !RAGGED
+#elif !SHARED && BREADTH % 2 == 0 && !RAGGED
     FOR(c, BREADTH / 2) LOADS(2, X, x, first / 2 + c, inputs + 2 * c);
 #else
     FOR(c, BREADTH) inputs[c] = LOAD(X, x, INPUT_ROW(first + c) * cols + column);
@@ -120,16 +116,17 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices, u32 rows, u32
                      GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
-    const u32 cols = COLUMNS * SPREAD == 1 ? 1 : all_columns;
+    const u32 cols = COLUMNS == 1 && !SHARED ? 1 : all_columns;
+    const u32 shift = SHARED ? shift_of(cols / COLUMNS) : 0, together = COLUMNS << shift;
     const u64 last_input = input_rows - 1;
-    const u32 of_block = thread_of_block() / SPREAD;
-    const u32 groups = (cols + COLUMNS * SPREAD - 1) / (COLUMNS * SPREAD);
-    const u64 items = (u64)((strips + STRIPS_OF_BLOCK - 1) / STRIPS_OF_BLOCK) * groups;
+    const u32 lanes = SHARED ? min((u32)THREADS, (u32)BLOCK >> shift) : THREADS;
+    const u32 first = thread_of_block() % lanes, team = thread_of_block() / lanes;
+    const u32 own = team & ((1u << shift) - 1);
+    const u32 groups = (cols + together - 1) / together, strips_of_block = BLOCK / lanes >> shift;
+    const u64 items = (u64)((strips + strips_of_block - 1) / strips_of_block) * groups;
     for (u64 item = block_of_grid(); item < items; item += blocks_of_grid()) {
-        const u32 column = (u32)(item % groups) * (COLUMNS * SPREAD) +
-                           thread_of_block() % SPREAD * COLUMNS;
-        const u32 slot = (u32)(item / groups) * STRIPS_OF_BLOCK +
-                         (SPREAD == 1 ? of_block / THREADS : of_block);
+        const u32 column = (u32)(item % groups) * together + own * COLUMNS;
+        const u32 slot = (u32)(item / groups) * strips_of_block + (team >> shift);
         const u32 slice = slot / (LANES / THREADS), at = slot % (LANES / THREADS);
         const bool is_there = slot < strips && column < cols;
         const uint2 here = starts[min(slice, slices)], next = starts[min(slice + 1, slices)];
@@ -140,9 +137,7 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices, u32 rows, u32
         GLOBAL const u32 *base = bases + here.x;
         GLOBAL const u8 *code = codes + (u64)here.y * 32;
         ACC totals[HEIGHT][COLUMNS] = {{0}};
-        const u32 first = SPREAD == 1 ? of_block % THREADS : 0;
-        const u32 end = !is_there ? 0 : SPREAD == 1 ? first + 1 : THREADS;
-        for (u32 part = first; part < end; ++part) {
+        for (u32 part = is_there ? first : THREADS; part < THREADS; part += lanes) {
             const u32 lane_of_slice = at * THREADS + part;
             const u32 steps = (mark + THREADS - 1 - part) / THREADS;
             if (THREADS == 1 && bytes == 0) {
@@ -159,12 +154,10 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices, u32 rows, u32
         }
         FOR(r, HEIGHT)
             FOR(i, COLUMNS) {
-                ACC sum = totals[r][i];
-                if (SPREAD == 1)
-                    sum = TILE_SUM(ACC, sum, THREADS, scratch);
+                const ACC sum = TILE_SUM(ACC, totals[r][i], lanes, scratch);
                 const u64 row = strip * HEIGHT + r, place = row * cols + column + i;
                 const bool has_row = is_there && (!RAGGED || row < rows);
-                if (has_row && (SPREAD > 1 || first == (r * COLUMNS + i) % THREADS)) {
+                if (has_row && first == (r * COLUMNS + i) % lanes) {
                     finish(&f, row, place, ALPHA(column + i), BETA(column + i), sum);
                 }
             }
