@@ -10,6 +10,8 @@ use crate::vector::Scalars;
 
 /// Columns that a block has at least: products and sums of one column are added up in another order than those of several.
 const LEAST: usize = 2;
+/// On devices numbers of columns that are multiples of this have the same kernels: none is compiled because columns leave.
+const SAME_KERNELS: usize = 8;
 /// Iterations that are expected to follow, so that a narrower block is worth what it takes to make it.
 const WORTHWHILE: f64 = 3.0;
 
@@ -24,13 +26,21 @@ pub struct Wide<T: Scalar> {
 
 impl<T: Scalar> Monitor<T> {
     /// The places of the columns that are to stay in the block, where half of them or more may leave. Their number is a power of
-    /// two, because devices have kernels for those: some that have ended may stay, too.
+    /// two: some that have ended may stay, too.
     #[doc(hidden)]
     pub fn staying(&self) -> Option<Vec<usize>> {
         let goes_on = |place: &usize| self.columns[self.block[*place]].status.is_none();
         let going = (0..self.block.len()).filter(goes_on).count();
-        let width = going.next_power_of_two().max(LEAST);
-        if going == 0 || 2 * width > self.block.len() || !self.is_worth_it() {
+        let (least, step) = match self.active.executor().is_device() {
+            true => (SAME_KERNELS, SAME_KERNELS),
+            false => (LEAST, 1),
+        };
+        let width = going.next_power_of_two().max(least);
+        if going == 0
+            || !self.block.len().is_multiple_of(step)
+            || 2 * width > self.block.len()
+            || !self.is_worth_it()
+        {
             return None;
         }
         let ended = (0..self.block.len()).filter(|place| !goes_on(place));

@@ -112,9 +112,13 @@ impl<'r, T: Scalar> Run<'r, T> {
             if self.monitor.look(self.ws.log())? || self.is_at_limit()? {
                 return Ok(None);
             }
-            // What the host knows may be an iteration old.
-            if self.monitor.staying().is_some() && !self.monitor.settle(self.ws.log())? {
-                return Ok(self.monitor.staying());
+            // What the host knows may be an iteration old: after the wait it may no longer be worth it.
+            if self.monitor.staying().is_some() {
+                let has_ended = self.monitor.settle(self.ws.log())?;
+                let staying = self.monitor.staying();
+                if has_ended || staying.is_some() {
+                    return Ok(staying);
+                }
             }
         }
     }

@@ -112,11 +112,13 @@ fn columns_that_have_ended_leave_and_the_others_keep_their_bits() {
 #[test]
 fn columns_leave_on_devices_too() {
     let Some(device) = device() else { return };
-    let block = [hard(1), easy(GRID), easy(GRID), easy(GRID), hard(2)];
+    // Of sixteen columns eight stay, for which there are the same kernels.
+    let mut block = vec![easy(GRID); 16];
+    (block[0], block[9]) = (hard(1), hard(2));
     let method = &methods()[0];
     let (host, expected, _) = solve(method, &Executor::reference(), &block);
     let (outcome, x, fewest) = solve(method, &device, &block);
-    assert!(outcome.converged() && fewest == 2, "{outcome}");
+    assert!(outcome.converged() && fewest == 8, "{outcome}");
     for (found, expected) in outcome.columns.iter().zip(&host.columns) {
         assert_eq!(found.iterations, expected.iterations);
     }
