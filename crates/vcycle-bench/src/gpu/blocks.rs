@@ -1,6 +1,5 @@
 //! Products in slices of rows and in slices of blocks, with one column and with many.
 
-use comfy_table::Table;
 use vcycle::executor::Workspace;
 use vcycle::linop::{LinOp, Size};
 use vcycle::matrix::Csr;
@@ -11,7 +10,7 @@ use super::bench::GpuBench;
 use super::cusparse::{Cusparse, CusparseReal};
 use super::report::{MarkdownReport, cell};
 use super::timing::microseconds;
-use crate::common::{Result, table};
+use crate::common::Result;
 
 /// Copies of the operands that take turns are together larger than this: a third of it still flatters.
 const ROTATED: usize = 800 << 20;
@@ -71,7 +70,7 @@ pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport)
         "cuSPARSE µs",
         "x cuSPARSE",
     ];
-    let mut table = table(&head);
+    report.begin_table(&head)?;
     let mut notes = Vec::new();
     let (names, columns) = match bench.small {
         true => (&SMALL[..], &FEW_COLUMNS[..]),
@@ -87,12 +86,12 @@ pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport)
             ways: ways(bench, a, asked)?,
         };
         for &cols in columns {
-            problem.measure::<f64, f64, f64>(cols, &mut table)?;
-            problem.measure::<f32, f32, f32>(cols, &mut table)?;
-            problem.measure::<f16, f32, f16>(cols, &mut table)?;
+            problem.measure::<f64, f64, f64>(cols, report)?;
+            problem.measure::<f32, f32, f32>(cols, report)?;
+            problem.measure::<f16, f32, f16>(cols, report)?;
         }
     }
-    report.add(&table)?;
+    report.add("")?;
     if let Err(error) = Cusparse::load(&bench.device) {
         notes.push(format!("cuSPARSE was not measured: {error}."));
     }
@@ -126,8 +125,9 @@ struct BlockProblem<'b> {
 }
 
 impl BlockProblem<'_> {
-    /// All ways with one number of columns, values of `M` and vectors of `V`, beside cuSPARSE with values and vectors of `P`.
-    fn measure<M, V, P>(&self, cols: usize, table: &mut Table) -> Result<()>
+    /// All ways with one number of columns, values of `M` and vectors of `V`, beside cuSPARSE with values and vectors of `P`. Of several
+    /// columns rows and what the device chooses are enough.
+    fn measure<M, V, P>(&self, cols: usize, report: &mut MarkdownReport) -> Result<()>
     where
         M: Mixes<V, V>,
         V: Scalar,
@@ -136,11 +136,12 @@ impl BlockProblem<'_> {
         let narrow = self.a.convert::<M>()?;
         let peer = self.peer::<P>(cols)?;
         let mut rows: Option<(f64, Vec<V>)> = None;
-        for &(way, chosen) in &self.ways {
+        let wanted = |way: &&(Way, bool)| cols == 1 || way.1 || way.0 == Way::Rows;
+        for &(way, chosen) in self.ways.iter().filter(wanted) {
             let (time, product) = self.ours::<M, V>(&narrow, way, cols)?;
             let first = rows.get_or_insert((time, product.clone()));
             same(&product, &first.1)?;
-            table.add_row([
+            report.row(&[
                 self.name.to_owned(),
                 M::KIND.name().to_owned(),
                 V::KIND.name().to_owned(),
@@ -151,7 +152,7 @@ impl BlockProblem<'_> {
                 format!("{:.2}", first.0 / time),
                 cell(peer, 1),
                 cell(peer.map(|peer| peer / time), 2),
-            ]);
+            ])?;
         }
         Ok(())
     }
