@@ -10,7 +10,7 @@ use vcycle::solver::{Gmres, Solver};
 use vcycle::stop::{Outcome, Stop};
 use vcycle::vector::{Storage, Vector};
 
-use crate::common::{Result, table};
+use crate::common::{Result, table, told};
 use crate::problem::system;
 
 /// Options of `basis`.
@@ -113,12 +113,4 @@ fn compared(arguments: &BasisArgs, executor: &Executor, name: &str) -> Result<Ve
         }
     }
     Ok(lines)
-}
-
-/// Iterations, and how they ended if that is not as it should be.
-fn told(outcome: &Outcome) -> String {
-    match outcome.converged() {
-        true => outcome.iterations.to_string(),
-        false => format!("{}: {}", outcome.iterations, outcome.status),
-    }
 }

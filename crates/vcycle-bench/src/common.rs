@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use comfy_table::{CellAlignment, Table, presets};
+use vcycle::stop::Outcome;
 
 /// What went wrong, in words: a benchmark has no caller that could act on it.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -31,4 +32,12 @@ pub(crate) fn table(header: &[&str]) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// Iterations, and how they ended if that is not as it should be.
+pub(crate) fn told(outcome: &Outcome) -> String {
+    match outcome.converged() {
+        true => outcome.iterations.to_string(),
+        false => format!("{}: {}", outcome.iterations, outcome.status),
+    }
 }

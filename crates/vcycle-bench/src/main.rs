@@ -27,6 +27,7 @@ mod precision;
 mod problem;
 mod published;
 mod read;
+mod recycle;
 mod reproduce;
 mod reuse;
 mod spmv;
@@ -84,6 +85,8 @@ enum Benchmark {
     Precision(precision::PrecisionArgs),
     /// Tables and figures of papers beside ours: records, a page with charts, Markdown
     Reproduce(reproduce::ReproduceArgs),
+    /// Sequences of systems with a space that is kept, and right-hand sides that share one
+    Recycle(recycle::RecycleArgs),
     /// Multigrid: a new set-up beside one that is reused for new values
     Reuse(reuse::ReuseArgs),
     /// Structured multigrid: kernels, preconditioner and solve in three storage precisions
@@ -122,6 +125,7 @@ fn run(benchmark: &Benchmark) -> Result<()> {
         Benchmark::Factors(arguments) => factors::run(arguments),
         Benchmark::Precision(arguments) => precision::run(arguments),
         Benchmark::Reproduce(arguments) => reproduce::run(arguments),
+        Benchmark::Recycle(arguments) => recycle::run(arguments),
         Benchmark::Reuse(arguments) => reuse::run(arguments),
         Benchmark::Struct(arguments) => structured::run(arguments),
         Benchmark::Vector(arguments) => vector::run(arguments),

@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod blocks;
 pub mod bsr;
+pub mod columns;
 pub mod coo;
 pub mod csr;
 pub mod dense;
@@ -32,6 +33,7 @@ const FILES: &[File] = &[
     batch::FILE,
     blocks::FILE,
     bsr::FILE,
+    columns::FILE,
     coo::FILE,
     csr::FILE,
     dense::FILE,

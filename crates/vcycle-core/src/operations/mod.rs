@@ -17,6 +17,7 @@ pub(crate) mod assembly;
 pub mod batch;
 pub mod blocks;
 pub mod coarsen;
+pub(crate) mod columns;
 pub(crate) mod csr;
 pub mod entries;
 pub mod factor;

@@ -4,6 +4,7 @@
 //! the vector lives; so the same solver serves threads, a GPU or a distributed vector, whose
 //! executor adds its communication to the reductions.
 
+mod columns;
 #[cfg(test)]
 mod kernel_tests;
 mod packed;

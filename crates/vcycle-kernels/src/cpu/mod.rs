@@ -5,6 +5,7 @@
 
 pub mod blocks;
 pub mod bsr;
+pub mod columns;
 pub mod csr;
 pub mod dense;
 pub mod ell;

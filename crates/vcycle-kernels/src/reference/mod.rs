@@ -2,6 +2,7 @@
 
 pub mod blocks;
 pub mod bsr;
+pub mod columns;
 pub mod coo;
 pub mod csr;
 pub mod dense;

@@ -24,7 +24,8 @@ use crate::scalar::Mixes;
 use crate::solver::Direct;
 use crate::solver::SolverComponent;
 use crate::solver::{
-    Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
+    Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
+    Ir, Method, Minres, PipeCg,
 };
 use crate::structured::StructMg;
 
@@ -217,6 +218,9 @@ components! {
         Fgmres(Fgmres) = Fgmres::REGISTRATION;
         Idr(Idr) = Idr::REGISTRATION;
         Gcr(Gcr) = Gcr::REGISTRATION;
+        BlockCg(BlockCg) = BlockCg::REGISTRATION;
+        BlockGmres(BlockGmres) = BlockGmres::REGISTRATION;
+        GcroDr(GcroDr) = GcroDr::REGISTRATION;
         Ir(Ir) = Ir::REGISTRATION;
         Chebyshev(Chebyshev) = Chebyshev::REGISTRATION;
         Direct(Direct) = DIRECT, as Ok(Some(Ir::of_factors().method()));

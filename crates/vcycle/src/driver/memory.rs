@@ -260,6 +260,13 @@ fn of_solver(solver: &SolverConfig) -> usize {
             .saturating_mul(2)
             .saturating_add(4),
         SolverConfig::Gcr(gcr) => gcr.restart.saturating_mul(2).saturating_add(4),
+        SolverConfig::BlockCg(_) => 10,
+        SolverConfig::BlockGmres(gmres) => gmres.restart.saturating_add(10),
+        SolverConfig::GcroDr(gcro) => gcro
+            .recycle
+            .saturating_mul(4)
+            .saturating_add(gcro.restart)
+            .saturating_add(10),
         SolverConfig::Idr(idr) => idr.s.saturating_mul(3).saturating_add(6),
         SolverConfig::PipeCg(_) => 9,
         SolverConfig::Minres(_) | SolverConfig::Bicg(_) => 7,

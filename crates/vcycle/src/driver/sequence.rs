@@ -1,16 +1,18 @@
 //! One matrix after another.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::storage::Wide;
 use super::wear::TIRED;
 use super::{Solution, System};
-use crate::configuration::Config;
-use crate::error::{Error, Result};
+use crate::configuration::{Config, SolverConfig};
+use crate::error::{ConfigError, Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::multigrid::{Amg, Hierarchy, NearNullspace, Report, Setup};
 use crate::scalar::{Mixes, Scalar};
+use crate::solver::Method;
 use crate::stop::Status;
 use crate::structured::{Generated, GridSetup, StructMg};
 use crate::vector::Vector;
@@ -96,6 +98,8 @@ pub struct Kept {
     setup: Option<(Amg, Setup)>,
     /// The same of structured multigrid.
     structured: Option<(StructMg, GridSetup)>,
+    /// An iteration that keeps a space from system to system, with the parameters it was made by.
+    recycling: Option<(SolverConfig, Box<dyn Any + Send + Sync>)>,
     /// Those of the matrix that was set up.
     iterations: usize,
     /// Whether the last hierarchy came from an earlier set-up.
@@ -111,6 +115,24 @@ impl Kept {
     /// Whether the last hierarchy came from an earlier set-up.
     pub(super) fn reused(&self) -> bool {
         self.reused
+    }
+
+    /// The iteration of a solver: the one of an earlier system where that has something to remember.
+    pub(super) fn method<W: Mixes<W, W>>(
+        &mut self,
+        solver: &SolverConfig,
+    ) -> Result<Arc<dyn Method<W>>, ConfigError> {
+        if !matches!(solver, SolverConfig::GcroDr(_)) {
+            return solver.method();
+        }
+        let known = self.recycling.as_ref().filter(|(of, _)| of == solver);
+        if let Some(method) = known.and_then(|(_, kept)| kept.downcast_ref::<Arc<dyn Method<W>>>())
+        {
+            return Ok(Arc::clone(method));
+        }
+        let method = solver.method::<W>()?;
+        self.recycling = Some((solver.clone(), Box::new(Arc::clone(&method))));
+        Ok(method)
     }
 
     /// A hierarchy from the set-up that is kept, or else from a new one; and what is to be said.
@@ -240,6 +262,18 @@ mod tests {
             let told = solve(&mut steps, matrix(other)).messages.concat();
             assert!(told.contains("set up anew"), "{told}");
         }
+    }
+
+    #[test]
+    fn a_space_is_recycled_from_matrix_to_matrix() {
+        let config = "solver = \"gcro-dr\"\npreconditioner = \"jacobi\"";
+        let mut steps = Sequence::new(Config::from_toml(config).unwrap());
+        let mut iterations = |factor| {
+            let a = matrix("poisson5:24").scale(factor).unwrap();
+            solve(&mut steps, a).outcome.iterations
+        };
+        let (first, second) = (iterations(1.0), iterations(1.5));
+        assert!(4 * second < 3 * first, "{second} {first}");
     }
 
     #[test]

@@ -310,8 +310,12 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
 
     fn build(&mut self, attempt: &Attempt) -> Result<Solver<W>> {
         attempt.check()?;
+        let method = match &mut self.kept {
+            Some(kept) => kept.method(&attempt.solver)?,
+            None => attempt.solver.method()?,
+        };
         let factory = SolverFactory {
-            method: attempt.solver.method()?,
+            method,
             preconditioner: None,
             stop: self.stop.clone(),
         };

@@ -7,8 +7,8 @@ use vcycle::linop::LinOp;
 use vcycle::precond::Jacobi;
 use vcycle::scalar::{Field, Mixes, Scalar, c64};
 use vcycle::solver::{
-    Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
-    Solver, SolverFactory,
+    Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
+    Ir, Method, Minres, PipeCg, Recycling, Solver, SolverFactory,
 };
 use vcycle::stop::{Outcome, Stop};
 use vcycle::vector::Vector;
@@ -30,6 +30,9 @@ fn methods<T: Scalar>() -> Vec<(Arc<dyn Method<T>>, bool)> {
         (Arc::new(Fgmres::default()), false),
         (Arc::new(Idr::default()), false),
         (Arc::new(Gcr::default()), false),
+        (Arc::new(BlockCg::default()), true),
+        (Arc::new(BlockGmres::default()), false),
+        (Arc::new(Recycling::new(GcroDr::default())), false),
         (Arc::new(Ir::default()), false),
     ]
 }
