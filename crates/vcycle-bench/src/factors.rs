@@ -1,6 +1,7 @@
 //! `vcycle-bench factors`: incomplete factorisations by sweeps on a device beside those of the host.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +12,7 @@ use vcycle::log::{Log, Profile};
 use vcycle::precond::{ParIc, ParIlu, ParIlut};
 use vcycle::vector::Vector;
 
-use crate::common::{Result, table};
+use crate::common::{Result, table, write};
 use crate::problem::matrix;
 
 /// Options of `factors`.
@@ -29,6 +30,9 @@ pub struct FactorsArgs {
     /// Turns; the best of each is told
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// Write the report to this file, too
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &FactorsArgs) -> Result<()> {
@@ -66,14 +70,17 @@ pub(crate) fn run(arguments: &FactorsArgs) -> Result<()> {
             }
         }
     }
-    say!("{table}");
-    say!(
-        "Wall clock, best of {} after one that is not timed. Factors: pattern and values of both triangles, back on the host. The whole set-up prepares \
-         triangular solves, too, which the host does for devices as well. Apart: what the preconditioner makes of ones, the largest difference over the \
+    let report = format!(
+        "{table}\nWall clock, best of {} after one that is not timed. Factors: pattern and values of both triangles, back on the host. The whole set-up prepares \
+         triangular solves, too. Apart: what the preconditioner makes of ones, the largest difference over the \
          largest number.",
         arguments.rounds
     );
-    Ok(())
+    say!("{report}");
+    match &arguments.output {
+        Some(path) => write(path, &format!("{report}\n")),
+        None => Ok(()),
+    }
 }
 
 /// Milliseconds of the best turn, and what the preconditioner makes of ones.

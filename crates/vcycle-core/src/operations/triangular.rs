@@ -1,18 +1,22 @@
 //! Triangular solves, step after step or many steps at once.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use vcycle_kernels::compiled_fn;
 
-use crate::arrays::{Csr, Vector};
+use super::on_real_device;
+use crate::arrays::{Csr, Pattern, Vector};
 use crate::cpu;
 use crate::cpu::triangular::Levels;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::launch::setup::triangles::{self, Sides};
 use crate::launch::triangular::{self as device, DeviceLevels};
 use crate::reference;
 use crate::reference::triangular::TriangleArrays;
 use crate::scalar::Scalar;
+
+pub use crate::launch::setup::triangles::{Flaw, LevelTriangle};
 
 /// What threads may do side by side.
 #[derive(Clone, Debug)]
@@ -44,6 +48,57 @@ pub struct Triangle<'a, T: Scalar> {
     /// For a device.
     pub kept: &'a Kept,
 }
+
+/// Which triangles stand on a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The upper one with its pivots, the lower one with ones on its diagonal.
+    SideBySide,
+    /// The lower one with its pivots; the upper one is its transpose.
+    Lower,
+}
+
+compiled_fn! {
+    /// Both triangles of factors, level after level. None where the host makes them: it is where they are, or rows wait for each
+    /// other too often.
+    pub fn split[any T: Scalar](
+        standing: Standing,
+        pattern: &Pattern,
+        diagonal: &[usize],
+        values: &[<T as Scalar>::Arith],
+    ) -> Result<Option<Split<T>>> {
+        let made = on_real_device::<T, _>(pattern.executor(), |queue| {
+            let values = Buffer::from_vec(queue.executor, values.to_vec());
+            let diagonal = Buffer::from_vec(queue.executor, diagonal.to_vec());
+            let transposed = match standing {
+                Standing::SideBySide => None,
+                Standing::Lower => {
+                    let lower = Csr::of_buffers(&Arc::new(pattern.clone()), values.clone());
+                    Some(queue.transpose(&lower)?)
+                }
+            };
+            let pivots = (&diagonal, &values);
+            let sides = Sides { pattern, values: &values, pivots };
+            let above = match &transposed {
+                None => Sides { ..sides },
+                Some(upper) => Sides { pattern: upper.pattern(), values: upper.values_buffer(), pivots },
+            };
+            // The upper triangle first: its pivots name the row where trouble began.
+            let upper = match triangles::triangle::<T>(queue, &above, false, false)? {
+                Some(Ok(upper)) => upper,
+                Some(Err(flaw)) => return Ok(Some(Err(flaw))),
+                None => return Ok(None),
+            };
+            let unit = standing == Standing::SideBySide;
+            let lower = triangles::triangle::<T>(queue, &sides, true, unit)?;
+            Ok(lower.map(|lower| Ok([lower?, upper])))
+        })?;
+        Ok(made.flatten())
+    }
+}
+
+/// The lower and the upper triangle, or what is wrong with them.
+pub type Split<T> = std::result::Result<[LevelTriangle<T>; 2], Flaw>;
 
 /// The steps sorted by the level they can be done at, where the executor makes use of that.
 pub fn levels<T: Scalar>(

@@ -13,6 +13,7 @@ use crate::host_stages::IC0;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
+use crate::operations::triangular::Standing;
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
@@ -92,6 +93,10 @@ pub(super) fn cholesky<T: Scalar>(
     values: &[T::Arith],
     diagonal: &[usize],
 ) -> Result<Arc<dyn LinOp<T>>> {
+    let entries = (pattern, diagonal, values);
+    if let Some(made) = Factors::of_device(component, &label, Standing::Lower, entries)? {
+        return Ok(Arc::new(made));
+    }
     let pivots = diagonal.iter().map(|&place| values[place]).collect();
     let value = |_, place: usize| values[place];
     let lower = Triangle::<T>::new(component, Side::Lower, pattern, Some(pivots), value)?;

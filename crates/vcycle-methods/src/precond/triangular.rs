@@ -11,7 +11,7 @@ use crate::host_stages::TRIANGLES;
 use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
-use crate::operations::triangular::{self, Kept};
+use crate::operations::triangular::{self, Flaw, Groups, Kept, LevelTriangle, Standing};
 use crate::scalar::{Field, Scalar};
 use crate::vector::Vector;
 
@@ -67,6 +67,20 @@ impl<T: Scalar> Triangle<T> {
         }
         let schedule = rows.schedule(side, &off_diagonal);
         Ok(Self::scheduled(schedule, &off_diagonal, inverse.as_deref()))
+    }
+
+    /// One that a device has made.
+    fn of_levels(made: LevelTriangle<T>) -> Self {
+        Self {
+            schedule: Schedule {
+                order: made.order,
+                groups: Groups::Levels(made.bounds),
+            },
+            off_diagonal: made.off_diagonal,
+            inverse_diagonal: made.inverse_diagonal,
+            adjoint: OnceLock::new(),
+            kept: Kept::default(),
+        }
     }
 
     /// A triangle given in the order of its rows.
@@ -127,6 +141,14 @@ impl<T: Scalar> Triangle<T> {
     /// Entries off the diagonal.
     pub(super) fn nonzeros(&self) -> usize {
         self.off_diagonal.nonzeros()
+    }
+}
+
+/// What a device found wrong with a triangle.
+fn named(component: &'static str, flaw: Flaw) -> Error {
+    match flaw {
+        Flaw::Zero(row) => bad_pivot(component, row, "zero"),
+        Flaw::NotFinite(row) => bad_pivot(component, row, "not finite"),
     }
 }
 
@@ -235,6 +257,26 @@ pub(super) struct Factors<T: Scalar> {
 }
 
 impl<T: Scalar> Factors<T> {
+    /// Those that a device makes of its pattern, the places of the diagonal and values; none where that is left to the host.
+    pub(super) fn of_device(
+        component: &'static str,
+        label: &str,
+        standing: Standing,
+        (pattern, diagonal, values): (&Pattern, &[usize], &[T::Arith]),
+    ) -> Result<Option<Self>> {
+        let Some(made) = triangular::split::<T>(standing, pattern, diagonal, values)? else {
+            return Ok(None);
+        };
+        let made = made.map_err(|flaw| named(component, flaw))?;
+        let [lower, upper] = made.map(Triangle::of_levels);
+        let label = label.to_owned();
+        Ok(Some(Self {
+            label,
+            lower,
+            upper,
+        }))
+    }
+
     /// `L` with a unit diagonal below, `U` on and above the diagonal of a matrix of `pattern`,
     /// whose `values` hold both.
     pub(super) fn unit_lower(
@@ -243,12 +285,16 @@ impl<T: Scalar> Factors<T> {
         values: &[T::Arith],
         diagonal: &[usize],
     ) -> Result<Arc<dyn LinOp<T>>> {
+        let entries = (pattern, diagonal, values);
+        let label = component.to_owned();
+        if let Some(made) = Self::of_device(component, &label, Standing::SideBySide, entries)? {
+            return Ok(Arc::new(made));
+        }
         let value = |_, place: usize| values[place];
         let pivots = diagonal.iter().map(|&place| values[place]).collect();
         // The upper triangle first: its pivots name the row where trouble began.
         let upper = Triangle::new(component, Side::Upper, pattern, Some(pivots), value)?;
         let lower = Triangle::new(component, Side::Lower, pattern, None, value)?;
-        let label = component.to_owned();
         Ok(Arc::new(Self {
             label,
             lower,
@@ -304,8 +350,8 @@ impl<T: Scalar> LinOp<T> for Factors<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operations::triangular::Groups;
-    use crate::precond::testing::{red_black, values_for};
+    use crate::precond::ic0::cholesky;
+    use crate::precond::testing::{convection, red_black, values_for};
 
     fn triangles(executor: &Executor) -> [Triangle<f64>; 2] {
         let a = red_black(executor, 100);
@@ -332,6 +378,61 @@ mod tests {
                 parallel.apply(&b, &mut y, &ws).unwrap();
                 assert_eq!(y.to_vec(), expected.to_vec());
             }
+        }
+    }
+
+    #[test]
+    fn devices_make_the_triangles_of_the_host() {
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
+        let host = convection::<f64>(&Executor::reference(), 12);
+        let diagonal = super::super::diagonal_places(&host, "test").unwrap();
+        let made = |a: &Csr<f64>, values: &[f64]| {
+            Factors::<f64>::unit_lower("test", a.pattern(), values, &diagonal)
+        };
+        let there = host.copy_to(&device).unwrap();
+        let b = Vector::from_rows(&host.executor().clone(), 2, values_for(288)).unwrap();
+        let applied = |m: Arc<dyn LinOp<f64>>, b: &Vector<f64>| {
+            let mut y = Vector::zeros_like(b).unwrap();
+            m.apply(b, &mut y, &Workspace::new()).unwrap();
+            y.to_vec()
+        };
+        let expected = applied(made(&host, host.values()).unwrap(), &b);
+        let watch = crate::operations::HostStages::watch();
+        let found = applied(
+            made(&there, host.values()).unwrap(),
+            &b.copy_to(&device).unwrap(),
+        );
+        assert!(watch.tell(Workspace::new().log()).is_empty());
+        let close = |found: Vec<f64>, expected: Vec<f64>| {
+            let mut pairs = found.into_iter().zip(expected);
+            pairs.all(|(found, expected)| {
+                (found - expected).abs() <= 1e-13 * expected.abs().max(1.0)
+            })
+        };
+        assert!(close(found, expected));
+        let symmetric = |a: &Csr<f64>| {
+            cholesky::<f64>("test", String::new(), a.pattern(), host.values(), &diagonal).unwrap()
+        };
+        let expected = applied(symmetric(&host), &b);
+        assert!(close(
+            applied(symmetric(&there), &b.copy_to(&device).unwrap()),
+            expected
+        ));
+        for value in [0.0, f64::NAN] {
+            let mut values = host.values().to_vec();
+            values[diagonal[7]] = value;
+            let problem = if value == 0.0 { "zero" } else { "not finite" };
+            let Err(Error::BadPivot {
+                row: 7,
+                problem: told,
+                ..
+            }) = made(&there, &values)
+            else {
+                panic!("row 7 has no pivot");
+            };
+            assert_eq!(told, problem);
         }
     }
 

@@ -81,7 +81,7 @@ impl Queue<'_> {
     }
 
     /// Where each index begins, and the places that have it, in order: those of a matrix with one entry a place, transposed.
-    fn bucketed(
+    pub(super) fn bucketed(
         &self,
         indices: &Buffer<u32>,
         limit: usize,
@@ -96,7 +96,7 @@ impl Queue<'_> {
         Ok((offsets.clone(), places.clone()))
     }
 
-    fn gathered(&self, places: &Buffer<u32>, from: &Buffer<u32>) -> Result<Buffer<u32>> {
+    pub(super) fn gathered(&self, places: &Buffer<u32>, from: &Buffer<u32>) -> Result<Buffer<u32>> {
         let mut out = self.room(places.len())?;
         let len = number(places.len());
         let arguments = [len, read(places)?, read(from)?, write(&mut out)?];

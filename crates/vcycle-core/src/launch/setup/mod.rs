@@ -48,6 +48,7 @@ pub mod tentative;
 pub mod threshold;
 mod tiles;
 mod transpose;
+pub mod triangles;
 mod union;
 
 use std::sync::Arc;
@@ -102,6 +103,7 @@ pub(super) const FILES: &[File] = &[
     tentative::FILE,
     threshold::FILE,
     transpose::FILE,
+    triangles::FILE,
     union::FILE,
 ];
 
