@@ -10,7 +10,8 @@ const LABELS: [f64; 2] = [120.0, 300.0];
 const LETTER: f64 = 6.4;
 const BAR: f64 = 13.0;
 const GAP: f64 = 12.0;
-const TOP: f64 = 34.0;
+/// A line of the legend.
+const LINE: f64 = 20.0;
 const BOTTOM: f64 = 34.0;
 /// Of one series after the other.
 const COLOURS: [&str; 6] = [
@@ -47,24 +48,28 @@ pub(crate) fn bars(
     let letters = rows.iter().map(|row| row.name.chars().count()).max()?;
     let left = (8.0 + LETTER * letters as f64).clamp(LABELS[0], LABELS[1]);
     let axis = Axis::new(left, least, most, logarithmic);
+    let has_values = |place: &usize| rows.iter().any(|row| of(row)[*place].is_some());
+    let shown: Vec<usize> = (0..series.len()).filter(has_values).collect();
+    let (legend, lines) = legend(&series, &shown);
+    let top = 14.0 + LINE * lines as f64;
     let inner: f64 = rows.iter().map(|row| height(&of(row))).sum();
-    let outer = TOP + inner + BOTTOM;
+    let outer = top + inner + BOTTOM;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {outer}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <title>{}</title>\n<rect width=\"{WIDTH}\" height=\"{outer}\" fill=\"white\"/>\n",
         escape(title)
     );
-    legend(&mut svg, &series);
+    svg += &legend;
     for tick in axis.ticks() {
         let (x, low, label) = (axis.place(tick), outer - BOTTOM, number(tick));
         let _ = writeln!(
             svg,
-            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{low}\" stroke=\"#ddd\"/>\
+            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{low}\" stroke=\"#ddd\"/>\
              <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
             low + 14.0
         );
     }
-    let mut y = TOP;
+    let mut y = top;
     for one in rows {
         let values = of(one);
         row(&mut svg, &axis, &one.name, &values, y);
@@ -125,18 +130,27 @@ fn row(svg: &mut String, axis: &Axis, name: &str, values: &[Option<f64>], y: f64
     }
 }
 
-fn legend(svg: &mut String, series: &[String]) {
-    let mut x = 8.0;
-    for (name, colour) in series.iter().zip(COLOURS.iter().cycle()) {
+/// The series that are shown with their colours, in as many lines as it takes.
+fn legend(series: &[String], shown: &[usize]) -> (String, usize) {
+    let (mut svg, mut x, mut line) = (String::new(), 8.0, 0_u32);
+    for &place in shown {
+        let (name, colour) = (&series[place], COLOURS[place % COLOURS.len()]);
+        let width = 40.0 + LETTER * name.chars().count() as f64;
+        if x > 8.0 && x + width > WIDTH {
+            (x, line) = (8.0, line + 1);
+        }
+        let y = 8.0 + LINE * f64::from(line);
         let _ = writeln!(
             svg,
-            "<rect x=\"{x}\" y=\"8\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
-             <text x=\"{}\" y=\"18\">{}</text>",
+            "<rect x=\"{x}\" y=\"{y}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
+             <text x=\"{}\" y=\"{}\">{}</text>",
             x + 18.0,
+            y + 10.0,
             escape(name)
         );
-        x += 40.0 + LETTER * name.chars().count() as f64;
+        x += width;
     }
+    (svg, line as usize + 1)
 }
 
 /// From values to places.
@@ -233,9 +247,16 @@ mod tests {
             for text in ["a &lt; b", "published", "hypre", "time, s"] {
                 assert!(svg.contains(text), "{text}: {svg}");
             }
-            // The background, four of the legend, four bars.
-            assert_eq!(svg.matches("<rect").count(), 1 + 4 + 4);
+            // The background, three of the legend, four bars: what has no value is not named.
+            assert_eq!(svg.matches("<rect").count(), 1 + 3 + 4);
         }
+        let long = ["a", "b", "c"].map(|name| (name.repeat(40), 1.0));
+        let rows = [BarRow {
+            name: "x".to_owned(),
+            values: long.into(),
+        }];
+        let svg = bars(&rows, &[], "time", false).unwrap();
+        assert!(svg.contains("y=\"28\"") && svg.contains("y=\"8\""), "{svg}");
         assert!(bars(&[], &[], "time", false).is_none());
     }
 }

@@ -21,7 +21,7 @@ use super::timing::microseconds;
 use crate::common::Result;
 
 /// Precisions that are compared.
-pub(super) trait CusparseReal: Scalar {
+pub(crate) trait CusparseReal: Scalar {
     /// The `cudaDataType`.
     const DATA_TYPE: c_int;
     /// The type of the arithmetic.
@@ -52,7 +52,7 @@ impl CusparseReal for f16 {
 }
 
 /// The library, with a handle of its own.
-pub(super) struct Cusparse {
+pub(crate) struct Cusparse {
     device: Arc<Device>,
     handle: Opaque,
     destroy: Destroy,

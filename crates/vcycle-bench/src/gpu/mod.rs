@@ -3,7 +3,7 @@
 mod bench;
 mod blocks;
 mod columns;
-mod cusparse;
+pub(crate) mod cusparse;
 mod formats;
 mod kernels;
 mod latency;

@@ -129,11 +129,12 @@ impl Peers {
         Self(self.0.iter().filter(wanted).cloned().collect())
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Solves of a system on all cores, each in a process of its own. A solve that fails is told and left out.
     pub(crate) fn solve(&self, system: &BenchSystem) -> Result<Vec<(&'static str, Measurement)>> {
-        if self.0.is_empty() {
-            return Ok(Vec::new());
-        }
         let (files, threads) = (Files::new(system)?, threads(None)?);
         let solve = |peer: &Arc<Peer>| {
             let threads = if peer.uses(threads) { threads } else { 1 };

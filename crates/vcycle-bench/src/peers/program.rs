@@ -14,7 +14,7 @@ const SCRIPT: &str = concat!(
     include_str!("../../peers/amg.py")
 );
 /// The programs and what they share.
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 8] = [
     ("amgcl.cpp", include_str!("../../peers/amgcl.cpp")),
     ("system.h", include_str!("../../peers/system.h")),
     ("hypre.h", include_str!("../../peers/hypre.h")),
@@ -22,6 +22,7 @@ const SOURCES: [(&str, &str); 7] = [
     ("hypre.c", include_str!("../../peers/hypre.c")),
     ("pfmg.c", include_str!("../../peers/pfmg.c")),
     ("petsc.c", include_str!("../../peers/petsc.c")),
+    ("petsc_jacobi.c", include_str!("../../peers/petsc_jacobi.c")),
 ];
 
 const HYPRE: [&str; 2] = ["-I/usr/include/hypre", "-lHYPRE"];
@@ -37,6 +38,13 @@ pub(crate) struct ProgramPlaces {
     build: PathBuf,
 }
 
+impl ProgramPlaces {
+    /// Installs Python packages; the interpreter that has them.
+    pub(crate) fn python(&self, packages: &[&str]) -> Result<PathBuf> {
+        install::python(&self.venv, packages)
+    }
+}
+
 /// Other libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Library {
@@ -48,6 +56,8 @@ pub(crate) enum Library {
     Pfmg,
     /// GAMG, of PETSc
     Gamg,
+    /// A hundred iterations of PETSc with Jacobi
+    Petsc,
     /// AMGCL
     Amgcl,
     /// PyAMG
@@ -61,6 +71,7 @@ impl Library {
             Library::Fsai => "hypre FSAI",
             Library::Pfmg => "hypre PFMG",
             Library::Gamg => "PETSc GAMG",
+            Library::Petsc => "PETSc, Jacobi",
             Library::Amgcl => "AMGCL",
             Library::Pyamg => "PyAMG",
         }
@@ -80,13 +91,8 @@ impl Library {
                 install::debian(&["libhypre-dev"])?;
                 compiled(&places.build, "pfmg", &HYPRE)
             }
-            Library::Gamg => {
-                install::debian(&["libpetsc-real-dev", "pkg-config"])?;
-                let query = ["--cflags", "--libs", "petsc"];
-                let flags = install::output(Command::new("pkg-config").args(query))?;
-                let flags: Vec<&str> = flags.split_whitespace().collect();
-                compiled(&places.build, "petsc", &flags)
-            }
+            Library::Gamg => petsc(&places.build, "petsc"),
+            Library::Petsc => petsc(&places.build, "petsc_jacobi"),
             Library::Amgcl => {
                 install::debian(&["libboost-dev"])?;
                 // What its source needs to tell its own name and version.
@@ -128,6 +134,15 @@ fn written_sources(folder: &Path) -> Result<()> {
 fn compiled(folder: &Path, name: &str, flags: &[&str]) -> Result<PeerProgram> {
     written_sources(folder)?;
     install::compile(folder, name, flags).map(PeerProgram::Processes)
+}
+
+/// A program that uses PETSc.
+fn petsc(folder: &Path, name: &str) -> Result<PeerProgram> {
+    install::debian(&["libpetsc-real-dev", "pkg-config"])?;
+    let query = ["--cflags", "--libs", "petsc"];
+    let flags = install::output(Command::new("pkg-config").args(query))?;
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    compiled(folder, name, &flags)
 }
 
 /// A peer that is installed, or why it is not.

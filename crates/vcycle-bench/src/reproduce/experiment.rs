@@ -1,5 +1,7 @@
 //! What an experiment is.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use vcycle::config::RunConfig;
@@ -19,6 +21,8 @@ pub(super) struct Paper {
     pub title: &'static str,
     /// What it publishes: a table with a row for every value.
     pub published: &'static str,
+    /// Tables and figures that have no row, and why.
+    pub left_out: &'static [(&'static str, &'static str)],
 }
 
 /// One table or figure of a paper.
@@ -129,6 +133,8 @@ pub(super) struct Scope {
     pub machine: String,
     /// Whom to measure in the same run.
     pub peers: Peers,
+    /// The Python that has Intel MKL.
+    pub mkl: Option<PathBuf>,
 }
 
 impl Scope {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, Paper};
+use super::experiments;
 use super::page::chart;
 use super::record::Record;
 use super::summary::{Line, lines, machines, sizes};
@@ -18,14 +19,28 @@ same run.
 A ratio is ours relative to what was published. There is none for seconds, which are those of different machines, nor for
 iterations of a problem that is only of the kind of the paper's, or smaller: they grow with the size; nor for anything but complexities where a row says that
 small problems were run. Read iterations of the same problem, complexities
-and factors (`x`) across machines, and times within a column. **Times are noisy**: they are those of one run on a machine with other
-work, and some differed by a factor of up to three when they were measured again; the best of several such factors is too good.
+and factors (`x`) across machines, and times within a column.
+";
+
+const NOISE: &str = "
+**Times are noisy**: they are those of one run on a machine with other work, and some differed by a factor of up to three when they were
+measured again; the best of several such factors is too good.
+";
+
+const DEVICE: &str = "
+This page is of a run on a device (`--device cuda:0`); experiments that need processors or several ranks are on
+[the page of processors](reproduction.md). Problems have the size that two cores can solve and are small for a device: what a launch costs
+shows in its times. Products with narrow matrices gain less than published (tsai/figures-4-11), and with them whole solves
+(tsai/figures-14-19, 26-30); what limits them on this device was not looked into.
 ";
 
 /// All records; charts are files of a folder beside the page.
 pub(super) fn of(records: &[(&'static Experiment, Record)], charts: &str) -> String {
+    let is_of_device = records.iter().all(|(_, record)| record.device != "cpu");
     let mut text = HEAD.to_owned();
+    text += if is_of_device { DEVICE } else { NOISE };
     text += &overview(records);
+    text += &missing(records, is_of_device);
     let mut paper = "";
     for (experiment, record) in records {
         if experiment.paper.key != paper {
@@ -35,8 +50,34 @@ pub(super) fn of(records: &[(&'static Experiment, Record)], charts: &str) -> Str
                 "\n## {}: {}\n",
                 experiment.paper.authors, experiment.paper.title
             );
+            text += &left_out(experiment.paper);
         }
         text += &section(experiment, record, charts);
+    }
+    text
+}
+
+/// The experiments that have no record here.
+fn missing(records: &[(&'static Experiment, Record)], is_of_device: bool) -> String {
+    let all = experiments::all().into_iter();
+    let wanted = all.filter(|one| one.on_devices || !is_of_device);
+    let names = wanted.map(Experiment::name);
+    let is_there = |name: &String| records.iter().any(|(one, _)| one.name() == *name);
+    let names: Vec<String> = names.filter(|name| !is_there(name)).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\nNot run here so far: {}. The same command measures what has no record.\n",
+            names.join(", ")
+        ),
+    }
+}
+
+/// What has no section of its own.
+fn left_out(paper: &Paper) -> String {
+    let mut text = "\nWithout a section of their own:\n\n".to_owned();
+    for (items, why) in paper.left_out {
+        let _ = writeln!(text, "- {items}: {why}.");
     }
     text
 }

@@ -20,6 +20,7 @@ use experiment::{Experiment, Scope, Size};
 use record::Record;
 
 use crate::common::{Result, write};
+use crate::mkl;
 use crate::peers::{Library, Peers, ProgramPlaces};
 
 /// Options of `reproduce`.
@@ -42,9 +43,15 @@ pub struct ReproduceArgs {
     /// Run experiments whose records are there, too
     #[arg(long)]
     again: bool,
+    /// Run nothing: make the page of the records that are there
+    #[arg(long, conflicts_with = "again")]
+    report: bool,
     /// Libraries to install and to measure in the same run
     #[arg(long, num_args = 0.., value_name = "LIBRARY")]
     peers: Vec<Library>,
+    /// Install Intel MKL and measure its products in the same run
+    #[arg(long)]
+    mkl: bool,
     /// What the records call the machine; found out unless given
     #[arg(long, value_name = "WORDS")]
     machine: Option<String>,
@@ -56,9 +63,9 @@ pub struct ReproduceArgs {
 }
 
 impl ReproduceArgs {
-    fn scope(&self) -> Scope {
+    fn scope(&self) -> Result<Scope> {
         let machine = self.machine.clone();
-        Scope {
+        Ok(Scope {
             size: match (self.tiny, self.quick) {
                 (true, _) => Size::Tiny,
                 (_, true) => Size::Quick,
@@ -67,15 +74,27 @@ impl ReproduceArgs {
             device: self.device.clone(),
             machine: machine.unwrap_or_else(|| machine::name(&self.device)),
             peers: Peers::install(&self.peers, &self.places),
-        }
+            mkl: match self.mkl {
+                true => Some(self.places.python(&mkl::PACKAGES)?),
+                false => None,
+            },
+        })
     }
 }
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<()> {
-    let mut chosen = chosen(arguments.only.as_deref())?;
+    let chosen = chosen(arguments.only.as_deref())?;
+    if !arguments.report {
+        std::fs::create_dir_all(&arguments.output)?;
+        measure_all(arguments, chosen)?;
+    }
+    report(&arguments.output, arguments.markdown.as_deref())
+}
+
+/// Runs the experiments that have no record.
+fn measure_all(arguments: &ReproduceArgs, mut chosen: Vec<&'static Experiment>) -> Result<()> {
     chosen.retain(|one| one.on_devices || arguments.device == "cpu");
-    std::fs::create_dir_all(&arguments.output)?;
-    let scope = arguments.scope();
+    let scope = arguments.scope()?;
     let count = chosen.len();
     for (number, experiment) in chosen.into_iter().enumerate() {
         let name = experiment.name();
@@ -88,7 +107,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<()> {
         let record = measure(experiment, &scope);
         write(&file, &serde_json::to_string_pretty(&record)?)?;
     }
-    report(&arguments.output, arguments.markdown.as_deref())
+    Ok(())
 }
 
 /// The experiments that a name selects.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, Paper};
 use super::record::Record;
 use super::summary::{Line, lines, machines, sizes};
 use crate::plot::{BarRow, bars, escape, number};
@@ -20,7 +20,7 @@ section { margin: 2.5rem 0; }
 table { border-collapse: collapse; font-size: 0.9rem; }
 th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-svg { width: 100%; max-width: 42rem; height: auto; display: block; margin: 1rem 0; }
+svg { width: 100%; min-width: 34rem; max-width: 42rem; height: auto; display: block; margin: 1rem 0; }
 .better { color: #16703c; } .worse { color: #a3271b; }
 p.small { color: #57606a; font-size: 0.9rem; }
 </style>
@@ -41,7 +41,12 @@ pub(super) fn of(records: &[(&'static Experiment, Record)]) -> String {
         let _ = writeln!(text, "<li><a href=\"#{name}\">{name}</a>: {title}</li>");
     }
     text += "</ul></nav>\n";
+    let mut paper = "";
     for (experiment, record) in records {
+        if experiment.paper.key != paper {
+            paper = experiment.paper.key;
+            text += &heading(experiment.paper);
+        }
         text += &section(experiment, record);
     }
     text + "</body>\n</html>\n"
@@ -68,13 +73,23 @@ fn bar_row(line: &Line) -> BarRow {
     }
 }
 
+/// The paper, and what has no section of its own.
+fn heading(paper: &Paper) -> String {
+    let (authors, title) = (escape(paper.authors), escape(paper.title));
+    let mut text =
+        format!("<h2>{authors}: {title}</h2>\n<p>Without a section of their own:</p>\n<ul>\n");
+    for (items, why) in paper.left_out {
+        let _ = writeln!(text, "<li>{}: {}.</li>", escape(items), prose(why));
+    }
+    text + "</ul>\n"
+}
+
 fn section(experiment: &Experiment, record: &Record) -> String {
     let mut text = format!(
-        "<section id=\"{}\">\n<h2>{}, {}: {}</h2>\n<p>{}</p>\n\
+        "<section id=\"{}\">\n<h3>{}: {}</h3>\n<p>{}</p>\n\
          <p class=\"small\">Published: {}. Ours: {}, {}, {}{}, {:.0} s.</p>\n",
         experiment.name(),
-        escape(experiment.paper.authors),
-        experiment.item,
+        experiment.name(),
         escape(experiment.title),
         prose(experiment.problem),
         escape(&machines(experiment)),
@@ -88,7 +103,9 @@ fn section(experiment: &Experiment, record: &Record) -> String {
         let _ = writeln!(text, "<p>Not run: {}.</p>\n</section>", escape(why));
         return text;
     }
-    text += &chart(experiment, record).unwrap_or_default();
+    if let Some(chart) = chart(experiment, record) {
+        let _ = writeln!(text, "<div class=\"wide\">{chart}</div>");
+    }
     text += "<div class=\"wide\"><table>\n<tr><th>row</th><th>quantity</th><th class=\"number\">published</th>\
              <th class=\"number\">ours</th><th class=\"number\">ratio</th><th></th></tr>\n";
     for line in &lines(experiment, record) {

@@ -21,23 +21,16 @@ fn published_values_are_of_experiments() {
 
 #[test]
 fn the_committed_pages_are_what_their_records_make() {
-    for (page, folder, of_devices) in [
-        ("reproduction.md", "reproduction", false),
-        ("reproduction-h200.md", "reproduction-h200", true),
+    for (page, folder) in [
+        ("reproduction.md", "reproduction"),
+        ("reproduction-h200.md", "reproduction-h200"),
     ] {
         let records = record::all(&Path::new(DOCS).join(folder), &experiments::all());
-        let names: Vec<String> = records.iter().map(|(one, _)| one.name()).collect();
-        let wanted = experiments::all().into_iter();
-        let wanted = wanted.filter(|one| one.on_devices || !of_devices);
-        let wanted: Vec<String> = wanted.map(|one| one.name()).collect();
-        if of_devices && names.is_empty() {
-            continue;
-        }
-        assert_eq!(names, wanted, "an experiment without a committed record");
+        assert!(!records.is_empty(), "{folder} has no records");
         let committed = std::fs::read_to_string(Path::new(DOCS).join(page)).unwrap();
         assert!(
             committed == markdown::of(&records, folder),
-            "run `vcycle reproduce -o docs/{folder} --markdown docs/{page}`"
+            "run `vcycle reproduce --report -o docs/{folder} --markdown docs/{page}`"
         );
     }
 }
@@ -51,6 +44,7 @@ fn experiments_make_the_committed_tables() {
         device: "cpu".to_owned(),
         machine: String::new(),
         peers: Peers::default(),
+        mkl: None,
     };
     let mut counted = String::new();
     for experiment in experiments::all() {

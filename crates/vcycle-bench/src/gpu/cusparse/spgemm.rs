@@ -16,7 +16,7 @@ use crate::common::Result;
 const ALGORITHM: c_int = 0;
 
 /// A matrix of the library.
-pub(in crate::gpu) struct CusparseMatrix<'c> {
+pub(crate) struct CusparseMatrix<'c> {
     cusparse: &'c Cusparse,
     size: Size,
     entries: usize,

@@ -4,6 +4,7 @@ mod amgt;
 mod chronos;
 mod ginkgo;
 mod product;
+mod ranks;
 mod solving;
 mod tsai;
 mod zong;

@@ -1,5 +1,6 @@
 //! Isotton: Chronos.
 
+mod devices;
 mod fractures;
 mod multigrid;
 mod orders;
@@ -13,6 +14,24 @@ const PAPER: Paper = Paper {
     authors: "Isotton 2024",
     title: "Chronos, an algebraic multigrid solver (dissertation)",
     published: published::CHRONOS,
+    left_out: &[
+        (
+            "tables 4.1, 4.11 and 4.12",
+            "they describe matrices, which are not public",
+        ),
+        (
+            "figures 4.1 to 4.3 and 4.15, 4.17, 4.19, 4.20",
+            "they draw tables 4.2 to 4.10, which have rows",
+        ),
+        (
+            "figures 4.16, 4.18, 4.21 and 4.22",
+            "scaling over 4 to 128 GPUs: one was at hand; figures 4.4 and 4.9 to 4.14 are over ranks of this machine",
+        ),
+        (
+            "figures 4.23 to 4.25",
+            "a basin model with a billion unknowns, which is not public; FSAI on one device is in figure 4.8",
+        ),
+    ],
 };
 
 /// What stands for the matrices of fluid dynamics.
@@ -23,7 +42,7 @@ const FLOW: &str = "Problems of the same kind, and smaller: for `finger4m` (2-D 
 const MECHANICS: &str = "Problems of the same kind, and smaller: `elasticity` for `tripod24m` and `agg14m`, with jumps of stiffness by 1000 for `guenda11m`, nearly incompressible (0.45) for `M20`. The \
                          presets `bamg-fsai`, `sbamg-fsai` and `fbamg-fsai` with rigid-body modes, conjugate gradients to 1e-8.";
 
-pub(super) static EXPERIMENTS: [Experiment; 11] = [
+pub(super) static EXPERIMENTS: [Experiment; 15] = [
     Experiment {
         paper: &PAPER,
         item: "tables-3.1-3.3",
@@ -138,6 +157,46 @@ pub(super) static EXPERIMENTS: [Experiment; 11] = [
         why: "The figure is drawn without numbers. The levels are the same on any number of ranks, to the bit.",
         chart: Chart::more("efficiency"),
         on_devices: false,
-        run: scaling::scaling,
+        run: scaling::multigrid,
+    },
+    Experiment {
+        paper: &PAPER,
+        item: "figures-4.5-4.7",
+        title: "a hundred iterations of conjugate gradients with Jacobi, beside PETSc",
+        problem: "`jump7` for `spe10`, `elasticity` with jumps of stiffness for `geo4m` and without for `agg14m`: smaller than theirs. Beside: PETSc over as many processes as there are cores, with `--peers petsc`.",
+        why: "Products are what takes the time. PETSc stores columns of 4 bytes; vcycle need not read them where rows repeat their neighbour, and reads them in blocks for elasticity.",
+        chart: Chart::less("100 iterations").logarithmic(),
+        on_devices: true,
+        run: devices::iterations,
+    },
+    Experiment {
+        paper: &PAPER,
+        item: "figures-4.9-4.14",
+        title: "strong and weak scaling of adaptive FSAI over ranks",
+        problem: "`poisson7`, conjugate gradients with adaptive FSAI; ranks are threads of one process, each with its own rows. The paper has 32 to 512 GPUs.",
+        why: "The figures are drawn without numbers. As there iterations grow with the problem, since FSAI is no multigrid, and the factor is the same on any number of ranks.",
+        chart: Chart::more("efficiency"),
+        on_devices: false,
+        run: scaling::fsai,
+    },
+    Experiment {
+        paper: &PAPER,
+        item: "tables-4.7-4.8",
+        title: "BAMG interpolation and Galerkin product of the first level",
+        problem: "`elasticity` for `wing4m` and `agg14m`, nearly incompressible for `M20`: smaller than theirs. The preset `bamg-fsai` with two levels.",
+        why: "Seconds are those of other machines. BAMG is made on the processor by vcycle wherever the rest is; products of matrices are made on devices.",
+        chart: Chart::less("product").logarithmic(),
+        on_devices: true,
+        run: devices::first_level,
+    },
+    Experiment {
+        paper: &PAPER,
+        item: "table-4.10",
+        title: "set-up and solve, processors and devices",
+        problem: "As in tables 4.7 and 4.8 with the preset `fbamg-fsai`; `poisson7` with extended+i and FSAI for `poi111m`. Chronos on processors.",
+        why: "Complexities depend on the couplings and hardly on the size; iterations are of smaller problems.",
+        chart: Chart::less("operator complexity"),
+        on_devices: true,
+        run: devices::whole,
     },
 ];

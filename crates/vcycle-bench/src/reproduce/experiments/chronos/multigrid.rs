@@ -20,7 +20,7 @@ const FLOW: [(&str, [&str; 3]); 4] = [
 ];
 
 /// Conjugate gradients with classical multigrid, all entries of the interpolation kept.
-fn classical(interpolation: &str, smoother: &str) -> Result<Config> {
+pub(super) fn classical(interpolation: &str, smoother: &str) -> Result<Config> {
     let text = format!(
         "solver = \"cg\"\n[preconditioner]\nname = \"amg\"\ncoarsening = \"pmis\"\ninterpolation = \"{interpolation}\"\n\
          smoother = \"{smoother}\"\nprecision = \"dp\"\n[preconditioner.truncation]\nmax-elements = 0\n[stop]\nrtol = 1e-8\nmax-iterations = 2000"
@@ -65,7 +65,7 @@ const BAMG: [(&str, &str); 3] = [
     ("FBAMG", "fbamg-fsai"),
 ];
 
-fn preset(name: &str) -> Result<Config> {
+pub(super) fn preset(name: &str) -> Result<Config> {
     let mut config = Config::preset(name)?;
     config.stop.rtol = Some(1e-8);
     config.stop.max_iterations = 2000;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use vcycle::config::{Config, System, solve_system};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::matrix::Csr;
-use vcycle::vector::{Coefficient, Vector};
+use vcycle::vector::{Coefficient, Scalars, Vector};
 
 use super::super::super::experiment::{Scope, Size};
 use super::super::super::record::Value;
+use super::super::product::work;
 use super::super::solving::{Ready, remark};
 use crate::common::Result;
 use crate::timing::Candidate;
@@ -16,6 +17,10 @@ use crate::triad::{Triad, pool};
 
 /// Bytes a second of the STREAM triad.
 fn triad(scope: &Scope) -> Result<f64> {
+    let executor = scope.executor()?;
+    if executor.device().is_some() {
+        return triad_of_device(scope, &executor);
+    }
     let mut triad = match scope.size {
         Size::Tiny => Triad::of_length(1 << 10),
         Size::Quick | Size::Full => Triad::new(),
@@ -24,6 +29,18 @@ fn triad(scope: &Scope) -> Result<f64> {
     let pool = pool(std::thread::available_parallelism()?.into())?;
     Ok(bytes / triad.on(&pool).best_within(scope.seconds())?)
 }
+
+/// Two vectors read and one written, in place: devices need not read what they overwrite.
+fn triad_of_device(scope: &Scope, executor: &Executor) -> Result<f64> {
+    let x = Vector::<f64>::filled(executor, VALUES[2], 1, 1.0)?;
+    let mut y = Vector::zeros_like(&x)?;
+    let add = || Ok(y.axpy(Coefficient::constant(0.5), &x)?);
+    let seconds = work(executor, scope.seconds(), add)?;
+    Ok((3 * x.bytes()) as f64 / seconds)
+}
+
+/// Values of a vector.
+const VALUES: [usize; 3] = [1 << 10, 1 << 22, 1 << 24];
 
 /// Rows of a matrix that is too small to take time, but does not let a method end.
 const FEW: usize = 200;
@@ -52,19 +69,16 @@ pub(super) fn overheads(scope: &Scope) -> Result<Vec<Value>> {
 
 pub(super) fn vectors(scope: &Scope) -> Result<Vec<Value>> {
     let executor = scope.executor()?;
-    let rows = scope.size([1 << 10, 1 << 22, 1 << 24]);
+    let rows = scope.size(VALUES);
     let bytes = (rows * size_of::<f64>()) as f64;
     let filled = |value: f64| Vector::<f64>::filled(&executor, rows, 1, value);
     let (x, y, mut z) = (filled(1.0)?, filled(2.0)?, filled(0.5)?);
+    let mut sum = Scalars::filled(&executor, 1, 0.0)?;
     let seconds = scope.seconds();
-    let copy = (|| -> Result<()> { Ok(z.copy_from(&x)?) }).best_within(seconds)?;
-    let mul = (|| -> Result<()> { Ok(z.scale(-Coefficient::one())?) }).best_within(seconds)?;
-    let add = (|| -> Result<()> { Ok(z.axpy(Coefficient::one(), &y)?) }).best_within(seconds)?;
-    let dot = (|| -> Result<()> {
-        x.norms()?;
-        Ok(())
-    })
-    .best_within(seconds)?;
+    let copy = work(&executor, seconds, || Ok(z.copy_from(&x)?))?;
+    let mul = work(&executor, seconds, || Ok(z.scale(-Coefficient::one())?))?;
+    let add = work(&executor, seconds, || Ok(z.axpy(Coefficient::one(), &y)?))?;
+    let dot = work(&executor, seconds, || Ok(x.norm(&mut sum)?))?;
     let triad = triad(scope)?;
     let speeds = [
         ("Copy", 2.0 * bytes / copy),

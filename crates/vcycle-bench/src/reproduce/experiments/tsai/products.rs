@@ -1,11 +1,11 @@
 //! Products in all precisions and formats.
 
-use vcycle::matrix::{Coo, Csr, Ell, Hybrid, SellP};
+use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 
 use super::super::super::experiment::Scope;
 use super::super::super::record::Value;
-use super::super::product::{product, timed};
+use super::super::product::{MATRICES, fastest, in_formats, product};
 use super::super::solving::Ready;
 use crate::common::Result;
 
@@ -76,34 +76,13 @@ impl Combinations<'_> {
     }
 }
 
-const MATRICES: [(&str, [&str; 3]); 5] = [
-    ("poisson7", ["poisson7:8", "poisson7:40", "poisson7:100"]),
-    ("poisson27", ["poisson27:6", "poisson27:32", "poisson27:72"]),
-    ("beam", ["beam:o2,l1", "beam:o3,l2", "beam:o3,l3"]),
-    ("tet", ["tet:8", "tet:24", "tet:64"]),
-    (
-        "elasticity",
-        ["elasticity:4", "elasticity:14", "elasticity:34"],
-    ),
-];
-
 /// Five formats of five matrices.
 pub(super) fn formats(scope: &Scope) -> Result<Vec<Value>> {
     let (mut values, executor) = (Vec::new(), scope.executor()?);
     for (name, sizes) in MATRICES {
         let ready = Ready::new(scope.size(sizes), &executor)?;
-        let (a, seconds) = (ready.matrix().as_ref(), scope.seconds());
-        let times = [
-            ("csr", timed::<f64, f64>(a, seconds)?),
-            ("coo", timed::<f64, f64>(&Coo::from_csr(a)?, seconds)?),
-            ("ell", timed::<f64, f64>(&Ell::from_csr(a)?, seconds)?),
-            ("sellp", timed::<f64, f64>(&SellP::from_csr(a)?, seconds)?),
-            ("hybrid", timed::<f64, f64>(&Hybrid::from_csr(a)?, seconds)?),
-        ];
-        let best = times
-            .iter()
-            .map(|time| time.1)
-            .fold(f64::INFINITY, f64::min);
+        let times = in_formats::<f64>(ready.matrix(), scope.seconds())?;
+        let best = fastest(&times);
         for (format, time) in times {
             let row = format!("{name}, {format}");
             values.push(Value::factor(row, "times the fastest", time / best));

@@ -11,6 +11,20 @@ const PAPER: Paper = Paper {
     authors: "Zong, Yu, Huang, Xue 2024",
     title: "half precision in structured multigrid preconditioners (ICPP)",
     published: published::ZONG,
+    left_out: &[
+        (
+            "figure 10",
+            "strong scaling over up to 7,680 cores: two were at hand; scaling over ranks and a model of more of them are on the page on ranks",
+        ),
+        (
+            "tables 1 and 2, figures 1 to 5",
+            "they explain formats and show how numbers are distributed",
+        ),
+        (
+            "figure 7, arrays of structures and MKL",
+            "vcycle has the vectorised layout alone; MKL has no kernel for stencils, and `vcycle bench spmv` sets its CSR beside ours",
+        ),
+    ],
 };
 
 /// The problems, with cells in a direction.
