@@ -21,6 +21,7 @@ use self::fresh::FreshRace;
 pub(crate) use self::measurement::Measurement;
 use self::program::Peer;
 pub(crate) use self::program::{Library, ProgramPlaces};
+use self::report::PeerGroup;
 use crate::common::{Result, threads, write};
 use crate::problem::{self, BenchSystem};
 
@@ -52,6 +53,9 @@ pub struct PeersArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Measure nothing: take what `--json` has printed before from a file
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
     /// Draw the totals as an SVG file, too
     #[arg(long, value_name = "FILE")]
     chart: Option<PathBuf>,
@@ -60,6 +64,27 @@ pub struct PeersArgs {
 }
 
 pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
+    let groups = match &arguments.from {
+        Some(file) => report::read(&std::fs::read_to_string(file)?)?,
+        None => measured(arguments)?,
+    };
+    if let (Some(file), Some(chart)) = (&arguments.chart, report::chart(&groups)) {
+        write(file, &chart)?;
+    }
+    match arguments.json {
+        true => say!("{}", report::json(&groups)),
+        false => say!(
+            "{}\n\nEvery solve in a process of its own, in turns; of some rounds the one with the smallest total. \
+             Reading is not part of it. b as the problem has it; relative residual 1e-8, computed from the solution \
+             by this program.",
+            report::text(&groups)
+        ),
+    }
+    Ok(())
+}
+
+/// All problems with all numbers of threads.
+fn measured(arguments: &PeersArgs) -> Result<Vec<PeerGroup>> {
     let peers = install(&arguments.peers, &arguments.places);
     let program = fresh::vcycle(arguments.program.as_deref());
     let mut counts = arguments.threads.clone();
@@ -89,23 +114,10 @@ pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
             groups.push(race.run(&files)?);
         }
     }
-    if groups.is_empty() {
-        return Err("nothing was measured".into());
+    match groups.is_empty() {
+        true => Err("nothing was measured".into()),
+        false => Ok(groups),
     }
-    if let (Some(file), Some(chart)) = (&arguments.chart, report::chart(&groups)) {
-        write(file, &chart)?;
-    }
-    match arguments.json {
-        true => say!("{}", report::json(&groups)),
-        false => say!(
-            "{}\n\nEvery solve in a process of its own, in turns; of {} rounds the one with the smallest total. \
-             Reading is not part of it. b as the problem has it; relative residual 1e-8, computed from the solution \
-             by this program.",
-            report::text(&groups),
-            arguments.rounds
-        ),
-    }
-    Ok(())
 }
 
 fn install(libraries: &[Library], places: &ProgramPlaces) -> Vec<Peer> {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::measurement::{Attempt, Measurement};
-use crate::common::table;
+use super::measurement::{Attempt, Measurement, TOLERANCE};
+use crate::common::{Result, table};
 use crate::plot::{BarRow, bars};
 
 /// vcycle as it chooses by itself.
@@ -75,6 +75,62 @@ impl PeerGroup {
 /// As one line of JSON.
 pub(crate) fn json(groups: &[PeerGroup]) -> String {
     Value::from_iter(groups.iter().map(PeerGroup::json)).to_string()
+}
+
+/// The other way round. A file may say no residuals; then all of its solves have converged.
+pub(crate) fn read(text: &str) -> Result<Vec<PeerGroup>> {
+    let groups: Vec<ReadGroup> = serde_json::from_str(text)?;
+    Ok(groups.into_iter().map(PeerGroup::from).collect())
+}
+
+#[derive(serde::Deserialize)]
+struct ReadGroup {
+    problem: String,
+    threads: usize,
+    solves: Vec<ReadSolve>,
+}
+
+#[derive(serde::Deserialize)]
+struct ReadSolve {
+    name: String,
+    #[serde(default)]
+    error: String,
+    #[serde(default)]
+    read_seconds: f64,
+    setup_seconds: Option<f64>,
+    solve_seconds: Option<f64>,
+    #[serde(default)]
+    iterations: usize,
+    relative_residual: Option<f64>,
+    operator_complexity: Option<f64>,
+}
+
+impl From<ReadGroup> for PeerGroup {
+    fn from(group: ReadGroup) -> Self {
+        let solve = |one: ReadSolve| (one.name.clone(), one.attempt());
+        Self {
+            problem: group.problem,
+            threads: group.threads,
+            solves: group.solves.into_iter().map(solve).collect(),
+        }
+    }
+}
+
+impl ReadSolve {
+    fn attempt(self) -> Attempt {
+        let (Some(setup), Some(solve)) = (self.setup_seconds, self.solve_seconds) else {
+            return Err(self.error);
+        };
+        Ok(Measurement {
+            read: self.read_seconds,
+            setup,
+            solve,
+            iterations: self.iterations,
+            residual: self.relative_residual.unwrap_or(TOLERANCE),
+            complexity: self.operator_complexity,
+            messages: 0.0,
+        })
+    }
 }
 
 /// All solves in a table, and our rows beside the best peer in another.
@@ -236,6 +292,12 @@ mod tests {
         assert_eq!(solves[2]["read_seconds"], 0.5);
         assert_eq!(solves[4]["ratio_to_best_peer"], Value::Null);
         assert_eq!(solves[5]["error"], "not installed: no network");
+    }
+
+    #[test]
+    fn what_was_printed_is_read_again() {
+        let again = read(&json(&[group()])).unwrap();
+        assert_eq!(text(&again), text(&[group()]));
     }
 
     #[test]
