@@ -116,7 +116,7 @@ pub fn helmholtz(
     check_range("absorption", absorption, 0.0..=1e100)?;
     let width = 1.0 / (size[0].max(size[1]) + 1) as f64;
     let shift = c64::new(1.0, -absorption) * (k * width).powi(2);
-    let label = Grid::new([size[0], size[1], 1])?.label(2);
+    let label = Grid::on(executor, [size[0], size[1], 1])?.label(2);
     let name = format!("helmholtz:{label},{k},{absorption}");
     of_poisson(name, size, executor, |row, column, value| {
         match row == column {
@@ -134,7 +134,7 @@ pub fn helmholtz(
 /// As for [`poisson5`], or `flux` not between -10 and 10.
 pub fn magnetic(size: [usize; 2], flux: f64, executor: &Executor) -> Result<ComplexProblem> {
     check_range("flux", flux, -10.0..=10.0)?;
-    let label = Grid::new([size[0], size[1], 1])?.label(2);
+    let label = Grid::on(executor, [size[0], size[1], 1])?.label(2);
     let name = format!("magnetic:{label},{flux}");
     of_poisson(name, size, executor, |row, column, value| {
         let phase = flux * (row / size[0]) as f64;
