@@ -15,6 +15,9 @@ pub fn build<'py>(
     py: Python<'py>,
     specification: &str,
 ) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+    if gallery::is_complex_problem(specification) {
+        return complex(py, specification);
+    }
     let problem = py.detach(|| gallery::build(specification, &Executor::cpu()));
     let problem = problem.map_err(|error| raised(py, error))?;
     let a = &problem.matrix;
@@ -54,9 +57,40 @@ pub fn build<'py>(
     ])
 }
 
+/// The same for a problem with complex values.
+fn complex<'py>(
+    py: Python<'py>,
+    specification: &str,
+) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+    let problem = py.detach(|| gallery::build_complex(specification, &Executor::cpu()));
+    let problem = problem.map_err(|error| raised(py, error))?;
+    let size = problem.matrix.size();
+    let (offsets, columns, values) = to_scipy(py, &problem.matrix)?;
+    let none = || py.None().into_bound(py);
+    Ok(vec![
+        ("name", problem.name.into_pyobject(py)?.into_any()),
+        ("offsets", offsets),
+        ("columns", columns),
+        ("values", values),
+        (
+            "shape",
+            (size.rows, size.cols).into_pyobject(py)?.into_any(),
+        ),
+        ("b", PyArray1::from_vec(py, problem.rhs).into_any()),
+        ("coordinates", none()),
+        ("near_nullspace", none()),
+        ("block_size", 1_usize.into_pyobject(py)?.into_any()),
+        ("grid", problem.grid.into_pyobject(py)?.into_any()),
+    ])
+}
+
 /// Usage, description and a small example of every problem, as JSON.
 #[pyfunction]
 pub fn problems() -> String {
-    let entry = |entry: &gallery::Entry| json!({"name": entry.name, "usage": entry.usage, "description": entry.description, "example": entry.example});
-    json!(gallery::catalogue().iter().map(entry).collect::<Vec<_>>()).to_string()
+    let entry = |[name, usage, description, example]: [&str; 4]| json!({"name": name, "usage": usage, "description": description, "example": example});
+    let real = gallery::catalogue().iter();
+    let real = real.map(|one| [one.name, one.usage, one.description, one.example]);
+    let complex = gallery::complex_catalogue().iter();
+    let complex = complex.map(|one| [one.name, one.usage, one.description, one.example]);
+    json!(real.chain(complex).map(entry).collect::<Vec<_>>()).to_string()
 }

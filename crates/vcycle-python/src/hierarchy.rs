@@ -195,7 +195,7 @@ fn real(matrix: &Matrix) -> PyResult<&System<f64>> {
     match &matrix.any {
         AnySystem::Real(system) => Ok(system),
         AnySystem::Complex(_) => Err(PyNotImplementedError::new_err(
-            "multigrid is for real matrices; solve complex ones by `vcycle.solve`",
+            "hierarchies to look into are for real matrices; `vcycle.solve` uses multigrid for complex ones, too",
         )),
     }
 }

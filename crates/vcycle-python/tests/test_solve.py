@@ -119,8 +119,16 @@ def test_a_complex_right_hand_side_of_a_real_matrix(poisson, residual):
 def test_a_complex_matrix(residual):
     A = vcycle.gallery.build("poisson5:30").A.astype(complex) + 0.1j * sp.eye_array(900)
     b = np.ones(900)
-    x = vcycle.solve(A.tocsr(), b)
-    assert x.dtype == np.complex128 and residual(A, x, b) < 1e-8
+    for options in [{}, {"preconditioner": "amg", "coarsest_rows": 50}]:
+        x = vcycle.solve(A.tocsr(), b, **options)
+        assert x.dtype == np.complex128 and residual(A, x, b) < 1e-8
+
+
+def test_a_complex_problem_of_the_gallery(residual):
+    waves = vcycle.gallery.build("helmholtz:40,10,0.5")
+    assert waves.A.dtype == np.complex128 and waves.grid == (40, 40, 1)
+    x = vcycle.solve(waves.A, waves.b, preconditioner="amg")
+    assert residual(waves.A, x, waves.b) < 1e-8
 
 
 def test_keywords_mean_what_they_mean_in_files(poisson, tmp_path):

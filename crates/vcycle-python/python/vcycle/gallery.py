@@ -29,7 +29,7 @@ class Problem:
 
     name: str
     A: sp.csr_array = field(repr=False)
-    b: NDArray[np.float64] = field(repr=False)
+    b: NDArray[np.float64] | NDArray[np.complex128] = field(repr=False)
     coordinates: NDArray[np.float64] | None = field(repr=False)
     """Where each node lies, where `grid` does not say as much."""
     near_nullspace: NDArray[np.float64] | None = field(repr=False)
