@@ -42,6 +42,7 @@ mod matrix;
 mod mg;
 #[cfg(test)]
 mod mg_tests;
+mod of_ranks;
 mod outer;
 mod polynomial;
 mod reuse;

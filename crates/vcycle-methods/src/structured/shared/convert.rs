@@ -7,22 +7,23 @@ use crate::matrix::{Distributed, GridPart, zeroed};
 use crate::structured::convert::{ALL, no_stencil, offset_place};
 use crate::structured::detect::{FEW, MANY, Structure, of_first_rows};
 use crate::structured::stencil::opposite;
-use crate::structured::{Grid, Offset, Stencil, StencilMatrix, StructMg};
+use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
 
 /// What leads to no neighbour.
 const NOWHERE: u8 = u8::MAX;
 
-/// The near cells of a matrix on a grid. None where the grid is small, or has fewer planes than there are ranks: one rank
-/// is to have it.
-pub(super) fn stencil_of_rows(
-    parameters: &StructMg,
+/// The near cells of a matrix on a grid, which may be known. None where it has at most `gather_cells`, or fewer planes than
+/// there are ranks: one rank is to have it.
+pub(in crate::structured) fn stencil_of_rows(
     a: &Distributed<f64>,
+    known: Option<Grid>,
+    gather_cells: usize,
 ) -> Result<Option<StencilMatrix<f64>>> {
     let mut failed = None;
     for rows in [FEW, MANY] {
-        let (grid, unknowns) = found(parameters, a, rows as u64)?;
+        let (grid, unknowns) = found(a, known, rows as u64)?;
         let cells = a.rows().divided(unknowns);
-        if grid.cells() <= parameters.gather_cells {
+        if grid.cells() <= gather_cells {
             return Ok(None);
         }
         let Some(part) = GridPart::slabs(a.team(), grid, &cells) else {
@@ -38,11 +39,11 @@ pub(super) fn stencil_of_rows(
 }
 
 /// The grid and the unknowns of a cell, as rank 0 finds them from the first rows.
-fn found(parameters: &StructMg, a: &Distributed<f64>, rows: u64) -> Result<(Grid, usize)> {
+fn found(a: &Distributed<f64>, known: Option<Grid>, rows: u64) -> Result<(Grid, usize)> {
     let (team, nonzeros) = (a.team(), a.total_nonzeros()?);
     let count = (a.rows().total() as usize, nonzeros as usize);
     let first = a.first_rows(rows)?;
-    let found = first.map(|first| of_first_rows(&first, count, parameters.grid));
+    let found = first.map(|first| of_first_rows(&first, count, known));
     let found = team.agree(found.transpose())?;
     let own = match &found {
         Some(Structure { grid, unknowns, .. }) => {
