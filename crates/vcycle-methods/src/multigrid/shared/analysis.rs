@@ -52,6 +52,7 @@ pub(super) fn known(a: &Distributed<f64>, block_size: usize) -> Result<Known> {
         definite: a.symmetric_and_positive()? == [true; 2],
         in_rounds: true,
         jumps: block_size == 1 && has_jumps(a)?,
+        is_shared: true,
     })
 }
 
