@@ -353,7 +353,8 @@ impl<V: Wide> Plan<'_, V> {
         }
     }
 
-    /// The matrix of a level for vectors of `W`.
+    /// The matrix of a level for vectors of `W`: the given one itself where it is that, and not what ranks share of a level that is
+    /// gathered.
     fn operator<W: Working<Wide = V>>(
         &self,
         a: &Arc<Csr<V>>,
@@ -361,9 +362,14 @@ impl<V: Wide> Plan<'_, V> {
     ) -> Result<Arc<dyn LinOp<W>>> {
         let unit = self.precisions[level].matrix;
         match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
-            Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
+            Some(same) if self.is_whole(level, unit) => Ok(Arc::clone(same)),
             _ => W::stored(self.rounded(a, unit, level)),
         }
+    }
+
+    /// Whether a level is the given matrix, which is here as a whole.
+    fn is_whole(&self, level: usize, unit: Unit) -> bool {
+        level == 0 && unit == Unit::Double && self.shared.is_none()
     }
 
     /// The matrix of a level that ranks share, for vectors of `W`.

@@ -233,3 +233,26 @@ fn ranks_on_a_device_have_the_levels_and_iterations_of_the_host() {
         r#"{"coarsening": "pmis", "smoother": "fsai:3"}"#,
     );
 }
+
+#[test]
+fn a_matrix_that_one_rank_gathers_as_a_whole() {
+    let problem = gallery::build("poisson5:12", &Executor::cpu()).unwrap();
+    for precision in ["dp", "sp", "dp-sp"] {
+        let amg = Amg {
+            precision: precision.parse().unwrap(),
+            coarsest_rows: 20,
+            ..Amg::default()
+        };
+        threads::run(2, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let (a, near, b) = part(&rank, &problem)?;
+            let hierarchy = amg.hierarchy_with(&a, &near, &Workspace::new())?;
+            let solver = Solver::new(Cg::default(), a)?;
+            let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
+            let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+            assert!(outcome.converged(), "{precision}: {outcome}");
+            Ok(())
+        })
+        .unwrap();
+    }
+}
