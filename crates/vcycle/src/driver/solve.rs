@@ -253,11 +253,10 @@ mod tests {
             solution.messages
         };
         assert!(told("jacobi").is_empty());
-        // Both of its triangles are set up by the host.
-        for (message, stage) in told("ic0").iter().zip(["ic0 set-up", "triangular sweeps"]) {
-            assert!(message.contains(stage), "{message}");
-        }
-        assert_eq!(told("ic0").len(), 2);
+        // The host finds the values; the device makes triangles of them.
+        let messages = told("ic0");
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        assert!(messages[0].contains("ic0 set-up"), "{messages:?}");
     }
 
     #[test]
