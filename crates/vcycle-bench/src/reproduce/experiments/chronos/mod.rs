@@ -184,7 +184,7 @@ pub(super) static EXPERIMENTS: [Experiment; 15] = [
         item: "tables-4.7-4.8",
         title: "BAMG interpolation and Galerkin product of the first level",
         problem: "`elasticity` for `wing4m` and `agg14m`, nearly incompressible for `M20`: smaller than theirs. The preset `bamg-fsai` with two levels.",
-        why: "Seconds are those of other machines. BAMG is made on the processor by vcycle wherever the rest is; products of matrices are made on devices.",
+        why: "Seconds are those of other machines.",
         chart: Chart::less("product").logarithmic(),
         on_devices: true,
         run: devices::first_level,
