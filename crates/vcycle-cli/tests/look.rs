@@ -24,8 +24,8 @@ fn info_shows_the_levels_and_their_set_up() {
 
 #[test]
 fn info_without_levels_says_why() {
-    let path = scratch("complex.mtx");
-    let text = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n";
+    let path = scratch("zero.mtx");
+    let text = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0\n";
     std::fs::write(&path, text).unwrap();
     let run = vcycle(&format!("info {}", path.display()));
     assert_eq!(run.status, 0, "{}", run.stderr);

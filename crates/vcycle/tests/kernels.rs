@@ -18,7 +18,7 @@ use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use most files of kernels, in all precisions.
-const CONFIGS: [&str; 14] = [
+const CONFIGS: [&str; 15] = [
     r#"solver = "cg"
     preconditioner = "amg""#,
     r#"solver = "fcg"
@@ -39,6 +39,8 @@ const CONFIGS: [&str; 14] = [
     preconditioner = { name = "amg", smoother = "mcgs", precision = "dp-sp/bf" }"#,
     r#"solver = "fcg"
     preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis-aggressive" }"#,
+    r#"solver = "cg"
+    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis", interpolation = "bamg" }"#,
     r#"solver = "cg"
     preconditioner = "fsai""#,
     r#"solver = "cg"
@@ -121,7 +123,12 @@ fn programs(device: &str) -> Vec<Source> {
     solve("poisson27:8", &SETUPS, 1, &executor);
     solve(
         "poisson5:20",
-        &[r#"preconditioner = "struct-mg""#],
+        &[
+            r#"preconditioner = "struct-mg""#,
+            r#"solver = "block-cg"
+            preconditioner = "jacobi"
+            format = "coo""#,
+        ],
         2,
         &executor,
     );

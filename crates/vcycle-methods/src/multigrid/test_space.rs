@@ -234,11 +234,12 @@ impl TestSpaceSearch {
     ) -> Result<NearNullspace> {
         let _stage = ws.stage("test space", 0);
         given.check(a.size().rows)?;
+        // Vectors that depend on each other are told, whether they are improved or not.
+        let start = self.start(a.executor(), a.size().rows, given)?;
         if !self.is_needed(given) {
             return Ok(given.clone());
         }
         let a: Arc<dyn LinOp<f64>> = finest::<T, f64>(0, a)?;
-        let start = self.start(a.executor(), a.size().rows, given)?;
         let m = self.smoother.generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());
         let found = match self.method {

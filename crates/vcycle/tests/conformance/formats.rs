@@ -56,8 +56,8 @@ fn compare<T: Mixes<T, T>>(
     }
 }
 
-fn multiplies<T: Mixes<T, T>>(executor: &Executor) {
-    compare::<T>(executor, &[1, 2, 7], |a, size, cols, executor| {
+fn multiplies<T: Mixes<T, T>>(executor: &Executor, columns: &[usize]) {
+    compare::<T>(executor, columns, |a, size, cols, executor| {
         let x = vector(executor, size.cols, cols, 3);
         let mut y = vector(executor, size.rows, cols, 5);
         a.apply(&x, &mut y, &Workspace::new()).unwrap();
@@ -66,13 +66,14 @@ fn multiplies<T: Mixes<T, T>>(executor: &Executor) {
 }
 
 pub fn every_format_multiplies(executor: &Executor) {
-    multiplies::<f64>(executor);
-    multiplies::<f32>(executor);
-    multiplies::<f16>(executor);
+    multiplies::<f64>(executor, &[1, 2, 7]);
+    // Kernels differ by types and by whether there is one column: each of these is seen once.
+    multiplies::<f32>(executor, &[1]);
+    multiplies::<f16>(executor, &[7]);
 }
 
 pub fn every_format_multiplies_complex(executor: &Executor) {
-    multiplies::<c64>(executor);
+    multiplies::<c64>(executor, &[1, 7]);
 }
 
 pub fn advanced_and_residual(executor: &Executor) {
@@ -90,8 +91,8 @@ pub fn advanced_and_residual(executor: &Executor) {
     });
 }
 
-fn transposed<T: Mixes<T, T>>(executor: &Executor, mode: Transpose) {
-    compare::<T>(executor, &[1, 7], |a, size, cols, executor| {
+fn transposed<T: Mixes<T, T>>(executor: &Executor, columns: &[usize], mode: Transpose) {
+    compare::<T>(executor, columns, |a, size, cols, executor| {
         let x = vector(executor, size.rows, cols, 3);
         let mut y = vector(executor, size.cols, cols, 5);
         a.apply_transposed(mode, &x, &mut y, &Workspace::new())
@@ -101,12 +102,12 @@ fn transposed<T: Mixes<T, T>>(executor: &Executor, mode: Transpose) {
 }
 
 pub fn transposes(executor: &Executor) {
-    transposed::<f64>(executor, Transpose::Plain);
+    transposed::<f64>(executor, &[1, 7], Transpose::Plain);
 }
 
 pub fn complex_transposes(executor: &Executor) {
-    transposed::<c64>(executor, Transpose::Plain);
-    transposed::<c64>(executor, Transpose::Conjugate);
+    transposed::<c64>(executor, &[1], Transpose::Plain);
+    transposed::<c64>(executor, &[7], Transpose::Conjugate);
 }
 
 pub fn round_trips(executor: &Executor) {
