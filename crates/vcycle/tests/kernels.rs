@@ -237,7 +237,12 @@ fn one_of_each_file(programs: &[Source]) -> Vec<Source> {
 fn compile_all(programs: &[Source], target: &str, width: usize) {
     for program in programs {
         let mut program = program.clone();
+        let shares = program.defines.iter().any(|define| define == "LANES=1");
         for define in &mut program.defines {
+            // A block has as many rows then.
+            if shares && define == "BLOCK=2" {
+                *define = "BLOCK=16".to_owned();
+            }
             match define.split('=').next() {
                 Some("WIDTH") => *define = format!("WIDTH={width}"),
                 Some("IN_FLIGHT") => *define = "IN_FLIGHT=4".to_owned(),
