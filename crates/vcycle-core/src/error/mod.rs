@@ -146,7 +146,7 @@ pub enum Error {
         grid: String,
     },
     /// A padded format would hold far more padding than entries.
-    #[error("{format}: {slots} slots for {entries} entries; rows differ too much in length")]
+    #[error("{format}: {slots} slots for {entries} entries; most of them would be padding")]
     TooMuchPadding {
         /// The matrix format.
         format: &'static str,
