@@ -1,5 +1,7 @@
 //! Copies to a device, from it and within it.
 
+use std::{slice, thread};
+
 use crate::counters::add;
 use crate::device::Device;
 use crate::error::Result;
@@ -10,6 +12,29 @@ use crate::sync::lock;
 
 /// Bytes that travel at a time through pinned memory.
 const STAGE: usize = 16 << 20;
+
+/// Bytes that are worth a thread of their own.
+const SHARE: usize = 1 << 20;
+
+/// As many threads as are worth being started.
+const THREADS: usize = 8;
+
+/// Copies within the host. One thread moves a tenth of the bytes that travel to a device in the same time.
+fn copy_by_threads(to: &mut [u8], from: &[u8]) {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(THREADS).min(from.len() / SHARE).max(1);
+    let share = from.len().div_ceil(threads).max(1);
+    let mut parts = to.chunks_mut(share).zip(from.chunks(share));
+    let Some((mine, of_mine)) = parts.next() else {
+        return;
+    };
+    thread::scope(|scope| {
+        for (to, from) in parts {
+            scope.spawn(|| to.copy_from_slice(from));
+        }
+        mine.copy_from_slice(of_mine);
+    });
+}
 
 impl Device {
     /// Copies from the host; `from` may change as soon as this returns.
@@ -32,7 +57,7 @@ impl Device {
             let to = to.address + (number * STAGE) as u64;
             // SAFETY: the block is pinned, as large as a part, and no copy uses it any more.
             unsafe {
-                std::ptr::copy_nonoverlapping(part.as_ptr(), blocks[turn], part.len());
+                copy_by_threads(slice::from_raw_parts_mut(blocks[turn], part.len()), part);
                 self.driver().upload(to, blocks[turn], part.len())?;
             }
             events[turn] = Some(self.driver().record()?);
@@ -75,7 +100,7 @@ impl Device {
                 self.driver().download(block, from, part.len())?;
                 let event = self.driver().record()?;
                 self.finish(Some(event))?;
-                std::ptr::copy_nonoverlapping(block, part.as_mut_ptr(), part.len());
+                copy_by_threads(part, slice::from_raw_parts(block, part.len()));
             }
         }
         Ok(())

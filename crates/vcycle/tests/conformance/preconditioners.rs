@@ -14,7 +14,7 @@ use vcycle::{Error, Result};
 
 use crate::matrices::{tridiagonal, vector};
 
-const ROWS: usize = 3000;
+const ROWS: usize = 1000;
 
 fn factories<T: Mixes<T, T>>() -> Vec<Arc<dyn Factory<T>>> {
     vec![
