@@ -9,11 +9,12 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::Assembly;
+use vcycle::matrix::{Assembly, Csr};
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
 };
+use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
@@ -112,6 +113,17 @@ fn in_blocks(executor: &Executor) {
     // Tiles that reach beyond its 81 rows.
     let tiles = a.on_device_in(Some(Size::square(4))).unwrap();
     tiles.apply(&x, &mut y, &Workspace::new()).unwrap();
+    by_tensor_cores::<f64>(&a);
+    by_tensor_cores::<f16>(&a);
+    by_tensor_cores::<bf16>(&tiles);
+}
+
+/// Multiplies eight columns with values of a type by tensor cores, or what stands for them.
+fn by_tensor_cores<T: Scalar + Mixes<T, T>>(a: &Csr<f64>) {
+    let a = a.convert::<T>().unwrap().by_tensor_cores();
+    let x = Vector::<T>::zeros(a.executor(), a.size().cols, 8).unwrap();
+    let mut y = Vector::<T>::zeros_like(&x).unwrap();
+    a.apply(&x, &mut y, &Workspace::new()).unwrap();
 }
 
 /// The programs that the configurations give a device.
@@ -228,6 +240,12 @@ fn one_of_each_file(programs: &[Source]) -> Vec<Source> {
     once
 }
 
+/// Those of a file.
+fn of_file(programs: &[Source], file: &str) -> Vec<Source> {
+    let own = programs.iter().filter(|program| program.file == file);
+    own.cloned().collect()
+}
+
 fn compile_all(programs: &[Source], target: &str, width: usize) {
     for program in programs {
         let mut program = program.clone();
@@ -265,9 +283,11 @@ fn programs_of_one_device_compile_for_all() {
     let has = |variable: &str| std::env::var_os(variable).is_some();
     // Teams are the same for all; what differs between chips and vendors is seen in one program of a file.
     let once = one_of_each_file(&programs);
+    let by_tensors = of_file(&programs, "block_tensors.c");
     let targets = [
         ("VCYCLE_NVRTC", "sm_80", 32, &once),
         ("VCYCLE_NVRTC", "sm_90", 32, &all),
+        ("VCYCLE_NVRTC", "sm_100", 32, &by_tensors),
         ("VCYCLE_HIPRTC", "gfx90a", 64, &once),
     ];
     std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use vcycle::executor::Workspace;
 use vcycle::linop::{LinOp, Size};
 use vcycle::matrix::Csr;
-use vcycle::scalar::{Mixes, Scalar, f16};
+use vcycle::scalar::{Kind, Mixes, Scalar, f16};
 use vcycle::vector::Vector;
 
 use super::bench::GpuBench;
@@ -26,6 +26,8 @@ const FEW_COLUMNS: [usize; 2] = [1, 8];
 enum Way {
     Rows,
     Blocks(Size),
+    /// Blocks, by tensor cores.
+    Tensors(Size),
 }
 
 impl Way {
@@ -33,14 +35,15 @@ impl Way {
         match self {
             Self::Rows => "rows".to_owned(),
             Self::Blocks(block) => format!("{}x{} blocks", block.rows, block.cols),
+            Self::Tensors(block) => format!("{}x{} tensors", block.rows, block.cols),
         }
     }
 
     fn of<M: Scalar>(self, a: &Csr<M>) -> Result<Csr<M>> {
-        Ok(a.on_device_in(match self {
-            Self::Rows => None,
-            Self::Blocks(block) => Some(block),
-        })?)
+        Ok(match self {
+            Self::Rows => a.on_device_in(None)?,
+            Self::Blocks(block) | Self::Tensors(block) => a.on_device_in(Some(block))?,
+        })
     }
 }
 
@@ -55,8 +58,15 @@ pub(super) fn parse_block(text: &str) -> std::result::Result<Size, String> {
     }
 }
 
-/// Measures all problems in all ways; `asked` are blocks beside those that the device chooses.
-pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport) -> Result<()> {
+/// What is measured beside what the device chooses.
+pub(super) struct Asked<'a> {
+    pub blocks: &'a [Size],
+    /// Whether tensor cores multiply several columns, too.
+    pub tensors: bool,
+}
+
+/// Measures all problems in all ways.
+pub(super) fn run(bench: &GpuBench, asked: &Asked<'_>, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Products in blocks")?;
     let head = [
         "matrix",
@@ -89,6 +99,9 @@ pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport)
             problem.measure::<f64, f64, f64>(cols, report)?;
             problem.measure::<f32, f32, f32>(cols, report)?;
             problem.measure::<f16, f32, f16>(cols, report)?;
+            if cols > 1 {
+                problem.measure::<f16, f16, f16>(cols, report)?;
+            }
         }
     }
     report.add("")?;
@@ -104,15 +117,22 @@ pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport)
 }
 
 /// Rows first, then what the device chooses, then what was asked for; each once, with whether it is chosen.
-fn ways(bench: &GpuBench, a: &Csr<f64>, asked: &[Size]) -> Result<Vec<(Way, bool)>> {
+fn ways(bench: &GpuBench, a: &Csr<f64>, asked: &Asked<'_>) -> Result<Vec<(Way, bool)>> {
     let chosen = a.copy_to(&bench.executor)?.device_block()?;
     let mut ways = vec![(Way::Rows, chosen.is_none())];
     ways.extend(chosen.map(|block| (Way::Blocks(block), true)));
-    for &block in asked.iter().filter(|&&block| Some(block) != chosen) {
+    for &block in asked.blocks.iter().filter(|&&block| Some(block) != chosen) {
         let way = Way::Blocks(block);
         if way.of(&a.copy_to(&bench.executor)?)?.device_block()? == Some(block) {
             ways.push((way, false));
         }
+    }
+    if asked.tensors {
+        let blocks = ways.iter().filter_map(|&(way, _)| match way {
+            Way::Blocks(block) if block.rows <= 4 => Some((Way::Tensors(block), false)),
+            _ => None,
+        });
+        ways.extend(blocks.collect::<Vec<_>>());
     }
     Ok(ways)
 }
@@ -125,8 +145,8 @@ struct BlockProblem<'b> {
 }
 
 impl BlockProblem<'_> {
-    /// All ways with one number of columns, values of `M` and vectors of `V`, beside cuSPARSE with values and vectors of `P`. Of several
-    /// columns rows and what the device chooses are enough.
+    /// All ways with one number of columns, values of `M` and vectors of `V`, beside cuSPARSE with values and vectors of `P`. Tensor
+    /// cores are for several columns, of all types but f32.
     fn measure<M, V, P>(&self, cols: usize, report: &mut MarkdownReport) -> Result<()>
     where
         M: Mixes<V, V>,
@@ -136,7 +156,8 @@ impl BlockProblem<'_> {
         let narrow = self.a.convert::<M>()?;
         let peer = self.peer::<P>(cols)?;
         let mut rows: Option<(f64, Vec<V>)> = None;
-        let wanted = |way: &&(Way, bool)| cols == 1 || way.1 || way.0 == Way::Rows;
+        let tensors = cols > 1 && M::KIND != Kind::F32;
+        let wanted = |way: &&(Way, bool)| tensors || !matches!(way.0, Way::Tensors(_));
         for &(way, chosen) in self.ways.iter().filter(wanted) {
             let (time, product) = self.ours::<M, V>(&narrow, way, cols)?;
             let first = rows.get_or_insert((time, product.clone()));
@@ -169,8 +190,12 @@ impl BlockProblem<'_> {
         let mut operands = Vec::new();
         for _ in 0..self.copies::<M, V>(cols) {
             // Each places its values for itself.
+            let copy = Csr::of_buffers(there.pattern(), there.values_buffer().clone());
             operands.push((
-                Csr::of_buffers(there.pattern(), there.values_buffer().clone()),
+                match way {
+                    Way::Tensors(_) => copy.by_tensor_cores(),
+                    _ => copy,
+                },
                 x.copy_to(executor)?,
                 Vector::<V>::zeros(executor, a.size().rows, cols)?,
             ));
@@ -221,7 +246,7 @@ fn inputs<V: Scalar>(rows: usize, cols: usize) -> Result<Vector<V>> {
     Ok(Vector::from_rows(&host, cols, values.collect())?)
 }
 
-/// Fails unless both are the same but for rounding.
+/// Fails unless both are the same but for rounding, of sums or to the type of the vectors.
 fn same<V: Scalar>(found: &[V], expected: &[V]) -> Result<()> {
     let size = |value: &V| value.to_c64().norm();
     let largest = expected.iter().map(size).fold(0.0, f64::max);
@@ -229,7 +254,7 @@ fn same<V: Scalar>(found: &[V], expected: &[V]) -> Result<()> {
     let most = apart
         .map(|(found, expected)| (found.to_c64() - expected.to_c64()).norm())
         .fold(0.0, f64::max);
-    match most <= 1e-5 * largest {
+    match most <= largest * V::KIND.roundoff().max(5e-6) * 2.0 {
         true => Ok(()),
         false => Err(format!("products in blocks and in rows are {most:.1e} apart").into()),
     }

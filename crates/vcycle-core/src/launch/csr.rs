@@ -3,7 +3,7 @@
 use vcycle_gpu::Argument;
 
 use super::bsr;
-use super::rows::{Columns, Finish, Operand, multiply, power, product_file};
+use super::rows::{Columns, Finish, Inputs, Operand, multiply, power, product_file};
 use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
@@ -39,6 +39,8 @@ struct Shape {
     kernel: &'static str,
     /// How threads share columns.
     columns: Vec<Define>,
+    /// Lanes of a row that threads share where they have several columns.
+    shared: usize,
     /// Blocks of threads that fit a multiprocessor.
     resident: usize,
     blocks: usize,
@@ -80,7 +82,11 @@ impl SlicedRows {
         let (mark, marks) = own.marks.argument()?;
         let slices = own.slice_count();
         let parts = own.parts.as_ref().map_or(0, |parts| parts.count);
-        let numbers = [own.rows, self.inputs, cols, slices, parts];
+        let shape = match cols {
+            1 => self.one_column(size_of::<T>()),
+            _ => self.several_columns(Columns::new(cols, size_of::<T>()), cols),
+        };
+        let numbers = [own.rows, self.inputs, cols, shape.shared, slices, parts];
         let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
         let order = own.order.as_ref().map_or(Ok(0), Buffer::device)?;
         arguments.extend([own.starts.device()?, order].map(Argument::Address));
@@ -95,10 +101,6 @@ impl SlicedRows {
             ("CODED", if coded { "1" } else { "0" }),
             ("THREADS", power(own.threads)),
         ];
-        let shape = match cols {
-            1 => self.one_column(size_of::<T>()),
-            _ => self.several_columns(Columns::new(cols, size_of::<T>()), cols),
-        };
         defines.extend(shape.columns);
         defines.extend([("CHUNK", "2048"), ("BLOCKS", power(shape.resident))]);
         Ok(Operand {
@@ -131,6 +133,7 @@ impl SlicedRows {
             file,
             kernel,
             columns: vec![("COLUMNS", "1")],
+            shared: self.slices.threads,
             resident: if is_long { many / 2 } else { many },
             blocks: slices.div_ceil(slices_of_block),
         }
@@ -138,13 +141,16 @@ impl SlicedRows {
 
     /// How products with several columns are launched.
     fn several_columns(&self, columns: Columns, cols: usize) -> Shape {
-        let rows_of_block = columns.rows_of(WIDE.block as usize, self.slices.threads);
+        let (own, block) = (&self.slices, WIDE.block as usize);
+        let shared = columns.shared_lanes(block, own.rows, own.threads);
+        let rows_of_block = block / columns.spread / shared;
         Shape {
             file: WIDE,
             kernel: "sliced_columns",
             columns: vec![("COLUMNS", power(columns.each)), ("SEVERAL", "1")],
+            shared,
             resident: THREADS_OF_UNIT / WIDE.block as usize / 2,
-            blocks: self.slices.rows.div_ceil(rows_of_block) * columns.groups(cols),
+            blocks: own.rows.div_ceil(rows_of_block) * columns.groups(cols),
         }
     }
 
@@ -159,10 +165,10 @@ impl SlicedRows {
 }
 
 impl<T: Scalar> Csr<T> {
-    /// The matrix as kernels of its device take it, for vectors of so many columns. Complex numbers are multiplied
+    /// The matrix as kernels of its device take it, for such vectors. Complex numbers are multiplied
     /// row by row: the layouts are for real ones.
-    pub(crate) fn operand(&self, cols: usize, is_complex: bool) -> Result<Operand> {
-        let plain = self.copies.plain || is_complex;
+    pub(crate) fn operand(&self, inputs: Inputs) -> Result<Operand> {
+        let plain = self.copies.plain || inputs.kind.is_complex();
         if let (true, Executor::Gpu(gpu)) = (plain, self.executor()) {
             let [offsets, columns] = self.pattern.device()?;
             let entries = bsr::Blocks {
@@ -173,7 +179,7 @@ impl<T: Scalar> Csr<T> {
                 columns,
                 values: self.values.device()?,
             };
-            return Ok(bsr::rows(entries).operand(gpu, cols));
+            return Ok(bsr::rows(entries).operand(gpu, inputs.cols));
         }
         let layout = self.pattern.layout()?;
         if self.copies.placed.get().is_none() {
@@ -182,7 +188,8 @@ impl<T: Scalar> Csr<T> {
             // Where two threads come here at once both have made the same.
             let _ = self.copies.placed.set(values);
         }
-        layout.operand(self.copies.placed.get().expect("made just now"), cols)
+        let placed = self.copies.placed.get().expect("made just now");
+        layout.operand(placed, inputs, self.copies.tensors)
     }
 
     /// A product on the device that has the matrix, or its conjugate.
@@ -197,7 +204,7 @@ impl<T: Scalar> Csr<T> {
     where
         T: Mixes<X, Y>,
     {
-        let mut operand = self.operand(x.cols(), X::KIND.is_complex())?;
+        let mut operand = self.operand(Inputs::of::<T, X, Y>(x))?;
         let conjugated = (conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1"));
         operand.defines.extend(conjugated);
         multiply::<T, X, Y>(gpu, operand, x, finish, y)

@@ -1,7 +1,7 @@
 //! How a device stores matrices of a pattern for products: here it is chosen.
 
 use super::csr::SlicedRows;
-use super::rows::Operand;
+use super::rows::{Inputs, Operand};
 use super::setup::{LEAST_FILLED, Queue, Strips, Survey};
 use crate::arrays::Pattern;
 use crate::error::Result;
@@ -88,11 +88,21 @@ impl Layout {
         }
     }
 
-    /// A matrix with values in the order of the layout, for vectors of so many columns.
-    pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
-        match self {
-            Self::Rows(rows) => rows.operand(values, cols),
-            Self::Blocks(blocks) => blocks.operand(values, cols),
+    /// A matrix with values in the order of the layout, for such vectors; by tensor cores where that is asked for and
+    /// there is a kernel.
+    pub(crate) fn operand<T: Scalar>(
+        &self,
+        values: &Buffer<T>,
+        inputs: Inputs,
+        tensors: bool,
+    ) -> Result<Operand> {
+        let blocks = match self {
+            Self::Rows(rows) => return rows.operand(values, inputs.cols),
+            Self::Blocks(blocks) => blocks,
+        };
+        match blocks.tensor(T::KIND, inputs).filter(|_| tensors) {
+            Some(tensor) => blocks.operand_by_tensors(values, inputs.cols, tensor),
+            None => blocks.operand(values, inputs.cols),
         }
     }
 }

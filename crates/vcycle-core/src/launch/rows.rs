@@ -10,6 +10,8 @@ use crate::gpu::{BLOCK, Define, File, Gpu};
 use crate::scalar::{Field, Kind, Mixes, Scalar};
 use crate::size::Size;
 
+/// Threads that keep a large device busy.
+const BUSY: usize = 1 << 18;
 /// Most columns of the vectors that a thread holds sums of.
 const COLUMNS: usize = 4;
 
@@ -101,6 +103,28 @@ pub struct Operand {
     pub arguments: Vec<Argument>,
     /// The values.
     pub values: Address,
+}
+
+/// What a matrix is multiplied with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inputs {
+    /// Columns of the vectors.
+    pub cols: usize,
+    /// The type they are stored in.
+    pub kind: Kind,
+    /// The type of sums.
+    pub sums: Kind,
+}
+
+impl Inputs {
+    /// For a product with a matrix of `M`.
+    pub fn of<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(x: &Vector<X>) -> Self {
+        Self {
+            cols: x.cols(),
+            kind: X::KIND,
+            sums: M::Accumulator::KIND,
+        }
+    }
 }
 
 /// Queues the product and what becomes of it.
@@ -222,10 +246,17 @@ impl Columns {
         Self { each, spread }
     }
 
-    /// Rows of a block of so many threads, where a row has so many lanes: these are shared as far as there are threads.
-    pub fn rows_of(&self, block: usize, lanes: usize) -> usize {
-        let threads = block / self.spread;
-        threads / lanes.min(threads)
+    /// Of the lanes of so many rows, `lanes` each, how many threads of a block share: no more than keep a device busy, because neighbouring rows
+    /// find more of the input in common than the entries of a row.
+    pub fn shared_lanes(&self, block: usize, rows: usize, lanes: usize) -> usize {
+        if self.spread == 1 {
+            return lanes;
+        }
+        let mut shared = 1;
+        while shared < lanes.min(block / self.spread) && rows * self.spread * shared < BUSY {
+            shared *= 2;
+        }
+        shared
     }
 
     /// How often the threads have to come for all of them.
@@ -259,6 +290,16 @@ pub(crate) use product_file;
 #[cfg(test)]
 mod tests {
     use super::Columns;
+
+    #[test]
+    fn few_rows_share_lanes() {
+        let columns = Columns::new(32, 4);
+        assert_eq!(columns.shared_lanes(128, 1 << 16, 8), 1);
+        assert_eq!(columns.shared_lanes(128, 1 << 13, 8), 4);
+        assert_eq!(columns.shared_lanes(128, 100, 32), 16);
+        assert_eq!(columns.shared_lanes(128, 100, 2), 2);
+        assert_eq!(Columns::new(2, 8).shared_lanes(128, 1 << 20, 8), 8);
+    }
 
     #[test]
     fn neighbours_share_columns() {

@@ -10,7 +10,7 @@
 //
 // Of vectors with several columns a thread has COLUMNS, 1, 2 or 4, which divide them, and some
 // neighbouring threads, a power of two up to 32, share a row, so that they ask for neighbours of the
-// input and read each entry together, once for all columns. Neighbours among these have the lanes of a row.
+// input and read each entry together, once for all columns. Where there are too few rows, neighbours among these share the lanes of a row.
 //
 // Definitions beside those of rows.h: THREADS, a power of two up to WIDTH and 32; MARK, u8 or u32,
 // the type of marks; CODED, whether there are codes; COLUMNS, and SEVERAL where vectors have several columns;
@@ -107,13 +107,13 @@ FUNCTION bool complete(PRIVATE ACC *sum, u32 p, u32 before, u32 count, GLOBAL AC
     return all;
 }
 
-// The input has `inputs` rows. Slice i begins with step `starts[i].x` and with byte 32 * `starts[i].y` of the codes. Its rows are
+// The input has `inputs` rows. Of several columns `shared` lanes of a row have threads of their own. Slice i begins with step `starts[i].x` and with byte 32 * `starts[i].y` of the codes. Its rows are
 // those that `order` names, or follow each other. Part p of `parts` is the .z-th of the .w parts of
 // row .x and has .y entries; it stands at `long_values` and `long_columns` from p * CHUNK on, and
 // leaves its sum in `sums`, of which the last to come makes that of the row; of many columns the
 // first part does all. `counters` are zero before and after.
 #define SLICED_PARAMETERS                                                                          \
-    u32 rows, u32 inputs, u32 all_columns, u32 slices, u32 part_count,                             \
+    u32 rows, u32 inputs, u32 all_columns, u32 shared, u32 slices, u32 part_count,                 \
         GLOBAL const uint2 *RESTRICT starts, GLOBAL const u32 *RESTRICT order,                     \
         GLOBAL const MARK *RESTRICT marks, GLOBAL const u32 *RESTRICT bases,                       \
         GLOBAL const u8 *RESTRICT codes, GLOBAL const uint4 *RESTRICT parts,                       \
@@ -194,7 +194,7 @@ SLICED sliced_columns(SLICED_PARAMETERS) {
     const Finish f = FINISH_OPERANDS;
     const u32 cols = all_columns;
     const u32 shift = shift_of(cols / COLUMNS), together = COLUMNS << shift;
-    const u32 lanes = min((u32)THREADS, (u32)BLOCK >> shift);
+    const u32 lanes = THREADS == 1 ? 1 : shared;
     const u32 first = thread_of_block() % lanes, team = thread_of_block() / lanes;
     const u32 groups = (cols + together - 1) / together, rows_of_block = BLOCK / lanes >> shift;
     const u64 items = (u64)((rows + rows_of_block - 1) / rows_of_block) * groups;

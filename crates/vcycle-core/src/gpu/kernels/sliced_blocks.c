@@ -5,8 +5,8 @@
 // index of a block and its part of the input once.
 //
 // Of vectors with several columns a thread has COLUMNS, and where these are SHARED some neighbouring threads have a strip, so that they ask for
-// neighbours of the input and read each block together, once for all columns. Neighbours among these have the lanes of a strip, as
-// with one column.
+// neighbours of the input and read each block together, once for all columns. Where there are too few strips, neighbours among these share the lanes
+// of a strip, as with one column.
 //
 // Definitions beside those of rows.h and block_place.h: THREADS lanes for each strip, a power of two up to WIDTH and 32; MARK, u8 or
 // u32, the type of marks; CODED, whether there are codes; RAGGED, whether the last strip or the last blocks of strips reach beyond the matrix; 
@@ -24,7 +24,11 @@
 // Blocks of threads that fit a multiprocessor: fewer leave a thread the registers for its loads.
 #define RESIDENT_f64 6
 #define RESIDENT_f32 8
+#if SHARED
+#define RESIDENT 8
+#else
 #define RESIDENT PASTE(RESIDENT_, ACC)
+#endif
 
 // Doubles would drive x out of the cache that the threads of a unit share. Where these have several columns, neighbours find
 // them there.
@@ -107,9 +111,10 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 
     for (u32 t = 0; t < width; t += FLIGHT)                                                        \
         BATCH(min(t + k, width - 1), min(base[s] + at, inputs - 1), mark >> (t + k) & 1)
 
-// The matrix has `rows` rows, the input `input_rows`, which are `inputs` block rows.
+// The matrix has `rows` rows, the input `input_rows`, which are `inputs` block rows. `shared` lanes of a strip have threads of their own.
 KERNEL_OF(RESIDENT)
-sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices, u32 rows, u32 input_rows,
+sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u32 rows,
+                     u32 input_rows,
                      GLOBAL const uint2 *RESTRICT starts, GLOBAL const u32 *RESTRICT order,
                      GLOBAL const MARK *RESTRICT marks, GLOBAL const u32 *RESTRICT bases,
                      GLOBAL const u8 *RESTRICT codes, GLOBAL const M *RESTRICT values,
@@ -119,7 +124,7 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 slices, u32 rows, u32
     const u32 cols = COLUMNS == 1 && !SHARED ? 1 : all_columns;
     const u32 shift = SHARED ? shift_of(cols / COLUMNS) : 0, together = COLUMNS << shift;
     const u64 last_input = input_rows - 1;
-    const u32 lanes = SHARED ? min((u32)THREADS, (u32)BLOCK >> shift) : THREADS;
+    const u32 lanes = SHARED && THREADS > 1 ? shared : THREADS;
     const u32 first = thread_of_block() % lanes, team = thread_of_block() / lanes;
     const u32 own = team & ((1u << shift) - 1);
     const u32 groups = (cols + together - 1) / together, strips_of_block = BLOCK / lanes >> shift;
