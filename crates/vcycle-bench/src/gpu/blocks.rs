@@ -93,7 +93,7 @@ pub(super) fn run(bench: &GpuBench, asked: &Asked<'_>, report: &mut MarkdownRepo
             bench,
             name,
             a,
-            ways: ways(bench, a, asked)?,
+            asked,
         };
         for &cols in columns {
             problem.measure::<f64, f64, f64>(cols, report)?;
@@ -117,13 +117,14 @@ pub(super) fn run(bench: &GpuBench, asked: &Asked<'_>, report: &mut MarkdownRepo
 }
 
 /// Rows first, then what the device chooses, then what was asked for; each once, with whether it is chosen.
-fn ways(bench: &GpuBench, a: &Csr<f64>, asked: &Asked<'_>) -> Result<Vec<(Way, bool)>> {
-    let chosen = a.copy_to(&bench.executor)?.device_block()?;
+fn ways<M: Scalar>(bench: &GpuBench, a: &Csr<M>, asked: &Asked<'_>) -> Result<Vec<(Way, bool)>> {
+    let a = a.copy_to(&bench.executor)?;
+    let chosen = a.device_block()?;
     let mut ways = vec![(Way::Rows, chosen.is_none())];
     ways.extend(chosen.map(|block| (Way::Blocks(block), true)));
     for &block in asked.blocks.iter().filter(|&&block| Some(block) != chosen) {
         let way = Way::Blocks(block);
-        if way.of(&a.copy_to(&bench.executor)?)?.device_block()? == Some(block) {
+        if way.of(&a)?.device_block()? == Some(block) {
             ways.push((way, false));
         }
     }
@@ -141,7 +142,7 @@ struct BlockProblem<'b> {
     bench: &'b GpuBench,
     name: &'b str,
     a: &'b Csr<f64>,
-    ways: Vec<(Way, bool)>,
+    asked: &'b Asked<'b>,
 }
 
 impl BlockProblem<'_> {
@@ -157,8 +158,9 @@ impl BlockProblem<'_> {
         let peer = self.peer::<P>(cols)?;
         let mut rows: Option<(f64, Vec<V>)> = None;
         let tensors = cols > 1 && M::KIND != Kind::F32;
-        let wanted = |way: &&(Way, bool)| tensors || !matches!(way.0, Way::Tensors(_));
-        for &(way, chosen) in self.ways.iter().filter(wanted) {
+        let wanted = |way: &(Way, bool)| tensors || !matches!(way.0, Way::Tensors(_));
+        let ways = ways(self.bench, &narrow, self.asked)?;
+        for (way, chosen) in ways.into_iter().filter(wanted) {
             let (time, product) = self.ours::<M, V>(&narrow, way, cols)?;
             let first = rows.get_or_insert((time, product.clone()));
             same(&product, &first.1)?;

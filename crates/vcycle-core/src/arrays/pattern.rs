@@ -21,7 +21,7 @@ pub struct Pattern {
     pub(crate) slices: OnceLock<Vec<Slice>>,
     pub(crate) runs: OnceLock<Vec<Run>>,
     /// How a device stores matrices of this pattern, and its rows by length: `launch` makes both.
-    pub(crate) layout: OnceLock<Derived>,
+    pub(crate) layouts: OnceLock<Derived>,
     pub(crate) groups: OnceLock<Derived>,
     /// Whether every row has one entry, where that is known.
     pub(crate) single_entries: OnceLock<bool>,
@@ -47,7 +47,7 @@ impl Pattern {
             pieces: OnceLock::new(),
             slices: OnceLock::new(),
             runs: OnceLock::new(),
-            layout: OnceLock::new(),
+            layouts: OnceLock::new(),
             groups: OnceLock::new(),
             single_entries: OnceLock::new(),
             empty_rows: OnceLock::new(),

@@ -181,7 +181,7 @@ impl<T: Scalar> Csr<T> {
             };
             return Ok(bsr::rows(entries).operand(gpu, inputs.cols));
         }
-        let layout = self.pattern.layout()?;
+        let layout = self.pattern.layout(size_of::<T>())?;
         if self.copies.placed.get().is_none() {
             let queue = Queue::of(self.executor()).expect("only devices have a layout");
             let values = layout.values(&queue, &self.pattern, &self.values)?;

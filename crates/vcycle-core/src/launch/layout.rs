@@ -1,8 +1,10 @@
 //! How a device stores matrices of a pattern for products: here it is chosen.
 
+use std::sync::{Arc, OnceLock};
+
 use super::csr::SlicedRows;
 use super::rows::{Inputs, Operand};
-use super::setup::{LEAST_FILLED, Queue, Strips, Survey};
+use super::setup::{Queue, Strips, Survey};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -24,30 +26,129 @@ pub(crate) enum Layout {
     Blocks(Strips),
 }
 
-impl Layout {
-    /// The layout for a pattern of the device: blocks where a sample of rows is made of them, as those of several unknowns a
-    /// node are, else rows.
+/// The layouts of a pattern: one for each number of bytes that values have, made when it is first needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Layouts {
+    /// What is known of the pattern, where the layout is chosen.
+    survey: Option<Survey>,
+    /// For values of 8, 4 and 2 bytes.
+    made: [OnceLock<Arc<Layout>>; 3],
+}
+
+/// Where the layout for values of so many bytes is kept.
+fn place(bytes: usize) -> usize {
+    match bytes {
+        2 => 2,
+        4 => 1,
+        _ => 0,
+    }
+}
+
+/// Of a hundred values in blocks so many have to be entries where values have so many bytes: fewer, and rows are read sooner. An H200 took as long in 2 by
+/// 2 blocks as in rows where 75 of 100 are entries in f64 (elasticity), 68 in f32 (`beam:o3,l3`), and about 55 in f16.
+fn least_filled(bytes: usize) -> usize {
+    [85, 75, 60][place(bytes)]
+}
+
+/// The blocks in which the rows of a survey take the fewest bytes, for a matrix of that size and values of so many bytes; none if it is
+/// not made of blocks.
+fn chosen_block(survey: &Survey, size: Size, bytes: usize) -> Option<Size> {
+    let found = survey.shapes().filter_map(|(block, [blocks, entries])| {
+        let slots = blocks * block.rows * block.cols;
+        let whole = size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
+        let filled = slots > 0 && 100 * entries >= least_filled(bytes) * slots;
+        ((whole || bytes == 2) && filled).then(|| {
+            // Bytes a value: its own, those of doubles counted as singles for one choice of both, two of an index for the block, and of the input two
+            // for the row.
+            let area = (block.rows * block.cols) as f64;
+            let each = bytes.min(4) as f64 + 2.0 / area + 2.0 / block.rows as f64;
+            (each * slots as f64 / entries as f64, block)
+        })
+    });
+    let best = found.min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map(|(_, block)| block)
+}
+
+impl Layouts {
+    /// For a pattern of the device: blocks where a sample of rows is made of them, as those of several unknowns a node are, else rows.
     ///
     /// # Errors
-    /// When the device has no memory for it or cannot number the rows.
+    /// When the device has no memory for it.
     pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
         let is_large = pattern.nonzeros() >= WORTH_BLOCKS && !pattern.is_known_single();
         let survey = match is_large {
             true => Survey::new(queue, pattern)?,
             false => Survey::of_lengths(queue, pattern)?,
         };
-        if let Some(block) = survey.block(pattern.size())
-            && let Some(blocks) = Strips::new(queue, pattern, block, LEAST_FILLED)?
+        Ok(Self {
+            survey: Some(survey),
+            made: Default::default(),
+        })
+    }
+
+    /// One layout for all values.
+    pub(crate) fn of(layout: Layout) -> Self {
+        let layout = Arc::new(layout);
+        Self {
+            survey: None,
+            made: std::array::from_fn(|_| OnceLock::from(Arc::clone(&layout))),
+        }
+    }
+
+    /// The layout for values of so many bytes.
+    ///
+    /// # Errors
+    /// When the device has no memory for it or cannot number the rows.
+    pub(crate) fn layout(
+        &self,
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        bytes: usize,
+    ) -> Result<&Layout> {
+        let own = &self.made[place(bytes)];
+        if own.get().is_none() {
+            let survey = self
+                .survey
+                .as_ref()
+                .expect("all are made where none is chosen");
+            let block = chosen_block(survey, pattern.size(), bytes);
+            let layout = match self.known().find(|other| other.block() == block) {
+                Some(other) => Arc::clone(other),
+                None => Arc::new(Layout::chosen(queue, pattern, survey, (block, bytes))?),
+            };
+            // Where two threads come here at once both have made the same.
+            let _ = own.set(layout);
+        }
+        Ok(own.get().expect("made just now"))
+    }
+
+    /// Those that are made, for the longest values first.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &Arc<Layout>> {
+        self.made.iter().filter_map(OnceLock::get)
+    }
+}
+
+impl Layout {
+    /// The layout in blocks that were chosen for values of so many bytes; rows where there are none, or where the sample of rows was better than
+    /// others.
+    fn chosen(
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        survey: &Survey,
+        (block, bytes): (Option<Size>, usize),
+    ) -> Result<Self> {
+        if let Some(block) = block
+            && let Some(blocks) = Strips::new(queue, pattern, block, least_filled(bytes))?
         {
             return Ok(Self::Blocks(blocks));
         }
-        Ok(Self::Rows(SlicedRows::new(queue, pattern, &survey)?))
+        Ok(Self::Rows(SlicedRows::new(queue, pattern, survey)?))
     }
 
     /// The layout of blocks of a given size, of up to six rows and columns; rows where the matrix is not made of such.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// When the device has no memory for it or cannot number the rows.
     pub(crate) fn of_blocks(queue: &Queue<'_>, pattern: &Pattern, block: Size) -> Result<Self> {
         match Strips::new(queue, pattern, block, LEAST_ASKED_FOR)? {
             Some(blocks) => Ok(Self::Blocks(blocks)),
@@ -58,7 +159,7 @@ impl Layout {
     /// The layout of rows.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// When the device has no memory for it or cannot number the rows.
     pub(crate) fn of_rows(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
         let survey = Survey::of_lengths(queue, pattern)?;
         Ok(Self::Rows(SlicedRows::new(queue, pattern, &survey)?))

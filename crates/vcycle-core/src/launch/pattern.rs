@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::layout::Layout;
+use super::layout::{Layout, Layouts};
 use super::setup::{Groups, Queue};
 use crate::arrays::{Derived, Pattern};
 use crate::error::Result;
@@ -30,24 +30,24 @@ impl Pattern {
         Ok([self.offsets.device()?, self.columns.device()?])
     }
 
-    /// How a device stores matrices of this pattern.
+    /// How a device stores matrices of this pattern whose values have so many bytes.
     ///
     /// # Errors
     /// When the device has no memory for it.
     ///
     /// # Panics
     /// On an executor of the host.
-    pub(crate) fn layout(&self) -> Result<&Layout> {
-        kept(&self.layout, || {
-            let queue = Queue::of(self.executor()).expect("only devices need a layout");
-            Layout::new(&queue, self)
-        })
+    pub(crate) fn layout(&self, bytes: usize) -> Result<&Layout> {
+        let queue = Queue::of(self.executor()).expect("only devices need a layout");
+        let layouts = kept(&self.layouts, || Layouts::new(&queue, self))?;
+        layouts.layout(&queue, self, bytes)
     }
 
-    /// The same, if it is made already.
+    /// The one that is made already for the longest values.
     pub(crate) fn known_layout(&self) -> Option<&Layout> {
-        let kept = self.layout.get()?;
-        Some(kept.downcast_ref().expect("every place holds one type"))
+        let kept = self.layouts.get()?.downcast_ref::<Layouts>();
+        let layout = kept.expect("every place holds one type").known().next()?;
+        Some(layout.as_ref())
     }
 
     /// The same pattern, of which a device stores matrices in blocks of a size, or in rows.
@@ -55,12 +55,12 @@ impl Pattern {
     /// # Errors
     /// As [`layout`](Self::layout).
     pub(crate) fn laid_out(&self, queue: &Queue<'_>, block: Option<Size>) -> Result<Self> {
-        let layout: Derived = Arc::new(match block {
+        let layouts: Derived = Arc::new(Layouts::of(match block {
             Some(block) => Layout::of_blocks(queue, self, block)?,
             None => Layout::of_rows(queue, self)?,
-        });
+        }));
         Ok(Self {
-            layout: OnceLock::from(layout),
+            layouts: OnceLock::from(layouts),
             ..self.clone()
         })
     }

@@ -36,7 +36,7 @@ pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
 /// The blocks in which the device of a matrix multiplies with it; none where it does so row by row, and on the host.
 pub(crate) fn device_block<T: Scalar>(a: &Csr<T>) -> Result<Option<Size>> {
     match a.executor().is_device() && !a.copies.plain && !T::KIND.is_complex() {
-        true => Ok(a.pattern.layout()?.block()),
+        true => Ok(a.pattern.layout(size_of::<T>())?.block()),
         false => Ok(None),
     }
 }

@@ -66,7 +66,7 @@ pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
 pub(crate) use products::{Factors, Product};
 pub(crate) use slices::{CHUNK, LANES, Slices, Survey};
-pub(crate) use strips::{LEAST_FILLED, Strips, digit, vector_of};
+pub(crate) use strips::{Strips, digit, vector_of};
 
 const FILE: File = kernel_file!("arrays.c");
 

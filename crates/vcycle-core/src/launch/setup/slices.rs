@@ -2,7 +2,6 @@
 
 use vcycle_gpu::Argument;
 
-use super::strips::LEAST_FILLED;
 use super::transpose::word;
 use super::{Queue, number, read, write};
 use crate::arrays::Pattern;
@@ -206,6 +205,7 @@ impl Parts {
 type Longer = [usize; 6];
 
 /// What the row lengths of a matrix tell, and a sample of its rows.
+#[derive(Clone, Debug)]
 pub(crate) struct Survey {
     longer: Longer,
     longest: usize,
@@ -265,25 +265,13 @@ impl Survey {
         })
     }
 
-    /// The blocks in which the sample takes the least, for a matrix of that size; none if it is not made of
-    /// blocks.
-    pub(crate) fn block(&self, size: Size) -> Option<Size> {
-        let shapes = self.shapes.iter().enumerate();
-        let found = shapes.filter_map(|(k, &[blocks, entries])| {
+    /// Blocks that a sample of rows was looked at for, with how many it has and how many entries are in them.
+    pub(crate) fn shapes(&self) -> impl Iterator<Item = (Size, [usize; 2])> {
+        let shape = |(k, found): (usize, &[u32; 2])| {
             let block = Size::new(2 + k / 5, 2 + k % 5);
-            let slots = blocks as usize * block.rows * block.cols;
-            let whole =
-                size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
-            let filled = slots > 0 && 100 * entries as usize >= LEAST_FILLED * slots;
-            (whole && filled).then(|| {
-                // Bytes an entry: four of its own, two of an index for the block, and of the input two for the row.
-                let area = (block.rows * block.cols) as f64;
-                let bytes = 4.0 + 2.0 / area + 2.0 / block.rows as f64;
-                (bytes * slots as f64 / f64::from(entries), block)
-            })
-        });
-        let best = found.min_by(|a, b| a.0.total_cmp(&b.0));
-        best.map(|(_, block)| block)
+            (block, found.map(|count| count as usize))
+        };
+        self.shapes.iter().enumerate().map(shape)
     }
 }
 

@@ -112,7 +112,7 @@ impl<'a> Filtered<'a> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
         if block != Size::square(1) && self.filter.is_none() {
             // Cycles will ask for the blocks of the matrix, too.
-            self.a.pattern().layout()?;
+            self.a.pattern().layout(size_of::<f64>())?;
             if let Some(product) = queue.multiply_by_blocks(self.a, t, block)? {
                 return self.step(t, factor, &product);
             }

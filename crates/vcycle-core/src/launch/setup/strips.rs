@@ -22,8 +22,6 @@ pub(super) const FILE: File = File {
     ),
     block: crate::gpu::BLOCK,
 };
-/// Of a hundred values in blocks so many have to be entries: fewer, and rows are read sooner.
-pub(crate) const LEAST_FILLED: usize = 85;
 
 /// Where the blocks of a matrix stand.
 #[derive(Clone, Debug)]

@@ -199,6 +199,18 @@ fn unknowns_of_a_node_are_found() {
     assert_eq!(a.device_block().unwrap(), None);
 }
 
+#[test]
+fn short_values_are_stored_in_blocks_with_more_zeros() {
+    let Some(executor) = device() else { return };
+    let a = nodes(&HOST, [10, 10, 8]);
+    let two_thirds = |row: usize, column: usize, _| (row + column) % 3 != 1;
+    let a = a.filter(two_thirds).unwrap().copy_to(&executor).unwrap();
+    assert_eq!(a.device_block().unwrap(), None);
+    let halves = a.convert::<f16>().unwrap();
+    assert_eq!(halves.device_block().unwrap(), Some(Size::square(3)));
+    assert_eq!(a.device_block().unwrap(), None);
+}
+
 /// Fails unless entries stand in the same places and values are the same to rounding.
 fn assert_same_product(found: &Csr<f64>, expected: &Csr<f64>) {
     assert_eq!(found.size(), expected.size());

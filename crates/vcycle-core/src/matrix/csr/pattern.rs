@@ -23,7 +23,7 @@ impl Pattern {
             pieces: self.pieces.clone(),
             slices: self.slices.clone(),
             runs: self.runs.clone(),
-            layout: OnceLock::new(),
+            layouts: OnceLock::new(),
             groups: OnceLock::new(),
             single_entries: OnceLock::new(),
             empty_rows: OnceLock::new(),
