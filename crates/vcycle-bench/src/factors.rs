@@ -1,4 +1,6 @@
-//! `vcycle-bench factors`: incomplete factorisations by sweeps on a device beside those of the host.
+//! `vcycle-bench factors`: incomplete factorisations by sweeps on a device beside those of the host, and complete ones.
+
+mod direct;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -9,7 +11,7 @@ use std::time::Instant;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{Factory, LinOp};
 use vcycle::log::{Log, Profile};
-use vcycle::precond::{ParIc, ParIlu, ParIlut};
+use vcycle::precond::{ParIc, ParIct, ParIlu, ParIlut};
 use vcycle::vector::Vector;
 
 use crate::common::{Result, table, write};
@@ -24,9 +26,12 @@ pub struct FactorsArgs {
     /// The device beside the host, such as cuda:0; the host alone without
     #[arg(long)]
     device: Option<String>,
-    /// Methods: parilu, paric, parilut
+    /// Methods: parilu, paric, parilut, parict
     #[arg(long, value_delimiter = ',', default_values_t = ["parilu".to_owned(), "parilut".to_owned()])]
     methods: Vec<String>,
+    /// Complete factorisations instead, by the direct solver: factors, factors of other values, solves
+    #[arg(long, conflicts_with = "methods")]
+    direct: bool,
     /// Turns; the best of each is told
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -40,6 +45,18 @@ pub(crate) fn run(arguments: &FactorsArgs) -> Result<()> {
     if let Some(device) = &arguments.device {
         places.push((device, Executor::gpu(device)?));
     }
+    let report = match arguments.direct {
+        true => direct::report(&places, &arguments.problems, arguments.rounds)?,
+        false => report(&places, arguments)?,
+    };
+    say!("{report}");
+    match &arguments.output {
+        Some(path) => write(path, &format!("{report}\n")),
+        None => Ok(()),
+    }
+}
+
+fn report(places: &[(&str, Executor)], arguments: &FactorsArgs) -> Result<String> {
     let mut table = table(&[
         "problem",
         "rows",
@@ -53,7 +70,7 @@ pub(crate) fn run(arguments: &FactorsArgs) -> Result<()> {
     ]);
     for problem in &arguments.problems {
         for method in &arguments.methods {
-            let made = compared(&places, problem, method, arguments.rounds)?;
+            let made = compared(places, problem, method, arguments.rounds)?;
             let host = &made[0];
             for ((place, _), here) in places.iter().zip(&made) {
                 table.add_row([
@@ -70,17 +87,12 @@ pub(crate) fn run(arguments: &FactorsArgs) -> Result<()> {
             }
         }
     }
-    let report = format!(
+    Ok(format!(
         "{table}\nWall clock, best of {} after one that is not timed. Factors: pattern and values of both triangles, back on the host. The whole set-up prepares \
          triangular solves, too. Apart: what the preconditioner makes of ones, the largest difference over the \
          largest number.",
         arguments.rounds
-    );
-    say!("{report}");
-    match &arguments.output {
-        Some(path) => write(path, &format!("{report}\n")),
-        None => Ok(()),
-    }
+    ))
 }
 
 /// Milliseconds of the best turn, and what the preconditioner makes of ones.
@@ -147,7 +159,10 @@ fn factory(method: &str) -> Result<Box<dyn Factory<f64>>> {
         "parilu" => Box::new(ParIlu::default()),
         "paric" => Box::new(ParIc::default()),
         "parilut" => Box::new(ParIlut::default()),
-        _ => return Err(format!("{method}: parilu, paric and parilut are measured").into()),
+        "parict" => Box::new(ParIct::default()),
+        _ => {
+            return Err(format!("{method}: parilu, paric, parilut and parict are measured").into());
+        }
     })
 }
 

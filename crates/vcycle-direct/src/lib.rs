@@ -4,6 +4,7 @@
 //! for double precision, real and complex; whoever depends on this crate compiles none of them.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::llt::factor::LltParams;
@@ -100,10 +101,31 @@ impl Memory {
     }
 }
 
+/// The order and the places of the entries of factors, for all matrices of one pattern.
+#[derive(Clone)]
+pub struct Symbolic(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Cholesky(Arc<SymbolicCholesky<usize>>),
+    Lu(Arc<SymbolicLu<usize>>),
+}
+
+impl Debug for Symbolic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.0 {
+            Kind::Cholesky(_) => "cholesky",
+            Kind::Lu(_) => "lu",
+        })
+    }
+}
+
 /// The factors of a matrix.
 pub trait Factors<F>: Debug + Send + Sync {
     /// `cholesky` or `lu`.
     fn method(&self) -> &'static str;
+    /// What matrices with other values in the same places share.
+    fn symbolic(&self) -> Symbolic;
     /// Bytes of the values, where faer tells them.
     fn bytes(&self) -> usize;
     /// Bytes of [`Memory`] that a solve with so many columns needs.
@@ -122,36 +144,49 @@ pub trait Factors<F>: Debug + Send + Sync {
 /// What matrices are factorised in: `f64` or [`c64`].
 pub trait Number: Copy + Send + Sync + 'static {
     /// Factorises a matrix on so many threads of the current pool: by Cholesky with an approximate minimum degree
-    /// ordering if it is Hermitian and positive definite, by LU with column ordering and partial pivoting otherwise.
+    /// ordering if it is Hermitian and positive definite, by LU with column ordering and partial pivoting otherwise. What is
+    /// known of a matrix of the same pattern is not found again.
     ///
     /// # Errors
     /// When memory is short, or the pattern is singular.
     ///
     /// # Panics
     /// For arrays that are not those of a square matrix.
-    fn factorise(a: Rows<'_, Self>, threads: usize) -> Result<Box<dyn Factors<Self>>, Failure>;
+    fn factorise(
+        a: Rows<'_, Self>,
+        known: Option<&Symbolic>,
+        threads: usize,
+    ) -> Result<Box<dyn Factors<Self>>, Failure>;
 }
 
 impl Number for f64 {
-    fn factorise(a: Rows<'_, f64>, threads: usize) -> Result<Box<dyn Factors<f64>>, Failure> {
-        factorise(a, threads)
+    fn factorise(
+        a: Rows<'_, f64>,
+        known: Option<&Symbolic>,
+        threads: usize,
+    ) -> Result<Box<dyn Factors<f64>>, Failure> {
+        factorise(a, known, threads)
     }
 }
 
 impl Number for c64 {
-    fn factorise(a: Rows<'_, c64>, threads: usize) -> Result<Box<dyn Factors<c64>>, Failure> {
-        factorise(a, threads)
+    fn factorise(
+        a: Rows<'_, c64>,
+        known: Option<&Symbolic>,
+        threads: usize,
+    ) -> Result<Box<dyn Factors<c64>>, Failure> {
+        factorise(a, known, threads)
     }
 }
 
 /// Factors of the *transpose* `B = A^T`: the rows of `A` are the columns faer wants.
 enum Factorised<F> {
     Cholesky {
-        symbolic: SymbolicCholesky<usize>,
+        symbolic: Arc<SymbolicCholesky<usize>>,
         values: Vec<F>,
     },
     Lu {
-        symbolic: SymbolicLu<usize>,
+        symbolic: Arc<SymbolicLu<usize>>,
         numeric: NumericLu<usize, F>,
     },
 }
@@ -166,28 +201,45 @@ type Matrix<'a, F> = SparseColMatRef<'a, usize, F>;
 
 fn factorise<F: ComplexField + 'static>(
     a: Rows<'_, F>,
+    known: Option<&Symbolic>,
     threads: usize,
 ) -> Result<Box<dyn Factors<F>>, Failure> {
     let n = a.offsets.len() - 1;
     let pattern = SymbolicSparseColMatRef::new_checked(n, n, a.offsets, None, a.columns);
     let b = SparseColMatRef::new(pattern, a.values);
     let parallel = parallelism(threads);
+    let (definite, general) = match known.map(|known| &known.0) {
+        None => (None, None),
+        Some(Kind::Cholesky(symbolic)) => (Some(Arc::clone(symbolic)), None),
+        Some(Kind::Lu(symbolic)) => (None, Some(Arc::clone(symbolic))),
+    };
+    // A matrix that was not definite before is not tried for it again.
     if a.hermitian
-        && let Some(factors) = cholesky(b, a.memory, parallel)?
+        && general.is_none()
+        && let Some(factors) = cholesky(b, definite, a.memory, parallel)?
     {
         return Ok(Box::new(factors));
     }
-    Ok(Box::new(lu(b, parallel)?))
+    Ok(Box::new(lu(b, general, parallel)?))
 }
 
 /// `None` if the matrix is not positive definite.
 fn cholesky<F: ComplexField>(
     b: Matrix<'_, F>,
+    known: Option<Arc<SymbolicCholesky<usize>>>,
     available: Option<usize>,
     parallel: Par,
 ) -> Result<Option<Factorised<F>>, Failure> {
     let (side, ordering) = (Side::Lower, SymmetricOrdering::Amd);
-    let symbolic = factorize_symbolic_cholesky(b.symbolic(), side, ordering, Default::default())?;
+    let symbolic = match known {
+        Some(known) => known,
+        None => Arc::new(factorize_symbolic_cholesky(
+            b.symbolic(),
+            side,
+            ordering,
+            Default::default(),
+        )?),
+    };
     let parameters: Spec<LltParams, F> = Default::default();
     let need = symbolic.factorize_numeric_llt_scratch::<F>(parallel, parameters);
     let bytes = symbolic.len_val().saturating_mul(size_of::<F>());
@@ -217,8 +269,15 @@ fn cholesky<F: ComplexField>(
     Ok(positive.then_some(Factorised::Cholesky { symbolic, values }))
 }
 
-fn lu<F: ComplexField>(b: Matrix<'_, F>, parallel: Par) -> Result<Factorised<F>, Failure> {
-    let symbolic = factorize_symbolic_lu(b.symbolic(), Default::default())?;
+fn lu<F: ComplexField>(
+    b: Matrix<'_, F>,
+    known: Option<Arc<SymbolicLu<usize>>>,
+    parallel: Par,
+) -> Result<Factorised<F>, Failure> {
+    let symbolic = match known {
+        Some(known) => known,
+        None => Arc::new(factorize_symbolic_lu(b.symbolic(), Default::default())?),
+    };
     let mut numeric = NumericLu::new();
     let need = symbolic.factorize_numeric_lu_scratch::<F>(parallel, Default::default());
     let mut memory = MemBuffer::try_new(need).map_err(|_| NO_MEMORY)?;
@@ -246,6 +305,13 @@ impl<F: ComplexField> Factors<F> for Factorised<F> {
             Factorised::Cholesky { .. } => "cholesky",
             Factorised::Lu { .. } => "lu",
         }
+    }
+
+    fn symbolic(&self) -> Symbolic {
+        Symbolic(match self {
+            Factorised::Cholesky { symbolic, .. } => Kind::Cholesky(Arc::clone(symbolic)),
+            Factorised::Lu { symbolic, .. } => Kind::Lu(Arc::clone(symbolic)),
+        })
     }
 
     fn bytes(&self) -> usize {
@@ -316,7 +382,8 @@ mod tests {
             hermitian: s == 1.0,
             memory: None,
         };
-        let factors = f64::factorise(a, 1).unwrap();
+        let known = f64::factorise(a, None, 1).unwrap().symbolic();
+        let factors = f64::factorise(a, Some(&known), 1).unwrap();
         let mut memory = Memory::new(factors.memory(1, 1)).unwrap();
         let mut x = [6.0, 7.0];
         factors.solve(system, &mut x, 1, 1, &mut memory);
@@ -357,7 +424,7 @@ mod tests {
             hermitian: false,
             memory: None,
         };
-        let failure = f64::factorise(a, 1).err();
+        let failure = f64::factorise(a, None, 1).err();
         assert!(
             matches!(failure, Some(Failure::NoPivot { .. })),
             "{failure:?}"

@@ -39,4 +39,5 @@ host_stages! {
     PREPROCESSING = "matching, scaling and reordering before a set-up";
     COMPLEX_SETUP = "amg set-up of complex matrices";
     STRUCTURED = "struct-mg set-up";
+    PIVOTS = "direct solver with a search for pivots";
 }

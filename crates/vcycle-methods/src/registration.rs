@@ -49,8 +49,6 @@ pub enum Need {
     SymmetricPreconditioner,
     /// A preconditioner that is the same operator in every iteration.
     FixedPreconditioner,
-    /// The host: it does not run on devices.
-    Host,
 }
 
 impl Need {
@@ -65,7 +63,6 @@ impl Need {
             Self::Grid => "a matrix of a structured grid",
             Self::SymmetricPreconditioner => "a symmetric preconditioner",
             Self::FixedPreconditioner => "a preconditioner that does not vary",
-            Self::Host => "the host",
         }
     }
 }

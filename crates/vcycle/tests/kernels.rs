@@ -19,7 +19,7 @@ use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use most files of kernels, in all precisions.
-const CONFIGS: [&str; 15] = [
+const CONFIGS: [&str; 16] = [
     r#"solver = "cg"
     preconditioner = "amg""#,
     r#"solver = "fcg"
@@ -33,6 +33,7 @@ const CONFIGS: [&str; 15] = [
     format = "sellp""#,
     r#"solver = { name = "gmres", basis = "i16" }
     preconditioner = "jacobi""#,
+    r#"solver = "direct""#,
     r#"solver = "minres"
     preconditioner = "jacobi"
     format = "ell""#,
@@ -93,6 +94,7 @@ fn solve_complex(executor: &Executor) {
     for text in [
         r#"solver = "cg"
         preconditioner = "amg""#,
+        r#"solver = "direct""#,
         r#"solver = "gmres"
         preconditioner = "ilu0""#,
     ] {

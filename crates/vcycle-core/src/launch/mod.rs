@@ -14,6 +14,7 @@ pub mod ell;
 pub mod halo;
 mod layout;
 pub mod monitor;
+pub mod multifrontal;
 pub mod packed;
 mod pattern;
 pub mod rows;
@@ -40,6 +41,7 @@ const FILES: &[File] = &[
     ell::FILE,
     halo::FILE,
     monitor::FILE,
+    multifrontal::FILE,
     packed::FILE,
     scalars::FILE,
     stencil::PRODUCT,

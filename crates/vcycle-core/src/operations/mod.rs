@@ -25,6 +25,7 @@ pub(crate) mod halo;
 pub mod host;
 pub mod interpolate;
 pub(crate) mod monitor;
+pub mod multifrontal;
 pub(crate) mod packed;
 pub(crate) mod products;
 pub mod reductions;

@@ -210,15 +210,7 @@ where
     let solver: Arc<dyn LinOp<W>> = match coarsest.registration().map(|known| known.method) {
         None | Some(CoarsestMethod::Dense) => dense(&matrices.a, plan.executor)?,
         Some(CoarsestMethod::Factory(factory)) => W::generate_by(factory().as_ref(), &a, plan.ws)?,
-        Some(CoarsestMethod::Direct) => {
-            if plan.executor.is_device() {
-                let lacks = plan
-                    .executor
-                    .lacks("coarsest = direct", "application; use dense");
-                return Err(lacks);
-            }
-            direct(&matrices.a, plan.ws)?
-        }
+        Some(CoarsestMethod::Direct) => direct(&matrices.a, plan.executor, plan.ws)?,
         Some(CoarsestMethod::Smoother) => {
             let after = plan.amg.coarsest_sweeps / 2;
             let before = plan.amg.coarsest_sweeps - after;
@@ -255,15 +247,27 @@ where
 }
 
 #[cfg(feature = "direct")]
-fn direct<W: Working>(a: &Arc<Csr<W::Wide>>, ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
+fn direct<W: Working>(
+    a: &Arc<Csr<W::Wide>>,
+    executor: &Executor,
+    ws: &Workspace,
+) -> Result<Arc<dyn LinOp<W>>> {
     use crate::linop::Converted;
-    let a: Arc<dyn LinOp<W::Wide>> = Arc::clone(a) as _;
+    // The host may have set up this level for a device.
+    let a: Arc<dyn LinOp<W::Wide>> = match a.executor().shares_memory_with(executor) {
+        true => Arc::clone(a) as _,
+        false => Arc::new(a.copy_to(executor)?),
+    };
     let solver = crate::solver::Direct::default().generate(&a, ws)?;
     Ok(Arc::new(Converted::new(solver)?))
 }
 
 #[cfg(not(feature = "direct"))]
-fn direct<W: Working>(_a: &Arc<Csr<W::Wide>>, _ws: &Workspace) -> Result<Arc<dyn LinOp<W>>> {
+fn direct<W: Working>(
+    _a: &Arc<Csr<W::Wide>>,
+    _executor: &Executor,
+    _ws: &Workspace,
+) -> Result<Arc<dyn LinOp<W>>> {
     Err(Error::Unsupported {
         component: "this build".to_owned(),
         operation: "the sparse direct solver on the coarsest level".to_owned(),

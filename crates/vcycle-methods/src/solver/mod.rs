@@ -65,7 +65,7 @@ pub use cg::Cg;
 pub use cgs::Cgs;
 pub use chebyshev::Chebyshev;
 #[cfg(feature = "direct")]
-pub use direct::Direct;
+pub use direct::{Direct, DirectSetup};
 pub use fcg::Fcg;
 pub use fgmres::Fgmres;
 pub use gcr::Gcr;

@@ -13,6 +13,8 @@ use crate::linop::LinOp;
 use crate::multigrid::{Amg, Hierarchy, NearNullspace, Report, Setup};
 use crate::scalar::{Mixes, Scalar};
 use crate::solver::Method;
+#[cfg(feature = "direct")]
+use crate::solver::{Direct, DirectSetup};
 use crate::stop::Status;
 use crate::structured::{Generated, GridSetup, StructMg};
 use crate::vector::Vector;
@@ -100,6 +102,9 @@ pub struct Kept {
     structured: Option<(StructMg, GridSetup)>,
     /// An iteration that keeps a space from system to system, with the parameters it was made by.
     recycling: Option<(SolverConfig, Box<dyn Any + Send + Sync>)>,
+    /// The order and the fill of factors.
+    #[cfg(feature = "direct")]
+    factors: Option<DirectSetup>,
     /// Those of the matrix that was set up.
     iterations: usize,
     /// Whether the last hierarchy came from an earlier set-up.
@@ -153,11 +158,35 @@ impl Kept {
                 let message = reused(hierarchy.report());
                 return Ok((hierarchy, Some(message)));
             }
-            Some(Err(error)) => Some(anew(error)?),
+            Some(Err(error)) => Some(anew("multigrid", error)?),
         };
         let (setup, hierarchy) = amg.setup_with(a, near_nullspace, ws)?;
         self.setup = Some((amg.clone(), setup));
         Ok((hierarchy, message))
+    }
+
+    /// The inverse of a matrix, in the order that was found for an earlier one of the same pattern.
+    #[cfg(feature = "direct")]
+    pub(super) fn factors<W: Scalar>(
+        &mut self,
+        direct: &Direct,
+        a: &Arc<dyn LinOp<W>>,
+        ws: &Workspace,
+    ) -> Result<(Arc<dyn LinOp<W>>, Option<String>)> {
+        self.reused = false;
+        let mut known = self.factors.take();
+        let message = match known.as_mut().map(|known| known.update_values(a, ws)) {
+            None => None,
+            Some(Ok(inverse)) => {
+                self.factors = known;
+                let told = "direct: order and fill of an earlier set-up reused";
+                return Ok((inverse, Some(told.to_owned())));
+            }
+            Some(Err(error)) => Some(anew("direct", error)?),
+        };
+        let (setup, inverse) = direct.setup(a, ws)?;
+        self.factors = Some(setup);
+        Ok((inverse, message))
     }
 
     /// The same for structured multigrid.
@@ -178,7 +207,7 @@ impl Kept {
                 let message = reused(&made.report);
                 return Ok((made, Some(message)));
             }
-            Some(Err(error)) => Some(anew(error)?),
+            Some(Err(error)) => Some(anew("multigrid", error)?),
         };
         let made = parameters.generate_with_report(a, ws)?;
         self.structured = Some((parameters.clone(), made.setup.clone()));
@@ -192,10 +221,10 @@ fn reused(report: &Report) -> String {
 }
 
 /// What is said about a matrix that an earlier set-up is not for; other errors are passed on.
-fn anew(error: Error) -> Result<String> {
+fn anew(what: &str, error: Error) -> Result<String> {
     match error {
         Error::InvalidStructure { .. } | Error::SizeMismatch { .. } | Error::NotAStencil { .. } => {
-            Ok(format!("multigrid: set up anew: {error}"))
+            Ok(format!("{what}: set up anew: {error}"))
         }
         other => Err(other),
     }
@@ -262,6 +291,16 @@ mod tests {
             let told = solve(&mut steps, matrix(other)).messages.concat();
             assert!(told.contains("set up anew"), "{told}");
         }
+    }
+
+    #[cfg(feature = "direct")]
+    #[test]
+    fn factors_share_their_order() {
+        let mut steps = Sequence::new(Config::from_toml("solver = \"direct\"").unwrap());
+        let mut told = |a| solve(&mut steps, a).messages.concat();
+        assert!(!told(matrix("poisson5:12")).contains("reused"));
+        assert!(told(matrix("poisson5:12").scale(3.0).unwrap()).contains("fill of an earlier"));
+        assert!(told(matrix("poisson9:12")).contains("direct: set up anew"));
     }
 
     #[test]

@@ -333,6 +333,9 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
                 solver.with_preconditioner(undone(prepared.as_ref(), hierarchy)?)
             }
             (Some(factory), _) => {
+                if let Some(inverse) = self.factors(attempt)? {
+                    return solver.with_preconditioner(inverse);
+                }
                 let prepared = self.prepared(attempt)?;
                 let a = prepared
                     .as_ref()
@@ -341,6 +344,24 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
                 solver.with_preconditioner(undone(prepared.as_ref(), made)?)
             }
         }
+    }
+
+    /// The inverse of the direct solver, where earlier matrices may have left an order for it.
+    #[cfg(feature = "direct")]
+    fn factors(&mut self, attempt: &Attempt) -> Result<Option<Arc<dyn LinOp<W>>>> {
+        let (Some(kept), crate::configuration::SolverConfig::Direct(direct)) =
+            (&mut self.kept, &attempt.solver)
+        else {
+            return Ok(None);
+        };
+        let (inverse, reused) = kept.factors(direct, &self.matrix.entries, self.ws)?;
+        self.messages.extend(reused);
+        Ok(Some(inverse))
+    }
+
+    #[cfg(not(feature = "direct"))]
+    fn factors(&mut self, _: &Attempt) -> Result<Option<Arc<dyn LinOp<W>>>> {
+        Ok(None)
     }
 
     /// What the preconditioner is made of, where that is not the matrix itself.

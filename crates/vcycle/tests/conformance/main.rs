@@ -83,6 +83,6 @@ mod on_devices {
             every_pattern, every_storage, several_unknowns, several_columns, transfers, cycles,
             sweeps_and_smoothers, structured_multigrid_takes_as_many_iterations,
         },
-        devices::{a_factorisation_is_refused_by_its_name},
+        devices::{a_factorisation_solves},
     );
 }

@@ -1,13 +1,13 @@
 //! The sparse factorisation, where the library is built with it.
 
 use super::registration::{CoarsestMethod, CoarsestRegistration};
-use crate::registration::{Need, Symmetry};
+use crate::registration::Symmetry;
 
 /// What it says of itself.
 pub(super) const DIRECT: CoarsestRegistration = CoarsestRegistration {
     name: "direct",
     summary: "The sparse factorisation `Direct`, where the library is built with it.",
-    needs: &[Need::Host],
+    needs: &[],
     symmetry: Symmetry::Symmetric,
     method: CoarsestMethod::Direct,
 };

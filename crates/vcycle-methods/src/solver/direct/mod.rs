@@ -1,24 +1,31 @@
 //! Sparse direct factorisation.
 
+mod checks;
+#[cfg(test)]
+mod device_tests;
+mod elimination;
+mod fronts;
+mod host;
 #[cfg(test)]
 mod tests;
+mod tree;
 
-use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
-use num_traits::{Float, Zero};
-use vcycle_direct::{Factors, Failure, Memory, Number, Rows, System};
+use vcycle_direct::Number;
 
-use super::random::Numbers;
 use crate::error::{Error, Result};
-use crate::executor::{Executor, Pooled, Workspace};
-use crate::linop::{
-    Factory, Footprint, LinOp, Size, Transpose, check_apply, check_square, entries,
-};
-use crate::matrix::Csr;
+use crate::executor::Workspace;
+use crate::host_stages::PIVOTS;
+use crate::linop::{Factory, LinOp, check_size, check_square, entries};
+use crate::matrix::{Csr, Pattern};
+use crate::operations::multifrontal::Fronts;
+use crate::operations::on_host;
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
-use crate::scalar::{Field, Kind, Real, RealOf, Scalar, c64, convert};
-use crate::vector::Vector;
+use crate::scalar::{Field, Kind, Scalar, c64};
+use checks::{check_no_empty_line, is_hermitian};
+use fronts::Eliminated;
+use host::Factorised;
 
 /// A sparse direct factorisation as an operator: `x = A^-1 b` up to rounding.
 ///
@@ -26,6 +33,12 @@ use crate::vector::Vector;
 /// others, and those that turn out not to be positive definite, by LU with column ordering and
 /// partial pivoting. The work is done by the crate `faer`, on the threads of the executor, in double precision
 /// whatever the matrix is stored in.
+///
+/// On a device the host finds order and fill, and the device factorises and solves: by LU on dense fronts
+/// (Duff and Reid 1983), with rows matched and scaled before so that large entries stand on the diagonal. Pivots are taken
+/// as they come then. Where they turn out to be too small for that the host factorises, and a message says so.
+///
+/// [`setup`](Self::setup) keeps order and fill for matrices with other values.
 ///
 /// **Choose it** for systems small enough, or thin enough, for the factors to fit in memory, and
 /// for the coarsest level of multigrid. As the preconditioner of [`Ir`](super::Ir) it is a
@@ -53,7 +66,7 @@ impl Component for Direct {
         name: "direct",
         summary: "A factorisation, refined.",
         after_colon: &[],
-        needs: &[Need::Entries, Need::Host],
+        needs: &[Need::Entries],
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -65,249 +78,124 @@ preconditioner!(Direct);
 
 impl<T: Scalar> Factory<T> for Direct {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        Ok(self.setup(a, ws)?.1)
+    }
+}
+
+impl Direct {
+    /// Factorises `a`, and keeps what matrices with other values in the same places can share.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, solver::Direct};
+    /// let ws = Workspace::new();
+    /// let a = gallery::build("poisson5:20", &Executor::cpu())?.matrix;
+    /// let twice: Arc<dyn LinOp<f64>> = Arc::new(a.scale(2.0)?);
+    /// let (mut setup, _inverse) = Direct::default().setup::<f64>(&(Arc::new(a) as _), &ws)?;
+    /// let _half = setup.update_values(&twice, &ws)?;
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For matrices that are singular, not square or not finite, and where the factors do not fit in memory.
+    pub fn setup<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<(DirectSetup, Arc<dyn LinOp<T>>)> {
         let _stage = ws.stage("direct set-up", 0);
-        check_square(a.as_ref(), "direct")?;
-        if a.executor().is_device() {
-            return Err(a.executor().lacks("direct", "the factorisation"));
-        }
-        let a = entries(a.as_ref(), "direct")?;
-        // Constants: only one of the ways is compiled for a type.
-        if const { matches!(T::KIND, Kind::F64 | Kind::F32) } {
-            Ok(Arc::new(Factorised::<f64>::new(&a, ws)?))
-        } else if const { T::KIND.is_complex() } {
-            Ok(Arc::new(Factorised::<c64>::new(&a, ws)?))
-        } else {
-            Err(Error::Unsupported {
-                component: "direct".to_owned(),
-                operation: format!("the factorisation of {} matrices", T::KIND),
-            })
-        }
+        let a = square(a.as_ref())?;
+        let (symbolic, inverse) = factorised(&a, None, ws)?;
+        let pattern = Arc::clone(a.pattern());
+        Ok((DirectSetup { pattern, symbolic }, inverse))
     }
 }
 
-/// The factors of a matrix.
-struct Factorised<F> {
-    executor: Executor,
-    n: usize,
-    factors: Box<dyn Factors<F>>,
-    bytes: usize,
+/// What the factorisations of all matrices of one pattern share: the order of the unknowns and the places of the
+/// entries of factors. [`Direct::setup`] makes it.
+#[derive(Clone, Debug)]
+pub struct DirectSetup {
+    pattern: Arc<Pattern>,
+    symbolic: Symbolic,
 }
 
-impl<F> Debug for Factorised<F> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let method = self.factors.method();
-        write!(f, "direct solver ({method}, {} rows)", self.n)
-    }
-}
-
-impl<F: Field + Number> Factorised<F> {
-    fn new<T: Scalar>(a: &Csr<T>, ws: &Workspace) -> Result<Self> {
-        a.check_finite()?;
-        check_no_empty_line(a)?;
-        let values: Vec<F> = a.values().iter().map(|&value| convert(value)).collect();
-        let columns: Vec<usize> = a.columns().iter().map(|&column| column as usize).collect();
-        let n = a.size().rows;
-        let rows = Rows {
-            offsets: a.offsets(),
-            columns: &columns,
-            values: &values,
-            hermitian: is_hermitian(a),
-            memory: a.executor().available_memory(),
-        };
-        let factors = on_threads(a.executor(), |threads| F::factorise(rows, threads))
-            .map_err(|failure| told(failure, a))?;
-        let factorised = Self {
-            executor: a.executor().clone(),
-            n,
-            bytes: factors.bytes().max(a.bytes()),
-            factors,
-        };
-        factorised.check_regular(a, ws)?;
-        Ok(factorised)
-    }
-
-    /// Fails if the factors cannot solve: a pivot was zero but for rounding.
-    fn check_regular<T: Scalar>(&self, a: &Csr<T>, ws: &Workspace) -> Result<()> {
-        let mut numbers = Numbers(1);
-        // As large as the rows are: how they are scaled does not count.
-        let number = |row| F::from_f64(row_norm(a, row, |_| 1.0) * numbers.next());
-        let b: Vec<F> = (0..self.n).map(number).collect();
-        let b = Vector::from_column(&self.executor, b);
-        let mut x = Vector::<F>::zeros_like(&b)?;
-        self.solve(System::Plain, &b, &mut x, ws)?;
-        let (solution, bound) = (x.host()?, norm(b.host()?));
-        let term = |column: usize| solution[column].modulus().to_f64();
-        let terms = (0..self.n).map(|row| row_norm(a, row, term).powi(2));
-        let unit = <RealOf<F> as Float>::epsilon().to_f64();
-        // Terms of A x so much larger than b prove a condition of at least that, and of all right-hand sides
-        // one of random numbers shows the part of one in the root of their number.
-        let condition = (terms.sum::<f64>() * self.n as f64).sqrt() / bound;
-        if self.n == 0 || condition < 0.1 / unit {
-            return Ok(());
-        }
-        let reason = match condition.is_finite() {
-            true => {
-                format!("to working precision: its condition number is at least {condition:.0e}")
-            }
-            false => "a pivot of its factors is zero".to_owned(),
-        };
-        Err(Error::Singular {
-            component: "direct",
-            reason,
-        })
-    }
-
-    /// `x = A^-1 b`, or with a transpose of `A`.
-    fn solve<T: Scalar>(
-        &self,
-        system: System,
-        b: &Vector<T>,
-        x: &mut Vector<T>,
+impl DirectSetup {
+    /// The factors of a matrix with other values.
+    ///
+    /// # Errors
+    /// For a matrix of another size or pattern or on another executor, and as those of [`Direct::setup`].
+    pub fn update_values<T: Scalar>(
+        &mut self,
+        a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
-    ) -> Result<()> {
-        check_apply("direct", Size::square(self.n), &self.executor, b, x)?;
-        let (rows, cols) = (b.rows(), b.cols());
-        let mut work = ws.vector::<F>(&self.executor, rows, cols)?;
-        work.copy_from(b)?;
-        let need = self.factors.memory(cols, self.executor.threads());
-        let mut stack = ws.take::<Stack>(&self.executor, need, 1)?;
-        let (values, memory) = (work.host_mut()?, &mut stack.memory);
-        on_threads(&self.executor, |threads| {
-            self.factors.solve(system, values, cols, threads, memory);
-        });
-        x.copy_from(&*work)
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("direct update", 0);
+        let (a, operation) = (square(a.as_ref())?, "update of values");
+        check_size(operation, self.pattern.size(), a.size())?;
+        let kept = self.pattern.executor();
+        kept.check_same(a.executor(), operation)?;
+        if !self.pattern.same_as(a.pattern()) {
+            return Err(Error::InvalidStructure {
+                format: operation,
+                reason: "the matrix has not the pattern of the one that was set up".to_owned(),
+            });
+        }
+        let (symbolic, inverse) = factorised(&a, Some(&self.symbolic), ws)?;
+        self.symbolic = symbolic;
+        Ok(inverse)
     }
 }
 
-impl<F: Field + Number, T: Scalar> LinOp<T> for Factorised<F> {
-    fn size(&self) -> Size {
-        Size::square(self.n)
-    }
+#[derive(Clone, Debug)]
+enum Symbolic {
+    Host(vcycle_direct::Symbolic),
+    Device(Arc<Fronts>),
+}
 
-    fn executor(&self) -> &Executor {
-        &self.executor
-    }
+fn square<T: Scalar>(a: &dyn LinOp<T>) -> Result<std::borrow::Cow<'_, Csr<T>>> {
+    check_square(a, "direct")?;
+    entries(a, "direct")
+}
 
-    fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        self.solve(System::Plain, b, x, ws)
-    }
+/// What is known of a matrix whatever its values are, and its inverse.
+type Made<T> = (Symbolic, Arc<dyn LinOp<T>>);
 
-    fn apply_transposed(
-        &self,
-        mode: Transpose,
-        b: &Vector<T>,
-        x: &mut Vector<T>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let system = match mode {
-            Transpose::Plain => System::Transposed,
-            Transpose::Conjugate => System::Adjoint,
+fn factorised<T: Scalar>(a: &Csr<T>, known: Option<&Symbolic>, ws: &Workspace) -> Result<Made<T>> {
+    // Constants: only one of the ways is compiled for a type.
+    if const { matches!(T::KIND, Kind::F64 | Kind::F32) } {
+        factors::<f64, T>(&a.convert()?, known, ws)
+    } else if const { T::KIND.is_complex() } {
+        factors::<c64, T>(&a.convert()?, known, ws)
+    } else {
+        Err(Error::Unsupported {
+            component: "direct".to_owned(),
+            operation: format!("the factorisation of {} matrices", T::KIND),
+        })
+    }
+}
+
+fn factors<F: Field + Number, T: Scalar>(
+    a: &Csr<F>,
+    known: Option<&Symbolic>,
+    ws: &Workspace,
+) -> Result<Made<T>> {
+    a.check_finite()?;
+    check_no_empty_line(a)?;
+    let is_hermitian = is_hermitian(a);
+    if a.executor().is_device() {
+        let fronts = match known {
+            Some(Symbolic::Device(fronts)) => Some(fronts),
+            _ => None,
         };
-        self.solve(system, b, x, ws)
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint {
-            held: self.bytes,
-            moved: self.bytes,
+        if let Some(inverse) = Eliminated::new(a, is_hermitian, fronts, ws)? {
+            return Ok((Symbolic::Device(inverse.fronts()), Arc::new(inverse)));
         }
+        on_host(a.executor(), PIVOTS);
     }
-}
-
-/// Why there are no factors, in the words of this library.
-fn told<T: Scalar>(failure: Failure, a: &Csr<T>) -> Error {
-    match failure {
-        Failure::NoPivot { .. } => Error::Singular {
-            component: "direct",
-            reason: failure.to_string(),
-        },
-        Failure::OutOfMemory { bytes } => Error::NotEnoughMemory {
-            what: "the factorisation of solver `direct`".to_owned(),
-            needed: bytes.unwrap_or_else(|| a.bytes()),
-            available: a.executor().available_memory().unwrap_or(0),
-            executor: a.executor().name().to_owned(),
-        },
-    }
-}
-
-/// Runs `work` on the threads of the executor.
-fn on_threads<R: Send>(executor: &Executor, work: impl FnOnce(usize) -> R + Send) -> R {
-    let threads = executor.threads();
-    match executor.pool() {
-        Some(pool) => pool.install(|| work(threads)),
-        None => work(threads),
-    }
-}
-
-/// Memory for faer's solves.
-struct Stack {
-    executor: Executor,
-    memory: Memory,
-}
-
-impl Pooled for Stack {
-    fn allocate(executor: &Executor, bytes: usize, _cols: usize) -> Result<Self> {
-        Ok(Self {
-            executor: executor.clone(),
-            memory: Memory::new(bytes).ok_or_else(|| Error::OutOfMemory {
-                bytes,
-                executor: executor.name().to_owned(),
-            })?,
-        })
-    }
-    fn executor(&self) -> &Executor {
-        &self.executor
-    }
-}
-
-fn check_no_empty_line<T: Scalar>(a: &Csr<T>) -> Result<()> {
-    let n = a.size().rows;
-    let mut used = vec![false; n];
-    let is_entry = |value: &T| !value.load().is_zero();
-    let empty = |line: &str, index: usize| Error::Singular {
-        component: "direct",
-        reason: format!("{line} {index} has no entry other than zero"),
+    let known = match known {
+        Some(Symbolic::Host(symbolic)) => Some(symbolic),
+        _ => None,
     };
-    for row in 0..n {
-        let (columns, values) = a.row(row);
-        if !values.iter().any(is_entry) {
-            return Err(empty("row", row));
-        }
-        for (&column, _) in columns
-            .iter()
-            .zip(values)
-            .filter(|(_, value)| is_entry(value))
-        {
-            used[column as usize] = true;
-        }
-    }
-    match used.iter().position(|used| !used) {
-        None => Ok(()),
-        Some(column) => Err(empty("column", column)),
-    }
-}
-
-fn is_hermitian<T: Scalar>(a: &Csr<T>) -> bool {
-    (0..a.size().rows).all(|row| {
-        let (columns, values) = a.row(row);
-        columns.iter().zip(values).all(|(&column, value)| {
-            a.entry(column as usize, row)
-                .is_some_and(|mirrored| mirrored.load() == value.load().conj())
-        })
-    })
-}
-
-/// The norm of the terms of `A x` in a row.
-fn row_norm<T: Scalar>(a: &Csr<T>, row: usize, x: impl Fn(usize) -> f64) -> f64 {
-    let (columns, values) = a.row(row);
-    let terms = columns.iter().zip(values);
-    let square = |(&column, value): (&u32, &T)| {
-        (value.load().modulus().to_f64() * x(column as usize)).powi(2)
-    };
-    terms.map(square).sum::<f64>().sqrt()
-}
-
-fn norm<F: Field>(values: &[F]) -> f64 {
-    let sum: f64 = values.iter().map(|v| v.modulus_squared().to_f64()).sum();
-    sum.sqrt()
+    let inverse = Factorised::new(a, is_hermitian, known, ws)?;
+    Ok((Symbolic::Host(inverse.symbolic()), Arc::new(inverse)))
 }

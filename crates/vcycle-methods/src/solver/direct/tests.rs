@@ -1,12 +1,15 @@
 //! Every kind of matrix, and those that have no inverse.
 
+use super::super::random::Numbers;
 use super::*;
-use crate::linop::LinOp;
+use crate::executor::Executor;
+use crate::linop::{LinOp, Size, Transpose};
 use crate::matrix::Duplicates;
-use crate::scalar::{Mixes, c32, f16};
+use crate::scalar::{Mixes, Real, c32, f16};
 use crate::solver::testing;
 use crate::solver::{Ir, Solver};
 use crate::stop::Stop;
+use crate::vector::Vector;
 
 fn factorise<T: Mixes<T, T>>(a: &Arc<Csr<T>>) -> Result<Arc<dyn LinOp<T>>> {
     let a: Arc<dyn LinOp<T>> = a.clone();

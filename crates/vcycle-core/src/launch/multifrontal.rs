@@ -1,0 +1,370 @@
+//! Launches of a sparse LU factorisation by fronts, and of solves with it.
+
+use vcycle_gpu::Argument;
+
+use crate::arrays::Vector;
+use crate::error::Result;
+use crate::executor::{Buffer, Element, Executor};
+use crate::gpu::{BLOCK, File, Gpu, kernel_file};
+use crate::scalar::Field;
+
+pub(super) const FILE: File = kernel_file!("multifrontal.c");
+
+/// Pivots that are eliminated at once, and rows and columns of a tile, as in the kernels.
+const PANEL: usize = 32;
+/// Most blocks of a launch whose threads share items.
+const MOST_BLOCKS: usize = 4096;
+
+/// What a factorisation does, whatever the values are: a tree of dense matrices, its fronts.
+///
+/// Fronts are numbered level by level from the leaves, and in a level by their pivots, those with most first. The
+/// unknowns have an order of their own: the pivots of a front follow each other, and come before those of the front it is
+/// added to.
+#[derive(Clone, Debug, Default)]
+pub struct FrontTree {
+    /// Rows of every front.
+    pub sizes: Vec<u32>,
+    /// Those of them that are pivots, the first ones.
+    pub pivots: Vec<u32>,
+    /// The first front of every level, and the number of all.
+    pub levels: Vec<usize>,
+    /// For every front where the list of those begins that are added to it, and the number of all.
+    pub child_offsets: Vec<u32>,
+    /// These lists.
+    pub children: Vec<u32>,
+    /// The unknown of every row of a front, front after front.
+    pub unknowns: Vec<u32>,
+    /// The row of the next front it is added to; 0 for pivots.
+    pub targets: Vec<u32>,
+    /// The row of the matrix that is that of an unknown, and what it is multiplied by.
+    pub rows: (Vec<u32>, Vec<f64>),
+    /// The same of columns.
+    pub columns: (Vec<u32>, Vec<f64>),
+    /// For every entry of the matrix its place in the fronts, and what it is multiplied by.
+    pub entries: (Vec<usize>, Vec<f64>),
+}
+
+impl FrontTree {
+    /// Numbers in all fronts.
+    pub fn values(&self) -> usize {
+        self.sizes.iter().map(|&size| (size as usize).pow(2)).sum()
+    }
+}
+
+/// The tree in the memory of a device.
+#[derive(Debug)]
+pub struct Fronts {
+    executor: Executor,
+    rows: usize,
+    values: usize,
+    sizes: Buffer<u32>,
+    pivots: Buffer<u32>,
+    places: Buffer<usize>,
+    lists: Buffer<usize>,
+    child_offsets: Buffer<u32>,
+    children: Buffer<u32>,
+    unknowns: Buffer<u32>,
+    targets: Buffer<u32>,
+    of_rows: (Buffer<u32>, Buffer<f64>),
+    of_columns: (Buffer<u32>, Buffer<f64>),
+    entries: (Buffer<usize>, Buffer<f64>),
+    /// The first blocks of fronts, for all launches that share them.
+    starts: Buffer<u32>,
+    levels: Vec<Level>,
+}
+
+/// Fronts that do not depend on each other.
+#[derive(Clone, Debug)]
+struct Level {
+    first: usize,
+    count: usize,
+    gather: Tasks,
+    panels: Vec<Panel>,
+}
+
+/// The elimination of some pivots of the first `active` fronts of a level.
+#[derive(Clone, Copy, Debug)]
+struct Panel {
+    begin: usize,
+    active: usize,
+    edges: Tasks,
+    update: Tasks,
+}
+
+/// Blocks of a launch, and where the first ones of fronts are listed.
+#[derive(Clone, Copy, Debug)]
+struct Tasks {
+    starts: usize,
+    blocks: usize,
+}
+
+impl Fronts {
+    /// A tree brought to a device.
+    pub(crate) fn new(executor: &Executor, tree: FrontTree) -> Self {
+        let mut starts = Vec::new();
+        let bounds = tree.levels.windows(2);
+        let levels = bounds.map(|ends| level(&tree, ends[0], ends[1], &mut starts));
+        let levels = levels.collect();
+        let (values, rows) = (tree.values(), tree.rows.0.len());
+        let places = firsts(&tree.sizes, |size| size * size);
+        let lists = firsts(&tree.sizes, |size| size);
+        let pair = |(indices, scales)| (brought(executor, indices), brought(executor, scales));
+        Self {
+            executor: executor.clone(),
+            rows,
+            values,
+            sizes: brought(executor, tree.sizes),
+            pivots: brought(executor, tree.pivots),
+            places: brought(executor, places),
+            lists: brought(executor, lists),
+            child_offsets: brought(executor, tree.child_offsets),
+            children: brought(executor, tree.children),
+            unknowns: brought(executor, tree.unknowns),
+            targets: brought(executor, tree.targets),
+            of_rows: pair(tree.rows),
+            of_columns: pair(tree.columns),
+            entries: (
+                brought(executor, tree.entries.0),
+                brought(executor, tree.entries.1),
+            ),
+            starts: brought(executor, starts),
+            levels,
+        }
+    }
+
+    /// Rows of all fronts together: those of the vector that a solve works in.
+    pub fn work_rows(&self) -> usize {
+        self.unknowns.len()
+    }
+
+    /// Bytes of the tree.
+    pub fn bytes(&self) -> usize {
+        self.unknowns.bytes()
+            + self.targets.bytes()
+            + self.entries.0.bytes()
+            + self.entries.1.bytes()
+    }
+
+    /// The factors of a matrix with the given entries. None where a pivot is zero or not finite.
+    ///
+    /// # Errors
+    /// When memory is short or the device fails.
+    pub fn factorise<F: Field>(&self, given: &Buffer<F>) -> Result<Option<Buffer<F>>> {
+        let mut values = Buffer::filled(&self.executor, self.values, F::zero())?;
+        let mut failed = Buffer::filled(&self.executor, 1, 0u32)?;
+        let launch = Launch::<F>::new(self)?;
+        let count = given.len();
+        let arguments = [
+            Argument::U64(count as u64),
+            address(given)?,
+            address(&self.entries.1)?,
+            address(&self.entries.0)?,
+            written(&mut values)?,
+        ];
+        launch.items("front_entries", count, &arguments)?;
+        for level in &self.levels {
+            let gather = self.tasks(level, level.count, level.gather)?;
+            let operands = [&self.children()?[..], &[written(&mut values)?]].concat();
+            let blocks = level.gather.blocks;
+            launch.fronts("front_gather", blocks, &gather, &operands)?;
+            for panel in &level.panels {
+                let begin = word(panel.begin);
+                let operands = [written(&mut values)?, written(&mut failed)?];
+                let which = [word(level.first), begin];
+                launch.fronts("front_diagonal", panel.active, &which, &operands)?;
+                for (name, tasks) in [("front_edges", panel.edges), ("front_update", panel.update)]
+                {
+                    let [first, count, starts] = self.tasks(level, panel.active, tasks)?;
+                    let which = [first, count, begin, starts];
+                    launch.fronts(name, tasks.blocks, &which, &[written(&mut values)?])?;
+                }
+            }
+        }
+        Ok((failed.get(0)? == 0).then_some(values))
+    }
+
+    /// `A x = b` with the factors of `A`, and two vectors to work in: one of [`work_rows`](Self::work_rows), and one like `b`.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn solve<F: Field>(
+        &self,
+        factors: &Buffer<F>,
+        b: &Vector<F>,
+        (work, ordered): (&mut Vector<F>, &mut Vector<F>),
+        x: &mut Vector<F>,
+    ) -> Result<()> {
+        let launch = Launch::<F>::new(self)?;
+        let cols = word(b.cols());
+        let unknowns = address(&self.unknowns)?;
+        let known = [
+            address(&self.of_rows.0)?,
+            address(&self.of_rows.1)?,
+            address(factors)?,
+            Argument::Address(b.device()?),
+            Argument::Address(work.device_mut()?),
+        ];
+        let operands = [&self.children()?[..], &[unknowns], &known].concat();
+        for level in &self.levels {
+            let which = [word(level.first), cols];
+            launch.fronts("front_forward", level.count, &which, &operands)?;
+        }
+        let operands = [
+            unknowns,
+            address(factors)?,
+            Argument::Address(work.device_mut()?),
+            Argument::Address(ordered.device_mut()?),
+        ];
+        for level in self.levels.iter().rev() {
+            let which = [word(level.first), cols];
+            launch.fronts("front_backward", level.count, &which, &operands)?;
+        }
+        let arguments = [
+            Argument::U64(self.rows as u64),
+            cols,
+            address(&self.of_columns.0)?,
+            address(&self.of_columns.1)?,
+            Argument::Address(ordered.device()?),
+            Argument::Address(x.device_mut()?),
+        ];
+        launch.items("front_solution", self.rows * b.cols(), &arguments)
+    }
+
+    /// The first of the fronts that share a launch, how many there are, and their first blocks.
+    fn tasks(&self, level: &Level, count: usize, tasks: Tasks) -> Result<[Argument; 3]> {
+        let starts = self.starts.device()? + (tasks.starts * size_of::<u32>()) as u64;
+        Ok([word(level.first), word(count), Argument::Address(starts)])
+    }
+
+    fn children(&self) -> Result<[Argument; 3]> {
+        Ok([
+            address(&self.child_offsets)?,
+            address(&self.children)?,
+            address(&self.targets)?,
+        ])
+    }
+}
+
+/// Launches of the kernels for one type.
+struct Launch<'a, F> {
+    gpu: &'a Gpu,
+    fronts: [Argument; 4],
+    of: std::marker::PhantomData<F>,
+}
+
+impl<'a, F: Field> Launch<'a, F> {
+    fn new(fronts: &'a Fronts) -> Result<Self> {
+        let Executor::Gpu(gpu) = &fronts.executor else {
+            return Err(fronts.executor.lacks("fronts", "any of their kernels"));
+        };
+        Ok(Self {
+            gpu,
+            fronts: [
+                address(&fronts.sizes)?,
+                address(&fronts.pivots)?,
+                address(&fronts.places)?,
+                address(&fronts.lists)?,
+            ],
+            of: std::marker::PhantomData,
+        })
+    }
+
+    /// A kernel on so many blocks, none where there are none: which fronts, what is known of all, and the rest.
+    fn fronts(
+        &self,
+        name: &'static str,
+        blocks: usize,
+        which: &[Argument],
+        operands: &[Argument],
+    ) -> Result<()> {
+        let arguments = [which, &self.fronts, operands].concat();
+        self.blocks(name, blocks, &arguments)
+    }
+
+    fn items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
+        let blocks = items.div_ceil(BLOCK as usize).min(MOST_BLOCKS);
+        self.blocks(name, blocks, arguments)
+    }
+
+    fn blocks(&self, name: &'static str, blocks: usize, arguments: &[Argument]) -> Result<()> {
+        if blocks == 0 {
+            return Ok(());
+        }
+        let kernel = self.gpu.kernel(FILE, name, &[("ACC", F::KIND.name())])?;
+        self.gpu.launch(&kernel, blocks as u32, arguments)
+    }
+}
+
+/// The launches of the fronts from `first` to `last`.
+fn level(tree: &FrontTree, first: usize, last: usize, starts: &mut Vec<u32>) -> Level {
+    let (sizes, pivots) = (&tree.sizes[first..last], &tree.pivots[first..last]);
+    let tiles = |rows: usize| rows.div_ceil(PANEL);
+    let has_children =
+        |at: usize| tree.child_offsets[first + at] < tree.child_offsets[first + at + 1];
+    let gathered = |at: usize| match has_children(at) {
+        true => tiles(sizes[at] as usize),
+        false => 0,
+    };
+    let gather = tasks((0..sizes.len()).map(gathered), starts);
+    let most = pivots.first().map_or(0, |&most| most as usize);
+    let panel = |begin: usize| {
+        let active = pivots.partition_point(|&count| count as usize > begin);
+        let behind = |at: usize| {
+            let end = (begin + PANEL).min(pivots[at] as usize);
+            tiles(sizes[at] as usize - end)
+        };
+        Panel {
+            begin,
+            active,
+            edges: tasks((0..active).map(behind), starts),
+            update: tasks((0..active).map(|at| behind(at).pow(2)), starts),
+        }
+    };
+    Level {
+        first,
+        count: last - first,
+        gather,
+        panels: (0..most).step_by(PANEL).map(panel).collect(),
+    }
+}
+
+/// Lists the first blocks of fronts that have so many.
+fn tasks(blocks: impl Iterator<Item = usize>, starts: &mut Vec<u32>) -> Tasks {
+    let begin = starts.len();
+    let mut total = 0;
+    for count in blocks {
+        starts.push(total as u32);
+        total += count;
+    }
+    Tasks {
+        starts: begin,
+        blocks: total,
+    }
+}
+
+/// Where each begins of those that have a number of places by their size.
+fn firsts(sizes: &[u32], places: impl Fn(usize) -> usize) -> Vec<usize> {
+    let mut next = 0;
+    let first = |&size: &u32| {
+        let first = next;
+        next += places(size as usize);
+        first
+    };
+    sizes.iter().map(first).collect()
+}
+
+fn brought<T: Element>(executor: &Executor, values: Vec<T>) -> Buffer<T> {
+    Buffer::from_vec(executor, values)
+}
+
+fn word(value: usize) -> Argument {
+    Argument::U32(value as u32)
+}
+
+fn address<T: Element>(buffer: &Buffer<T>) -> Result<Argument> {
+    Ok(Argument::Address(buffer.device()?))
+}
+
+fn written<T: Element>(buffer: &mut Buffer<T>) -> Result<Argument> {
+    Ok(Argument::Address(buffer.device_mut()?))
+}

@@ -1,0 +1,149 @@
+//! What is asked of a matrix and of its factors.
+
+use num_traits::Float;
+
+use super::super::random::Numbers;
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::matrix::Csr;
+use crate::scalar::{Field, Real, RealOf};
+use crate::vector::Vector;
+
+/// Rounding errors of factors without a search for pivots that are refused, in units of the last place.
+const GROWTH: f64 = 1e6;
+
+/// What a solve with random numbers says of factors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quality {
+    /// The condition number is at least that.
+    condition: f64,
+    /// The residual over the terms it is the sum of.
+    residual: f64,
+    unit: f64,
+}
+
+impl Quality {
+    /// Of the inverse of a matrix.
+    pub fn of<F: Field>(inverse: &dyn LinOp<F>, a: &Csr<F>, ws: &Workspace) -> Result<Self> {
+        let unit = <RealOf<F> as Float>::epsilon().to_f64();
+        let n = a.size().rows;
+        if n == 0 {
+            let (condition, residual) = (0.0, 0.0);
+            return Ok(Self {
+                condition,
+                residual,
+                unit,
+            });
+        }
+        let mut numbers = Numbers(1);
+        // As large as the rows are: how they are scaled does not count.
+        let number = |row| F::from_f64(row_norm(a, row, |_| 1.0) * numbers.next());
+        let given: Vec<F> = (0..n).map(number).collect();
+        let bound = norm(&given);
+        let b = Vector::from_column(inverse.executor(), given.clone());
+        let mut x = Vector::<F>::zeros_like(&b)?;
+        inverse.apply(&b, &mut x, ws)?;
+        let solution = x.to_vec();
+        let term = |column: usize| solution[column].modulus().to_f64();
+        let terms = (0..n).map(|row| row_norm(a, row, term).powi(2));
+        let terms = terms.sum::<f64>().sqrt();
+        let residuals: Vec<F> = (0..n)
+            .map(|row| given[row] - product(a, row, &solution))
+            .collect();
+        // Terms of A x so much larger than b prove a condition of at least that, and of all right-hand sides
+        // one of random numbers shows the part of one in the root of their number.
+        Ok(Self {
+            condition: terms * (n as f64).sqrt() / bound,
+            residual: norm(&residuals) / (terms + bound),
+            unit,
+        })
+    }
+
+    /// Fails if the factors cannot solve: a pivot was zero but for rounding.
+    pub fn check_regular(&self) -> Result<()> {
+        if self.condition < 0.1 / self.unit {
+            return Ok(());
+        }
+        let reason = match self.condition.is_finite() {
+            true => {
+                format!(
+                    "to working precision: its condition number is at least {:.0e}",
+                    self.condition
+                )
+            }
+            false => "a pivot of its factors is zero".to_owned(),
+        };
+        Err(Error::Singular {
+            component: "direct",
+            reason,
+        })
+    }
+
+    /// Whether the factors are those of a regular matrix up to rounding errors that have not grown much.
+    pub fn is_good(&self) -> bool {
+        self.condition < 0.1 / self.unit && self.residual < GROWTH * self.unit
+    }
+}
+
+/// Fails for a row or column without entries.
+pub(super) fn check_no_empty_line<F: Field>(a: &Csr<F>) -> Result<()> {
+    let n = a.size().rows;
+    let mut used = vec![false; n];
+    let is_entry = |value: &F| !value.is_zero();
+    let empty = |line: &str, index: usize| Error::Singular {
+        component: "direct",
+        reason: format!("{line} {index} has no entry other than zero"),
+    };
+    for row in 0..n {
+        let (columns, values) = a.row(row);
+        if !values.iter().any(is_entry) {
+            return Err(empty("row", row));
+        }
+        for (&column, _) in columns
+            .iter()
+            .zip(values)
+            .filter(|(_, value)| is_entry(value))
+        {
+            used[column as usize] = true;
+        }
+    }
+    match used.iter().position(|used| !used) {
+        None => Ok(()),
+        Some(column) => Err(empty("column", column)),
+    }
+}
+
+/// Whether a matrix is its own adjoint.
+pub(super) fn is_hermitian<F: Field>(a: &Csr<F>) -> bool {
+    (0..a.size().rows).all(|row| {
+        let (columns, values) = a.row(row);
+        columns.iter().zip(values).all(|(&column, value)| {
+            a.entry(column as usize, row)
+                .is_some_and(|mirrored| mirrored == value.conj())
+        })
+    })
+}
+
+/// The norm of the terms of `A x` in a row.
+fn row_norm<F: Field>(a: &Csr<F>, row: usize, x: impl Fn(usize) -> f64) -> f64 {
+    let (columns, values) = a.row(row);
+    let terms = columns.iter().zip(values);
+    let square =
+        |(&column, value): (&u32, &F)| (value.modulus().to_f64() * x(column as usize)).powi(2);
+    terms.map(square).sum::<f64>().sqrt()
+}
+
+fn norm<F: Field>(values: &[F]) -> f64 {
+    let sum: f64 = values.iter().map(|v| v.modulus_squared().to_f64()).sum();
+    sum.sqrt()
+}
+
+/// A row of `A x`.
+fn product<F: Field>(a: &Csr<F>, row: usize, x: &[F]) -> F {
+    let (columns, values) = a.row(row);
+    let terms = columns.iter().zip(values);
+    terms
+        .map(|(&column, &value)| value * x[column as usize])
+        .sum()
+}

@@ -1,0 +1,253 @@
+//! The elimination tree of a symmetric pattern, and which of its columns are eliminated together.
+
+use std::ops::Range;
+
+use crate::matrix::Pattern;
+
+/// No vertex.
+pub(super) const NONE: u32 = u32::MAX;
+/// Subtrees of so few columns are eliminated together, whatever fill that adds.
+const SMALL: usize = 32;
+/// Up to so many columns a group may have this share of zeros; the last one is for all others.
+const ZEROS: [(usize, f64); 3] = [(32, 0.5), (128, 0.2), (usize::MAX, 0.05)];
+
+/// How a symmetric pattern is eliminated in an order of its vertices (Liu 1990).
+///
+/// The order is changed to a postorder of the tree, which does not change the fill: a subtree then has consecutive
+/// columns.
+#[derive(Debug)]
+pub(super) struct Elimination {
+    /// The vertex of every column.
+    pub order: Vec<u32>,
+    /// The column of every vertex.
+    pub places: Vec<u32>,
+    /// The next column on the way to the root.
+    parents: Vec<u32>,
+    /// Entries of the columns of `L` with the diagonal.
+    counts: Vec<u32>,
+}
+
+/// Consecutive columns that are eliminated together.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// The columns.
+    pub columns: Range<usize>,
+    /// Rows below that their elimination changes.
+    pub below: usize,
+    /// The first of them, in whose group they are next.
+    pub next: Option<usize>,
+}
+
+impl Elimination {
+    /// Of a pattern that is symmetric.
+    pub fn new(graph: &Pattern, order: &[u32]) -> Self {
+        let places = inverse(order);
+        let parents = parents(graph, order, &places);
+        let post = postorder(&parents);
+        let order: Vec<u32> = post.iter().map(|&old| order[old as usize]).collect();
+        let renamed = inverse(&post);
+        let parent = |&old: &u32| match parents[old as usize] {
+            NONE => NONE,
+            parent => renamed[parent as usize],
+        };
+        let parents: Vec<u32> = post.iter().map(parent).collect();
+        let places = inverse(&order);
+        let counts = counts(graph, &order, &places, &parents);
+        Self {
+            order,
+            places,
+            parents,
+            counts,
+        }
+    }
+
+    /// The groups of columns, the first ones first.
+    pub fn groups(&self) -> Vec<Group> {
+        let mut entries = vec![0];
+        for &count in &self.counts {
+            entries.push(entries[entries.len() - 1] + u64::from(count));
+        }
+        let is_full = |columns: &Range<usize>| {
+            let (size, below) = (columns.len() as u64, self.below(columns.end - 1) as u64);
+            let all = size * (size + 1) / 2 + size * below;
+            let zeros = all - (entries[columns.end] - entries[columns.start]);
+            let allowed = ZEROS.iter().find(|(most, _)| columns.len() <= *most);
+            zeros as f64 <= allowed.map_or(0.0, |allowed| allowed.1) * all as f64
+        };
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        for mut next in self.fundamental() {
+            // The last group so far may be the end of a subtree below this one.
+            while let Some(last) = groups.last()
+                && self.parents[last.end - 1] as usize == next.start
+                && is_full(&(last.start..next.end))
+            {
+                next.start = last.start;
+                groups.pop();
+            }
+            groups.push(next);
+        }
+        let group = |columns: Range<usize>| {
+            let last = columns.end - 1;
+            let next = self.parents[last];
+            Group {
+                below: self.below(last),
+                next: (next != NONE).then_some(next as usize),
+                columns,
+            }
+        };
+        groups.into_iter().map(group).collect()
+    }
+
+    fn below(&self, column: usize) -> usize {
+        self.counts[column] as usize - 1
+    }
+
+    /// Small subtrees as a whole, and of the other columns those together that have the same rows below.
+    fn fundamental(&self) -> Vec<Range<usize>> {
+        let n = self.parents.len();
+        let mut sizes = vec![1_usize; n];
+        for column in 0..n {
+            if self.parents[column] != NONE {
+                sizes[self.parents[column] as usize] += sizes[column];
+            }
+        }
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        for column in 0..n {
+            let parent = self.parents[column];
+            let is_small = |column: usize| sizes[column] <= SMALL;
+            if is_small(column) {
+                if parent == NONE || !is_small(parent as usize) {
+                    groups.push(column + 1 - sizes[column]..column + 1);
+                }
+                continue;
+            }
+            let follows = column > 0
+                && self.parents[column - 1] as usize == column
+                && self.counts[column - 1] == self.counts[column] + 1;
+            match groups.last_mut() {
+                Some(last) if follows => last.end = column + 1,
+                _ => groups.push(column..column + 1),
+            }
+        }
+        groups
+    }
+}
+
+fn inverse(order: &[u32]) -> Vec<u32> {
+    let mut places = vec![0; order.len()];
+    for (place, &vertex) in order.iter().enumerate() {
+        places[vertex as usize] = place as u32;
+    }
+    places
+}
+
+/// The columns before each that it has an entry with.
+fn before<'a>(
+    graph: &'a Pattern,
+    order: &'a [u32],
+    places: &'a [u32],
+    column: usize,
+) -> impl Iterator<Item = usize> + 'a {
+    let neighbours = &graph.columns()[graph.range(order[column] as usize)];
+    let columns = neighbours
+        .iter()
+        .map(|&vertex| places[vertex as usize] as usize);
+    columns.filter(move |&other| other < column)
+}
+
+/// The elimination tree, by paths that are shortened as they are walked.
+fn parents(graph: &Pattern, order: &[u32], places: &[u32]) -> Vec<u32> {
+    let n = order.len();
+    let (mut parents, mut ancestors) = (vec![NONE; n], vec![NONE; n]);
+    for column in 0..n {
+        for mut at in before(graph, order, places, column) {
+            while at < column {
+                let next = std::mem::replace(&mut ancestors[at], column as u32);
+                if next == NONE {
+                    parents[at] = column as u32;
+                    break;
+                }
+                at = next as usize;
+            }
+        }
+    }
+    parents
+}
+
+/// The columns of a forest so that every subtree comes in one piece, its root last.
+fn postorder(parents: &[u32]) -> Vec<u32> {
+    let n = parents.len();
+    let (mut first, mut next) = (vec![NONE; n], vec![NONE; n]);
+    let mut left = Vec::new();
+    for column in (0..n).rev() {
+        match parents[column] {
+            NONE => left.push(column as u32),
+            parent => next[column] = std::mem::replace(&mut first[parent as usize], column as u32),
+        }
+    }
+    let mut order = Vec::with_capacity(n);
+    while let Some(&column) = left.last() {
+        match first[column as usize] {
+            NONE => {
+                order.push(column);
+                left.pop();
+            }
+            child => {
+                first[column as usize] = next[child as usize];
+                left.push(child);
+            }
+        }
+    }
+    order
+}
+
+/// Entries of the columns of `L`: row `i` has one in every column on the ways from its entries to `i`.
+fn counts(graph: &Pattern, order: &[u32], places: &[u32], parents: &[u32]) -> Vec<u32> {
+    let n = order.len();
+    let (mut counts, mut seen) = (vec![1; n], vec![NONE; n]);
+    for row in 0..n {
+        seen[row] = row as u32;
+        for mut at in before(graph, order, places, row) {
+            while seen[at] != row as u32 {
+                seen[at] = row as u32;
+                counts[at] += 1;
+                at = parents[at] as usize;
+            }
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::matrix::nested_dissection;
+    use crate::solver::testing;
+
+    #[test]
+    fn groups_cover_all_columns_and_lead_to_the_root() {
+        let a = testing::laplacian_2d::<f64>(&Executor::reference(), 20);
+        let order = nested_dissection(a.pattern()).unwrap();
+        let groups = Elimination::new(a.pattern(), order.order()).groups();
+        let mut end = 0;
+        for group in &groups {
+            assert_eq!(group.columns.start, end);
+            end = group.columns.end;
+            assert!(group.next.is_none_or(|next| next >= end));
+            assert_eq!(group.next.is_none(), group.below == 0);
+        }
+        assert_eq!(end, 400);
+        assert!(groups.len() < 40, "{}", groups.len());
+    }
+
+    #[test]
+    fn columns_are_counted() {
+        // A chain in its order: every column has one entry below.
+        let a = testing::laplacian_1d::<f64>(&Executor::reference(), 5);
+        let order: Vec<u32> = (0..5).collect();
+        let elimination = Elimination::new(a.pattern(), &order);
+        assert_eq!(elimination.counts, [2, 2, 2, 2, 1]);
+        assert_eq!(elimination.parents, [1, 2, 3, 4, NONE]);
+    }
+}
