@@ -55,9 +55,9 @@ compiled_fn! {
     }
 }
 
-/// Incomplete factors whose pattern is found with their values, side by side. The inner one is none where a sweep enlarges the
-/// residual.
-pub fn parilut<A: Field>(a: &Csr<A>, how: Threshold) -> Result<Option<Option<Csr<A>>>> {
+/// Incomplete factors whose pattern is found with their values: side by side, or the lower one. The inner one is none where a sweep
+/// enlarges the residual or a pivot has no root.
+pub fn with_threshold<A: Field>(a: &Csr<A>, how: Threshold) -> Result<Option<Option<Csr<A>>>> {
     on_real_device::<A, _>(a.executor(), |queue| threshold::factors(queue, a, how))
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::fill_levels::spread;
-use super::ic0::{check_positive, factorise_shifted};
+use super::ic0::{check_positive, cholesky, factorise_shifted};
 use super::ilut::check_fill;
 use super::par_ic::{fixed_point, made};
+use super::par_ilu::exact;
 use super::par_ilut::{finite_or, keep_known, taken};
 use super::select::largest;
 use super::{check_hermitian, diagonal_places, square_entries};
@@ -14,7 +15,8 @@ use crate::executor::Workspace;
 use crate::host_stages::PARICT;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::operations::on_host;
+use crate::operations::factor::{Factorisation, Threshold};
+use crate::operations::{self, on_host, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes};
 
@@ -82,9 +84,15 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
         let entries = square_entries(a.as_ref(), "parict")?;
         check_positive("parict", &entries, &diagonal_places(&entries, "parict")?)?;
         check_hermitian(&entries, "parict", "parilut")?;
-        on_host(entries.executor(), PARICT);
         let lower: Csr<T> = entries.lower()?;
-        let found = self.search(&lower.convert::<T::Arith>()?)?;
+        let a: Csr<T::Arith> = lower.convert()?;
+        if let Some(found) = self.on_device(&a, ws)? {
+            let diagonal = diagonal_places(&found, "parict")?;
+            let label = "parict".to_owned();
+            return cholesky("parict", label, found.pattern(), found.values(), &diagonal);
+        }
+        on_host(entries.executor(), PARICT);
+        let found = self.search(&a)?;
         let (offsets, columns) = (found.offsets().to_vec(), found.columns().to_vec());
         let lower = spread(&lower, offsets, columns);
         made(
@@ -98,10 +106,32 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
 }
 
 impl ParIct {
+    /// The factor of the lower triangle `a`, where a device finds it.
+    fn on_device<A: Field>(&self, a: &Csr<A>, ws: &Workspace) -> Result<Option<Csr<A>>> {
+        let _factors = ws.stage("factors", 0);
+        let how = Threshold {
+            factorisation: Factorisation::Cholesky,
+            rooms: [self.room(a), 0],
+            steps: self.steps,
+            last: LAST_SWEEPS,
+            exact: exact(A::KIND),
+        };
+        let found = operations::factor::with_threshold(a, how)?;
+        if let Some(None) = found {
+            let told = "parict: sweeps diverge on the way; the host looks for the factor";
+            remark(told.to_owned());
+        }
+        Ok(found.flatten())
+    }
+
+    /// Entries that may stand below the diagonal of the lower triangle `a`.
+    fn room<A: Field>(&self, a: &Csr<A>) -> usize {
+        (self.fill * (a.nonzeros() - a.size().rows) as f64) as usize
+    }
+
     /// `L D^(1/2)` on the pattern that the steps find for the lower triangle `a`.
     fn search<A: Field>(&self, a: &Csr<A>) -> Result<Csr<A>> {
-        let below = a.nonzeros() - a.size().rows;
-        let room = (self.fill * below as f64) as usize;
+        let room = self.room(a);
         let mut f = a.clone();
         for _ in 0..self.steps {
             let wider = swept(a, &with_candidates(a, &f)?)?;
@@ -151,8 +181,13 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::executor::Executor;
-    use crate::precond::testing::{assemble, from_dense, identity_error, laplacian, multiply};
+    use crate::operations::HostStages;
+    use crate::precond::testing::{
+        assemble, from_dense, identity_error, laplacian, largest_difference, multiply,
+    };
     use crate::precond::{Ic0, ParIlut};
+    use crate::vector::Vector;
+    use vcycle_core::testing::device;
 
     fn error(factory: &dyn Factory<f64>) -> f64 {
         let n = 64;
@@ -170,6 +205,32 @@ mod tests {
         assert!(half < 0.8 * error(&Ic0::default()), "{half}");
         let whole = error(&ParIlut::default());
         assert!((half - whole).abs() < 1e-6 * whole, "{half} {whole}");
+    }
+
+    #[test]
+    fn devices_find_the_factor_of_the_host() {
+        let Some(device) = device() else { return };
+        let host = Executor::reference();
+        let applied = |a: &Csr<f64>, executor: &Executor, fill: f64| {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
+            let parict = ParIct {
+                fill,
+                ..ParIct::default()
+            };
+            let watch = HostStages::watch();
+            let m = parict.generate(&a, &Workspace::new()).unwrap();
+            let told = watch.tell(Workspace::new().log());
+            assert!(told.is_empty(), "{told:?}");
+            let ones = Vector::filled(executor, a.size().rows, 1, 1.0).unwrap();
+            let mut x = Vector::zeros_like(&ones).unwrap();
+            m.apply(&ones, &mut x, &Workspace::new()).unwrap();
+            x.to_vec()
+        };
+        let a = laplacian::<f64>(&host, 12);
+        for fill in [1.0, 2.0] {
+            let [here, there] = [&host, &device].map(|executor| applied(&a, executor, fill));
+            assert!(largest_difference(&here, &there) < 1e-12, "{fill}");
+        }
     }
 
     #[test]

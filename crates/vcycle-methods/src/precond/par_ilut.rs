@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern, fill_rows};
-use crate::operations::factor::Threshold;
+use crate::operations::factor::{Factorisation, Threshold};
 use crate::operations::{self, remark};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes};
@@ -116,12 +116,13 @@ impl ParIlut {
     /// `L` with a unit diagonal and `U`, side by side, on the pattern that the steps find.
     fn factors<A: Field>(&self, a: &Csr<A>) -> Result<(Arc<Pattern>, Vec<A>)> {
         let how = Threshold {
+            factorisation: Factorisation::Lu,
             rooms: self.rooms(a),
             steps: self.steps,
             last: LAST_SWEEPS,
             exact: exact(A::KIND),
         };
-        match operations::factor::parilut(a, how)? {
+        match operations::factor::with_threshold(a, how)? {
             Some(Some(found)) => return Ok((Arc::clone(found.pattern()), found.values().to_vec())),
             Some(None) => remark(
                 "parilut: sweeps diverge on the way; the host looks for the factors".to_owned(),

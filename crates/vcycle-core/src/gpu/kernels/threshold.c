@@ -45,6 +45,20 @@ KERNEL fill_triangles(FACTORS, GLOBAL const u64 *RESTRICT l_offsets, GLOBAL u32 
     }
 }
 
+// What stands up to the diagonal.
+KERNEL fill_lower(FACTORS, GLOBAL const u64 *RESTRICT l_offsets, GLOBAL u32 *RESTRICT l_columns,
+                  GLOBAL ACC *RESTRICT l_values) {
+    FOR_ROWS(row, rows) {
+        FOR_ENTRIES(place, f_offsets, row) {
+            if (place > diagonal[row])
+                continue;
+            const u64 target = l_offsets[row] + (place - f_offsets[row]);
+            l_columns[target] = f_columns[place];
+            l_values[target] = f_values[place];
+        }
+    }
+}
+
 // The values of A on a larger pattern.
 KERNEL spread(u64 rows, GRAPH(f), MATRIX(a), GLOBAL ACC *RESTRICT out) {
     FOR_ROWS(row, rows) {

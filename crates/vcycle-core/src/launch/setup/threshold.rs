@@ -22,6 +22,8 @@ const DIGITS: [(u32, u32); 3] = [(21, 2047), (10, 2047), (0, 1023)];
 /// How factors are looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
+    /// Which factors; for those of Cholesky the lower triangle of the matrix is given.
+    pub factorisation: Factorisation,
     /// Entries that may stand below and above the diagonal.
     pub rooms: [usize; 2],
     /// How often entries are added and removed.
@@ -32,11 +34,13 @@ pub struct Threshold {
     pub exact: f64,
 }
 
-/// `L` with a unit diagonal and `U`, side by side, on the pattern that the steps find. None where a sweep enlarges the residual.
+/// The factors on the pattern that the steps find: `L` with a unit diagonal and `U`, side by side, or `L` alone. None where a sweep
+/// enlarges the residual or a pivot has no root.
 pub fn factors<A: Scalar>(queue: Queue<'_>, a: &Csr<A>, how: Threshold) -> Result<Option<Csr<A>>> {
     let search = Search {
         queue,
         a,
+        factorisation: how.factorisation,
         exact: how.exact,
         types: [("ACC", queue.gpu.real(A::KIND)?)],
     };
@@ -65,15 +69,22 @@ type Key = [u32; 3];
 struct Search<'a, A> {
     queue: Queue<'a>,
     a: &'a Csr<A>,
+    factorisation: Factorisation,
     exact: f64,
     types: [Define; 1],
 }
 
 impl<A: Scalar> Search<'_, A> {
-    /// `f` and, where it has no entry, `A - L U`.
+    /// `f` and, where it has no entry, `A - L U`, or the lower triangle of `A - L L^T`.
     fn with_candidates(&self, f: &Csr<A>) -> Result<Csr<A>> {
-        let (lower, upper) = self.triangles(f)?;
-        let product = self.queue.multiply(&lower, &upper)?;
+        let (unit, upper) = self.triangles(f)?;
+        let product = match self.factorisation {
+            Factorisation::Lu => self.queue.multiply(&unit, &upper)?,
+            Factorisation::Cholesky => {
+                let upper = self.queue.transpose(&unit)?;
+                self.lower(&self.queue.multiply(f, &upper)?)?
+            }
+        };
         let wider = Arc::new(self.queue.union(self.a.pattern(), product.pattern())?);
         let mut values = self.queue.room(wider.nonzeros())?;
         let [a, f, p] = [matrix(self.a)?, matrix(f)?, matrix(&product)?];
@@ -115,6 +126,33 @@ impl<A: Scalar> Search<'_, A> {
         Ok((Csr::of_buffers(&l, l_values), Csr::of_buffers(&u, u_values)))
     }
 
+    /// What stands up to the diagonal.
+    fn lower(&self, a: &Csr<A>) -> Result<Csr<A>> {
+        let (queue, rows) = (self.queue, a.size().rows);
+        let diagonal = self.diagonal(a.pattern())?;
+        let (mut lower, mut upper) = (queue.room::<u32>(rows)?, queue.room::<u32>(rows)?);
+        let arguments = [
+            number(rows),
+            read(a.pattern().buffers().0)?,
+            read(&diagonal)?,
+            write(&mut lower)?,
+            write(&mut upper)?,
+        ];
+        self.items("count_triangles", rows, &arguments)?;
+        let (offsets, entries) = queue.offsets(&lower)?;
+        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+        let results = [
+            read(&diagonal)?,
+            read(&offsets)?,
+            write(&mut columns)?,
+            write(&mut values)?,
+        ];
+        let operands = [&matrix(a)?[..], &results].concat();
+        self.rows("fill_lower", a.pattern(), &operands)?;
+        let pattern = Arc::new(Pattern::of_buffers(a.size(), offsets, columns));
+        Ok(Csr::of_buffers(&pattern, values))
+    }
+
     /// The places of the diagonal, which every row has.
     fn diagonal(&self, pattern: &Pattern) -> Result<Buffer<usize>> {
         let rows = pattern.size().rows;
@@ -127,7 +165,7 @@ impl<A: Scalar> Search<'_, A> {
 
     fn sweeping(&self, sweeps: usize) -> Sweeping {
         Sweeping {
-            factorisation: Factorisation::Lu,
+            factorisation: self.factorisation,
             sweeps,
             exact: self.exact,
         }
@@ -147,7 +185,7 @@ impl<A: Scalar> Search<'_, A> {
         .concat();
         self.rows("spread", pattern, &operands)?;
         let diagonal = self.diagonal(pattern)?;
-        Sweeps::new(self.queue, pattern, values, diagonal, Factorisation::Lu)
+        Sweeps::new(self.queue, pattern, values, diagonal, self.factorisation)
     }
 
     /// What sweeps make of `f`; none where one of them enlarges the residual.
