@@ -52,15 +52,11 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
         let alone = best(arguments.runs, || one_by_one(&batch, rows, &b))?;
         table.add_row(line(rows, "loop: bicgstab jacobi", &alone, alone.seconds));
         for (method, preconditioner) in methods() {
-            let mut solver = BatchSolver::default();
-            (solver.method, solver.preconditioner) = (method, preconditioner);
+            let solver = solver(method, preconditioner);
             let found = best(arguments.runs, || {
                 at_once(&solver, &Executor::cpu(), &batch, &b)
             })?;
-            let name = match method {
-                BatchMethod::Direct => "direct".to_owned(),
-                _ => format!("{method} {preconditioner}"),
-            };
+            let name = name(method, preconditioner);
             table.add_row(line(rows, &name, &found, alone.seconds));
         }
         if let Some(device) = &arguments.device {
@@ -79,32 +75,45 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
     Ok(())
 }
 
-fn methods() -> [(BatchMethod, BatchPreconditioner); 4] {
+fn methods() -> [(BatchMethod, BatchPreconditioner); 6] {
     use BatchMethod::{Bicgstab, Direct, Gmres};
-    use BatchPreconditioner::{Ilu0, Jacobi, None};
+    use BatchPreconditioner::{BlockJacobi, Ilu0, Isai, Jacobi, None};
     [
         (Bicgstab, Jacobi),
+        (Bicgstab, BlockJacobi),
         (Bicgstab, Ilu0),
+        (Bicgstab, Isai),
         (Gmres, Jacobi),
         (Direct, None),
     ]
 }
 
+fn name(method: BatchMethod, preconditioner: BatchPreconditioner) -> String {
+    match method {
+        BatchMethod::Direct => "direct".to_owned(),
+        _ => format!("{method} {preconditioner}"),
+    }
+}
+
+fn solver(method: BatchMethod, preconditioner: BatchPreconditioner) -> BatchSolver {
+    let mut solver = BatchSolver::default();
+    (solver.method, solver.preconditioner) = (method, preconditioner);
+    solver
+}
+
 /// On a device, with matrices and vectors there, and with the way from the host and back.
 fn on_device(
     arguments: &BatchArgs,
-    name: &str,
+    place: &str,
     batch: &BatchCsr<f64>,
     b: &[f64],
 ) -> Result<Vec<(String, Measured)>> {
-    use BatchMethod::{Bicgstab, Gmres};
-    let device = Executor::gpu(name)?;
+    let device = Executor::gpu(place)?;
     let there = DeviceBatch::new(&device, batch)?;
     let sides = Vector::from_column(&device, b.to_vec());
     let mut all = Vec::new();
-    for method in [Bicgstab, Gmres] {
-        let mut solver = BatchSolver::default();
-        (solver.method, solver.preconditioner) = (method, BatchPreconditioner::Jacobi);
+    for (method, preconditioner) in methods() {
+        let solver = solver(method, preconditioner);
         let solve = || {
             let mut x = Vector::zeros_like(&sides)?;
             device.synchronize()?;
@@ -114,13 +123,13 @@ fn on_device(
         };
         // The first one compiles.
         let solved = best(arguments.runs + 1, solve)?;
-        all.push((format!("{name}: {method} jacobi"), solved));
+        all.push((format!("{place}: {}", name(method, preconditioner)), solved));
     }
     let travelling = best(arguments.runs, || {
         at_once(&BatchSolver::default(), &device, batch, b)
     })?;
     all.push((
-        format!("{name}: bicgstab jacobi, from the host and back"),
+        format!("{place}: bicgstab jacobi, from the host and back"),
         travelling,
     ));
     Ok(all)
@@ -149,7 +158,7 @@ fn line(rows: usize, name: &str, found: &Measured, alone: f64) -> Vec<String> {
         name.to_owned(),
         found.converged.to_string(),
         format!("{each:.1}"),
-        format!("{:.3}", found.seconds),
+        format!("{:.5}", found.seconds),
         format!("{:.0}", found.converged as f64 / found.seconds),
         format!("{:.1}", alone / found.seconds),
     ]

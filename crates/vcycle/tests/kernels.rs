@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use vcycle::batch::{BatchDense, BatchSolver};
+use vcycle::batch::{BatchDense, BatchMethod, BatchPreconditioner, BatchSolver};
 use vcycle::communicator::threads;
 use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
@@ -128,6 +128,21 @@ fn by_tensor_cores<T: Scalar + Mixes<T, T>>(a: &Csr<f64>) {
     a.apply(&x, &mut y, &Workspace::new()).unwrap();
 }
 
+/// Solves small systems by every method, and with every preconditioner of batches.
+fn batches(executor: &Executor) {
+    let identities = BatchDense::new(1, vec![1.0; 3]).unwrap();
+    let with = BatchPreconditioner::ALL.map(|one| (BatchMethod::Bicgstab, one));
+    let others = [BatchMethod::Cg, BatchMethod::Gmres, BatchMethod::Direct];
+    let others = others.map(|one| (one, BatchPreconditioner::Jacobi));
+    for (method, preconditioner) in with.into_iter().chain(others) {
+        let mut solver = BatchSolver::default();
+        (solver.method, solver.preconditioner) = (method, preconditioner);
+        solver
+            .solve(executor, &identities, &[1.0; 3], &mut [0.0; 3])
+            .unwrap();
+    }
+}
+
 /// The programs that the configurations give a device.
 fn programs(device: &str) -> Vec<Source> {
     let executor = Executor::gpu(device).unwrap();
@@ -154,11 +169,7 @@ fn programs(device: &str) -> Vec<Source> {
         count: 2,
     };
     tentative(&pairs, &[vec![1.0; 4]], 1, &executor).unwrap();
-    let identities = BatchDense::new(1, vec![1.0; 3]).unwrap();
-    let solver = BatchSolver::default();
-    solver
-        .solve(&executor, &identities, &[1.0; 3], &mut [0.0; 3])
-        .unwrap();
+    batches(&executor);
     let one = Buffer::from_vec(&executor, vec![0]);
     let assembly = Assembly::new(Size::square(1), &one, &one).unwrap();
     assembly

@@ -62,13 +62,13 @@ pub struct File {
     pub block: u32,
 }
 
-/// Includes a file of `kernels/`, with blocks of [`BLOCK`] threads unless told otherwise, and another
-/// file before it.
+/// Includes a file of `kernels/`, with blocks of [`BLOCK`] threads unless told otherwise, and others
+/// before it.
 macro_rules! kernel_file {
     ($name:literal) => {
         crate::gpu::kernel_file!($name, crate::gpu::BLOCK)
     };
-    ($name:literal, $block:expr $(, $before:literal)?) => {
+    ($name:literal, $block:expr $(, $before:literal)*) => {
         crate::gpu::File {
             name: $name,
             text: concat!(
@@ -76,7 +76,7 @@ macro_rules! kernel_file {
                     env!("CARGO_MANIFEST_DIR"),
                     "/src/gpu/kernels/",
                     $before
-                )),)?
+                )),)*
                 include_str!(concat!(
                     env!("CARGO_MANIFEST_DIR"),
                     "/src/gpu/kernels/",

@@ -31,7 +31,9 @@ use crate::gpu::File;
 
 /// The files of kernels that vectors and products launch.
 const FILES: &[File] = &[
+    batch::DIRECT,
     batch::FILE,
+    batch::PAD,
     blocks::FILE,
     bsr::FILE,
     columns::FILE,

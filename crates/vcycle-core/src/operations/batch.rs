@@ -4,9 +4,12 @@ use vcycle_kernels::compiled_fn;
 
 use crate::arrays::Vector;
 use crate::error::Result;
-use crate::executor::Executor;
+use crate::executor::{Buffer, Executor};
 use crate::launch;
-pub use crate::launch::batch::{BatchArrays, BatchEnded, BatchEnding, BatchIteration, BatchRun};
+pub use crate::launch::batch::{
+    BatchArrays, BatchEnded, BatchEnding, BatchInverse, BatchIteration, BatchPattern, BatchRun,
+};
+use crate::launch::setup::Queue;
 use crate::scalar::Scalar;
 
 compiled_fn! {
@@ -15,6 +18,16 @@ compiled_fn! {
         match x.executor().clone() {
             Executor::Gpu(gpu) => launch::batch::solve(&gpu, run, a, b, x),
             host => Err(host.lacks("batches of devices", "any of them")),
+        }
+    }
+}
+
+compiled_fn! {
+    /// Matrices of a pattern with these values, row by row and one matrix after the other, in the memory of a device.
+    pub fn arrays[any T: Scalar](pattern: BatchPattern, values: &Buffer<T>) -> Result<BatchArrays<T>> {
+        match Queue::of(values.executor()) {
+            Some(queue) => queue.padded(pattern, values),
+            None => Err(values.executor().lacks("batches of devices", "any of them")),
         }
     }
 }

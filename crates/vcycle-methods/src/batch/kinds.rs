@@ -48,11 +48,19 @@ pub enum BatchPreconditioner {
     BlockJacobi,
     /// Incomplete factors on the pattern of the matrix.
     Ilu0,
+    /// The approximate inverse on the pattern of the matrix, which is not symmetric.
+    Isai,
 }
 
 impl BatchPreconditioner {
     /// Every preconditioner.
-    pub const ALL: [Self; 4] = [Self::None, Self::Jacobi, Self::BlockJacobi, Self::Ilu0];
+    pub const ALL: [Self; 5] = [
+        Self::None,
+        Self::Jacobi,
+        Self::BlockJacobi,
+        Self::Ilu0,
+        Self::Isai,
+    ];
 
     /// The name in options and files.
     pub fn name(self) -> &'static str {
@@ -61,6 +69,7 @@ impl BatchPreconditioner {
             Self::Jacobi => "jacobi",
             Self::BlockJacobi => "block-jacobi",
             Self::Ilu0 => "ilu0",
+            Self::Isai => "isai",
         }
     }
 }

@@ -21,6 +21,54 @@ pub trait BatchMatrix<A>: Send + Sync {
     fn structure(&self) -> (Vec<usize>, Vec<u32>);
 }
 
+/// Fails unless these are row offsets and columns of square matrices that have so many values together.
+pub(super) fn check_structure(
+    rows: usize,
+    offsets: &[usize],
+    columns: &[u32],
+    values: usize,
+) -> Result<()> {
+    let entries = columns.len();
+    let wrong = |reason: String| {
+        let format = "batch of csr";
+        Err(Error::InvalidStructure { format, reason })
+    };
+    if offsets.len() != rows + 1 || offsets[0] != 0 || offsets[rows] != entries {
+        return wrong(format!(
+            "{rows} rows need {} offsets from 0 to {entries}",
+            rows + 1
+        ));
+    }
+    for row in 0..rows {
+        let Some(of_row) = columns.get(offsets[row]..offsets[row + 1]) else {
+            return wrong(format!("the offsets of row {row} decrease"));
+        };
+        let sorted = of_row.windows(2).all(|pair| pair[0] < pair[1]);
+        if !sorted || of_row.last().is_some_and(|&last| last as usize >= rows) {
+            return wrong(format!(
+                "columns of row {row} must increase and be less than {rows}"
+            ));
+        }
+    }
+    if entries == 0 || !values.is_multiple_of(entries) {
+        return wrong(format!(
+            "{values} values are not those of matrices of {entries} entries"
+        ));
+    }
+    Ok(())
+}
+
+/// Fails unless dense matrices of so many rows have so many values together.
+pub(super) fn check_dense(rows: usize, values: usize) -> Result<()> {
+    match rows > 0 && values.is_multiple_of(rows * rows) {
+        true => Ok(()),
+        false => Err(Error::InvalidStructure {
+            format: "batch of dense matrices",
+            reason: format!("{values} values are not those of matrices of {rows} rows"),
+        }),
+    }
+}
+
 /// Sparse matrices of one pattern, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchCsr<A> {
@@ -42,34 +90,7 @@ impl<A: Field> BatchCsr<A> {
         columns: Vec<u32>,
         values: Vec<A>,
     ) -> Result<Self> {
-        let entries = columns.len();
-        let wrong = |reason: String| {
-            let format = "batch of csr";
-            Err(Error::InvalidStructure { format, reason })
-        };
-        if offsets.len() != rows + 1 || offsets[0] != 0 || offsets[rows] != entries {
-            return wrong(format!(
-                "{rows} rows need {} offsets from 0 to {entries}",
-                rows + 1
-            ));
-        }
-        for row in 0..rows {
-            let Some(of_row) = columns.get(offsets[row]..offsets[row + 1]) else {
-                return wrong(format!("the offsets of row {row} decrease"));
-            };
-            let sorted = of_row.windows(2).all(|pair| pair[0] < pair[1]);
-            if !sorted || of_row.last().is_some_and(|&last| last as usize >= rows) {
-                return wrong(format!(
-                    "columns of row {row} must increase and be less than {rows}"
-                ));
-            }
-        }
-        if entries == 0 || !values.len().is_multiple_of(entries) {
-            return wrong(format!(
-                "{} values are not those of matrices of {entries} entries",
-                values.len()
-            ));
-        }
+        check_structure(rows, &offsets, &columns, values.len())?;
         Ok(Self {
             offsets,
             columns,
@@ -219,13 +240,7 @@ impl<A: Field> BatchDense<A> {
     /// # Errors
     /// For values that are not those of square matrices of so many rows.
     pub fn new(rows: usize, values: Vec<A>) -> Result<Self> {
-        if rows == 0 || !values.len().is_multiple_of(rows * rows) {
-            let count = values.len();
-            return Err(Error::InvalidStructure {
-                format: "batch of dense matrices",
-                reason: format!("{count} values are not those of matrices of {rows} rows"),
-            });
-        }
+        check_dense(rows, values.len())?;
         Ok(Self { rows, values })
     }
 

@@ -24,6 +24,7 @@
 
 mod band_lu;
 mod direct;
+mod isai;
 mod iterate;
 mod kinds;
 mod matrix;
@@ -179,6 +180,14 @@ impl BatchSolver {
         match self {
             _ if self.restart == 0 => bad("restart", "must be at least 1"),
             _ if self.block_size == 0 => bad("block-size", "must be at least 1"),
+            Self {
+                method: BatchMethod::Cg,
+                preconditioner: BatchPreconditioner::Isai,
+                ..
+            } => bad(
+                "preconditioner",
+                "isai is not symmetric, which cg needs; use bicgstab or gmres with it",
+            ),
             _ if !(self.rtol >= 0.0 && self.atol >= 0.0) => {
                 bad("rtol", "tolerances must be zero or positive")
             }

@@ -1,11 +1,13 @@
 //! Batches in the memory of a device.
 
+use super::matrix::{check_dense, check_structure};
 use super::{BatchMatrix, BatchMethod, BatchOutcome, BatchPreconditioner, BatchSolver};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Size, check_size};
 use crate::operations::batch::{
-    self, BatchArrays, BatchEnded, BatchEnding, BatchIteration, BatchRun,
+    self, BatchArrays, BatchEnded, BatchEnding, BatchInverse, BatchIteration, BatchPattern,
+    BatchRun,
 };
 use crate::scalar::Field;
 use crate::stop::{Part, Status};
@@ -13,8 +15,9 @@ use crate::vector::Vector;
 
 /// The matrices of a batch in the memory of a device, for many right-hand sides or without the way from the host.
 ///
-/// A block of threads solves a system from its first to its last iteration, with its vectors in local memory. Devices have
-/// `cg`, `bicgstab` and `gmres`, with `jacobi` or none, for systems of up to 512 rows.
+/// A block of threads solves a system from its first to its last iteration, with its vectors in local memory, and factors
+/// there, too, where they fit. Devices have every method and preconditioner that processors have, for real systems of up to 512
+/// rows: blocks of `block-jacobi` have up to 32 rows, rows of `isai` up to 64 entries, and `gmres` keeps 30 vectors.
 ///
 /// ```
 /// use vcycle::{batch::{BatchDense, BatchSolver, DeviceBatch}, executor::Executor, vector::Vector};
@@ -38,41 +41,52 @@ impl<A: Field> DeviceBatch<A> {
     /// Copies matrices to the device.
     ///
     /// # Errors
-    /// On the host, and when memory is short.
+    /// On the host, for complex matrices, and when memory is short.
     pub fn new(device: &Executor, matrix: &dyn BatchMatrix<A>) -> Result<Self> {
-        if !device.is_device() {
-            return Err(device.lacks("a batch of a device", "its memory"));
-        }
-        let (systems, rows) = (matrix.systems(), matrix.rows());
         let (offsets, columns) = matrix.structure();
-        let length = |row: usize| offsets[row + 1] - offsets[row];
-        let width = (0..rows).map(length).max().unwrap_or(0);
-        let column = |slot: usize| {
-            let (at, row) = (slot / rows, slot % rows);
-            match at < length(row) {
-                true => columns[offsets[row] + at],
-                false => row as u32,
-            }
-        };
-        let mut values = vec![A::zero(); systems * width * rows];
-        for (system, values) in values.chunks_exact_mut((width * rows).max(1)).enumerate() {
+        let entries = columns.len();
+        let mut values = vec![A::zero(); matrix.systems() * entries];
+        for (system, values) in values.chunks_exact_mut(entries.max(1)).enumerate() {
             matrix.visit(system, &mut |row, column, value| {
                 let of_row = &columns[offsets[row]..offsets[row + 1]];
                 if let Ok(at) = of_row.binary_search(&(column as u32)) {
-                    values[at * rows + row] = value;
+                    values[offsets[row] + at] = value;
                 }
             });
         }
-        let columns = (0..width * rows).map(column).collect();
-        Ok(Self {
-            arrays: BatchArrays {
-                systems,
-                rows,
-                width,
-                columns: Buffer::from_vec(device, columns),
-                values: Buffer::from_vec(device, values),
-            },
-        })
+        Self::of_pattern(&offsets, &columns, &Buffer::from_vec(device, values))
+    }
+
+    /// Matrices of one pattern whose values are on the device: row by row, one matrix after the other. Row offsets and columns,
+    /// which increase within a row, are those of each.
+    ///
+    /// # Errors
+    /// For arrays that are not those of square matrices, on the host, for complex values, and when memory is short.
+    pub fn from_values(offsets: &[usize], columns: &[u32], values: &Buffer<A>) -> Result<Self> {
+        let rows = offsets.len().saturating_sub(1);
+        check_structure(rows, offsets, columns, values.len())?;
+        Self::of_pattern(offsets, columns, values)
+    }
+
+    /// Dense matrices whose values are on the device: row by row, one matrix after the other.
+    ///
+    /// # Errors
+    /// For values that are not those of matrices of so many rows, on the host, for complex values, and when memory is short.
+    pub fn from_dense(rows: usize, values: &Buffer<A>) -> Result<Self> {
+        check_dense(rows, values.len())?;
+        let offsets: Vec<usize> = (0..=rows).map(|row| row * rows).collect();
+        let columns: Vec<u32> = (0..rows * rows).map(|at| (at % rows) as u32).collect();
+        Self::of_pattern(&offsets, &columns, values)
+    }
+
+    fn of_pattern(offsets: &[usize], columns: &[u32], values: &Buffer<A>) -> Result<Self> {
+        let device = values.executor();
+        if !device.is_device() {
+            return Err(device.lacks("a batch of a device", "its memory"));
+        }
+        let pattern = BatchPattern::new(device, offsets, columns);
+        let arrays = batch::arrays(pattern, values)?;
+        Ok(Self { arrays })
     }
 
     /// How many matrices there are.
@@ -82,7 +96,7 @@ impl<A: Field> DeviceBatch<A> {
 
     /// Rows of each.
     pub fn rows(&self) -> usize {
-        self.arrays.rows
+        self.arrays.pattern.rows
     }
 }
 
@@ -90,8 +104,8 @@ impl BatchSolver {
     /// [`solve`](Self::solve) with matrices and vectors in the memory of a device; vectors lie one after the other.
     ///
     /// # Errors
-    /// For vectors of another length or place, parameters out of range, methods and preconditioners that devices do not
-    /// have, and more than 512 rows.
+    /// For vectors of another length or place, parameters out of range, and what is too large for a device: see
+    /// [`DeviceBatch`].
     pub fn solve_on_device<A: Field>(
         &self,
         batch: &DeviceBatch<A>,
@@ -100,44 +114,43 @@ impl BatchSolver {
     ) -> Result<Vec<BatchOutcome>> {
         self.check()?;
         let arrays = &batch.arrays;
-        let fitting = Size::new(arrays.systems * arrays.rows, 1);
+        let fitting = Size::new(batch.systems() * batch.rows(), 1);
         check_size("right-hand sides of a batch", fitting, b.size())?;
         check_size("solutions of a batch", fitting, x.size())?;
         let place = arrays.values.executor();
         place.check_same(b.executor(), "right-hand sides of a batch")?;
         place.check_same(x.executor(), "solutions of a batch")?;
         let run = BatchRun {
-            method: self.iteration(place)?,
-            jacobi: self.is_jacobi(place)?,
+            method: self.iteration(),
+            inverse: self.inverse(),
             restart: self.restart,
             rtol: self.rtol,
             atol: self.atol,
             most: self.max_iterations,
         };
+        if batch.systems() == 0 {
+            return Ok(Vec::new());
+        }
         let ended = batch::solve(&run, arrays, b, x)?;
         Ok(ended.into_iter().map(outcome).collect())
     }
 
-    fn iteration(&self, place: &Executor) -> Result<BatchIteration> {
+    fn iteration(&self) -> BatchIteration {
         match self.method {
-            BatchMethod::Cg => Ok(BatchIteration::Cg),
-            BatchMethod::Bicgstab => Ok(BatchIteration::Bicgstab),
-            BatchMethod::Gmres => Ok(BatchIteration::Gmres),
-            other => Err(place.lacks(
-                "a batch",
-                &format!("{other}; use cg, bicgstab or gmres, or the executor cpu"),
-            )),
+            BatchMethod::Cg => BatchIteration::Cg,
+            BatchMethod::Bicgstab => BatchIteration::Bicgstab,
+            BatchMethod::Gmres => BatchIteration::Gmres,
+            BatchMethod::Direct => BatchIteration::Direct,
         }
     }
 
-    fn is_jacobi(&self, place: &Executor) -> Result<bool> {
+    fn inverse(&self) -> BatchInverse {
         match self.preconditioner {
-            BatchPreconditioner::None => Ok(false),
-            BatchPreconditioner::Jacobi => Ok(true),
-            other => Err(place.lacks(
-                "a batch",
-                &format!("{other}; use jacobi or none, or the executor cpu"),
-            )),
+            BatchPreconditioner::None => BatchInverse::None,
+            BatchPreconditioner::Jacobi => BatchInverse::Jacobi,
+            BatchPreconditioner::BlockJacobi => BatchInverse::Blocks(self.block_size),
+            BatchPreconditioner::Ilu0 => BatchInverse::Ilu0,
+            BatchPreconditioner::Isai => BatchInverse::Isai,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The preconditioners of a batch, set up for one system after the other.
 
 use super::band_lu::BandLu;
+use super::isai::Isai;
 use super::matrix::BatchMatrix;
 use super::{BatchPreconditioner, BatchSolver, One};
 use crate::scalar::Field;
@@ -15,6 +16,7 @@ pub(super) enum Inverse<A> {
         factors: Vec<BandLu<A>>,
     },
     Ilu0(Factors<A>),
+    Isai(Isai<A>),
 }
 
 /// Both factors on the pattern of the matrices.
@@ -46,6 +48,7 @@ impl<A: Field> Inverse<A> {
                 Self::Blocks { size, factors }
             }
             BatchPreconditioner::Ilu0 => Self::Ilu0(Factors::new(matrix)),
+            BatchPreconditioner::Isai => Self::Isai(Isai::new(matrix)),
         }
     }
 
@@ -82,6 +85,7 @@ impl<A: Field> Inverse<A> {
                 })
             }
             Self::Ilu0(factors) => factors.factorise(a),
+            Self::Isai(inverse) => inverse.set_up(a),
         }
     }
 
@@ -101,8 +105,25 @@ impl<A: Field> Inverse<A> {
                 }
             }
             Self::Ilu0(factors) => factors.solve(r, z),
+            Self::Isai(inverse) => inverse.apply(r, z),
         }
     }
+}
+
+/// The values of a system in the places of a pattern; zero where it has none.
+pub(super) fn collect<A: Field>(
+    a: One<'_, A>,
+    offsets: &[usize],
+    columns: &[u32],
+    values: &mut [A],
+) {
+    values.fill(A::zero());
+    a.visit(|row, column, value| {
+        let of_row = &columns[offsets[row]..offsets[row + 1]];
+        if let Ok(place) = of_row.binary_search(&(column as u32)) {
+            values[offsets[row] + place] = value;
+        }
+    });
 }
 
 impl<A: Field> Factors<A> {
@@ -123,14 +144,7 @@ impl<A: Field> Factors<A> {
     }
 
     fn factorise(&mut self, a: One<'_, A>) -> Result<(), usize> {
-        self.values.fill(A::zero());
-        let (offsets, columns, values) = (&self.offsets, &self.columns, &mut self.values);
-        a.visit(|row, column, value| {
-            let of_row = &columns[offsets[row]..offsets[row + 1]];
-            if let Ok(place) = of_row.binary_search(&(column as u32)) {
-                values[offsets[row] + place] = value;
-            }
-        });
+        collect(a, &self.offsets, &self.columns, &mut self.values);
         for row in 0..self.diagonal.len() {
             self.eliminate(row)?;
         }

@@ -90,11 +90,10 @@ def solve(
     threads : int, optional
         All cores unless given.
     device : str, optional
-        A device such as ``cuda:0``, which has `cg`, `bicgstab` and `gmres` with `none` or `jacobi`; the processor unless
-        given.
+        A device such as ``cuda:0``, for real systems of up to 512 rows; the processor unless given.
     **options
-        `method` (`cg`, `bicgstab`, `gmres`, `direct`), `preconditioner` (`none`, `jacobi`, `block-jacobi`, `ilu0`),
-        `block_size`, `restart`, `rtol`, `atol`, `max_iterations`.
+        `method` (`cg`, `bicgstab`, `gmres`, `direct`), `preconditioner` (`none`, `jacobi`, `block-jacobi`, `ilu0`,
+        `isai`), `block_size`, `restart`, `rtol`, `atol`, `max_iterations`.
     """
     rows, structure, values = _entries(A)
     systems = values.shape[0]

@@ -1,70 +1,18 @@
-// Many small systems A x = b of one pattern: a block solves one system from its first to its last iteration, with its vectors in
-// local memory, and takes the next. ROWS is the room of a vector, RESTART that of the basis of GMRES, METHOD one of
+// Many small systems A x = b of one pattern: a block solves one system from its first to its last iteration and takes the next.
+//
+// Definitions: those of batch.h and batch_inverse.h; RESTART, the room of the basis of GMRES; METHOD, one of
 #define CG 0
 #define BICGSTAB 1
 #define GMRES 2
 
-#define A ARITH(T)
-#define FOR_ROWS(row) for (u32 row = thread_of_block(); row < rows; row += BLOCK)
-
-// How a system ended.
-#define CONVERGED 0
-#define NON_FINITE 1
-#define BREAKDOWN 2
-#define ITERATION_LIMIT 3
-#define ACCURACY_LIMIT 4
-#define INDEFINITE 5
-#define GOING_ON 6
-
-// The matrix at hand: entry `slot` of a row is `slot * rows` behind its first one.
-typedef struct {
-    u32 rows, width;
-    GLOBAL const u32 *columns;
-    GLOBAL const T *values;
-} Matrix;
-
-// Threads keep to their rows, so that only what products read has to be waited for.
-FUNCTION void multiply(Matrix a, LOCAL const A *x, LOCAL A *y) {
-    u32 rows = a.rows;
-    BARRIER();
-    FOR_ROWS(row) {
-        A sum = 0;
-        for (u32 at = row, slot = 0; slot < a.width; slot++, at += rows)
-            sum += (A)LOAD(T, a.values, at) * x[a.columns[at]];
-        y[row] = sum;
-    }
-    BARRIER();
-}
-
-// The sum over the block, in every thread.
-FUNCTION A everywhere(A value, LOCAL A *scratch) {
-    value = BLOCK_SUM(A, value, scratch);
-    BARRIER();
-    if (thread_of_block() == 0)
-        scratch[0] = value;
-    BARRIER();
-    return scratch[0];
-}
-
-FUNCTION A dot(u32 rows, LOCAL const A *x, LOCAL const A *y, LOCAL A *scratch) {
-    A sum = 0;
-    FOR_ROWS(row) sum += x[row] * y[row];
-    return everywhere(sum, scratch);
-}
-
-FUNCTION A norm(u32 rows, LOCAL const A *x, LOCAL A *scratch) {
-    return SQUARE_ROOT(A, dot(rows, x, x, scratch));
-}
-
-FUNCTION bool is_finite(A value) { return value - value == 0; }
-
-// What all iterations work on; `inverse` is that of the diagonal, or ones.
+// What all iterations work on.
 typedef struct {
     Matrix a;
+    Inverse inverse;
     A tolerance;
     // Iterations of a system, and vectors of a restart.
     u32 most, kept;
-    LOCAL A *x, *r, *inverse, *scratch;
+    LOCAL A *x, *r, *scratch;
 } Run;
 
 #if METHOD == CG
@@ -72,7 +20,8 @@ typedef struct {
 FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small, PRIVATE u32 *iterations) {
     u32 rows = run.a.rows;
     LOCAL A *p = vectors, *q = vectors + ROWS, *z = vectors + 2 * ROWS;
-    FOR_ROWS(row) p[row] = z[row] = run.inverse[row] * run.r[row];
+    apply(run.inverse, run.a, run.r, z);
+    FOR_ROWS(row) p[row] = z[row];
     A rho = dot(rows, run.r, z, run.scratch);
     while (*iterations < run.most) {
         multiply(run.a, p, q);
@@ -83,11 +32,11 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
         FOR_ROWS(row) {
             run.x[row] += alpha * p[row];
             run.r[row] -= alpha * q[row];
-            z[row] = run.inverse[row] * run.r[row];
         }
         *iterations += 1;
         if (norm(rows, run.r, run.scratch) <= run.tolerance)
             return GOING_ON;
+        apply(run.inverse, run.a, run.r, z);
         A next = dot(rows, run.r, z, run.scratch);
         if (next == 0)
             return BREAKDOWN;
@@ -114,10 +63,8 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
         if (next == 0 || !is_finite(beta))
             return BREAKDOWN;
         rho = next;
-        FOR_ROWS(row) {
-            p[row] = run.r[row] + beta * (p[row] - omega * v[row]);
-            z[row] = run.inverse[row] * p[row];
-        }
+        FOR_ROWS(row) p[row] = run.r[row] + beta * (p[row] - omega * v[row]);
+        apply(run.inverse, run.a, p, z);
         multiply(run.a, z, v);
         alpha = rho / dot(rows, shadow, v, run.scratch);
         if (!is_finite(alpha))
@@ -129,7 +76,7 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
         *iterations += 1;
         if (norm(rows, run.r, run.scratch) <= run.tolerance)
             return GOING_ON;
-        FOR_ROWS(row) z[row] = run.inverse[row] * run.r[row];
+        apply(run.inverse, run.a, run.r, z);
         multiply(run.a, z, t);
         A with_r = dot(rows, t, run.r, run.scratch);
         omega = with_r / dot(rows, t, t, run.scratch);
@@ -187,9 +134,10 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
     while (dimension < run.kept && *iterations < run.most) {
         u32 step = dimension;
         FOR_ROWS(row) {
-            basis[step * rows + row] = run.r[row] / length;
-            z[row] = run.inverse[row] * basis[step * rows + row];
+            run.r[row] /= length;
+            basis[step * rows + row] = run.r[row];
         }
+        apply(run.inverse, run.a, run.r, z);
         multiply(run.a, z, run.r);
         for (u32 k = 0; k <= step; k++) {
             A part = 0;
@@ -220,8 +168,10 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
         A sum = 0;
         for (u32 k = 0; k < dimension; k++)
             sum += SIDE[k] * basis[k * rows + row];
-        run.x[row] += run.inverse[row] * sum;
+        run.r[row] = sum;
     }
+    apply(run.inverse, run.a, run.r, z);
+    FOR_ROWS(row) run.x[row] += z[row];
     BARRIER();
     return dimension > 0 ? GOING_ON : BREAKDOWN;
 }
@@ -233,86 +183,36 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
 #define SMALL 1
 #endif
 
-// One over the diagonal, or ones. The first row without a pivot is left in `missing`.
-FUNCTION void invert_diagonal(Matrix a, u32 jacobi, LOCAL A *inverse, LOCAL u32 *missing) {
-    u32 rows = a.rows;
-    if (thread_of_block() == 0)
-        *missing = rows;
-    BARRIER();
-    FOR_ROWS(row) {
-        A pivot = 0;
-        for (u32 at = row, slot = 0; slot < a.width; slot++, at += rows)
-            pivot += a.columns[at] == row ? (A)LOAD(T, a.values, at) : 0;
-        inverse[row] = jacobi ? 1 / pivot : 1;
-        if (jacobi && pivot == 0)
-            ATOMIC_MIN(missing, row);
-    }
-    BARRIER();
-}
-
-KERNEL batch_solve(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, GLOBAL const T *values,
-                   GLOBAL const T *bs, GLOBAL T *xs, u32 jacobi, A rtol, A atol, u32 most,
-                   u32 kept, GLOBAL A *bases, GLOBAL A *norms, GLOBAL u32 *ended) {
+KERNEL batch_solve(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, GLOBAL const u32 *lengths,
+                   GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs, A rtol, A atol,
+                   u32 most, GLOBAL A *norms, GLOBAL u32 *ended, u32 kept, GLOBAL A *bases, u32 size, u32 below,
+                   u32 forward, u32 backward, GLOBAL const u32 *order, GLOBAL const u32 *starts, u32 factors_size,
+                   GLOBAL A *rooms, u32 room_size, GLOBAL A *row_rooms) {
     LOCAL_ARRAY(A, x, ROWS);
     LOCAL_ARRAY(A, r, ROWS);
-    LOCAL_ARRAY(A, inverse, ROWS);
     LOCAL_ARRAY(A, vectors, VECTORS * ROWS);
     LOCAL_ARRAY(A, small, SMALL);
     LOCAL_ARRAY(A, scratch, BLOCK);
     LOCAL_ARRAY(u32, missing, 1);
-    Run run;
-    run.a.rows = rows;
-    run.a.width = width;
-    run.a.columns = columns;
-    run.x = x;
-    run.r = r;
-    run.inverse = inverse;
-    run.scratch = scratch;
-    run.most = most;
-    run.kept = kept;
+    FACTORS_HERE(factors, rooms, factors_size);
+    GLOBAL A *room = row_rooms + (u64)block_of_grid() * room_size;
+    Inverse inverse = {size, below, forward, backward, order, starts, factors, room, missing};
+    Matrix a = {rows, width, columns, lengths, diagonal, values};
+    Run run = {a, inverse, 0, most, kept, x, r, scratch};
     GLOBAL A *basis = bases + (u64)block_of_grid() * (RESTART + 1) * rows;
     for (u32 system = block_of_grid(); system < systems; system += blocks_of_grid()) {
         u64 first = (u64)system * rows;
         run.a.values = values + first * width;
-        A square = 0;
-        FOR_ROWS(row) {
-            A side = LOAD(T, bs, first + row);
-            x[row] = LOAD(T, xs, first + row);
-            square += side * side;
-        }
-        A size = SQUARE_ROOT(A, everywhere(square, scratch));
-        run.tolerance = rtol * size > atol ? rtol * size : atol;
-        u32 iterations = 0, status = GOING_ON, starts = 0;
-        A last = 0, residual;
-        invert_diagonal(run.a, jacobi, inverse, missing);
-        while (1) {
-            multiply(run.a, x, r);
-            FOR_ROWS(row) r[row] = LOAD(T, bs, first + row) - r[row];
-            residual = norm(rows, r, scratch);
-            if (residual <= run.tolerance)
-                status = CONVERGED;
-            else if (!is_finite(residual))
-                status = NON_FINITE;
-            else if (status == GOING_ON && iterations >= most)
-                status = ITERATION_LIMIT;
-            else if (status == GOING_ON && starts > 0 && residual > last / 2)
-                status = ACCURACY_LIMIT; // what rounding leaves, no start repairs
-            else if (status == GOING_ON && missing[0] < rows)
-                status = BREAKDOWN;
-            if (status != GOING_ON)
+        Progress at = begin(rows, bs + first, xs + first, rtol, atol, x, scratch);
+        run.tolerance = at.tolerance;
+        u32 row = rows;
+        while (has_to_start(&at, run.a, bs + first, most, x, r, scratch)) {
+            if (at.starts++ == 0 && (row = set_up(inverse, run.a)) < rows) {
+                at.status = BREAKDOWN;
                 break;
-            status = iterate(run, vectors, basis, small, &iterations);
-            last = residual;
-            starts++;
+            }
+            at.status = iterate(run, vectors, basis, small, &at.iterations);
         }
-        FOR_ROWS(row) STORE(A, T, xs, first + row, x[row]);
-        if (thread_of_block() == 0) {
-            norms[2 * system] = size;
-            norms[2 * system + 1] = residual;
-            ended[3 * system] = status;
-            ended[3 * system + 1] = iterations;
-            ended[3 * system + 2] = starts == 0 && status == BREAKDOWN ? missing[0] : rows;
-        }
-        BARRIER();
+        finish(at, system, rows, row, x, xs, norms, ended);
     }
 }

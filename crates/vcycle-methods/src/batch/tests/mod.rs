@@ -1,3 +1,5 @@
+mod devices;
+
 use super::{
     BatchCsr, BatchDense, BatchEll, BatchMatrix, BatchMethod, BatchPreconditioner, BatchSolver,
 };
@@ -7,7 +9,7 @@ use crate::scalar::{Field, c64};
 use crate::stop::Status;
 
 const ROWS: usize = 30;
-const SYSTEMS: usize = 37;
+const SYSTEMS: usize = 19;
 
 /// Five diagonals, another size of those off it for every system; symmetric on request.
 fn batch<A: Field>(skew: A) -> BatchCsr<A> {
@@ -60,6 +62,9 @@ fn solvers() -> Vec<BatchSolver> {
             });
         }
     }
+    all.retain(|one| {
+        one.method != BatchMethod::Cg || one.preconditioner != BatchPreconditioner::Isai
+    });
     all
 }
 
@@ -69,10 +74,12 @@ fn check<A: Field>(skew: A, solver: BatchSolver) {
         .map(|k| A::from_f64(1.0 + (k % 7) as f64))
         .collect();
     let matrices: [&dyn BatchMatrix<A>; 3] = [&a, &BatchEll::from(&a), &dense(&a)];
-    for matrix in matrices {
+    // Of full matrices it is the inverse, which takes long.
+    let is_isai = solver.preconditioner == BatchPreconditioner::Isai;
+    for matrix in &matrices[..if is_isai { 2 } else { 3 }] {
         let mut x = vec![A::default(); b.len()];
         let cpu = Executor::cpu_with_threads(2).unwrap();
-        let outcomes = solver.solve(&cpu, matrix, &b, &mut x).unwrap();
+        let outcomes = solver.solve(&cpu, *matrix, &b, &mut x).unwrap();
         assert_eq!(outcomes.len(), SYSTEMS);
         for (system, outcome) in outcomes.iter().enumerate() {
             assert!(outcome.converged(), "{solver:?} {system}: {outcome}");
@@ -181,6 +188,13 @@ fn limits_are_told_and_bad_input_is_refused() {
     let none = BatchSolver { restart: 0, ..one };
     let refused = none.solve(&Executor::reference(), &a, &b, &mut x);
     assert!(matches!(refused, Err(Error::BadParameter { .. })));
+    let one_sided = BatchSolver {
+        method: BatchMethod::Cg,
+        preconditioner: BatchPreconditioner::Isai,
+        ..one
+    };
+    let refused = one_sided.solve(&Executor::reference(), &a, &b, &mut x);
+    assert!(refused.unwrap_err().to_string().contains("not symmetric"));
     for (offsets, columns, values) in [
         (vec![0, 1], vec![0], vec![1.0]),
         (vec![0, 1, 2], vec![0, 2], vec![1.0; 2]),
@@ -191,91 +205,4 @@ fn limits_are_told_and_bad_input_is_refused() {
         assert!(matches!(refused, Err(Error::InvalidStructure { .. })));
     }
     assert!(BatchDense::new(2, vec![1.0; 6]).is_err());
-}
-
-/// Iterations and preconditioners that devices have.
-fn on_devices() -> Vec<BatchSolver> {
-    let mut all = solvers();
-    all.retain(|one| {
-        let simple = [BatchPreconditioner::None, BatchPreconditioner::Jacobi];
-        one.method != BatchMethod::Direct && simple.contains(&one.preconditioner)
-    });
-    all
-}
-
-#[test]
-fn devices_solve_as_the_host_does() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
-    let host = Executor::reference();
-    let b: Vec<f64> = (0..SYSTEMS * ROWS).map(|k| 1.0 + (k % 7) as f64).collect();
-    for solver in on_devices() {
-        let skew = if solver.method == BatchMethod::Cg {
-            0.0
-        } else {
-            0.3
-        };
-        let a = batch(skew);
-        let (mut x, mut y) = (vec![0.0; b.len()], vec![0.0; b.len()]);
-        let here = solver.solve(&host, &a, &b, &mut x).unwrap();
-        let there = solver.solve(&device, &a, &b, &mut y).unwrap();
-        for (here, there) in here.iter().zip(&there) {
-            assert!(there.converged(), "{solver:?}: {there}");
-            assert!(
-                here.iterations.abs_diff(there.iterations) <= 1,
-                "{here} {there}"
-            );
-        }
-        let off = x
-            .iter()
-            .zip(&y)
-            .map(|(x, y)| (x - y).abs())
-            .fold(0.0, f64::max);
-        assert!(off < 1e-6, "{solver:?}: {off}");
-        let again = solver.solve(&device, &a, &b, &mut y).unwrap();
-        assert!(
-            again
-                .iter()
-                .all(|one| one.converged() && one.iterations == 0)
-        );
-    }
-}
-
-#[test]
-fn on_devices_too_singular_systems_fail_alone_and_limits_are_told() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
-    let good = [2.0, 1.0, 0.0, 1.0, 3.0, 1.0, 0.0, 1.0, 4.0];
-    let singular = [1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0];
-    let infinite = [f64::INFINITY, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-    let a = BatchDense::new(3, [good, singular, infinite, good].concat()).unwrap();
-    for solver in on_devices() {
-        let (b, mut x) = (vec![1.0; 12], vec![0.0; 12]);
-        let outcomes = solver.solve(&device, &a, &b, &mut x).unwrap();
-        let solved: Vec<bool> = outcomes.iter().map(|one| one.converged()).collect();
-        assert_eq!(solved, [true, false, false, true], "{solver:?}");
-        if solver.preconditioner == BatchPreconditioner::Jacobi {
-            let one = (outcomes[1].status, outcomes[1].row);
-            assert_eq!(one, (Status::Breakdown, Some(2)), "{solver:?}");
-        }
-    }
-    let short = BatchSolver {
-        max_iterations: 1,
-        ..BatchSolver::default()
-    };
-    let (b, mut x) = (vec![1.0; SYSTEMS * ROWS], vec![0.0; SYSTEMS * ROWS]);
-    let outcomes = short.solve(&device, &batch(0.3), &b, &mut x).unwrap();
-    assert!(
-        outcomes
-            .iter()
-            .all(|one| one.status == Status::IterationLimit)
-    );
-    let lacking = BatchSolver {
-        preconditioner: BatchPreconditioner::Ilu0,
-        ..short
-    };
-    let refused = lacking.solve(&device, &batch(0.3), &b, &mut x).unwrap_err();
-    assert!(refused.to_string().contains("use jacobi"), "{refused}");
 }

@@ -1,0 +1,152 @@
+//! The matrices of a batch in the memory of a device.
+
+use vcycle_gpu::Argument;
+
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::gpu::{File, kernel_file};
+use crate::launch::setup::{Queue, number, read, write};
+use crate::scalar::Scalar;
+
+pub(in crate::launch) const PAD: File = kernel_file!("batch_pad.c");
+
+/// Matrices of one pattern whose rows are padded to one length. Entry `slot` of a row lies `slot * rows` behind its first one;
+/// a matrix lies behind the other.
+#[derive(Debug)]
+pub struct BatchArrays<T> {
+    /// How many there are.
+    pub systems: usize,
+    /// Where their entries stand.
+    pub pattern: BatchPattern,
+    /// Values; padding is zero.
+    pub values: Buffer<T>,
+}
+
+/// The pattern of all matrices of a batch.
+#[derive(Debug)]
+pub struct BatchPattern {
+    /// Rows of each.
+    pub rows: usize,
+    /// Entries of the longest row.
+    pub width: usize,
+    entries: usize,
+    /// Most entries that are left of the diagonal in a row.
+    pub(super) left: usize,
+    /// Rows that an entry is below the diagonal, and columns that one is right of it, at most.
+    pub(super) band: [usize; 2],
+    /// Columns, padded by the own row.
+    pub(super) columns: Buffer<u32>,
+    pub(super) lengths: Buffer<u32>,
+    /// Slots of diagonal entries; `width` where there is none.
+    pub(super) diagonal: Buffer<u32>,
+    pub(super) levels: Levels,
+    offsets: Buffer<u32>,
+}
+
+/// Rows in the order in which they can be eliminated, then in which they can be substituted backwards, and where those begin
+/// that do not depend on each other.
+#[derive(Debug)]
+pub(super) struct Levels {
+    pub(super) order: Buffer<u32>,
+    pub(super) starts: Buffer<u32>,
+    pub(super) forward: usize,
+    pub(super) backward: usize,
+}
+
+impl BatchPattern {
+    /// The pattern of row offsets and columns, which increase within a row.
+    pub fn new(device: &Executor, offsets: &[usize], columns: &[u32]) -> Self {
+        let rows = offsets.len() - 1;
+        let of_row = |row: usize| &columns[offsets[row]..offsets[row + 1]];
+        let width = (0..rows).map(|row| of_row(row).len()).max().unwrap_or(0);
+        let padded = |slot: usize| {
+            let own = of_row(slot % rows).get(slot / rows);
+            own.copied().unwrap_or((slot % rows) as u32)
+        };
+        let (mut band, mut left, mut diagonal) = ([0, 0], 0, Vec::with_capacity(rows));
+        for row in 0..rows {
+            let before = of_row(row).partition_point(|&column| (column as usize) < row);
+            let is_there = of_row(row).get(before) == Some(&(row as u32));
+            diagonal.push(if is_there { before } else { width } as u32);
+            left = left.max(before);
+            for &column in of_row(row) {
+                band[0] = band[0].max(row.saturating_sub(column as usize));
+                band[1] = band[1].max((column as usize).saturating_sub(row));
+            }
+        }
+        let buffer = |values: Vec<u32>| Buffer::from_vec(device, values);
+        Self {
+            rows,
+            width,
+            entries: columns.len(),
+            left,
+            band,
+            columns: buffer((0..width * rows).map(padded).collect()),
+            lengths: buffer((0..rows).map(|row| of_row(row).len() as u32).collect()),
+            diagonal: buffer(diagonal),
+            levels: Levels::new(device, rows, of_row),
+            offsets: buffer(offsets.iter().map(|&offset| offset as u32).collect()),
+        }
+    }
+}
+
+impl Levels {
+    fn new<'p>(device: &Executor, rows: usize, of_row: impl Fn(usize) -> &'p [u32]) -> Self {
+        let (mut order, mut starts) = (Vec::with_capacity(2 * rows), Vec::new());
+        let mut levels = |depends: &dyn Fn(usize, usize) -> bool, all: Vec<usize>| {
+            let mut level = vec![0; rows];
+            for &row in &all {
+                let known = of_row(row).iter().map(|&column| column as usize);
+                let before = known.filter(|&column| depends(row, column));
+                level[row] = before.map(|column| level[column] + 1).max().unwrap_or(0);
+            }
+            let mut sorted = all;
+            sorted.sort_by_key(|&row| level[row]);
+            for (at, &row) in sorted.iter().enumerate() {
+                if at == 0 || level[row] != level[sorted[at - 1]] {
+                    starts.push(order.len() as u32);
+                }
+                order.push(row as u32);
+            }
+            starts.push(order.len() as u32);
+            level.iter().max().map_or(0, |last| last + 1)
+        };
+        let forward = levels(&|row, column| column < row, (0..rows).collect());
+        let backward = levels(&|row, column| column > row, (0..rows).rev().collect());
+        Self {
+            order: Buffer::from_vec(device, order),
+            starts: Buffer::from_vec(device, starts),
+            forward,
+            backward,
+        }
+    }
+}
+
+impl Queue<'_> {
+    /// Matrices whose values are row by row on the device.
+    pub(crate) fn padded<T: Scalar>(
+        &self,
+        pattern: BatchPattern,
+        values: &Buffer<T>,
+    ) -> Result<BatchArrays<T>> {
+        let systems = values.len() / pattern.entries.max(1);
+        let slots = systems * pattern.width * pattern.rows;
+        let mut out = self.room(slots)?;
+        let arguments = [
+            number(slots),
+            Argument::U32(pattern.rows as u32),
+            Argument::U32(pattern.width as u32),
+            Argument::U32(pattern.entries as u32),
+            read(&pattern.offsets)?,
+            read(values)?,
+            write(&mut out)?,
+        ];
+        let types = [("T", self.gpu.real(T::KIND)?)];
+        self.items(PAD, "batch_pad", &types, slots, &arguments)?;
+        Ok(BatchArrays {
+            systems,
+            pattern,
+            values: out,
+        })
+    }
+}

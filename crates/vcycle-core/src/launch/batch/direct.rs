@@ -1,0 +1,96 @@
+//! LU factorisations of small systems.
+
+use vcycle_gpu::Argument;
+
+use super::{BatchArrays, BatchEnded, BatchPattern, BatchRun, Launch, blocks, factor_room, room};
+use crate::arrays::Vector;
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{File, Gpu, kernel_file};
+use crate::launch::setup::write;
+use crate::scalar::Scalar;
+
+pub(in crate::launch) const DIRECT: File = kernel_file!("batch_direct.c", 64, "batch.h");
+
+/// How factors are stored: entry `(i, j)` is `base + i * stride + j`.
+struct Band {
+    below: usize,
+    /// Columns of a row of `U`.
+    reach: usize,
+    base: usize,
+    stride: usize,
+    size: usize,
+}
+
+impl Band {
+    /// Row by row from the first column below the diagonal on, or all of the matrix where that takes less.
+    fn new(pattern: &BatchPattern) -> Self {
+        let (rows, [below, above]) = (pattern.rows, pattern.band);
+        let reach = (below + above + 1).min(rows);
+        let width = below + reach;
+        let (base, stride, size) = match width <= rows {
+            true => (below, width - 1, rows * width),
+            false => (0, rows, rows * rows),
+        };
+        Self {
+            below,
+            reach,
+            base,
+            stride,
+            size,
+        }
+    }
+
+    /// Threads for what a step of the elimination changes, and how many of them share a row.
+    fn threads(&self) -> (u32, u32) {
+        let threads = match self.below * self.reach {
+            0..=64 => 32,
+            65..=1024 => 64,
+            1025..=8192 => 128,
+            _ => 256,
+        };
+        let lanes = (self.reach as u32).saturating_sub(1).max(1);
+        (threads, lanes.next_power_of_two().min(threads))
+    }
+}
+
+/// How each system ended.
+pub(super) fn solve<T: Scalar>(
+    gpu: &Gpu,
+    run: &BatchRun,
+    a: &BatchArrays<T>,
+    b: &Vector<T>,
+    x: &mut Vector<T>,
+) -> Result<Vec<BatchEnded>> {
+    let item = size_of::<T::Arith>();
+    let room = room(gpu, a.pattern.rows)?;
+    let band = Band::new(&a.pattern);
+    let (threads, lanes) = band.threads();
+    let used = (3 * room.0 + threads as usize) * item + room.0 * size_of::<u32>();
+    let held = factor_room(gpu, band.size, used, item);
+    let global = if held.0 == 0 { band.size } else { 0 };
+    let blocks = blocks(gpu, a.systems, global * item);
+    let mut rooms = Buffer::<T::Arith>::room(x.executor(), (blocks * global).max(1))?;
+    let types = [
+        ("T", gpu.real(T::KIND)?),
+        ("ROWS", room.1),
+        ("FACTORS", held.1),
+    ];
+    let sizes = [band.below, band.reach, band.base, band.stride];
+    let mut own = sizes.map(|size| Argument::U32(size as u32)).to_vec();
+    own.push(Argument::U32(lanes));
+    own.push(Argument::U32(band.size as u32));
+    own.push(write(&mut rooms)?);
+    let file = File {
+        block: threads,
+        ..DIRECT
+    };
+    let launch = Launch {
+        file,
+        name: "batch_direct",
+        types: &types,
+        blocks,
+        own: &own,
+    };
+    launch.run(gpu, run, a, b, x)
+}

@@ -1,0 +1,339 @@
+//! Launches of solves of many small systems.
+
+mod arrays;
+mod direct;
+
+use vcycle_gpu::Argument;
+
+pub(super) use self::arrays::PAD;
+pub use self::arrays::{BatchArrays, BatchPattern};
+pub(super) use self::direct::DIRECT;
+use super::scalars::number;
+use super::setup::{read, write};
+use crate::arrays::Vector;
+use crate::error::Result;
+use crate::executor::{Buffer, Element, Executor};
+use crate::gpu::{File, Gpu, kernel_file};
+use crate::scalar::{Field, Real, Scalar};
+
+pub(super) const FILE: File = kernel_file!("batch.c", 64, "batch.h", "batch_inverse.h");
+
+/// What solves a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchIteration {
+    /// Conjugate gradients.
+    Cg,
+    /// Stabilised biconjugate gradients.
+    Bicgstab,
+    /// Generalised minimal residuals.
+    Gmres,
+    /// LU factorisation with partial pivoting, in the band.
+    Direct,
+}
+
+/// What preconditions an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchInverse {
+    /// Nothing.
+    None,
+    /// The diagonal.
+    Jacobi,
+    /// Blocks of so many rows.
+    Blocks(usize),
+    /// Incomplete factors on the pattern.
+    Ilu0,
+    /// The approximate inverse on the pattern.
+    Isai,
+}
+
+/// How every system is solved.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchRun {
+    /// The iteration.
+    pub method: BatchIteration,
+    /// What preconditions it.
+    pub inverse: BatchInverse,
+    /// Vectors that GMRES keeps, at most; no more than 30 are.
+    pub restart: usize,
+    /// Residual to reach, relative to the right-hand side.
+    pub rtol: f64,
+    /// Or residual norm to reach.
+    pub atol: f64,
+    /// Iterations that a system may take.
+    pub most: usize,
+}
+
+/// Why the iterations of a system ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchEnding {
+    /// The true residual is small enough.
+    Converged,
+    /// It is not finite.
+    NonFinite,
+    /// A divisor is zero.
+    Breakdown,
+    /// There were too many iterations.
+    IterationLimit,
+    /// A new start does not make it smaller.
+    AccuracyLimit,
+    /// The matrix is not positive definite.
+    Indefinite,
+}
+
+/// How one system ended.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchEnded {
+    /// Converged, or why not.
+    pub status: BatchEnding,
+    /// Iterations made.
+    pub iterations: usize,
+    /// The norm of the right-hand side.
+    pub size: f64,
+    /// The norm of the true residual.
+    pub residual: f64,
+    /// The row that has no pivot.
+    pub row: Option<usize>,
+}
+
+/// A number and how definitions write it.
+type Room = (usize, &'static str);
+
+/// Rooms of a vector that kernels are compiled for; more do not fit local memory everywhere.
+const ROOMS: [Room; 6] = [
+    (32, "32"),
+    (64, "64"),
+    (128, "128"),
+    (192, "192"),
+    (256, "256"),
+    (512, "512"),
+];
+/// Rooms of factors, likewise.
+const FACTORS: [Room; 10] = [
+    (1, "1"),
+    (64, "64"),
+    (128, "128"),
+    (256, "256"),
+    (512, "512"),
+    (1024, "1024"),
+    (2048, "2048"),
+    (3072, "3072"),
+    (4096, "4096"),
+    (5120, "5120"),
+];
+/// Vectors that GMRES may keep, likewise.
+const RESTARTS: [Room; 3] = [(10, "10"), (20, "20"), (30, "30")];
+/// Blocks of one compute unit.
+const BLOCKS_PER_UNIT: usize = 16;
+/// Bytes of local memory that every program may have: CUDA allows no more without being asked.
+const LOCAL_BYTES: usize = 48 << 10;
+/// Bytes of global memory that all blocks have at most for what does not fit local memory.
+const ROOM_BYTES: usize = 1 << 29;
+/// `MOST_OF_BLOCK` of `batch_inverse.h`.
+const MOST_OF_BLOCK: usize = 32;
+/// Entries of a row for which a thread solves a system of its own.
+const MOST_OF_ROW: usize = 64;
+
+/// How each system ended.
+pub(crate) fn solve<T: Scalar>(
+    gpu: &Gpu,
+    run: &BatchRun,
+    a: &BatchArrays<T>,
+    b: &Vector<T>,
+    x: &mut Vector<T>,
+) -> Result<Vec<BatchEnded>> {
+    match run.method {
+        BatchIteration::Direct => direct::solve(gpu, run, a, b, x),
+        _ => iterate(gpu, run, a, b, x),
+    }
+}
+
+fn iterate<T: Scalar>(
+    gpu: &Gpu,
+    run: &BatchRun,
+    a: &BatchArrays<T>,
+    b: &Vector<T>,
+    x: &mut Vector<T>,
+) -> Result<Vec<BatchEnded>> {
+    let (pattern, item) = (&a.pattern, size_of::<T::Arith>());
+    let rows = pattern.rows;
+    check(gpu, run, pattern)?;
+    let room = room(gpu, rows)?;
+    let (method, vectors, restart) = match run.method {
+        BatchIteration::Cg => ("0", 3, (1, "1")),
+        BatchIteration::Gmres => ("2", 1, restart(run.restart)),
+        _ => ("1", 5, (1, "1")),
+    };
+    let padded = rows * pattern.width;
+    let (inverse, size, factors, of_row) = match run.inverse {
+        BatchInverse::None => ("0", 1, 1, 0),
+        BatchInverse::Jacobi => ("1", 1, rows, 0),
+        BatchInverse::Blocks(size) => ("2", size.min(rows), size.min(rows) * rows, 0),
+        BatchInverse::Ilu0 => ("3", 1, padded, 0),
+        BatchInverse::Isai => ("4", 1, padded, pattern.width * (pattern.width + 1)),
+    };
+    let threads = if rows <= 64 { 32 } else { FILE.block };
+    let small = restart.0 * (restart.0 + 4) + 1;
+    let used = ((2 + vectors) * room.0 + small + threads as usize) * item;
+    let held = factor_room(gpu, factors, used, item);
+    let global = if held.0 == 0 { factors } else { 0 };
+    let of_rows = of_row * threads as usize;
+    let basis = (restart.0 + 1) * rows;
+    let blocks = blocks(gpu, a.systems, (basis + global + of_rows) * item);
+    let at: &Executor = &x.executor().clone();
+    let mut bases = Buffer::<T::Arith>::room(at, blocks * basis)?;
+    let mut rooms = Buffer::<T::Arith>::room(at, (blocks * global).max(1))?;
+    let mut row_rooms = Buffer::<T::Arith>::room(at, (blocks * of_rows).max(1))?;
+    let types = [
+        ("T", gpu.real(T::KIND)?),
+        ("ROWS", room.1),
+        ("FACTORS", held.1),
+        ("METHOD", method),
+        ("RESTART", restart.1),
+        ("INVERSE", inverse),
+    ];
+    let levels = &pattern.levels;
+    let own = [
+        Argument::U32(run.restart.min(restart.0) as u32),
+        write(&mut bases)?,
+        Argument::U32(size as u32),
+        Argument::U32(pattern.left as u32),
+        Argument::U32(levels.forward as u32),
+        Argument::U32(levels.backward as u32),
+        read(&levels.order)?,
+        read(&levels.starts)?,
+        Argument::U32(factors as u32),
+        write(&mut rooms)?,
+        Argument::U32(of_rows as u32),
+        write(&mut row_rooms)?,
+    ];
+    let file = File {
+        block: threads,
+        ..FILE
+    };
+    let launch = Launch {
+        file,
+        name: "batch_solve",
+        types: &types,
+        blocks,
+        own: &own,
+    };
+    launch.run(gpu, run, a, b, x)
+}
+
+/// Fails for preconditioners that need more than a device has for them.
+fn check(gpu: &Gpu, run: &BatchRun, pattern: &BatchPattern) -> Result<()> {
+    let refuse = |what: String| Err(gpu.lacks("a batch", &what));
+    match run.inverse {
+        BatchInverse::Blocks(size) if size > MOST_OF_BLOCK => refuse(format!(
+            "block-jacobi with blocks of {size} rows; {MOST_OF_BLOCK} at most"
+        )),
+        BatchInverse::Isai if pattern.width > MOST_OF_ROW => refuse(format!(
+            "isai with {} entries in a row; {MOST_OF_ROW} at most",
+            pattern.width
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A kernel and what it takes besides what all of them do.
+struct Launch<'l> {
+    file: File,
+    name: &'static str,
+    types: &'l [(&'static str, &'static str)],
+    blocks: usize,
+    own: &'l [Argument],
+}
+
+impl Launch<'_> {
+    fn run<T: Scalar>(
+        &self,
+        gpu: &Gpu,
+        run: &BatchRun,
+        a: &BatchArrays<T>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+    ) -> Result<Vec<BatchEnded>> {
+        let pattern = &a.pattern;
+        let at: &Executor = &x.executor().clone();
+        let mut norms = Buffer::<T::Arith>::room(at, 2 * a.systems)?;
+        let mut ended = Buffer::<u32>::room(at, 3 * a.systems)?;
+        let mut arguments = vec![
+            Argument::U32(a.systems as u32),
+            Argument::U32(pattern.rows as u32),
+            Argument::U32(pattern.width as u32),
+            read(&pattern.columns)?,
+            read(&pattern.lengths)?,
+            read(&pattern.diagonal)?,
+            read(&a.values)?,
+            Argument::Address(b.device()?),
+            Argument::Address(x.device_mut()?),
+            number(T::Arith::from_f64(run.rtol)),
+            number(T::Arith::from_f64(run.atol)),
+            Argument::U32(u32::try_from(run.most).unwrap_or(u32::MAX)),
+            write(&mut norms)?,
+            write(&mut ended)?,
+        ];
+        arguments.extend(self.own);
+        let kernel = gpu.kernel(self.file, self.name, self.types)?;
+        gpu.launch_blocks(&kernel, self.blocks as u32, self.file.block, &arguments)?;
+        told(pattern.rows, &norms, &ended)
+    }
+}
+
+fn told<A: Field + Element>(
+    rows: usize,
+    norms: &Buffer<A>,
+    ended: &Buffer<u32>,
+) -> Result<Vec<BatchEnded>> {
+    let norms = norms.host()?.chunks_exact(2);
+    let systems = norms.zip(ended.host()?.chunks_exact(3));
+    Ok(systems
+        .map(|(norms, ended)| BatchEnded {
+            status: ending(ended[0]),
+            iterations: ended[1] as usize,
+            size: norms[0].real().to_f64(),
+            residual: norms[1].real().to_f64(),
+            row: Some(ended[2] as usize).filter(|&row| row < rows),
+        })
+        .collect())
+}
+
+/// The room of a vector.
+fn room(gpu: &Gpu, rows: usize) -> Result<Room> {
+    let fitting = ROOMS.into_iter().find(|(room, _)| rows <= *room);
+    fitting.ok_or_else(|| {
+        let operation = format!("systems of {rows} rows; {} at most", ROOMS[5].0);
+        gpu.lacks("a batch", &operation)
+    })
+}
+
+/// The room of factors in local memory beside what is used of it; none where they do not fit.
+fn factor_room(gpu: &Gpu, factors: usize, used: usize, item: usize) -> Room {
+    let bytes = gpu.device().properties().local_memory.min(LOCAL_BYTES);
+    let fits = |room: &Room| room.0 >= factors && used + room.0 * item + 64 <= bytes;
+    FACTORS.into_iter().find(fits).unwrap_or((0, "0"))
+}
+
+/// Blocks that keep the device busy, as many as there is memory for what each has of it.
+fn blocks(gpu: &Gpu, systems: usize, bytes: usize) -> usize {
+    let busy = gpu.device().properties().compute_units * BLOCKS_PER_UNIT;
+    busy.min(systems).min(ROOM_BYTES / bytes.max(1)).max(1)
+}
+
+/// The room for a basis of GMRES, the largest one where more is asked for.
+fn restart(asked: usize) -> (usize, &'static str) {
+    let fitting = RESTARTS.iter().find(|(room, _)| *room >= asked);
+    *fitting.unwrap_or(&RESTARTS[2])
+}
+
+/// What the kernels call it.
+fn ending(code: u32) -> BatchEnding {
+    match code {
+        0 => BatchEnding::Converged,
+        1 => BatchEnding::NonFinite,
+        3 => BatchEnding::IterationLimit,
+        4 => BatchEnding::AccuracyLimit,
+        5 => BatchEnding::Indefinite,
+        _ => BatchEnding::Breakdown,
+    }
+}

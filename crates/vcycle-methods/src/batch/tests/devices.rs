@@ -1,0 +1,212 @@
+//! Batches of devices beside those of the host.
+
+use super::super::DeviceBatch;
+use super::*;
+use crate::executor::Buffer;
+use crate::vector::Vector;
+
+fn solver(method: BatchMethod, preconditioner: BatchPreconditioner) -> BatchSolver {
+    BatchSolver {
+        method,
+        preconditioner,
+        ..BatchSolver::default()
+    }
+}
+
+/// Every method and every preconditioner; fewer programs than all pairs.
+fn pairs() -> Vec<BatchSolver> {
+    let with = BatchPreconditioner::ALL.map(|one| solver(BatchMethod::Bicgstab, one));
+    let others = [
+        solver(BatchMethod::Cg, BatchPreconditioner::Ilu0),
+        solver(BatchMethod::Gmres, BatchPreconditioner::Isai),
+        solver(BatchMethod::Gmres, BatchPreconditioner::Jacobi),
+        solver(BatchMethod::Direct, BatchPreconditioner::None),
+    ];
+    [&with[..], &others].concat()
+}
+
+/// Solves on the host and on the device: the same outcomes, nearly the same solutions.
+fn compare(solver: BatchSolver, a: &dyn BatchMatrix<f64>, device: &Executor) {
+    let length = a.systems() * a.rows();
+    let b: Vec<f64> = (0..length).map(|k| 1.0 + (k % 7) as f64).collect();
+    let (mut x, mut y) = (vec![0.0; length], vec![0.0; length]);
+    let here = solver.solve(&Executor::reference(), a, &b, &mut x).unwrap();
+    let there = solver.solve(device, a, &b, &mut y).unwrap();
+    assert_eq!(here.len(), there.len());
+    for (here, there) in here.iter().zip(&there) {
+        assert_eq!(here.status, there.status, "{solver:?}: {here}, {there}");
+        assert_eq!(here.row, there.row, "{solver:?}: {here}, {there}");
+        let apart = here.iterations.abs_diff(there.iterations);
+        assert!(apart <= 1, "{solver:?}: {here}, {there}");
+    }
+    let solved = here.iter().zip(x.chunks(a.rows())).zip(y.chunks(a.rows()));
+    for (_, (x, y)) in solved
+        .filter(|((here, _), _)| here.converged())
+        .map(|((here, x), y)| (here, (x, y)))
+    {
+        let off = x.iter().zip(y).map(|(x, y)| (x - y).abs());
+        let off = off.fold(0.0, f64::max);
+        assert!(off < 1e-6, "{solver:?}: {off}");
+    }
+}
+
+#[test]
+fn devices_solve_as_the_host_does() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    for solver in pairs() {
+        let is_cg = solver.method == BatchMethod::Cg;
+        compare(solver, &batch(if is_cg { 0.0 } else { 0.3 }), &device);
+    }
+}
+
+/// Rows with few and with many entries, without some on the diagonal, and small pivots.
+fn rough(rows: usize, entry: impl Fn(usize, usize) -> f64) -> BatchDense<f64> {
+    let values = (0..2 * rows * rows).map(|at| {
+        let (system, row, column) = (at / (rows * rows), at / rows % rows, at % rows);
+        (1.0 + 0.1 * system as f64) * entry(row, column)
+    });
+    BatchDense::new(rows, values.collect()).unwrap()
+}
+
+#[test]
+fn direct_solves_exchange_rows_in_narrow_and_wide_bands() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
+    // Without exchanges there is no pivot in the first row; in global memory from 70 rows on.
+    let wave = |row: usize, column: usize| ((row * 5 + column * 3) as f64).sin();
+    for rows in [1, 20, 75] {
+        compare(
+            direct,
+            &rough(rows, |row, column| {
+                f64::from(row + column == rows - 1) * 9.0 + wave(row, column)
+            }),
+            &device,
+        );
+    }
+    let (offsets, columns) = banded(40, 3);
+    let count = columns.len();
+    let values = (0..3 * count)
+        .map(|at| ((at % count * 7 + at / count) as f64).sin())
+        .collect();
+    let a = BatchCsr::new(40, offsets, columns, values).unwrap();
+    compare(direct, &a, &device);
+}
+
+fn banded(rows: usize, band: usize) -> (Vec<usize>, Vec<u32>) {
+    let (mut offsets, mut columns) = (vec![0], Vec::new());
+    for row in 0..rows {
+        let last = (row + band).min(rows - 1);
+        columns.extend((row.saturating_sub(band)..=last).map(|column| column as u32));
+        offsets.push(columns.len());
+    }
+    (offsets, columns)
+}
+
+#[test]
+fn on_devices_too_singular_systems_fail_alone() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let good = [2.0, 1.0, 0.0, 1.0, 3.0, 1.0, 0.0, 1.0, 4.0];
+    let singular = [1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    let infinite = [f64::INFINITY, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let missing = [f64::NAN; 9];
+    let all = [good, singular, infinite, missing, good].concat();
+    let a = BatchDense::new(3, all).unwrap();
+    for method in [BatchMethod::Bicgstab, BatchMethod::Direct] {
+        for preconditioner in BatchPreconditioner::ALL {
+            let solver = solver(method, preconditioner);
+            compare(solver, &a, &device);
+            let (b, mut x) = (vec![1.0; 15], vec![0.0; 15]);
+            let outcomes = solver.solve(&device, &a, &b, &mut x).unwrap();
+            let solved: Vec<bool> = outcomes.iter().map(|one| one.converged()).collect();
+            assert_eq!(solved, [true, false, false, false, true], "{solver:?}");
+        }
+    }
+    // No entry on the diagonal of row 1.
+    let a = BatchCsr::new(2, vec![0, 1, 2], vec![0, 0], vec![1.0, 1.0]).unwrap();
+    for preconditioner in [BatchPreconditioner::Ilu0, BatchPreconditioner::Isai] {
+        compare(solver(BatchMethod::Bicgstab, preconditioner), &a, &device);
+    }
+}
+
+#[test]
+fn values_of_a_device_need_no_way_from_the_host() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let host = batch(0.3);
+    let (offsets, columns) = host.structure();
+    let mut values = Vec::new();
+    for system in 0..SYSTEMS {
+        host.visit(system, &mut |_, _, value| values.push(value));
+    }
+    let there = Buffer::from_vec(&device, values);
+    let batch = DeviceBatch::from_values(&offsets, &columns, &there).unwrap();
+    assert_eq!((batch.systems(), batch.rows()), (SYSTEMS, ROWS));
+    let b = Vector::from_column(&device, vec![1.0; SYSTEMS * ROWS]);
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let solver = BatchSolver::default();
+    let outcomes = solver.solve_on_device(&batch, &b, &mut x).unwrap();
+    assert!(outcomes.iter().all(super::super::BatchOutcome::converged));
+    let again = solver.solve_on_device(&batch, &b, &mut x).unwrap();
+    assert!(
+        again
+            .iter()
+            .all(|one| one.converged() && one.iterations == 0)
+    );
+
+    let short = DeviceBatch::from_values(&offsets, &columns[1..], &there);
+    assert!(matches!(short, Err(Error::InvalidStructure { .. })));
+    assert!(matches!(
+        DeviceBatch::from_dense(7, &there),
+        Err(Error::InvalidStructure { .. })
+    ));
+    let of_host = Buffer::from_vec(&Executor::reference(), vec![1.0]);
+    assert!(DeviceBatch::from_dense(1, &of_host).is_err());
+    let none = DeviceBatch::from_dense(3, &Buffer::<f64>::from_vec(&device, Vec::new())).unwrap();
+    let (b, mut x) = (
+        Vector::from_column(&device, vec![]),
+        Vector::from_column(&device, vec![]),
+    );
+    assert!(
+        solver
+            .solve_on_device(&none, &b, &mut x)
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn what_is_too_large_for_a_device_is_refused_by_its_limit() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let refused = |solver: BatchSolver, rows: usize| {
+        let a = BatchDense::new(rows, vec![1.0; rows * rows]).unwrap();
+        let (b, mut x) = (vec![1.0; rows], vec![0.0; rows]);
+        let refused = solver.solve(&device, &a, &b, &mut x).unwrap_err();
+        assert!(matches!(refused, Error::Unsupported { .. }));
+        refused.to_string()
+    };
+    assert!(refused(BatchSolver::default(), 513).contains("512 at most"));
+    let isai = solver(BatchMethod::Bicgstab, BatchPreconditioner::Isai);
+    assert!(refused(isai, 65).contains("64 at most"));
+    let blocks = BatchSolver {
+        block_size: 33,
+        ..solver(BatchMethod::Bicgstab, BatchPreconditioner::BlockJacobi)
+    };
+    assert!(refused(blocks, 40).contains("32 at most"));
+    let short = BatchSolver {
+        max_iterations: 1,
+        ..BatchSolver::default()
+    };
+    let (b, mut x) = (vec![1.0; SYSTEMS * ROWS], vec![0.0; SYSTEMS * ROWS]);
+    let outcomes = short.solve(&device, &batch(0.3), &b, &mut x).unwrap();
+    let limit = |one: &super::super::BatchOutcome| one.status == Status::IterationLimit;
+    assert!(outcomes.iter().all(limit));
+}
