@@ -1,5 +1,7 @@
-//! `vcycle-bench batch`: many small systems at once beside a loop of the single solver.
+//! `vcycle-bench batch`: many small systems at once beside a loop of the single solver, and LAPACK's banded solver.
 
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,6 +17,9 @@ use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 
 use crate::common::{Result, table};
+use crate::install;
+
+const LAPACK: &str = include_str!("../peers/banded.py");
 
 /// Options of `batch`.
 #[derive(Clone, Debug, clap::Args)]
@@ -31,6 +36,12 @@ pub struct BatchArgs {
     /// A device that solves them, too, such as cuda:0
     #[arg(long)]
     device: Option<String>,
+    /// LAPACK's banded solver beside them, from SciPy, which is installed from PyPI
+    #[arg(long)]
+    lapack: bool,
+    /// Where SciPy is installed
+    #[arg(long, default_value = "target/bench-venv")]
+    venv: PathBuf,
     /// Runs of which the best is told
     #[arg(long, default_value_t = 3)]
     runs: usize,
@@ -58,6 +69,10 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
             })?;
             let name = name(method, preconditioner);
             table.add_row(line(rows, &name, &found, alone.seconds));
+        }
+        if arguments.lapack {
+            let found = lapack(arguments, rows)?;
+            table.add_row(line(rows, "LAPACK dgbsv", &found, alone.seconds));
         }
         if let Some(device) = &arguments.device {
             for (name, found) in on_device(arguments, device, &batch, &b)? {
@@ -208,6 +223,31 @@ fn at_once(
     let begin = Instant::now();
     let outcomes = solver.solve(executor, batch, b, &mut x)?;
     Ok(Measured::new(begin, &outcomes))
+}
+
+/// LAPACK's banded solver on as many threads as ours have, called for one system after the other.
+fn lapack(arguments: &BatchArgs, rows: usize) -> Result<Measured> {
+    let python = install::python(&arguments.venv, &["scipy", "numpy"])?;
+    let threads = Executor::cpu().threads();
+    let numbers = [
+        arguments.systems,
+        rows,
+        arguments.band,
+        threads,
+        arguments.runs,
+    ];
+    let mut command = Command::new(python);
+    command
+        .args(["-c", LAPACK])
+        .args(numbers.map(|number| number.to_string()));
+    let answer: serde_json::Value = serde_json::from_str(&install::output(&mut command)?)?;
+    let told = |key: &str| answer[key].as_f64().ok_or(format!("LAPACK gave no {key}"));
+    let is_solved = told("residual")? <= 1e-8;
+    Ok(Measured {
+        seconds: told("seconds")?,
+        converged: if is_solved { arguments.systems } else { 0 },
+        iterations: arguments.systems,
+    })
 }
 
 /// The matrices are made before the clock starts.
