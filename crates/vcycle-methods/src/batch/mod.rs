@@ -225,8 +225,9 @@ impl BatchSolver {
         loop {
             let residual = a.residual(b, x, &mut scratch.vectors.r);
             let status = match residual {
-                _ if residual <= tolerance => Status::Converged,
+                // A right-hand side that is not finite has a tolerance that is not, either.
                 _ if !residual.is_finite() => Status::NonFinite,
+                _ if residual <= tolerance => Status::Converged,
                 _ if broken.is_some() => broken.unwrap_or(Status::Breakdown),
                 _ if iterations >= self.max_iterations => Status::IterationLimit,
                 // What rounding leaves, no start repairs.

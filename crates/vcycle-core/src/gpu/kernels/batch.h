@@ -100,10 +100,10 @@ FUNCTION bool has_to_start(PRIVATE Progress *at, Matrix a, GLOBAL const T *b, u3
     multiply(a, x, r);
     FOR_ROWS(row) r[row] = LOAD(T, b, row) - r[row];
     at->residual = norm(rows, r, scratch);
-    if (at->residual <= at->tolerance)
-        at->status = CONVERGED;
-    else if (!is_finite(at->residual))
+    if (!is_finite(at->residual))
         at->status = NON_FINITE;
+    else if (at->residual <= at->tolerance)
+        at->status = CONVERGED;
     else if (at->status == GOING_ON && at->iterations >= most)
         at->status = ITERATION_LIMIT;
     else if (at->status == GOING_ON && at->starts > 0 && at->residual > at->last / 2)

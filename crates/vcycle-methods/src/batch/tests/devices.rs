@@ -127,6 +127,17 @@ fn on_devices_too_singular_systems_fail_alone() {
             assert_eq!(solved, [true, false, false, false, true], "{solver:?}");
         }
     }
+    let (one, a) = (
+        BatchSolver::default(),
+        BatchDense::new(1, vec![1.0; 2]).unwrap(),
+    );
+    for place in [&device, &Executor::reference()] {
+        let mut x = [0.0; 2];
+        let outcomes = one.solve(place, &a, &[f64::INFINITY, 1.0], &mut x);
+        let outcomes = outcomes.unwrap();
+        assert_eq!(outcomes[0].status, Status::NonFinite);
+        assert!(outcomes[1].converged());
+    }
     // No entry on the diagonal of row 1.
     let a = BatchCsr::new(2, vec![0, 1, 2], vec![0, 0], vec![1.0, 1.0]).unwrap();
     for preconditioner in [BatchPreconditioner::Ilu0, BatchPreconditioner::Isai] {
