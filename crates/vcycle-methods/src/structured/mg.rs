@@ -13,7 +13,7 @@ use super::scaling::without_root;
 use super::setup::set_up;
 use super::shared::{SharedProduct, shared_rows};
 use super::survey::Survey;
-use super::{Grid, StencilMatrix, StencilSmoother};
+use super::{CoarseStencil, Grid, StencilMatrix, StencilSmoother};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::STRUCTURED;
@@ -74,6 +74,8 @@ pub struct StructMg {
     pub cycle: Cycle,
     /// Axes along which cells are coupled less than this part of the strongest are not halved.
     pub semicoarsening: f64,
+    /// Which neighbours the cells of coarse grids have.
+    pub coarse_stencil: CoarseStencil,
     /// Up to this many cells a level is solved by a dense factorisation.
     pub coarsest_cells: usize,
     /// Over ranks: the first level of at most this many cells, and all below it, are those of one rank.
@@ -94,6 +96,7 @@ impl Default for StructMg {
             levels: Vec::new(),
             cycle: Cycle::default(),
             semicoarsening: 0.5,
+            coarse_stencil: CoarseStencil::default(),
             coarsest_cells: 200,
             gather_cells: 4096,
             grid: None,
@@ -278,6 +281,7 @@ impl StructMg {
         let mut smoothers = on_levels.chain([self.smoother]);
         has_kernels(executor)
             && self.scaling != LevelScaling::ScaleThenSetup
+            && self.coarse_stencil == CoarseStencil::Galerkin
             && smoothers.all(|smoother| smoother == StencilSmoother::GaussSeidel)
     }
 }

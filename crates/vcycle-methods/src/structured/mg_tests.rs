@@ -74,6 +74,21 @@ fn half_precision_needs_no_more_iterations_than_double() {
 }
 
 #[test]
+fn coarse_operators_of_seven_points_cost_some_iterations() {
+    let same = StructMg {
+        coarse_stencil: CoarseStencil::Same,
+        ..StructMg::default()
+    };
+    for (spec, most) in [("poisson7:20x17x9", 14), ("rhd:12", 24)] {
+        let count = iterations(spec, &same);
+        assert!(count <= most, "{spec}: {count} iterations");
+    }
+    let a = problem(&Executor::cpu(), "poisson7:20x17x9");
+    let made = same.generate_with_report(&a, &Workspace::new()).unwrap();
+    assert!(made.report.operator_complexity() < 1.2);
+}
+
+#[test]
 fn storing_in_half_precision_costs_radiation_one_iteration_at_most() {
     // Two if rows and weights do not keep their sums.
     let single = iterations("rhd:24", &parameters("K64P32D32"));

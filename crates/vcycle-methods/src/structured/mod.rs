@@ -23,6 +23,7 @@
 
 mod apply;
 mod assemble;
+mod coarse_stencil;
 mod coarsen;
 mod columns;
 mod convert;
@@ -60,6 +61,7 @@ mod tests;
 mod transfer;
 
 pub use crate::grid::Grid;
+pub use coarse_stencil::CoarseStencil;
 pub use detect::{Structure, find_stencil};
 pub use level_options::GridLevelOptions;
 pub use matrix::{StencilMatrix, Storage};

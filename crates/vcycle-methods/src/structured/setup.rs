@@ -94,6 +94,8 @@ fn made_levels<'a>(
                 (transfers, Some(coarse), None)
             }
         };
+        let as_asked = |coarse| parameters.coarse_stencil.of(coarse, a.stencil());
+        let coarse = coarse.map(as_asked).transpose()?;
         let seconds = begin.elapsed().as_secs_f64();
         levels.push(Made {
             a,

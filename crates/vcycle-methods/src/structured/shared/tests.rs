@@ -7,7 +7,7 @@ use crate::gallery;
 use crate::linop::LinOp;
 use crate::matrix::{Distributed, Partition};
 use crate::multigrid::Cycle;
-use crate::structured::{StencilSmoother, StructMg};
+use crate::structured::{CoarseStencil, StencilSmoother, StructMg};
 use crate::vector::Vector;
 
 /// What a preconditioner makes of a vector, on so many ranks, or without.
@@ -85,6 +85,11 @@ fn other_cycles_precisions_and_several_unknowns_do_too() {
     };
     same_on(&[3], "poisson7:6x6x21", &full);
     same_on(&[3], "oil-4C:4x4x19", &small());
+    let same = StructMg {
+        coarse_stencil: CoarseStencil::Same,
+        ..small()
+    };
+    same_on(&[2, 3], "jump7:6x6x21,1e3", &same);
 }
 
 #[test]
