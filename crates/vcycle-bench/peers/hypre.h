@@ -5,6 +5,15 @@
 #include <HYPRE_krylov.h>
 #include <HYPRE_parcsr_ls.h>
 
+/* Where hypre was built for GPUs, arrays are handed over on the host and moved: others have no such functions. */
+#ifdef HYPRE_USING_GPU
+#define INITIALIZE(kind, ij) HYPRE_IJ##kind##Initialize_v2(ij, HYPRE_MEMORY_HOST)
+#define MOVE(kind, ij, place) HYPRE_IJ##kind##Migrate(ij, HYPRE_MEMORY_##place)
+#else
+#define INITIALIZE(kind, ij) HYPRE_IJ##kind##Initialize(ij)
+#define MOVE(kind, ij, place)
+#endif
+
 static HYPRE_ParCSRMatrix matrix(const System *s) {
     HYPRE_IJMatrix ij;
     HYPRE_ParCSRMatrix a;
@@ -17,9 +26,10 @@ static HYPRE_ParCSRMatrix matrix(const System *s) {
     HYPRE_IJMatrixCreate(MPI_COMM_WORLD, s->first, last, s->first, last, &ij);
     HYPRE_IJMatrixSetObjectType(ij, HYPRE_PARCSR);
     HYPRE_IJMatrixSetRowSizes(ij, counts);
-    HYPRE_IJMatrixInitialize(ij);
+    INITIALIZE(Matrix, ij);
     HYPRE_IJMatrixSetValues(ij, s->local, counts, rows, s->columns, s->values);
     HYPRE_IJMatrixAssemble(ij);
+    MOVE(Matrix, ij, DEVICE);
     HYPRE_IJMatrixGetObject(ij, (void **)&a);
     free(counts);
     free(rows);
@@ -31,13 +41,14 @@ static HYPRE_IJVector vector(const System *s, const double *values) {
     HYPRE_IJVector ij;
     HYPRE_IJVectorCreate(MPI_COMM_WORLD, s->first, s->first + s->local - 1, &ij);
     HYPRE_IJVectorSetObjectType(ij, HYPRE_PARCSR);
-    HYPRE_IJVectorInitialize(ij);
+    INITIALIZE(Vector, ij);
     for (int i = 0; i < s->local; i++) {
         int row = s->first + i;
         double value = values ? values[i] : 0.0;
         HYPRE_IJVectorSetValues(ij, 1, &row, &value);
     }
     HYPRE_IJVectorAssemble(ij);
+    MOVE(Vector, ij, DEVICE);
     return ij;
 }
 
@@ -51,6 +62,7 @@ static void write_vector(const System *s, const char *path, HYPRE_IJVector ij) {
     int *rows = malloc(s->local * sizeof(int));
     double *values = malloc(s->local * sizeof(double));
     for (int i = 0; i < s->local; i++) rows[i] = s->first + i;
+    MOVE(Vector, ij, HOST);
     HYPRE_IJVectorGetValues(ij, s->local, rows, values);
     write_solution(s, path, values);
 }

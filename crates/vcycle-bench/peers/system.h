@@ -79,8 +79,14 @@ static System read_system(const char *path) {
     return s;
 }
 
+/* Waits for a GPU, in programs that use one. */
+#ifndef SYNCHRONIZE
+#define SYNCHRONIZE()
+#endif
+
 /* The time when all processes are here. */
 static double now(void) {
+    SYNCHRONIZE();
     MPI_Barrier(MPI_COMM_WORLD);
     return MPI_Wtime();
 }

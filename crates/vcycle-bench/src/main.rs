@@ -32,6 +32,7 @@ mod reproduce;
 mod reuse;
 mod spmv;
 mod structured;
+mod system;
 mod system_file;
 mod timing;
 mod triad;
@@ -91,6 +92,8 @@ enum Benchmark {
     Reuse(reuse::ReuseArgs),
     /// Structured multigrid: kernels, preconditioner and solve in three storage precisions
     Struct(structured::StructuredArgs),
+    /// A problem as a file for the programs of peers, and the residual of what they leave
+    System(system::SystemArgs),
     /// Vector operations beside the bandwidth of the memory
     Vector(vector::VectorArgs),
     /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
@@ -128,6 +131,7 @@ fn run(benchmark: &Benchmark) -> Result<()> {
         Benchmark::Recycle(arguments) => recycle::run(arguments),
         Benchmark::Reuse(arguments) => reuse::run(arguments),
         Benchmark::Struct(arguments) => structured::run(arguments),
+        Benchmark::System(arguments) => system::run(arguments),
         Benchmark::Vector(arguments) => vector::run(arguments),
         Benchmark::Gpu(arguments) => gpu::run(arguments),
         Benchmark::GpuSetup(arguments) => gpu::setup::run(arguments),

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use vcycle::executor::Executor;
+use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::io::{AnyMatrix, load_matrix};
+use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
 use vcycle::multigrid::NearNullspace;
+use vcycle::vector::Vector;
 
 use crate::common::Result;
 
@@ -33,6 +35,16 @@ impl BenchSystem {
         self.near_nullspace
             .as_ref()
             .map_or(1, NearNullspace::block_size)
+    }
+
+    /// The relative residual of a solution, in double precision, whoever has solved.
+    pub(crate) fn residual(&self, x: Vec<f64>) -> Result<f64> {
+        let a = &self.matrix;
+        let x = Vector::from_column(a.executor(), x);
+        let b = Vector::from_column(a.executor(), self.rhs.clone());
+        let mut r = Vector::zeros_like(&b)?;
+        a.residual(&b, &x, &mut r, &Workspace::new())?;
+        Ok(r.norms()?[0] / b.norms()?[0])
     }
 
     /// The vectors of the near-nullspace.

@@ -44,6 +44,20 @@ fn write_doubles(file: &mut impl Write, values: &[f64]) -> std::io::Result<()> {
         .try_for_each(|value| file.write_all(&value.to_le_bytes()))
 }
 
+/// Writes zeros, as many as a solution has numbers, that processes write their rows over.
+pub(crate) fn write_zeros(path: &Path, system: &BenchSystem) -> Result<()> {
+    let bytes = system.rhs.len() * size_of::<f64>();
+    Ok(File::create(path)?.set_len(bytes as u64)?)
+}
+
+/// The relative residual of a solution that a program has left, in double precision.
+pub(crate) fn residual(path: &Path, system: &BenchSystem) -> Result<f64> {
+    let bytes = std::fs::read(path)?;
+    let (numbers, _) = bytes.as_chunks();
+    let numbers = numbers.iter().map(|&number| f64::from_le_bytes(number));
+    system.residual(numbers.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use vcycle::executor::Executor;

@@ -23,7 +23,7 @@ use vcycle_gpu::Device;
 use self::bench::SetupBench;
 use super::bench::first_device;
 use super::problems::Problems;
-use super::published::{peers, setup_peers};
+use super::published::peers;
 use super::report::{MarkdownReport, cell};
 use super::timing::median;
 use crate::common::{Result, table};
@@ -312,13 +312,13 @@ fn setups(rows: &[SetupRow]) -> comfy_table::Table {
 
 impl SetupRow {
     fn cells(&self) -> [String; 13] {
-        let setup = setup_peers(&self.problem);
-        let of_peer = setup.map(|(hypre, amgx)| match self.hierarchy.starts_with("pgm") {
-            true => self.setup / amgx,
-            false => self.setup / hypre,
+        let peers = peers(&self.problem);
+        let of_peer = peers.map(|[hypre, amgx]| match self.hierarchy.starts_with("pgm") {
+            true => self.setup / amgx.setup,
+            false => self.setup / hypre.setup,
         });
-        let total = setup.zip(peers(&self.problem)).map(|(setup, solve)| {
-            let better = (setup.0 + solve.hypre.0).min(setup.1 + solve.amgx.0);
+        let total = peers.map(|[hypre, amgx]| {
+            let better = hypre.total().min(amgx.total());
             (self.setup + self.solve) / better
         });
         let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);

@@ -89,7 +89,7 @@ pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
          first one, kernels brought to the device included; of the precisions after the \
          first what is left to do when the coarsening is shared. Solve: wall clock of the whole \
          solve, best of 3, the final true residual included. GB/s: matrices alone, vectors not \
-         counted. Peers: hypre 3.1 and AmgX 2.5 on an H200, see `published.rs`. Per iteration: the \
+         counted. Peers: hypre 3.1 and AmgX 2.5 on an H200, see `published/gpu-peers.tsv`. Per iteration: the \
          difference between a whole solve and one of half the iterations.",
     )?;
     if !failed.is_empty() {
@@ -227,8 +227,8 @@ impl SolveRow {
             iterations(outcome),
             format!("{:.1e}", outcome.relative_residual),
             format!("{:.0}", speed * 1e-9),
-            cell(peers.map(|peer| time / peer.hypre.0), 2),
-            cell(peers.map(|peer| time / peer.amgx.0), 2),
+            cell(peers.map(|[hypre, _]| time / hypre.solve), 2),
+            cell(peers.map(|[_, amgx]| time / amgx.solve), 2),
             cell(first.map(|first| first.solved.milliseconds / time), 2),
             each(|each| each.launches),
             each(|each| each.allocations),

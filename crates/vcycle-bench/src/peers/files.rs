@@ -1,11 +1,9 @@
 //! A system in files, for programs that solve it, and the solution they leave.
 
-use std::fs::File;
 use std::path::PathBuf;
 
-use vcycle::executor::{Executor, Workspace};
+use vcycle::executor::Executor;
 use vcycle::io::{AnyVector, read_vector, write_matrix, write_vector};
-use vcycle::linop::LinOp;
 use vcycle::vector::Vector;
 
 use crate::common::Result;
@@ -70,8 +68,7 @@ impl<'s> Files<'s> {
     /// A file of zeros, as long as the solution, that processes write their rows to.
     pub(super) fn raw_solution(&self) -> Result<PathBuf> {
         let path = self.path("x");
-        let bytes = self.system.rhs.len() * size_of::<f64>();
-        File::create(&path)?.set_len(bytes as u64)?;
+        system_file::write_zeros(&path, self.system)?;
         Ok(path)
     }
 
@@ -85,32 +82,15 @@ impl<'s> Files<'s> {
 
     /// The relative residual of the raw solution.
     pub(super) fn raw_residual(&self) -> Result<f64> {
-        let bytes = std::fs::read(self.path("x"))?;
-        let (numbers, _) = bytes.as_chunks();
-        self.residual(
-            numbers
-                .iter()
-                .map(|&number| f64::from_le_bytes(number))
-                .collect(),
-        )
+        system_file::residual(&self.path("x"), self.system)
     }
 
     /// The relative residual of what vcycle has written.
     pub(super) fn vcycle_residual(&self) -> Result<f64> {
         match read_vector(self.path("x.npy"), &Executor::reference())? {
-            AnyVector::Real(x) => self.residual(x.to_vec()),
+            AnyVector::Real(x) => self.system.residual(x.to_vec()),
             AnyVector::Complex(_) => Err("the solution is complex".into()),
         }
-    }
-
-    /// In double precision, whoever has solved.
-    fn residual(&self, x: Vec<f64>) -> Result<f64> {
-        let a = &self.system.matrix;
-        let x = Vector::from_column(a.executor(), x);
-        let b = Vector::from_column(a.executor(), self.system.rhs.clone());
-        let mut r = Vector::zeros_like(&b)?;
-        a.residual(&b, &x, &mut r, &Workspace::new())?;
-        Ok(r.norms()?[0] / b.norms()?[0])
     }
 }
 
