@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-const WIDTH: f64 = 680.0;
-const RIGHT: f64 = 60.0;
-/// A row label has at least so much room, and at most so much.
-const LABELS: [f64; 2] = [120.0, 300.0];
+/// Narrow enough for letters to be read on a phone.
+const WIDTH: f64 = 440.0;
+const RIGHT: f64 = 50.0;
+/// The room that row labels have beside the bars; where one needs more, all stand above theirs.
+const LABELS: f64 = 130.0;
 /// The width of a letter, about.
-const LETTER: f64 = 6.4;
+const LETTER: f64 = 7.0;
 const BAR: f64 = 13.0;
 const GAP: f64 = 12.0;
 /// A line of the legend.
@@ -46,13 +47,18 @@ pub(crate) fn bars(
     let most = positive.iter().copied().reduce(f64::max)?;
     let least = positive.iter().copied().reduce(f64::min)?;
     let letters = rows.iter().map(|row| row.name.chars().count()).max()?;
-    let left = (8.0 + LETTER * letters as f64).clamp(LABELS[0], LABELS[1]);
+    let labels = match 16.0 + LETTER * letters as f64 <= LABELS {
+        true => RowLabels::Beside,
+        false => RowLabels::Above,
+    };
+    let left = labels.left();
     let axis = Axis::new(left, least, most, logarithmic);
+    let height = |row: &BarRow| labels.height() + height(&of(row));
     let has_values = |place: &usize| rows.iter().any(|row| of(row)[*place].is_some());
     let shown: Vec<usize> = (0..series.len()).filter(has_values).collect();
     let (legend, lines) = legend(&series, &shown);
     let top = 14.0 + LINE * lines as f64;
-    let inner: f64 = rows.iter().map(|row| height(&of(row))).sum();
+    let inner: f64 = rows.iter().map(height).sum();
     let outer = top + inner + BOTTOM;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {outer}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n\
@@ -71,14 +77,13 @@ pub(crate) fn bars(
     }
     let mut y = top;
     for one in rows {
-        let values = of(one);
-        row(&mut svg, &axis, &one.name, &values, y);
-        y += height(&values);
+        row(&mut svg, &axis, (&one.name, labels), &of(one), y);
+        y += height(one);
     }
     let _ = writeln!(
         svg,
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n</svg>",
-        (left + WIDTH - RIGHT) / 2.0,
+        (left + WIDTH) / 2.0,
         outer - 4.0,
         escape(&match logarithmic {
             true => format!("{title} (logarithmic)"),
@@ -104,14 +109,49 @@ fn height(values: &[Option<f64>]) -> f64 {
     BAR * values.iter().flatten().count().max(1) as f64 + GAP
 }
 
-fn row(svg: &mut String, axis: &Axis, name: &str, values: &[Option<f64>], y: f64) {
+/// Where the labels of rows stand.
+#[derive(Clone, Copy)]
+enum RowLabels {
+    Beside,
+    Above,
+}
+
+impl RowLabels {
+    /// Where bars begin.
+    fn left(self) -> f64 {
+        match self {
+            RowLabels::Beside => LABELS,
+            RowLabels::Above => 8.0,
+        }
+    }
+
+    /// What they take above bars.
+    fn height(self) -> f64 {
+        match self {
+            RowLabels::Beside => 0.0,
+            RowLabels::Above => BAR,
+        }
+    }
+}
+
+fn row(
+    svg: &mut String,
+    axis: &Axis,
+    (name, labels): (&str, RowLabels),
+    values: &[Option<f64>],
+    y: f64,
+) {
+    let (x, at, anchor) = match labels {
+        RowLabels::Beside => (axis.left - 8.0, height(values) / 2.0 + 4.0, "end"),
+        RowLabels::Above => (axis.left, BAR + 2.0, "start"),
+    };
     let _ = writeln!(
         svg,
-        "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-        axis.left - 8.0,
-        y + height(values) / 2.0 + 4.0,
+        "<text x=\"{x}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        y + at,
         escape(name)
     );
+    let y = y + labels.height();
     let bars = values.iter().zip(COLOURS.iter().cycle());
     let bars = bars.filter_map(|(value, colour)| Some((value.as_ref()?, colour)));
     for (place, (&value, colour)) in bars.enumerate() {

@@ -20,7 +20,8 @@ section { margin: 2.5rem 0; }
 table { border-collapse: collapse; font-size: 0.9rem; }
 th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-svg { width: 100%; min-width: 34rem; max-width: 42rem; height: auto; display: block; margin: 1rem 0; }
+svg { width: 100%; max-width: 36rem; height: auto; display: block; margin: 1rem 0; }
+@media (max-width: 40rem) { table { font-size: 0.75rem; } th, td { padding: 0.2rem 0.25rem; } ul { padding-left: 1.2rem; } }
 .better { color: #16703c; } .worse { color: #a3271b; }
 p.small { color: #57606a; font-size: 0.9rem; }
 </style>
