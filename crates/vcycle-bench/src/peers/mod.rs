@@ -59,6 +59,9 @@ pub struct PeersArgs {
     /// Draw the totals as an SVG file, too
     #[arg(long, value_name = "FILE")]
     chart: Option<PathBuf>,
+    /// Write our parts of the best peer's time into a file, between the marks it has for them
+    #[arg(long, value_name = "FILE")]
+    parts: Option<PathBuf>,
     #[command(flatten)]
     places: ProgramPlaces,
 }
@@ -70,6 +73,10 @@ pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
     };
     if let (Some(file), Some(chart)) = (&arguments.chart, report::chart(&groups)) {
         write(file, &chart)?;
+    }
+    if let Some(file) = &arguments.parts {
+        let text = std::fs::read_to_string(file)?;
+        write(file, &report::with_parts(&text, &groups)?)?;
     }
     match arguments.json {
         true => say!("{}", report::json(&groups)),

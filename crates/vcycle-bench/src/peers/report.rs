@@ -99,6 +99,8 @@ struct ReadSolve {
     read_seconds: f64,
     setup_seconds: Option<f64>,
     solve_seconds: Option<f64>,
+    /// Of a solve of which nothing else was kept.
+    total_seconds: Option<f64>,
     #[serde(default)]
     iterations: usize,
     relative_residual: Option<f64>,
@@ -118,7 +120,9 @@ impl From<ReadGroup> for PeerGroup {
 
 impl ReadSolve {
     fn attempt(self) -> Attempt {
-        let (Some(setup), Some(solve)) = (self.setup_seconds, self.solve_seconds) else {
+        let both = self.setup_seconds.zip(self.solve_seconds);
+        let both = both.or(self.total_seconds.map(|total| (0.0, total)));
+        let Some((setup, solve)) = both else {
             return Err(self.error);
         };
         Ok(Measurement {
@@ -173,6 +177,45 @@ pub(crate) fn chart(groups: &[PeerGroup]) -> Option<String> {
     };
     let rows: Vec<BarRow> = groups.iter().map(row).collect();
     bars(&rows, &[], "set-up and solve, s", true)
+}
+
+/// What begins and ends the lines of a file that [`with_parts`] writes.
+const MARKS: [&str; 2] = [
+    "<!-- vcycle bench peers --from docs/benchmarks/peers.json --parts README.md -->",
+    "<!-- end -->",
+];
+
+/// A text with our parts of the best peer's time between its marks: a Markdown table of what was measured with the most threads.
+///
+/// # Errors
+/// For a text without the marks.
+pub(crate) fn with_parts(text: &str, groups: &[PeerGroup]) -> Result<String> {
+    let found = || {
+        let (before, rest) = text.split_once(MARKS[0])?;
+        Some((before, rest.split_once(MARKS[1])?.1))
+    };
+    let (before, after) = found().ok_or_else(|| format!("there is no `{}`", MARKS[0]))?;
+    let [first, last] = MARKS;
+    Ok(format!("{before}{first}\n{}{last}{after}", parts(groups)))
+}
+
+fn parts(groups: &[PeerGroup]) -> String {
+    let threads = groups.iter().map(|group| group.threads).max().unwrap_or(1);
+    let mut text = format!(
+        "| problem, {threads} threads | vcycle, s | best peer, s | part |\n|---|---:|---:|---:|\n"
+    );
+    for group in groups.iter().filter(|group| group.threads == threads) {
+        let Some((ours, (name, best))) = group.measured(OURS).zip(group.best_peer()) else {
+            continue;
+        };
+        let (problem, part) = (&group.problem, ours.total() / best.total());
+        text += &format!(
+            "| `{problem}` | {:.2} | {name} {:.2} | {part:.2} |\n",
+            ours.total(),
+            best.total()
+        );
+    }
+    text
 }
 
 fn beside_the_best(groups: &[PeerGroup]) -> String {
@@ -238,6 +281,20 @@ mod tests {
             complexity: None,
             messages: 0.0,
         })
+    }
+
+    #[test]
+    fn the_readme_has_the_parts_of_the_committed_measurements() {
+        const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        let file = |name: &str| std::fs::read_to_string(format!("{ROOT}/{name}")).unwrap();
+        let groups = read(&file("docs/benchmarks/peers.json")).unwrap();
+        let readme = file("README.md");
+        assert!(
+            with_parts(&readme, &groups).unwrap() == readme,
+            "run `{}`",
+            &MARKS[0][5..MARKS[0].len() - 4]
+        );
+        assert!(with_parts("", &groups).is_err());
     }
 
     fn group() -> PeerGroup {
