@@ -115,16 +115,18 @@ fn in_blocks(executor: &Executor) {
     // Tiles that reach beyond its 81 rows.
     let tiles = a.on_device_in(Some(Size::square(4))).unwrap();
     tiles.apply(&x, &mut y, &Workspace::new()).unwrap();
-    by_tensor_cores::<f64>(&a);
-    by_tensor_cores::<f16>(&a);
-    by_tensor_cores::<bf16>(&tiles);
+    by_tensor_cores::<f64, f64>(executor, 3);
+    by_tensor_cores::<f16, f16>(executor, 3);
+    by_tensor_cores::<bf16, f32>(executor, 4);
 }
 
-/// Multiplies eight columns with values of a type by tensor cores, or what stands for them.
-fn by_tensor_cores<T: Scalar + Mixes<T, T>>(a: &Csr<f64>) {
-    let a = a.convert::<T>().unwrap().by_tensor_cores();
-    let x = Vector::<T>::zeros(a.executor(), a.size().cols, 8).unwrap();
-    let mut y = Vector::<T>::zeros_like(&x).unwrap();
+/// Multiplies eight columns by tensor cores, or what stands for them, with values of `M` and vectors of `X`.
+fn by_tensor_cores<M: Mixes<X, X>, X: Scalar>(executor: &Executor, size: usize) {
+    let a = Csr::<M>::identity(executor, 30);
+    let a = a.on_device_in(Some(Size::square(size))).unwrap();
+    let x = Vector::<X>::zeros(executor, 30, 8).unwrap();
+    let mut y = Vector::<X>::zeros_like(&x).unwrap();
+    let a = a.by_tensor_cores();
     a.apply(&x, &mut y, &Workspace::new()).unwrap();
 }
 

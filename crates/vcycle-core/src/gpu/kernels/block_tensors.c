@@ -95,7 +95,8 @@ block_tensors(u32 strips, u32 inputs, u32 cols, u32 shared, u32 slices, u32 rows
     const u32 g = thread_of_block() % TEAM / 4, t = thread_of_block() % 4;
     const u32 first_lane = thread_of_block() / TEAM * LANES_OF_TEAM, lane = first_lane + t;
     // Of the rows g and g + 8 of four blocks on the diagonal, one has columns of block t.
-    const u32 half = t / 2, within = g % 4;
+    const bool is_lower = t >= 2;
+    const u32 within = g % 4;
     const bool has_values = t % 2 == g / 4 && within < HEIGHT;
     const u64 last = input_rows - 1;
     const u32 groups = cols / (8 * COLUMNS);
@@ -129,8 +130,8 @@ block_tensors(u32 strips, u32 inputs, u32 cols, u32 shared, u32 slices, u32 rows
                 FOR(p, PARTS) {
                     TENSOR a[8];
                     FOR(c, 4) {
-                        a[c] = half == 0 && present ? factors[k][4 * p + c] : (TENSOR)0;
-                        a[4 + c] = half == 1 && present ? factors[k][4 * p + c] : (TENSOR)0;
+                        a[c] = !is_lower && present ? factors[k][4 * p + c] : (TENSOR)0;
+                        a[4 + c] = is_lower && present ? factors[k][4 * p + c] : (TENSOR)0;
                     }
                     FOR(i, COLUMNS) {
                         X b[4];

@@ -120,14 +120,15 @@ fn tensor_cores_multiply_as_the_host_does() {
     fn of<M: Mixes<X, X>, X: Scalar>(executor: &Executor, a: &Csr<f64>, n: usize, cols: usize) {
         check::<M, X>(executor, a, Size::square(n), cols, Csr::by_tensor_cores);
     }
-    let a = of_blocks(Size::new(70, 50), Size::square(3), 0.2);
+    // Strips of so few blocks that each has one lane.
+    let a = of_blocks(Size::new(70, 50), Size::square(3), 0.05);
     of::<f16, f16>(&executor, &a, 3, 16);
     of::<bf16, f32>(&executor, &a, 3, 8);
     of::<f64, f64>(&executor, &a, 3, 32);
     // Aligned slices.
-    of::<f16, f32>(&executor, &nodes(&HOST, [5, 5, 2]), 3, 24);
+    of::<f16, f32>(&executor, &nodes(&HOST, [40, 1, 1]), 3, 24);
     // Tiles that reach beyond the matrix.
-    let a = of_blocks(Size::new(35, 45), Size::square(2), 0.2);
+    let a = of_blocks(Size::new(35, 45), Size::square(2), 0.03);
     of::<bf16, bf16>(&executor, &a, 4, 8);
 }
 
