@@ -3,7 +3,7 @@
 use vcycle_gpu::Argument;
 
 use super::bsr;
-use super::rows::{Columns, Finish, Inputs, Operand, multiply, power, product_file};
+use super::rows::{Columns, Finish, Inputs, Operand, multiply, power};
 use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
@@ -13,7 +13,15 @@ use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
 
 /// With few threads in a block: it makes room for the next one sooner.
-pub(super) const FILE: File = product_file!(64, "sliced.c");
+pub(super) const FILE: File = File {
+    name: "sliced.c",
+    text: concat!(
+        include_str!("../gpu/kernels/rows.h"),
+        include_str!("../gpu/kernels/row_columns.h"),
+        include_str!("../gpu/kernels/sliced.c")
+    ),
+    block: 64,
+};
 /// For slices with codes: neighbours of one block find more of `x` in the cache they share. For pairs
 /// of 16 bits, too.
 const WIDE: File = File { block: 128, ..FILE };

@@ -13,6 +13,7 @@ pub(super) const FILE: File = File {
     name: "sliced_blocks.c",
     text: concat!(
         include_str!("../gpu/kernels/rows.h"),
+        include_str!("../gpu/kernels/row_columns.h"),
         include_str!("../gpu/kernels/block_place.h"),
         include_str!("../gpu/kernels/sliced_blocks.c")
     ),
@@ -23,6 +24,7 @@ pub(super) const TENSORS: File = File {
     name: "block_tensors.c",
     text: concat!(
         include_str!("../gpu/kernels/rows.h"),
+        include_str!("../gpu/kernels/row_columns.h"),
         include_str!("../gpu/kernels/block_place.h"),
         include_str!("../gpu/kernels/tensors.h"),
         include_str!("../gpu/kernels/block_tensors.c")

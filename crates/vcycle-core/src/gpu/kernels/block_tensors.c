@@ -143,15 +143,15 @@ block_tensors(u32 strips, u32 inputs, u32 cols, u32 shared, u32 slices, u32 rows
             }
         }
         FOR(i, 4) {
+            // A row of four lanes and two neighbouring groups of columns.
             const u32 slot_of_sum = slice * LANES + first_lane + g / 4 + i / 2 * 2;
             if (within >= HEIGHT || slot_of_sum >= strips)
                 continue;
             const u64 row = (u64)(order ? order[slot_of_sum] : slot_of_sum) * HEIGHT + within;
-            FOR(j, COLUMNS) {
-                const u32 to = column + (2 * t + i % 2) * COLUMNS + j;
-                if (!RAGGED || row < rows)
-                    finish(&f, row, row * cols + to, ALPHA(to), BETA(to), (ACC)totals[j][i]);
-            }
+            ACC sums[COLUMNS];
+            FOR(j, COLUMNS) sums[j] = totals[j][i];
+            if (!RAGGED || row < rows)
+                FINISH_COLUMNS(row, column + (2 * t + i % 2) * COLUMNS, sums)
         }
     }
 }

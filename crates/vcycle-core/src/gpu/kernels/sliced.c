@@ -217,11 +217,9 @@ SLICED sliced_columns(SLICED_PARAMETERS) {
             GLOBAL const M *mine = values + ((u64)here.x * LANES + lane_of_slice);
             SUM_OF_LANE
         }
-        FOR(i, COLUMNS) {
-            const ACC sum = TILE_SUM(ACC, totals[i], lanes, scratch);
-            if (is_there && first == i % lanes)
-                finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i), sum);
-        }
+        FOR(i, COLUMNS) totals[i] = TILE_SUM(ACC, totals[i], lanes, scratch);
+        if (is_there && first == 0)
+            FINISH_COLUMNS(row, column, totals)
     }
     LONG_ROWS
 }

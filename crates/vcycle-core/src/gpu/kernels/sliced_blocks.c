@@ -21,13 +21,21 @@
 #define FLIGHT 4
 #endif
 
-// Blocks of threads that fit a multiprocessor: fewer leave a thread the registers for its loads.
-#define RESIDENT_f64 6
-#define RESIDENT_f32 8
-#if SHARED
-#define RESIDENT 8
+// Blocks of threads that fit a multiprocessor: fewer leave a thread the registers for its loads. Of several columns these are WORDS, with the sums.
+#define WORDS_OF_f64 2
+#define WORDS_OF_f32 1
+#define WORDS_OF(A) PASTE(WORDS_OF_, A)
+#define WORDS                                                                                      \
+    (HEIGHT * COLUMNS * WORDS_OF(ACC) + BREADTH * COLUMNS * WORDS_OF(ARITH(X)) +                   \
+     ENTRIES * WORDS_OF(ARITH(M)))
+#if SHARED && WORDS > 75
+#define RESIDENT 4
+#elif SHARED && WORDS > 54
+#define RESIDENT 5
+#elif SHARED && WORDS > 42 || WORDS_OF(ACC) == 2 && !SHARED
+#define RESIDENT 6
 #else
-#define RESIDENT PASTE(RESIDENT_, ACC)
+#define RESIDENT 8
 #endif
 
 // Doubles would drive x out of the cache that the threads of a unit share. Where these have several columns, neighbours find
@@ -157,14 +165,12 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u
                 SUM_OF_BLOCKS(((GLOBAL const u32 *)code)[s * LANES + lane_of_slice])
             }
         }
-        FOR(r, HEIGHT)
-            FOR(i, COLUMNS) {
-                const ACC sum = TILE_SUM(ACC, totals[r][i], lanes, scratch);
-                const u64 row = strip * HEIGHT + r, place = row * cols + column + i;
-                const bool has_row = is_there && (!RAGGED || row < rows);
-                if (has_row && first == (r * COLUMNS + i) % lanes) {
-                    finish(&f, row, place, ALPHA(column + i), BETA(column + i), sum);
-                }
-            }
+        FOR(r, HEIGHT) {
+            const u64 row = strip * HEIGHT + r;
+            const bool has_row = is_there && (!RAGGED || row < rows);
+            FOR(i, COLUMNS) totals[r][i] = TILE_SUM(ACC, totals[r][i], lanes, scratch);
+            if (has_row && first == r % lanes)
+                FINISH_COLUMNS(row, column, totals[r])
+        }
     }
 }

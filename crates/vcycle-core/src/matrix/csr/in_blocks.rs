@@ -157,14 +157,15 @@ fn several_columns_of_rows_are_those_of_the_host() {
 fn residuals_and_sweeps_are_those_of_the_host() {
     let Some(executor) = device() else { return };
     let a = nodes(&HOST, [4, 3, 3]);
-    let both = |a: &Csr<f64>| {
-        let ([b, x, d], ws) = (
-            [(); 3].map(|()| numbers(a.executor(), 108, 1)),
+    let both = |a: &Csr<f64>, cols: usize| {
+        let ([b, x], ws) = (
+            [(); 2].map(|()| numbers(a.executor(), 108, cols)),
             Workspace::new(),
         );
-        let mut r = Vector::<f64>::zeros(a.executor(), 108, 1).unwrap();
+        let d = numbers(a.executor(), 108, 1);
+        let mut r = Vector::<f64>::zeros(a.executor(), 108, cols).unwrap();
         a.residual(&b, &x, &mut r, &ws).unwrap();
-        let mut y = numbers(a.executor(), 108, 1);
+        let mut y = numbers(a.executor(), 108, cols);
         let sweep = Sweep {
             b: &b,
             d: &d,
@@ -176,10 +177,12 @@ fn residuals_and_sweeps_are_those_of_the_host() {
         (r, y)
     };
     let there = a.copy_to(&executor).unwrap();
-    let there = there.on_device_in(Some(Size::square(3))).unwrap();
-    let (found, expected) = (both(&there), both(&a));
-    assert_near(&found.0, &expected.0, "residual");
-    assert_near(&found.1, &expected.1, "sweep");
+    for (block, cols) in [(Some(3), 1), (Some(3), 8), (None, 4)] {
+        let there = there.on_device_in(block.map(Size::square)).unwrap();
+        let (found, expected) = (both(&there, cols), both(&a, cols));
+        assert_near(&found.0, &expected.0, "residual");
+        assert_near(&found.1, &expected.1, "sweep");
+    }
 }
 
 #[test]
