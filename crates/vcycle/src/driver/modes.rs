@@ -7,7 +7,6 @@ use crate::linop::{Size, check_size};
 use crate::matrix::Csr;
 use crate::multigrid::NearNullspace;
 use crate::scalar::{Field, Scalar, c64};
-use crate::vector::Vector;
 
 /// What is left of a vector when others are taken out is rounding errors below this.
 const DEPENDENT: f64 = 1e-8;
@@ -119,9 +118,7 @@ fn norm(v: &[f64]) -> f64 {
 }
 
 /// Takes an [`orthonormal`] basis out of every column.
-pub(super) fn take_out<T: Scalar>(basis: &[Vec<f64>], x: &mut Vector<T>) -> Result<()> {
-    let cols = x.cols();
-    let values = x.host_mut()?;
+pub(super) fn take_out<T: Scalar>(basis: &[Vec<f64>], values: &mut [T], cols: usize) {
     for unit in basis {
         for column in 0..cols {
             let places = || (column..).step_by(cols).zip(unit);
@@ -133,5 +130,4 @@ pub(super) fn take_out<T: Scalar>(basis: &[Vec<f64>], x: &mut Vector<T>) -> Resu
             }
         }
     }
-    Ok(())
 }

@@ -125,8 +125,9 @@ impl Projection {
         let cols = x.cols();
         let mut values = x.to_vec();
         self.take_means(&mut values, cols);
+        take_out(&self.modes, &mut values, cols);
         *x = Vector::from_rows(x.executor(), cols, values)?;
-        take_out(&self.modes, x)
+        Ok(())
     }
 
     /// Takes the mean of each part from every column.
@@ -263,6 +264,17 @@ mod tests {
     use crate::gallery;
     use crate::linop::Size;
     use crate::matrix::Duplicates;
+
+    #[test]
+    fn vectors_of_devices_are_projected() {
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
+        let projection = Projection::new(Nullspace::Constant, &lines(1.0), None).unwrap();
+        let mut x = Vector::from_column(&device, vec![3.0, 0.0, 0.0, 1.0, -1.0, 0.0]);
+        projection.expect("constants").project(&mut x).unwrap();
+        assert_eq!(x.to_vec()[..3], [2.0, -1.0, -1.0]);
+    }
 
     /// Two lines of three and two points with Neumann ends, and one point by itself.
     fn lines(own: f64) -> Csr<f64> {
