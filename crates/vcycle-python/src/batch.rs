@@ -4,10 +4,12 @@ use numpy::{Complex64, Element, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
-use vcycle::batch::{BatchCsr, BatchDense, BatchMatrix, BatchOutcome, BatchSolver};
+use vcycle::batch::{BatchCsr, BatchDense, BatchMatrix, BatchOutcome, BatchSolver, DeviceBatch};
 use vcycle::executor::Executor;
 use vcycle::scalar::Field;
+use vcycle::vector::Vector;
 
+use crate::device::{DeviceArray, Foreign, OnDevice};
 use crate::error::raised;
 
 /// The solutions of all systems, one after the other, and their outcomes as JSON. Without a structure (row offsets and
@@ -29,8 +31,7 @@ pub fn batch_solve<'py>(
     threads: Option<usize>,
     device: Option<&str>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
-    let solver: BatchSolver = serde_json::from_str(options)
-        .map_err(|error| PyValueError::new_err(format!("batch: {error}")))?;
+    let solver = parsed(options)?;
     let executor = match (device, threads) {
         (Some(device), _) => Executor::gpu(device),
         (None, None) => Ok(Executor::cpu()),
@@ -50,6 +51,52 @@ pub fn batch_solve<'py>(
             call.solve(py, &values, &b, &x0)
         }
     }
+}
+
+fn parsed(options: &str) -> PyResult<BatchSolver> {
+    let solver = serde_json::from_str(options);
+    solver.map_err(|error| PyValueError::new_err(format!("batch: {error}")))
+}
+
+/// [`batch_solve`] with values and vectors that are on a device, and a solution there, a row for every system.
+#[pyfunction]
+#[pyo3(signature = (rows, structure, values, b, x0, options, device))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the arguments of the Python function"
+)]
+pub fn batch_solve_on_device(
+    py: Python<'_>,
+    rows: usize,
+    structure: Option<(Vec<usize>, Vec<u32>)>,
+    values: Bound<'_, PyAny>,
+    b: Bound<'_, PyAny>,
+    x0: Option<Bound<'_, PyAny>>,
+    options: &str,
+    device: &str,
+) -> PyResult<(DeviceArray, String)> {
+    let solver = parsed(options)?;
+    let executor = Executor::gpu(device).map_err(|error| raised(py, error))?;
+    let taken = |array: &Bound<'_, PyAny>, name| {
+        f64::taken(Foreign::of(array, name, &executor)?, &executor)
+    };
+    let (values, b) = (taken(&values, "A")?, taken(&b, "b")?);
+    let guess = x0.map(|guess| taken(&guess, "x0")).transpose()?;
+    let solved = py.detach(|| {
+        let batch = match structure {
+            None => DeviceBatch::from_dense(rows, &values)?,
+            Some((offsets, columns)) => DeviceBatch::from_values(&offsets, &columns, &values)?,
+        };
+        let b = Vector::from_buffer(1, b)?;
+        let mut x = match guess {
+            Some(guess) => Vector::from_buffer(1, guess)?,
+            None => Vector::zeros_like(&b)?,
+        };
+        let outcomes = solver.solve_on_device(&batch, &b, &mut x)?;
+        Ok((Vector::from_buffer(rows, x.buffer().clone())?, outcomes))
+    });
+    let (x, outcomes) = solved.map_err(|error| raised(py, error))?;
+    Ok((f64::given(x, false)?, described(&outcomes)))
 }
 
 struct Call {

@@ -97,6 +97,9 @@ impl Foreign {
 
     fn shared<T: Element>(self, executor: &Executor) -> PyResult<Buffer<T>> {
         let (address, len) = (self.it.address, self.it.len());
+        if len == 0 {
+            return Ok(Buffer::from_vec(executor, Vec::new()));
+        }
         // SAFETY: the library that owns the array says so, and keeps it for as long as its owner
         // lives. That nobody changes it meanwhile is asked of the user.
         checked(unsafe { Buffer::borrowed(executor, address, len, Box::new(self.it.owner)) })
@@ -176,6 +179,7 @@ fn interface(array: &Bound<'_, PyAny>, device: &Device) -> PyResult<Described> {
 enum DeviceValues {
     Double(Vector<f64>),
     Single(Vector<f32>),
+    Indices(Buffer<u32>),
 }
 
 /// An array of a device that belongs to us, for other libraries: `from_dlpack` of CuPy, PyTorch
@@ -188,10 +192,16 @@ pub struct DeviceArray {
 }
 
 impl DeviceArray {
+    /// Indices, which other libraries take for signed ones.
+    pub fn of_indices(indices: Buffer<u32>) -> PyResult<Self> {
+        Self::new(DeviceValues::Indices(indices), true)
+    }
+
     fn new(values: DeviceValues, flat: bool) -> PyResult<Self> {
         let executor = match &values {
             DeviceValues::Double(x) => x.executor(),
             DeviceValues::Single(x) => x.executor(),
+            DeviceValues::Indices(indices) => indices.executor(),
         };
         let device = executor.device().cloned();
         Ok(Self {
@@ -205,6 +215,7 @@ impl DeviceArray {
         checked(match &self.values {
             DeviceValues::Double(x) => x.buffer().address(),
             DeviceValues::Single(x) => x.buffer().address(),
+            DeviceValues::Indices(indices) => indices.address(),
         })
     }
 
@@ -212,6 +223,7 @@ impl DeviceArray {
         let size = match &self.values {
             DeviceValues::Double(x) => x.size(),
             DeviceValues::Single(x) => x.size(),
+            DeviceValues::Indices(indices) => return vec![indices.len()],
         };
         match self.flat {
             true => vec![size.rows],
@@ -219,10 +231,12 @@ impl DeviceArray {
         }
     }
 
-    fn item(&self) -> usize {
+    /// The code of DLPack for its numbers, and how many bytes one has.
+    fn item(&self) -> (u8, usize) {
         match self.values {
-            DeviceValues::Double(_) => 8,
-            DeviceValues::Single(_) => 4,
+            DeviceValues::Double(_) => (dlpack::FLOAT, 8),
+            DeviceValues::Single(_) => (dlpack::FLOAT, 4),
+            DeviceValues::Indices(_) => (dlpack::INTEGER, 4),
         }
     }
 
@@ -251,6 +265,9 @@ impl DeviceArray {
         let narrowed = match &self.values {
             DeviceValues::Single(x) => Ok(x.clone()),
             DeviceValues::Double(x) => converted(x),
+            DeviceValues::Indices(_) => {
+                return Err(PyTypeError::new_err("indices have no precision"));
+            }
         };
         Self::new(DeviceValues::Single(checked(narrowed)?), self.flat)
     }
@@ -295,7 +312,9 @@ impl DeviceArray {
         let facts = PyDict::new(py);
         facts.set_item("version", 3)?;
         facts.set_item("shape", self.shape(py)?)?;
-        facts.set_item("typestr", format!("<f{}", self.item()))?;
+        let (code, bytes) = self.item();
+        let letter = if code == dlpack::FLOAT { 'f' } else { 'i' };
+        facts.set_item("typestr", format!("<{letter}{bytes}"))?;
         facts.set_item("data", (self.address()?, false))?;
         facts.set_item("strides", py.None())?;
         facts.set_item("stream", stream(&self.device)?)?;

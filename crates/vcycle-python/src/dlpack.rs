@@ -12,8 +12,9 @@ const NAME: &CStr = c"dltensor";
 /// Codes of devices.
 pub const CUDA: i32 = 2;
 pub const ROCM: i32 = 10;
-/// The code of floating-point numbers.
-const FLOAT: u8 = 2;
+/// Codes of numbers.
+pub const INTEGER: u8 = 0;
+pub const FLOAT: u8 = 2;
 
 /// `DLTensor`.
 #[repr(C)]
@@ -95,7 +96,7 @@ pub fn read(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Described> {
 
 fn kind(tensor: &Tensor) -> PyResult<String> {
     let letter = match (tensor.code, tensor.lanes) {
-        (0, 1) => 'i',
+        (INTEGER, 1) => 'i',
         (1, 1) => 'u',
         (FLOAT, 1) => 'f',
         (5, 1) => 'c',
@@ -118,12 +119,12 @@ struct Exported {
     _owner: Py<PyAny>,
 }
 
-/// Floating-point numbers of a device, row after row, kept alive by `owner`.
+/// Numbers of a device, row after row, kept alive by `owner`; they have a code and so many bytes.
 pub fn capsule<'py>(
     device: [i32; 2],
     address: u64,
     shape: &[usize],
-    item: usize,
+    (code, item): (u8, usize),
     owner: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let columns = shape.get(1).copied().unwrap_or(1) as i64;
@@ -133,7 +134,7 @@ pub fn capsule<'py>(
                 data: address as usize as *mut c_void,
                 device,
                 dimensions: shape.len() as i32,
-                code: FLOAT,
+                code,
                 bits: 8 * item as u8,
                 lanes: 1,
                 shape: std::ptr::null_mut(),

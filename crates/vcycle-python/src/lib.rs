@@ -4,6 +4,7 @@
 //! is what needs the library. Whatever is plain data crosses the border as JSON.
 
 mod arrays;
+mod assembly;
 mod batch;
 mod describe;
 mod device;
@@ -30,10 +31,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hierarchy::Hierarchy>()?;
     module.add_class::<operator::Operator>()?;
     module.add_class::<device::DeviceArray>()?;
+    module.add_class::<assembly::Assembly>()?;
     module.add_class::<distributed::DistributedSystem>()?;
     module.add_function(wrap_pyfunction!(device::traffic, module)?)?;
     module.add_function(wrap_pyfunction!(solve::solve, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_solve, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::batch_solve_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(gallery::build, module)?)?;
     module.add_function(wrap_pyfunction!(gallery::problems, module)?)?;
     module.add_function(wrap_pyfunction!(options::options, module)?)?;

@@ -57,11 +57,49 @@ def test_one_bad_system_is_named_and_the_others_are_solved():
     assert np.allclose(dense[8] @ told.value.x[8], 1.0)
 
 
+DEVICES = [name for name in vcycle.devices() if ":" in name]
+
+
+@pytest.mark.skipif(not DEVICES, reason="there is no device (scripts/opencl-cpu makes one)")
+@pytest.mark.parametrize("options", [{"method": "direct"}, {"preconditioner": "ilu0"}, {"preconditioner": "isai"}])
+def test_devices_solve_as_the_processor_does(options):
+    matrices, b = banded(), np.ones((SYSTEMS, ROWS))
+    expected = vcycle.batch.solve(matrices, b, **options)
+    x = vcycle.batch.solve(matrices, b, device=DEVICES[0], **options)
+    assert np.allclose(x, expected, rtol=1e-6, atol=1e-7)
+    matrices[3] = 0.0 * matrices[3]
+    with pytest.raises(vcycle.batch.NotAllConverged, match=r"1 of 40 systems .*: 3 \(breakdown, row 0 has no pivot"):
+        vcycle.batch.solve(matrices, b, device=DEVICES[0], **options)
+
+
+def test_empty_batches_and_values_that_are_not_finite():
+    x, outcomes = vcycle.batch.solve(np.zeros((0, 4, 4)), np.zeros((0, 4)), return_outcomes=True)
+    assert x.shape == (0, 4) and outcomes == []
+    dense = np.array([one.toarray() for one in banded()[:3]])
+    b = np.ones((3, ROWS))
+    dense[1, 2, 2] = np.nan
+    b[2, 5] = np.inf
+    for method in ("bicgstab", "direct"):
+        _, outcomes = vcycle.batch.solve(dense, b, method=method, check=False, return_outcomes=True)
+        assert [outcome.status for outcome in outcomes] == ["converged", "non-finite", "non-finite"]
+
+
 def test_bad_input():
     matrices = banded()
     b = np.ones((SYSTEMS, ROWS))
     other = matrices[:1] + [scipy.sparse.eye_array(ROWS).tocsr()]
+    for A, rhs, words in (
+        ([one.toarray() for one in matrices], b, "matrix 0 is a ndarray, not sparse"),
+        (np.full((2, 3, 3), "x"), np.ones((2, 3)), "A: expected numbers"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            vcycle.batch.solve(A, rhs)
     for A, rhs, options, words in (
+        ([], b, {}, "at least one"),
+        ("abc", b, {}, "at least one"),
+        (matrices[0], b, {}, "at least one"),
+        (np.zeros((2, 0, 0)), np.zeros((2, 0)), {}, "systems x n x n"),
+        (matrices, b, {"method": "cg", "preconditioner": "isai"}, "isai is not symmetric"),
         (matrices, b[1:], {}, "b: expected an array of 40 x 30"),
         (other, b[:2], {}, "matrix 1 has another pattern"),
         (matrices, b, {"method": "cgs"}, "unknown method `cgs`"),

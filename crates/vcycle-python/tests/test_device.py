@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import vcycle
 from vcycle import _device
@@ -93,6 +94,85 @@ def test_the_device_of_the_arrays_is_chosen(poisson, cupy):
 def test_another_device_is_refused(poisson, cupy, of_A, of_b, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         vcycle.solve(Array(poisson.A, of_A), Array(poisson.b, of_b), **options)
+
+
+class Numbers(Array):
+    """An array of CuPy with what batches ask of it."""
+
+    __module__ = "cupy"
+
+    def __eq__(self, other):
+        return Numbers(self.array == other.array, self.device)
+
+    def __getitem__(self, place):
+        return Numbers(self.array[place], self.device)
+
+    def all(self, axis):
+        return Numbers(self.array.all(axis), self.device)
+
+
+@pytest.fixture
+def stacks(cupy, monkeypatch):
+    def stack(arrays):
+        return Numbers(np.stack([one.array for one in arrays]), arrays[0].device)
+
+    monkeypatch.setattr(sys.modules["cupy"], "stack", stack, raising=False)
+
+
+def tridiagonal():
+    return sp.diags_array([-1.0, 4.0, -2.0], offsets=[-1, 0, 1], shape=(5, 5)).tocsr()
+
+
+def test_batches_are_copied_where_the_host_is_to_solve(stacks):
+    matrix, b = tridiagonal(), np.ones((2, 5))
+    expected = vcycle.batch.solve([matrix, 2 * matrix], b)
+    dense = np.array([matrix.toarray(), 2 * matrix.toarray()])
+    for A in (Array(dense), [Array(matrix), Array(2 * matrix)]):
+        x = vcycle.batch.solve(A, Array(b), x0=Array(0 * b), device="cpu")
+        assert isinstance(x, Array) and np.allclose(x.get(), expected)
+        assert np.allclose(vcycle.batch.solve(A, b, device="cpu"), expected)
+
+
+def test_batches_of_a_gpu_are_checked_before_it_is_asked(stacks):
+    matrix, b = tridiagonal(), Array(np.ones((2, 5)))
+    longer = matrix + sp.eye_array(5, k=2)
+    moved = longer.copy()
+    moved.indices[2] = 4
+    for A, options, words in (
+        ([Array(matrix), Array(longer)], {}, "matrix 1 has another pattern"),
+        ([Array(longer), Array(moved)], {}, "matrix 1 has another pattern"),
+        ([Array(matrix), Array(matrix, device=1)], {}, "matrix 1 is not on cuda:0"),
+        ([Array(matrix), matrix], {}, "matrix 1 is not on cuda:0"),
+        ([Array(matrix[:4])], {}, "matrix 0 is 4 x 5, not square"),
+        (Array(np.ones((2, 3, 4))), {}, "systems x n x n"),
+        (Array(np.ones((2, 4, 4))), {}, "b: expected an array of 2 x 4, found 2 x 5"),
+        (Array(np.ones((2, 5, 5))), {"x0": np.ones((2, 5))}, "x0 is not on cuda:0"),
+        (Array(np.ones((2, 5, 5)), device=1), {}, "b is on cuda:0, but cuda:1 is to solve"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            vcycle.batch.solve(A, b, **options)
+
+
+@without_gpu
+def test_batches_and_triplets_are_solved_where_they_are(stacks):
+    matrix, b = tridiagonal(), Array(np.ones((2, 5)))
+    for A in (Array(np.ones((2, 5, 5))), [Array(matrix), Array(matrix)]):
+        with pytest.raises(vcycle.DeviceError, match="cuda"):
+            vcycle.batch.solve(A, b)
+    ones = Array(np.ones(3, dtype=np.int32))
+    with pytest.raises(vcycle.DeviceError, match="cuda"):
+        vcycle.Assembly((2, 2), ones, ones)
+
+
+def test_triplets_of_a_gpu_for_the_host(cupy):
+    rows, columns = Array(np.array([1, 0, 1])), Array(np.array([1, 0, 1]))
+    assembly = vcycle.Assembly((2, 2), rows, columns, device="cpu")
+    assert assembly.matrix(Array(np.array([3.0, 2.0, 4.0]))).toarray().tolist() == [[2.0, 0.0], [0.0, 7.0]]
+    for other, words in ((np.array([1, 0, 1]), "in different places"), (Array(np.ones(2, dtype=int)), "3 rows, but 2 columns")):
+        with pytest.raises(ValueError, match=words):
+            vcycle.Assembly((2, 2), rows, other)
+    with pytest.raises(ValueError, match="rows are on cuda:0, but cuda:1 is to assemble"):
+        vcycle.Assembly((2, 2), rows, columns, device="cuda:1")
 
 
 def test_a_compiler_among_the_packages_is_found(tmp_path, monkeypatch):

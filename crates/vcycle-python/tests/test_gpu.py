@@ -7,6 +7,7 @@ import types
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import vcycle
 from vcycle import _core
@@ -217,6 +218,65 @@ def test_bad_arrays_are_refused(A, b):
         vcycle.solve(A[:-1], b[:-1], **QUICK)
     with pytest.raises(TypeError, match="dense|ndarray"):
         vcycle.solve(cupy.eye(4), cupy.ones(4), **QUICK)
+
+
+def systems(count=50, rows=40):
+    rng = np.random.default_rng(2)
+    values = rng.uniform(-1, 1, (count, 5, rows))
+    values[:, 2] = 5.0
+    offsets = [-3, -1, 0, 1, 3]
+    return [sp.dia_array((one, offsets), shape=(rows, rows)).tocsr() for one in values]
+
+
+@pytest.mark.parametrize("options", [{}, {"preconditioner": "ilu0"}, {"method": "gmres", "preconditioner": "isai"}, {"method": "direct"}])
+def test_batches_in_place(options):
+    host = systems()
+    b = cupy.random.default_rng(3).random((len(host), 40))
+    dense = cupy.asarray(np.array([one.toarray() for one in host]))
+    for A in (dense, [csp.csr_matrix(one) for one in host]):
+        if A is dense and options.get("preconditioner") == "isai":
+            continue  # its inverse
+        (up, down), x = moved(lambda: vcycle.batch.solve(A, b, **options))
+        assert isinstance(x, cupy.ndarray) and x.shape == b.shape
+        assert float(cupy.linalg.norm(cupy.einsum("sij,sj->si", dense, x) - b) / cupy.linalg.norm(b)) < 1e-7
+        assert up < dense.nbytes / 8 and down < dense.nbytes / 8, (up, down)
+    x = vcycle.batch.solve(dense.astype("f4"), b.astype("f4"), x0=x.astype("f4"), rtol=1e-5)
+    assert x.dtype == cupy.float32
+
+
+def test_a_singular_system_of_a_gpu_is_named():
+    dense = cupy.asarray(np.array([one.toarray() for one in systems()]))
+    dense[7, 4] = 0.0
+    b = cupy.ones((50, 40))
+    with pytest.raises(vcycle.batch.NotAllConverged, match=r"1 of 50 systems .*: 7 \(breakdown, row") as told:
+        vcycle.batch.solve(dense, b, method="direct")
+    assert bool(cupy.allclose(dense[8] @ told.value.x[8], 1.0))
+    x, outcomes = vcycle.batch.solve(dense[:0], b[:0], return_outcomes=True)
+    assert x.shape == (0, 40) and outcomes == []
+    with pytest.raises(TypeError, match="c16.*float32 or float64 is needed"):
+        vcycle.batch.solve(dense.astype("c16"), b)
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8"])
+def test_triplets_are_assembled_in_place(large, b, kind):
+    coo = large.A.tocoo()
+    half = 0.5 * coo.data
+    rows, columns, values = (np.concatenate([part, part]) for part in (coo.row.astype(kind), coo.col.astype(kind), half))
+    rows, columns, values = map(cupy.asarray, (rows, columns, values))
+    (up, down), assembly = moved(lambda: vcycle.Assembly(large.A.shape, rows, columns))
+    assert up < 10**5 and down < 10**5, (up, down)
+    for factor in (1.0, 2.0):
+        (up, down), A = moved(lambda: assembly.matrix(factor * values))
+        assert up < 10**5 and down < 10**5, (up, down)
+        assert isinstance(A, csp.csr_matrix)
+        assert abs(A.get() - factor * large.A).max() < 1e-12
+        assert residual(A, vcycle.solve(A, b, **QUICK), b) < 1e-8
+    with pytest.raises(ValueError, match="outside of 0..10"):
+        vcycle.Assembly((10, 10), rows, columns)
+    with pytest.raises(TypeError, match="int32 or int64 is needed"):
+        vcycle.Assembly(large.A.shape, rows.astype("f8"), columns)
+    with pytest.raises(ValueError, match="one a triplet"):
+        assembly.matrix(values[:-1])
 
 
 def test_pytorch(large):

@@ -14,6 +14,7 @@ configuration files is a keyword, with underscores for dashes: see `options`.
 from pathlib import Path as _Path
 
 from . import batch, distributed, gallery
+from ._assembly import Assembly
 from ._core import DeviceError, VcycleError, __version__, devices, use_kernels
 from ._hierarchy import Hierarchy, Level, amg
 from ._options import options
@@ -24,6 +25,7 @@ from ._summary import LevelSummary
 
 __all__ = [
     "AccuracyLimit",
+    "Assembly",
     "Column",
     "DeviceError",
     "Hierarchy",

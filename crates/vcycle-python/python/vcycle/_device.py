@@ -17,6 +17,15 @@ from . import _core
 _CODES = {2: "cuda", 13: "cuda", 10: "hip"}
 
 
+class CompressedRows(NamedTuple):
+    """A sparse matrix on a GPU for libraries that have none of their own."""
+
+    shape: tuple[int, int]
+    indptr: Any
+    indices: Any
+    data: Any
+
+
 class DeviceMatrix(NamedTuple):
     """A sparse matrix in compressed rows whose arrays are on a GPU."""
 
@@ -82,11 +91,11 @@ def settle(config: dict[str, Any], options: Mapping[str, Any], matrix: DeviceMat
         if _is_gpu(chosen) and not shared(place, chosen):
             raise ValueError(f"{what} is on {place}, but {chosen} is to solve: move one of them")
     if run.get("device", "").startswith("cuda"):
-        _find_compiler()
+        find_compiler()
     config["run"] = run
 
 
-def _find_compiler() -> None:
+def find_compiler() -> None:
     """Tells the native part of NVRTC among the packages of Python, unless somebody has told it of another."""
     packages = importlib.util.find_spec("nvidia")
     if "VCYCLE_NVRTC" in os.environ or packages is None:
@@ -141,3 +150,38 @@ def handed_over(x: _core.DeviceArray, b: Any) -> Any:
 
         return jax.numpy.from_dlpack(x)
     return x
+
+
+def sparse_of(library: str, shape: tuple[int, int], indptr: Any, indices: Any, data: Any) -> Any:
+    """A sparse matrix of a library with arrays of its own that are on a GPU."""
+    if library == "cupy":
+        from cupyx.scipy.sparse import csr_matrix
+
+        return csr_matrix((data, indices, indptr), shape=shape)
+    if library == "torch":
+        import torch
+
+        return torch.sparse_csr_tensor(indptr, indices, data, size=shape)
+    if library == "jax":
+        from jax.experimental.sparse import BCSR
+
+        return BCSR((data, indices, indptr), shape=shape)
+    return CompressedRows(shape, indptr, indices, data)
+
+
+def stacked(arrays: list[Any]) -> Any:
+    """Arrays of one shape as the rows of one, made by their library where they are."""
+    library = library_of(arrays[0])
+    if library == "torch":
+        import torch
+
+        return torch.stack(arrays)
+    if library == "jax":
+        import jax.numpy
+
+        return jax.numpy.stack(arrays)
+    if library == "cupy":
+        import cupy
+
+        return cupy.stack(arrays)
+    raise TypeError(f"matrices with arrays of {library} are not known; those of CuPy, PyTorch and JAX are")

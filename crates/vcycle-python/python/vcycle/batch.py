@@ -20,13 +20,16 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
 from . import _core
+from ._arrays import like, on_host
+from ._device import DeviceMatrix, contiguous, device_matrix, device_of, dtype_of, settle, shared, stacked
+from ._solve import returned
 
 __all__ = ["NotAllConverged", "SystemOutcome", "solve"]
 
@@ -79,8 +82,11 @@ def solve(
 
     Parameters
     ----------
-    A : sequence of sparse matrices of SciPy that share one pattern, or array (systems, n, n)
+    A : sequence of sparse matrices that share one pattern, or array (systems, n, n)
+        Of SciPy and NumPy, or of CuPy, PyTorch or JAX. Those on a GPU are solved there without the way over the host, if `b`
+        is there, too.
     b : array, (systems, n)
+        The solution is an array of the same library.
     x0 : array, (systems, n), optional
         Where iterations start, zero unless given.
     check : bool
@@ -90,25 +96,18 @@ def solve(
     threads : int, optional
         All cores unless given.
     device : str, optional
-        A device such as ``cuda:0``, for real systems of up to 512 rows; the processor unless given.
+        A device such as ``cuda:0``, for real systems of up to 512 rows. Where the arrays are unless given.
     **options
         `method` (`cg`, `bicgstab`, `gmres`, `direct`), `preconditioner` (`none`, `jacobi`, `block-jacobi`, `ilu0`,
         `isai`), `block_size`, `restart`, `rtol`, `atol`, `max_iterations`.
     """
-    rows, structure, values = _entries(A)
-    systems = values.shape[0]
-    b = np.asarray(b)
-    if b.shape != (systems, rows):
-        raise ValueError(f"b: expected an array of {systems} x {rows}, found {' x '.join(map(str, b.shape))}")
-    guess = np.zeros_like(b) if x0 is None else np.asarray(x0)
-    if guess.shape != b.shape:
-        raise ValueError(f"x0: expected an array of {systems} x {rows}, found {' x '.join(map(str, guess.shape))}")
-    is_complex = any(np.iscomplexobj(array) for array in (values, b, guess))
-    kind = np.complex128 if is_complex else np.float64
-    values, right, start = (np.ascontiguousarray(array, dtype=kind).ravel() for array in (values, b, guess))
+    of_matrices = _place_of(A)
+    place = _settled(of_matrices, b, device)
     given = json.dumps({key.replace("_", "-"): value for key, value in options.items()})
-    x, told = _core.batch_solve(rows, structure, values, right, start, given, threads, device)
-    x = x.reshape(systems, rows)
+    if all(shared(one, place) for one in (of_matrices, device_of(b))) and _shape(b)[:1] != (0,):
+        x, told = _solve_there(_on_device(A), b, x0, given, place)
+    else:
+        x, told = _solve_from_host(A, b, x0, given, threads, None if place == "cpu" else place)
     outcomes = [
         SystemOutcome(status, iterations, math.nan if residual is None else residual, row)
         for status, iterations, residual, row in json.loads(told)
@@ -118,21 +117,132 @@ def solve(
     return (x, outcomes) if return_outcomes else x
 
 
+class _Batch(NamedTuple):
+    """Matrices that are on a GPU; without row offsets and columns they are dense."""
+
+    systems: int
+    rows: int
+    structure: tuple[list[int], list[int]] | None
+    values: Any
+
+
+def _place_of(A: Any) -> str | None:
+    """Where the first matrix is; none for the host."""
+    if not isinstance(A, (list, tuple)):
+        return device_of(A)
+    first = device_matrix(A[0]) if A else None
+    return None if first is None else first.device
+
+
+def _settled(place: str | None, b: Any, device: str | None) -> str:
+    """The device that solves: where the arrays are, unless another one was asked for."""
+    run: dict[str, Any] = {"run": {} if device is None else {"device": device}}
+    matrix = None if place is None else DeviceMatrix((0, 0), (None, None, None), place)
+    settle(run, {} if device is None else {"device": device}, matrix, b)
+    return str(run["run"].get("device", "cpu"))
+
+
+def _solve_there(there: _Batch, b: Any, x0: Any, options: str, place: str) -> tuple[Any, str]:
+    expected = (there.systems, there.rows)
+    guess = None
+    _check_shape(_shape(b), expected, "b")
+    if x0 is not None:
+        _check_shape(_shape(x0), expected, "x0")
+        if not shared(device_of(x0), place):
+            raise ValueError(f"x0 is not on {place}, where A and b are: move it")
+        guess = contiguous(x0)
+    values, right = contiguous(there.values), contiguous(b)
+    x, told = _core.batch_solve_on_device(there.rows, there.structure, values, right, guess, options, place)
+    return returned(x, b, dtype_of(values)), told
+
+
+def _solve_from_host(
+    A: Any, b: Any, x0: Any, options: str, threads: int | None, device: str | None
+) -> tuple[Any, str]:
+    rows, structure, values = _entries(A)
+    systems = values.shape[0]
+    right = np.asarray(on_host(b))
+    _check_shape(right.shape, (systems, rows), "b")
+    guess = np.zeros_like(right) if x0 is None else np.asarray(on_host(x0))
+    _check_shape(guess.shape, (systems, rows), "x0")
+    arrays = (values, right, guess)
+    for name, array in zip(("A", "b", "x0"), arrays):
+        if array.dtype.kind not in "biufc":
+            raise TypeError(f"{name}: expected numbers, found {array.dtype}")
+    kind = np.complex128 if any(np.iscomplexobj(array) for array in arrays) else np.float64
+    flat = [np.ascontiguousarray(array, dtype=kind).ravel() for array in arrays]
+    x, told = _core.batch_solve(rows, structure, flat[0], flat[1], flat[2], options, threads, device)
+    return like(x.reshape(systems, rows), b), told
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    return tuple(array.shape) if hasattr(array, "shape") else tuple(array.__cuda_array_interface__["shape"])
+
+
+def _check_shape(found: tuple[int, ...], expected: tuple[int, int], name: str) -> None:
+    if tuple(found) != expected:
+        systems, rows = expected
+        raise ValueError(f"{name}: expected an array of {systems} x {rows}, found {' x '.join(map(str, found))}")
+
+
+def _check_cubic(shape: tuple[int, ...]) -> None:
+    if len(shape) != 3 or shape[1] != shape[2] or shape[1] == 0:
+        raise ValueError(f"A: expected an array of systems x n x n, found {' x '.join(map(str, shape))}")
+
+
+def _on_device(A: Any) -> _Batch:
+    """Matrices of CuPy, PyTorch or JAX on a GPU."""
+    if isinstance(A, (list, tuple)):
+        return _stacked([device_matrix(one) for one in A])
+    shape = _shape(A)
+    _check_cubic(shape)
+    return _Batch(shape[0], shape[1], None, A)
+
+
+def _stacked(matrices: list[DeviceMatrix | None]) -> _Batch:
+    first, parts = matrices[0], []
+    assert first is not None
+    if first.shape[0] != first.shape[1]:
+        raise ValueError(f"A: matrix 0 is {first.shape[0]} x {first.shape[1]}, not square")
+    for number, matrix in enumerate(matrices):
+        if matrix is None or matrix.device != first.device:
+            raise ValueError(f"A: matrix {number} is not on {first.device}, where matrix 0 is")
+        if matrix.shape != first.shape or matrix.arrays[1].shape != first.arrays[1].shape:
+            raise ValueError(_other_pattern(number))
+        parts.append(matrix.arrays)
+    offsets, columns, values = (stacked(list(part)) for part in zip(*parts))
+    for indices in (offsets, columns):
+        same = on_host((indices == indices[0]).all(1))
+        if not same.all():
+            raise ValueError(_other_pattern(int(np.argmin(same))))
+    structure = [np.asarray(on_host(indices[0])).tolist() for indices in (offsets, columns)]
+    return _Batch(len(parts), first.shape[0], (structure[0], structure[1]), values)
+
+
+def _other_pattern(number: int) -> str:
+    return f"A: matrix {number} has another pattern than matrix 0; store zeros where entries are missing"
+
+
 def _entries(A: Any) -> tuple[int, tuple[list[int], list[int]] | None, NDArray[Any]]:
     """Rows of a system, row offsets and columns of the pattern, and the values of all matrices."""
+    if not isinstance(A, (list, tuple)):
+        A = on_host(A)
     if isinstance(A, np.ndarray):
-        if A.ndim != 3 or A.shape[1] != A.shape[2]:
-            raise ValueError(f"A: expected an array of systems x n x n, found {' x '.join(map(str, A.shape))}")
-        return A.shape[1], None, A.reshape(A.shape[0], -1)
-    if scipy.sparse.issparse(A) or len(A) == 0:
-        raise ValueError("A: expected a sequence of sparse matrices, at least one")
+        _check_cubic(A.shape)
+        return A.shape[1], None, A.reshape(A.shape[0], A.shape[1] ** 2)
+    if scipy.sparse.issparse(A) or not isinstance(A, Sequence) or isinstance(A, str) or len(A) == 0:
+        raise ValueError("A: expected a sequence of sparse matrices, at least one, or an array of systems x n x n")
+    A = [on_host(one) for one in A]
+    for number, one in enumerate(A):
+        if not scipy.sparse.issparse(one):
+            raise TypeError(f"A: matrix {number} is a {type(one).__name__}, not sparse; stack dense ones by numpy.stack")
     first = _canonical(A[0], 0)
     values = np.empty((len(A), first.nnz), dtype=np.result_type(*(one.dtype for one in A)))
     for number, one in enumerate(A):
         matrix = first if number == 0 else _canonical(one, number)
         same = matrix.shape == first.shape and np.array_equal(matrix.indptr, first.indptr)
         if not same or not np.array_equal(matrix.indices, first.indices):
-            raise ValueError(f"A: matrix {number} has another pattern than matrix 0; store zeros where entries are missing")
+            raise ValueError(_other_pattern(number))
         values[number] = matrix.data
     return first.shape[0], (first.indptr.tolist(), first.indices.tolist()), values
 
