@@ -1,7 +1,7 @@
 // Batched direct solvers of NVIDIA on the systems of `vcycle bench batch`:
 //   nvcc -O3 batched.cu -o batched -lcusolver -lcusparse -lcublas && ./batched SYSTEMS ROWS BAND
-// cuSOLVER's sparse QR of one pattern, and cuBLAS's dense LU with partial pivoting. Matrices and vectors are on the device
-// before the clock starts. Prints one line each: name, seconds (best of three), largest relative residual.
+// cuSOLVER's sparse QR of one pattern, cuBLAS's dense LU with partial pivoting, and for a BAND of 1 or 2 cuSPARSE's solvers of
+// three or five diagonals, in their own layouts. Matrices and vectors are on the device before the clock starts. Prints one line each: name, seconds (best of three), largest relative residual.
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -68,9 +68,13 @@ static double best(const std::function<void()> &prepare, const std::function<voi
     return least;
 }
 
-static double worst(const Systems &all, const double *there) {
+static std::vector<double> on_host(const Systems &all, const double *there) {
     std::vector<double> x((size_t)all.count * all.rows);
     CHECK(cudaMemcpy(x.data(), there, x.size() * sizeof(double), cudaMemcpyDeviceToHost));
+    return x;
+}
+
+static double worst(const Systems &all, const std::vector<double> &x) {
     double most = 0;
     for (int system = 0; system < all.count; system++) {
         double square = 0;
@@ -107,7 +111,7 @@ static void sparse_qr(const Systems &all) {
         CHECK(cusolverSpDcsrqrsvBatched(solver, n, n, entries, description, values, offsets, columns, b, x,
                                         all.count, info, buffer));
     });
-    std::printf("cusolver csrqrsvBatched %.6f %.1e\n", seconds, worst(all, x));
+    std::printf("cusolver csrqrsvBatched %.6f %.1e\n", seconds, worst(all, on_host(all, x)));
     cudaFree(buffer), cudaFree(offsets), cudaFree(columns), cudaFree(values), cudaFree(b), cudaFree(x);
 }
 
@@ -141,7 +145,69 @@ static void dense_lu(const Systems &all) {
         CHECK(cublasDgetrsBatched(blas, CUBLAS_OP_N, (int)n, 1, (const double *const *)a, (int)n, pivots, b, (int)n,
                                   &told_of_all, all.count));
     });
-    std::printf("cublas getrfBatched %.6f %.1e\n", seconds, worst(all, x));
+    std::printf("cublas getrfBatched %.6f %.1e\n", seconds, worst(all, on_host(all, x)));
+}
+
+// The values at a distance from the diagonal, zero outside of the matrices: system after system, or row after row.
+static std::vector<double> diagonal(const Systems &all, int distance, bool by_rows) {
+    std::vector<double> values((size_t)all.count * all.rows, 0.0);
+    for (size_t system = 0; system < (size_t)all.count; system++)
+        for (int row = 0; row < all.rows; row++)
+            for (int at = all.offsets[row]; at < all.offsets[row + 1]; at++)
+                if (all.columns[at] - row == distance)
+                    values[by_rows ? (size_t)row * all.count + system : system * all.rows + row] =
+                        all.values[system * all.columns.size() + at];
+    return values;
+}
+
+static void three_diagonals(const Systems &all) {
+    cusparseHandle_t sparse;
+    CHECK(cusparseCreate(&sparse));
+    int n = all.rows;
+    double *below = on_device(diagonal(all, -1, false)), *on = on_device(diagonal(all, 0, false));
+    double *above = on_device(diagonal(all, 1, false));
+    std::vector<double> ones((size_t)all.count * n, 1.0);
+    double *x = on_device(ones);
+    size_t bytes;
+    CHECK(cusparseDgtsv2StridedBatch_bufferSizeExt(sparse, n, below, on, above, x, all.count, n, &bytes));
+    void *buffer;
+    CHECK(cudaMalloc(&buffer, bytes));
+    auto prepare = [&] {
+        CHECK(cudaMemcpy(x, ones.data(), ones.size() * sizeof(double), cudaMemcpyHostToDevice));
+    };
+    double seconds = best(prepare, [&] {
+        CHECK(cusparseDgtsv2StridedBatch(sparse, n, below, on, above, x, all.count, n, buffer));
+    });
+    std::printf("cusparse gtsv2StridedBatch %.6f %.1e\n", seconds, worst(all, on_host(all, x)));
+}
+
+static void five_diagonals(const Systems &all) {
+    cusparseHandle_t sparse;
+    CHECK(cusparseCreate(&sparse));
+    int n = all.rows, count = all.count;
+    std::vector<std::vector<double>> kept;
+    std::vector<double *> d;
+    for (int distance = -2; distance <= 2; distance++) {
+        kept.push_back(diagonal(all, distance, true));
+        d.push_back(on_device(kept.back()));
+    }
+    kept.push_back(std::vector<double>((size_t)count * n, 1.0));
+    d.push_back(on_device(kept.back()));
+    size_t bytes;
+    CHECK(cusparseDgpsvInterleavedBatch_bufferSizeExt(sparse, 0, n, d[0], d[1], d[2], d[3], d[4], d[5], count, &bytes));
+    void *buffer;
+    CHECK(cudaMalloc(&buffer, bytes));
+    auto prepare = [&] {
+        for (size_t part = 0; part < d.size(); part++)
+            CHECK(cudaMemcpy(d[part], kept[part].data(), kept[part].size() * sizeof(double), cudaMemcpyHostToDevice));
+    };
+    double seconds = best(prepare, [&] {
+        CHECK(cusparseDgpsvInterleavedBatch(sparse, 0, n, d[0], d[1], d[2], d[3], d[4], d[5], count, buffer));
+    });
+    std::vector<double> by_rows = on_host(all, d[5]), x(by_rows.size());
+    for (size_t at = 0; at < x.size(); at++)
+        x[at] = by_rows[at % n * count + at / n];
+    std::printf("cusparse gpsvInterleavedBatch %.6f %.1e\n", seconds, worst(all, x));
 }
 
 int main(int count, char **words) {
@@ -152,5 +218,9 @@ int main(int count, char **words) {
     Systems all = made(std::atoi(words[1]), std::atoi(words[2]), std::atoi(words[3]));
     sparse_qr(all);
     dense_lu(all);
+    if (std::atoi(words[3]) == 1)
+        three_diagonals(all);
+    if (std::atoi(words[3]) == 2)
+        five_diagonals(all);
     return 0;
 }
