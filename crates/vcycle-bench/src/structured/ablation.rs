@@ -2,12 +2,9 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Arc;
 
-use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::LinOp;
+use vcycle::executor::Executor;
 use vcycle::multigrid::LevelScaling;
-use vcycle::vector::Vector;
 
 use super::args::StructuredArgs;
 use super::problem::Problem;
@@ -82,12 +79,7 @@ pub(super) fn history(
     let solved = || -> Result<Vec<f64>> {
         let mut parameters = arguments.multigrid(precision)?;
         parameters.scaling = scaling;
-        let a: Arc<dyn LinOp<f64>> = problem.a.clone();
-        let made = parameters.generate_with_report(&a, &Workspace::new())?;
-        let solver = problem.solver(arguments, &made)?;
-        let mut x = Vector::zeros_like(&problem.b)?;
-        let outcome = solver.solve(&problem.b, &mut x)?;
-        Ok(outcome.history)
+        Ok(problem.solved(arguments, &parameters)?.1)
     };
     solved().map_err(|error| error.to_string())
 }

@@ -8,7 +8,8 @@ mod problem;
 mod solves;
 
 use vcycle::executor::Executor;
-use vcycle::multigrid::LevelScaling;
+use vcycle::multigrid::{LevelScaling, Report};
+use vcycle::structured::CoarseStencil;
 
 pub(crate) use self::ablation::History;
 pub(crate) use self::args::StructuredArgs;
@@ -67,6 +68,19 @@ pub(crate) fn gains(
         preconditioner,
         end_to_end,
     })
+}
+
+/// The levels that structured multigrid makes with some coarse operators, and the residuals of a solve.
+pub(crate) fn with_coarse_stencil(
+    problem: &str,
+    executor: &Executor,
+    coarse_stencil: CoarseStencil,
+) -> Result<(Report, Vec<f64>)> {
+    let arguments = StructuredArgs::measuring(1, 0.0);
+    let problem = Problem::new(&Executor::cpu(), problem)?.on(executor)?;
+    let mut parameters = arguments.multigrid("K64P32D16")?;
+    parameters.coarse_stencil = coarse_stencil;
+    problem.solved(&arguments, &parameters)
 }
 
 /// The residuals of solves in some precisions, each with a strategy of scaling.

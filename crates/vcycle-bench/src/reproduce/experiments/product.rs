@@ -1,13 +1,18 @@
 //! Products of a matrix and a vector.
 
+use std::cell::RefCell;
+
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::matrix::{Coo, Csr, Ell, Hybrid, SellP};
 use vcycle::scalar::{Mixes, Scalar};
 use vcycle::vector::Vector;
 
-use crate::common::Result;
+use super::super::experiment::Scope;
+use crate::common::{Result, threads};
 use crate::gpu::timing::microseconds;
+use crate::mkl::Mkl;
+use crate::problem::BenchSystem;
 use crate::timing::Candidate;
 
 /// Seconds of a product of an operator, the best within some.
@@ -70,4 +75,23 @@ where
     M: Mixes<X, Y> + Mixes<Y, X>,
 {
     timed::<X, Y>(&a.convert::<M>()?, seconds)
+}
+
+/// Seconds of MKL where it is installed and the matrix on the processor; it may store the matrix a second time.
+pub(super) fn mkl(scope: &Scope, a: &Csr<f64>) -> Result<Option<f64>> {
+    let Some(python) = scope
+        .mkl
+        .as_ref()
+        .filter(|_| a.executor().device().is_none())
+    else {
+        return Ok(None);
+    };
+    let system = BenchSystem::plain(a.clone(), vec![1.0; a.size().cols]);
+    let mkl = RefCell::new(Mkl::start(python, &system)?);
+    let seconds = ["csr", "copy"].map(|mode| {
+        let mut products = Mkl::on(&mkl, mode, threads(None)?);
+        products.best_within(scope.seconds())
+    });
+    let [kept, copied] = seconds;
+    Ok(Some(kept?.min(copied?)))
 }

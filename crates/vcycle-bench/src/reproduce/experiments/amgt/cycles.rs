@@ -20,7 +20,7 @@ use crate::timing::race;
 /// Cycles of a solve.
 const CYCLES: f64 = 50.0;
 /// Names, and precisions of vectors / of matrices.
-const PRECISIONS: [(&str, &str); 4] = [
+pub(super) const PRECISIONS: [(&str, &str); 4] = [
     ("double", "dp"),
     ("single", "dp-sp"),
     ("half matrices", "dp-sp/dp-sp-hp"),
@@ -79,7 +79,7 @@ pub(super) fn cycles(scope: &Scope) -> Result<Vec<Value>> {
 }
 
 /// How much longer hypre takes.
-const HYPRE: &str = "hypre beside ours, total";
+pub(super) const HYPRE: &str = "hypre beside ours, total";
 
 /// A hierarchy, and the seconds of the shortest set-up.
 type Made = (Hierarchy<f64>, f64);

@@ -94,7 +94,7 @@ pub(super) static EXPERIMENTS: [Experiment; 15] = [
         why: "vcycle's own choice where rigid bodies are known is smoothed aggregation, in the last row: groups of nodes take a fraction of the iterations of BAMG. GAMG and BoomerAMG of this \
               run have their defaults and the rigid-body modes, or three unknowns a node.",
         chart: Chart::less("operator complexity"),
-        on_devices: false,
+        on_devices: true,
         run: multigrid::tripod,
     },
     Experiment {
@@ -104,7 +104,7 @@ pub(super) static EXPERIMENTS: [Experiment; 15] = [
         problem: MECHANICS,
         why: "As there smoothing saves iterations and costs complexity, and filtering keeps the first and lowers the second.",
         chart: Chart::less("operator complexity"),
-        on_devices: false,
+        on_devices: true,
         run: multigrid::mechanics,
     },
     Experiment {
@@ -124,7 +124,7 @@ pub(super) static EXPERIMENTS: [Experiment; 15] = [
         problem: "`elasticity` with the preset `fbamg-fsai`, for `M20`; all levels together, Chronos on processors.",
         why: "Shares depend on how many steps FSAI and the test space take: the preset has four steps of five entries. Rigid-body modes are given here: no test space is searched for.",
         chart: Chart::share("share of the set-up"),
-        on_devices: false,
+        on_devices: true,
         run: multigrid::stages,
     },
     Experiment {

@@ -1,8 +1,10 @@
 //! Strong and weak scaling over ranks.
 
+use vcycle::config::Config;
+
 use super::super::super::experiment::Scope;
 use super::super::super::record::Value;
-use super::super::ranks::{counts, solve};
+use super::super::ranks::{Solved, counts, solve};
 use crate::common::Result;
 
 /// Classical multigrid, as in the paper.
@@ -18,11 +20,14 @@ pub(super) fn fsai(scope: &Scope) -> Result<Vec<Value>> {
 
 /// A problem of fixed size, and one that grows with the ranks.
 fn series(scope: &Scope, config: &str) -> Result<Vec<Value>> {
-    let (config, side) = (config.parse()?, scope.size([8, 40, 80]));
+    let (config, side): (Config, _) = (config.parse()?, scope.size([8, 40, 80]));
     let mut values = Vec::new();
     let mut first: Option<[f64; 2]> = None;
     for ranks in counts(scope)? {
-        let solve = |problem: String| solve(&problem, &config, ranks, 1);
+        let solve = |problem: String| -> Result<Solved> {
+            let solved = solve(scope, &problem, std::slice::from_ref(&config), (ranks, 1))?;
+            Ok(solved[0])
+        };
         let strong = solve(format!("poisson7:{side}"))?;
         let weak = solve(format!("poisson7:{side}x{side}x{}", side * ranks))?;
         let base = *first.get_or_insert([strong.seconds, weak.seconds]);

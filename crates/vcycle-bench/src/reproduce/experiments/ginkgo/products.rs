@@ -1,20 +1,15 @@
 //! Products in formats and precisions, beside libraries of vendors.
 
-use std::cell::RefCell;
-
 use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, f16};
 use vcycle::vector::Vector;
 
 use super::super::super::experiment::Scope;
 use super::super::super::record::Value;
-use super::super::product::{MATRICES, fastest, in_formats, product};
+use super::super::product::{MATRICES, fastest, in_formats, mkl, product};
 use super::super::solving::{Ready, mean};
-use crate::common::{Result, threads};
+use crate::common::Result;
 use crate::gpu::cusparse::{Cusparse, CusparseReal};
-use crate::mkl::Mkl;
-use crate::problem::BenchSystem;
-use crate::timing::Candidate;
 
 const RATE: &str = "rate";
 const BESIDE: &str = "vendor's library beside the fastest format, time";
@@ -87,23 +82,4 @@ fn cusparse<V: CusparseReal>(a: &Csr<V>) -> Result<Option<f64>> {
     let x = Vector::<V>::zeros(a.executor(), a.size().cols, 1)?;
     let (microseconds, _) = cusparse.best(a, &x.to_vec(), 1)?;
     Ok(Some(1e-6 * microseconds))
-}
-
-/// Seconds of MKL where it is installed and the matrix on the processor; it may store the matrix a second time.
-fn mkl(scope: &Scope, a: &Csr<f64>) -> Result<Option<f64>> {
-    let Some(python) = scope
-        .mkl
-        .as_ref()
-        .filter(|_| a.executor().device().is_none())
-    else {
-        return Ok(None);
-    };
-    let system = BenchSystem::plain(a.clone(), vec![1.0; a.size().cols]);
-    let mkl = RefCell::new(Mkl::start(python, &system)?);
-    let seconds = ["csr", "copy"].map(|mode| {
-        let mut products = Mkl::on(&mkl, mode, threads(None)?);
-        products.best_within(scope.seconds())
-    });
-    let [kept, copied] = seconds;
-    Ok(Some(kept?.min(copied?)))
 }

@@ -34,7 +34,7 @@ pub(super) fn smoothers(scope: &Scope) -> Result<Vec<Value>> {
         for (problem, sizes) in PROBLEMS {
             let ready = Ready::new(scope.size(sizes), &executor)?;
             let configs = in_all(method, |amg| smooth(amg, spelt, sweeps))?;
-            let tried = ready.race(&configs, scope.size([1, 2, 3]));
+            let tried = ready.race(&configs, scope.size([1, 1, 3]));
             values.extend(best.of(&format!("{problem}, {smoother}"), &tried));
         }
         values.push(best.value(&format!("best, {smoother}")));
@@ -45,7 +45,7 @@ pub(super) fn smoothers(scope: &Scope) -> Result<Vec<Value>> {
 /// Multigrid alone, and W-cycles.
 pub(super) fn cycles(scope: &Scope) -> Result<Vec<Value>> {
     let (mut values, executor) = (Vec::new(), scope.executor()?);
-    let rounds = scope.size([1, 2, 3]);
+    let rounds = scope.size([1, 1, 3]);
     let mut best = Best::default();
     let ready = Ready::new(scope.size(PROBLEMS[0].1), &executor)?;
     let tried = ready.race(&in_all(alone_in, |_| Ok(()))?, rounds);
