@@ -289,7 +289,10 @@ fn lu<F: ComplexField>(
         Err(LuError::SymbolicSingular { index }) => return Err(Failure::NoPivot { index }),
         Err(LuError::Generic(error)) => return Err(error.into()),
     }
-    Ok(Factorised::Lu { symbolic, numeric })
+    Ok(Factorised::Lu {
+        symbolic,
+        numeric: Box::new(numeric),
+    })
 }
 
 fn parallelism(threads: usize) -> Par {
