@@ -9,12 +9,11 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::{Assembly, Csr};
+use vcycle::matrix::Assembly;
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
 };
-use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
@@ -112,22 +111,12 @@ fn in_blocks(executor: &Executor) {
     let a = a.on_device_in(Some(Size::square(3))).unwrap();
     a.apply(&x, &mut y, &Workspace::new()).unwrap();
     a.multiply(&a).unwrap();
+    let several = Vector::<f64>::filled(executor, a.size().rows, 8, 1.0).unwrap();
+    let mut products = Vector::<f64>::zeros_like(&several).unwrap();
+    a.apply(&several, &mut products, &Workspace::new()).unwrap();
     // Tiles that reach beyond its 81 rows.
     let tiles = a.on_device_in(Some(Size::square(4))).unwrap();
     tiles.apply(&x, &mut y, &Workspace::new()).unwrap();
-    by_tensor_cores::<f64, f64>(executor, 3);
-    by_tensor_cores::<f16, f16>(executor, 3);
-    by_tensor_cores::<bf16, f32>(executor, 4);
-}
-
-/// Multiplies eight columns by tensor cores, or what stands for them, with values of `M` and vectors of `X`.
-fn by_tensor_cores<M: Mixes<X, X>, X: Scalar>(executor: &Executor, size: usize) {
-    let a = Csr::<M>::identity(executor, 30);
-    let a = a.on_device_in(Some(Size::square(size))).unwrap();
-    let x = Vector::<X>::zeros(executor, 30, 8).unwrap();
-    let mut y = Vector::<X>::zeros_like(&x).unwrap();
-    let a = a.by_tensor_cores();
-    a.apply(&x, &mut y, &Workspace::new()).unwrap();
 }
 
 /// Solves small systems by every method, and with every preconditioner of batches.
@@ -298,11 +287,11 @@ fn programs_of_one_device_compile_for_all() {
     let has = |variable: &str| std::env::var_os(variable).is_some();
     // Teams are the same for all; what differs between chips and vendors is seen in one program of a file.
     let once = one_of_each_file(&programs);
-    let by_tensors = of_file(&programs, "block_tensors.c");
+    let in_blocks = of_file(&programs, "sliced_blocks.c");
     let targets = [
         ("VCYCLE_NVRTC", "sm_80", 32, &once),
         ("VCYCLE_NVRTC", "sm_90", 32, &all),
-        ("VCYCLE_NVRTC", "sm_100", 32, &by_tensors),
+        ("VCYCLE_NVRTC", "sm_100", 32, &in_blocks),
         ("VCYCLE_HIPRTC", "gfx90a", 64, &once),
     ];
     std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use vcycle::executor::Workspace;
 use vcycle::linop::{LinOp, Size};
 use vcycle::matrix::Csr;
-use vcycle::scalar::{Kind, Mixes, Scalar, f16};
+use vcycle::scalar::{Mixes, Scalar, f16};
 use vcycle::vector::Vector;
 
 use super::bench::GpuBench;
@@ -26,8 +26,6 @@ const FEW_COLUMNS: [usize; 2] = [1, 8];
 enum Way {
     Rows,
     Blocks(Size),
-    /// Blocks, by tensor cores.
-    Tensors(Size),
 }
 
 impl Way {
@@ -35,15 +33,14 @@ impl Way {
         match self {
             Self::Rows => "rows".to_owned(),
             Self::Blocks(block) => format!("{}x{} blocks", block.rows, block.cols),
-            Self::Tensors(block) => format!("{}x{} tensors", block.rows, block.cols),
         }
     }
 
     fn of<M: Scalar>(self, a: &Csr<M>) -> Result<Csr<M>> {
-        Ok(match self {
-            Self::Rows => a.on_device_in(None)?,
-            Self::Blocks(block) | Self::Tensors(block) => a.on_device_in(Some(block))?,
-        })
+        Ok(a.on_device_in(match self {
+            Self::Rows => None,
+            Self::Blocks(block) => Some(block),
+        })?)
     }
 }
 
@@ -58,15 +55,8 @@ pub(super) fn parse_block(text: &str) -> std::result::Result<Size, String> {
     }
 }
 
-/// What is measured beside what the device chooses.
-pub(super) struct Asked<'a> {
-    pub blocks: &'a [Size],
-    /// Whether tensor cores multiply several columns, too.
-    pub tensors: bool,
-}
-
-/// Measures all problems in all ways.
-pub(super) fn run(bench: &GpuBench, asked: &Asked<'_>, report: &mut MarkdownReport) -> Result<()> {
+/// Measures all problems in all ways; `asked` are blocks beside those that the device chooses.
+pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport) -> Result<()> {
     report.add("## Products in blocks")?;
     let head = [
         "matrix",
@@ -117,23 +107,16 @@ pub(super) fn run(bench: &GpuBench, asked: &Asked<'_>, report: &mut MarkdownRepo
 }
 
 /// Rows first, then what the device chooses, then what was asked for; each once, with whether it is chosen.
-fn ways<M: Scalar>(bench: &GpuBench, a: &Csr<M>, asked: &Asked<'_>) -> Result<Vec<(Way, bool)>> {
+fn ways<M: Scalar>(bench: &GpuBench, a: &Csr<M>, asked: &[Size]) -> Result<Vec<(Way, bool)>> {
     let a = a.copy_to(&bench.executor)?;
     let chosen = a.device_block()?;
     let mut ways = vec![(Way::Rows, chosen.is_none())];
     ways.extend(chosen.map(|block| (Way::Blocks(block), true)));
-    for &block in asked.blocks.iter().filter(|&&block| Some(block) != chosen) {
+    for &block in asked.iter().filter(|&&block| Some(block) != chosen) {
         let way = Way::Blocks(block);
         if way.of(&a)?.device_block()? == Some(block) {
             ways.push((way, false));
         }
-    }
-    if asked.tensors {
-        let blocks = ways.iter().filter_map(|&(way, _)| match way {
-            Way::Blocks(block) if block.rows <= 4 => Some((Way::Tensors(block), false)),
-            _ => None,
-        });
-        ways.extend(blocks.collect::<Vec<_>>());
     }
     Ok(ways)
 }
@@ -142,12 +125,12 @@ struct BlockProblem<'b> {
     bench: &'b GpuBench,
     name: &'b str,
     a: &'b Csr<f64>,
-    asked: &'b Asked<'b>,
+    asked: &'b [Size],
 }
 
 impl BlockProblem<'_> {
-    /// All ways with one number of columns, values of `M` and vectors of `V`, beside cuSPARSE with values and vectors of `P`. Tensor
-    /// cores are for several columns, of all types but f32.
+    /// All ways with one number of columns, values of `M` and vectors of `V`, beside cuSPARSE with values and vectors of `P`. Of several
+    /// columns all ways are measured, too.
     fn measure<M, V, P>(&self, cols: usize, report: &mut MarkdownReport) -> Result<()>
     where
         M: Mixes<V, V>,
@@ -157,10 +140,7 @@ impl BlockProblem<'_> {
         let narrow = self.a.convert::<M>()?;
         let peer = self.peer::<P>(cols)?;
         let mut rows: Option<(f64, Vec<V>)> = None;
-        let tensors = cols > 1 && M::KIND != Kind::F32;
-        let wanted = |way: &(Way, bool)| tensors || !matches!(way.0, Way::Tensors(_));
-        let ways = ways(self.bench, &narrow, self.asked)?;
-        for (way, chosen) in ways.into_iter().filter(wanted) {
+        for (way, chosen) in ways(self.bench, &narrow, self.asked)? {
             let (time, product) = self.ours::<M, V>(&narrow, way, cols)?;
             let first = rows.get_or_insert((time, product.clone()));
             same(&product, &first.1)?;
@@ -192,12 +172,8 @@ impl BlockProblem<'_> {
         let mut operands = Vec::new();
         for _ in 0..self.copies::<M, V>(cols) {
             // Each places its values for itself.
-            let copy = Csr::of_buffers(there.pattern(), there.values_buffer().clone());
             operands.push((
-                match way {
-                    Way::Tensors(_) => copy.by_tensor_cores(),
-                    _ => copy,
-                },
+                Csr::of_buffers(there.pattern(), there.values_buffer().clone()),
                 x.copy_to(executor)?,
                 Vector::<V>::zeros(executor, a.size().rows, cols)?,
             ));

@@ -50,9 +50,6 @@ pub struct GpuArgs {
     /// Blocks such as 4x4 that products are measured in beside those that the device chooses
     #[arg(long, value_delimiter = ',', value_name = "BLOCK,...", value_parser = blocks::parse_block)]
     blocks: Vec<Size>,
-    /// Multiply blocks with several columns by tensor cores, too
-    #[arg(long)]
-    tensors: bool,
     /// Also write the report to a file, as far as it has come after every part
     #[arg(long, value_name = "FILE.md")]
     output: Option<PathBuf>,
@@ -113,11 +110,7 @@ fn parts(bench: &GpuBench, arguments: &GpuArgs) -> Result<()> {
         spmv::run(bench, &mut report)?;
     }
     if wanted(GpuPart::Blocks) {
-        let asked = blocks::Asked {
-            blocks: &arguments.blocks,
-            tensors: arguments.tensors,
-        };
-        blocks::run(bench, &asked, &mut report)?;
+        blocks::run(bench, &arguments.blocks, &mut report)?;
     }
     if wanted(GpuPart::Columns) {
         columns::run(bench, &mut report)?;

@@ -37,8 +37,6 @@ pub(crate) struct Copies<T> {
     pub(crate) narrow: OnceLock<Arc<dyn Any + Send + Sync>>,
     /// Whether products take the arrays as they are: a layout is not worth making.
     pub(crate) plain: bool,
-    /// Whether tensor cores are asked for.
-    pub(crate) tensors: bool,
     /// Whether all values are known to be ones.
     pub(crate) ones: bool,
 }
@@ -50,7 +48,6 @@ impl<T> Default for Copies<T> {
             transposed: OnceLock::new(),
             narrow: OnceLock::new(),
             plain: false,
-            tensors: false,
             ones: false,
         }
     }

@@ -3,7 +3,7 @@
 use vcycle_gpu::Argument;
 
 use super::bsr;
-use super::rows::{Columns, Finish, Inputs, Operand, multiply, power};
+use super::rows::{Columns, Finish, Operand, multiply, power};
 use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
@@ -173,10 +173,10 @@ impl SlicedRows {
 }
 
 impl<T: Scalar> Csr<T> {
-    /// The matrix as kernels of its device take it, for such vectors. Complex numbers are multiplied
+    /// The matrix as kernels of its device take it, for vectors of so many columns. Complex numbers are multiplied
     /// row by row: the layouts are for real ones.
-    pub(crate) fn operand(&self, inputs: Inputs) -> Result<Operand> {
-        let plain = self.copies.plain || inputs.kind.is_complex();
+    pub(crate) fn operand(&self, cols: usize, is_complex: bool) -> Result<Operand> {
+        let plain = self.copies.plain || is_complex;
         if let (true, Executor::Gpu(gpu)) = (plain, self.executor()) {
             let [offsets, columns] = self.pattern.device()?;
             let entries = bsr::Blocks {
@@ -187,7 +187,7 @@ impl<T: Scalar> Csr<T> {
                 columns,
                 values: self.values.device()?,
             };
-            return Ok(bsr::rows(entries).operand(gpu, inputs.cols));
+            return Ok(bsr::rows(entries).operand(gpu, cols));
         }
         let layout = self.pattern.layout(size_of::<T>())?;
         if self.copies.placed.get().is_none() {
@@ -196,8 +196,7 @@ impl<T: Scalar> Csr<T> {
             // Where two threads come here at once both have made the same.
             let _ = self.copies.placed.set(values);
         }
-        let placed = self.copies.placed.get().expect("made just now");
-        layout.operand(placed, inputs, self.copies.tensors)
+        layout.operand(self.copies.placed.get().expect("made just now"), cols)
     }
 
     /// A product on the device that has the matrix, or its conjugate.
@@ -212,7 +211,7 @@ impl<T: Scalar> Csr<T> {
     where
         T: Mixes<X, Y>,
     {
-        let mut operand = self.operand(Inputs::of::<T, X, Y>(x))?;
+        let mut operand = self.operand(x.cols(), X::KIND.is_complex())?;
         let conjugated = (conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1"));
         operand.defines.extend(conjugated);
         multiply::<T, X, Y>(gpu, operand, x, finish, y)

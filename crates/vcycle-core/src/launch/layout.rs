@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use super::csr::SlicedRows;
-use super::rows::{Inputs, Operand};
-use super::setup::{Queue, Strips, Survey};
+use super::rows::Operand;
+use super::setup::{Queue, Strips, Survey, vector_of};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -59,9 +59,15 @@ fn chosen_block(survey: &Survey, size: Size, bytes: usize) -> Option<Size> {
         let filled = slots > 0 && 100 * entries >= least_filled(bytes) * slots;
         ((whole || bytes == 2) && filled).then(|| {
             // Bytes a value: its own, those of doubles counted as singles for one choice of both, two of an index for the block, and of the input two
-            // for the row.
-            let area = (block.rows * block.cols) as f64;
-            let each = bytes.min(4) as f64 + 2.0 / area + 2.0 / block.rows as f64;
+            // for the row. Halves beside whole vectors, which are loaded one by one, count twice.
+            let area = block.rows * block.cols;
+            let alone = if bytes == 2 {
+                area % vector_of(bytes, block)
+            } else {
+                0
+            };
+            let more = (2 + 2 * alone) as f64 / area as f64 + 2.0 / block.rows as f64;
+            let each = bytes.min(4) as f64 + more;
             (each * slots as f64 / entries as f64, block)
         })
     });
@@ -189,21 +195,11 @@ impl Layout {
         }
     }
 
-    /// A matrix with values in the order of the layout, for such vectors; by tensor cores where that is asked for and
-    /// there is a kernel.
-    pub(crate) fn operand<T: Scalar>(
-        &self,
-        values: &Buffer<T>,
-        inputs: Inputs,
-        tensors: bool,
-    ) -> Result<Operand> {
-        let blocks = match self {
-            Self::Rows(rows) => return rows.operand(values, inputs.cols),
-            Self::Blocks(blocks) => blocks,
-        };
-        match blocks.tensor(T::KIND, inputs).filter(|_| tensors) {
-            Some(tensor) => blocks.operand_by_tensors(values, inputs.cols, tensor),
-            None => blocks.operand(values, inputs.cols),
+    /// A matrix with values in the order of the layout, for vectors of so many columns.
+    pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
+        match self {
+            Self::Rows(rows) => rows.operand(values, cols),
+            Self::Blocks(blocks) => blocks.operand(values, cols),
         }
     }
 }

@@ -50,7 +50,6 @@ const FILES: &[File] = &[
     stencil::SWEEP,
     strided::FILE,
     strips::FILE,
-    strips::TENSORS,
     transfer::FILE,
     triangular::FILE,
     vector::FILE,

@@ -10,7 +10,6 @@ use crate::cpu;
 use crate::cpu::csr::Product;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::launch::rows::Inputs;
 use crate::launch::setup::Queue;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
@@ -24,11 +23,7 @@ type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
 /// Makes what products with the matrix take on its device.
 pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
     if a.executor().is_device() {
-        a.operand(Inputs {
-            cols: 1,
-            kind: T::KIND,
-            sums: T::KIND,
-        })?;
+        a.operand(1, T::KIND.is_complex())?;
     }
     Ok(())
 }

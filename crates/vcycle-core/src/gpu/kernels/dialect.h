@@ -24,6 +24,7 @@
 //   LOAD_ONCE(W, p)             *p of W, one of f64 u8 u16 u32, not kept in the cache nearest to the
 //                               threads where that can be said; PAIR_ONCE(p, i, values) for LOADS of
 //                               two f64
+//   PREFETCH(p)                 what stands at p will be loaded soon; nothing where that cannot be said
 // A kernel begins with KERNEL, or with
 //   KERNEL_OF(blocks)           where so many blocks should fit a multiprocessor: it may use all the
 //                               registers that leaves, not just as many as most kernels do well with
@@ -88,6 +89,7 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
 
 #define SHUFFLES 1
 #ifdef DIALECT_HIP
+#define PREFETCH(p) ((void)0)
 #define LOAD_ONCE(W, p) (*(p))
 #define KERNEL_OF(blocks) KERNEL
 // Threads of a wavefront go in step; only the compiler has to be held back.
@@ -102,6 +104,7 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
 FUNCTION float widen_f16(u16 bits) { return (float)__builtin_bit_cast(_Float16, bits); }
 FUNCTION u16 narrow_f32_f16(float value) { return __builtin_bit_cast(u16, (_Float16)value); }
 #else
+#define PREFETCH(p) asm volatile("prefetch.global.L2 [%0];" ::"l"(p))
 #define LOAD_ONCE(W, p) PASTE(load_once_, W)(p)
 #define LOAD_ONCE_OF(W, R, suffix, letter)                                                         \
     FUNCTION W load_once_##W(const W *p) {                                                         \
@@ -131,6 +134,7 @@ FUNCTION u16 narrow_f32_f16(float value) {
 
 #else // OpenCL C 3
 
+#define PREFETCH(p) ((void)0)
 #define LOAD_ONCE(W, p) (*(p))
 
 typedef uchar u8;

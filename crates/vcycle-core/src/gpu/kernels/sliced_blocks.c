@@ -30,9 +30,9 @@
      ENTRIES * WORDS_OF(ARITH(M)))
 #if SHARED && WORDS > 75
 #define RESIDENT 4
-#elif SHARED && WORDS > 54
+#elif SHARED && (WORDS > 60 || WORDS_OF(ACC) == 2 && COLUMNS == 4)
 #define RESIDENT 5
-#elif SHARED && WORDS > 42 || WORDS_OF(ACC) == 2 && !SHARED
+#elif SHARED && WORDS > 42 || WORDS_OF(ACC) == 2
 #define RESIDENT 6
 #else
 #define RESIDENT 8
@@ -85,6 +85,18 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 
 #endif
 }
 
+// Of several columns a step leaves few registers for loads of the next ones: the values of the AHEAD-th step from here are brought near without. Each of the
+// threads that share a strip asks for one vector.
+#define AHEAD 2
+#if SHARED
+#define LOOK_AHEAD                                                                                 \
+    if (own < ENTRIES / VECTOR)                                                                    \
+        PREFETCH(mine + (u64)min(t + AHEAD, width - 1) * (ENTRIES * LANES) +                       \
+                 (own * LANES + lane_of_slice) * VECTOR);
+#else
+#define LOOK_AHEAD
+#endif
+
 // FLIGHT steps from t on, the k-th of them being `step`, with blocks in column `place_of_block`. All loads are on their
 // way before a value is used; what is not `present` is loaded from a place that exists.
 #define BATCH(step, place_of_block, present)                                                       \
@@ -97,6 +109,7 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 
                         inputs_of[k]);                                                             \
             load_block(mine + (u64)s * (ENTRIES * LANES), lane_of_slice, factors[k]);              \
         }                                                                                          \
+        LOOK_AHEAD                                                                                 \
         FOR(k, FLIGHT)                                                                             \
             if (present)                                                                           \
                 FOR(c, BREADTH)                                                                    \

@@ -54,20 +54,9 @@ fn check_product<M: Mixes<X, X>, X: Scalar>(
     block: Size,
     cols: usize,
 ) {
-    check::<M, X>(executor, a, block, cols, |there| there);
-}
-
-/// The product of the matrix as `of` makes it from one of the device.
-fn check<M: Mixes<X, X>, X: Scalar>(
-    executor: &Executor,
-    a: &Csr<f64>,
-    block: Size,
-    cols: usize,
-    of: impl Fn(Csr<M>) -> Csr<M>,
-) {
     let a = a.convert::<M>().unwrap();
     let there = a.copy_to(executor).unwrap();
-    let there = of(there.on_device_in(Some(block)).unwrap());
+    let there = there.on_device_in(Some(block)).unwrap();
     assert_eq!(there.device_block().unwrap(), Some(block));
     let product = |a: &Csr<M>| {
         let x = numbers::<X>(a.executor(), a.size().cols, cols);
@@ -112,24 +101,6 @@ fn tiles_may_reach_beyond_the_matrix() {
     check_product::<f32, f32>(&executor, &a, Size::square(4), 8);
     let a = of_blocks(Size::new(71, 43), Size::square(1), 0.3);
     check_product::<f32, f32>(&executor, &a, Size::new(1, 2), 1);
-}
-
-#[test]
-fn tensor_cores_multiply_as_the_host_does() {
-    let Some(executor) = device() else { return };
-    fn of<M: Mixes<X, X>, X: Scalar>(executor: &Executor, a: &Csr<f64>, n: usize, cols: usize) {
-        check::<M, X>(executor, a, Size::square(n), cols, Csr::by_tensor_cores);
-    }
-    // Strips of so few blocks that each has one lane.
-    let a = of_blocks(Size::new(70, 50), Size::square(3), 0.05);
-    of::<f16, f16>(&executor, &a, 3, 16);
-    of::<bf16, f32>(&executor, &a, 3, 8);
-    of::<f64, f64>(&executor, &a, 3, 32);
-    // Aligned slices.
-    of::<f16, f32>(&executor, &nodes(&HOST, [40, 1, 1]), 3, 24);
-    // Tiles that reach beyond the matrix.
-    let a = of_blocks(Size::new(35, 45), Size::square(2), 0.03);
-    of::<bf16, bf16>(&executor, &a, 4, 8);
 }
 
 #[test]

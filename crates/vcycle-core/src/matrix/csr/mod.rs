@@ -378,14 +378,6 @@ impl<T: Scalar> Csr<T> {
         self
     }
 
-    /// The same matrix, with which devices that multiply in blocks do so by tensor cores, for vectors of 8, 16, 24 .. columns: where values
-    /// and vectors are f64, or values are halves and vectors the same or f32.
-    #[doc(hidden)]
-    pub fn by_tensor_cores(mut self) -> Self {
-        self.copies.tensors = true;
-        self
-    }
-
     /// The same matrix, all of whose values are ones.
     pub(crate) fn of_ones(mut self) -> Self {
         self.copies.ones = true;
