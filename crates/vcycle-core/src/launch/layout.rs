@@ -45,7 +45,8 @@ fn place(bytes: usize) -> usize {
 }
 
 /// Of a hundred values in blocks so many have to be entries where values have so many bytes: fewer, and rows are read sooner. An H200 took as long in 2 by
-/// 2 blocks as in rows where 75 of 100 are entries in f64 (elasticity), 68 in f32 (`beam:o3,l3`), and about 55 in f16.
+/// 2 blocks as in rows where 79 of 100 are entries in f64 (elasticity) and about 65 in f32 (`beam:o3,l3`), where f16 was 1.24 times as fast; with 50 f16
+/// was slower (`poisson27:128`).
 fn least_filled(bytes: usize) -> usize {
     [85, 75, 60][place(bytes)]
 }
