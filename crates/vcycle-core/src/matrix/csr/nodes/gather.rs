@@ -69,7 +69,7 @@ impl Nodes {
     pub fn gather<T: Scalar>(&self, x: &Vector<T>) -> Result<Vector<T>> {
         let cols = x.cols();
         check_size("unknowns of nodes", Size::new(self.given, cols), x.size())?;
-        let gathered = self.gather_rows(x.host()?, cols);
+        let gathered = self.gather_rows(&x.to_vec(), cols);
         Vector::from_rows(x.executor(), cols, gathered)
     }
 
@@ -99,7 +99,7 @@ impl Nodes {
             Size::new(self.rows.len(), cols),
             y.size(),
         )?;
-        let values = y.host()?;
+        let values = y.to_vec();
         let mut scattered = vec![T::default(); self.given * cols];
         for (place, &row) in self
             .rows
