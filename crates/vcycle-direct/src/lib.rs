@@ -278,7 +278,7 @@ fn lu<F: ComplexField>(
         Some(known) => known,
         None => Arc::new(factorize_symbolic_lu(b.symbolic(), Default::default())?),
     };
-    let mut numeric = Box::new(NumericLu::new());
+    let mut numeric = NumericLu::new();
     let need = symbolic.factorize_numeric_lu_scratch::<F>(parallel, Default::default());
     let mut memory = MemBuffer::try_new(need).map_err(|_| NO_MEMORY)?;
     let stack = MemStack::new(&mut memory);
