@@ -85,7 +85,9 @@ impl ReproduceArgs {
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<()> {
     let chosen = chosen(arguments.only.as_deref())?;
     if !arguments.report {
-        std::fs::create_dir_all(&arguments.output)?;
+        let folder = &arguments.output;
+        let named = |error| format!("{}: cannot be made: {error}", folder.display());
+        std::fs::create_dir_all(folder).map_err(named)?;
         measure_all(arguments, chosen)?;
     }
     report(&arguments.output, arguments.markdown.as_deref())

@@ -53,10 +53,7 @@ impl<M: Storage> StencilMatrix<M> {
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        self.check_sweep(b, x)?;
-        as_fields(self.unknowns(), b, (x, Start::Guess), ws, |b, x| {
-            self.sweep((direction, Start::Guess), b, x, ws)
-        })
+        self.checked_sweep((direction, Start::Guess), b, x, ws)
     }
 
     /// Solves `T x = b` with the triangle `T` that a sweep from zero solves with: the diagonal and the entries of neighbours
@@ -84,13 +81,17 @@ impl<M: Storage> StencilMatrix<M> {
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        self.check_sweep(b, x)?;
-        as_fields(self.unknowns(), b, (x, Start::Zero), ws, |b, x| {
-            self.sweep((direction, Start::Zero), b, x, ws)
-        })
+        self.checked_sweep((direction, Start::Zero), b, x, ws)
     }
 
-    fn check_sweep<V: Vectors>(&self, b: &Vector<V>, x: &Vector<V>) -> Result<()> {
+    /// A sweep; vectors are those of a caller, cell by cell.
+    fn checked_sweep<V: Vectors>(
+        &self,
+        (direction, start): (Direction, Start),
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
         check_apply("gauss-seidel", self.size(), self.executor(), b, x)?;
         if b.cols() != 1 {
             return Err(Error::Unsupported {
@@ -98,7 +99,9 @@ impl<M: Storage> StencilMatrix<M> {
                 operation: "several columns at once".to_owned(),
             });
         }
-        Ok(())
+        as_fields(self.unknowns(), b, (x, start), ws, |b, x| {
+            self.sweep((direction, start), b, x, ws)
+        })
     }
 
     /// A sweep; vectors are unknown by unknown.

@@ -149,6 +149,37 @@ pub(crate) fn solve<T: Scalar>(
     }
 }
 
+/// What a kernel has to know of a preconditioner.
+struct Preconditioner {
+    /// `INVERSE` of the kernel.
+    inverse: &'static str,
+    /// Rows of a block.
+    size: usize,
+    /// Numbers of its factors.
+    factors: usize,
+    /// Numbers that a thread needs for a row.
+    of_row: usize,
+}
+
+impl Preconditioner {
+    fn new(inverse: BatchInverse, pattern: &BatchPattern) -> Self {
+        let (rows, width) = (pattern.rows, pattern.width);
+        let (inverse, size, factors, of_row) = match inverse {
+            BatchInverse::None => ("0", 1, 1, 0),
+            BatchInverse::Jacobi => ("1", 1, rows, 0),
+            BatchInverse::Blocks(size) => ("2", size.min(rows), size.min(rows) * rows, 0),
+            BatchInverse::Ilu0 => ("3", 1, rows * width, 0),
+            BatchInverse::Isai => ("4", 1, rows * width, width * (width + 1)),
+        };
+        Self {
+            inverse,
+            size,
+            factors,
+            of_row,
+        }
+    }
+}
+
 fn iterate<T: Scalar>(
     gpu: &Gpu,
     run: &BatchRun,
@@ -165,14 +196,12 @@ fn iterate<T: Scalar>(
         BatchIteration::Gmres => ("2", 1, restart(run.restart)),
         _ => ("1", 5, (1, "1")),
     };
-    let padded = rows * pattern.width;
-    let (inverse, size, factors, of_row) = match run.inverse {
-        BatchInverse::None => ("0", 1, 1, 0),
-        BatchInverse::Jacobi => ("1", 1, rows, 0),
-        BatchInverse::Blocks(size) => ("2", size.min(rows), size.min(rows) * rows, 0),
-        BatchInverse::Ilu0 => ("3", 1, padded, 0),
-        BatchInverse::Isai => ("4", 1, padded, pattern.width * (pattern.width + 1)),
-    };
+    let Preconditioner {
+        inverse,
+        size,
+        factors,
+        of_row,
+    } = Preconditioner::new(run.inverse, pattern);
     let threads = if rows <= 64 { 32 } else { FILE.block };
     let small = restart.0 * (restart.0 + 4) + 1;
     let used = ((2 + vectors) * room.0 + small + threads as usize) * item;
