@@ -64,10 +64,12 @@ impl StencilOperand<'_> {
         defines
     }
 
-    /// Neighbours along x that a thread has: 8 bytes of the matrix, or more.
+    /// Neighbours along x that a thread has: 8 bytes of the matrix, or more, unless the entries of several unknowns fill the
+    /// registers.
     fn cells(&self) -> usize {
         match self.kind {
             Kind::F64 => 2,
+            _ if self.unknowns > 2 => 2,
             _ if self.grid.length().is_multiple_of(4) => 4,
             _ => 2,
         }

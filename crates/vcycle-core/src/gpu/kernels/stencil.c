@@ -20,12 +20,12 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, float base,
         return;
     const Cells c = {nx, ny, nz, CELLS * (item % parts), line % ny, line / ny};
     const u64 row = row_of(&c, i);
-    ACC sums[CELLS] = {0};
+    ACC sums[1][CELLS] = {{0}};
 #if LATER
     if (c.z % 2 == 0)
-        add_planes(&c, row, values, x, sums);
+        add_lines(&c, row, 1, PLANES, values, x, sums);
     if (c.y % 2 == 0)
-        add_lines(&c, row, values, x, sums);
+        add_lines(&c, row, 1, BESIDE, values, x, sums);
     FOR(j, UNKNOWNS) {
         ACC numbers[CELLS + 2];
         window(&c, OWN_LINE, j, x, numbers);
@@ -34,14 +34,11 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, float base,
                 continue;
             ARITH(M) entry[CELLS];
             entries(&c, row, POINT(OWN_LINE, place), j, values, entry);
-            FOR(k, CELLS) if (k % 2 == 0) sums[k] += (ACC)entry[k] * numbers[k + place];
+            FOR(k, CELLS) if (k % 2 == 0) sums[0][k] += (ACC)entry[k] * numbers[k + place];
         }
     }
 #else
-    FOR(around, 9) {
-        if (HAS_NEIGHBOURS(around))
-            add_line(&c, row, around, values, x, sums);
-    }
+    add_lines(&c, row, 1, PLANES | 1 << OWN_LINE | BESIDE, values, x, sums);
 #endif
     const u64 place = i * cells_of_grid(&c) + first_cell(&c);
     const ACC scale = ALPHA(0), shift = BETA(0);
@@ -49,7 +46,7 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, float base,
         if (!is_inside(&c, k))
             continue;
         if (!LATER && base != 0)
-            sums[k] += (ACC)base * LOAD(X, x, place + k);
-        finish(&f, place + k, place + k, scale, shift, sums[k]);
+            sums[0][k] += (ACC)base * LOAD(X, x, place + k);
+        finish(&f, place + k, place + k, scale, shift, sums[0][k]);
     }
 }

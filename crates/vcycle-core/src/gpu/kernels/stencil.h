@@ -18,6 +18,16 @@
 #define BEHIND 2
 #define HAS_NEIGHBOURS(line) (LINES >> 3 * (line) & 7)
 #define IS_NEIGHBOUR(line, place) (LINES >> (3 * (line) + (place)) & 1)
+#define LINES_AROUND                                                                               \
+    ((LINE_0 != 0) + (LINE_1 != 0) + (LINE_2 != 0) + (LINE_3 != 0) + (LINE_4 != 0) +               \
+     (LINE_5 != 0) + (LINE_6 != 0) + (LINE_7 != 0) + (LINE_8 != 0))
+// Several unknowns of a cell are loads enough for one line: code for each of many would take seconds to
+// compile, and more than the cache of instructions.
+#if UNKNOWNS == 1 || LINES_AROUND <= 5
+#define FOR_LINES(line) FOR(line, 9)
+#else
+#define FOR_LINES(line) _Pragma("unroll 1") for (u32 line = 0; line < 9; line++)
+#endif
 
 // How many bits are set; a constant where the bits are.
 FUNCTION u32 bits_set(u32 bits) {
@@ -71,34 +81,34 @@ FUNCTION void window(const PRIVATE Cells *c, u32 line, u32 j, GLOBAL const X *x,
     FOR(k, CELLS + 2) numbers[k] = inside ? numbers[k] : 0;
 }
 
-// Adds what one line around contributes to unknown i.
-FUNCTION void add_line(const PRIVATE Cells *c, u64 row, u32 line, GLOBAL const M *values,
-                       GLOBAL const X *x, PRIVATE ACC *sums) {
+// Adds what one line around contributes to `unknowns` of the cells, whose entries begin at `row`.
+FUNCTION void add_line(const PRIVATE Cells *c, u64 row, u32 unknowns, u32 line,
+                       GLOBAL const M *values, GLOBAL const X *x, PRIVATE ACC (*sums)[CELLS]) {
     FOR(j, UNKNOWNS) {
         ACC numbers[CELLS + 2];
         window(c, line, j, x, numbers);
-        FOR(place, 3) {
-            if (!IS_NEIGHBOUR(line, place))
-                continue;
-            ARITH(M) entry[CELLS];
-            entries(c, row, POINT(line, place), j, values, entry);
-            FOR(k, CELLS) sums[k] += (ACC)entry[k] * numbers[k + place];
+        FOR(i, unknowns) {
+            const u64 of_unknown = row + (u64)(i * POINTS * UNKNOWNS) * c->nx;
+            FOR(place, 3) {
+                if (!IS_NEIGHBOUR(line, place))
+                    continue;
+                ARITH(M) entry[CELLS];
+                entries(c, of_unknown, POINT(line, place), j, values, entry);
+                FOR(k, CELLS) sums[i][k] += (ACC)entry[k] * numbers[k + place];
+            }
         }
     }
 }
 
-// What the lines in other planes, and what the other lines in the plane contribute.
-FUNCTION void add_planes(const PRIVATE Cells *c, u64 row, GLOBAL const M *values,
-                         GLOBAL const X *x, PRIVATE ACC *sums) {
-    FOR(line, 9) {
-        if (line / 3 != 1 && HAS_NEIGHBOURS(line))
-            add_line(c, row, line, values, x, sums);
-    }
-}
-FUNCTION void add_lines(const PRIVATE Cells *c, u64 row, GLOBAL const M *values,
-                        GLOBAL const X *x, PRIVATE ACC *sums) {
-    FOR(line, 9) {
-        if (line / 3 == 1 && line != OWN_LINE && HAS_NEIGHBOURS(line))
-            add_line(c, row, line, values, x, sums);
+// The lines in other planes and the other lines in the plane, a bit for each.
+#define PLANES 0x1c7u
+#define BESIDE 0x028u
+
+// Adds what some lines around contribute.
+FUNCTION void add_lines(const PRIVATE Cells *c, u64 row, u32 unknowns, u32 lines,
+                        GLOBAL const M *values, GLOBAL const X *x, PRIVATE ACC (*sums)[CELLS]) {
+    FOR_LINES(line) {
+        if (lines >> line & 1 && HAS_NEIGHBOURS(line))
+            add_line(c, row, unknowns, line, values, x, sums);
     }
 }

@@ -70,24 +70,31 @@ SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, float base, u32 odd_y, u32 od
         ARITH(M) own[UNKNOWNS][3][UNKNOWNS][CELLS];
         ACC rests[UNKNOWNS][CELLS], numbers[UNKNOWNS][CELLS + 2] = {{0}};
         if (active) {
+            ACC sums[UNKNOWNS][CELLS] = {{0}};
             FOR(i, UNKNOWNS) {
-                const u64 row = row_of(&c, i);
-                ACC sums[CELLS] = {0};
                 FOR(j, UNKNOWNS) {
                     FOR(place, 3) {
                         if (IS_NEIGHBOUR(OWN_LINE, place))
-                            entries(&c, row, POINT(OWN_LINE, place), j, values, own[i][place][j]);
+                            entries(&c, row_of(&c, i), POINT(OWN_LINE, place), j, values,
+                                    own[i][place][j]);
                     }
                 }
                 LOAD_CELLS(X, &c, b, i * cells + first, rests[i]);
                 if (!FROM_ZERO)
                     window(&c, OWN_LINE, i, x, numbers[i]);
-                if (!FROM_ZERO || odd_z != BACKWARD)
-                    add_planes(&c, row, values, x, sums);
-                if (!FROM_ZERO || odd_y != BACKWARD)
-                    add_lines(&c, row, values, x, sums);
-                FOR(k, CELLS) rests[i][k] -= sums[k];
             }
+            // What has not been changed yet is zero.
+            const u32 planes = !FROM_ZERO || odd_z != BACKWARD ? PLANES : 0;
+            const u32 beside = !FROM_ZERO || odd_y != BACKWARD ? BESIDE : 0;
+#if UNKNOWNS == 1
+            if (planes)
+                add_lines(&c, row_of(&c, 0), 1, PLANES, values, x, sums);
+            if (beside)
+                add_lines(&c, row_of(&c, 0), 1, BESIDE, values, x, sums);
+#else
+            add_lines(&c, row_of(&c, 0), UNKNOWNS, planes | beside, values, x, sums);
+#endif
+            FOR(i, UNKNOWNS) FOR(k, CELLS) rests[i][k] -= sums[i][k];
             FOR(k, CELLS) if (k % 2 == BACKWARD) relax(k, base, own, rests, numbers);
             FOR(i, UNKNOWNS)
                 changed[i * BLOCK + thread_of_block()] = numbers[i][BACKWARD ? CELLS : 1];
