@@ -14,6 +14,8 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
+#[doc(hidden)]
+pub use vcycle_core::matrix::ProductWay;
 #[doc(inline)]
 pub use vcycle_core::matrix::{
     Assembly, Bsr, Coo, Csr, Defects, Dense, Distributed, Duplicates, Ell, Equilibrated, Facts,

@@ -8,7 +8,7 @@ use super::{on_device, on_real_device};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::launch::setup::{Classes, Factors, Grouped, Product};
+use crate::launch::setup::{Classes, Factors, Grouped, Product, ProductWay};
 use crate::scalar::Scalar;
 
 compiled_fn! {
@@ -31,6 +31,15 @@ pub(crate) fn union(a: &Pattern, b: &Pattern) -> Result<Option<Pattern>> {
 /// `A B`.
 pub(crate) fn multiply<T: Scalar>(a: &Csr<T>, b: &Csr<T>) -> Result<Option<Csr<T>>> {
     on_real_device::<T, _>(a.executor(), |queue| queue.multiply(a, b))
+}
+
+/// The same by entries, in a way that is asked for.
+pub(crate) fn multiply_in_way<T: Scalar>(
+    a: &Csr<T>,
+    b: &Csr<T>,
+    way: ProductWay,
+) -> Result<Option<Csr<T>>> {
+    on_real_device::<T, _>(a.executor(), |queue| queue.multiply_in_way(a, b, way))
 }
 
 /// Where the entries of `A B` stand.

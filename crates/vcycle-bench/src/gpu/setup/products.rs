@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use vcycle::executor::Workspace;
 use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::{Csr, galerkin};
+use vcycle::matrix::{Csr, ProductWay, galerkin};
 use vcycle::multigrid::Amg;
 use vcycle::multigrid::coarsen::pmis;
 use vcycle::multigrid::interpolate::{Truncation, extended_i};
@@ -36,7 +36,15 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
         report.add(format!("No cuSPARSE: {error}"))?;
     }
     let mut table = table(&[
-        "matrix", "product", "entries", "ms", "cuSPARSE", "times", "apart",
+        "matrix",
+        "product",
+        "entries",
+        "ms",
+        "by tables",
+        "by words",
+        "cuSPARSE",
+        "times",
+        "apart",
     ]);
     for problem in bench.names(&FULL, &SMALL) {
         eprintln!("{problem}, products");
@@ -50,6 +58,7 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
         let p = extended_i(&a, &strength, &splitting, &Truncation::default())?;
         let (ap, r) = (a.multiply(&p)?, p.transpose()?);
         for (name, left, right) in [("A A", &a, &a), ("A P", &a, &p), ("R (A P)", &r, &ap)] {
+            let [tables, words] = by_ways(bench, left, right)?;
             let (own, c) = best(bench, &mut || Ok(left.multiply(right)?))?;
             let other = cusparse.as_ref().ok();
             let other = other.map(|library| other_product(bench, library, left, right, &c));
@@ -63,6 +72,8 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
                 name.to_owned(),
                 c.nonzeros().to_string(),
                 format!("{own:.2}"),
+                format!("{tables:.2}"),
+                format!("{words:.2}"),
                 cell(time, 2),
                 cell(time.map(|time| time / own), 2),
                 apart,
@@ -72,10 +83,21 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
     report.add(table)?;
     report.add(
         "P: extended+i(4) after PMIS, every unknown by itself. Milliseconds of wall clock, best of \
-         3 after one that is not timed, memory of the results included. Apart: the largest \
-         difference of a value, relative to the largest value.",
+         3 after one that is not timed, memory of the results included: as the device chooses, with columns in tables \
+         (or merged, where rows are short), and in words of 32. Apart: the largest difference of a value from cuSPARSE's, relative to the largest value.",
     )?;
     in_blocks(bench, report)
+}
+
+/// The times of a product by tables and by words, whose results have to be the same.
+fn by_ways(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>) -> Result<[f64; 2]> {
+    let by = |way| best(bench, &mut || Ok(a.multiply_in_way(b, way)?));
+    let (tables, expected) = by(ProductWay::Tables)?;
+    let (words, found) = by(ProductWay::Words)?;
+    match apart(&found, &expected).as_str() {
+        "0e0" | "same number" => Ok([tables, words]),
+        other => Err(format!("products by words and by tables differ: {other}").into()),
+    }
 }
 
 /// Products of systems by entries and in blocks.

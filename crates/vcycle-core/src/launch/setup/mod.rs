@@ -33,6 +33,7 @@ pub mod invert;
 mod lists;
 mod merged;
 pub mod mis2;
+mod multiply;
 pub mod pgm;
 pub mod pmis;
 mod products;
@@ -50,6 +51,7 @@ mod tiles;
 mod transpose;
 pub mod triangles;
 mod union;
+mod word_products;
 
 use std::sync::Arc;
 
@@ -64,6 +66,7 @@ pub(crate) use assembly::Sorted;
 pub use entries::Extremes;
 pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
+pub use multiply::ProductWay;
 pub(crate) use products::{Factors, Product};
 pub(crate) use slices::{CHUNK, LANES, Slices, Survey};
 pub(crate) use strips::{Strips, digit, vector_of};
@@ -105,6 +108,7 @@ pub(super) const FILES: &[File] = &[
     transpose::FILE,
     triangles::FILE,
     union::FILE,
+    word_products::FILE,
 ];
 
 /// Blocks for every compute unit: enough to hide the latency of memory.

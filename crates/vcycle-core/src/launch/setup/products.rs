@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::grouped::Grouped;
 use super::groups::{Group, Groups, TEAM_BLOCK};
 use super::merged::Merged;
+use super::multiply::ProductWay;
 use super::tiles::NOTHING;
+use super::word_products::ByWords;
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
@@ -43,6 +44,7 @@ pub(crate) struct Product<'p> {
     p: Option<&'p Pattern>,
     /// Where rows are short.
     merged: Option<Merged<'p>>,
+    way: ProductWay,
 }
 
 impl<'p> Product<'p> {
@@ -51,13 +53,33 @@ impl<'p> Product<'p> {
     /// # Errors
     /// When the device cannot number the columns of a table.
     pub(crate) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
+        Self::in_way(queue, a, b, ProductWay::Auto)
+    }
+
+    /// The same in a way that is asked for.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn in_way(
+        queue: Queue<'p>,
+        a: &'p Pattern,
+        b: &'p Pattern,
+        way: ProductWay,
+    ) -> Result<Self> {
         let product = Self::by_tables(queue, a, b)?;
-        let merged = Merged::new(queue, a, b)?;
-        Ok(Self { merged, ..product })
+        let merged = match way {
+            ProductWay::Words => None,
+            _ => Merged::new(queue, a, b)?,
+        };
+        Ok(Self {
+            merged,
+            way,
+            ..product
+        })
     }
 
     /// The same where rows of `B` may be in any order.
-    fn by_tables(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
+    pub(super) fn by_tables(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
         if b.size().cols >= 1 << 31 || a.size().rows >= 1 << 32 {
             return Err(queue.gpu.lacks("csr", "products of so many columns"));
         }
@@ -67,6 +89,7 @@ impl<'p> Product<'p> {
             b,
             p: None,
             merged: None,
+            way: ProductWay::Tables,
         })
     }
 
@@ -87,8 +110,25 @@ impl<'p> Product<'p> {
         })
     }
 
-    fn merged_for_values(&self) -> Option<&Merged<'p>> {
+    pub(super) fn merged_for_values(&self) -> Option<&Merged<'p>> {
         self.merged.as_ref().filter(|merged| !merged.counts_alone)
+    }
+
+    /// Whether words of columns come into question, and whether they are asked for.
+    fn words(&self) -> Option<bool> {
+        match self.way {
+            ProductWay::Tables => None,
+            _ if self.merged.is_some() => None,
+            way => Some(way == ProductWay::Words),
+        }
+    }
+
+    /// By words, where that is likely to be faster than by tables.
+    fn by_words(&self) -> Result<Option<ByWords<'p>>> {
+        match self.words() {
+            Some(is_asked) => ByWords::new(self.queue, self.a, self.b, is_asked),
+            None => Ok(None),
+        }
     }
 
     fn cols(&self) -> usize {
@@ -97,6 +137,9 @@ impl<'p> Product<'p> {
 
     /// Where the entries stand.
     pub(crate) fn symbolic(&self) -> Result<Pattern> {
+        if let Some(by_words) = self.by_words()? {
+            return by_words.symbolic();
+        }
         let counts = self.counts()?;
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let mut columns = self.queue.room(entries)?;
@@ -169,6 +212,15 @@ impl<'p> Product<'p> {
         let (offsets, columns) = c.buffers();
         let mut values = self.queue.room(c.nonzeros())?;
         let mut out = [read(offsets)?, read(columns)?, write(&mut values)?];
+        let patterns = (self.a, self.b);
+        let by_words = match self.words().filter(|_| C::KIND == C::Arith::KIND) {
+            Some(is_asked) => ByWords::known(self.queue, patterns, c, is_asked)?,
+            None => None,
+        };
+        if let Some(by_words) = by_words {
+            by_words.values::<A, B, C>(factors, c.groups(&self.queue)?, out)?;
+            return Ok(values);
+        }
         match self.merged_for_values() {
             Some(merged) => {
                 out[1] = NOTHING;
@@ -188,6 +240,11 @@ impl<'p> Product<'p> {
         factors: Factors<'_, A, B>,
         is_sorted: bool,
     ) -> Result<Csr<C>> {
+        if C::KIND == C::Arith::KIND
+            && let Some(by_words) = self.by_words()?
+        {
+            return by_words.whole(factors);
+        }
         let counts = self.counts()?;
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
@@ -331,60 +388,11 @@ pub(crate) struct Factors<'f, A, B> {
 }
 
 impl<A: Scalar, B: Scalar> Factors<'_, A, B> {
-    fn arguments(&self) -> Result<Vec<Argument>> {
+    pub(super) fn arguments(&self) -> Result<Vec<Argument>> {
         let mut arguments = vec![read(self.a.values_buffer())?, read(self.b.values_buffer())?];
         if let Some(p) = self.p {
             arguments.push(read(p.values_buffer())?);
         }
         Ok(arguments)
-    }
-}
-
-impl Queue<'_> {
-    /// `A B`, in blocks where the device is known to multiply in such with both.
-    pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
-        if let Some(product) = self.multiply_blocks(a, b)? {
-            return Ok(product);
-        }
-        let product = Product::new(*self, a.pattern(), b.pattern())?;
-        product.whole(Factors { a, b, p: None }, true)
-    }
-
-    /// `R (A P)`, in blocks as [`multiply`](Self::multiply); what is in between is sorted where merging does that.
-    fn triple<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
-        if let Some(product) = self.triple_blocks(r, a, p)? {
-            return Ok(product);
-        }
-        let right = Product::new(*self, a.pattern(), p.pattern())?;
-        let ap: Csr<T> = right.whole(Factors { a, b: p, p: None }, false)?;
-        let left = match right.merged_for_values() {
-            Some(_) => Product::new(*self, r.pattern(), ap.pattern())?,
-            None => Product::by_tables(*self, r.pattern(), ap.pattern())?,
-        };
-        let (a, b, p) = (r, &ap, None);
-        left.whole(Factors { a, b, p }, true)
-    }
-
-    /// `R A P`, without `A P` where `P` has one entry a row.
-    pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
-        if !p.pattern().has_single_entries(self)? {
-            return self.triple(r, a, p);
-        }
-        let grouped = Grouped {
-            queue: *self,
-            r,
-            a,
-            p,
-        };
-        if let Some(product) = grouped.product()? {
-            return Ok(product);
-        }
-        let product = Product::fused(*self, r.pattern(), a.pattern(), p.pattern())?;
-        let factors = Factors {
-            a: r,
-            b: a,
-            p: Some(p),
-        };
-        product.whole(factors, true)
     }
 }

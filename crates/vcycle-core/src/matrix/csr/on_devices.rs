@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::testing::{assert_same, banded, grid, random};
+use super::testing::{assert_same, banded, grid, nodes, random};
 use super::{Csr, Galerkin, SpGemm, galerkin};
 use crate::error::Error;
 use crate::executor::{Buffer, Executor};
+use crate::launch::setup::ProductWay;
 use crate::linop::{LinOp, Size};
 use crate::scalar::{Scalar, bf16, f16};
 use crate::testing::device;
@@ -50,6 +51,24 @@ fn products_and_transposes_are_those_of_the_host() {
         assert_same(&a.multiply(&b).unwrap(), &found);
         assert_same(&b.transpose().unwrap(), &t);
         assert_eq!(b.pattern().transpose().unwrap().columns(), t.columns());
+    }
+}
+
+#[test]
+fn words_of_columns_give_the_bits_of_tables() {
+    let Some(executor) = device() else { return };
+    let mut shapes = shapes();
+    let nodes = nodes(&HOST, [3, 3, 4]);
+    shapes.push([nodes.clone(), nodes]);
+    for [a, b] in shapes {
+        let expected = a.multiply(&b).unwrap();
+        let (a, b) = (a.copy_to(&executor).unwrap(), b.copy_to(&executor).unwrap());
+        let by = |way| a.multiply_in_way(&b, way).unwrap();
+        let tables = by(ProductWay::Tables);
+        assert_near(&tables, &expected, 1e-14);
+        assert_same(&by(ProductWay::Words), &tables);
+        let product = SpGemm::symbolic(a.pattern(), b.pattern()).unwrap();
+        assert_same(&product.numeric(&a, &b).unwrap(), &tables);
     }
 }
 

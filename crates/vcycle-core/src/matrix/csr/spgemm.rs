@@ -11,6 +11,7 @@ use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::{Csr, Pattern};
 use crate::cut::balance;
 use crate::error::{Error, Result};
+use crate::launch::setup::ProductWay;
 use crate::linop::{Size, check_size};
 use crate::operations::products;
 use crate::scalar::Scalar;
@@ -37,6 +38,23 @@ impl<T: Scalar> Csr<T> {
         if let Some(product) = products::multiply(self, b)? {
             return Ok(product);
         }
+        self.multiply_on_host(b, size)
+    }
+
+    /// The same in a way of devices, which otherwise choose it: for comparisons of their times.
+    ///
+    /// # Errors
+    /// As [`multiply`](Self::multiply).
+    #[doc(hidden)]
+    pub fn multiply_in_way(&self, b: &Self, way: ProductWay) -> Result<Self> {
+        let size = check_product(&self.pattern, &b.pattern)?;
+        match products::multiply_in_way(self, b, way)? {
+            Some(product) => Ok(product),
+            None => self.multiply_on_host(b, size),
+        }
+    }
+
+    fn multiply_on_host(&self, b: &Self, size: Size) -> Result<Self> {
         let pieces = balance_products(&self.pattern, &b.pattern);
         let values = (Values(self.values()), Values(b.values()));
         let arrays = rows_of_product((&self.pattern, &b.pattern), &pieces, values, T::store)?;

@@ -1,0 +1,79 @@
+//! Products of matrices, in the way that suits them.
+
+use super::Queue;
+use super::grouped::Grouped;
+use super::products::{Factors, Product};
+use crate::arrays::Csr;
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+/// How a device finds the columns of a product of sparse matrices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProductWay {
+    /// What is likely to be fastest.
+    #[default]
+    Auto,
+    /// By tables, or by merging short rows.
+    Tables,
+    /// By words of 32 columns; by tables where rows span too many.
+    Words,
+}
+
+impl Queue<'_> {
+    /// `A B`, in blocks where the device is known to multiply in such with both.
+    pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(product) = self.multiply_blocks(a, b)? {
+            return Ok(product);
+        }
+        self.multiply_in_way(a, b, ProductWay::Auto)
+    }
+
+    /// `A B` by entries, in a way that is asked for.
+    pub(crate) fn multiply_in_way<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        b: &Csr<T>,
+        way: ProductWay,
+    ) -> Result<Csr<T>> {
+        let product = Product::in_way(*self, a.pattern(), b.pattern(), way)?;
+        product.whole(Factors { a, b, p: None }, true)
+    }
+
+    /// `R (A P)`, in blocks as [`multiply`](Self::multiply); what is in between is sorted where merging does that.
+    fn triple<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(product) = self.triple_blocks(r, a, p)? {
+            return Ok(product);
+        }
+        let right = Product::new(*self, a.pattern(), p.pattern())?;
+        let ap: Csr<T> = right.whole(Factors { a, b: p, p: None }, false)?;
+        let left = match right.merged_for_values() {
+            Some(_) => Product::new(*self, r.pattern(), ap.pattern())?,
+            None => Product::by_tables(*self, r.pattern(), ap.pattern())?,
+        };
+        let (a, b, p) = (r, &ap, None);
+        left.whole(Factors { a, b, p }, true)
+    }
+
+    /// `R A P`, without `A P` where `P` has one entry a row.
+    pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if !p.pattern().has_single_entries(self)? {
+            return self.triple(r, a, p);
+        }
+        let grouped = Grouped {
+            queue: *self,
+            r,
+            a,
+            p,
+        };
+        if let Some(product) = grouped.product()? {
+            return Ok(product);
+        }
+        let product = Product::fused(*self, r.pattern(), a.pattern(), p.pattern())?;
+        let factors = Factors {
+            a: r,
+            b: a,
+            p: Some(p),
+        };
+        product.whole(factors, true)
+    }
+}
