@@ -1,7 +1,8 @@
 // Batched direct solvers of NVIDIA on the systems of `vcycle bench batch`:
 //   nvcc -O3 batched.cu -o batched -lcusolver -lcusparse -lcublas && ./batched SYSTEMS ROWS BAND
 // cuSOLVER's sparse QR of one pattern, cuBLAS's dense LU with partial pivoting, and for a BAND of 1 or 2 cuSPARSE's solvers of
-// three or five diagonals, in their own layouts. Matrices and vectors are on the device before the clock starts. Prints one line each: name, seconds (best of three), largest relative residual.
+// three or five diagonals, in their own layouts. Matrices and vectors are on the device before the clock starts. Prints one line
+// each: library, function, seconds (best of three), largest relative residual. `vcycle bench batch --nvidia ./batched` runs it.
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -181,33 +182,62 @@ static void three_diagonals(const Systems &all) {
     std::printf("cusparse gtsv2StridedBatch %.6f %.1e\n", seconds, worst(all, on_host(all, x)));
 }
 
+// Diagonals and right-hand sides, row after row, before and while a solver that overwrites them works.
+struct Interleaved {
+    std::vector<std::vector<double>> kept;
+    std::vector<double *> there;
+
+    Interleaved(const Systems &all, int band) {
+        for (int distance = -band; distance <= band; distance++)
+            kept.push_back(diagonal(all, distance, true));
+        kept.push_back(std::vector<double>((size_t)all.count * all.rows, 1.0));
+        for (auto &part : kept)
+            there.push_back(on_device(part));
+    }
+
+    void restore() const {
+        for (size_t part = 0; part < kept.size(); part++)
+            CHECK(cudaMemcpy(there[part], kept[part].data(), kept[part].size() * sizeof(double), cudaMemcpyHostToDevice));
+    }
+
+    double residual(const Systems &all) const {
+        std::vector<double> by_rows = on_host(all, there.back()), x(by_rows.size());
+        for (size_t at = 0; at < x.size(); at++)
+            x[at] = by_rows[at % all.rows * all.count + at / all.rows];
+        return worst(all, x);
+    }
+};
+
+// By the algorithm of Thomas (0), and by LU with partial pivoting (1).
+static void three_diagonals_interleaved(const Systems &all, int algorithm) {
+    cusparseHandle_t sparse;
+    CHECK(cusparseCreate(&sparse));
+    Interleaved all_of(all, 1);
+    std::vector<double *> &d = all_of.there;
+    size_t bytes;
+    CHECK(cusparseDgtsvInterleavedBatch_bufferSizeExt(sparse, algorithm, all.rows, d[0], d[1], d[2], d[3], all.count, &bytes));
+    void *buffer;
+    CHECK(cudaMalloc(&buffer, bytes));
+    double seconds = best([&] { all_of.restore(); }, [&] {
+        CHECK(cusparseDgtsvInterleavedBatch(sparse, algorithm, all.rows, d[0], d[1], d[2], d[3], all.count, buffer));
+    });
+    std::printf("cusparse gtsvInterleavedBatch(%d) %.6f %.1e\n", algorithm, seconds, all_of.residual(all));
+}
+
 static void five_diagonals(const Systems &all) {
     cusparseHandle_t sparse;
     CHECK(cusparseCreate(&sparse));
+    Interleaved all_of(all, 2);
+    std::vector<double *> &d = all_of.there;
     int n = all.rows, count = all.count;
-    std::vector<std::vector<double>> kept;
-    std::vector<double *> d;
-    for (int distance = -2; distance <= 2; distance++) {
-        kept.push_back(diagonal(all, distance, true));
-        d.push_back(on_device(kept.back()));
-    }
-    kept.push_back(std::vector<double>((size_t)count * n, 1.0));
-    d.push_back(on_device(kept.back()));
     size_t bytes;
     CHECK(cusparseDgpsvInterleavedBatch_bufferSizeExt(sparse, 0, n, d[0], d[1], d[2], d[3], d[4], d[5], count, &bytes));
     void *buffer;
     CHECK(cudaMalloc(&buffer, bytes));
-    auto prepare = [&] {
-        for (size_t part = 0; part < d.size(); part++)
-            CHECK(cudaMemcpy(d[part], kept[part].data(), kept[part].size() * sizeof(double), cudaMemcpyHostToDevice));
-    };
-    double seconds = best(prepare, [&] {
+    double seconds = best([&] { all_of.restore(); }, [&] {
         CHECK(cusparseDgpsvInterleavedBatch(sparse, 0, n, d[0], d[1], d[2], d[3], d[4], d[5], count, buffer));
     });
-    std::vector<double> by_rows = on_host(all, d[5]), x(by_rows.size());
-    for (size_t at = 0; at < x.size(); at++)
-        x[at] = by_rows[at % n * count + at / n];
-    std::printf("cusparse gpsvInterleavedBatch %.6f %.1e\n", seconds, worst(all, x));
+    std::printf("cusparse gpsvInterleavedBatch %.6f %.1e\n", seconds, all_of.residual(all));
 }
 
 int main(int count, char **words) {
@@ -218,8 +248,11 @@ int main(int count, char **words) {
     Systems all = made(std::atoi(words[1]), std::atoi(words[2]), std::atoi(words[3]));
     sparse_qr(all);
     dense_lu(all);
-    if (std::atoi(words[3]) == 1)
+    if (std::atoi(words[3]) == 1) {
         three_diagonals(all);
+        three_diagonals_interleaved(all, 0);
+        three_diagonals_interleaved(all, 1);
+    }
     if (std::atoi(words[3]) == 2)
         five_diagonals(all);
     return 0;

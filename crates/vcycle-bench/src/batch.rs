@@ -1,4 +1,4 @@
-//! `vcycle-bench batch`: many small systems at once beside a loop of the single solver, and LAPACK's banded solver.
+//! `vcycle-bench batch`: many small systems at once beside a loop of the single solver, LAPACK's banded solver and those of NVIDIA.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -42,6 +42,9 @@ pub struct BatchArgs {
     /// Where SciPy is installed
     #[arg(long, default_value = "target/bench-venv")]
     venv: PathBuf,
+    /// Batched solvers of NVIDIA beside them: the program that is made of peers/batched.cu
+    #[arg(long)]
+    nvidia: Option<PathBuf>,
     /// Runs of which the best is told
     #[arg(long, default_value_t = 3)]
     runs: usize,
@@ -73,6 +76,9 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
         if arguments.lapack {
             let found = lapack(arguments, rows)?;
             table.add_row(line(rows, "LAPACK dgbsv", &found, alone.seconds));
+        }
+        for (name, found) in nvidia(arguments, rows)? {
+            table.add_row(line(rows, &name, &found, alone.seconds));
         }
         if let Some(device) = &arguments.device {
             for (name, found) in on_device(arguments, device, &batch, &b)? {
@@ -249,6 +255,34 @@ fn lapack(arguments: &BatchArgs, rows: usize) -> Result<Measured> {
         converged: if is_solved { arguments.systems } else { 0 },
         iterations: arguments.systems,
     })
+}
+
+/// Solvers of NVIDIA, by a line each: library, function, seconds, largest residual.
+fn nvidia(arguments: &BatchArgs, rows: usize) -> Result<Vec<(String, Measured)>> {
+    let Some(program) = &arguments.nvidia else {
+        return Ok(Vec::new());
+    };
+    let numbers = [arguments.systems, rows, arguments.band as usize];
+    let mut command = Command::new(program);
+    command.args(numbers.map(|number| number.to_string()));
+    let said = install::output(&mut command)?;
+    said.lines()
+        .map(|line| told_by_nvidia(arguments, line))
+        .collect()
+}
+
+fn told_by_nvidia(arguments: &BatchArgs, line: &str) -> Result<(String, Measured)> {
+    let [library, function, seconds, residual] = line.split_whitespace().collect::<Vec<_>>()[..]
+    else {
+        return Err(format!("not a line of a measurement: {line}").into());
+    };
+    let is_solved = residual.parse::<f64>()? <= 1e-8;
+    let measured = Measured {
+        seconds: seconds.parse()?,
+        converged: if is_solved { arguments.systems } else { 0 },
+        iterations: arguments.systems,
+    };
+    Ok((format!("{library} {function}"), measured))
 }
 
 /// The matrices are made before the clock starts.

@@ -21,8 +21,13 @@ const THREADS: usize = 8;
 
 /// Copies within the host. One thread moves a tenth of the bytes that travel to a device in the same time.
 fn copy_by_threads(to: &mut [u8], from: &[u8]) {
+    let worth = (from.len() / SHARE).min(THREADS);
+    if worth < 2 {
+        // The system answers how many threads there are more slowly than it copies little.
+        return to.copy_from_slice(from);
+    }
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.min(THREADS).min(from.len() / SHARE).max(1);
+    let threads = threads.min(worth);
     let share = from.len().div_ceil(threads).max(1);
     let mut parts = to.chunks_mut(share).zip(from.chunks(share));
     let Some((mine, of_mine)) = parts.next() else {

@@ -123,6 +123,9 @@ fn in_blocks(executor: &Executor) {
 /// Solves small systems by every method, and with every preconditioner of batches.
 fn batches(executor: &Executor) {
     let identities = BatchDense::new(1, vec![1.0; 3]).unwrap();
+    // Too wide for a thread.
+    let wide = (0..36).map(|at| f64::from(u8::from(at % 7 == 0)));
+    let wide = BatchDense::new(6, wide.collect()).unwrap();
     let with = BatchPreconditioner::ALL.map(|one| (BatchMethod::Bicgstab, one));
     let others = [BatchMethod::Cg, BatchMethod::Gmres, BatchMethod::Direct];
     let others = others.map(|one| (one, BatchPreconditioner::Jacobi));
@@ -132,6 +135,11 @@ fn batches(executor: &Executor) {
         solver
             .solve(executor, &identities, &[1.0; 3], &mut [0.0; 3])
             .unwrap();
+        if method == BatchMethod::Direct {
+            solver
+                .solve(executor, &wide, &[1.0; 6], &mut [0.0; 6])
+                .unwrap();
+        }
     }
 }
 

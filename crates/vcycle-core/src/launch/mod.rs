@@ -33,6 +33,7 @@ use crate::gpu::File;
 const FILES: &[File] = &[
     batch::DIRECT,
     batch::FILE,
+    batch::NARROW,
     batch::PAD,
     blocks::FILE,
     bsr::FILE,

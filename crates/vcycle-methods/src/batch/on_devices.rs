@@ -17,7 +17,8 @@ use crate::vector::Vector;
 ///
 /// A block of threads solves a system from its first to its last iteration, with its vectors in local memory, and factors
 /// there, too, where they fit. Devices have every method and preconditioner that processors have, for real systems of up to 512
-/// rows: blocks of `block-jacobi` have up to 32 rows, rows of `isai` up to 64 entries, and `gmres` keeps 30 vectors.
+/// rows: blocks of `block-jacobi` have up to 32 rows, rows of `isai` up to 64 entries, and `gmres` keeps 30 vectors. Where no entry
+/// is more than four diagonals from the main one, `direct` solves a system of any number of rows with a single thread.
 ///
 /// ```
 /// use vcycle::{batch::{BatchDense, BatchSolver, DeviceBatch}, executor::Executor, vector::Vector};
@@ -172,15 +173,10 @@ impl BatchSolver {
 }
 
 fn outcome(ended: BatchEnded) -> BatchOutcome {
-    let (size, residual) = (ended.size, ended.residual);
     BatchOutcome {
         status: status(ended.status),
         iterations: ended.iterations,
-        relative_residual: if size > 0.0 {
-            residual / size
-        } else {
-            residual
-        },
+        relative_residual: ended.residual,
         row: ended.row,
     }
 }

@@ -184,8 +184,8 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
 #endif
 
 KERNEL batch_solve(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, GLOBAL const u32 *lengths,
-                   GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs, A rtol, A atol,
-                   u32 most, GLOBAL A *norms, GLOBAL u32 *ended, u32 kept, GLOBAL A *bases, u32 size, u32 below,
+                   GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs, Real rtol, Real atol,
+                   u32 most, GLOBAL u32 *ended, u32 kept, GLOBAL A *bases, u32 size, u32 below,
                    u32 forward, u32 backward, GLOBAL const u32 *order, GLOBAL const u32 *starts, u32 factors_size,
                    GLOBAL A *rooms, u32 room_size, GLOBAL A *row_rooms) {
     LOCAL_ARRAY(A, x, ROWS);
@@ -213,6 +213,6 @@ KERNEL batch_solve(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, 
             }
             at.status = iterate(run, vectors, basis, small, &at.iterations);
         }
-        finish(at, system, rows, row, x, xs, norms, ended);
+        finish(at, system, rows, row, x, xs, ended);
     }
 }

@@ -4,6 +4,7 @@
 // do not fit and are in global memory.
 
 #define A ARITH(T)
+#define Real REAL(A)
 #define FOR_ROWS(row) for (u32 row = thread_of_block(); row < rows; row += BLOCK)
 
 #if FACTORS > 0
@@ -66,31 +67,52 @@ FUNCTION A norm(u32 rows, LOCAL const A *x, LOCAL A *scratch) {
     return SQUARE_ROOT(A, dot(rows, x, x, scratch));
 }
 
-FUNCTION bool is_finite(A value) { return value - value == 0; }
+FUNCTION bool is_finite(Real value) { return value - value == 0; }
 FUNCTION A size_of(A value) { return value < 0 ? -value : value; }
 
-// Where a system stands, the same in every thread.
+// Where a system stands, the same in every thread that has it.
 typedef struct {
     // Norms of the right-hand side, of the residual, of that of the start before, and the one to reach.
-    A size, residual, last, tolerance;
+    Real size, residual, last, tolerance;
     u32 iterations, starts, status;
 } Progress;
 
+// A system whose right-hand side has this norm.
+FUNCTION Progress beginning(Real size, Real rtol, Real atol) {
+    Progress at;
+    at.size = size;
+    at.tolerance = rtol * size > atol ? rtol * size : atol;
+    at.residual = at.last = 0;
+    at.iterations = at.starts = 0;
+    at.status = GOING_ON;
+    return at;
+}
+
+// Whether the method is to start, or to start anew, from what leaves this residual.
+FUNCTION bool judged(PRIVATE Progress *at, Real residual, u32 most) {
+    at->residual = residual;
+    if (!is_finite(residual))
+        at->status = NON_FINITE;
+    else if (residual <= at->tolerance)
+        at->status = CONVERGED;
+    else if (at->status == GOING_ON && at->iterations >= most)
+        at->status = ITERATION_LIMIT;
+    else if (at->status == GOING_ON && at->starts > 0 && residual > at->last / 2)
+        at->status = ACCURACY_LIMIT; // what rounding leaves, no start repairs
+    at->last = residual;
+    return at->status == GOING_ON;
+}
+
 // Loads the guess and finds the norm to reach.
-FUNCTION Progress begin(u32 rows, GLOBAL const T *b, GLOBAL const T *guess, A rtol, A atol, LOCAL A *x, LOCAL A *scratch) {
+FUNCTION Progress begin(u32 rows, GLOBAL const T *b, GLOBAL const T *guess, Real rtol, Real atol, LOCAL A *x,
+                        LOCAL A *scratch) {
     A square = 0;
     FOR_ROWS(row) {
         A side = LOAD(T, b, row);
         x[row] = LOAD(T, guess, row);
         square += side * side;
     }
-    Progress at;
-    at.size = SQUARE_ROOT(A, everywhere(square, scratch));
-    at.tolerance = rtol * at.size > atol ? rtol * at.size : atol;
-    at.residual = at.last = 0;
-    at.iterations = at.starts = 0;
-    at.status = GOING_ON;
-    return at;
+    return beginning(SQUARE_ROOT(A, everywhere(square, scratch)), rtol, atol);
 }
 
 // The true residual in `r`, and whether the method is to start, or to start anew, from it.
@@ -99,29 +121,21 @@ FUNCTION bool has_to_start(PRIVATE Progress *at, Matrix a, GLOBAL const T *b, u3
     u32 rows = a.rows;
     multiply(a, x, r);
     FOR_ROWS(row) r[row] = LOAD(T, b, row) - r[row];
-    at->residual = norm(rows, r, scratch);
-    if (!is_finite(at->residual))
-        at->status = NON_FINITE;
-    else if (at->residual <= at->tolerance)
-        at->status = CONVERGED;
-    else if (at->status == GOING_ON && at->iterations >= most)
-        at->status = ITERATION_LIMIT;
-    else if (at->status == GOING_ON && at->starts > 0 && at->residual > at->last / 2)
-        at->status = ACCURACY_LIMIT; // what rounding leaves, no start repairs
-    at->last = at->residual;
-    return at->status == GOING_ON;
+    return judged(at, norm(rows, r, scratch), most);
 }
 
-// Tells how a system ended; `row` is that without a pivot, or the number of rows.
-FUNCTION void finish(Progress at, u32 system, u32 rows, u32 row, LOCAL const A *x, GLOBAL T *xs, GLOBAL A *norms,
-                     GLOBAL u32 *ended) {
+// How a system ended; `row` is that without a pivot, or the number of rows. Relative residuals are told in 32 bits.
+FUNCTION void tell(Progress at, u32 system, u32 row, GLOBAL u32 *ended) {
+    ended[4 * system] = at.status;
+    ended[4 * system + 1] = at.iterations;
+    ended[4 * system + 2] = row;
+    ended[4 * system + 3] = bits_of_f32((f32)(at.size > 0 ? at.residual / at.size : at.residual));
+}
+
+// Stores the solution and tells how the system ended.
+FUNCTION void finish(Progress at, u32 system, u32 rows, u32 row, LOCAL const A *x, GLOBAL T *xs, GLOBAL u32 *ended) {
     FOR_ROWS(own) STORE(A, T, xs, (u64)system * rows + own, x[own]);
-    if (thread_of_block() == 0) {
-        norms[2 * system] = at.size;
-        norms[2 * system + 1] = at.residual;
-        ended[3 * system] = at.status;
-        ended[3 * system + 1] = at.iterations;
-        ended[3 * system + 2] = row;
-    }
+    if (thread_of_block() == 0)
+        tell(at, system, row, ended);
     BARRIER();
 }

@@ -127,8 +127,8 @@ FUNCTION void fill(Band lu, Matrix a, u32 size) {
 }
 
 KERNEL batch_direct(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, GLOBAL const u32 *lengths,
-                    GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs, A rtol,
-                    A atol, u32 most, GLOBAL A *norms, GLOBAL u32 *ended, u32 below, u32 reach, u32 base, u32 stride,
+                    GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs, Real rtol,
+                    Real atol, u32 most, GLOBAL u32 *ended, u32 below, u32 reach, u32 base, u32 stride,
                     u32 lanes, u32 factors_size, GLOBAL A *rooms) {
     LOCAL_ARRAY(A, x, ROWS);
     LOCAL_ARRAY(A, r, ROWS);
@@ -156,6 +156,6 @@ KERNEL batch_direct(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns,
             correct(lu, r, x);
             at.iterations++;
         }
-        finish(at, system, rows, column, x, xs, norms, ended);
+        finish(at, system, rows, column, x, xs, ended);
     }
 }

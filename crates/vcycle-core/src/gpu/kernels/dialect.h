@@ -20,6 +20,8 @@
 // complex numbers are for, too; for real ones they are what C has:
 //   MULTIPLY(A, a, b), OVER(A, a, b), CONJ(A, a), SQUARE(A, a)   the last one is |a|^2, of type A
 //   OF_REAL(A, r), REAL_PART(A, a), IS_ZERO(A, a), IS_ONE(A, a), IS_COMPLEX(A)
+//   REAL(A)                     the type of real parts
+//   MAGNITUDE(A, a)             |a|, of complex numbers |re| + |im|, of type REAL(A)
 //   VOLATILE_AT(A, p, i)        p[i] of a volatile array
 //   LOAD_ONCE(W, p)             *p of W, one of f64 u8 u16 u32, not kept in the cache nearest to the
 //                               threads where that can be said; PAIR_ONCE(p, i, values) for LOADS of
@@ -277,6 +279,12 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define IS_ZERO(A, a) PASTE(is_zero_, A)(a)
 #define IS_ONE(A, a) PASTE(is_one_, A)(a)
 #define VOLATILE_AT(A, p, i) PASTE(volatile_at_, A)(p, i)
+#define REAL(A) PASTE(real_, A)
+#define MAGNITUDE(A, a) PASTE(magnitude_, A)(a)
+#define real_f32 f32
+#define real_f64 f64
+#define real_c32 f32
+#define real_c64 f64
 
 // Of real numbers these are expressions, so that compilers fuse products and sums as they do without.
 #define multiply_f32(a, b) ((a) * (b))
@@ -287,6 +295,7 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define real_part_f32(a) (a)
 #define is_zero_f32(a) ((a) == 0)
 #define is_one_f32(a) ((a) == 1)
+#define magnitude_f32(a) ((a) < 0 ? -(a) : (a))
 #define volatile_at_f32(p, i) ((p)[i])
 #define shuffled_f32(value, mask) SHUFFLE_XOR(value, mask)
 #define multiply_f64(a, b) ((a) * (b))
@@ -297,6 +306,7 @@ LOAD_ONCE_OF(f64, f64, "f64", "=d")
 #define real_part_f64(a) (a)
 #define is_zero_f64(a) ((a) == 0)
 #define is_one_f64(a) ((a) == 1)
+#define magnitude_f64(a) ((a) < 0 ? -(a) : (a))
 #define volatile_at_f64(p, i) ((p)[i])
 #define shuffled_f64(value, mask) SHUFFLE_XOR(value, mask)
 
@@ -339,6 +349,7 @@ FUNCTION c64 make_c64(f64 x, f64 y) { return (c64)(x, y); }
     FUNCTION R real_part_##C(C a) { return a.x; }                                                  \
     FUNCTION bool is_zero_##C(C a) { return a.x == 0 && a.y == 0; }                                \
     FUNCTION bool is_one_##C(C a) { return a.x == 1 && a.y == 0; }                                 \
+    FUNCTION R magnitude_##C(C a) { return (a.x < 0 ? -a.x : a.x) + (a.y < 0 ? -a.y : a.y); }      \
     FUNCTION C volatile_at_##C(const volatile GLOBAL C *p, u64 i) {                                \
         return make_##C(p[i].x, p[i].y);                                                           \
     }   \

@@ -40,6 +40,8 @@ pub struct BatchPattern {
     /// Slots of diagonal entries; `width` where there is none.
     pub(super) diagonal: Buffer<u32>,
     pub(super) levels: Levels,
+    /// Where the entries of narrow bands stand.
+    pub(super) diagonals: Option<Diagonals>,
     offsets: Buffer<u32>,
 }
 
@@ -85,8 +87,48 @@ impl BatchPattern {
             lengths: buffer((0..rows).map(|row| of_row(row).len() as u32).collect()),
             diagonal: buffer(diagonal),
             levels: Levels::new(device, rows, of_row),
+            diagonals: Diagonals::new(device, rows, band, of_row),
             offsets: buffer(offsets.iter().map(|&offset| offset as u32).collect()),
         }
+    }
+}
+
+/// Entries of rows in a narrow band by the diagonals they stand on.
+#[derive(Debug)]
+pub(super) struct Diagonals {
+    /// Entries on either side of the diagonal.
+    pub(super) half: usize,
+    /// From the lowest diagonal on, row by row: where the value stands among those of a matrix, or [`NOWHERE`].
+    pub(super) places: Buffer<u32>,
+}
+
+/// Diagonals on either side up to which a thread has room for what it eliminates.
+const MOST_OF_HALF: usize = 4;
+/// `NOWHERE` of the kernel.
+const NOWHERE: u32 = u32::MAX;
+
+impl Diagonals {
+    /// None where the band is not narrow.
+    fn new<'p>(
+        device: &Executor,
+        rows: usize,
+        band: [usize; 2],
+        of_row: impl Fn(usize) -> &'p [u32],
+    ) -> Option<Self> {
+        let half = band[0].max(band[1]).max(1);
+        if half > MOST_OF_HALF {
+            return None;
+        }
+        let mut places = vec![NOWHERE; (2 * half + 1) * rows];
+        for row in 0..rows {
+            for (slot, &column) in of_row(row).iter().enumerate() {
+                places[(column as usize + half - row) * rows + row] = (slot * rows + row) as u32;
+            }
+        }
+        Some(Self {
+            half,
+            places: Buffer::from_vec(device, places),
+        })
     }
 }
 

@@ -2,19 +2,21 @@
 
 mod arrays;
 mod direct;
+mod narrow;
 
 use vcycle_gpu::Argument;
 
 pub(super) use self::arrays::PAD;
 pub use self::arrays::{BatchArrays, BatchPattern};
 pub(super) use self::direct::DIRECT;
+pub(super) use self::narrow::NARROW;
 use super::scalars::number;
 use super::setup::{read, write};
 use crate::arrays::Vector;
 use crate::error::Result;
-use crate::executor::{Buffer, Element, Executor};
+use crate::executor::{Buffer, Executor};
 use crate::gpu::{File, Gpu, kernel_file};
-use crate::scalar::{Field, Real, Scalar};
+use crate::scalar::{Field, Scalar};
 
 pub(super) const FILE: File = kernel_file!("batch.c", 64, "batch.h", "batch_inverse.h");
 
@@ -87,9 +89,7 @@ pub struct BatchEnded {
     pub status: BatchEnding,
     /// Iterations made.
     pub iterations: usize,
-    /// The norm of the right-hand side.
-    pub size: f64,
-    /// The norm of the true residual.
+    /// The norm of the true residual over that of the right-hand side, where that is not zero.
     pub residual: f64,
     /// The row that has no pivot.
     pub row: Option<usize>,
@@ -143,9 +143,12 @@ pub(crate) fn solve<T: Scalar>(
     b: &Vector<T>,
     x: &mut Vector<T>,
 ) -> Result<Vec<BatchEnded>> {
-    match run.method {
-        BatchIteration::Direct => direct::solve(gpu, run, a, b, x),
-        _ => iterate(gpu, run, a, b, x),
+    if run.method != BatchIteration::Direct {
+        return iterate(gpu, run, a, b, x);
+    }
+    match narrow::Narrow::new::<T>(gpu, &a.pattern) {
+        Some(narrow) => narrow.solve(gpu, run, a, b, x),
+        None => direct::solve(gpu, run, a, b, x),
     }
 }
 
@@ -286,8 +289,7 @@ impl Launch<'_> {
     ) -> Result<Vec<BatchEnded>> {
         let pattern = &a.pattern;
         let at: &Executor = &x.executor().clone();
-        let mut norms = Buffer::<T::Arith>::room(at, 2 * a.systems)?;
-        let mut ended = Buffer::<u32>::room(at, 3 * a.systems)?;
+        let mut ended = Buffer::<u32>::room(at, 4 * a.systems)?;
         let mut arguments = vec![
             Argument::U32(a.systems as u32),
             Argument::U32(pattern.rows as u32),
@@ -298,32 +300,25 @@ impl Launch<'_> {
             read(&a.values)?,
             Argument::Address(b.device()?),
             Argument::Address(x.device_mut()?),
-            number(T::Arith::from_f64(run.rtol)),
-            number(T::Arith::from_f64(run.atol)),
+            number(<T::Arith as Field>::Real::from_f64(run.rtol)),
+            number(<T::Arith as Field>::Real::from_f64(run.atol)),
             Argument::U32(u32::try_from(run.most).unwrap_or(u32::MAX)),
-            write(&mut norms)?,
             write(&mut ended)?,
         ];
         arguments.extend(self.own);
         let kernel = gpu.kernel(self.file, self.name, self.types)?;
         gpu.launch_blocks(&kernel, self.blocks as u32, self.file.block, &arguments)?;
-        told(pattern.rows, &norms, &ended)
+        told(pattern.rows, &ended)
     }
 }
 
-fn told<A: Field + Element>(
-    rows: usize,
-    norms: &Buffer<A>,
-    ended: &Buffer<u32>,
-) -> Result<Vec<BatchEnded>> {
-    let norms = norms.host()?.chunks_exact(2);
-    let systems = norms.zip(ended.host()?.chunks_exact(3));
+fn told(rows: usize, ended: &Buffer<u32>) -> Result<Vec<BatchEnded>> {
+    let systems = ended.host()?.chunks_exact(4);
     Ok(systems
-        .map(|(norms, ended)| BatchEnded {
+        .map(|ended| BatchEnded {
             status: ending(ended[0]),
             iterations: ended[1] as usize,
-            size: norms[0].real().to_f64(),
-            residual: norms[1].real().to_f64(),
+            residual: f64::from(f32::from_bits(ended[3])),
             row: Some(ended[2] as usize).filter(|&row| row < rows),
         })
         .collect())

@@ -96,6 +96,84 @@ fn direct_solves_exchange_rows_in_narrow_and_wide_bands() {
     compare(direct, &a, &device);
 }
 
+/// Systems whose entries are in a band, some of them missing. Rows of neighbours are exchanged where the band has room for that.
+fn narrow(rows: usize, below: usize, above: usize, systems: usize) -> BatchCsr<f64> {
+    let large = |row: usize| match below.min(above) > 0 && (row ^ 1) < rows {
+        true => row ^ 1,
+        false => row,
+    };
+    let (mut offsets, mut columns, mut is_large) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..rows {
+        let band = row.saturating_sub(below)..(row + above + 1).min(rows);
+        for column in band.filter(|&column| column % 5 > 0 || column == large(row)) {
+            columns.push(column as u32);
+            is_large.push(column == large(row));
+        }
+        offsets.push(columns.len());
+    }
+    let value = |at: usize, is_large: &bool| 9.0 * f64::from(*is_large) + (at as f64).sin();
+    let all = is_large.iter().cycle().take(systems * columns.len());
+    let values = all.enumerate().map(|(at, is_large)| value(at, is_large));
+    let values = values.collect();
+    BatchCsr::new(rows, offsets, columns, values).unwrap()
+}
+
+#[test]
+fn a_thread_solves_a_system_in_a_narrow_band() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
+    for (rows, below, above) in [(1, 0, 0), (7, 1, 0), (33, 1, 1), (50, 2, 1), (40, 4, 4)] {
+        compare(direct, &narrow(rows, below, above, 35), &device);
+    }
+    // More rows than fit local memory.
+    compare(direct, &narrow(600, 0, 2, 3), &device);
+}
+
+#[test]
+fn in_narrow_bands_too_singular_systems_fail_alone() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let (rows, systems) = (9, 34);
+    let (offsets, columns) = banded(rows, 1);
+    let count = columns.len();
+    let mut values: Vec<f64> = (0..systems * count).map(|at| (at % count) as f64).collect();
+    values[3 * count..4 * count].fill(0.0);
+    values[5 * count + 7] = f64::NAN;
+    // Column 4 of system 33 is empty.
+    for (at, _) in columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| **column == 4)
+    {
+        values[33 * count + at] = 0.0;
+    }
+    let a = BatchCsr::new(rows, offsets, columns, values).unwrap();
+    let mut direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
+    compare(direct, &a, &device);
+    let (b, mut x) = (vec![1.0; systems * rows], vec![0.0; systems * rows]);
+    let outcomes = direct.solve(&device, &a, &b, &mut x).unwrap();
+    let failed = outcomes
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| !one.converged());
+    let failed: Vec<_> = failed.map(|(at, one)| (at, one.status, one.row)).collect();
+    let named = [
+        (3, Status::Breakdown, Some(0)),
+        (5, Status::NonFinite, None),
+        (33, Status::Breakdown, Some(4)),
+    ];
+    assert_eq!(failed, named);
+    // Solved ones are their own guesses; none can be more exact than rounding lets it be.
+    let again = direct.solve(&device, &a, &b, &mut x).unwrap();
+    assert_eq!((again[0].iterations, again[33].row), (0, Some(4)));
+    direct.rtol = 1e-18;
+    let exact = direct.solve(&device, &a, &b, &mut x).unwrap();
+    assert!(exact[0].status == Status::AccuracyLimit || exact[0].converged());
+}
+
 fn banded(rows: usize, band: usize) -> (Vec<usize>, Vec<u32>) {
     let (mut offsets, mut columns) = (vec![0], Vec::new());
     for row in 0..rows {
