@@ -16,12 +16,16 @@ use crate::launch::rows::{power, threads_for};
 use crate::launch::scalars;
 use crate::scalar::Field;
 
-pub(super) const FILE: File = tile_file!("fsai.c");
+pub(super) const FILE: File = tile_file!("fsai.c", "fsai_system.h");
+pub(super) const ARRAYS: File = tile_file!("fsai_arrays.c");
 const NOWHERE: u32 = u32::MAX;
 /// Rows of more entries have their systems in memory of the device.
 const LOCAL_ENTRIES: usize = 64;
+/// Sizes for which rows in local memory have a kernel: multiples of this.
+const SIZE_STEP: usize = 8;
+const SIZES: [&str; LOCAL_ENTRIES / SIZE_STEP] = ["8", "16", "24", "32", "40", "48", "56", "64"];
 /// Slots of a table in local memory.
-const LOCAL_SLOTS: std::ops::RangeInclusive<usize> = 64..=1024;
+const LOCAL_SLOTS: std::ops::RangeInclusive<usize> = 64..=2048;
 /// Bytes of local memory that the rows of a block share.
 const LOCAL_BYTES: usize = 40 << 10;
 /// Threads of a block.
@@ -139,7 +143,7 @@ impl<'a, A: Field> Rows<'a, A> {
     fn items(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
         let defines = [self.accumulator()?, ("LANES", "1")];
         let rows = self.a.size().rows;
-        self.queue.items(FILE, name, &defines, rows, arguments)
+        self.queue.items(ARRAYS, name, &defines, rows, arguments)
     }
 
     /// Sizes of rows, the space to be left for each, and what `fsai_sizes` finds.
@@ -168,17 +172,19 @@ impl<'a, A: Field> Rows<'a, A> {
         loose: &mut Loose<A>,
     ) -> Result<()> {
         let groups = Groups::new(&self.queue, sizes)?;
-        let mut again = Again::new(self.queue, sizes.len())?;
+        let sizes = read(sizes)?;
+        let mut again = Again::new(self.queue, self.a.size().rows)?;
         let nothing = Again::new(self.queue, 1)?;
         for group in groups.each(LOCAL_ENTRIES, (1, 32))? {
             let shape = match group.is_local {
                 true => self.local(&group, groups.largest()),
                 false => self.global(groups.largest(), longest),
             };
-            self.make((group.count, group.rows), shape, start, loose, &mut again)?;
+            let rows = [number(group.count), group.rows, sizes];
+            self.make((group.count, rows), shape, start, loose, &mut again)?;
         }
         let left = again.count.get(0)? as usize;
-        let rows = (left, read(&again.list)?);
+        let rows = (left, [number(left), read(&again.list)?, sizes]);
         let shape = self.global(groups.largest(), longest);
         self.make(rows, shape, start, loose, &mut { nothing })
     }
@@ -187,23 +193,27 @@ impl<'a, A: Field> Rows<'a, A> {
         self.growth.steps > 0 || self.growth.filter > 0.0
     }
 
+    /// Slots of a table for so many columns that the rows of a pattern may reach, where it has to know these.
+    fn slots(&self, most: usize, reached: usize) -> usize {
+        let columns = match self.needs_table() {
+            true => reached,
+            false => 2 * most,
+        };
+        columns.next_power_of_two().max(*LOCAL_SLOTS.start())
+    }
+
     /// Rows of a group: tables for as many columns as rows of mean length are likely to reach.
     fn local(&self, group: &Group, largest: usize) -> RowShape {
-        let rows = self.a.size().rows.max(1);
-        let mean = self.a.nonzeros().div_ceil(rows);
+        let mean = self.a.nonzeros().div_ceil(self.a.size().rows.max(1));
+        let most = group.size.min(largest.max(1).next_multiple_of(SIZE_STEP));
         // Half of a row lies below the diagonal, and rows that are close to each other share columns.
-        let reached = mean * (group.size.min(largest) + 1) / 4;
-        let (least, most) = (*LOCAL_SLOTS.start(), *LOCAL_SLOTS.end());
-        let slots = match self.needs_table() {
-            true => reached.next_power_of_two().clamp(least, most),
-            false => 0,
-        };
+        let slots = self.slots(most, mean * (most.min(largest) + 1) / 4);
+        let slots = slots.min(*LOCAL_SLOTS.end());
         let lanes = self.queue.tile(threads_for(self.queue.gpu, 3 * mean));
-        let bytes = room::<A>(group.size, slots);
-        let together = (LOCAL_BYTES / bytes).clamp(1, THREADS / lanes);
+        let together = (LOCAL_BYTES / room::<A>(most, slots)).clamp(1, THREADS / lanes);
         RowShape {
             is_local: true,
-            most: group.size,
+            most,
             slots,
             lanes,
             // The largest power of two.
@@ -214,23 +224,18 @@ impl<'a, A: Field> Rows<'a, A> {
     /// Rows of any size.
     fn global(&self, most: usize, longest: usize) -> RowShape {
         let reached = (longest * (most + 1)).min(self.a.size().cols);
-        let slots = match self.needs_table() {
-            true => 2 * reached.next_power_of_two(),
-            false => 0,
-        };
-        let lanes = self.queue.tile(self.queue.gpu.width().min(32));
         RowShape {
             is_local: false,
             most,
-            slots,
-            lanes,
+            slots: self.slots(most, 2 * reached),
+            lanes: self.queue.tile(self.queue.gpu.width().min(32)),
             together: THREADS / 32,
         }
     }
 
     fn make(
         &self,
-        (count, rows): (usize, Argument),
+        (count, [rows, list, sizes]): (usize, [Argument; 3]),
         shape: RowShape,
         start: [Argument; 2],
         loose: &mut Loose<A>,
@@ -241,9 +246,13 @@ impl<'a, A: Field> Rows<'a, A> {
         }
         let queue = self.queue;
         let bytes = room::<A>(shape.most, shape.slots) * shape.together;
-        let mut blocks = count.div_ceil(shape.together).min(queue.most_blocks());
+        // Neighbouring rows at the same time: see `Group::blocks`.
+        let mut blocks = count.div_ceil(shape.together);
         if !shape.is_local {
-            blocks = blocks.min(GLOBAL_BYTES / bytes).max(1);
+            blocks = blocks
+                .min(queue.most_blocks())
+                .min(GLOBAL_BYTES / bytes)
+                .max(1);
         }
         let tiles = if shape.is_local {
             0
@@ -257,8 +266,9 @@ impl<'a, A: Field> Rows<'a, A> {
         let growth = &self.growth;
         let real = |value: f64| scalars::number(A::from_f64(value));
         let arguments = [
-            number(count),
             rows,
+            list,
+            sizes,
             offsets,
             columns,
             values,
@@ -306,7 +316,7 @@ impl<'a, A: Field> Rows<'a, A> {
         ];
         let shape = (rows, entries.div_ceil(rows.max(1)));
         queue.rows(
-            FILE,
+            ARRAYS,
             "fsai_gather",
             &[self.accumulator()?],
             shape,
@@ -319,7 +329,10 @@ impl<'a, A: Field> Rows<'a, A> {
 
 /// Numbers and words that a row needs, as in `fsai_rows`.
 fn memory(most: usize, slots: usize) -> (usize, usize) {
-    (most * (most + 1) / 2 + 4 * most + slots, most + slots)
+    (
+        most * (most + 1) / 2 + 2 * most + slots,
+        most + slots + slots / 2,
+    )
 }
 
 /// The same in bytes.
@@ -357,7 +370,8 @@ impl RowShape {
         let lanes = ("LANES", power(self.lanes));
         let mut defines = vec![("SPACE", space), lanes, ("APART", "1")];
         if self.is_local {
-            defines.extend([("MOST", literal(self.most)), ("SLOTS", literal(self.slots))]);
+            let most = SIZES[self.most / SIZE_STEP - 1];
+            defines.extend([("MOST", most), ("SLOTS", literal(self.slots))]);
         }
         defines
     }

@@ -85,6 +85,7 @@ pub(super) const FILES: &[File] = &[
     entries::FILE,
     fronts::COLOURS,
     fronts::ILU,
+    fsai::ARRAYS,
     fsai::FILE,
     grouped::FILE,
     groups::GROUPS,

@@ -3,9 +3,9 @@
 use crate::scalar::Field;
 
 /// `A = L L^H` and the solution `y` of `L y = b`, to which a row and column of `A` are added at a
-/// time: what was factorised before stays.
+/// time: what was factorised before stays. Numbers are formed in the order of `gpu/kernels/fsai.c`.
 pub(super) struct Cholesky<A> {
-    /// The rows of `L` one after another, each up to its diagonal.
+    /// The rows of `L` one after another, each up to its diagonal, whose reciprocal is stored.
     factor: Vec<A>,
     y: Vec<A>,
 }
@@ -30,6 +30,7 @@ impl<A: Field> Cholesky<A> {
         self.y.len()
     }
 
+    /// What a row has left of the diagonal, and the reciprocal of that.
     fn row(&self, k: usize) -> (&[A], A) {
         let start = k * (k + 1) / 2;
         (&self.factor[start..start + k], self.factor[start + k])
@@ -39,23 +40,23 @@ impl<A: Field> Cholesky<A> {
     /// the pivot: what is left of the diagonal.
     pub(super) fn eliminate(&self, next: &mut [A], diagonal: A::Real) -> A::Real {
         for k in 0..self.order() {
-            let (row, on_diagonal) = self.row(k);
-            next[k] = (next[k] - dot(&next[..k], row)) / on_diagonal;
+            let (row, inverse) = self.row(k);
+            next[k] = without(next[k], &next[..k], row) * inverse;
         }
         next.iter()
             .fold(diagonal, |rest, value| rest - value.modulus_squared())
     }
 
-    /// The next entry of `y` for a row of `L` and the next entry of `b`.
-    pub(super) fn forward(&self, next: &[A], on_diagonal: A, rhs: A) -> A {
-        let known: A = next.iter().zip(&self.y).map(|(&l, &y)| l * y).sum();
-        (rhs - known) / on_diagonal
+    /// The next entry of `y` for a row of `L` with the reciprocal of its diagonal, and the next entry of `b`.
+    pub(super) fn forward(&self, next: &[A], inverse: A, rhs: A) -> A {
+        let known = next.iter().zip(&self.y);
+        known.fold(rhs, |rest, (&l, &y)| rest - l * y) * inverse
     }
 
-    /// Adds a row of `L` with its diagonal, and the entry of `y`.
-    pub(super) fn push(&mut self, next: &[A], on_diagonal: A, y: A) {
+    /// Adds a row of `L` with the reciprocal of its diagonal, and the entry of `y`.
+    pub(super) fn push(&mut self, next: &[A], inverse: A, y: A) {
         self.factor.extend_from_slice(next);
-        self.factor.push(on_diagonal);
+        self.factor.push(inverse);
         self.y.push(y);
     }
 
@@ -64,8 +65,8 @@ impl<A: Field> Cholesky<A> {
         x.clear();
         x.extend_from_slice(&self.y);
         for k in (0..self.order()).rev() {
-            let (row, on_diagonal) = self.row(k);
-            x[k] /= on_diagonal;
+            let (row, inverse) = self.row(k);
+            x[k] *= inverse;
             let value = x[k];
             for (x, &l) in x.iter_mut().zip(row) {
                 *x -= l.conj() * value;
@@ -74,11 +75,11 @@ impl<A: Field> Cholesky<A> {
     }
 }
 
-/// `x y^H`.
-fn dot<A: Field>(x: &[A], y: &[A]) -> A {
-    x.iter()
-        .zip(y)
-        .fold(A::zero(), |sum, (&x, &y)| sum + x * y.conj())
+/// `value - x y^H`, one product after the other.
+#[inline]
+fn without<A: Field>(value: A, x: &[A], y: &[A]) -> A {
+    let pairs = x.iter().zip(y);
+    pairs.fold(value, |rest, (&x, &y)| rest - x * y.conj())
 }
 
 #[cfg(test)]
@@ -103,9 +104,9 @@ mod tests {
         for (n, row) in rows.iter().enumerate() {
             let mut next = row.clone();
             let pivot = cholesky.eliminate(&mut next, 4.0);
-            let on_diagonal = c(pivot.sqrt(), 0.0);
-            let y = cholesky.forward(&next, on_diagonal, rhs[n]);
-            cholesky.push(&next, on_diagonal, y);
+            let inverse = c(1.0 / pivot.sqrt(), 0.0);
+            let y = cholesky.forward(&next, inverse, rhs[n]);
+            cholesky.push(&next, inverse, y);
             cholesky.solve(&mut x);
             let entry = |i: usize, j: usize| match i.cmp(&j) {
                 std::cmp::Ordering::Equal => c(4.0, 0.0),

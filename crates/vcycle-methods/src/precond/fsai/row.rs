@@ -1,6 +1,6 @@
 //! One row of the factor: its pattern grows where the Kaporin number falls most.
 
-use num_traits::{Float, Zero};
+use num_traits::{Float, One, Zero};
 
 use super::cholesky::Cholesky;
 use super::{Fsai, NOT_POSITIVE};
@@ -129,13 +129,13 @@ impl<'a, A: Field> Row<'a, A> {
         if !self.usable(pivot, on_diagonal)? {
             return Ok(false);
         }
-        let root = A::from_real(Float::sqrt(pivot));
-        let y = self.cholesky.forward(&self.border, root, rhs);
+        let inverse = A::from_real(A::Real::one() / Float::sqrt(pivot));
+        let y = self.cholesky.forward(&self.border, inverse, rhs);
         let psi = self.psi - y.modulus_squared();
         if !self.usable(psi, self.problem.diagonal[self.index])? {
             return Ok(false);
         }
-        self.cholesky.push(&self.border, root, y);
+        self.cholesky.push(&self.border, inverse, y);
         self.columns.push(column);
         self.psi = psi;
         Ok(true)
