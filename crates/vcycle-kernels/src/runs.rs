@@ -14,8 +14,10 @@ pub const SHORT: usize = 8;
 pub enum Alike {
     /// Each has the columns of the row before it, moved by one: matrices of grids are made of these.
     Moved,
-    /// Groups of so many rows, 2 to 4, have the same columns each: the unknowns of a node.
+    /// Groups of so many rows, 2 to 4, have the same columns each.
     Same(u8),
+    /// The same, and the columns are neighbours, too, in groups of as many: the unknowns of nodes.
+    Nodes(u8),
     /// All are short and equally long.
     Equal,
     /// All are short.
@@ -54,6 +56,30 @@ pub fn runs_within(
             let end = next.map_or(rows.end, |next| next.first.min(rows.end));
             (run.alike, run.first..end)
         })
+}
+
+/// The first columns of the nodes in a piece's runs of [`Alike::Nodes`] of a size: those of a row begin at the place of its first
+/// entry over `size * size`, counted from the same of the piece. So they follow each other as the rows do.
+pub fn node_columns(
+    runs: &[Run],
+    size: u8,
+    piece: Range<usize>,
+    offsets: &[usize],
+    columns: &[u32],
+) -> Vec<u32> {
+    let step = usize::from(size);
+    let place = |row: usize| offsets[row] / (step * step);
+    let start = place(piece.start);
+    let mut nodes = vec![0; place(piece.end) - start];
+    let of_size = runs_within(runs, piece).filter(|(alike, _)| *alike == Alike::Nodes(size));
+    for row in of_size.flat_map(|(_, rows)| rows.step_by(step)) {
+        let row_columns = &columns[offsets[row]..offsets[row + 1]];
+        let to = &mut nodes[place(row) - start..];
+        for (to, node) in to.iter_mut().zip(row_columns.chunks(step)) {
+            *to = node[0];
+        }
+    }
+    nodes
 }
 
 struct PieceRows<'a> {
@@ -107,7 +133,10 @@ impl PieceRows<'_> {
         }
         if length > SHORT {
             return match self.same(row, end) {
-                Some((size, count)) => (Alike::Same(size as u8), count),
+                Some((size, count)) => match self.are_nodes(row..row + count, size) {
+                    true => (Alike::Nodes(size as u8), count),
+                    false => (Alike::Same(size as u8), count),
+                },
                 None => (Alike::Not, 1),
             };
         }
@@ -137,6 +166,18 @@ impl PieceRows<'_> {
             count += size;
         }
         (count >= WORTH).then_some((size, count))
+    }
+
+    /// Whether the columns of groups of rows are neighbours, in groups of as many.
+    fn are_nodes(&self, rows: Range<usize>, size: usize) -> bool {
+        let is_node = |node: &[u32]| {
+            node.len() == size
+                && (node[0]..)
+                    .zip(node)
+                    .all(|(wanted, &found)| wanted == found)
+        };
+        rows.step_by(size)
+            .all(|row| self.columns(row).chunks(size).all(is_node))
     }
 
     /// How many rows from `row` on follow each other moved by one column.
@@ -200,14 +241,27 @@ mod tests {
     fn nodes_are_found_from_their_first_row_on() {
         let of_node = |node: u32| (node..node + 12).collect::<Vec<u32>>();
         let rows: Vec<_> = (0..30).map(|row| of_node(row / 3)).collect();
-        let expected = [(Alike::Not, 0..2), (Alike::Same(3), 2..29)];
+        let expected = [(Alike::Not, 0..2), (Alike::Nodes(3), 2..29)];
         assert_eq!(found(&rows[1..], &[0, 29]), expected);
         let pairs: Vec<_> = (0..10).map(|row| of_node(row / 2 * 2)).collect();
-        assert_eq!(found(&pairs, &[0, 10]), [(Alike::Same(2), 0..10)]);
+        assert_eq!(found(&pairs, &[0, 10]), [(Alike::Nodes(2), 0..10)]);
         assert_eq!(
             found(&pairs, &[0, 9]),
-            [(Alike::Same(2), 0..8), (Alike::Not, 8..9)]
+            [(Alike::Nodes(2), 0..8), (Alike::Not, 8..9)]
         );
+        let apart = |node: u32| (node..node + 12).map(|column| 2 * column).collect();
+        let rows: Vec<_> = (0..30).map(|row| apart(row / 3)).collect();
+        assert_eq!(found(&rows, &[0, 30]), [(Alike::Same(3), 0..30)]);
+    }
+
+    #[test]
+    fn columns_of_nodes_follow_each_other() {
+        let mut rows = vec![vec![5]];
+        rows.extend((0..9).map(|row| (row / 3..row / 3 + 12).collect()));
+        let (offsets, columns) = pattern(&rows);
+        let runs = runs(0..10, &offsets, &columns);
+        let nodes = node_columns(&runs, 3, 0..10, &offsets, &columns);
+        assert_eq!(nodes, [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]);
     }
 
     #[test]

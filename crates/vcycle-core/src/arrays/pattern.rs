@@ -20,6 +20,8 @@ pub struct Pattern {
     pub(crate) pieces: OnceLock<Vec<usize>>,
     pub(crate) slices: OnceLock<Vec<Slice>>,
     pub(crate) runs: OnceLock<Vec<Run>>,
+    /// First columns of nodes, where there are runs of these.
+    pub(crate) nodes: OnceLock<Vec<u32>>,
     /// How a device stores matrices of this pattern, and its rows by length: `launch` makes both.
     pub(crate) layouts: OnceLock<Derived>,
     pub(crate) groups: OnceLock<Derived>,
@@ -47,6 +49,7 @@ impl Pattern {
             pieces: OnceLock::new(),
             slices: OnceLock::new(),
             runs: OnceLock::new(),
+            nodes: OnceLock::new(),
             layouts: OnceLock::new(),
             groups: OnceLock::new(),
             single_entries: OnceLock::new(),

@@ -66,10 +66,11 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         Executor::Reference => on_reference(a, x, finish, y),
         Executor::Cpu(threads) => {
             let product = product(a, x, finish)?;
-            let runs = match product.cols {
-                1 => a.pattern().runs(),
-                _ => &[],
+            let (runs, nodes) = match product.cols {
+                1 => (a.pattern().runs(), a.pattern().nodes()),
+                _ => (&[][..], &[][..]),
             };
+            let product = Product { nodes, ..product };
             product.run(threads, a.pattern().pieces(), runs, y.host_mut()?);
             Ok(())
         }

@@ -132,12 +132,13 @@ fn rows_that_repeat_agree_with_the_reference() {
     }
 }
 
-/// Nodes of `size` unknowns, whose rows have `width` columns in common.
-fn nodes(count: usize, size: usize, width: usize) -> Csr<f64> {
+/// Nodes of `size` unknowns, whose rows have `width` columns in common, in groups of `near` neighbours.
+fn nodes(count: usize, size: usize, width: usize, near: usize) -> Csr<f64> {
     let rows = count * size;
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in 0..rows {
-        columns.extend((0..width).map(|entry| (row / size * 3 + entry * 2) as u32));
+        let column = |entry: usize| row / size * 3 + entry / near * 2 * near + entry % near;
+        columns.extend((0..width).map(|entry| column(entry) as u32));
         values.extend((0..width).map(|entry| ((row * entry) % 9) as f64 - 4.0));
         offsets.push(columns.len());
     }
@@ -149,7 +150,11 @@ fn nodes(count: usize, size: usize, width: usize) -> Csr<f64> {
 #[test]
 fn rows_of_nodes_agree_with_the_reference() {
     for (size, width) in [(2, 9), (3, 16), (3, 45), (4, 33), (6, 20)] {
-        let a = nodes(37, size, width);
+        let a = nodes(37, size, width, 1);
+        real_vectors!(&a, 1, f64, f32, f16, bf16);
+    }
+    for (size, width) in [(2, 10), (3, 45), (3, 210), (4, 36), (6, 24)] {
+        let a = nodes(37, size, width, size);
         real_vectors!(&a, 1, f64, f32, f16, bf16);
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
 use crate::operations::entries;
-use crate::runs::{self, Run};
+use crate::runs::{self, Alike, Run};
 use crate::scalar::Scalar;
 
 impl Pattern {
@@ -23,6 +23,7 @@ impl Pattern {
             pieces: self.pieces.clone(),
             slices: self.slices.clone(),
             runs: self.runs.clone(),
+            nodes: self.nodes.clone(),
             layouts: OnceLock::new(),
             groups: OnceLock::new(),
             single_entries: OnceLock::new(),
@@ -107,7 +108,31 @@ impl Pattern {
                 .run(size_of_val(columns), ranges(self.pieces()), |piece| {
                     runs::runs(piece, offsets, columns)
                 });
-            found.into_iter().flatten().collect()
+            let mut runs: Vec<Run> = found.into_iter().flatten().collect();
+            // Columns of nodes are kept for one size.
+            if let Some(size) = runs.iter().find_map(node_size) {
+                for run in &mut runs {
+                    if let Some(other) = node_size(run).filter(|&other| other != size) {
+                        run.alike = Alike::Same(other);
+                    }
+                }
+            }
+            runs
+        })
+    }
+
+    /// The first columns of nodes in these runs, as `runs::node_columns` has them.
+    pub(crate) fn nodes(&self) -> &[u32] {
+        self.nodes.get_or_init(|| {
+            let runs = self.runs();
+            let Some(size) = runs.iter().find_map(node_size) else {
+                return Vec::new();
+            };
+            let (offsets, columns) = (self.offsets(), self.columns());
+            let of_piece = |piece| runs::node_columns(runs, size, piece, offsets, columns);
+            let pieces = ranges(self.pieces());
+            let found = self.executor().run(size_of_val(columns), pieces, of_piece);
+            found.concat()
         })
     }
 
@@ -121,6 +146,14 @@ impl Pattern {
     pub(crate) fn slices(&self) -> &[Slice] {
         self.slices
             .get_or_init(|| cut::slices(self.offsets(), self.columns()))
+    }
+}
+
+/// The unknowns of a node in a run of nodes.
+fn node_size(run: &Run) -> Option<u8> {
+    match run.alike {
+        Alike::Nodes(size) => Some(size),
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! in order and columns not at all. Values of the vector for other rows are gathered.
 
 use super::column::{LONG, RowSum, long_sum};
+use super::nodes::together;
 use super::{Combination, Product};
 use crate::cpu::stencil::Vectors;
 use crate::runs::Alike;
@@ -94,9 +95,12 @@ unsafe fn run<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     unsafe {
         match alike {
             Alike::Moved => repeating::<S, M, X, Y, LANES>(product, by, first, y),
-            Alike::Same(2) => together::<S, M, X, Y, LANES, 2>(product, by, first, y),
-            Alike::Same(3) => together::<S, M, X, Y, LANES, 3>(product, by, first, y),
-            Alike::Same(4) => together::<S, M, X, Y, LANES, 4>(product, by, first, y),
+            Alike::Same(2) => together::<S, M, X, Y, LANES, 2, false>(product, by, first, y),
+            Alike::Same(3) => together::<S, M, X, Y, LANES, 3, false>(product, by, first, y),
+            Alike::Same(4) => together::<S, M, X, Y, LANES, 4, false>(product, by, first, y),
+            Alike::Nodes(2) => together::<S, M, X, Y, LANES, 2, true>(product, by, first, y),
+            Alike::Nodes(3) => together::<S, M, X, Y, LANES, 3, true>(product, by, first, y),
+            Alike::Nodes(4) => together::<S, M, X, Y, LANES, 4, true>(product, by, first, y),
             _ => groups::<S, M, X, Y, LANES>(product, by, first, y, sum),
         }
     }
@@ -191,79 +195,6 @@ fn store_some<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
 ) {
     for (index, (y, &sum)) in y.iter_mut().zip(sums).enumerate() {
         product.store(by, [sum], (first + index, 0), std::array::from_mut(y));
-    }
-}
-
-/// Groups of `SAME` rows that have their columns in common: what these bring is gathered once.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks. From `first` on there are as
-/// many rows as in `y`, in whole groups of `SAME` with the same columns.
-#[inline(always)]
-unsafe fn together<
-    S: Simd,
-    M: Scalar,
-    X: Scalar,
-    Y: Scalar,
-    const LANES: usize,
-    const SAME: usize,
->(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<S::Real>,
-    first: usize,
-    y: &mut [Y],
-) {
-    for (block, y) in y.chunks_mut(SAME * LANES).enumerate() {
-        let first = first + block * SAME * LANES;
-        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`. The run ends
-        // with a whole group, so that `SAME` rows from `first + group` on have the same columns. These are conditions
-        // of this function.
-        unsafe {
-            let mut rows = [[S::zero(); LANES]; SAME];
-            for group in (0..y.len()).step_by(SAME) {
-                let lanes = shared::<S, M, X, Y, SAME>(product, first + group);
-                for (row, lanes) in (group..).zip(lanes) {
-                    rows[row / LANES][row % LANES] = lanes;
-                }
-            }
-            for (square, (rows, y)) in rows.iter_mut().zip(y.chunks_mut(LANES)).enumerate() {
-                let row = first + square * LANES;
-                store::<S, M, X, Y, LANES>(product, by, S::sums(rows), row, y);
-            }
-        }
-    }
-}
-
-/// The products of `SAME` rows with the columns of the first of them, summed in the lanes of registers.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The `SAME` rows from `first`
-/// on are rows of its matrix and have the same columns.
-#[inline(always)]
-unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
-    product: &Product<'_, M, X, Y>,
-    first: usize,
-) -> [S::Register; SAME] {
-    let (columns, values) = product.row(first);
-    let (length, x) = (columns.len(), product.x.as_ptr());
-    // SAFETY: the gathered columns are places of `x`; the `SAME` rows have the same columns, hence the same
-    // length, and their values follow each other. Both are conditions of this function.
-    unsafe {
-        let mut sums = [S::zero(); SAME];
-        let mut from = 0;
-        while from < length {
-            let count = S::LANES.min(length - from);
-            let columns = columns.as_ptr().add(from);
-            prefetch(columns);
-            let x = S::gather(x, columns, count);
-            for (row, sum) in sums.iter_mut().enumerate() {
-                let values = values.as_ptr().add(row * length + from);
-                prefetch(values);
-                *sum = S::multiply_add(S::load(values, count), x, *sum);
-            }
-            from += S::LANES;
-        }
-        sums
     }
 }
 

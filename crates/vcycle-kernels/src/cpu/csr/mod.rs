@@ -10,6 +10,8 @@ mod flat;
 #[cfg(target_arch = "x86_64")]
 mod gather;
 #[cfg(target_arch = "x86_64")]
+mod nodes;
+#[cfg(target_arch = "x86_64")]
 mod short;
 mod transposed;
 #[cfg(target_arch = "x86_64")]
@@ -25,11 +27,14 @@ pub use transposed::apply_transposed;
 /// `y = alpha A x + beta z`, where `z` is the old `y` unless something else is given; or a sweep.
 ///
 /// Kernels look places up unchecked. They rely on what patterns and `check_apply` have made sure of: `offsets` increases
-/// up to the number of entries, every column is below `x.len() / cols`, and rows of `y` are rows of the matrix.
+/// up to the number of entries, every column is below `x.len() / cols`, and rows of `y` are rows of the matrix. Runs are those of its
+/// pattern, and `nodes` those of the runs.
 #[derive(Clone, Copy)]
 pub struct Product<'a, M, X, Y: Scalar> {
     /// The matrix.
     pub a: CsrArrays<'a, M>,
+    /// What [`node_columns`](crate::runs::node_columns) has found, where runs are of [nodes](crate::runs::Alike::Nodes).
+    pub nodes: &'a [u32],
     /// The vectors it multiplies: `cols` numbers for every column of the matrix.
     pub x: &'a [X],
     /// Columns of the vectors; those of one row lie side by side.
@@ -49,6 +54,7 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     pub fn new(a: CsrArrays<'a, M>, x: &'a [X], cols: usize) -> Self {
         Self {
             a,
+            nodes: &[],
             x,
             cols,
             alpha: Factor::one(),

@@ -149,7 +149,10 @@ pub(super) fn rounded_rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     y: &mut [Y],
 ) -> bool {
     let cols = product.cols;
-    let sums_of = Product::<M, X, A>::new(product.a, product.x, cols);
+    let sums_of = Product::<M, X, A> {
+        nodes: product.nodes,
+        ..Product::new(product.a, product.x, cols)
+    };
     if Y::KIND == A::KIND || !are_tuned::<M, X, A>() || !is_possible(product.x) {
         return false;
     }
