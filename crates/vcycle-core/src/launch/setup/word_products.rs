@@ -55,6 +55,11 @@ fn mean(of: &Pattern) -> f64 {
     of.nonzeros() as f64 / of.size().rows.max(1) as f64
 }
 
+/// Products for a row of `A B`, in the mean.
+pub(super) fn products_of_row(a: &Pattern, b: &Pattern) -> f64 {
+    mean(a) * mean(b)
+}
+
 impl<'p> ByWords<'p> {
     /// None where rows have few columns in a word, few products or span too many words; with `is_asked` only for the last reason.
     pub(super) fn new(
@@ -63,7 +68,7 @@ impl<'p> ByWords<'p> {
         b: &'p Pattern,
         is_asked: bool,
     ) -> Result<Option<Self>> {
-        let products = mean(a) * mean(b);
+        let products = products_of_row(a, b);
         if products < LEAST_PRODUCTS && !is_asked {
             return Ok(None);
         }
@@ -118,7 +123,7 @@ impl<'p> ByWords<'p> {
         c: &Pattern,
         is_asked: bool,
     ) -> Result<Option<Self>> {
-        let products = mean(a) * mean(b);
+        let products = products_of_row(a, b);
         if products < LEAST_PRODUCTS && !is_asked {
             return Ok(None);
         }
