@@ -10,6 +10,7 @@ use vcycle::gallery;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::Amg;
 use vcycle::vector::Vector;
+use vcycle_core::executor::Listening;
 use vcycle_gpu::Device;
 
 /// Held by the test that sets the limit.
@@ -87,6 +88,32 @@ fn a_set_up_without_memory_fails_and_the_next_one_works() {
         }
         device.limit_memory(None);
         assert_eq!(set_up().unwrap().report().levels.len(), levels);
+    }
+}
+
+/// Where the matrix is on the device a solve brings to the host what that sets up itself: levels of up to 512 rows. Besides there
+/// are numbers, not arrays, whatever the device and the matrix.
+#[test]
+fn a_solve_brings_coarse_levels_and_a_few_numbers_to_the_host() {
+    let Some(name) = device() else { return };
+    let _alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
+    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    let problem = gallery::build("poisson7:12", &Executor::cpu()).unwrap();
+    let a = Arc::new(problem.matrix.copy_to(&executor).unwrap());
+    let b = Vector::from_column(&Executor::cpu(), problem.rhs);
+    let b = b.copy_to(&executor).unwrap();
+    for config in ["", r#"preconditioner = "amg""#] {
+        let (before, listening) = (device.counts().downloaded, Listening::begin());
+        let config = Config::from_toml(config).unwrap();
+        let solved = config::solve(&config, &a, &b, &Workspace::new()).unwrap();
+        let brought = device.counts().downloaded - before;
+        let levels = solved.multigrid.unwrap().levels;
+        let coarse = levels.iter().filter(|level| level.rows <= 512);
+        let bytes = coarse.map(|level| 12 * level.nonzeros + 8 * (level.rows + 1));
+        let allowed = bytes.sum::<usize>() + 16_000;
+        let events = listening.events();
+        let message = format!("{brought} bytes, {allowed} allowed: {levels:?}, {events:?}");
+        assert!(brought as usize <= allowed, "{message}");
     }
 }
 

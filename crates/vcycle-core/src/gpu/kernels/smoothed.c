@@ -10,9 +10,9 @@
     GLOBAL const u64 *RESTRICT t_offsets, GLOBAL const u32 *RESTRICT t_columns,                    \
         GLOBAL const f64 *RESTRICT t_values
 
-// The diagonal of A_F and for every block of threads the largest row sum of D^-1 A_F.
-KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL f64 *RESTRICT diagonal,
-                         GLOBAL f64 *RESTRICT bounds) {
+// The diagonal of A_F and, as the first of the bounds, the largest row sum of D^-1 A_F.
+KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL f64 *RESTRICT diagonal, GLOBAL f64 *bounds,
+                         GLOBAL u32 *counter) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     f64 bound = 0;
     FOR_ROWS(row, rows) {
@@ -40,6 +40,13 @@ KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL f64 *RESTRICT diagonal,
     bound = block_largest(bound, scratch);
     if (thread_of_block() == 0)
         bounds[block_of_grid()] = bound;
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    for (u32 block = thread_of_block(); block < blocks_of_grid(); block += BLOCK)
+        bound = bounds[block] > bound ? bounds[block] : bound;
+    bound = block_largest(bound, scratch);
+    if (thread_of_block() == 0)
+        bounds[0] = bound;
 }
 
 // Whether A_F has entry `place` of a row.

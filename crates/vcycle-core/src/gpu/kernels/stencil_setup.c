@@ -91,23 +91,40 @@ FUNCTION u64 sum(u64 a, u64 b) { return a + b; }
         BARRIER();                                                                                 \
     }                                                                                              \
     if (thread_of_block() == 0)                                                                    \
-        partials[4 * (u64)block_of_grid() + place] = scratch[0];                                   \
+        out[place] = scratch[0];                                                                   \
     BARRIER();
 
 // Four numbers of the block.
-FUNCTION void put(const PRIVATE Sizes *s, GLOBAL u64 *partials, LOCAL u64 *scratch) {
-    REDUCE(s->largest, larger, 0)
-    REDUCE(s->bits, either, 1)
-    REDUCE(s->entries, sum, 2)
-    REDUCE(s->whole, sum, 3)
+FUNCTION void put_sizes(Sizes s, GLOBAL u64 *out, LOCAL u64 *scratch) {
+    REDUCE(s.largest, larger, 0)
+    REDUCE(s.bits, either, 1)
+    REDUCE(s.entries, sum, 2)
+    REDUCE(s.whole, sum, 3)
 }
 
-KERNEL stencil_survey(u64 n, f64 least, GLOBAL const M *RESTRICT values,
-                      GLOBAL u64 *RESTRICT partials) {
+// Those of every block; the last one leaves those of all in the place of the first.
+FUNCTION void put(Sizes s, GLOBAL u64 *partials, GLOBAL u32 *counter, LOCAL u64 *scratch) {
+    put_sizes(s, partials + 4 * (u64)block_of_grid(), scratch);
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    Sizes all = {0, 0, 0, 0};
+    for (u32 block = thread_of_block(); block < blocks_of_grid(); block += BLOCK) {
+        GLOBAL const u64 *one = partials + 4 * (u64)block;
+        all.largest = larger(all.largest, one[0]);
+        all.bits |= one[1];
+        all.entries += one[2];
+        all.whole += one[3];
+    }
+    BARRIER();
+    put_sizes(all, partials, scratch);
+}
+
+KERNEL stencil_survey(u64 n, f64 least, GLOBAL const M *RESTRICT values, GLOBAL u64 *partials,
+                      GLOBAL u32 *counter) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     Sizes s = {0, 0, 0, 0};
     FOR_ITEMS(k, n) count(&s, LOAD(M, values, k), least);
-    put(&s, partials, scratch);
+    put(s, partials, counter, scratch);
 }
 
 // Whether the pivots of a cell's block are a safe part of its diagonal: the first that is not.
@@ -200,8 +217,8 @@ KERNEL stencil_jumps(BOX_PARAMETERS, f64 ratio, GLOBAL const f64 *RESTRICT value
 
 // How strongly the cells of some lines are coupled along each axis, relative to the diagonal. A block
 // for an unknown of every `every`th line.
-KERNEL stencil_couplings(BOX_PARAMETERS, u32 every, GLOBAL const f64 *RESTRICT values,
-                         GLOBAL f64 *RESTRICT strengths) {
+KERNEL stencil_couplings(BOX_PARAMETERS, u32 every, GLOBAL const f64 *RESTRICT values, GLOBAL f64 *strengths,
+                         GLOBAL u32 *counter) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     const Box b = BOX;
     const u32 i = block_of_grid() % unknowns, line = block_of_grid() / unknowns * every;
@@ -226,6 +243,17 @@ KERNEL stencil_couplings(BOX_PARAMETERS, u32 every, GLOBAL const f64 *RESTRICT v
         const f64 all = BLOCK_SUM(f64, sums[axis], scratch);
         if (thread_of_block() == 0)
             strengths[3 * (u64)block_of_grid() + axis] = all;
+    }
+    if (!LAST_BLOCK(counter, scratch))
+        return;
+    FOR(axis, 3) {
+        f64 sum = 0;
+        for (u32 block = thread_of_block(); block < blocks_of_grid(); block += BLOCK)
+            sum += strengths[3 * (u64)block + axis];
+        sum = BLOCK_SUM(f64, sum, scratch);
+        if (thread_of_block() == 0)
+            strengths[axis] = sum;
+        BARRIER();
     }
 }
 
@@ -348,7 +376,7 @@ KERNEL stencil_roots(BOX_PARAMETERS, f64 factor, GLOBAL const f64 *RESTRICT valu
 // sum of a row, as structured/scaled.rs has it.
 KERNEL stencil_store(BOX_PARAMETERS, f64 base, f64 least, GLOBAL const f64 *RESTRICT values,
                      GLOBAL const f64 *RESTRICT scales, GLOBAL M *RESTRICT out,
-                     GLOBAL u64 *RESTRICT partials) {
+                     GLOBAL u64 *partials, GLOBAL u32 *counter) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     const Box b = BOX;
     Sizes s = {0, 0, 0, 0};
@@ -378,7 +406,7 @@ KERNEL stencil_store(BOX_PARAMETERS, f64 base, f64 least, GLOBAL const f64 *REST
         if (base != 0)
             STORE(f64, M, out, entry_of(&b, c, i, CENTRE, i), diagonal - base + lost);
     }
-    put(&s, partials, scratch);
+    put(s, partials, counter, scratch);
 }
 
 // One over each number.

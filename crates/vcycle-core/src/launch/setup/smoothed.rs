@@ -76,8 +76,9 @@ impl<'a> Filtered<'a> {
     pub fn new(queue: Queue<'a>, a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Result<Self> {
         let shape = shape(a.pattern());
         let mut diagonal = queue.room(shape.0)?;
-        let mut bounds = queue.zeros::<f64>(queue.most_blocks())?;
-        let results = [write(&mut diagonal)?, write(&mut bounds)?];
+        let mut bounds = queue.room::<f64>(queue.most_blocks())?;
+        let [_, counter] = queue.gpu.reduction();
+        let results = [write(&mut diagonal)?, write(&mut bounds)?, counter];
         let known = [&[number(shape.0)][..], &matrix(a)?, &strong(filter)?].concat();
         let arguments = [&known[..], &results].concat();
         queue.rows(
@@ -87,7 +88,8 @@ impl<'a> Filtered<'a> {
             shape,
             &arguments,
         )?;
-        let bound = bounds.host()?.iter().copied().fold(0.0, f64::max);
+        // Of no rows there are no blocks.
+        let bound = if shape.0 == 0 { 0.0 } else { bounds.get(0)? };
         Ok(Self {
             queue,
             a,

@@ -5,7 +5,7 @@ use vcycle_gpu::Argument;
 use super::{Queue, number, read, write};
 use crate::arrays::Csr;
 use crate::error::Result;
-use crate::executor::Buffer;
+use crate::executor::{Buffer, Element};
 use crate::gpu::{Define, File, kernel_file};
 use crate::grid::Grid;
 use crate::launch::stencil::extents;
@@ -71,10 +71,11 @@ impl Queue<'_> {
             Argument::F64(least),
             read(values)?,
             write(&mut partials)?,
+            self.gpu.reduction()[1],
         ];
         let types = self.stencil_type(M::KIND)?;
         self.items(FILE, "stencil_survey", &types, values.len(), &arguments)?;
-        joined(&partials)
+        of_all(&partials)
     }
 
     /// What the diagonal is like, stored less `base`.
@@ -148,13 +149,11 @@ impl Queue<'_> {
             Argument::U32(every as u32),
             read(values)?,
             write(&mut strengths)?,
+            self.gpu.reduction()[1],
         ]);
         let types = self.stencil_type(Kind::F64)?;
         self.blocks(FILE, "stencil_couplings", &types, blocks, &arguments)?;
-        let strengths = strengths.host()?.chunks_exact(3);
-        Ok(strengths.fold([0.0; 3], |sums, part| {
-            [0, 1, 2].map(|axis| sums[axis] + part[axis])
-        }))
+        of_all(&strengths)
     }
 
     /// The weights of interpolation along an axis and the product with them, a matrix with other neighbours.
@@ -215,11 +214,12 @@ impl Queue<'_> {
             read(scales)?,
             write(&mut stored)?,
             write(&mut partials)?,
+            self.gpu.reduction()[1],
         ];
         let arguments = [&shape.arguments()[..], &numbers, &arrays].concat();
         let types = self.stencil_type(M::KIND)?;
         self.items(FILE, "stencil_store", &types, shape.rows(), &arguments)?;
-        Ok((stored, joined(&partials)?))
+        Ok((stored, of_all(&partials)?))
     }
 
     /// One over every number.
@@ -283,10 +283,11 @@ impl Queue<'_> {
     }
 }
 
-fn joined(partials: &Buffer<u64>) -> Result<Counts> {
-    let blocks = partials.host()?.chunks_exact(COUNTS);
-    Ok(blocks.fold([0; COUNTS], |all, one| {
-        let [largest, bits] = [all[0].max(one[0]), all[1] | one[1]];
-        [largest, bits, all[2] + one[2], all[3] + one[3]]
-    }))
+/// What the last block made of what all blocks found, which is in the place of the first; zeros of no blocks.
+fn of_all<T: Element, const N: usize>(partials: &Buffer<T>) -> Result<[T; N]> {
+    let mut all = [T::default(); N];
+    if !partials.is_empty() {
+        all.copy_from_slice(&partials.first(N)?);
+    }
+    Ok(all)
 }
